@@ -1,0 +1,24 @@
+"""memd: the memory of the assistants on a person's own computer.
+
+The map of the house, in the order of a memory's life (a test keeps it true):
+
+    base      the floor: errors, clock, ids, limits, log, settings loader
+    model     the nouns: frozen values, enums, settings trees, protocols
+    view      one way out: every text for a prompt or a terminal passes here
+    store     the one SQLite file and all SQL
+    encode    text understood: clean, chunk, tokens, embed, importance, route, secrets
+    archive   put away and brought back: archive, trash, restore, forget
+    ingest    a text arrives and becomes memories
+    recall    memories are found, ranked, and cut to a budget
+    backends  the documented backend protocols over these rooms
+    rpc       what client and daemon say to each other
+    client    connect, call, raise the same errors
+    serve     the socket: server, connections, who calls, handlers
+    daemon    builds every room, runs until told, stops in reverse
+    api       the public names, each once
+    cli       what a person types
+
+Imports run one way: a room may import only what stands above it in this list.
+"""
+
+__version__ = "0.1.0"

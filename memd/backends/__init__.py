@@ -1,0 +1,1 @@
+"""The documented backend protocols over memd's rooms: sqlite, inmemory, composite."""

@@ -1,0 +1,315 @@
+"""Every error memd raises on purpose.
+
+The class says whose move it is: a ``CallerError`` is the caller's (change the
+request), an ``UnavailableError`` is time's (send the same request again later),
+a ``StorageError`` is the owner's (free the disk, restore a backup). A family
+base (``MemdMemoryError``) lets one except clause catch the documented family.
+Each class has one ``kind``; a client raises the class of the kind it is sent.
+Anything that is not a ``MemdError`` is a bug and leaves the daemon as
+``internal`` with an incident id.
+
+Messages are for the owner of the desktop: lower case, they name the thing and
+say what to do; they never carry a memory's text.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class MemdError(Exception):
+    """The base of everything raised on purpose.
+
+    *field* names the parameter that is wrong, *hint* says what to do next.
+    """
+
+    kind: ClassVar[str] = "error"
+    retry: ClassVar[bool] = False
+    family: ClassVar[str | None] = None
+
+    def __init__(self, message: str, *, field: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.field = field
+        self.hint = hint
+
+
+# Whose move it is.
+
+
+class CallerError(MemdError, ValueError):
+    """The caller must change the request."""
+
+
+class UnavailableError(MemdError):
+    """The same request may succeed later."""
+
+    retry = True
+
+
+class StorageError(MemdError):
+    """The owner must act on the file or the disk."""
+
+
+# What was wrong with the request.
+
+
+class ParseError(CallerError):
+    """The frame is not the JSON that memd reads."""
+
+    kind = "parse"
+
+
+class InvalidRequestError(CallerError):
+    """The frame is JSON, but not a JSON-RPC 2.0 request."""
+
+    kind = "invalid_request"
+
+
+class TooLargeError(CallerError):
+    """The frame, the batch or the text is over its limit."""
+
+    kind = "too_large"
+
+
+class UnknownMethodError(CallerError):
+    """No such method."""
+
+    kind = "unknown_method"
+
+
+class InvalidError(CallerError):
+    """A parameter is missing, unknown or out of its range; *field* names it."""
+
+    kind = "invalid"
+
+
+class NotFoundError(CallerError):
+    """What was named does not exist, or is not the caller's."""
+
+    kind = "not_found"
+
+
+class DeniedError(CallerError):
+    """The caller may not do this."""
+
+    kind = "denied"
+
+
+class ConflictError(CallerError):
+    """The same idempotency key came with another request."""
+
+    kind = "conflict"
+
+
+class InvalidStateError(CallerError):
+    """What was asked does not fit the present state."""
+
+    kind = "invalid_state"
+
+
+class BudgetError(CallerError):
+    """A token budget cannot hold what was asked."""
+
+    kind = "budget"
+
+
+class QuotaError(CallerError):
+    """A configured limit of the store is reached."""
+
+    kind = "quota"
+
+
+class SecretRefusedError(CallerError):
+    """The text holds a secret and the setting is to refuse it."""
+
+    kind = "secret_refused"
+
+
+class QuarantinedError(CallerError):
+    """The memory is in quarantine."""
+
+    kind = "quarantined"
+
+
+class CancelledError(MemdError):
+    """The request was cancelled by the client that sent it."""
+
+    kind = "cancelled"
+
+
+# What time will mend.
+
+
+class BusyError(UnavailableError):
+    """A queue or a connection limit is full, or the file is locked."""
+
+    kind = "busy"
+
+
+class TimeoutError(UnavailableError):  # noqa: A001  # the documented kind is "timeout"; always imported qualified
+    """A deadline passed."""
+
+    kind = "timeout"
+
+
+class StartingError(UnavailableError):
+    """The daemon is not ready yet."""
+
+    kind = "starting"
+
+
+class StoppingError(UnavailableError):
+    """The daemon is stopping."""
+
+    kind = "stopping"
+
+
+class DegradedError(UnavailableError):
+    """A capability is missing for now, such as the embedding model."""
+
+    kind = "degraded"
+
+
+class NotRunningError(UnavailableError):
+    """No daemon answers on the socket."""
+
+    kind = "not_running"
+
+
+class AlreadyRunningError(InvalidStateError):
+    """Another daemon holds this profile."""
+
+    kind = "already_running"
+
+
+# What the owner must mend.
+
+
+class ReadOnlyError(StorageError):
+    """The file or its file system is read-only."""
+
+    kind = "read_only"
+
+
+class DiskFullError(StorageError):
+    """The disk is full; reading goes on."""
+
+    kind = "disk_full"
+
+
+class DamagedError(StorageError):
+    """The file fails a check."""
+
+    kind = "damaged"
+
+
+class NewerSchemaError(StorageError):
+    """The file was written by a newer memd; it is left untouched."""
+
+    kind = "newer_schema"
+
+
+class ForeignFileError(StorageError):
+    """The file is not a memd store; it is left untouched."""
+
+    kind = "foreign_file"
+
+
+class UnsafePathError(StorageError):
+    """A directory or socket could be read or replaced by somebody else."""
+
+    kind = "unsafe_path"
+
+
+class ModelError(StorageError):
+    """The embedding model's folder is missing, incomplete or not the expected one."""
+
+    kind = "model"
+
+
+class InternalError(MemdError):
+    """A bug in memd; the log has the trace under the incident id."""
+
+    kind = "internal"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        field: str | None = None,
+        hint: str | None = None,
+        incident: str | None = None,
+    ) -> None:
+        super().__init__(message, field=field, hint=hint)
+        self.incident = incident
+
+
+# The documented family (SPEC 7.16, D20). Never called MemoryError: that is a built-in.
+
+
+class MemdMemoryError(MemdError):
+    """Base of all memory operations' errors."""
+
+    kind = "memory"
+    family = "memory"
+
+
+class MemoryConnectionError(MemdMemoryError, UnavailableError):
+    """A backend is not connected, or its connection is lost."""
+
+    kind = "memory_connection"
+
+
+class MemoryStoreError(MemdMemoryError, CallerError):
+    """A store, update or delete was refused."""
+
+    kind = "memory_store"
+
+
+class MemoryRetrievalError(MemdMemoryError, CallerError):
+    """A retrieve, get or count was refused."""
+
+    kind = "memory_retrieval"
+
+
+class MemoryNotFoundError(MemdMemoryError, CallerError):
+    """No memory has this id, as far as the caller may know."""
+
+    kind = "memory_not_found"
+
+
+class MemoryConfigError(MemdMemoryError, CallerError):
+    """The configuration is invalid: key, value, what is allowed."""
+
+    kind = "config"
+
+
+class MemoryCapabilityError(MemdMemoryError, CallerError):
+    """The backend does not support the operation."""
+
+    kind = "capability"
+
+
+class IngestionError(MemdMemoryError, CallerError):
+    """A text could not become memories."""
+
+    kind = "ingestion"
+
+
+class EmbeddingError(MemdMemoryError, UnavailableError):
+    """The model failed or returned something that is not a vector."""
+
+    kind = "embedding"
+
+
+def kinds() -> dict[str, type[MemdError]]:
+    """Return every kind with its class, so that a client can raise what the daemon raised."""
+    found: dict[str, type[MemdError]] = {}
+    waiting: list[type[MemdError]] = [MemdError]
+    while waiting:
+        for cls in waiting.pop().__subclasses__():
+            waiting.append(cls)
+            if "kind" in cls.__dict__:
+                found[cls.kind] = cls
+    return found

@@ -1,0 +1,44 @@
+"""Public ids: UUIDv7 text, so that ids sort by the time at which they were made.
+
+The source of chance is passed in; a test passes a seeded one and gets the same
+ids every time.
+"""
+
+from __future__ import annotations
+
+import secrets
+import uuid
+from collections.abc import Callable
+
+from memd.base.clock import Clock
+
+Chance = Callable[[int], bytes]
+"""Given a number of bytes, returns that many random ones."""
+
+_VERSION = 7 << 76
+_VARIANT = 0b10 << 62
+_RAND_A = 0xFFF << 64
+_RAND_B = (1 << 62) - 1
+
+
+class Ids:
+    """Makes time-ordered ids and salts. Ids of one process never repeat or run backwards."""
+
+    def __init__(self, clock: Clock, chance: Chance = secrets.token_bytes) -> None:
+        self._clock = clock
+        self._chance = chance
+        self._last = 0
+
+    def new(self) -> str:
+        """Return a new id as 36 characters of text."""
+        moment_ms = self._clock.now_us() // 1_000
+        bits = int.from_bytes(self._chance(10), "big")
+        value = (moment_ms << 80) | _VERSION | (bits & _RAND_A) | _VARIANT | (bits & _RAND_B)
+        if value <= self._last:  # the same millisecond, or a clock set back
+            value = self._last + 1
+        self._last = value
+        return str(uuid.UUID(int=value))
+
+    def salt(self) -> bytes:
+        """Return 16 random bytes."""
+        return self._chance(16)

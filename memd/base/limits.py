@@ -1,0 +1,54 @@
+"""Every limit of memd, with its unit in its name.
+
+A value that a user may change is a setting (``model/settings.py``); what stands
+here is a bound that keeps one caller from hurting the others.
+"""
+
+# The wire (API.md, PROMISES 4)
+FRAME_BYTES_MAX = 1_048_576
+FRAME_DEPTH_MAX = 32
+BATCH_REQUESTS_MAX = 64
+IN_FLIGHT_REQUESTS_MAX = 32
+CONNECTIONS_MAX = 256
+OUT_QUEUE_BYTES_MAX = 4 * 1_048_576
+OUT_DRAIN_MS_MAX = 5_000
+FRAME_ARRIVAL_MS_MAX = 2_000  # from a frame's first byte to its newline
+CONNECTION_IDLE_MS_MAX = 600_000
+METHOD_CHARS_MAX = 64
+SOCKET_PATH_BYTES_MAX = 103  # macOS; Linux has 107
+
+# Texts
+TEXT_CHARS_MAX = 900_000  # of one text given to ingest or store; a frame holds no more
+NAME_CHARS_MAX = 256  # ids, namespaces, tags, speakers, sources
+TAGS_MAX = 64
+QUERY_CHARS_MAX = 8_192
+QUERY_TERMS_MAX = 64
+CHUNK_TOKENS_MIN = 50
+CHUNK_TOKENS_MAX = 254  # a MiniLM window of 256 less [CLS] and [SEP] (SPEC D3)
+CHUNKS_INLINE_MAX = 8  # a text of more chunks is embedded after its receipt (SPEC D4)
+INGEST_ITEMS_MAX = 256  # texts in one ingest_many
+
+# Lists and recall
+PAGE_ITEMS_MAX = 1_000
+RECALL_TOP_K_MAX = 100
+RECALL_BUDGET_TOKENS_MAX = 1_000_000
+KNN_ROWS_MAX = 4_096  # vec0's own limit of k
+
+# Embedding
+EMBED_BATCH_TEXTS = 16
+EMBED_QUEUE_TEXTS_MAX = 4_096
+EMBED_CACHE_TEXTS_MAX = 2_048
+MODEL_IDLE_MS_MAX = 900_000
+
+# The store
+WRITE_QUEUE_MAX = 256
+READERS = 2
+BUSY_MS_MAX = 5_000
+REPLY_KEPT_DAYS = 7  # how long an idempotency key is remembered (SPEC D7)
+DRAIN_MS_MAX = 1_500  # from SIGTERM to exit < 2 s (P20)
+
+assert CHUNK_TOKENS_MIN < CHUNK_TOKENS_MAX
+assert TEXT_CHARS_MAX < FRAME_BYTES_MAX
+assert OUT_QUEUE_BYTES_MAX >= 2 * FRAME_BYTES_MAX
+assert RECALL_TOP_K_MAX <= PAGE_ITEMS_MAX < KNN_ROWS_MAX
+assert EMBED_BATCH_TEXTS <= EMBED_QUEUE_TEXTS_MAX

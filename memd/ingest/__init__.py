@@ -1,0 +1,1 @@
+"""A text arrives and becomes memories. Acknowledged only after COMMIT, nothing lost."""

@@ -1,0 +1,127 @@
+"""The enumerations, all of them string enums (SPEC 7.1).
+
+Those that are stored are repeated as CHECKs in ``schema.sql``; a test pairs them.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, StrEnum
+
+
+class MemoryCategory(StrEnum):
+    """What kind of thing a memory is. S1 calls it memory type."""
+
+    WORKING = "working"
+    EPISODIC = "episodic"
+    SEMANTIC = "semantic"
+    PROCEDURAL = "procedural"
+    SOCIAL = "social"
+
+
+MemoryType = MemoryCategory
+
+
+class MemoryLevel(StrEnum):
+    """How long memories are kept (SPEC 7.13, D2)."""
+
+    PERSISTENT = "persistent"
+    PROJECT = "project"
+    SESSION = "session"
+    NONE = "none"
+
+
+class MemoryState(StrEnum):
+    """Where in its life a memory is.
+
+    Visible: active, pending (findable by words, its vector is still to come).
+    Hidden, found with ``include_compressed``: compressed, archived.
+    Invisible everywhere: quarantined, stale (a summary to be rebuilt), trashed.
+    """
+
+    ACTIVE = "active"
+    PENDING = "pending"
+    COMPRESSED = "compressed"
+    ARCHIVED = "archived"
+    QUARANTINED = "quarantined"
+    STALE = "stale"
+    TRASHED = "trashed"
+
+
+VISIBLE = frozenset({MemoryState.ACTIVE, MemoryState.PENDING})
+HIDDEN = frozenset({MemoryState.COMPRESSED, MemoryState.ARCHIVED})
+
+
+class Origin(StrEnum):
+    """Where a text came from; stamped by the daemon, never taken from the text."""
+
+    PERSON = "person"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+    WEB = "web"
+    IMPORT = "import"
+
+
+class Trust(IntEnum):
+    """How far a memory is trusted; a summary has the least trust of its sources."""
+
+    UNTRUSTED = 0
+    ASSISTED = 1
+    OWNER = 2
+
+
+class ArchiveReason(StrEnum):
+    """Why a memory was put away."""
+
+    LOW_IMPORTANCE = "low_importance"
+    CONSOLIDATED = "consolidated"
+    COMPRESSED = "compressed"
+    CAP = "cap"
+    SUPERSEDED = "superseded"
+
+
+class TrashReason(StrEnum):
+    """Why a memory is in the trash (SPEC D21)."""
+
+    DELETED = "deleted"
+    EXPIRED = "expired"
+    RETENTION = "retention"
+    SESSION_END = "session_end"
+
+
+class SearchMode(StrEnum):
+    """How recall finds (SPEC D6)."""
+
+    HYBRID = "hybrid"
+    DENSE = "dense"
+    WORDS = "words"
+
+
+class ConsolidationInterval(StrEnum):
+    """How often a night comes."""
+
+    HOURLY = "hourly"
+    DAILY = "daily"
+    WEEKLY = "weekly"
+    NEVER = "never"
+
+
+class InjectionStrategy(StrEnum):
+    """How memories reach a prompt."""
+
+    CONTEXT = "context"
+    TOOL_BASED = "tool_based"
+    SELF_EDITING = "self_editing"
+
+
+class InjectionPoint(StrEnum):
+    """Which role an injected message has."""
+
+    SYSTEM = "system"
+    USER = "user"
+
+
+class FusionStrategy(StrEnum):
+    """How lists of candidates become one (SPEC 8)."""
+
+    LINEAR = "linear"
+    RRF = "rrf"

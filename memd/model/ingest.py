@@ -1,0 +1,78 @@
+"""What arrives, and the receipt for it (SPEC 1, D4)."""
+
+from __future__ import annotations
+
+from pydantic import AliasChoices, Field
+
+from memd.base.limits import INGEST_ITEMS_MAX
+from memd.model.enums import MemoryCategory, MemoryLevel, Origin
+from memd.model.memory import Tags
+from memd.model.values import DEFAULT_NAMESPACE, Name, Share, Text, Time, Value
+
+
+class IngestRequest(Value):
+    """A text that is to become memories: cleaned, chunked, scored and routed.
+
+    *speaker* and *order* (its place in the session) and *occurred_at* come from
+    the caller; *source* is a reference such as a path or a turn id, under which
+    the same text again is recognised. *category* wins over routing.
+    """
+
+    text: Text
+    category: MemoryCategory | None = Field(
+        default=None, validation_alias=AliasChoices("category", "memory_type_hint", "memory_type")
+    )
+    namespace: Name = DEFAULT_NAMESPACE
+    session_id: Name | None = None
+    project_id: Name | None = None
+    speaker: Name | None = None
+    order: int | None = Field(default=None, ge=0, le=2**53)
+    occurred_at: Time | None = None
+    source: Name | None = None
+    caption: Text | None = None
+    tags: Tags = ()
+    level: MemoryLevel | None = None
+    confidence: Share = 1.0
+    expires_at: Time | None = None
+    origin: Origin | None = None
+
+
+class IngestManyRequest(Value):
+    """Several texts in one call; each gets its own receipt, in order."""
+
+    items: tuple[IngestRequest, ...] = Field(min_length=1, max_length=INGEST_ITEMS_MAX)
+
+
+class ReceiptItem(Value):
+    """One chunk's fate. *importance* is None while the chunk waits for its vector."""
+
+    id: Name
+    category: MemoryCategory
+    importance: Share | None = None
+    token_count: int = Field(ge=1)
+    reason: str | None = None
+
+
+class Receipt(Value):
+    """What became of a text. Given only after COMMIT.
+
+    *stored* is final; *pending* is stored and findable by words, its vector
+    and its importance are to come; *merged* was there already and had its
+    ``updated_at`` moved; *turned_away* is below the threshold of importance and
+    was put into the archive, where ``include_compressed`` still finds it.
+    *preferences* are the keys that were set.
+    """
+
+    stored: tuple[ReceiptItem, ...] = ()
+    pending: tuple[ReceiptItem, ...] = ()
+    merged: tuple[ReceiptItem, ...] = ()
+    turned_away: tuple[ReceiptItem, ...] = ()
+    preferences: tuple[str, ...] = ()
+    redacted: tuple[str, ...] = ()
+    """Kinds of secrets that were replaced before storing."""
+
+
+class Receipts(Value):
+    """The receipts of a bulk ingest, one for each item, in order."""
+
+    items: tuple[Receipt, ...]

@@ -1,0 +1,91 @@
+"""What is asked of recall, and what it answers (SPEC 2, D5, D6)."""
+
+from __future__ import annotations
+
+from pydantic import AliasChoices, Field
+
+from memd.base.limits import RECALL_BUDGET_TOKENS_MAX, RECALL_TOP_K_MAX
+from memd.model.enums import MemoryCategory, MemoryState, SearchMode
+from memd.model.memory import MemoryFilter
+from memd.model.values import Name, Share, Text, Time, Value
+
+
+class RecallRequest(MemoryFilter):
+    """A question. Filters are those of :class:`MemoryFilter`.
+
+    *min_relevance* drops memories whose probability is lower; 0 leaves it to the
+    gate, which answers with nothing when nothing fits. *why* adds each memory's
+    features to the answer.
+    """
+
+    query: Text
+    top_k: int = Field(default=5, ge=1, le=RECALL_TOP_K_MAX)
+    token_budget: int = Field(default=2000, ge=1, le=RECALL_BUDGET_TOKENS_MAX)
+    categories: frozenset[MemoryCategory] | None = Field(
+        default=None, validation_alias=AliasChoices("categories", "memory_types")
+    )
+    include_compressed: bool = False
+    include_shared: bool = True
+    search_mode: SearchMode = SearchMode.HYBRID
+    min_relevance: Share = 0.0
+    reranker_enabled: bool | None = None
+    why: bool = False
+
+
+class Why(Value):
+    """Why a memory was found and placed where it is.
+
+    *features* are the ranker's inputs by name, *matched* the query's terms that
+    the memory holds.
+    """
+
+    features: dict[str, float]
+    matched: tuple[str, ...] = ()
+
+
+class MemoryChunk(Value):
+    """One recalled memory.
+
+    *relevance_score* is the calibrated probability that it answers the query;
+    a preference has none. Preferences come first and are marked.
+    """
+
+    id: Name
+    user_id: Name
+    session_id: Name | None = None
+    memory_type: MemoryCategory
+    content: Text
+    importance: Share | None = None
+    token_count: int = Field(ge=1)
+    relevance_score: Share | None = None
+    preference: bool = False
+    preference_key: str | None = None
+    namespace: Name
+    speaker: Name | None = None
+    source: Name | None = None
+    tags: tuple[str, ...] = ()
+    created_at: Time
+    updated_at: Time | None = None
+    occurred_at: Time | None = None
+    state: MemoryState = MemoryState.ACTIVE
+    compressed: bool = False
+    why: Why | None = None
+
+
+class RecallResult(Value):
+    """What was recalled: preferences first, then by relevance.
+
+    ``budget_used == total_tokens / token_budget``. When something was found but
+    nothing fits the budget, *memories* is empty and *minimum_required_tokens*
+    says what would do. *gate* is the probability that the memories hold an
+    answer; *degraded* says why meaning was not searched, if it was not.
+    """
+
+    memories: tuple[MemoryChunk, ...] = ()
+    preferences_left_out: int = Field(default=0, ge=0)
+    total_tokens: int = Field(default=0, ge=0)
+    budget_used: Share = 0.0
+    minimum_required_tokens: int | None = None
+    prompt_block: str = "<memory>\n</memory>"
+    gate: Share | None = None
+    degraded: str | None = None

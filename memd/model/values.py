@@ -1,0 +1,54 @@
+"""What all values share: the frozen base and the constrained strings and times."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
+
+from memd.base.limits import NAME_CHARS_MAX, TEXT_CHARS_MAX
+
+RESERVED_AGENT = "__shared__"
+DEFAULT_AGENT = "default"
+DEFAULT_NAMESPACE = "default"
+
+
+class Value(BaseModel):
+    """An immutable value: no NaN, no infinity, no unknown field (SPEC 0.4)."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, validate_by_name=True, ser_json_inf_nan="null"
+    )
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be blank")
+    return text
+
+
+def _storable(text: str) -> str:
+    """Refuse what neither SQLite nor UTF-8 can carry: NUL and lone surrogates."""
+    if "\x00" in text:
+        raise ValueError("must not contain a NUL character")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("must not contain a lone surrogate") from None
+    return text
+
+
+NotBlankStr = Annotated[str, AfterValidator(_storable), AfterValidator(_not_blank)]
+"""A string with at least one character that is not white space."""
+
+Name = Annotated[NotBlankStr, StringConstraints(max_length=NAME_CHARS_MAX)]
+"""An id, a namespace, a tag, a speaker: not blank, at most 256 characters."""
+
+Text = Annotated[NotBlankStr, StringConstraints(max_length=TEXT_CHARS_MAX)]
+"""A memory's or a query's text."""
+
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+"""A number from 0 to 1."""
+
+Time = AwareDatetime
+"""A point in time with its zone; naive times are refused."""
