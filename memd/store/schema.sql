@@ -106,7 +106,7 @@ CREATE INDEX memory_by_time ON memory (agent_key, state, created_at_us, memory_k
 -- Read by ingest to recognise a text that is there already (SPEC D7).
 CREATE INDEX memory_by_content ON memory (agent_key, content_hash);
 -- Read by recall for neighbours and by naps for a session in order.
-CREATE INDEX memory_by_session ON memory (session_key, ordinal, memory_key) WHERE session_key IS NOT NULL;
+CREATE INDEX memory_by_session ON memory (session_key, ordinal, part, memory_key) WHERE session_key IS NOT NULL;
 -- Read by the embedding queue at every start: the rows without a vector.
 CREATE INDEX memory_pending ON memory (memory_key) WHERE state = 'pending';
 -- Read by the purge of what expired.
@@ -267,3 +267,15 @@ CREATE TABLE weights (
     active INTEGER NOT NULL DEFAULT 0 CHECK (active IN (0, 1)),
     created_at_us INTEGER NOT NULL
 ) STRICT;
+
+-- What the words cache indexes, and what its integrity check compares it with. The owner
+-- token stands for whose row it is and whether it is visible (a12) or hidden (h12).
+CREATE VIEW memory_words (memory_key, own, context, owner) AS
+SELECT m.memory_key,
+       iif(m.speaker IS NULL, '', m.speaker || ': ') || m.content
+           || iif(m.caption IS NULL, '', ' [shares photo: ' || m.caption || ']'),
+       coalesce(c.context, ''),
+       iif(m.state IN ('active', 'pending'), 'a', 'h') || m.agent_key
+  FROM memory AS m
+       LEFT JOIN memory_context AS c ON c.memory_key = m.memory_key
+ WHERE m.state IN ('active', 'pending', 'compressed', 'archived');

@@ -1,0 +1,43 @@
+"""Keeping the caches in step with the rows, inside the transaction that changes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from memd.store import vectors, words
+from memd.store.connect import Writing
+
+
+def ensure(conn: Writing) -> None:
+    """Make the first words cache of a new file."""
+    if not words.generation(conn):
+        with conn:
+            words.create(conn, 1)
+            words.activate(conn, 1)
+
+
+def index(conn: Writing, keys: Sequence[int]) -> None:
+    """Add new memories to both caches."""
+    words.index(conn, keys)
+    vectors.index(conn, keys)
+
+
+@contextmanager
+def moving(conn: Writing, keys: Sequence[int]) -> Iterator[None]:
+    """Take the memories out of both caches, let the body change or delete them, put them back.
+
+    What the body made invisible, or deleted, stays out.
+    """
+    words.unindex(conn, keys)
+    vectors.unindex(conn, keys)
+    yield
+    index(conn, keys)
+
+
+@contextmanager
+def rewording(conn: Writing, keys: Sequence[int]) -> Iterator[None]:
+    """As :func:`moving`, where only words change and the vectors stay where they are."""
+    words.unindex(conn, keys)
+    yield
+    words.index(conn, keys)

@@ -1,0 +1,150 @@
+"""Opening the file: every pragma with its reason, and whose file it is.
+
+Two connection types, so that a function that writes cannot be handed to a
+reader: ``Reading`` and its subclass ``Writing``. A reader is ``query_only`` as
+well, so the type error would also be a run-time error.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import apsw
+import apsw.fts5
+
+from memd.base.errors import ForeignFileError, NewerSchemaError, StorageError
+from memd.base.limits import BUSY_MS_MAX
+
+APPLICATION_ID = int.from_bytes(b"memd", "big")
+SCHEMA_VERSION = 1
+SQLITE_VERSION_MIN = 3_051_003  # older ones have the WAL-reset bug
+PAGE_BYTES = 16_384
+MMAP_BYTES = 1 << 40
+_WRITER_CACHE_KIB = 16_384
+_READER_CACHE_KIB = 8_192
+
+
+class Reading(apsw.Connection):
+    """A connection inside a read transaction."""
+
+
+class Writing(Reading):
+    """The writer's connection inside a transaction. There is one in the process."""
+
+    touched: list[bytes]
+    """What the audit row of this transaction is made of: a salted hash for each row touched."""
+
+
+def schema_sql() -> str:
+    """Return the text of ``schema.sql``."""
+    return (Path(__file__).parent / "schema.sql").read_text(encoding="utf-8")
+
+
+def vec0_path() -> str:
+    """Return the loadable vec0 library without importing its package, which would import numpy."""
+    spec = importlib.util.find_spec("sqlite_vec")
+    if spec is None or not spec.submodule_search_locations:
+        raise StorageError("the sqlite-vec package is missing", hint="reinstall memd")
+    return str(Path(spec.submodule_search_locations[0]) / "vec0")
+
+
+def check_library() -> None:
+    """Refuse a SQLite that can corrupt a WAL."""
+    if apsw.SQLITE_VERSION_NUMBER < SQLITE_VERSION_MIN:
+        version = apsw.sqlite_lib_version()
+        raise StorageError(f"sqlite {version} is too old", hint="memd needs 3.51.3: upgrade apsw")
+
+
+def _corpus(api: apsw.FTS5ExtensionApi) -> str:
+    """Return rows and the tokens of the first two columns, the averages that BM25 needs."""
+    return f"{api.row_count} {api.column_total_size(0)} {api.column_total_size(1)}"
+
+
+def prepare(conn: Reading, *, mmap: bool = False) -> None:
+    """Set up any connection. Runs in the connection's own thread, before its first use."""
+    conn.set_busy_timeout(BUSY_MS_MAX)
+    conn.enable_load_extension(True)
+    conn.load_extension(vec0_path())
+    conn.enable_load_extension(False)
+    conn.register_fts5_function("corpus", _corpus)
+    # "word" must never be read as a column that happens not to exist.
+    conn.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)
+    conn.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
+    # A file from elsewhere may carry hostile triggers and views.
+    conn.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    conn.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+    conn.pragma("foreign_keys", True)
+    conn.pragma("cell_size_check", True)  # a damaged page is found when it is read, not later
+    conn.pragma("temp_store", "memory")  # a memory's text never reaches a temporary file
+    if mmap:
+        # Only for the connection that scans vec0: elsewhere random reads of a cold file get slower.
+        conn.pragma("mmap_size", MMAP_BYTES)
+
+
+def prepare_reader(conn: Reading, *, mmap: bool = False) -> None:
+    """Set up a reader."""
+    prepare(conn, mmap=mmap)
+    conn.pragma("cache_size", -_READER_CACHE_KIB)
+    conn.pragma("query_only", True)
+
+
+def prepare_writer(conn: Writing) -> None:
+    """Set up the writer and look whose file it is; creates the schema in an empty file.
+
+    Raises ForeignFileError or NewerSchemaError and leaves the file untouched.
+    """
+    conn.touched = []
+    version = identify(conn)
+    if version is None:
+        _lay_out(conn)
+    prepare(conn)
+    conn.pragma("journal_mode", "wal")
+    conn.pragma("synchronous", "full")  # an acknowledged write survives the power, not only a crash
+    conn.pragma("fullfsync", True)  # on macOS a plain fsync does not reach the drive
+    conn.pragma("checkpoint_fullfsync", True)
+    # Its own checkpoints only: an error in an automatic one would come back from a good COMMIT.
+    conn.wal_autocheckpoint(0)
+    conn.pragma("secure_delete", True)  # what is forgotten is overwritten
+    conn.pragma("journal_size_limit", 64 * 1_048_576)
+    conn.pragma("cache_size", -_WRITER_CACHE_KIB)
+    if version is None:
+        _create(conn)
+
+
+def identify(conn: apsw.Connection) -> int | None:
+    """Return the schema version of the file, None when it is empty.
+
+    Raises ForeignFileError when another program's or no database at all,
+    NewerSchemaError when a later memd wrote it. Reads only.
+    """
+    try:
+        application_id = int(conn.pragma("application_id"))
+        version = int(conn.pragma("user_version"))
+        objects = conn.execute("SELECT count(*) FROM sqlite_schema").get
+    except apsw.NotADBError:
+        raise ForeignFileError("the file is not a database; it was left untouched") from None
+    if not objects and not application_id:
+        return None
+    if application_id != APPLICATION_ID:
+        raise ForeignFileError("the file belongs to another program; it was left untouched")
+    if version > SCHEMA_VERSION:
+        raise NewerSchemaError(
+            f"the file has schema {version}, this memd knows {SCHEMA_VERSION}; it was left untouched",
+            hint="upgrade memd",
+        )
+    return version
+
+
+def _lay_out(conn: apsw.Connection) -> None:
+    """Choose what cannot be changed once a table exists."""
+    conn.pragma("page_size", PAGE_BYTES)
+    conn.pragma("auto_vacuum", "incremental")
+    conn.reserve_bytes(reserve=8)  # room for page checksums, should they be switched on one day
+
+
+def _create(conn: Writing) -> None:
+    with conn:
+        conn.execute(schema_sql())
+        conn.pragma("application_id", APPLICATION_ID)
+        conn.pragma("user_version", SCHEMA_VERSION)

@@ -1,0 +1,95 @@
+"""The neighbours of a turn: half of what a short turn means stands beside it (EVAL).
+
+Each memory of a session keeps, stored, the words of the one before and the one
+after (their place: ordinal, part, key). Adding, hiding or erasing a memory
+rewrites its neighbours' contexts in the same transaction, so no forgotten word
+lives on in a context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memd.store.connect import Reading, Writing
+from memd.store.keys import keys_array
+
+SIDE_CHARS = 600  # of a long neighbour only what touches this memory
+
+_BESIDE = """
+SELECT (SELECT n.memory_key
+          FROM memory AS n
+         WHERE n.session_key = m.session_key
+           AND (n.ordinal, n.part, n.memory_key) < (m.ordinal, m.part, m.memory_key)
+           AND n.state IN ('active', 'pending')
+         ORDER BY n.ordinal DESC, n.part DESC, n.memory_key DESC
+         LIMIT 1) AS before_key,
+       (SELECT n.memory_key
+          FROM memory AS n
+         WHERE n.session_key = m.session_key
+           AND (n.ordinal, n.part, n.memory_key) > (m.ordinal, m.part, m.memory_key)
+           AND n.state IN ('active', 'pending')
+         ORDER BY n.ordinal, n.part, n.memory_key
+         LIMIT 1) AS after_key
+  FROM memory AS m
+ WHERE m.memory_key = :memory_key
+"""
+
+
+def beside(conn: Reading, key: int) -> tuple[int | None, int | None]:
+    """Return the visible memories before and after *key* in its session."""
+    row = conn.execute(_BESIDE, {"memory_key": key}).fetchone()
+    return (None, None) if row is None else (row[0], row[1])
+
+
+def neighbours(conn: Reading, keys: Sequence[int]) -> list[int]:
+    """Return the neighbours of *keys* that are not themselves among them."""
+    mine = frozenset(keys)
+    found = {other for key in keys for other in beside(conn, key) if other is not None}
+    return sorted(found - mine)
+
+
+def write(conn: Writing, keys: Sequence[int]) -> None:
+    """Write the contexts of *keys* as their sessions are now. Their words must be out of the cache."""
+    for key in keys:
+        before, after = beside(conn, key)
+        context = "\n".join(part for part in (_tail(conn, before), _head(conn, after)) if part)
+        if context:
+            conn.execute(
+                """
+                INSERT INTO memory_context (memory_key, context)
+                VALUES (:memory_key, :context)
+                    ON CONFLICT (memory_key) DO UPDATE SET context = excluded.context
+                """,
+                {"memory_key": key, "context": context},
+            )
+        else:
+            conn.execute("DELETE FROM memory_context WHERE memory_key = :memory_key", {"memory_key": key})
+
+
+def _tail(conn: Reading, key: int | None) -> str:
+    return _own(conn, key)[-SIDE_CHARS:]
+
+
+def _head(conn: Reading, key: int | None) -> str:
+    return _own(conn, key)[:SIDE_CHARS]
+
+
+def _own(conn: Reading, key: int | None) -> str:
+    if key is None:
+        return ""
+    found = conn.execute("SELECT own FROM memory_words WHERE memory_key = :memory_key", {"memory_key": key}).get
+    return found if isinstance(found, str) else ""
+
+
+def pairs(conn: Reading, keys: Sequence[int]) -> dict[int, tuple[int | None, int | None]]:
+    """Return for each of *keys* its visible neighbours before and after, None where there is none."""
+    if not keys:
+        return {}
+    rows = conn.execute(_BESIDE_MANY, {"keys": keys_array(keys)})
+    return {key: (before, after) for key, before, after in rows}
+
+
+_BESIDE_MANY = _BESIDE.replace("SELECT (SELECT", "SELECT m.memory_key, (SELECT", 1).replace(
+    "FROM memory AS m\n WHERE m.memory_key = :memory_key",
+    "FROM carray(:keys) AS k\n       CROSS JOIN memory AS m ON m.memory_key = k.value",
+)

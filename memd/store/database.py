@@ -1,0 +1,275 @@
+"""The only door to the file: one writer, a few readers, each in a thread of its own.
+
+A read runs in one transaction, so all its statements see the same moment. A
+write is one transaction at synchronous=FULL and returns after COMMIT; with an
+idempotency key the reply is kept in that same transaction, so a retry gets the
+first reply and changes nothing (SPEC D7). Once a write has begun it is not
+cancelled by its caller. After any I/O error the writer is closed and reopened:
+a connection that failed inside a statement may hold wrong FTS totals
+(PROMISES 1.4).
+
+The threads are apsw's own asynchronous connections; nothing else in memd
+starts one for SQL.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+
+import apsw
+import apsw.aio
+
+from memd.base.clock import Clock
+from memd.base.errors import BusyError, MemdError, ReadOnlyError, StorageError
+from memd.base.limits import READERS, WRITE_QUEUE_MAX
+from memd.model.caller import Caller
+from memd.store import caches, changes, replies
+from memd.store.connect import (
+    Reading,
+    Writing,
+    check_library,
+    identify,
+    prepare_reader,
+    prepare_writer,
+)
+from memd.store.faults import is_fatal, translated
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+CHECKPOINT_PAGES = 1_000  # 16 MB of WAL
+
+
+class Database:
+    """The open file. Make one with :func:`opened`."""
+
+    def __init__(self, path: Path, clock: Clock, *, vfs: str | None = None, mmap: bool = True) -> None:
+        self.path = path
+        self.clock = clock
+        self.read_only = False
+        self._vfs = vfs
+        self._mmap = mmap
+        self._writer: Writing | None = None
+        self._readers: list[Reading] = []
+        self._free: asyncio.LifoQueue[Reading] = asyncio.LifoQueue()
+        self._scanner: Reading | None = None
+        self._waiting_writes = 0
+        self._wal_pages = 0
+        self._checkpoint: asyncio.Task[None] | None = None
+
+    # The doors.
+
+    async def read(self, work: Callable[Concatenate[Reading, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run *work* in a read transaction on a free reader. Cancelling the caller stops the query."""
+        conn = await self._free.get()
+        try:
+            return await self._run(conn, _reading, conn, lambda: work(conn, *args, **kwargs))
+        finally:
+            self._free.put_nowait(conn)
+
+    async def scan(self, work: Callable[Concatenate[Reading, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run *work* as :meth:`read` does, on the connection that maps the file for vector scans."""
+        assert self._scanner is not None
+        conn = self._scanner
+        return await self._run(conn, _reading, conn, lambda: work(conn, *args, **kwargs))
+
+    async def write(
+        self,
+        caller: Caller,
+        work: Callable[[Writing], T],
+        *,
+        reply: type[T] | None = None,
+        batch: str | None = None,
+    ) -> T:
+        """Run *work* in one transaction and return after COMMIT.
+
+        With *reply* (the type of what work returns) and an idempotency key in
+        *caller*, an earlier reply to the same request is returned instead.
+        Raises ConflictError for the same key with another request, BusyError when
+        too many writes wait, ReadOnlyError and DiskFullError.
+        """
+        if self._writer is None:
+            raise ReadOnlyError("the store is read-only", hint="check the file's owner, mode and disk")
+        if self._waiting_writes >= WRITE_QUEUE_MAX:
+            raise BusyError(f"{WRITE_QUEUE_MAX} writes are waiting")
+        self._waiting_writes += 1
+        task = asyncio.ensure_future(self._written(caller, work, reply, batch))
+        task.add_done_callback(self._one_write_less)
+        return await asyncio.shield(task)
+
+    # Below the doors.
+
+    def _one_write_less(self, task: asyncio.Future[Any]) -> None:
+        self._waiting_writes -= 1
+        if not task.cancelled():
+            task.exception()  # looked at here, so that a cancelled caller leaves no warning
+
+    async def _written(
+        self, caller: Caller, work: Callable[[Writing], T], reply: type[T] | None, batch: str | None
+    ) -> T:
+        writer = self._writer
+        if writer is None:
+            raise ReadOnlyError("the store is read-only")
+        now_us = self.clock.now_us()
+
+        def transaction() -> T:
+            return _transacted(writer, lambda: replies.once(writer, caller, now_us, reply, work), caller, batch, now_us)
+
+        try:
+            result = await self._run(writer, transaction)
+        except StorageError as error:
+            if is_fatal(error):
+                await self._reopen()
+            raise
+        if self._wal_pages >= CHECKPOINT_PAGES and self._checkpoint is None:
+            self._checkpoint = asyncio.create_task(self._checkpointed("PASSIVE"))
+        return result
+
+    async def _run(self, conn: Reading, call: Callable[..., T], *args: Any) -> T:
+        try:
+            return cast("T", await conn.async_run(call, *args))
+        except MemdError:
+            raise
+        except (apsw.Error, UnicodeDecodeError, OSError) as error:
+            raise translated(error) from error
+
+    async def checkpoint(self, *, truncate: bool = False) -> None:
+        """Move the WAL into the file; with *truncate* also empty it. Errors are left for the next time."""
+        if self._checkpoint is None and self._writer is not None:
+            await self._checkpointed("TRUNCATE" if truncate else "PASSIVE")
+
+    async def _checkpointed(self, mode: str) -> None:
+        writer = self._writer
+        try:
+            if writer is not None:
+                kind = apsw.SQLITE_CHECKPOINT_TRUNCATE if mode == "TRUNCATE" else apsw.SQLITE_CHECKPOINT_PASSIVE
+                await writer.async_run(writer.wal_checkpoint, mode=kind)
+                self._wal_pages = 0
+        except apsw.Error:
+            self._wal_pages = 0  # asked again after as many pages as before
+        finally:
+            self._checkpoint = None
+
+    # Opening and closing.
+
+    async def open(self) -> None:
+        """Open every connection; see :func:`opened`."""
+        check_library()
+        apsw.async_controller.set(apsw.aio.AsyncIO)
+        try:
+            await self._open_writer()
+        except ReadOnlyError:
+            self.read_only = True
+        for _ in range(READERS):
+            self._readers.append(await self._open_reader())
+            self._free.put_nowait(self._readers[-1])
+        self._scanner = await self._open_reader(mmap=self._mmap)
+
+    async def _open_writer(self) -> None:
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        writer = await self._connect(Writing, flags)
+        try:
+            await self._run(writer, prepare_writer, writer)
+            await self._run(writer, caches.ensure, writer)
+        except BaseException:
+            await _closed(writer)
+            raise
+        await writer.async_run(writer.set_wal_hook, self._count_wal)
+        self._writer = writer
+
+    async def _open_reader(self, *, mmap: bool = False) -> Reading:
+        reader = await self._connect(Reading, apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE)
+
+        def setup() -> None:
+            identify(reader)
+            prepare_reader(reader, mmap=mmap)
+
+        try:
+            await self._run(reader, setup)
+        except BaseException:
+            await _closed(reader)
+            raise
+        return reader
+
+    async def _connect(self, kind: type[T], flags: int) -> T:
+        try:
+            connecting = cast("Any", kind).as_async(str(self.path), flags=flags, vfs=self._vfs)
+            return cast("T", await connecting)
+        except apsw.Error as error:
+            raise translated(error) from error
+
+    def _count_wal(self, _conn: object, _name: str, pages: int) -> int:
+        self._wal_pages = pages
+        return apsw.SQLITE_OK
+
+    async def _reopen(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            await _closed(writer)
+        try:
+            await self._open_writer()
+            self.read_only = False
+        except StorageError:
+            self.read_only = True
+
+    async def recover(self) -> bool:
+        """Try to get a writer again after the disk refused one; True when writes work."""
+        if self._writer is None:
+            await self._reopen()
+        return self._writer is not None
+
+    async def close(self) -> None:
+        """Checkpoint, then close every connection. May be called again."""
+        if self._checkpoint is not None:
+            await self._checkpoint
+        await self.checkpoint(truncate=True)
+        conns = [*self._readers, self._scanner, self._writer]
+        self._readers, self._scanner, self._writer = [], None, None
+        for conn in conns:
+            if conn is not None:
+                await _closed(conn)
+
+
+async def _closed(conn: Reading) -> None:
+    await cast("Any", conn).aclose()
+
+
+def _reading(conn: Reading, work: Callable[[], T]) -> T:
+    conn.execute("BEGIN")
+    try:
+        return work()
+    finally:
+        if conn.in_transaction:
+            conn.execute("ROLLBACK")
+
+
+def _transacted(conn: Writing, work: Callable[[], T], caller: Caller, batch: str | None, now_us: int) -> T:
+    conn.touched.clear()
+    conn.execute("BEGIN IMMEDIATE")
+    try:
+        result = work()
+        changes.record(conn, caller, now_us, batch)
+        conn.execute("COMMIT")
+    except BaseException:
+        if conn.in_transaction:
+            conn.execute("ROLLBACK")
+        raise
+    return result
+
+
+@asynccontextmanager
+async def opened(path: Path, clock: Clock, *, vfs: str | None = None, mmap: bool = True) -> AsyncIterator[Database]:
+    """Open the file at *path*, creating it when it is not there; close it at the end.
+
+    Raises ForeignFileError, NewerSchemaError or DamagedError and leaves the file
+    untouched. A file that cannot be written is opened for reading only.
+    """
+    database = Database(path, clock, vfs=vfs, mmap=mmap)
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(database.close)
+        await database.open()
+        yield database

@@ -1,0 +1,295 @@
+"""Memory rows: written, read back, found by filter.
+
+One predicate (``MATCHES``) serves listing, counting and both arms of a search,
+so that filters cannot diverge (SPEC 7.10.6). Its parameters are
+:func:`bound`'s.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from memd.base.clock import to_us
+from memd.model.enums import MemoryState
+from memd.model.memory import MemoryFilter
+from memd.store import caches, changes, contexts, names
+from memd.store.connect import Reading, Writing
+from memd.store.keys import keys_array
+from memd.store.rows import FoundRow, MemoryRow
+
+# The statements below are put together from the constants of this module only.
+# ruff: noqa: S608
+
+COLUMNS = """
+       m.memory_key, m.memory_id, a.agent_id, s.session_id, p.project_id, m.namespace, m.category,
+       m.level, m.origin, m.trust, m.speaker, m.content, m.caption, m.reference, m.ordinal, m.part,
+       m.token_count, m.importance, m.confidence, m.created_at_us, m.occurred_at_us, m.state,
+       m.updated_at_us, m.expires_at_us, m.session_key,
+       (SELECT json_group_array(t.tag ORDER BY t.ordinal)
+          FROM memory_tag AS t WHERE t.memory_key = m.memory_key) AS tags
+  FROM memory AS m
+       JOIN agent AS a ON a.agent_key = m.agent_key
+       LEFT JOIN session AS s ON s.session_key = m.session_key
+       LEFT JOIN project AS p ON p.project_key = m.project_key
+"""
+
+MATCHES = """
+       m.agent_key = :agent_key
+   AND (m.state IN ('active', 'pending') OR (:hidden AND m.state IN ('compressed', 'archived')))
+   AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
+   AND (:namespaces IS NULL OR m.namespace IN (SELECT value FROM json_each(:namespaces)))
+   AND (:categories IS NULL OR m.category IN (SELECT value FROM json_each(:categories)))
+   AND (:levels IS NULL OR m.level IN (SELECT value FROM json_each(:levels)))
+   AND (:since_us IS NULL OR m.created_at_us >= :since_us)
+   AND (:until_us IS NULL OR m.created_at_us < :until_us)
+   AND (:tag_count = 0 OR :tag_count =
+           (SELECT count(*) FROM memory_tag AS t
+             WHERE t.memory_key = m.memory_key AND t.tag IN (SELECT value FROM json_each(:tags))))
+   AND (:session_id IS NULL OR m.session_key =
+           (SELECT session_key FROM session WHERE agent_key = :agent_key AND session_id = :session_id))
+   AND (:project_id IS NULL OR m.project_key =
+           (SELECT project_key FROM project WHERE project_id = :project_id))
+   AND (m.level <> 'project' OR :active_project_id IS NULL OR m.project_key =
+           (SELECT project_key FROM project WHERE project_id = :active_project_id))
+   AND (m.level <> 'session' OR :active_session_id IS NULL OR m.session_key =
+           (SELECT session_key FROM session WHERE agent_key = :agent_key AND session_id = :active_session_id))
+"""
+
+Bound = dict[str, int | str | None]
+
+
+def bound(
+    agent_key: int,
+    wanted: MemoryFilter,
+    now_us: int,
+    *,
+    hidden: bool = False,
+    active_session_id: str | None = None,
+    active_project_id: str | None = None,
+) -> Bound:
+    """Return the parameters of ``MATCHES``.
+
+    The active session and project hide memories of level session or project
+    that belong to another one (SPEC 7.13); None hides none.
+    """
+    return {
+        "agent_key": agent_key,
+        "now_us": now_us,
+        "hidden": hidden,
+        "namespaces": _listed(wanted.namespaces),
+        "categories": _listed(wanted.categories),
+        "levels": _listed(wanted.levels),
+        "since_us": None if wanted.since is None else to_us(wanted.since),
+        "until_us": None if wanted.until is None else to_us(wanted.until),
+        "tags": json.dumps(wanted.tags),
+        "tag_count": len(wanted.tags),
+        "session_id": wanted.session_id,
+        "project_id": wanted.project_id,
+        "active_session_id": active_session_id,
+        "active_project_id": active_project_id,
+    }
+
+
+def _listed(wanted: frozenset[str] | None) -> str | None:
+    # An empty set means no condition (SPEC 7.5).
+    return json.dumps(sorted(wanted)) if wanted else None
+
+
+# Reading.
+
+
+def by_keys(conn: Reading, keys: Sequence[int]) -> dict[int, FoundRow]:
+    """Return the rows of *keys* that exist."""
+    if not keys:
+        return {}
+    rows = conn.execute(
+        f"SELECT {COLUMNS} WHERE m.memory_key IN (SELECT value FROM carray(:keys))",
+        {"keys": keys_array(keys)},
+    )
+    return {row[0]: FoundRow._make(row) for row in rows}
+
+
+def by_id(conn: Reading, agent_key: int, memory_id: str) -> FoundRow | None:
+    """Return the agent's memory in whatever state, None when there is none or it is another's."""
+    row = conn.execute(
+        f"SELECT {COLUMNS} WHERE m.memory_id = :memory_id AND m.agent_key = :agent_key",
+        {"memory_id": memory_id, "agent_key": agent_key},
+    ).fetchone()
+    return None if row is None else FoundRow._make(row)
+
+
+def matching(conn: Reading, params: Bound, limit: int) -> list[int]:
+    """Return up to *limit* keys that match, in no particular order."""
+    rows = conn.execute(
+        f"SELECT m.memory_key FROM memory AS m WHERE {MATCHES} LIMIT :limit", {**params, "limit": limit}
+    )
+    return [key for (key,) in rows]
+
+
+def matching_among(conn: Reading, params: Bound, keys: Sequence[int]) -> frozenset[int]:
+    """Return those of *keys* that match."""
+    if not keys:
+        return frozenset()
+    rows = conn.execute(
+        f"""
+        SELECT m.memory_key
+          FROM carray(:keys) AS k
+               CROSS JOIN memory AS m ON m.memory_key = k.value
+         WHERE {MATCHES}
+        """,
+        {**params, "keys": keys_array(keys)},
+    )
+    return frozenset(key for (key,) in rows)
+
+
+def listed(
+    conn: Reading, params: Bound, limit: int, after: tuple[int, str] | None = None
+) -> list[FoundRow]:
+    """Return matching rows newest first, then by id, up to *limit*, from after (created_at_us, id) on."""
+    after_us, after_id = after if after is not None else (None, None)
+    rows = conn.execute(
+        f"""
+        SELECT {COLUMNS}
+         WHERE {MATCHES}
+           AND (:after_us IS NULL OR m.created_at_us < :after_us
+                OR (m.created_at_us = :after_us AND m.memory_id > :after_id))
+         ORDER BY m.created_at_us DESC, m.memory_id
+         LIMIT :limit
+        """,
+        {**params, "limit": limit, "after_us": after_us, "after_id": after_id},
+    )
+    return [FoundRow._make(row) for row in rows]
+
+
+def counted(conn: Reading, params: Bound) -> int:
+    """Return how many rows match."""
+    found = conn.execute(f"SELECT count(*) FROM memory AS m WHERE {MATCHES}", params).get
+    assert isinstance(found, int)
+    return found
+
+
+def same_content(conn: Reading, row: MemoryRow) -> FoundRow | None:
+    """Return the memory that *row* would repeat: same text, agent, namespace, category, session, source.
+
+    A memory in the trash or erased is not repeated; one that was turned away is,
+    so that it is not turned away anew each time (SPEC D7).
+    """
+    found = conn.execute(
+        f"""
+        SELECT {COLUMNS}
+         WHERE m.agent_key = :agent_key AND m.content_hash = :content_hash
+           AND m.namespace = :namespace AND m.category = :category
+           AND m.session_key IS :session_key AND m.reference IS :reference
+           AND m.part = :part AND m.speaker IS :speaker
+           AND m.state NOT IN ('trashed', 'stale')
+         ORDER BY m.memory_key
+         LIMIT 1
+        """,
+        {
+            "agent_key": row.agent_key,
+            "content_hash": row.content_hash,
+            "namespace": row.namespace,
+            "category": row.category,
+            "session_key": row.session_key,
+            "reference": row.reference,
+            "part": row.part,
+            "speaker": row.speaker,
+        },
+    ).fetchone()
+    return None if found is None else FoundRow._make(found)
+
+
+# Writing.
+
+
+def insert(conn: Writing, rows: Sequence[MemoryRow], now_us: int) -> list[int]:
+    """Insert *rows* with tags, counters, neighbours' contexts and both caches; returns their keys.
+
+    The vectors must be put between :func:`insert_bare` and :func:`settle` when
+    there are any; this is the form without.
+    """
+    keys = insert_bare(conn, rows, now_us)
+    settle(conn, keys)
+    return keys
+
+
+def insert_bare(conn: Writing, rows: Sequence[MemoryRow], now_us: int) -> list[int]:
+    """Insert the rows alone; :func:`settle` must follow in the same transaction."""
+    keys: list[int] = []
+    for row in rows:
+        row_hash = row.row_hash
+        conn.execute(_INSERT, {**row._asdict(), "content_hash": row.content_hash, "row_hash": row_hash})
+        key = conn.last_insert_rowid()
+        conn.executemany(
+            "INSERT INTO memory_tag (tag, memory_key, ordinal) VALUES (?, ?, ?)",
+            ((tag, key, place) for place, tag in enumerate(row.tags)),
+        )
+        if row.session_key is not None:
+            names.count_session(conn, row.session_key, 1, row.token_count, now_us)
+        if row.speaker is not None:
+            names.count_speaker(conn, row.agent_key, row.speaker, 1)
+        changes.touch(conn, row.salt, row_hash)
+        keys.append(key)
+    return keys
+
+
+_INSERT = """
+INSERT INTO memory (memory_id, agent_key, client_key, session_key, project_key, source_key, namespace,
+                    category, level, origin, trust, speaker, content, caption, reference, ordinal, part,
+                    batch, token_count, importance, confidence, content_hash, created_at_us,
+                    occurred_at_us, row_hash, salt, state, expires_at_us)
+VALUES (:memory_id, :agent_key, :client_key, :session_key, :project_key, :source_key, :namespace,
+        :category, :level, :origin, :trust, :speaker, :content, :caption, :reference, :ordinal, :part,
+        :batch, :token_count, :importance, :confidence, :content_hash, :created_at_us,
+        :occurred_at_us, :row_hash, :salt, :state, :expires_at_us)
+"""
+
+
+def settle(conn: Writing, keys: Sequence[int]) -> None:
+    """Give new rows their place among their neighbours and in the caches."""
+    beside = contexts.neighbours(conn, keys)
+    with caches.rewording(conn, beside):
+        contexts.write(conn, [*keys, *beside])
+    caches.index(conn, keys)
+
+
+def set_state(conn: Writing, keys: Sequence[int], state: MemoryState, now_us: int) -> None:
+    """Move memories to *state*, in rows, neighbours' contexts and caches alike."""
+    if not keys:
+        return
+    beside = contexts.neighbours(conn, keys)
+    with caches.rewording(conn, beside):
+        with caches.moving(conn, keys):
+            conn.executemany(
+                """
+                UPDATE memory
+                   SET state = :state, updated_at_us = max(:now_us, created_at_us)
+                 WHERE memory_key = :memory_key
+                """,
+                ({"state": state, "now_us": now_us, "memory_key": key} for key in keys),
+            )
+            contexts.write(conn, keys)
+        contexts.write(conn, beside)
+    touch(conn, keys)
+
+
+def bump(conn: Writing, key: int, now_us: int) -> None:
+    """Move ``updated_at`` of a memory that was told again."""
+    conn.execute(
+        "UPDATE memory SET updated_at_us = max(:now_us, created_at_us) WHERE memory_key = :memory_key",
+        {"now_us": now_us, "memory_key": key},
+    )
+    touch(conn, [key])
+
+
+def touch(conn: Writing, keys: Sequence[int]) -> None:
+    """Say in the audit that these rows were written."""
+    if not keys:
+        return
+    rows = conn.execute(
+        "SELECT salt, row_hash FROM memory WHERE memory_key IN (SELECT value FROM carray(:keys))",
+        {"keys": keys_array(keys)},
+    ).fetchall()
+    for salt, row_hash in rows:
+        changes.touch(conn, salt, row_hash)

@@ -1,0 +1,121 @@
+"""The embedding queue is the rows without a vector: nothing to lose, nothing to replay.
+
+A row in state ``pending`` waits for its first vector. With ``importance`` NULL
+it is also still to be gated (SPEC D4). After a change of model every row waits
+for a vector of the new one, whatever its state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from memd.model.enums import MemoryState
+from memd.store import changes, vectors
+from memd.store.connect import Reading, Writing
+from memd.store.rows import HASHED, hash_of, tags_of
+
+
+class Waiting(NamedTuple):
+    """One memory that waits for a vector, with the words that will be embedded."""
+
+    memory_key: int
+    agent_key: int
+    state: str
+    importance: float | None
+    own: str
+    content: str
+
+
+def waiting(conn: Reading, limit: int) -> list[Waiting]:
+    """Return up to *limit* pending memories: single texts before bulk, then in order of arrival."""
+    rows = conn.execute(
+        """
+        SELECT m.memory_key, m.agent_key, m.state, m.importance, w.own, m.content
+          FROM memory AS m
+               JOIN memory_words AS w ON w.memory_key = m.memory_key
+         WHERE m.state = 'pending'
+         ORDER BY m.batch IS NOT NULL, m.memory_key
+         LIMIT :limit
+        """,
+        {"limit": limit},
+    )
+    return [Waiting._make(row) for row in rows]
+
+
+def count_waiting(conn: Reading) -> int:
+    """Return how many memories are pending."""
+    found = conn.execute("SELECT count(*) FROM memory WHERE state = 'pending'").get
+    assert isinstance(found, int)
+    return found
+
+
+def missing(conn: Reading, model_key: int, after: int, limit: int) -> list[Waiting]:
+    """Return up to *limit* memories after key *after* that have no vector of the model, in order."""
+    rows = conn.execute(
+        """
+        SELECT m.memory_key, m.agent_key, m.state, m.importance, w.own, m.content
+          FROM memory AS m
+               JOIN memory_words AS w ON w.memory_key = m.memory_key
+         WHERE m.memory_key > :after
+           AND m.state <> 'pending'
+           AND NOT EXISTS (SELECT 1 FROM embedding AS e
+                            WHERE e.memory_key = m.memory_key AND e.model_key = :model_key AND e.kind = 'own')
+         ORDER BY m.memory_key
+         LIMIT :limit
+        """,
+        {"after": after, "model_key": model_key, "limit": limit},
+    )
+    return [Waiting._make(row) for row in rows]
+
+
+def still_waiting(conn: Reading, keys: Sequence[int]) -> frozenset[int]:
+    """Return those of *keys* that are still pending: others were deleted, or embedded, meanwhile."""
+    found = set()
+    for key in keys:
+        state = conn.execute("SELECT state FROM memory WHERE memory_key = :key", {"key": key}).get
+        if state == MemoryState.PENDING:
+            found.add(key)
+    return frozenset(found)
+
+
+def give(conn: Writing, model_key: int, vectored: Sequence[tuple[int, bytes]]) -> None:
+    """Store vectors for memories that may have changed state meanwhile; erased ones are passed over."""
+    there = [
+        (key, vector)
+        for key, vector in vectored
+        if conn.execute("SELECT 1 FROM memory WHERE memory_key = :key", {"key": key}).get
+    ]
+    keys = [key for key, _ in there]
+    vectors.unindex(conn, keys)
+    vectors.put(conn, model_key, there)
+    vectors.index(conn, keys)
+
+
+def set_importance(conn: Writing, key: int, importance: float) -> None:
+    """Write a memory's importance, once, and the row hash that covers it."""
+    conn.execute(
+        "UPDATE memory SET importance = :importance WHERE memory_key = :key",
+        {"importance": importance, "key": key},
+    )
+    rehash(conn, key)
+
+
+def rehash(conn: Writing, key: int) -> None:
+    """Write the hash of a row whose immutable columns were just given their values."""
+    row = conn.execute(HASHED, {"key": key}).fetchone()
+    salt, row_hash = row[-1], hash_of(tuple(row[:-1]), tags_of(conn, key))
+    conn.execute(
+        "UPDATE memory SET row_hash = :row_hash WHERE memory_key = :key",
+        {"row_hash": row_hash, "key": key},
+    )
+    changes.touch(conn, salt, row_hash)
+
+
+def activate(conn: Writing, keys: Sequence[int]) -> None:
+    """Move pending memories to active. Words and vectors stay where they are: both states are visible."""
+    conn.executemany(
+        "UPDATE memory SET state = 'active' WHERE memory_key = ? AND state = 'pending'",
+        ((key,) for key in keys),
+    )
+

@@ -1,0 +1,210 @@
+"""Put away, thrown away, brought back, erased (SPEC D21).
+
+Archive and trash change a memory's state and note why; every column of the row
+stays byte for byte, so bringing back is undoing one state. ``erase`` is the
+only function that destroys, and it destroys everywhere: rows, vectors,
+postings, contexts, versions, preferences, the neighbours' memory of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from memd.model.enums import ArchiveReason, MemoryState, TrashReason
+from memd.store import caches, contexts, memories, names, preferences, vectors
+from memd.store.connect import Reading, Writing
+from memd.store.keys import keys_array
+
+
+class TrashRow(NamedTuple):
+    """One memory in the trash."""
+
+    memory_key: int
+    memory_id: str
+    reason: str
+    deleted_at_us: int
+    erase_after_us: int
+
+
+def archive(
+    conn: Writing,
+    keys: Sequence[int],
+    reason: ArchiveReason,
+    now_us: int,
+    *,
+    new_id: Callable[[], str],
+    state: MemoryState = MemoryState.ARCHIVED,
+    run: str | None = None,
+) -> None:
+    """Put memories away; *state* may be COMPRESSED. ``include_compressed`` still finds them."""
+    conn.executemany(
+        """
+        INSERT INTO archive (memory_key, archival_id, reason, state_before, run, archived_at_us)
+        SELECT :key, :archival_id, :reason, iif(state = 'pending', 'active', state), :run, :now_us
+          FROM memory
+         WHERE memory_key = :key
+            ON CONFLICT (memory_key) DO NOTHING
+        """,
+        (
+            {"key": key, "archival_id": new_id(), "reason": reason, "run": run, "now_us": now_us}
+            for key in keys
+        ),
+    )
+    memories.set_state(conn, keys, state, now_us)
+
+
+def restore(conn: Writing, key: int, now_us: int) -> bool:
+    """Bring a memory back from the archive to the state it had; False when it is not there."""
+    return _bring_back(conn, "archive", key, now_us)
+
+
+def trash(conn: Writing, keys: Sequence[int], reason: TrashReason, now_us: int, undo_us: int) -> None:
+    """Make memories invisible everywhere; erased by :func:`purge` after *undo_us*."""
+    conn.executemany(
+        """
+        INSERT INTO trash (memory_key, reason, state_before, deleted_at_us, erase_after_us)
+        SELECT :key, :reason, state, :now_us, :erase_after_us
+          FROM memory
+         WHERE memory_key = :key
+            ON CONFLICT (memory_key) DO NOTHING
+        """,
+        (
+            {"key": key, "reason": reason, "now_us": now_us, "erase_after_us": now_us + undo_us}
+            for key in keys
+        ),
+    )
+    memories.set_state(conn, keys, MemoryState.TRASHED, now_us)
+
+
+def untrash(conn: Writing, key: int, now_us: int) -> bool:
+    """Bring a memory back from the trash to the state it had; False when it is not there."""
+    return _bring_back(conn, "trash", key, now_us)
+
+
+def _bring_back(conn: Writing, table: str, key: int, now_us: int) -> bool:
+    assert table in {"archive", "trash"}
+    before = conn.execute(
+        f"SELECT state_before FROM {table} WHERE memory_key = :key",  # noqa: S608  # one of two names
+        {"key": key},
+    ).get
+    if not isinstance(before, str):
+        return False
+    conn.execute(f"DELETE FROM {table} WHERE memory_key = :key", {"key": key})  # noqa: S608  # one of two names
+    memories.set_state(conn, [key], MemoryState(before), now_us)
+    return True
+
+
+def trashed(conn: Reading, agent_key: int, after: str | None, limit: int) -> list[TrashRow]:
+    """Return the agent's trash by id, from after *after* on."""
+    rows = conn.execute(
+        """
+        SELECT t.memory_key, m.memory_id, t.reason, t.deleted_at_us, t.erase_after_us
+          FROM trash AS t
+               JOIN memory AS m ON m.memory_key = t.memory_key
+         WHERE m.agent_key = :agent_key AND (:after IS NULL OR m.memory_id > :after)
+         ORDER BY m.memory_id
+         LIMIT :limit
+        """,
+        {"agent_key": agent_key, "after": after, "limit": limit},
+    )
+    return [TrashRow._make(row) for row in rows]
+
+
+def count_archived(conn: Reading, agent_key: int) -> int:
+    """Return how many of the agent's memories are in the archive."""
+    found = conn.execute(
+        """
+        SELECT count(*)
+          FROM archive AS r
+               JOIN memory AS m ON m.memory_key = r.memory_key
+         WHERE m.agent_key = :agent_key AND m.state IN ('archived', 'compressed')
+        """,
+        {"agent_key": agent_key},
+    ).get
+    assert isinstance(found, int)
+    return found
+
+
+def due(conn: Reading, now_us: int, limit: int) -> list[int]:
+    """Return memories whose time in the trash is up, oldest first."""
+    rows = conn.execute(
+        "SELECT memory_key FROM trash WHERE erase_after_us <= :now_us ORDER BY erase_after_us LIMIT :limit",
+        {"now_us": now_us, "limit": limit},
+    )
+    return [key for (key,) in rows]
+
+
+def expired(conn: Reading, now_us: int, limit: int) -> list[int]:
+    """Return memories that expired and are not yet in the trash, oldest first."""
+    rows = conn.execute(
+        """
+        SELECT memory_key
+          FROM memory
+         WHERE expires_at_us IS NOT NULL AND expires_at_us <= :now_us AND state <> 'trashed'
+         ORDER BY expires_at_us
+         LIMIT :limit
+        """,
+        {"now_us": now_us, "limit": limit},
+    )
+    return [key for (key,) in rows]
+
+
+def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
+    """Destroy memories everywhere. Summaries made from them become stale.
+
+    The WAL still holds their pages until it is truncated: checkpoint with
+    ``truncate=True`` after the commit.
+    """
+    if not keys:
+        return
+    array = {"keys": keys_array(keys), "now_us": now_us}
+    memories.touch(conn, keys)
+    summaries = _summaries_of(conn, keys)
+    beside = contexts.neighbours(conn, keys)
+    preferences.erase_of(conn, keys)
+    vectors.take_from_centroid(conn, keys)
+    _uncount(conn, keys)
+    conn.execute(
+        """
+        INSERT OR IGNORE INTO forgotten (memory_id, forgotten_at_us)
+        SELECT memory_id, :now_us FROM memory WHERE memory_key IN (SELECT value FROM carray(:keys))
+        """,
+        array,
+    )
+    with caches.rewording(conn, beside):
+        with caches.moving(conn, keys):
+            conn.execute("DELETE FROM memory WHERE memory_key IN (SELECT value FROM carray(:keys))", array)
+        contexts.write(conn, beside)
+    conn.execute("DELETE FROM source WHERE source_key NOT IN (SELECT source_key FROM memory WHERE source_key IS NOT NULL)")
+    if summaries:
+        memories.set_state(conn, summaries, MemoryState.STALE, now_us)
+
+
+def _summaries_of(conn: Reading, keys: Sequence[int]) -> list[int]:
+    rows = conn.execute(
+        """
+        SELECT DISTINCT to_key
+          FROM derived
+         WHERE from_key IN (SELECT value FROM carray(:keys))
+        """,
+        {"keys": keys_array(keys)},
+    )
+    mine = frozenset(keys)
+    return [key for (key,) in rows if key not in mine]
+
+
+def _uncount(conn: Writing, keys: Sequence[int]) -> None:
+    rows = conn.execute(
+        """
+        SELECT agent_key, session_key, speaker, token_count
+          FROM memory
+         WHERE memory_key IN (SELECT value FROM carray(:keys))
+        """,
+        {"keys": keys_array(keys)},
+    ).fetchall()
+    for agent_key, session_key, speaker, token_count in rows:
+        if session_key is not None:
+            names.count_session(conn, session_key, -1, -token_count, 0)
+        if speaker is not None:
+            names.count_speaker(conn, agent_key, speaker, -1)

@@ -1,0 +1,82 @@
+"""A write that is sent twice happens once (SPEC D7).
+
+The reply to a write with an idempotency key is kept in the write's own
+transaction. The same key with the same request gets that reply again, the same
+key with another request is a conflict. Replies hold ids, never a memory's text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from pydantic import TypeAdapter
+
+from memd.base.errors import ConflictError
+from memd.base.limits import REPLY_KEPT_DAYS
+from memd.model.caller import Caller
+from memd.store.connect import Reading, Writing
+
+T = TypeVar("T")
+
+DAY_US = 86_400_000_000
+
+
+def find(conn: Reading, caller: Caller) -> str | None:
+    """Return the kept reply to *caller*'s request as JSON; raises ConflictError for another request."""
+    if caller.idempotency_key is None:
+        return None
+    row = conn.execute(
+        """
+        SELECT request_hash, reply
+          FROM reply
+         WHERE client = :client AND idempotency_key = :idempotency_key
+        """,
+        {"client": caller.client, "idempotency_key": caller.idempotency_key},
+    ).fetchone()
+    if row is None:
+        return None
+    request_hash, reply = row
+    if request_hash != caller.request_hash:
+        raise ConflictError(
+            "this idempotency key was used for another request",
+            field="idempotency_key",
+            hint="make a new key for each request",
+        )
+    return str(reply)
+
+
+def once(
+    conn: Writing, caller: Caller, now_us: int, reply: type[T] | None, work: Callable[[Writing], T]
+) -> T:
+    """Return the kept reply, or do *work* and keep what it returns."""
+    if reply is None or caller.idempotency_key is None:
+        return work(conn)
+    adapter = TypeAdapter(reply)
+    kept = find(conn, caller)
+    if kept is not None:
+        return adapter.validate_json(kept)
+    result = work(conn)
+    conn.execute(
+        """
+        INSERT INTO reply (client, idempotency_key, request_hash, reply, created_at_us)
+        VALUES (:client, :idempotency_key, :request_hash, :reply, :created_at_us)
+        """,
+        {
+            "client": caller.client,
+            "idempotency_key": caller.idempotency_key,
+            "request_hash": caller.request_hash,
+            "reply": adapter.dump_json(result).decode(),
+            "created_at_us": now_us,
+        },
+    )
+    return result
+
+
+def purge(conn: Writing, now_us: int) -> int:
+    """Drop replies older than REPLY_KEPT_DAYS; returns how many."""
+    conn.execute(
+        "DELETE FROM reply WHERE created_at_us < :before_us",
+        {"before_us": now_us - REPLY_KEPT_DAYS * DAY_US},
+    )
+    return conn.changes()

@@ -1,0 +1,280 @@
+"""Vectors: the ``embedding`` rows are the truth, a vec0 table per generation is their cache.
+
+L2 on normalised vectors (cos = 1 - d^2 / 2): vec0's own cosine is slower. The
+owner is the partition key, so a search costs what the owner has, not what the
+file has; hidden rows (compressed, archived) lie in a second partition of the
+same owner, so the default search never reads them (STORE 4).
+
+A cache generation belongs to one model. Vectors of different models are never
+in one table, and never compared.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from memd.base.limits import KNN_ROWS_MAX
+from memd.model.encoding import ModelFingerprint
+from memd.store.connect import Reading, Writing
+from memd.store.keys import keys_array
+
+# Table names carry a model's key and a generation, numbers from meta; nothing else is put into the SQL.
+# ruff: noqa: S608
+CHUNK_ROWS = 512
+
+
+class Near(NamedTuple):
+    """One memory and its cosine to the query."""
+
+    memory_key: int
+    cosine: float
+
+
+class VectorCache(NamedTuple):
+    """The live vec0 table: which model it is of and which generation."""
+
+    model_key: int
+    generation: int
+
+    @property
+    def table(self) -> str:
+        return f"vec_{self.model_key}_{self.generation}"
+
+
+def partition(agent_key: int, *, hidden: bool) -> int:
+    """Return the partition of an agent's visible or hidden vectors."""
+    return agent_key * 2 + hidden
+
+
+def checksum(vector: bytes) -> bytes:
+    """Return what the checksum column of *vector* must hold."""
+    return hashlib.sha256(vector).digest()[:16]
+
+
+def find_model(conn: Reading, fingerprint: str) -> int | None:
+    """Return the key of a model by its fingerprint."""
+    found = conn.execute(
+        "SELECT model_key FROM embedding_model WHERE fingerprint = :fingerprint",
+        {"fingerprint": fingerprint},
+    ).get
+    return found if isinstance(found, int) else None
+
+
+def model(conn: Writing, fingerprint: ModelFingerprint, now_us: int) -> int:
+    """Return the key of a model; notes it when it is new."""
+    found = find_model(conn, str(fingerprint))
+    if found is not None:
+        return found
+    conn.execute(
+        """
+        INSERT INTO embedding_model (fingerprint, name, dimension, created_at_us)
+        VALUES (:fingerprint, :name, :dimension, :now_us)
+        """,
+        {
+            "fingerprint": str(fingerprint),
+            "name": fingerprint.name,
+            "dimension": fingerprint.dimension,
+            "now_us": now_us,
+        },
+    )
+    return conn.last_insert_rowid()
+
+
+def live(conn: Reading) -> VectorCache | None:
+    """Return the live cache, None before the first vector was stored."""
+    found = conn.execute("SELECT value FROM meta WHERE key = 'vector_cache'").get
+    if not isinstance(found, str):
+        return None
+    model_key, generation = found.split(" ")
+    return VectorCache(int(model_key), int(generation))
+
+
+def create(conn: Writing, cache: VectorCache, dimension: int) -> None:
+    """Create an empty cache beside the live one."""
+    conn.execute(
+        f"""
+        CREATE VIRTUAL TABLE {cache.table} USING vec0(
+            owner INTEGER PARTITION KEY, vector FLOAT[{dimension}], chunk_size={CHUNK_ROWS}
+        )
+        """
+    )
+
+
+def activate(conn: Writing, cache: VectorCache) -> None:
+    """Make *cache* the live one and drop the one before."""
+    before = live(conn)
+    conn.execute(
+        "INSERT OR REPLACE INTO meta (key, value) VALUES ('vector_cache', :value)",
+        {"value": f"{cache.model_key} {cache.generation}"},
+    )
+    if before is not None:
+        conn.execute(f"DROP TABLE {before.table}")
+
+
+def ready(conn: Writing, fingerprint: ModelFingerprint, now_us: int) -> int:
+    """Return the model's key, with a live cache for it if the store has none at all."""
+    model_key = model(conn, fingerprint, now_us)
+    if live(conn) is None:
+        cache = VectorCache(model_key, 1)
+        create(conn, cache, fingerprint.dimension)
+        activate(conn, cache)
+    return model_key
+
+
+def put(conn: Writing, model_key: int, vectors: Sequence[tuple[int, bytes]]) -> None:
+    """Store the vectors of memories, as (memory_key, vector); the cache is :func:`index`'s work."""
+    conn.executemany(
+        """
+        INSERT INTO embedding (memory_key, model_key, kind, checksum, vector)
+        VALUES (:memory_key, :model_key, 'own', :checksum, :vector)
+            ON CONFLICT (memory_key, model_key, kind)
+            DO UPDATE SET checksum = excluded.checksum, vector = excluded.vector
+        """,
+        (
+            {
+                "memory_key": memory_key,
+                "model_key": model_key,
+                "checksum": checksum(vector),
+                "vector": vector,
+            }
+            for memory_key, vector in vectors
+        ),
+    )
+
+
+def index(conn: Writing, keys: Sequence[int]) -> None:
+    """Add those of the memories that are searchable and have a vector of the live model."""
+    cache = live(conn)
+    if cache is None or not keys:
+        return
+    conn.execute(
+        f"""
+        INSERT INTO {cache.table} (rowid, owner, vector)
+        SELECT m.memory_key,
+               m.agent_key * 2 + iif(m.state IN ('compressed', 'archived'), 1, 0),
+               e.vector
+          FROM memory AS m
+               JOIN embedding AS e ON e.memory_key = m.memory_key
+         WHERE m.memory_key IN (SELECT value FROM carray(:keys))
+           AND m.state IN ('active', 'pending', 'compressed', 'archived')
+           AND e.model_key = :model_key AND e.kind = 'own'
+        """,
+        {"keys": keys_array(keys), "model_key": cache.model_key},
+    )
+
+
+def unindex(conn: Writing, keys: Sequence[int]) -> None:
+    """Take the memories out of the cache; those that are not there are passed over."""
+    cache = live(conn)
+    if cache is not None and keys:
+        conn.executemany(f"DELETE FROM {cache.table} WHERE rowid = ?", ((key,) for key in keys))
+
+
+def search(conn: Reading, vector: bytes, partitions: Sequence[int], limit: int) -> list[Near]:
+    """Return the *limit* (at most KNN_ROWS_MAX) nearest memories of the partitions, nearest first. Exact."""
+    cache = live(conn)
+    if cache is None:
+        return []
+    assert limit <= KNN_ROWS_MAX
+    found: list[Near] = []
+    for owner in partitions:
+        rows = conn.execute(
+            f"""
+            SELECT rowid, distance
+              FROM {cache.table}
+             WHERE vector MATCH :vector AND k = :limit AND owner = :owner
+            """,
+            {"vector": vector, "limit": limit, "owner": owner},
+        )
+        found.extend(Near(key, cosine(distance)) for key, distance in rows)
+    found.sort(key=lambda near: (-near.cosine, near.memory_key))
+    return found[:limit]
+
+
+def cosine(distance: float) -> float:
+    """Return the cosine of two unit vectors at Euclidean *distance*.
+
+    >>> cosine(0.0)
+    1.0
+    """
+    return 1.0 - distance * distance / 2.0
+
+
+def among(conn: Reading, vector: bytes, keys: Sequence[int]) -> dict[int, float]:
+    """Return the cosine of each of *keys* that has a vector of the live model. Exact, without the cache."""
+    cache = live(conn)
+    if cache is None or not keys:
+        return {}
+    rows = conn.execute(
+        """
+        SELECT e.memory_key, vec_distance_L2(e.vector, :vector)
+          FROM carray(:keys) AS k
+               CROSS JOIN embedding AS e
+                  ON e.memory_key = k.value AND e.model_key = :model_key AND e.kind = 'own'
+        """,
+        {"keys": keys_array(keys), "vector": vector, "model_key": cache.model_key},
+    )
+    return {key: cosine(distance) for key, distance in rows}
+
+
+# Novelty (SPEC D4): the running sum of an agent's vectors.
+
+
+def similarity_to_centroid(conn: Reading, agent_key: int, model_key: int, vector: bytes) -> float | None:
+    """Return the cosine of *vector* to the mean of the agent's vectors; None when there are none.
+
+    The direction of the mean is that of the sum. A zero sum resembles nothing.
+    """
+    found = conn.execute(
+        """
+        SELECT vec_distance_cosine(total, :vector)
+          FROM centroid
+         WHERE agent_key = :agent_key AND model_key = :model_key AND vectors > 0
+        """,
+        {"agent_key": agent_key, "model_key": model_key, "vector": vector},
+    ).fetchone()
+    if found is None:
+        return None
+    distance = found[0]  # NULL, as SQLite has no NaN, when the sum is zero
+    return 0.0 if distance is None else 1.0 - float(distance)
+
+
+def add_to_centroid(conn: Writing, agent_key: int, model_key: int, vector: bytes) -> None:
+    """Add *vector* to the agent's running sum."""
+    conn.execute(
+        """
+        INSERT INTO centroid (agent_key, model_key, vectors, total)
+        VALUES (:agent_key, :model_key, 1, :vector)
+            ON CONFLICT (agent_key, model_key)
+            DO UPDATE SET vectors = vectors + 1, total = vec_add(total, :vector)
+        """,
+        {"agent_key": agent_key, "model_key": model_key, "vector": vector},
+    )
+
+
+def take_from_centroid(conn: Writing, keys: Sequence[int]) -> None:
+    """Subtract the memories' vectors from their agents' sums; before they are erased."""
+    if not keys:
+        return
+    rows = conn.execute(
+        """
+        SELECT m.agent_key, e.model_key, e.vector
+          FROM embedding AS e
+               JOIN memory AS m ON m.memory_key = e.memory_key
+         WHERE e.memory_key IN (SELECT value FROM carray(:keys)) AND e.kind = 'own'
+        """,
+        {"keys": keys_array(keys)},
+    ).fetchall()
+    conn.executemany(
+        """
+        UPDATE centroid
+           SET vectors = max(0, vectors - 1), total = vec_sub(total, :vector)
+         WHERE agent_key = :agent_key AND model_key = :model_key
+        """,
+        (
+            {"agent_key": agent_key, "model_key": model_key, "vector": vector}
+            for agent_key, model_key, vector in rows
+        ),
+    )
