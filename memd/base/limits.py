@@ -15,6 +15,7 @@ OUT_DRAIN_MS_MAX = 5_000
 FRAME_ARRIVAL_MS_MAX = 2_000  # from a frame's first byte to its newline
 CONNECTION_IDLE_MS_MAX = 600_000
 METHOD_CHARS_MAX = 64
+SETTINGS_BYTES_MAX = 1_048_576  # of the settings file
 SOCKET_PATH_BYTES_MAX = 103  # macOS; Linux has 107
 
 # Texts
@@ -39,6 +40,12 @@ EMBED_BATCH_TEXTS = 16
 EMBED_QUEUE_TEXTS_MAX = 4_096
 EMBED_CACHE_TEXTS_MAX = 2_048
 MODEL_IDLE_MS_MAX = 900_000
+EMBED_CLOSE_MS_MAX = 1_000  # how long a stop waits for the batch under way
+
+# Fetching the model, by commands that a person runs
+HUB_ANSWER_MS_MAX = 3_000
+FETCH_QUIET_MS_MAX = 60_000  # how long a download may receive nothing
+MODEL_FOLDER_BYTES_MAX = 256 * 1_048_576
 
 # The store
 WRITE_QUEUE_MAX = 256
@@ -52,3 +59,4 @@ assert TEXT_CHARS_MAX < FRAME_BYTES_MAX
 assert OUT_QUEUE_BYTES_MAX >= 2 * FRAME_BYTES_MAX
 assert RECALL_TOP_K_MAX <= PAGE_ITEMS_MAX < KNN_ROWS_MAX
 assert EMBED_BATCH_TEXTS <= EMBED_QUEUE_TEXTS_MAX
+assert EMBED_CLOSE_MS_MAX < DRAIN_MS_MAX

@@ -1,0 +1,46 @@
+"""What every test gets: a home of its own, no settings of the person who runs it, and the model."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+# As it was before any test, because the fixture below takes it away.
+_MODEL_DIR = os.environ.get("MEMD_MODEL_DIR")
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Point MEMD_HOME at an empty folder and hide every other MEMD_ setting but the model's."""
+    for name in [name for name in os.environ if name.startswith("MEMD_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("MEMD_HOME", str(tmp_path))
+    if _MODEL_DIR:
+        monkeypatch.setenv("MEMD_MODEL_DIR", _MODEL_DIR)
+
+
+@pytest.fixture(scope="session")
+def model_dir() -> Path:
+    """Return a folder with the installed model: MEMD_MODEL_DIR, or a cache filled at first need.
+
+    Skips, with the reason, only when no source of the model can be reached.
+    """
+    from memd.base.errors import DegradedError
+    from memd.encode.install import install
+    from memd.encode.model_files import status
+
+    if _MODEL_DIR and status(Path(_MODEL_DIR)).installed:
+        return Path(_MODEL_DIR)
+    import platformdirs
+
+    from memd.base.paths import MODEL_NAME
+
+    folder = platformdirs.user_cache_path("memd-tests") / MODEL_NAME
+    if not status(folder).installed:
+        try:
+            install(folder, source=None, progress=lambda _what, _share: None)
+        except DegradedError as error:
+            pytest.skip(error.message)
+    return folder
