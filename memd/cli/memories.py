@@ -1,0 +1,221 @@
+"""Put a memory in, find it, look at it: add, search, recall, get, list."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from memd.cli import options, say
+from memd.cli.reach import ask
+
+Query = Annotated[str, typer.Argument(help="What you want to know.")]
+Session = Annotated[str | None, typer.Option("--session", metavar="ID", help="One conversation.")]
+Project = Annotated[str | None, typer.Option("--project", metavar="ID", help="One project.")]
+Budget = Annotated[
+    int | None, typer.Option("--budget", metavar="TOKENS", help="How much may be said.")
+]
+Top = Annotated[int | None, typer.Option("--top", "-n", metavar="N", help="How many at most.")]
+Mode = Annotated[str | None, typer.Option("--mode", metavar="MODE", help="hybrid, dense or words.")]
+Archived = Annotated[
+    bool, typer.Option("--archived", help="Also what was compressed or put into the archive.")
+]
+
+
+@options.examples(
+    'memd add "We deploy with blue-green since March"',
+    'memd add "I prefer short answers" --category procedural',
+    "git log -1 --format=%B | memd add - --tag git",
+)
+def add(
+    text: Annotated[str, typer.Argument(help="The text; - reads standard input.")],
+    category: options.Category = None,
+    namespace: options.Namespace = None,
+    tag: options.Tags = None,
+    speaker: Annotated[
+        str | None, typer.Option("--speaker", metavar="NAME", help="Who said it.")
+    ] = None,
+    session: Session = None,
+    project: Project = None,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Remember a text exactly as it is. Prints the id of the new memory."""
+    content = sys.stdin.read().strip() if text == "-" else text
+    params = options.given(
+        category=category or "semantic",
+        content=content,
+        namespace=namespace,
+        speaker=speaker,
+        session_id=session,
+        project_id=project,
+        agent_id=agent,
+    )
+    params["metadata"] = {"tags": tag or []}
+    answer = ask(profile, "memory.store", params)
+    memory_id = answer["id"] if isinstance(answer, dict) else answer
+    if json:
+        say.as_json({"id": memory_id})
+    else:
+        say.out(memory_id)
+
+
+@options.examples(
+    'memd search "how do we deploy?"', 'memd search postgres -n 20 --json | jq ".memories[].id"'
+)
+def search(
+    query: Query,
+    top: Top = None,
+    category: options.Category = None,
+    namespace: options.Namespace = None,
+    tag: options.Tags = None,
+    project: Project = None,
+    mode: Mode = None,
+    archived: Archived = False,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Find memories; the number before each is how likely it answers the query."""
+    params = _question(query, top, category, namespace, tag, project, mode, agent)
+    found = ask(profile, "memory.recall", {**params, "include_compressed": archived})
+    if json:
+        say.as_json(found)
+        return
+    if not found["memories"]:
+        say.note("nothing that is remembered fits")
+    for memory in found["memories"]:
+        show(memory)
+    if found.get("degraded"):
+        say.note(f"memd: {found['degraded']}")
+
+
+@options.examples('memd recall "how do we deploy?"', 'memd recall "my editor" --budget 500')
+def recall(
+    query: Query,
+    top: Top = None,
+    budget: Budget = None,
+    category: options.Category = None,
+    namespace: options.Namespace = None,
+    tag: options.Tags = None,
+    project: Project = None,
+    mode: Mode = None,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Print what memd would put into an assistant's prompt: the <memory> block."""
+    params = _question(query, top, category, namespace, tag, project, mode, agent)
+    found = ask(profile, "memory.recall", {**params, **options.given(token_budget=budget)})
+    if json:
+        say.as_json(found)
+        return
+    say.out(found["prompt_block"])
+    if found.get("minimum_required_tokens"):
+        say.note(
+            f"nothing fits: the smallest memory needs {found['minimum_required_tokens']} tokens"
+        )
+
+
+@options.examples("memd get 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11 --json")
+def get(
+    memory_id: Annotated[str, typer.Argument(metavar="ID", help="As printed by search or list.")],
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Print one memory: its text on stdout, what is known about it on stderr."""
+    entry = ask(profile, "memory.get", {"id": memory_id})
+    if entry is None:
+        say.note(f"memd: no memory has the id {say.line(memory_id)}")
+        raise say.Leave(say.Exit.ERROR)
+    if json:
+        say.as_json({"memory": entry})
+        return
+    for name, value in entry.items():
+        if name not in {"content", "metadata"} and value is not None:
+            say.note(f"{name + ':':<13} {say.line(str(value))}")
+    for name, value in entry["metadata"].items():
+        if value:
+            text = ", ".join(value) if isinstance(value, list) else str(value)
+            say.note(f"{name + ':':<13} {say.line(text)}")
+    say.out(say.shown(entry["content"]))
+
+
+@options.examples(
+    "memd list --limit 20", "memd list --category procedural --tag git", "memd list --all --json"
+)
+def list_(
+    category: options.Category = None,
+    namespace: options.Namespace = None,
+    tag: options.Tags = None,
+    session: Session = None,
+    project: Project = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many.")] = 50,
+    after: Annotated[
+        str | None, typer.Option("--after", metavar="MARK", help="Go on after a page.")
+    ] = None,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """List memories, the newest first, one page at a time."""
+    params = options.given(
+        categories=[category] if category else None,
+        namespaces=[namespace] if namespace else None,
+        tags=tag or None,
+        session_id=session,
+        project_id=project,
+        after=after,
+        agent_id=agent,
+    )
+    page = ask(profile, "memory.list", {**params, "limit": limit})
+    if json:
+        say.as_json(page)
+        return
+    say.table(("ID", "CREATED", "CATEGORY", "TEXT"), (_row(entry) for entry in page["items"]))
+    if page.get("next"):
+        say.note(f"there is more: memd list --after {page['next']}")
+
+
+def _question(
+    query: str,
+    top: int | None,
+    category: str | None,
+    namespace: str | None,
+    tag: list[str] | None,
+    project: str | None,
+    mode: str | None,
+    agent: str | None,
+) -> dict[str, Any]:
+    return options.given(
+        query=query,
+        top_k=top,
+        categories=[category] if category else None,
+        namespaces=[namespace] if namespace else None,
+        tags=tag or None,
+        project_id=project,
+        search_mode=mode,
+        agent_id=agent,
+    )
+
+
+def show(memory: dict[str, Any]) -> None:
+    """Print one recalled memory: score and text, then in grey what it is."""
+    score = "pref" if memory.get("preference") else _score(memory.get("relevance_score"))
+    say.out(f"{say.bold(score)}  {say.line(memory['content'], max(20, say.width() - 6))}")
+    about = [str(memory.get("occurred_at") or memory["created_at"])[:10], memory["memory_type"]]
+    about += [memory[name] for name in ("speaker", "source") if memory.get(name)]
+    about.append(memory["id"])
+    say.out("      " + say.dim(say.line(" · ".join(about))))
+
+
+def _score(value: float | None) -> str:
+    return "  - " if value is None else f"{value:.2f}"
+
+
+def _row(entry: dict[str, Any]) -> tuple[str, str, str, str]:
+    room = max(20, say.width() - 36 - 16 - 10 - 6)
+    created = str(entry["created_at"])[:16].replace("T", " ")
+    return entry["id"], created, entry["category"], say.line(entry["content"], room)

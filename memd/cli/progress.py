@@ -1,0 +1,87 @@
+"""How far a long command is: a bar on a terminal, otherwise a line now and then.
+
+Written to stderr, so data on stdout stays clean. The bar's library is loaded
+only when there is a terminal to draw on.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from memd.base.clock import Clock, SystemClock
+from memd.cli import say
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+    from rich.progress import TaskID
+
+LINE_EVERY_US = 5_000_000
+
+
+class Progress:
+    """One task's progress. Use it in a ``with`` block; call ``at`` as often as you like."""
+
+    def __init__(self, what: str, *, unit: str = "", clock: Clock | None = None) -> None:
+        self._what = what
+        self._unit = unit
+        self._clock = clock or SystemClock()
+        self._told_us = self._clock.monotonic_us()
+        self._bar: Bar | None = None
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> Self:
+        if say.coloured(sys.stderr):
+            self._open()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def at(self, done: int, total: int | None = None, what: str | None = None) -> None:
+        """Say that *done* of *total* is done; *what* renames the task."""
+        if what is not None:
+            self._what = what
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, completed=done, total=total, description=self._what)
+            return
+        now_us = self._clock.monotonic_us()
+        if now_us - self._told_us >= LINE_EVERY_US:
+            self._told_us = now_us
+            of = f" of {self._amount(total)}" if total else ""
+            say.note(f"{self._what}: {self._amount(done)}{of}")
+
+    def share(self, what: str, share: float) -> None:
+        """Say what is being done now and how much of it is done, 0 to 1."""
+        self.at(round(share * 100), 100, what)
+
+    def _amount(self, number: int) -> str:
+        return f"{number:,} {self._unit}".rstrip()
+
+    def _open(self) -> None:
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+        )
+
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn(self._unit),
+            TimeElapsedColumn(),
+            console=Console(stderr=True),
+        )
+        self._bar.start()
+        self._task = self._bar.add_task(self._what, total=None)

@@ -1,0 +1,54 @@
+"""The way from a command to the daemon.
+
+One connection a command. When nobody answers, the person is told how to start
+the daemon; memd never starts one behind a person's back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from memd.base.errors import NotRunningError
+
+if TYPE_CHECKING:
+    from memd.client import Client
+
+SECONDS_MAX = 30.0
+"""How long a person waits for one answer."""
+
+LONG_SECONDS_MAX = 3_600.0
+"""How long a check, a rebuild or a backup of a large file may take."""
+
+
+@contextmanager
+def daemon(profile: str | None, *, seconds_max: float = SECONDS_MAX) -> Iterator[Client]:
+    """Yield a client of *profile*'s daemon. Raises NotRunningError, saying how to start it."""
+    from memd.client import Client
+
+    client = Client(profile=profile, timeout=seconds_max)
+    try:
+        yield client
+    except NotRunningError as error:
+        raise NotRunningError(error.message, hint=how_to_start(profile)) from error
+    finally:
+        client.close()
+
+
+def ask(profile: str | None, method: str, params: dict[str, Any] | None = None) -> Any:
+    """Return the daemon's answer to one call."""
+    with daemon(profile) as client:
+        return client.call(method, params or {})
+
+
+def how_to_start(profile: str | None) -> str:
+    """Say how to start *profile*'s daemon on this system.
+
+    >>> how_to_start(None)
+    'start it with "memd serve", or at every login with "memd service install"'
+    """
+    which = f" --profile {profile}" if profile else ""
+    return (
+        f'start it with "memd serve{which}", or at every login with "memd service install{which}"'
+    )

@@ -1,0 +1,120 @@
+"""Take memories away: into the trash and back, or for ever."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from memd.base.errors import InvalidError
+from memd.cli import options, say
+from memd.cli.reach import ask, daemon
+
+MemoryIds = Annotated[
+    list[str], typer.Argument(metavar="ID...", help="As printed by search or list.")
+]
+
+
+@options.examples("memd delete 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
+def delete(
+    memory_ids: MemoryIds, profile: options.Profile = None, json: options.Json = False
+) -> None:
+    """Put memories into the trash, from which they can be restored for a week."""
+    _each(profile, "memory.delete", memory_ids, "deleted", json=json)
+
+
+@options.examples(
+    "memd forget 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11",
+    "memd forget --source notes/2025.md --dry-run",
+    "memd forget --source notes/2025.md --yes",
+)
+def forget(
+    memory_ids: Annotated[list[str] | None, typer.Argument(metavar="[ID...]")] = None,
+    source: Annotated[
+        str | None, typer.Option("--source", metavar="REF", help="Everything that came from there.")
+    ] = None,
+    yes: options.Yes = False,
+    dry_run: options.DryRun = False,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Erase memories everywhere, for ever. Nothing brings them back but an old backup."""
+    if not memory_ids and not source:
+        raise InvalidError("forget what?", hint="name ids, or a source with --source")
+    params = options.given(ids=memory_ids or None, source=source, agent_id=agent)
+    with daemon(profile) as client:
+        if not dry_run:
+            would = client.call("memory.forget", {**params, "dry_run": True})
+            say.sure(f"Erase {_count(would)} for ever?", yes=yes)
+        told = client.call("memory.forget", {**params, "dry_run": dry_run})
+    if json:
+        say.as_json(told)
+        return
+    say.out(f"{'would erase' if dry_run else 'erased'} {_count(told)}")
+    for left in told.get("backups", ()):
+        say.note(f"a backup may still hold it: {left}")
+
+
+@options.examples("memd trash list", "memd trash list --json")
+def trash_list(
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many.")] = 50,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """List what is in the trash, and until when."""
+    page = ask(profile, "trash.list", {"limit": limit})
+    if json:
+        say.as_json(page)
+        return
+    rows = (_trashed(item) for item in page["items"])
+    say.table(("ID", "DELETED", "ERASED AFTER", "REASON", "TEXT"), rows)
+
+
+@options.examples("memd trash restore 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
+def trash_restore(
+    memory_ids: MemoryIds, profile: options.Profile = None, json: options.Json = False
+) -> None:
+    """Bring memories back from the trash, byte for byte."""
+    _each(profile, "trash.restore", memory_ids, "restored", json=json)
+
+
+def _each(
+    profile: str | None, method: str, memory_ids: list[str], done: str, *, json: bool
+) -> None:
+    """Call *method* for each id; an id that is not there is named, and the rest is still done."""
+    changed: list[str] = []
+    missing: list[str] = []
+    with daemon(profile) as client:
+        for memory_id in memory_ids:
+            answer = client.call(method, {"id": memory_id})
+            (changed if _truth(answer) else missing).append(memory_id)
+    if json:
+        say.as_json({done: changed, "missing": missing})
+    else:
+        for memory_id in changed:
+            say.out(memory_id)
+    for memory_id in missing:
+        say.note(f"memd: not found: {say.line(memory_id)}")
+    if missing:
+        raise say.Leave(say.Exit.ERROR)
+
+
+def _truth(answer: Any) -> bool:
+    return any(answer.values()) if isinstance(answer, dict) else bool(answer)
+
+
+def _count(told: dict[str, Any]) -> str:
+    memories = told["memories"]
+    return f"{memories} memor{'y' if memories == 1 else 'ies'}"
+
+
+def _trashed(item: dict[str, Any]) -> tuple[str, ...]:
+    entry = item.get("memory", item)
+    return (
+        entry["id"],
+        str(item["deleted_at"])[:16].replace("T", " "),
+        str(item["erase_after"])[:16].replace("T", " "),
+        str(item["reason"]),
+        say.line(entry["content"], 60),
+    )

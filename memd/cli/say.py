@@ -1,0 +1,157 @@
+"""How memd speaks to a person: data on stdout, everything else on stderr.
+
+So ``memd export | gzip`` and ``memd search x --json | jq`` never meet a stray
+sentence. What comes out of the store passes ``view`` before it reaches a
+terminal, because a remembered text may hold escape sequences. Colour only on a
+terminal, and never with ``NO_COLOR`` (PLATFORM 6).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import IntEnum
+from typing import Any, TextIO
+
+from memd.base.errors import CallerError, DegradedError, MemdError, NotRunningError
+
+JSON_VERSION = 1
+"""Raised when a field of a ``--json`` answer changes its meaning or goes."""
+
+
+class Exit(IntEnum):
+    """What the shell is told (PLATFORM 6; 78 is sysexits' EX_CONFIG)."""
+
+    OK = 0
+    ERROR = 1
+    USAGE = 2
+    NOT_RUNNING = 3
+    DEGRADED = 4
+    CONFIG = 78
+
+
+class Leave(Exception):  # noqa: N818  # not an error: the command is over, with this exit code
+    """Ends a command early with an exit code, after it has said what there is to say."""
+
+    def __init__(self, code: Exit) -> None:
+        super().__init__(code.name)
+        self.code = code
+
+
+def out(text: str = "") -> None:
+    """Write one line of data."""
+    sys.stdout.write(f"{text}\n")
+
+
+def note(text: str) -> None:
+    """Write one line for the person, which no pipe sees."""
+    sys.stderr.write(f"{text}\n")
+
+
+def as_json(answer: Mapping[str, Any]) -> None:
+    """Write *answer* as one JSON object with its version first."""
+    out(json.dumps({"v": JSON_VERSION, **answer}, ensure_ascii=False))
+
+
+def dim(text: str) -> str:
+    """Return *text* in the quiet colour of this terminal, or as it is."""
+    return f"\x1b[2m{text}\x1b[0m" if coloured(sys.stdout) else text
+
+
+def bold(text: str) -> str:
+    """Return *text* in bold, or as it is."""
+    return f"\x1b[1m{text}\x1b[0m" if coloured(sys.stdout) else text
+
+
+def coloured(stream: TextIO) -> bool:
+    """Return whether *stream* is a terminal whose owner wants colours."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def shown(text: str) -> str:
+    """Return a remembered text as a terminal may see it, lines kept."""
+    from memd.view.view import view
+
+    return view(text)
+
+
+def line(text: str, chars_max: int | None = None) -> str:
+    """Return a remembered text as one line of at most *chars_max* characters."""
+    from memd.view.view import one_line
+
+    folded = one_line(text)
+    if chars_max is None or len(folded) <= chars_max:
+        return folded
+    return folded[: chars_max - 1] + "…"
+
+
+def width() -> int:
+    """Return how many columns a line may have: the terminal's, or plenty for a pipe."""
+    if not sys.stdout.isatty():
+        return 10_000
+    try:
+        return max(40, os.get_terminal_size(sys.stdout.fileno()).columns)
+    except OSError:
+        return 80
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Write rows as columns: aligned for a person, separated by tabs for a pipe."""
+    cells = [list(row) for row in rows]
+    if not sys.stdout.isatty():
+        for row in cells:
+            out("\t".join(row))
+        return
+    widths = [max(len(row[n]) for row in [list(head), *cells]) for n in range(len(head))]
+    out(dim(_aligned(head, widths)))
+    for row in cells:
+        out(_aligned(row, widths))
+
+
+def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip()[: width()]
+
+
+def complain(error: MemdError) -> Exit:
+    """Say what went wrong and what to do; return the exit code that fits."""
+    note(f"memd: {error.message}")
+    if error.hint:
+        note(f"      {error.hint}")
+    return code_of(error)
+
+
+def code_of(error: MemdError) -> Exit:
+    """Return the exit code of *error*.
+
+    >>> code_of(NotRunningError("no daemon")).name
+    'NOT_RUNNING'
+    """
+    if isinstance(error, NotRunningError):
+        return Exit.NOT_RUNNING
+    if isinstance(error, DegradedError):
+        return Exit.DEGRADED
+    if error.kind == "config":
+        return Exit.CONFIG
+    if isinstance(error, CallerError) and error.kind == "invalid":
+        return Exit.USAGE
+    return Exit.ERROR
+
+
+def sure(question: str, *, yes: bool, read: Callable[[], str] | None = None) -> None:
+    """Ask before destroying anything; *yes* answers in advance. Leaves unless told yes.
+
+    Without a terminal nobody can answer, so nothing happens.
+    """
+    if yes:
+        return
+    if read is None and not sys.stdin.isatty():
+        note(f"memd: {question} Nothing was done: say --yes to do it without a terminal.")
+        raise Leave(Exit.USAGE)
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    answer = (read or sys.stdin.readline)()
+    if answer.strip().lower() not in {"y", "yes"}:
+        note("nothing was done")
+        raise Leave(Exit.ERROR)
