@@ -17,7 +17,11 @@ class Value(BaseModel):
     """An immutable value: no NaN, no infinity, no unknown field (SPEC 0.4)."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, validate_by_name=True, ser_json_inf_nan="null"
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        validate_by_name=True,
+        ser_json_inf_nan="null",
     )
 
 

@@ -1,0 +1,189 @@
+"""The settings loader: one TOML or YAML file, then the environment, into one model.
+
+It knows no setting: the caller hands in the model, so this floor needs nothing
+from the rooms above. What the environment says wins over the file, the file
+over the model's defaults. What is wrong comes back as one MemoryConfigError
+that names the key, its value, where it was written and what is allowed.
+
+A variable is a setting when its name has the prefix and two underscores
+between the parts: ``MEMD_MEMORY__LEVEL=persistent``. ``MEMD_HOME`` and the
+like are none. Values are read as text, except that ``null`` or nothing means
+None and what begins with ``[`` or ``{`` is JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from memd.base.errors import MemoryConfigError
+from memd.base.limits import SETTINGS_BYTES_MAX
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+    from pydantic_core import ErrorDetails
+
+    M = TypeVar("M", bound=BaseModel)
+
+PREFIX = "MEMD_"
+SUFFIXES = (".toml", ".yaml", ".yml")
+_ERRORS_SHOWN = 5
+_VALUE_CHARS_SHOWN = 80
+
+
+class SettingsWarning(UserWarning):
+    """A setting is accepted but overruled, or has no effect."""
+
+
+def find(config_file: Path) -> Path | None:
+    """Return the settings file: *config_file* or its YAML sibling, or None when there is none.
+
+    Raises MemoryConfigError when there are two, since only one could count.
+    """
+    found = [path for path in map(config_file.with_suffix, SUFFIXES) if path.is_file()]
+    if len(found) > 1:
+        names = ", ".join(str(path) for path in found)
+        raise MemoryConfigError(f"there are several settings files: {names}", hint="keep one")
+    return found[0] if found else None
+
+
+def load(model: type[M], file: Path | None, environ: Mapping[str, str]) -> M:
+    """Return *model* filled from *file* and *environ*; raises MemoryConfigError.
+
+    A *file* that is given must be there. Nothing is written or remembered.
+    """
+    from pydantic import ValidationError
+
+    tree = read(file) if file else {}
+    sources = _override(tree, environ)
+    try:
+        return model.model_validate(tree)
+    except ValidationError as error:
+        details = error.errors(include_url=False)
+    shown = [_explain(model, detail, sources, file) for detail in details[:_ERRORS_SHOWN]]
+    if len(details) > len(shown):
+        shown.append(f"and {len(details) - len(shown)} more")
+    key = ".".join(map(str, details[0]["loc"])) or None
+    # Without `from`: the error's own text would repeat the whole tree.
+    raise MemoryConfigError("\n".join(shown), field=key) from None
+
+
+def read(file: Path) -> dict[str, Any]:
+    """Return the tree in *file*; raises MemoryConfigError when it is none."""
+    text = _text(file)
+    tree = _toml(text, file) if file.suffix == ".toml" else _yaml(text, file)
+    if tree is None:
+        return {}
+    if not isinstance(tree, dict):
+        raise MemoryConfigError(f"{file} holds no settings", hint="write sections, such as memory:")
+    return tree
+
+
+def _text(file: Path) -> str:
+    try:
+        raw = file.read_bytes()
+    except OSError as error:
+        raise MemoryConfigError(f"{file} cannot be read: {error.strerror}") from error
+    if len(raw) > SETTINGS_BYTES_MAX:
+        raise MemoryConfigError(f"{file} is larger than {SETTINGS_BYTES_MAX} bytes")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise MemoryConfigError(f"{file} is not UTF-8 text, at byte {error.start}") from None
+
+
+def _toml(text: str, file: Path) -> Any:
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise MemoryConfigError(f"{file} is not TOML: {error}") from None
+
+
+def _yaml(text: str, file: Path) -> Any:
+    import yaml
+
+    try:
+        return yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise MemoryConfigError(f"{file} is not YAML, line {line}: {error.problem}") from None
+    except yaml.YAMLError as error:
+        raise MemoryConfigError(f"{file} is not YAML: {error}") from None
+
+
+def _override(tree: dict[str, Any], environ: Mapping[str, str]) -> dict[str, str]:
+    """Put the environment's settings into *tree*; return which variable set which dotted key."""
+    sources: dict[str, str] = {}
+    for variable in sorted(environ):
+        path = variable.removeprefix(PREFIX).lower().split("__")
+        if not variable.startswith(PREFIX) or len(path) == 1:
+            continue
+        if not all(path):
+            raise MemoryConfigError(f"{variable} names no setting", hint=f"{PREFIX}SECTION__KEY")
+        below = tree
+        for step in path[:-1]:
+            inner = below.get(step)
+            below[step] = below = dict(inner) if isinstance(inner, dict) else {}
+        below[path[-1]] = _value(variable, environ[variable])
+        sources[".".join(path)] = variable
+    return sources
+
+
+def _value(variable: str, text: str) -> Any:
+    if text in {"", "null"}:
+        return None
+    if text[0] not in "[{":
+        return text
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise MemoryConfigError(f"{variable} is not JSON: {error}", field=variable) from None
+
+
+def _explain(
+    model: type[BaseModel], detail: ErrorDetails, sources: Mapping[str, str], file: Path | None
+) -> str:
+    """Say one thing that is wrong in one line: key, value, what is allowed, where it stands."""
+    key = ".".join(map(str, detail["loc"])) or "settings"
+    where = _where(key, sources) or file or "the settings"
+    if detail["type"] == "extra_forbidden":
+        allowed = ", ".join(_known(model, detail["loc"][:-1]))
+        return f"{key} is no setting; there are {allowed} (in {where})"
+    if detail["type"] == "value_error":
+        return f"{key}: {detail['ctx']['error']} (in {where})"
+    value = repr(detail["input"])[:_VALUE_CHARS_SHOWN]
+    rule = detail["msg"].removeprefix("Input should").removeprefix("Value should").strip()
+    return f"{key} = {value} must {rule} (in {where})"
+
+
+def _where(key: str, sources: Mapping[str, str]) -> str | None:
+    """Return the variable that set *key*, something in it, or what it stands in."""
+    for path, variable in sources.items():
+        if f"{path}.".startswith(f"{key}.") or key.startswith(f"{path}."):
+            return variable
+    return None
+
+
+def _known(model: type[BaseModel], place: tuple[int | str, ...]) -> Iterator[str]:
+    """Yield the names of the settings at *place* in the tree of *model*."""
+    for step in place:
+        field = model.model_fields.get(str(step))
+        kinds = _kinds(field.annotation) if field else []
+        if kinds:
+            model = kinds[0]
+    yield from model.model_fields
+
+
+def _kinds(annotation: Any) -> list[type[BaseModel]]:
+    """Return the models that *annotation* is made of, as in ``Section | None``."""
+    from typing import get_args
+
+    from pydantic import BaseModel
+
+    if isinstance(annotation, type):
+        return [annotation] if issubclass(annotation, BaseModel) else []
+    return [kind for part in get_args(annotation) for kind in _kinds(part)]

@@ -1,0 +1,127 @@
+"""How memories are ranked before they reach a prompt: the settings and the result (SPEC 8).
+
+A combination that contradicts itself is refused; a value that has no effect is
+accepted with a ``SettingsWarning``, because the file that holds it may serve
+several strategies.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from memd.base.settings import SettingsWarning
+from memd.model.enums import FusionStrategy, InjectionPoint, InjectionStrategy
+from memd.model.memory import MemoryEntry
+from memd.model.values import Share, Value
+
+_WEIGHT_TOLERANCE = 1e-6
+
+# A field that was given, the value that is as good as not given (None: there is
+# none), and the setting without which it has no effect (SPEC 8.2).
+_NO_EFFECT: tuple[tuple[str, object, str, object], ...] = (
+    ("rrf_k", 60, "fusion_strategy", FusionStrategy.RRF),
+    ("personal_boost", 0.0, "fusion_strategy", FusionStrategy.LINEAR),
+    ("diversity_lambda", 0.7, "diversity_penalty_enabled", True),
+    ("candidate_pool_multiplier", 3, "diversity_penalty_enabled", True),
+    ("max_workers_per_query", None, "retriever", "hierarchical"),
+    ("reflective_retry_enabled", None, "retriever", "hierarchical"),
+    ("max_retry_count", None, "retriever", "hierarchical"),
+    ("rerank_cache_ttl_seconds", 3600, "query_specific_rerank_enabled", True),
+)
+
+
+class MemoryRetrievalConfig(Value):
+    """The retrieval pipeline: strategy, weights, thresholds (SPEC 8.1, 8.2)."""
+
+    strategy: InjectionStrategy = InjectionStrategy.CONTEXT
+    relevance_weight: Share = 0.7
+    recency_weight: Share = 0.3
+    recency_decay_rate: float = Field(default=0.01, ge=0.0)
+    """Per hour; at 0.01 a memory's recency halves in 69 hours."""
+    personal_boost: Share = 0.1
+    min_relevance: Share = 0.3
+    """The least combined score, not the least relevance."""
+    max_memories: int = Field(default=20, ge=1, le=100)
+    include_shared: bool = True
+    default_relevance: Share = 0.5
+    injection_point: InjectionPoint = InjectionPoint.SYSTEM
+    non_inferable_only: bool = False
+    fusion_strategy: FusionStrategy = FusionStrategy.LINEAR
+    rrf_k: int = Field(default=60, ge=1, le=1000)
+    diversity_penalty_enabled: bool = False
+    diversity_lambda: Share = 0.7
+    candidate_pool_multiplier: int = Field(default=3, ge=1, le=10)
+    query_reformulation_enabled: bool = False
+    max_reformulation_rounds: int = Field(default=2, ge=1, le=5)
+    retriever: Literal["flat", "hierarchical"] = "flat"
+    max_workers_per_query: int = Field(default=2, ge=1, le=4)
+    reflective_retry_enabled: bool = True
+    max_retry_count: int = Field(default=2, ge=0, le=5)
+    query_specific_rerank_enabled: bool = False
+    rerank_cache_ttl_seconds: int = Field(default=3600, ge=60, le=86_400)
+
+    @property
+    def pool_size(self) -> int:
+        """Return how many candidates to fetch and rank.
+
+        More than ``max_memories`` when diversity is on, so that it has something
+        to choose from (SPEC 8.5.5); at most 1000, a query's own limit.
+        """
+        factor = self.candidate_pool_multiplier if self.diversity_penalty_enabled else 1
+        return self.max_memories * factor
+
+    @model_validator(mode="after")
+    def _weights_sum_to_one(self) -> Self:
+        total = self.relevance_weight + self.recency_weight
+        linear = self.fusion_strategy is FusionStrategy.LINEAR
+        if linear and not math.isclose(total, 1.0, rel_tol=0.0, abs_tol=_WEIGHT_TOLERANCE):
+            raise ValueError(
+                "relevance_weight and recency_weight must sum to 1 when fusion_strategy is linear, "
+                f"not to {total:g}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _fits_the_strategy(self) -> Self:
+        context, tools = InjectionStrategy.CONTEXT, InjectionStrategy.TOOL_BASED
+        rules = (
+            ("diversity_penalty_enabled", self.diversity_penalty_enabled, context),
+            ("query_reformulation_enabled", self.query_reformulation_enabled, tools),
+            ("retriever hierarchical", self.retriever == "hierarchical", context),
+        )
+        for name, used, strategy in rules:
+            if used and self.strategy is not strategy:
+                raise ValueError(f"{name} needs strategy {strategy}, not {self.strategy}")
+        return self
+
+    @model_validator(mode="after")
+    def _has_an_effect(self) -> Self:
+        for name, neutral, needed, value in _NO_EFFECT:
+            given = name in self.model_fields_set and getattr(self, name) != neutral
+            if given and getattr(self, needed) != value:
+                warnings.warn(
+                    f"retrieval.{name} has no effect unless {needed} is {str(value).lower()}",
+                    SettingsWarning,
+                    stacklevel=2,
+                )
+        return self
+
+
+class ScoredMemory(Value):
+    """A memory and how it was ranked.
+
+    Linear: *relevance_score* with the personal boost, *recency_score* by age,
+    *combined_score* their weighted sum. RRF: *relevance_score* as the backend
+    gave it, *recency_score* 0, *combined_score* the normalised fused score.
+    """
+
+    entry: MemoryEntry
+    relevance_score: Share
+    recency_score: Share
+    combined_score: Share
+    is_shared: bool = False
+    scoring_strategy: FusionStrategy | None = None

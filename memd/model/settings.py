@@ -1,0 +1,354 @@
+"""The settings: the documents' ``memory`` tree, memd's own few, and what is set per agent.
+
+The keys are the documents' (seeds 002 and 004), and so are the defaults of
+``CompanyMemoryConfig``. What memd ships with differs in two places, and
+``Settings`` says where: memories persist, and there may be a million of them.
+
+Some values can be given in two places (``options.*`` and ``consolidation.*``).
+Whoever reads either place finds the same value: a value that was given beats a
+default; when both were given and differ, ``consolidation.*`` wins with a
+``SettingsWarning`` (SPEC D25).
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+from pydantic import AfterValidator, AliasChoices, Field, ValidationInfo, model_validator
+
+from memd.base.settings import SettingsWarning
+from memd.model.enums import ConsolidationInterval, MemoryCategory, MemoryLevel
+from memd.model.retrieval import MemoryRetrievalConfig
+from memd.model.values import Name, NotBlankStr, Share, Value
+
+BACKENDS = ("sqlite", "inmemory", "composite")
+SHIPPED_MAX_MEMORIES = 1_000_000
+_STORES = {"vector_store": "sqlite-vec", "history_store": "sqlite"}
+_CONTAINER_DIR = "/data/memory"
+
+# What the two places of one value are called: in options, and under consolidation.
+_MIRRORS = (
+    ("retention_days", ("retention", "default_retention_days")),
+    ("max_memories_per_agent", ("max_memories_per_agent",)),
+    ("consolidation_interval", ("interval",)),
+)
+
+_V = TypeVar("_V", bound=Value)
+Days = Annotated[int, Field(ge=1)]
+
+
+def no_traversal(path: str) -> str:
+    """Refuse a path with a ``..`` step, whether read by POSIX or by Windows rules."""
+    if ".." in PurePosixPath(path).parts or ".." in PureWindowsPath(path).parts:
+        raise ValueError("must not contain '..'")
+    return path
+
+
+def _plain_posix(path: str) -> str:
+    """Refuse what Windows would read as a drive or a separator."""
+    if "\\" in path or PureWindowsPath(path).drive:
+        raise ValueError("must be a POSIX path, without backslash or drive letter")
+    return no_traversal(path)
+
+
+SafePath = Annotated[NotBlankStr, AfterValidator(no_traversal)]
+PosixPath = Annotated[NotBlankStr, AfterValidator(_plain_posix)]
+
+
+class MemoryStorageConfig(Value):
+    """Where memories are kept. Without a *data_dir* it is the system's place (SPEC D18)."""
+
+    data_dir: SafePath | None = None
+    vector_store: Literal["sqlite-vec"] = "sqlite-vec"
+    history_store: Literal["sqlite"] = "sqlite"
+
+
+class MemoryOptionsConfig(Value):
+    """How memories are treated. *retention_days* None keeps them for ever."""
+
+    retention_days: Days | None = None
+    max_memories_per_agent: int = Field(default=10_000, ge=1)
+    consolidation_interval: ConsolidationInterval = ConsolidationInterval.DAILY
+    shared_knowledge_base: bool = True
+
+
+class EmbedderOverrideConfig(Value):
+    """Another embedding model than memd's own. *model* and *dims* go together."""
+
+    provider: NotBlankStr | None = None
+    model: NotBlankStr | None = None
+    dims: int | None = Field(default=None, ge=1)
+
+    @model_validator(mode="after")
+    def _together(self) -> Self:
+        if (self.model is None) != (self.dims is None):
+            raise ValueError("model and dims must be set together")
+        return self
+
+
+class CompositeBackendConfig(Value):
+    """Which namespace lives in which backend; *default* takes all others."""
+
+    routes: dict[Name, Name] = Field(default_factory=dict)
+    default: Name = "inmemory"
+
+
+class RetentionRule(Value):
+    """How many days memories of one category are kept."""
+
+    category: MemoryCategory
+    retention_days: Days
+
+
+def _unique_categories(rules: tuple[RetentionRule, ...]) -> tuple[RetentionRule, ...]:
+    categories = [rule.category for rule in rules]
+    twice = sorted({name for name in categories if categories.count(name) > 1})
+    if twice:
+        raise ValueError(f"each category may have one rule, {', '.join(twice)} has several")
+    return rules
+
+
+RetentionRules = Annotated[tuple[RetentionRule, ...], AfterValidator(_unique_categories)]
+
+
+class RetentionConfig(Value):
+    """How long memories are kept, for all agents that do not say otherwise."""
+
+    rules: RetentionRules = ()
+    default_retention_days: Days | None = None
+
+
+class DualModeConfig(Value):
+    """Which texts are shortened and which keep their facts word for word.
+
+    *summarization_model* may stay out: without a language model memd summarises
+    by rule (SPEC D8).
+    """
+
+    enabled: bool = False
+    dense_threshold: Share = 0.5
+    summarization_model: NotBlankStr | None = None
+    max_summary_tokens: int = Field(default=200, ge=50, le=1000)
+    max_facts: int = Field(default=20, ge=1, le=100)
+    anchor_length: int = Field(default=150, ge=50, le=500)
+
+
+class ArchivalConfig(Value):
+    """When what was consolidated moves to the archive. It always does (SPEC D9)."""
+
+    enabled: bool = True
+    age_threshold_days: Days = 90
+    dual_mode: DualModeConfig = DualModeConfig()
+
+    @model_validator(mode="after")
+    def _always(self) -> Self:
+        if not self.enabled:
+            _warn("archival.enabled = false has no effect: memd never drops an original")
+        return self
+
+
+class ConsolidationConfig(Value):
+    """The nights: whether, how often, how many memories, what is kept how long."""
+
+    enabled: bool = True
+    interval: ConsolidationInterval = ConsolidationInterval.DAILY
+    max_memories_per_agent: int = Field(default=10_000, ge=1)
+    retention: RetentionConfig = RetentionConfig()
+    archival: ArchivalConfig = ArchivalConfig()
+
+
+class CompanyMemoryConfig(Value):
+    """The ``memory`` tree of the documents.
+
+    A backend of the caller's own, registered under another name, is accepted
+    with ``CompanyMemoryConfig.model_validate(tree, context={"backends": names})``.
+    """
+
+    backend: NotBlankStr = "sqlite"
+    level: MemoryLevel = MemoryLevel.SESSION
+    storage: MemoryStorageConfig = MemoryStorageConfig()
+    options: MemoryOptionsConfig = MemoryOptionsConfig()
+    retrieval: MemoryRetrievalConfig = MemoryRetrievalConfig()
+    consolidation: ConsolidationConfig = ConsolidationConfig()
+    embedder: EmbedderOverrideConfig | None = None
+    composite: CompositeBackendConfig | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_ours(cls, tree: Any, info: ValidationInfo) -> Any:
+        """Answer another product's configuration once, with the same one in memd's words."""
+        if isinstance(tree, Mapping):
+            known = tuple((info.context or {}).get("backends", BACKENDS))
+            backend = tree.get("backend", BACKENDS[0])
+            if isinstance(backend, str) and backend not in known:
+                raise ValueError(unknown_backend(backend, known, tree))
+        return tree
+
+    @model_validator(mode="after")
+    def _composite_has_routes(self) -> Self:
+        if (self.backend == "composite") != (self.composite is not None):
+            raise ValueError("backend composite and a composite section need each other")
+        return self
+
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
+        options, consolidation = self.options, self.consolidation
+        for name, place in _MIRRORS:
+            here = (getattr(options, name), name in options.model_fields_set)
+            there = _given(consolidation, place)
+            value = _stronger(here, there, name, place)
+            options = _with(options, (name,), value)
+            consolidation = _with(consolidation, place, value)
+        # The model is frozen for everybody else; a validator may still complete it.
+        self.__dict__.update(options=options, consolidation=consolidation)
+        return self
+
+
+class MemoryConfig(Value):
+    """What one agent does differently (SPEC 7.14)."""
+
+    type: MemoryLevel = Field(
+        default=MemoryLevel.SESSION, validation_alias=AliasChoices("type", "level")
+    )
+    retention_days: Days | None = None
+    retention_overrides: RetentionRules = ()
+
+    @model_validator(mode="after")
+    def _nothing_to_retain(self) -> Self:
+        if self.type is MemoryLevel.NONE and (self.retention_days or self.retention_overrides):
+            raise ValueError("an agent that keeps no memories (type none) has no retention")
+        return self
+
+
+class EmbeddingFineTuneConfig(Value):
+    """A fine-tuned embedding model in place of the installed one (SPEC 18.2.1)."""
+
+    enabled: bool = False
+    checkpoint_path: PosixPath | None = None
+    base_model: NotBlankStr | None = None
+    training_data_dir: PosixPath | None = None
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if self.enabled and (self.checkpoint_path is None or self.base_model is None):
+            raise ValueError("enabled needs checkpoint_path and base_model")
+        return self
+
+
+class DaemonSettings(Value):
+    """What the owner of the desktop may want otherwise.
+
+    *secrets*: a text with a key or password in it is stored with the secret
+    replaced, or not at all. *undo_days*: how long the trash keeps what was
+    deleted; 0 erases at once. *mmap_vectors*: off on a network file system,
+    where a mapped file can end the process. *model_idle_minutes*: when the
+    embedding model leaves the main memory.
+    """
+
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    secrets: Literal["redact", "refuse"] = "redact"
+    undo_days: int = Field(default=7, ge=0, le=3650)
+    mmap_vectors: bool = True
+    model_idle_minutes: int = Field(default=15, ge=1, le=1440)
+
+
+class Settings(Value):
+    """All of memd's settings: one file, one tree.
+
+    A ``memory`` tree that comes from a file starts from what memd ships with,
+    not from the documents' defaults: level persistent, a million memories.
+    """
+
+    memory: CompanyMemoryConfig = Field(default_factory=dict, validate_default=True)
+    daemon: DaemonSettings = DaemonSettings()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _shipped(cls, tree: Any) -> Any:
+        if not isinstance(tree, Mapping):
+            return tree
+        memory = tree.get("memory")
+        if memory is None:
+            memory = {}
+        return {**tree, "memory": _ship(memory) if isinstance(memory, Mapping) else memory}
+
+
+def unknown_backend(
+    name: str, known: tuple[str, ...], tree: Mapping[str, Any] | None = None
+) -> str:
+    """Return the one message for a backend that memd does not have, with the corrected *tree*."""
+    fixed = "\n".join(_corrected(tree or {}, indent="  "))
+    return (
+        f"backend {name!r} is none of {', '.join(known)}; "
+        f"memd keeps everything in one SQLite file:\nmemory:\n{fixed}"
+    )
+
+
+def _corrected(tree: Mapping[str, Any], indent: str) -> Iterator[str]:
+    """Write *tree* as YAML lines, naming memd's stores and leaving the file in memd's place."""
+    for key, value in {"backend": BACKENDS[0], **tree, **_ours(tree)}.items():
+        if isinstance(value, Mapping):
+            yield f"{indent}{key}:"
+            inner = {**value, **_ours(value)}
+            yield from (
+                f"{indent}  {k}: {json.dumps(v, default=str)}"
+                for k, v in inner.items()
+                if v != _CONTAINER_DIR
+            )
+        else:
+            yield f"{indent}{key}: {json.dumps(value, default=str)}"
+
+
+def _ours(tree: Mapping[str, Any]) -> dict[str, str]:
+    names = {"backend": BACKENDS[0], **_STORES}
+    return {key: name for key, name in names.items() if key in tree}
+
+
+def _ship(memory: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *memory* with what memd ships with where the file says nothing."""
+    if memory.get("backend", BACKENDS[0]) not in BACKENDS:
+        return dict(memory)  # about to be refused, and printed as it is
+    shipped: dict[str, Any] = {"level": MemoryLevel.PERSISTENT, **memory}
+    name = "max_memories_per_agent"
+    options, consolidation = shipped.get("options", {}), shipped.get("consolidation", {})
+    if not isinstance(options, Mapping) or not isinstance(consolidation, Mapping):
+        return shipped  # built in code, or wrong: both are complete as they are
+    if name not in options and name not in consolidation:
+        shipped["options"] = {**options, name: SHIPPED_MAX_MEMORIES}
+    return shipped
+
+
+def _given(model: Value, place: tuple[str, ...]) -> tuple[Any, bool]:
+    """Return the value at *place* below *model*, and whether it was given."""
+    *above, name = place
+    for step in above:
+        model = getattr(model, step)
+    return getattr(model, name), name in model.model_fields_set
+
+
+def _stronger(
+    option: tuple[Any, bool], consolidation: tuple[Any, bool], name: str, place: tuple[str, ...]
+) -> Any:
+    """Return the value that counts of two (value, was given), warning when both were given."""
+    if option[1] and consolidation[1] and option[0] != consolidation[0]:
+        _warn(
+            f"memory.options.{name} = {option[0]} is overruled by "
+            f"memory.consolidation.{'.'.join(place)} = {consolidation[0]}"
+        )
+    return option[0] if option[1] and not consolidation[1] else consolidation[0]
+
+
+def _with(model: _V, place: tuple[str, ...], value: Any) -> _V:
+    """Return *model* with *value* at *place*, or itself where it is there already."""
+    name, *below = place
+    now = getattr(model, name)
+    new = _with(now, tuple(below), value) if below else value
+    return model if new is now or new == now else model.model_copy(update={name: new})
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, SettingsWarning, stacklevel=3)
