@@ -27,9 +27,9 @@ _NO_EFFECT: tuple[tuple[str, object, str, object], ...] = (
     ("personal_boost", 0.0, "fusion_strategy", FusionStrategy.LINEAR),
     ("diversity_lambda", 0.7, "diversity_penalty_enabled", True),
     ("candidate_pool_multiplier", 3, "diversity_penalty_enabled", True),
-    ("max_workers_per_query", None, "retriever", "hierarchical"),
+    ("max_workers_per_query", 2, "retriever", "hierarchical"),
     ("reflective_retry_enabled", None, "retriever", "hierarchical"),
-    ("max_retry_count", None, "retriever", "hierarchical"),
+    ("max_retry_count", 2, "retriever", "hierarchical"),
     ("rerank_cache_ttl_seconds", 3600, "query_specific_rerank_enabled", True),
 )
 

@@ -292,13 +292,10 @@ def _corrected(tree: Mapping[str, Any], indent: str) -> Iterator[str]:
     """Write *tree* as YAML lines, naming memd's stores and leaving the file in memd's place."""
     for key, value in {"backend": BACKENDS[0], **tree, **_ours(tree)}.items():
         if isinstance(value, Mapping):
-            yield f"{indent}{key}:"
-            inner = {**value, **_ours(value)}
-            yield from (
-                f"{indent}  {k}: {json.dumps(v, default=str)}"
-                for k, v in inner.items()
-                if v != _CONTAINER_DIR
-            )
+            inner = {k: v for k, v in value.items() if v != _CONTAINER_DIR} | _ours(value)
+            if inner:
+                yield f"{indent}{key}:"
+            yield from (f"{indent}  {k}: {json.dumps(v, default=str)}" for k, v in inner.items())
         else:
             yield f"{indent}{key}: {json.dumps(value, default=str)}"
 

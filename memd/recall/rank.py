@@ -1,0 +1,81 @@
+"""Ranking one list of candidates by relevance and recency (SPEC 8.3).
+
+Pure: the same entries, settings and time give the same ranking.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+
+from memd.model.enums import FusionStrategy
+from memd.model.memory import MemoryEntry
+from memd.model.retrieval import MemoryRetrievalConfig, ScoredMemory
+
+_HOUR = timedelta(hours=1)
+
+
+def compute_recency_score(created_at: datetime, now: datetime, decay_rate: float) -> float:
+    """Return how recent a memory is: 1 now or in the future, falling by *decay_rate* an hour.
+
+    >>> from datetime import UTC
+    >>> now = datetime(2026, 3, 2, tzinfo=UTC)
+    >>> round(compute_recency_score(now - timedelta(hours=24), now, 0.01), 4)
+    0.7866
+    """
+    age_hours = (now - created_at) / _HOUR
+    return math.exp(-decay_rate * age_hours) if age_hours > 0 else 1.0
+
+
+def compute_combined_score(
+    relevance: float, recency: float, relevance_weight: float, recency_weight: float
+) -> float:
+    """Return the weighted sum of *relevance* and *recency*, at most 1."""
+    return min(1.0, relevance_weight * relevance + recency_weight * recency)
+
+
+def rank_memories(
+    entries: Iterable[MemoryEntry],
+    config: MemoryRetrievalConfig,
+    now: datetime,
+    shared_entries: Iterable[MemoryEntry] = (),
+) -> tuple[ScoredMemory, ...]:
+    """Rank an agent's own *entries* together with *shared_entries*, best first.
+
+    Own ones get the personal boost and come first among equals. What scores
+    below ``min_relevance`` is dropped, what scores exactly that is kept. At most
+    ``config.pool_size`` remain: ``max_memories``, or more while diversity still
+    has to choose (SPEC 8.5.5). Nothing is merged: the same memory in both lists
+    stays twice. Age is that of the event where it is known (SPEC D22).
+    """
+    scored = [
+        *_scored(entries, config, now, is_shared=False),
+        *_scored(shared_entries, config, now, is_shared=True),
+    ]
+    kept = [memory for memory in scored if memory.combined_score >= config.min_relevance]
+    kept.sort(key=lambda memory: memory.combined_score, reverse=True)
+    return tuple(kept[: config.pool_size])
+
+
+def _scored(
+    entries: Iterable[MemoryEntry], config: MemoryRetrievalConfig, now: datetime, *, is_shared: bool
+) -> Iterator[ScoredMemory]:
+    for entry in entries:
+        relevance = entry.relevance_score
+        if relevance is None:
+            relevance = config.default_relevance
+        if not is_shared:
+            relevance = min(1.0, relevance + config.personal_boost)
+        moment = entry.occurred_at or entry.created_at
+        recency = compute_recency_score(moment, now, config.recency_decay_rate)
+        yield ScoredMemory(
+            entry=entry,
+            relevance_score=relevance,
+            recency_score=recency,
+            combined_score=compute_combined_score(
+                relevance, recency, config.relevance_weight, config.recency_weight
+            ),
+            is_shared=is_shared,
+            scoring_strategy=FusionStrategy.LINEAR,
+        )
