@@ -1,8 +1,8 @@
 """The command line: the table of commands, and what happens around each of them.
 
 A command is a plain function in the module that the table names. Only the
-module of the command that was typed is imported, so ``memd search`` does not pay
-for what ``memd demo`` needs; ``--help`` and completion build the whole.
+module of the command that was typed is imported, and typer only when there is
+help to show or a mistake to explain, so ``memd search`` answers at once.
 """
 
 from __future__ import annotations
@@ -11,12 +11,18 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
-
-import typer
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memd.base.errors import MemdError
+from memd.cli import words
 from memd.cli.say import Exit, Leave, complain
+
+if TYPE_CHECKING:
+    import typer
+
+
+INTERRUPTED = 130
+"""What a shell reports for a command that Ctrl-C ended."""
 
 
 class Entry(NamedTuple):
@@ -82,20 +88,20 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
 
 def app(only: str | None = None) -> typer.Typer:
     """Return the typer application; with *only*, with just that command or group in it."""
-    whole = _typer(
-        help="The memory of the assistants on your own computer.",
-        epilog="Start with `memd demo`. Every command has examples: memd COMMAND --help",
+    from memd.cli import typed
+
+    whole = typed.application(
+        "The memory of the assistants on your own computer.",
+        "Start with: memd demo. Every command has examples: memd COMMAND --help",
     )
-    whole.callback()(_nothing)
     for entry in COMMANDS:
         if only in {None, entry.name}:
-            _add(whole, entry)
+            typed.add(whole, entry.name, load(entry))
     for name, (summary, entries) in GROUPS.items():
         if only in {None, name}:
-            group = _typer(help=summary)
-            group.callback()(_nothing)
+            group = typed.application(summary)
             for entry in entries:
-                _add(group, entry)
+                typed.add(group, entry.name, load(entry))
             whole.add_typer(group, name=name)
     return whole
 
@@ -106,7 +112,8 @@ def run(argv: Sequence[str]) -> int:
     No MemdError and no SystemExit leaves here; anything else is a bug and does.
     """
     try:
-        return _told(argv)
+        code = _told(list(argv))
+        sys.stdout.flush()
     except MemdError as error:
         return complain(error)
     except Leave as leave:
@@ -116,36 +123,40 @@ def run(argv: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.OK
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
+    return code
 
 
-def _told(argv: Sequence[str]) -> int:
+def find(argv: Sequence[str]) -> tuple[Entry, list[str]] | None:
+    """Return the command that *argv* names and the words after it, or None."""
     first = argv[0] if argv else ""
-    known = first in GROUPS or any(first == entry.name for entry in COMMANDS)
+    if first in GROUPS:
+        second = argv[1] if len(argv) > 1 else ""
+        chosen = [entry for entry in GROUPS[first][1] if entry.name == second]
+        return (chosen[0], list(argv[2:])) if chosen else None
+    chosen = [entry for entry in COMMANDS if entry.name == first]
+    return (chosen[0], list(argv[1:])) if chosen else None
+
+
+def load(entry: Entry) -> Callable[..., Any]:
+    """Return the function of a command, importing its module."""
+    command: Callable[..., Any] = getattr(importlib.import_module(entry.module), entry.function)
+    return command
+
+
+def _told(argv: list[str]) -> int:
+    if argv == ["--version"]:
+        argv = ["version"]
+    found = find(argv)
+    if found is not None:
+        command = load(found[0])
+        params = words.read(command, found[1])
+        if params is not None:
+            command(**params)
+            return Exit.OK
+    first = argv[0] if argv and (found or argv[0] in GROUPS) else None
     try:
-        app(first if known else None)(args=list(argv) or ["--help"], prog_name="memd")
+        app(first)(args=argv or ["--help"], prog_name="memd")
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else Exit.ERROR
     return Exit.OK
-
-
-def _typer(help: str, epilog: str | None = None) -> typer.Typer:  # noqa: A002  # typer's own word
-    return typer.Typer(
-        help=help,
-        epilog=epilog,
-        add_completion=False,
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
-
-
-def _nothing() -> None:
-    """Keep a command's name in front of it even when it is the only one loaded."""
-
-
-def _add(to: typer.Typer, entry: Entry) -> None:
-    command: Callable[..., Any] = getattr(importlib.import_module(entry.module), entry.function)
-    lines: tuple[str, ...] = getattr(command, "examples", ())
-    shown = "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines) if lines else None
-    to.command(entry.name, epilog=shown)(command)

@@ -5,21 +5,19 @@ from __future__ import annotations
 import sys
 from typing import Annotated, Any
 
-import typer
-
 from memd.cli import options, say
 from memd.cli.reach import ask
 
-Query = Annotated[str, typer.Argument(help="What you want to know.")]
-Session = Annotated[str | None, typer.Option("--session", metavar="ID", help="One conversation.")]
-Project = Annotated[str | None, typer.Option("--project", metavar="ID", help="One project.")]
+Query = Annotated[str, options.Argument(help="What you want to know.")]
 Budget = Annotated[
-    int | None, typer.Option("--budget", metavar="TOKENS", help="How much may be said.")
+    int | None, options.option("--budget", metavar="TOKENS", help="How much may be said.")
 ]
-Top = Annotated[int | None, typer.Option("--top", "-n", metavar="N", help="How many at most.")]
-Mode = Annotated[str | None, typer.Option("--mode", metavar="MODE", help="hybrid, dense or words.")]
+Top = Annotated[int | None, options.option("--top", "-n", metavar="N", help="How many at most.")]
+Mode = Annotated[
+    str | None, options.option("--mode", metavar="MODE", help="hybrid, dense or words.")
+]
 Archived = Annotated[
-    bool, typer.Option("--archived", help="Also what was compressed or put into the archive.")
+    bool, options.option("--archived", help="Also what was compressed or put into the archive.")
 ]
 
 
@@ -29,15 +27,15 @@ Archived = Annotated[
     "git log -1 --format=%B | memd add - --tag git",
 )
 def add(
-    text: Annotated[str, typer.Argument(help="The text; - reads standard input.")],
+    text: Annotated[str, options.Argument(help="The text; - reads standard input.")],
     category: options.Category = None,
     namespace: options.Namespace = None,
     tag: options.Tags = None,
     speaker: Annotated[
-        str | None, typer.Option("--speaker", metavar="NAME", help="Who said it.")
+        str | None, options.option("--speaker", metavar="NAME", help="Who said it.")
     ] = None,
-    session: Session = None,
-    project: Project = None,
+    session: options.Session = None,
+    project: options.Project = None,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
@@ -71,7 +69,7 @@ def search(
     category: options.Category = None,
     namespace: options.Namespace = None,
     tag: options.Tags = None,
-    project: Project = None,
+    project: options.Project = None,
     mode: Mode = None,
     archived: Archived = False,
     agent: options.Agent = None,
@@ -100,7 +98,7 @@ def recall(
     category: options.Category = None,
     namespace: options.Namespace = None,
     tag: options.Tags = None,
-    project: Project = None,
+    project: options.Project = None,
     mode: Mode = None,
     agent: options.Agent = None,
     profile: options.Profile = None,
@@ -121,7 +119,7 @@ def recall(
 
 @options.examples("memd get 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11 --json")
 def get(
-    memory_id: Annotated[str, typer.Argument(metavar="ID", help="As printed by search or list.")],
+    memory_id: Annotated[str, options.Argument(metavar="ID", help="As printed by search or list.")],
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
@@ -150,11 +148,11 @@ def list_(
     category: options.Category = None,
     namespace: options.Namespace = None,
     tag: options.Tags = None,
-    session: Session = None,
-    project: Project = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many.")] = 50,
+    session: options.Session = None,
+    project: options.Project = None,
+    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 50,
     after: Annotated[
-        str | None, typer.Option("--after", metavar="MARK", help="Go on after a page.")
+        str | None, options.option("--after", metavar="MARK", help="Go on after a page.")
     ] = None,
     agent: options.Agent = None,
     profile: options.Profile = None,

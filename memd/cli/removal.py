@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
-
 from memd.base.errors import InvalidError
 from memd.cli import options, say
 from memd.cli.reach import ask, daemon
 
 MemoryIds = Annotated[
-    list[str], typer.Argument(metavar="ID...", help="As printed by search or list.")
+    list[str], options.Argument(metavar="ID...", help="As printed by search or list.")
 ]
 
 
@@ -29,9 +27,12 @@ def delete(
     "memd forget --source notes/2025.md --yes",
 )
 def forget(
-    memory_ids: Annotated[list[str] | None, typer.Argument(metavar="[ID...]")] = None,
+    memory_ids: Annotated[
+        list[str] | None, options.Argument(metavar="[ID...]", help="As printed by search or list.")
+    ] = None,
     source: Annotated[
-        str | None, typer.Option("--source", metavar="REF", help="Everything that came from there.")
+        str | None,
+        options.option("--source", metavar="REF", help="Everything that came from there."),
     ] = None,
     yes: options.Yes = False,
     dry_run: options.DryRun = False,
@@ -58,7 +59,7 @@ def forget(
 
 @options.examples("memd trash list", "memd trash list --json")
 def trash_list(
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many.")] = 50,
+    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 50,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from typing import Annotated, Any
 
-import typer
-
 from memd import __version__
 from memd.cli import options, say
 from memd.cli.reach import ask
@@ -16,7 +14,7 @@ from memd.cli.reach import ask
 def serve(
     profile: options.Profile = None,
     foreground: Annotated[
-        bool, typer.Option("--foreground", help="Stay in this terminal; memd always does.")
+        bool, options.option("--foreground", help="Stay in this terminal; memd always does.")
     ] = False,
 ) -> None:
     """Run the daemon until it is told to stop (Ctrl-C, or SIGTERM)."""
@@ -26,7 +24,9 @@ def serve(
     from memd.daemon import run
 
     places = Paths.resolve(profile)
-    raise typer.Exit(run(settings_of(places), places))
+    code = run(settings_of(places), places)
+    if code:
+        raise say.Leave(say.Exit(code))
 
 
 @options.examples("memd status", "memd status --json", "memd status --json | jq .status")

@@ -15,8 +15,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
-import typer
-
 from memd.base.errors import InvalidStateError
 from memd.base.paths import Paths
 from memd.cli import options, say, units
@@ -38,10 +36,14 @@ class Spoken(NamedTuple):
 )
 def install(
     profile: options.Profile = None,
-    print_: Annotated[bool, typer.Option("--print", help="Show the files; write nothing.")] = False,
+    print_: Annotated[
+        bool, options.option("--print", help="Show the files; write nothing.")
+    ] = False,
     sandbox: Annotated[
         bool | None,
-        typer.Option("--sandbox/--no-sandbox", help="The stricter unit; by default after a trial."),
+        options.option(
+            "--sandbox/--no-sandbox", help="The stricter unit; by default after a trial."
+        ),
     ] = None,
 ) -> None:
     """Start the daemon at every login, and now."""

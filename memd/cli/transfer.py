@@ -14,8 +14,6 @@ from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
-import typer
-
 from memd.base.errors import InvalidError
 from memd.base.limits import FRAME_BYTES_MAX, PAGE_ITEMS_MAX
 from memd.cli import options, parts, say
@@ -37,10 +35,10 @@ BATCH_BYTES_MAX = FRAME_BYTES_MAX // 2  # JSON may write a character as six byte
     "memd import log.txt --format text --dry-run",
 )
 def import_(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files to read.")],
+    files: Annotated[list[Path], options.Argument(metavar="FILE...", help="Files to read.")],
     format_: Annotated[
         str | None,
-        typer.Option(
+        options.option(
             "--format", metavar="KIND", help="text, markdown or jsonl; by the file's name."
         ),
     ] = None,
@@ -75,7 +73,7 @@ def import_(
 @options.examples("memd export memories.jsonl", "memd export | gzip > memories.jsonl.gz")
 def export(
     file: Annotated[
-        Path | None, typer.Argument(help="Where to write; by default standard output.")
+        Path | None, options.Argument(help="Where to write; by default standard output.")
     ] = None,
     agent: options.Agent = None,
     profile: options.Profile = None,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from memd.cli import options, say
 from memd.cli.reach import LONG_SECONDS_MAX, daemon
 
@@ -37,7 +35,7 @@ def rebuild(profile: options.Profile = None, json: options.Json = False) -> None
 @options.examples("memd backup", "memd backup /media/disk/memd.db")
 def backup(
     target: Annotated[
-        Path | None, typer.Argument(help="The file to write; by default one in the data folder.")
+        Path | None, options.Argument(help="The file to write; by default one in the data folder.")
     ] = None,
     profile: options.Profile = None,
     json: options.Json = False,

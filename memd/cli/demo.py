@@ -1,0 +1,213 @@
+"""``memd demo``: the whole of memd in a minute, on a memory that is thrown away.
+
+A real daemon, the real model, a real text and a few things that a user said.
+Five questions, one of which nothing answers: then memd says nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+from memd.base.errors import InvalidError
+from memd.base.paths import Paths
+from memd.cli import options, parts, say, trial
+from memd.cli.models import fetch
+from memd.cli.progress import Progress
+
+if TYPE_CHECKING:
+    from memd.client import Client
+
+ANSWERS_SHOWN = 2
+BATCH_TEXTS = 8
+WAIT_SECONDS_MAX = 300.0
+_POLL_S = 0.1
+
+# What a user said to assistants over a year: with dates, a change of mind, a preference.
+SAID = (
+    ("2025-11-03T09:12:00Z", "We started the billing service on MySQL because Jonas knew it."),
+    ("2026-01-19T15:40:00Z", "I prefer short answers with the command first."),
+    ("2026-03-02T10:05:00Z", "We moved the billing service from MySQL to PostgreSQL 16 today."),
+    ("2026-04-14T11:30:00Z", "The staging server is called heron and runs in Frankfurt."),
+    ("2026-05-28T16:02:00Z", "Mira found the login bug: the session cookie expired in UTC."),
+)  # fmt: skip
+
+
+class Question(NamedTuple):
+    """A question; *kind* says which part of the answer the demonstration shows."""
+
+    text: str
+    kind: str = "memory"
+
+
+QUESTIONS = (
+    Question("Which database does the billing service use now?"),
+    Question("Why were people logged out too early?"),
+    Question("How long should an answer be?", "preference"),
+    Question("What is the melting point of tungsten?", "nothing"),
+)
+
+
+@options.examples("memd demo", "memd demo notes.md", "memd demo --json")
+def demo(
+    file: Annotated[
+        Path | None,
+        options.Argument(help="A text of your own; by default memd's README.", metavar="[FILE]"),
+    ] = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Watch memd remember and answer, on a memory that is thrown away afterwards."""
+    title, text = _text(file)
+    model_dir = Paths.resolve(profile).model_dir
+    fetch(model_dir)
+    tell = _Tale(quiet=json)
+    tell.begin()
+    with trial.daemon(model_dir) as running:
+        tell.started(running.started_s, running.pid)
+        learned = _remember(running.client, title, text)
+        tell.remembered(title, learned)
+        asked = [_ask(running.client, question) for question in _questions(file, text)]
+        for answer in asked:
+            tell.answered(answer)
+        began = time.monotonic()
+    stopped_s = time.monotonic() - began
+    tell.ended(stopped_s)
+    if json:
+        say.as_json(
+            {
+                "text": title,
+                "started_s": round(running.started_s, 3),
+                "ingest": learned,
+                "questions": asked,
+                "stopped_s": round(stopped_s, 3),
+            }
+        )
+
+
+def _text(file: Path | None) -> tuple[str, str]:
+    """Return the title and the text to remember: *file*, or memd's own README."""
+    readme = Path(__file__).resolve().parents[2] / "README.md"
+    if file is None and not readme.is_file():
+        return "README.md", str(metadata.metadata("memd").json["description"])
+    chosen = file or readme
+    try:
+        return chosen.name, chosen.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidError(f"{chosen} cannot be read as UTF-8 text", field="file") from error
+
+
+def _questions(file: Path | None, text: str) -> list[Question]:
+    """Return the questions: about the text first, then about what the user said."""
+    if file is None:
+        return [Question("Does memd need a network connection?"), *QUESTIONS]
+    headings = [line.strip("# ") for line in text.splitlines() if line.startswith("#")]
+    about = headings[min(1, len(headings) - 1)] if headings else text.strip()[:80]
+    return [Question(about or "What is this text about?"), *QUESTIONS]
+
+
+def _remember(client: Client, title: str, text: str) -> dict[str, Any]:
+    """Give the daemon everything; return what became of it once every text has its vector."""
+    items = list(parts.markdown_parts(text, title))
+    items += [{"text": said, "occurred_at": when, "source": "demo"} for when, said in SAID]
+    tally = dict.fromkeys(("stored", "pending", "merged", "turned_away"), 0)
+    preferences: list[str] = []
+    began = time.monotonic()
+    with Progress("remembering", unit="texts") as progress:
+        for first in range(0, len(items), BATCH_TEXTS):
+            batch = items[first : first + BATCH_TEXTS]
+            answer = client.call("memory.ingest_many", {"items": batch})
+            for receipt in answer["items"]:
+                preferences += receipt.get("preferences", ())
+                for name in tally:
+                    tally[name] += len(receipt.get(name, ()))
+            progress.at(first + len(batch), len(items))
+        _settle(client)
+    seconds = time.monotonic() - began
+    memories = sum(tally.values())
+    return {
+        "texts": len(items),
+        "memories": memories,
+        **tally,
+        "preferences": preferences,
+        "seconds": round(seconds, 3),
+        "memories_per_s": round(memories / seconds, 1),
+    }
+
+
+def _settle(client: Client) -> None:
+    """Wait until no memory waits for its vector."""
+    deadline = time.monotonic() + WAIT_SECONDS_MAX
+    while time.monotonic() < deadline:
+        if not client.call("system.status", {}).get("pending", 0):
+            return
+        time.sleep(_POLL_S)
+
+
+def _ask(client: Client, question: Question) -> dict[str, Any]:
+    began = time.monotonic()
+    found = client.call("memory.recall", {"query": question.text})
+    took_ms = (time.monotonic() - began) * 1_000
+    wanted = question.kind == "preference"
+    answers = [memory for memory in found["memories"] if bool(memory.get("preference")) is wanted]
+    return {
+        "question": question.text,
+        "kind": question.kind,
+        "ms": round(took_ms, 1),
+        "answers": [
+            {
+                "score": memory.get("relevance_score"),
+                "text": memory["content"],
+                "when": memory.get("occurred_at") or memory["created_at"],
+            }
+            for memory in answers
+        ],
+    }
+
+
+class _Tale:
+    """What the person sees while it happens; silent for ``--json``."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._say = (lambda _text="": None) if quiet else say.out
+
+    def begin(self) -> None:
+        self._say(say.bold("memd demo") + say.dim("  a throw-away memory; yours is not touched"))
+
+    def started(self, seconds: float, pid: int) -> None:
+        self._step("start", f"the daemon (process {pid}) answers after {seconds:.1f} s")
+
+    def remembered(self, title: str, learned: dict[str, Any]) -> None:
+        said = f"{title} and {len(SAID)} things a user said"
+        rate = f"{learned['memories_per_s']:.0f} a second"
+        self._step(
+            "remember", f"{said}: {learned['memories']} memories in {learned['seconds']} s ({rate})"
+        )
+        for key in learned["preferences"]:
+            self._step("", say.dim(f"a preference was noticed: {say.line(key)}"))
+        self._step("ask", "")
+
+    def answered(self, answer: dict[str, Any]) -> None:
+        self._say(
+            f"\n  {say.bold(answer['question'])}  {say.dim(format(answer['ms'], '.0f') + ' ms')}"
+        )
+        for found in answer["answers"][:ANSWERS_SHOWN]:
+            score = "always" if found["score"] is None else f"{found['score']:.2f}"
+            when = say.dim(str(found["when"])[:10])
+            text = say.line(found["text"], max(20, min(100, say.width() - 26)))
+            self._say(f"    {score:<6}  {when}  {text}")
+        if not answer["answers"]:
+            self._say("    " + say.dim("nothing: no memory answers this, so memd says nothing"))
+
+    def ended(self, seconds: float) -> None:
+        self._say()
+        self._step("stop", f"the daemon has ended after {seconds:.1f} s and its memory is gone")
+        self._say()
+        self._say(
+            "Next: " + say.bold("memd service install") + ", then " + say.bold('memd add "..."')
+        )
+
+    def _step(self, name: str, text: str) -> None:
+        self._say(f"{say.bold(f'{name:<10}') if name else ' ' * 10}{text}")

@@ -1,0 +1,129 @@
+"""Reads a command line that is typed as it should be, without a library.
+
+Everything else (a request for help, an unknown option, a missing word, a value
+that begins with a dash) is answered with None, and typer then says what is
+wrong. A test holds both readers to the same reading of every command.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from types import UnionType
+from typing import Any, NamedTuple, Union, get_args, get_origin
+
+from memd.cli.options import Argument, Option
+
+
+class Parameter(NamedTuple):
+    """One parameter of a command: what it is called, what it holds, how it is typed."""
+
+    name: str
+    kind: type
+    many: bool
+    required: bool
+    default: Any
+    how: Option | Argument
+
+
+class Unclear(Exception):  # noqa: N818  # not an error: typer will look at it
+    """These words are not for this reader."""
+
+
+def parameters(command: Callable[..., Any]) -> list[Parameter]:
+    """Return what *command* accepts, in order."""
+    found = []
+    for parameter in inspect.signature(command, eval_str=True).parameters.values():
+        annotation, how = get_args(parameter.annotation)
+        kind, many = _plain(annotation)
+        required = parameter.default is inspect.Parameter.empty
+        default = None if required else parameter.default
+        found.append(Parameter(parameter.name, kind, many, required, default, how))
+    return found
+
+
+def read(command: Callable[..., Any], words: Sequence[str]) -> dict[str, Any] | None:
+    """Return *command*'s parameters as *words* give them, or None when typer must look."""
+    known = parameters(command)
+    options: dict[str, tuple[Parameter, bool]] = {}
+    for parameter in known:
+        if isinstance(parameter.how, Option):
+            for name in parameter.how.names:
+                yes, _, no = name.partition("/")
+                options[yes] = (parameter, True)
+                if no:
+                    options[no] = (parameter, False)
+    values = {p.name: [] if p.many else p.default for p in known}
+    try:
+        plain = _options(list(words), options, values)
+        _positions(plain, [p for p in known if isinstance(p.how, Argument)], values)
+    except (Unclear, ValueError):
+        return None
+    return {p.name: p.default if values[p.name] == [] else values[p.name] for p in known}
+
+
+def _options(
+    words: list[str], options: dict[str, tuple[Parameter, bool]], values: dict[str, Any]
+) -> list[str]:
+    """Put the options into *values*; return the words that are none."""
+    plain: list[str] = []
+    while words:
+        word = words.pop(0)
+        if not word:
+            raise Unclear
+        if word == "--":
+            return plain + words
+        if word[0] != "-" or word == "-":
+            plain.append(word)
+            continue
+        name, equals, value = word.partition("=")
+        if name not in options or (equals and not name.startswith("--")):
+            raise Unclear
+        parameter, yes = options[name]
+        if parameter.kind is bool:
+            if equals:
+                raise Unclear
+            values[parameter.name] = yes
+        else:
+            _put(parameter, value if equals else _next(words), values)
+    return plain
+
+
+def _positions(plain: list[str], wanted: list[Parameter], values: dict[str, Any]) -> None:
+    for parameter in wanted:
+        if parameter.required and not plain:
+            raise Unclear
+        taken, plain = (plain, []) if parameter.many else (plain[:1], plain[1:])
+        for word in taken:
+            _put(parameter, word, values)
+    if plain:
+        raise Unclear
+
+
+def _next(words: list[str]) -> str:
+    if not words or not words[0] or words[0].startswith("-"):
+        raise Unclear
+    return words.pop(0)
+
+
+def _put(parameter: Parameter, word: str, values: dict[str, Any]) -> None:
+    if not word:
+        raise Unclear
+    value = parameter.kind(word)
+    if parameter.many:
+        values[parameter.name] = [*values[parameter.name], value]
+    else:
+        values[parameter.name] = value
+
+
+def _plain(annotation: Any) -> tuple[type, bool]:
+    """Return the type of one value and whether there may be many.
+
+    >>> _plain(list[str] | None), _plain(int | None), _plain(bool)
+    ((<class 'str'>, True), (<class 'int'>, False), (<class 'bool'>, False))
+    """
+    if get_origin(annotation) in {UnionType, Union}:
+        annotation = next(part for part in get_args(annotation) if part is not type(None))
+    if get_origin(annotation) is list:
+        return get_args(annotation)[0], True
+    return annotation, False
