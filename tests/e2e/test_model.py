@@ -1,0 +1,211 @@
+"""The real model: it is the published one, it is offline, it costs nothing before it is needed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from memd.base.errors import ModelError
+from memd.encode.embed import ModelThread, load_encoder
+from memd.encode.install import COSINE_MIN, export, install, parse_references, verify
+from memd.encode.model_files import FINGERPRINT, read_manifest, status
+from memd.encode.tokens import counter_for
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.model
+
+
+def golden() -> list[tuple[str, np.ndarray[tuple[int], np.dtype[np.float32]]]]:
+    raw = (ROOT / "tests" / "golden" / "reference_vectors.json").read_text("utf-8")
+    return [(text, np.frombuffer(vector, dtype="<f4")) for text, vector in parse_references(raw)]
+
+
+def run_python(code: str, **environ: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={**os.environ, **environ},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout.strip()
+
+
+async def test_the_vectors_are_those_of_another_implementation(model_dir: Path) -> None:
+    texts, wanted = zip(*golden(), strict=True)
+    thread = ModelThread(model_dir)
+    try:
+        given = await thread.embed(texts)
+    finally:
+        await thread.close()
+    for text, vector, other in zip(texts, given, wanted, strict=True):
+        found = np.frombuffer(vector, dtype="<f4")
+        assert found.shape == (FINGERPRINT.dimension,)
+        assert abs(float(np.linalg.norm(found)) - 1) < 1e-5
+        assert float(found @ other) >= 0.99999, text
+
+
+async def test_the_vector_of_a_text_does_not_depend_on_its_batch_mates(model_dir: Path) -> None:
+    thread = ModelThread(model_dir)
+    try:
+        alone = [(await thread.embed([text]))[0] for text, _ in golden()[:6]]
+        await thread.close()
+        thread = ModelThread(model_dir)
+        together = await thread.embed([text for text, _ in golden()])
+    finally:
+        await thread.close()
+    for one, other in zip(alone, together, strict=False):
+        cosine = float(np.frombuffer(one, "<f4") @ np.frombuffer(other, "<f4"))
+        assert cosine >= 0.999999
+
+
+async def test_the_end_of_a_long_text_is_not_lost(model_dir: Path) -> None:
+    filler = "The harvest report lists nothing but barley and oats. " * 60
+    ends = ["The password rotation is every ninety days.", "The cat sleeps on the red sofa."]
+    assert counter_for(model_dir).count(filler) > 2 * FINGERPRINT.window_tokens
+    thread = ModelThread(model_dir)
+    try:
+        vectors = await thread.embed([filler + ends[0], filler + ends[1], *ends])
+    finally:
+        await thread.close()
+    first, second, one, two = (np.frombuffer(vector, dtype="<f4") for vector in vectors)
+    assert first @ one > second @ one
+    assert second @ two > first @ two
+
+
+def test_tokens_are_counted_as_the_model_cuts_them(model_dir: Path) -> None:
+    counter = counter_for(model_dir)
+    assert [counter.count(text) for text in ("", "hello", "embeddings", "hello, world!")] == [
+        0,
+        1,
+        4,
+        4,
+    ]
+    assert counter.count("word " * 1_000) == 1_000
+
+
+def test_importing_the_embedder_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, memd.encode.embed, memd.encode.tokens; "
+        "print([m for m in ('numpy', 'fastembed', 'onnxruntime', 'onnx', 'tokenizers', "
+        "'huggingface_hub', 'httpx') if m in sys.modules])"
+    )
+    assert run_python(code) == "[]"
+
+
+def test_counting_tokens_does_not_load_the_model(model_dir: Path) -> None:
+    code = (
+        "import sys, pathlib; from memd.encode.tokens import counter_for; "
+        f"n = counter_for(pathlib.Path({str(model_dir)!r})).count('hello'); "
+        "print(n, [m for m in ('numpy', 'fastembed', 'onnxruntime') if m in sys.modules])"
+    )
+    assert run_python(code) == "1 []"
+
+
+def test_embedding_asks_no_network_and_leaves_nothing_behind(
+    model_dir: Path, tmp_path: Path
+) -> None:
+    """Native code escapes the audit hook, so what it would need is looked for: files, threads.
+
+    onnxruntime reports to its maker through a device id and a queue in the home
+    folder, and a thread; as CI it would not, so the child must not look like CI.
+    """
+    code = f"""
+import asyncio, os, pathlib, sys, threading
+for name in ("CI", "TF_BUILD", "GITHUB_ACTIONS", "ORT_DISABLE_TELEMETRY", "ORT_RUNNING_UNIT_TESTS"):
+    os.environ.pop(name, None)
+def refuse(event, args):
+    if event in ("socket.connect", "socket.getaddrinfo", "socket.sendto", "socket.sendmsg"):
+        raise OSError(f"{{event}}: {{args}}")
+sys.addaudithook(refuse)
+from memd.encode.embed import ModelThread
+async def main():
+    thread = ModelThread(pathlib.Path({str(model_dir)!r}))
+    [vector] = await thread.embed(["text"])
+    tasks = pathlib.Path("/proc/self/task")
+    foreign = len(list(tasks.iterdir())) - threading.active_count() if tasks.exists() else 0
+    await thread.close()
+    print(len(vector), foreign)
+asyncio.run(main())
+"""
+    home, temporary = tmp_path / "home", tmp_path / "tmp"
+    home.mkdir()
+    temporary.mkdir()
+    out = run_python(
+        code,
+        HF_ENDPOINT="http://127.0.0.1:9",
+        HOME=str(home),
+        XDG_CACHE_HOME=str(home),
+        TMPDIR=str(temporary),
+        PYTHONDONTWRITEBYTECODE="1",
+    )
+    assert out == f"{4 * FINGERPRINT.dimension} 0"
+    assert list(home.rglob("*")) == []
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_thread_that_nobody_closed_does_not_keep_the_process(model_dir: Path) -> None:
+    code = f"""
+import asyncio, pathlib
+from memd.encode.embed import ModelThread
+thread = ModelThread(pathlib.Path({str(model_dir)!r}))
+asyncio.run(thread.embed(["text"]))
+print("end")
+"""
+    assert run_python(code) == "end"
+
+
+def test_an_exported_model_installs_on_the_next_computer(model_dir: Path, tmp_path: Path) -> None:
+    carried = export(model_dir, tmp_path / "model.zip")
+    installed = install(
+        tmp_path / "next" / "model", source=carried, progress=lambda _what, _share: None
+    )
+    assert installed.installed
+    assert installed.files == status(model_dir).files
+
+
+def test_a_model_with_other_numbers_is_refused_even_when_its_hashes_agree(
+    model_dir: Path, tmp_path: Path
+) -> None:
+    import onnx
+
+    from memd.encode.model_files import write_manifest
+
+    folder = tmp_path / "model"
+    shutil.copytree(model_dir, folder)
+    model = onnx.load(str(folder / "model.onnx"))
+    for tensor in model.graph.initializer:
+        if tensor.name == "encoder.layer.3.output.dense.weight":
+            tensor.raw_data = bytes(len(tensor.raw_data))
+    onnx.save(model, str(folder / "model.onnx"))
+    manifest = write_manifest(folder)
+    with pytest.raises(ModelError, match="reference vectors"):
+        verify(folder, manifest)
+    assert COSINE_MIN > 0.999
+
+
+def test_a_flipped_bit_in_the_weights_is_found_before_they_are_used(
+    model_dir: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(model_dir, folder)
+    with (folder / "model.onnx").open("r+b") as file:
+        file.seek(45_000_000)
+        byte = file.read(1)[0]
+        file.seek(45_000_000)
+        file.write(bytes([byte ^ 1]))
+    manifest = read_manifest(folder)
+    assert manifest is not None
+    with pytest.raises(ModelError, match=r"model\.onnx is damaged"):
+        load_encoder(folder, manifest)
+    assert "model.onnx is damaged" in str(status(folder).problem)
