@@ -7,6 +7,7 @@ here is a bound that keeps one caller from hurting the others.
 # The wire (API.md, PROMISES 4)
 FRAME_BYTES_MAX = 1_048_576
 FRAME_DEPTH_MAX = 32
+REPLY_BYTES_MAX = 2 * 1_048_576  # of one answer; a stored text of a full frame fits with its fields
 BATCH_REQUESTS_MAX = 64
 IN_FLIGHT_REQUESTS_MAX = 32
 CONNECTIONS_MAX = 256
@@ -37,6 +38,7 @@ KNN_ROWS_MAX = 4_096  # vec0's own limit of k
 
 # Embedding
 EMBED_BATCH_TEXTS = 16
+EMBED_BATCH_TOKENS = 512  # with padding: some 60 ms, which is what a question may wait
 EMBED_QUEUE_TEXTS_MAX = 4_096
 EMBED_CACHE_TEXTS_MAX = 2_048
 MODEL_IDLE_MS_MAX = 900_000
@@ -56,7 +58,9 @@ DRAIN_MS_MAX = 1_500  # from SIGTERM to exit < 2 s (P20)
 
 assert CHUNK_TOKENS_MIN < CHUNK_TOKENS_MAX
 assert TEXT_CHARS_MAX < FRAME_BYTES_MAX
+assert FRAME_BYTES_MAX < REPLY_BYTES_MAX < OUT_QUEUE_BYTES_MAX
 assert OUT_QUEUE_BYTES_MAX >= 2 * FRAME_BYTES_MAX
 assert RECALL_TOP_K_MAX <= PAGE_ITEMS_MAX < KNN_ROWS_MAX
 assert EMBED_BATCH_TEXTS <= EMBED_QUEUE_TEXTS_MAX
+assert EMBED_BATCH_TOKENS >= CHUNK_TOKENS_MAX
 assert EMBED_CLOSE_MS_MAX < DRAIN_MS_MAX

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from memd.base.errors import EmbeddingError, MemdError
-from memd.base.limits import EMBED_BATCH_TEXTS
+from memd.base.limits import EMBED_BATCH_TEXTS, EMBED_BATCH_TOKENS
 from memd.encode.tokens import Window
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class EmbedRequest:
         """Encode one batch; return whether that was the last."""
         if not self._parts:
             self._cut(encoder)
-        batch = [self._parts.popleft() for _ in range(min(EMBED_BATCH_TEXTS, len(self._parts)))]
+        batch = self._next_batch()
         rows = encoder.encode([part.window.text for part in batch])
         if len(rows) != len(batch):
             raise EmbeddingError(f"the model gave {len(rows)} vectors for {len(batch)} texts")
@@ -78,6 +78,15 @@ class EmbedRequest:
 
     def fail(self, error: MemdError) -> None:
         self._settle(lambda: self.answer.set_exception(error))
+
+    def _next_batch(self) -> list[_Part]:
+        """Take windows while they are few and, each padded to the longest, short together."""
+        batch = [self._parts.popleft()]
+        while self._parts and len(batch) < EMBED_BATCH_TEXTS:
+            if (len(batch) + 1) * self._parts[0].window.pieces > EMBED_BATCH_TOKENS:
+                break
+            batch.append(self._parts.popleft())
+        return batch
 
     def _cut(self, encoder: Encoder) -> None:
         """Cut the next few texts into windows, shortest first."""

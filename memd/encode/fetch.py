@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -245,8 +246,8 @@ def _unpack(file: IO[bytes], name: str, into: Path, *, nesting: int) -> None:
     try:
         with zipfile.ZipFile(file) as archive:
             _unpack_from(archive, name, into, nesting=nesting)
-    except zipfile.BadZipFile as error:
-        raise ModelError(f"{name} is not a zip archive") from error
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:  # or encrypted
+        raise ModelError(f"{name} is not a zip archive that can be read") from error
 
 
 def _unpack_from(archive: zipfile.ZipFile, name: str, into: Path, *, nesting: int) -> None:

