@@ -1,0 +1,44 @@
+"""Whatever the text: chunks are in order and together hold all of it."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memd.encode.chunk import chunk
+from memd.encode.clean import clean
+
+
+class Letters:
+    """A counter of three characters a token."""
+
+    def count(self, text: str) -> int:
+        return sum(-(-len(word) // 3) for word in text.split())
+
+
+parts = st.one_of(
+    st.text(max_size=40),
+    st.sampled_from(["\n\n", "```", "```\n", "~~~\n", ". A", "\n", " ", "é", "e\u0301", "x" * 150]),
+)
+texts = st.lists(parts, max_size=30).map("".join)
+
+
+@given(text=texts, tokens_min=st.integers(1, 10), more=st.integers(0, 20))
+@settings(deadline=None, max_examples=300)
+def test_chunks_hold_every_character_in_order(text: str, tokens_min: int, more: int) -> None:
+    cleaned = clean(text)
+    pieces = chunk(cleaned, Letters(), tokens_min=tokens_min, tokens_max=tokens_min + more)
+    assert "".join("".join(pieces).split()) == "".join(cleaned.split())
+    assert all(piece.strip() for piece in pieces)
+
+
+@given(text=texts, tokens_min=st.integers(2, 10), more=st.integers(0, 20))
+@settings(deadline=None, max_examples=300)
+def test_no_chunk_is_larger_than_the_maximum(text: str, tokens_min: int, more: int) -> None:
+    counter = Letters()
+    pieces = chunk(clean(text), counter, tokens_min=tokens_min, tokens_max=tokens_min + more)
+    assert all(counter.count(piece) <= tokens_min + more for piece in pieces)
+
+
+@given(text=texts)
+@settings(deadline=None)
+def test_cleaning_twice_changes_nothing_more(text: str) -> None:
+    assert clean(clean(text)) == clean(text)
