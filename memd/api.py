@@ -1,0 +1,116 @@
+"""The public names, each once: ``from memd.api import create_memory_backend``.
+
+These are the names of the documents that define memd, with their parameters.
+They stay; the modules they come from may move. This is the only module that
+re-exports, and a name is here as soon as its room is built.
+"""
+
+from __future__ import annotations
+
+from memd.backends.registry import (
+    MemoryBackendRegistry,
+    create_memory_backend,
+    default_registry,
+)
+from memd.base.errors import (
+    MemdError,
+    MemdMemoryError,
+    MemoryCapabilityError,
+    MemoryConfigError,
+    MemoryConnectionError,
+    MemoryNotFoundError,
+    MemoryRetrievalError,
+    MemoryStoreError,
+)
+from memd.encode.tokens import DefaultTokenEstimator
+from memd.model.backend import MemoryBackend, MemoryCapabilities, SharedKnowledgeStore
+from memd.model.enums import (
+    ConsolidationInterval,
+    FusionStrategy,
+    InjectionPoint,
+    InjectionStrategy,
+    MemoryCategory,
+    MemoryLevel,
+    MemoryType,
+)
+from memd.model.memory import MemoryEntry, MemoryMetadata, MemoryQuery, MemoryStoreRequest
+from memd.model.recall import MemoryChunk, RecallResult
+from memd.model.retrieval import MemoryRetrievalConfig, ScoredMemory
+from memd.model.settings import (
+    ArchivalConfig,
+    CompanyMemoryConfig,
+    CompositeBackendConfig,
+    ConsolidationConfig,
+    DualModeConfig,
+    EmbedderOverrideConfig,
+    EmbeddingFineTuneConfig,
+    MemoryConfig,
+    MemoryOptionsConfig,
+    MemoryStorageConfig,
+    RetentionConfig,
+    RetentionRule,
+)
+from memd.recall.diversify import apply_diversity_penalty, bigram_jaccard
+from memd.recall.filter import (
+    MemoryFilterStrategy,
+    PassthroughMemoryFilter,
+    TagBasedMemoryFilter,
+    filter_for_injection,
+)
+from memd.recall.fuse import fuse_ranked_lists
+from memd.recall.rank import compute_combined_score, compute_recency_score, rank_memories
+
+__all__ = [
+    "ArchivalConfig",
+    "CompanyMemoryConfig",
+    "CompositeBackendConfig",
+    "ConsolidationConfig",
+    "ConsolidationInterval",
+    "DefaultTokenEstimator",
+    "DualModeConfig",
+    "EmbedderOverrideConfig",
+    "EmbeddingFineTuneConfig",
+    "FusionStrategy",
+    "InjectionPoint",
+    "InjectionStrategy",
+    "MemdError",
+    "MemdMemoryError",
+    "MemoryBackend",
+    "MemoryBackendRegistry",
+    "MemoryCapabilities",
+    "MemoryCapabilityError",
+    "MemoryCategory",
+    "MemoryChunk",
+    "MemoryConfig",
+    "MemoryConfigError",
+    "MemoryConnectionError",
+    "MemoryEntry",
+    "MemoryFilterStrategy",
+    "MemoryLevel",
+    "MemoryMetadata",
+    "MemoryNotFoundError",
+    "MemoryOptionsConfig",
+    "MemoryQuery",
+    "MemoryRetrievalConfig",
+    "MemoryRetrievalError",
+    "MemoryStorageConfig",
+    "MemoryStoreError",
+    "MemoryStoreRequest",
+    "MemoryType",
+    "PassthroughMemoryFilter",
+    "RecallResult",
+    "RetentionConfig",
+    "RetentionRule",
+    "ScoredMemory",
+    "SharedKnowledgeStore",
+    "TagBasedMemoryFilter",
+    "apply_diversity_penalty",
+    "bigram_jaccard",
+    "compute_combined_score",
+    "compute_recency_score",
+    "create_memory_backend",
+    "default_registry",
+    "filter_for_injection",
+    "fuse_ranked_lists",
+    "rank_memories",
+]

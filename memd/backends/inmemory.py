@@ -1,0 +1,262 @@
+"""A backend that forgets when its process ends: for tests, scratch namespaces, trying things out.
+
+It keeps the contract of ``MemoryBackend`` and finds by substring: no scores, so
+always newest first (SPEC 7.8.5). Nothing is written, embedded or gated. All
+calls belong to one event loop; between two awaits nothing else runs, so every
+call is atomic.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from datetime import datetime
+
+from memd.base.clock import Clock, SystemClock, from_us
+from memd.base.errors import (
+    MemdMemoryError,
+    MemoryCapabilityError,
+    MemoryConnectionError,
+    MemoryRetrievalError,
+    MemoryStoreError,
+)
+from memd.base.ids import Ids
+from memd.model.enums import MemoryCategory, MemoryLevel
+from memd.model.memory import MemoryEntry, MemoryFilter, MemoryQuery, MemoryStoreRequest
+from memd.model.settings import CompanyMemoryConfig
+from memd.model.values import RESERVED_AGENT
+
+_log = logging.getLogger(__name__)
+
+
+class InMemoryBackend:
+    """Owns the memories of one process. What is stored outlives ``disconnect``, not the object."""
+
+    def __init__(
+        self,
+        config: CompanyMemoryConfig | None = None,
+        *,
+        clock: Clock | None = None,
+        ids: Ids | None = None,
+    ) -> None:
+        self._config = config or CompanyMemoryConfig(backend="inmemory")
+        self._clock = clock or SystemClock()
+        self._ids = ids or Ids(self._clock)
+        self._connected = False
+        self._private: dict[str, dict[str, MemoryEntry]] = {}
+        self._shared: dict[str, MemoryEntry] = {}
+
+    # Its life.
+
+    async def connect(self) -> None:
+        self._connected = True
+
+    async def disconnect(self) -> None:
+        self._connected = False
+
+    async def health_check(self) -> bool:
+        if not self._connected:
+            _log.warning("the in-memory backend is not connected")
+        return self._connected
+
+    @property
+    def is_connected(self) -> bool:
+        return self._connected
+
+    @property
+    def backend_name(self) -> str:
+        return "inmemory"
+
+    # What it can do.
+
+    @property
+    def supported_categories(self) -> frozenset[MemoryCategory]:
+        return frozenset(MemoryCategory)
+
+    @property
+    def supports_graph(self) -> bool:
+        return False
+
+    @property
+    def supports_temporal(self) -> bool:
+        return False
+
+    @property
+    def supports_vector_search(self) -> bool:
+        return False
+
+    @property
+    def supports_shared_access(self) -> bool:
+        return self._config.options.shared_knowledge_base
+
+    @property
+    def max_memories_per_agent(self) -> int | None:
+        return self._config.options.max_memories_per_agent
+
+    # An agent's own memories.
+
+    async def store(self, agent_id: str, request: MemoryStoreRequest) -> str:
+        """Keep *request*; expired memories make room first.
+
+        Raises MemoryStoreError when the agent already has as many as it may,
+        when the level is ``none`` or when the memory would be expired at birth.
+        """
+        self._ready(agent_id, MemoryStoreError)
+        own = self._private.setdefault(agent_id, {})
+        _prune(own, self._now())
+        return _put(own, self._entry(agent_id, request), self._config)
+
+    async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
+        self._ready(agent_id, MemoryRetrievalError)
+        return _select(self._private.get(agent_id, {}).values(), query, self._now())
+
+    async def get(self, agent_id: str, memory_id: str) -> MemoryEntry | None:
+        self._ready(agent_id, MemoryRetrievalError)
+        entry = self._private.get(agent_id, {}).get(memory_id)
+        return None if entry is None or _expired(entry, self._now()) else entry
+
+    async def delete(self, agent_id: str, memory_id: str) -> bool:
+        """Take a memory away. Another agent's is as good as not there; a shared one is refused."""
+        self._ready(agent_id, MemoryStoreError)
+        if memory_id in self._shared:
+            raise MemoryStoreError(f"{memory_id} is shared", hint="its publisher may retract it")
+        entry = self._private.get(agent_id, {}).pop(memory_id, None)
+        return entry is not None and not _expired(entry, self._now())
+
+    async def count(self, agent_id: str, *, category: MemoryCategory | None = None) -> int:
+        self._ready(agent_id, MemoryRetrievalError)
+        now = self._now()
+        return sum(
+            category in (None, entry.category) and not _expired(entry, now)
+            for entry in self._private.get(agent_id, {}).values()
+        )
+
+    # What agents share. A shared entry's agent is its publisher.
+
+    async def publish(self, agent_id: str, request: MemoryStoreRequest) -> str:
+        self._ready(agent_id, MemoryStoreError)
+        if not self.supports_shared_access:
+            raise MemoryCapabilityError(
+                "shared knowledge is switched off",
+                hint="set memory.options.shared_knowledge_base to true",
+            )
+        _prune(self._shared, self._now())
+        return _put(self._shared, self._entry(agent_id, request), self._config)
+
+    async def search_shared(
+        self, query: MemoryQuery, *, exclude_agent: str | None = None
+    ) -> tuple[MemoryEntry, ...]:
+        self._ready(exclude_agent, MemoryRetrievalError)
+        if not self.supports_shared_access:
+            return ()
+        others = [entry for entry in self._shared.values() if entry.agent_id != exclude_agent]
+        return _select(others, query, self._now())
+
+    async def retract(self, agent_id: str, memory_id: str) -> bool:
+        self._ready(agent_id, MemoryStoreError)
+        if memory_id in self._private.get(agent_id, {}):
+            raise MemoryStoreError(f"{memory_id} is not shared", hint="delete it instead")
+        entry = self._shared.get(memory_id)
+        if entry is None or _expired(entry, self._now()):
+            return False
+        if entry.agent_id != agent_id:
+            raise MemoryStoreError(f"{memory_id} was published by another agent")
+        del self._shared[memory_id]
+        return True
+
+    def _ready(self, agent_id: str | None, refusal: type[MemdMemoryError]) -> None:
+        """Refuse what comes before ``connect``, from nobody, or as the reserved agent."""
+        if not self._connected:
+            raise MemoryConnectionError("the in-memory backend is not connected")
+        if agent_id is not None and (agent_id == RESERVED_AGENT or not agent_id.strip()):
+            raise refusal(f"{agent_id!r} is not an agent", field="agent_id")
+
+    def _now(self) -> datetime:
+        return from_us(self._clock.now_us())
+
+    def _entry(self, agent_id: str, request: MemoryStoreRequest) -> MemoryEntry:
+        now = self._now()
+        level = request.level or self._config.level
+        if level is MemoryLevel.NONE:
+            raise MemoryStoreError("level none keeps no memories", field="level")
+        if request.expires_at is not None and request.expires_at < now:
+            raise MemoryStoreError("the memory would be expired already", field="expires_at")
+        if request.category is MemoryCategory.WORKING:
+            level = MemoryLevel.SESSION  # whatever was asked for (SPEC 7.13.4)
+        return MemoryEntry(
+            id=self._ids.new(),
+            agent_id=agent_id,
+            created_at=now,
+            level=level,
+            **{name: getattr(request, name) for name in _CARRIED},
+        )
+
+
+_CARRIED = (
+    "namespace",
+    "category",
+    "content",
+    "metadata",
+    "expires_at",
+    "session_id",
+    "project_id",
+    "speaker",
+    "occurred_at",
+)
+
+
+def create(config: CompanyMemoryConfig, *, clock: Clock, **_parts: object) -> InMemoryBackend:
+    """Make a disconnected backend; for the registry."""
+    return InMemoryBackend(config, clock=clock)
+
+
+def _put(room: dict[str, MemoryEntry], entry: MemoryEntry, config: CompanyMemoryConfig) -> str:
+    held = sum(one.agent_id == entry.agent_id for one in room.values())
+    limit = config.options.max_memories_per_agent
+    if held >= limit:
+        raise MemoryStoreError(
+            f"agent {entry.agent_id} already has {limit} memories",
+            hint="delete some, or raise memory.options.max_memories_per_agent",
+        )
+    room[entry.id] = entry
+    return entry.id
+
+
+def _prune(room: dict[str, MemoryEntry], now: datetime) -> None:
+    for memory_id in [entry.id for entry in room.values() if _expired(entry, now)]:
+        del room[memory_id]
+
+
+def _expired(entry: MemoryEntry, now: datetime) -> bool:
+    return entry.expires_at is not None and entry.expires_at <= now
+
+
+def _select(
+    entries: Iterable[MemoryEntry], query: MemoryQuery, now: datetime
+) -> tuple[MemoryEntry, ...]:
+    """Return what matches *query*, newest first and by id among equals, at most its limit."""
+    needle = query.text.casefold() if query.text else ""
+    found = [
+        entry
+        for entry in entries
+        if not _expired(entry, now) and _fits(entry, query) and needle in entry.content.casefold()
+    ]
+    found.sort(key=lambda entry: entry.id)
+    found.sort(key=lambda entry: entry.created_at, reverse=True)
+    return tuple(found[: query.limit])
+
+
+def _fits(entry: MemoryEntry, wanted: MemoryFilter) -> bool:
+    """Return whether every condition given in *wanted* holds. An empty set is no condition."""
+    return all(
+        (
+            not wanted.namespaces or entry.namespace in wanted.namespaces,
+            not wanted.categories or entry.category in wanted.categories,
+            not wanted.levels or entry.level in wanted.levels,
+            set(wanted.tags) <= set(entry.metadata.tags),
+            wanted.since is None or wanted.since <= entry.created_at,
+            wanted.until is None or entry.created_at < wanted.until,
+            wanted.session_id in (None, entry.session_id),
+            wanted.project_id in (None, entry.project_id),
+        )
+    )

@@ -1,0 +1,126 @@
+"""Which backends there are, by name, and how one is made from the settings (SPEC D12, 7.12.7).
+
+A backend is registered as a factory, or as ``module:name`` of one that is
+imported only when a backend of that name is made: knowing that there is a
+SQLite backend must not load SQLite.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from functools import cache, partial
+from typing import cast
+
+from memd.base.clock import Clock, SystemClock
+from memd.base.errors import MemoryConfigError
+from memd.model.backend import MemoryBackend
+from memd.model.encoding import Embedder
+from memd.model.settings import CompanyMemoryConfig, CompositeBackendConfig, unknown_backend
+
+BackendFactory = Callable[..., MemoryBackend]
+"""Called as ``factory(config, embedder=..., clock=...)``; returns a disconnected backend."""
+
+COMPOSITE = "composite"
+
+
+class MemoryBackendRegistry:
+    """Owns the names of backends. The last registration of a name counts."""
+
+    def __init__(self) -> None:
+        self._factories: dict[str, BackendFactory | str] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the registered names, in the order of their first registration."""
+        return tuple(self._factories)
+
+    def register(self, name: str, factory: BackendFactory | str) -> None:
+        """Make *factory*, or the one that ``"module:name"`` leads to, the maker of backend *name*.
+
+        Raises MemoryConfigError for a blank name and for one with a colon, which
+        would make a composite's ids ambiguous.
+        """
+        if not name.strip() or ":" in name:
+            raise MemoryConfigError(f"{name!r} is not a name for a backend", field="name")
+        self._factories[name] = factory
+
+    def create(
+        self,
+        config: CompanyMemoryConfig,
+        *,
+        embedder: Embedder | None = None,
+        clock: Clock | None = None,
+    ) -> MemoryBackend:
+        """Return a new, disconnected backend for *config*; raises MemoryConfigError.
+
+        Without an *embedder* a backend embeds with the installed model, or finds
+        by words alone where there is none.
+        """
+        factory = self._factories.get(config.backend)
+        if factory is None:
+            tree = config.model_dump(mode="json", exclude_unset=True, warnings=False)
+            raise MemoryConfigError(
+                unknown_backend(config.backend, self.names, tree), field="memory.backend"
+            )
+        if embedder is not None and not callable(getattr(embedder, "embed", None)):
+            raise MemoryConfigError(
+                f"{type(embedder).__name__} cannot embed", field="embedder", hint="see Embedder"
+            )
+        if isinstance(factory, str):
+            factory = _imported(factory)
+        return factory(config, embedder=embedder, clock=clock or SystemClock())
+
+
+@cache
+def default_registry() -> MemoryBackendRegistry:
+    """Return the registry of this process, with the backends of memd in it."""
+    registry = MemoryBackendRegistry()
+    registry.register("sqlite", "memd.backends.sqlite:create")
+    registry.register("inmemory", "memd.backends.inmemory:create")
+    registry.register(COMPOSITE, partial(_composite, registry))
+    return registry
+
+
+def create_memory_backend(
+    config: CompanyMemoryConfig,
+    *,
+    embedder: Embedder | None = None,
+    clock: Clock | None = None,
+    registry: MemoryBackendRegistry | None = None,
+) -> MemoryBackend:
+    """Return a new, disconnected backend for *config*; raises MemoryConfigError.
+
+    Two backends in one process share nothing (SPEC D18), unless they are told
+    to use the same file.
+    """
+    return (registry or default_registry()).create(config, embedder=embedder, clock=clock)
+
+
+def _composite(
+    registry: MemoryBackendRegistry,
+    config: CompanyMemoryConfig,
+    *,
+    embedder: Embedder | None,
+    clock: Clock,
+) -> MemoryBackend:
+    """Make each backend that a route names once, and the composite of them."""
+    from memd.backends.composite import CompositeBackend
+
+    plan = config.composite or CompositeBackendConfig()
+    children: dict[str, MemoryBackend] = {}
+    for name in dict.fromkeys([*plan.routes.values(), plan.default]):
+        if name == COMPOSITE or name not in registry.names:
+            others = [known for known in registry.names if known != COMPOSITE]
+            raise MemoryConfigError(
+                f"a composite cannot hold {name!r}; it can hold {', '.join(others)}",
+                field="memory.composite",
+            )
+        own = config.model_copy(update={"backend": name, "composite": None})
+        children[name] = registry.create(own, embedder=embedder, clock=clock)
+    return CompositeBackend(children, plan)
+
+
+def _imported(dotted: str) -> BackendFactory:
+    module, _, name = dotted.partition(":")
+    return cast("BackendFactory", getattr(importlib.import_module(module), name))
