@@ -125,3 +125,27 @@ class MemoryQuery(MemoryFilter):
     min_relevance: Share = 0.0
     limit: int = Field(default=10, ge=1, le=PAGE_ITEMS_MAX)
     include_compressed: bool = False
+
+
+class MemoryUpdate(Value):
+    """What a memory is to become; what is None stays as it is."""
+
+    content: Text | None = None
+    metadata: MemoryMetadata | None = None
+    expires_at: Time | None = None
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if self.content is None and self.metadata is None and self.expires_at is None:
+            raise ValueError("name at least one of content, metadata, expires_at")
+        return self
+
+
+class Preference(Value):
+    """A key-value of the agent's that is put first in every recall (SPEC D5)."""
+
+    name: Name
+    value: Text
+    confidence: Share = 1.0
+    memory_id: Name | None = None
+    updated_at: Time

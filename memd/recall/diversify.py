@@ -8,7 +8,7 @@ repels nothing, and before the cut to ``max_memories``.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from memd.model.retrieval import ScoredMemory
 
@@ -39,24 +39,40 @@ def apply_diversity_penalty(
     equals the earlier in *scored* wins. *similarity_fn* takes two contents and
     returns 0 to 1. Raises ValueError when *diversity_lambda* is not from 0 to 1.
     """
+    order = diverse_order(
+        [memory.entry.content for memory in scored],
+        [memory.combined_score for memory in scored],
+        diversity_lambda,
+        similarity_fn=similarity_fn,
+    )
+    return tuple(scored[i] for i in order)
+
+
+def diverse_order(
+    texts: Sequence[str],
+    scores: Sequence[float],
+    diversity_lambda: float,
+    *,
+    similarity_fn: Callable[[str, str], float] | None = None,
+) -> list[int]:
+    """Return the places of *texts* in diverse order; the rule of :func:`apply_diversity_penalty`."""
     if not 0.0 <= diversity_lambda <= 1.0:  # NaN is not, either
         raise ValueError(f"diversity_lambda must be from 0 to 1, not {diversity_lambda}")
-    if len(scored) <= 1:
-        return scored
-    alike = _likeness(scored, similarity_fn)
-    waiting = list(range(len(scored)))
-    closest = [0.0] * len(scored)
+    waiting = list(range(len(texts)))
+    if len(waiting) <= 1:
+        return waiting
+    alike = _likeness(texts, similarity_fn)
+    closest = [0.0] * len(texts)
     order: list[int] = []
     while waiting:
         worth = [
-            diversity_lambda * scored[i].combined_score - (1 - diversity_lambda) * closest[i]
-            for i in waiting
+            diversity_lambda * scores[i] - (1 - diversity_lambda) * closest[i] for i in waiting
         ]
         picked = waiting.pop(worth.index(max(worth)))
         order.append(picked)
         for i in waiting:
             closest[i] = max(closest[i], alike(i, picked))
-    return tuple(scored[i] for i in order)
+    return order
 
 
 def scored_by_rank(scored: tuple[ScoredMemory, ...]) -> tuple[ScoredMemory, ...]:
@@ -72,10 +88,9 @@ def scored_by_rank(scored: tuple[ScoredMemory, ...]) -> tuple[ScoredMemory, ...]
 
 
 def _likeness(
-    scored: tuple[ScoredMemory, ...], similarity_fn: Callable[[str, str], float] | None
+    texts: Sequence[str], similarity_fn: Callable[[str, str], float] | None
 ) -> Callable[[int, int], float]:
     """Return the similarity of two places; by default each text is split into pairs once."""
-    texts = [memory.entry.content for memory in scored]
     if similarity_fn is not None:
         return lambda i, j: similarity_fn(texts[i], texts[j])
     pairs = [_bigrams(text) for text in texts]

@@ -56,7 +56,7 @@ def check_library() -> None:
         raise StorageError(f"sqlite {version} is too old", hint="memd needs 3.51.3: upgrade apsw")
 
 
-def _corpus(api: apsw.FTS5ExtensionApi) -> str:
+def _corpus(api: apsw.FTS5ExtensionApi, /, *_args: apsw.SQLiteValue) -> str:
     """Return rows and the tokens of the first two columns, the averages that BM25 needs."""
     return f"{api.row_count} {api.column_total_size(0)} {api.column_total_size(1)}"
 

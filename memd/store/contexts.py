@@ -48,6 +48,28 @@ def neighbours(conn: Reading, keys: Sequence[int]) -> list[int]:
     return sorted(found - mine)
 
 
+def of_sessions(conn: Reading, keys: Sequence[int]) -> list[int]:
+    """Return every other memory of the sessions of *keys* that has a context, hidden ones too.
+
+    A hidden memory's context is as old as its hiding, so any of them may quote *keys*.
+    """
+    if not keys:
+        return []
+    rows = conn.execute(
+        """
+        SELECT DISTINCT n.memory_key
+          FROM memory AS m
+               JOIN memory AS n ON n.session_key = m.session_key
+               JOIN memory_context AS c ON c.memory_key = n.memory_key
+         WHERE m.memory_key IN (SELECT value FROM carray(:keys))
+           AND n.memory_key NOT IN (SELECT value FROM carray(:keys))
+         ORDER BY n.memory_key
+        """,
+        {"keys": keys_array(keys)},
+    )
+    return [key for (key,) in rows]
+
+
 def write(conn: Writing, keys: Sequence[int]) -> None:
     """Write the contexts of *keys* as their sessions are now. Their words must be out of the cache."""
     for key in keys:
@@ -56,14 +78,18 @@ def write(conn: Writing, keys: Sequence[int]) -> None:
         if context:
             conn.execute(
                 """
-                INSERT INTO memory_context (memory_key, context)
-                VALUES (:memory_key, :context)
-                    ON CONFLICT (memory_key) DO UPDATE SET context = excluded.context
+                INSERT INTO memory_context (memory_key, before_key, after_key, context)
+                VALUES (:memory_key, :before_key, :after_key, :context)
+                    ON CONFLICT (memory_key) DO UPDATE
+                   SET before_key = excluded.before_key, after_key = excluded.after_key,
+                       context = excluded.context
                 """,
-                {"memory_key": key, "context": context},
+                {"memory_key": key, "before_key": before, "after_key": after, "context": context},
             )
         else:
-            conn.execute("DELETE FROM memory_context WHERE memory_key = :memory_key", {"memory_key": key})
+            conn.execute(
+                "DELETE FROM memory_context WHERE memory_key = :memory_key", {"memory_key": key}
+            )
 
 
 def _tail(conn: Reading, key: int | None) -> str:
@@ -77,19 +103,7 @@ def _head(conn: Reading, key: int | None) -> str:
 def _own(conn: Reading, key: int | None) -> str:
     if key is None:
         return ""
-    found = conn.execute("SELECT own FROM memory_words WHERE memory_key = :memory_key", {"memory_key": key}).get
+    found = conn.execute(
+        "SELECT own FROM memory_words WHERE memory_key = :memory_key", {"memory_key": key}
+    ).get
     return found if isinstance(found, str) else ""
-
-
-def pairs(conn: Reading, keys: Sequence[int]) -> dict[int, tuple[int | None, int | None]]:
-    """Return for each of *keys* its visible neighbours before and after, None where there is none."""
-    if not keys:
-        return {}
-    rows = conn.execute(_BESIDE_MANY, {"keys": keys_array(keys)})
-    return {key: (before, after) for key, before, after in rows}
-
-
-_BESIDE_MANY = _BESIDE.replace("SELECT (SELECT", "SELECT m.memory_key, (SELECT", 1).replace(
-    "FROM memory AS m\n WHERE m.memory_key = :memory_key",
-    "FROM carray(:keys) AS k\n       CROSS JOIN memory AS m ON m.memory_key = k.value",
-)

@@ -47,7 +47,9 @@ CHECKPOINT_PAGES = 1_000  # 16 MB of WAL
 class Database:
     """The open file. Make one with :func:`opened`."""
 
-    def __init__(self, path: Path, clock: Clock, *, vfs: str | None = None, mmap: bool = True) -> None:
+    def __init__(
+        self, path: Path, clock: Clock, *, vfs: str | None = None, mmap: bool = True
+    ) -> None:
         self.path = path
         self.clock = clock
         self.read_only = False
@@ -63,7 +65,9 @@ class Database:
 
     # The doors.
 
-    async def read(self, work: Callable[Concatenate[Reading, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def read(
+        self, work: Callable[Concatenate[Reading, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
         """Run *work* in a read transaction on a free reader. Cancelling the caller stops the query."""
         conn = await self._free.get()
         try:
@@ -71,7 +75,9 @@ class Database:
         finally:
             self._free.put_nowait(conn)
 
-    async def scan(self, work: Callable[Concatenate[Reading, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def scan(
+        self, work: Callable[Concatenate[Reading, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
         """Run *work* as :meth:`read` does, on the connection that maps the file for vector scans."""
         assert self._scanner is not None
         conn = self._scanner
@@ -93,13 +99,23 @@ class Database:
         too many writes wait, ReadOnlyError and DiskFullError.
         """
         if self._writer is None:
-            raise ReadOnlyError("the store is read-only", hint="check the file's owner, mode and disk")
+            raise ReadOnlyError(
+                "the store is read-only", hint="check the file's owner, mode and disk"
+            )
         if self._waiting_writes >= WRITE_QUEUE_MAX:
             raise BusyError(f"{WRITE_QUEUE_MAX} writes are waiting")
         self._waiting_writes += 1
         task = asyncio.ensure_future(self._written(caller, work, reply, batch))
         task.add_done_callback(self._one_write_less)
         return await asyncio.shield(task)
+
+    async def outside(self, work: Callable[[Reading], T]) -> T:
+        """Run *work* on a free reader outside any transaction, for what must not be in one."""
+        conn = await self._free.get()
+        try:
+            return await self._run(conn, work, conn)
+        finally:
+            self._free.put_nowait(conn)
 
     # Below the doors.
 
@@ -117,7 +133,13 @@ class Database:
         now_us = self.clock.now_us()
 
         def transaction() -> T:
-            return _transacted(writer, lambda: replies.once(writer, caller, now_us, reply, work), caller, batch, now_us)
+            return _transacted(
+                writer,
+                lambda: replies.once(writer, caller, now_us, reply, work),
+                caller,
+                batch,
+                now_us,
+            )
 
         try:
             result = await self._run(writer, transaction)
@@ -131,7 +153,7 @@ class Database:
 
     async def _run(self, conn: Reading, call: Callable[..., T], *args: Any) -> T:
         try:
-            return cast("T", await conn.async_run(call, *args))
+            return cast("T", await cast("Any", conn).async_run(call, *args))
         except MemdError:
             raise
         except (apsw.Error, UnicodeDecodeError, OSError) as error:
@@ -146,8 +168,12 @@ class Database:
         writer = self._writer
         try:
             if writer is not None:
-                kind = apsw.SQLITE_CHECKPOINT_TRUNCATE if mode == "TRUNCATE" else apsw.SQLITE_CHECKPOINT_PASSIVE
-                await writer.async_run(writer.wal_checkpoint, mode=kind)
+                kind = (
+                    apsw.SQLITE_CHECKPOINT_TRUNCATE
+                    if mode == "TRUNCATE"
+                    else apsw.SQLITE_CHECKPOINT_PASSIVE
+                )
+                await cast("Any", writer).async_run(writer.wal_checkpoint, mode=kind)
                 self._wal_pages = 0
         except apsw.Error:
             self._wal_pages = 0  # asked again after as many pages as before
@@ -159,7 +185,7 @@ class Database:
     async def open(self) -> None:
         """Open every connection; see :func:`opened`."""
         check_library()
-        apsw.async_controller.set(apsw.aio.AsyncIO)
+        apsw.async_controller.set(cast("Any", apsw.aio.AsyncIO))
         try:
             await self._open_writer()
         except ReadOnlyError:
@@ -178,11 +204,13 @@ class Database:
         except BaseException:
             await _closed(writer)
             raise
-        await writer.async_run(writer.set_wal_hook, self._count_wal)
+        await self._run(writer, writer.set_wal_hook, self._count_wal)
         self._writer = writer
 
     async def _open_reader(self, *, mmap: bool = False) -> Reading:
-        reader = await self._connect(Reading, apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE)
+        reader = await self._connect(
+            Reading, apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE
+        )
 
         def setup() -> None:
             identify(reader)
@@ -247,7 +275,9 @@ def _reading(conn: Reading, work: Callable[[], T]) -> T:
             conn.execute("ROLLBACK")
 
 
-def _transacted(conn: Writing, work: Callable[[], T], caller: Caller, batch: str | None, now_us: int) -> T:
+def _transacted(
+    conn: Writing, work: Callable[[], T], caller: Caller, batch: str | None, now_us: int
+) -> T:
     conn.touched.clear()
     conn.execute("BEGIN IMMEDIATE")
     try:
@@ -262,7 +292,9 @@ def _transacted(conn: Writing, work: Callable[[], T], caller: Caller, batch: str
 
 
 @asynccontextmanager
-async def opened(path: Path, clock: Clock, *, vfs: str | None = None, mmap: bool = True) -> AsyncIterator[Database]:
+async def opened(
+    path: Path, clock: Clock, *, vfs: str | None = None, mmap: bool = True
+) -> AsyncIterator[Database]:
     """Open the file at *path*, creating it when it is not there; close it at the end.
 
     Raises ForeignFileError, NewerSchemaError or DamagedError and leaves the file

@@ -14,7 +14,9 @@ from memd.base.errors import (
     StorageError,
 )
 
-_WRITE_ERRORS = frozenset({apsw.SQLITE_IOERR_WRITE, apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_TRUNCATE})
+_WRITE_ERRORS = frozenset(
+    {apsw.SQLITE_IOERR_WRITE, apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_TRUNCATE}
+)
 
 
 def translated(error: BaseException) -> BaseException:
@@ -29,15 +31,21 @@ def translated(error: BaseException) -> BaseException:
         case apsw.FullError():
             return DiskFullError("the disk is full; nothing was written", hint="free some space")
         case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.AuthError():
-            return ReadOnlyError("the store cannot be written", hint="check the file's owner and mode")
+            return ReadOnlyError(
+                "the store cannot be written", hint="check the file's owner and mode"
+            )
         case apsw.CantOpenError():
-            return ReadOnlyError("the store cannot be opened", hint="check the folder's owner and mode")
+            return ReadOnlyError(
+                "the store cannot be opened", hint="check the folder's owner and mode"
+            )
         case apsw.NotADBError():
             return ForeignFileError("the file is not a database; it was left untouched")
         case apsw.CorruptError() | UnicodeDecodeError():
             return DamagedError("the file is damaged", hint="run: memd check")
         case apsw.IOError() if error.extendedresult in _WRITE_ERRORS:
-            return DiskFullError("the disk refused a write; nothing was acknowledged", hint="check the disk")
+            return DiskFullError(
+                "the disk refused a write; nothing was acknowledged", hint="check the disk"
+            )
         case apsw.IOError():
             return DamagedError("the disk returned an error", hint="run: memd check")
         case OSError():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import cast
 
 from memd.base.clock import to_us
 from memd.model.enums import MemoryState
@@ -36,7 +37,8 @@ COLUMNS = """
 
 MATCHES = """
        m.agent_key = :agent_key
-   AND (m.state IN ('active', 'pending') OR (:hidden AND m.state IN ('compressed', 'archived')))
+   AND ((m.state IN ('active', 'pending') AND NOT :only_hidden)
+        OR (:hidden AND m.state IN ('compressed', 'archived')))
    AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
    AND (:namespaces IS NULL OR m.namespace IN (SELECT value FROM json_each(:namespaces)))
    AND (:categories IS NULL OR m.category IN (SELECT value FROM json_each(:categories)))
@@ -65,18 +67,21 @@ def bound(
     now_us: int,
     *,
     hidden: bool = False,
+    only_hidden: bool = False,
     active_session_id: str | None = None,
     active_project_id: str | None = None,
 ) -> Bound:
     """Return the parameters of ``MATCHES``.
 
     The active session and project hide memories of level session or project
-    that belong to another one (SPEC 7.13); None hides none.
+    that belong to another one (SPEC 7.13); None hides none. *hidden* adds what is
+    compressed or archived, *only_hidden* leaves the rest out.
     """
     return {
         "agent_key": agent_key,
         "now_us": now_us,
-        "hidden": hidden,
+        "hidden": hidden or only_hidden,
+        "only_hidden": only_hidden,
         "namespaces": _listed(wanted.namespaces),
         "categories": _listed(wanted.categories),
         "levels": _listed(wanted.levels),
@@ -122,7 +127,8 @@ def by_id(conn: Reading, agent_key: int, memory_id: str) -> FoundRow | None:
 def matching(conn: Reading, params: Bound, limit: int) -> list[int]:
     """Return up to *limit* keys that match, in no particular order."""
     rows = conn.execute(
-        f"SELECT m.memory_key FROM memory AS m WHERE {MATCHES} LIMIT :limit", {**params, "limit": limit}
+        f"SELECT m.memory_key FROM memory AS m WHERE {MATCHES} LIMIT :limit",
+        {**params, "limit": limit},
     )
     return [key for (key,) in rows]
 
@@ -219,7 +225,9 @@ def insert_bare(conn: Writing, rows: Sequence[MemoryRow], now_us: int) -> list[i
     keys: list[int] = []
     for row in rows:
         row_hash = row.row_hash
-        conn.execute(_INSERT, {**row._asdict(), "content_hash": row.content_hash, "row_hash": row_hash})
+        conn.execute(
+            _INSERT, {**row._asdict(), "content_hash": row.content_hash, "row_hash": row_hash}
+        )
         key = conn.last_insert_rowid()
         conn.executemany(
             "INSERT INTO memory_tag (tag, memory_key, ordinal) VALUES (?, ?, ?)",
@@ -291,5 +299,30 @@ def touch(conn: Writing, keys: Sequence[int]) -> None:
         "SELECT salt, row_hash FROM memory WHERE memory_key IN (SELECT value FROM carray(:keys))",
         {"keys": keys_array(keys)},
     ).fetchall()
-    for salt, row_hash in rows:
+    for salt, row_hash in cast("list[tuple[bytes, bytes]]", rows):
         changes.touch(conn, salt, row_hash)
+
+
+def of_reference(conn: Reading, agent_key: int, reference: str) -> list[int]:
+    """Return every memory of the agent that came from the source *reference*, in whatever state."""
+    rows = conn.execute(
+        "SELECT memory_key FROM memory WHERE agent_key = :agent_key AND reference = :reference",
+        {"agent_key": agent_key, "reference": reference},
+    )
+    return [key for (key,) in rows]
+
+
+def proofs(conn: Reading, keys: Sequence[int]) -> list[tuple[int, str, bytes]]:
+    """Return key, id and row hash of *keys*, in order of arrival."""
+    if not keys:
+        return []
+    rows = conn.execute(
+        """
+        SELECT memory_key, memory_id, row_hash
+          FROM memory
+         WHERE memory_key IN (SELECT value FROM carray(:keys))
+         ORDER BY memory_key
+        """,
+        {"keys": keys_array(keys)},
+    )
+    return cast("list[tuple[int, str, bytes]]", rows.fetchall())

@@ -116,7 +116,8 @@ def count_session(conn: Writing, session_key: int, memories: int, tokens: int, n
 def next_ordinal(conn: Reading, session_key: int) -> int:
     """Return the place after the session's last memory."""
     found = conn.execute(
-        "SELECT max(ordinal) FROM memory WHERE session_key = :session_key", {"session_key": session_key}
+        "SELECT max(ordinal) FROM memory WHERE session_key = :session_key",
+        {"session_key": session_key},
     ).get
     return found + 1 if isinstance(found, int) else 0
 
@@ -133,7 +134,9 @@ def count_speaker(conn: Writing, agent_key: int, name: str, turns: int) -> None:
     )
 
 
-def known_speakers(conn: Reading, agent_keys: Sequence[int], names: Iterable[str]) -> frozenset[str]:
+def known_speakers(
+    conn: Reading, agent_keys: Sequence[int], names: Iterable[str]
+) -> frozenset[str]:
     """Return those of *names* (casefolded) who speak in the agents' memories."""
     known: set[str] = set()
     for agent_key in agent_keys:

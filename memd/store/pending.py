@@ -13,7 +13,7 @@ from typing import NamedTuple
 from memd.model.enums import MemoryState
 from memd.store import changes, vectors
 from memd.store.connect import Reading, Writing
-from memd.store.rows import HASHED, hash_of, tags_of
+from memd.store.rows import hash_of, hashed, tags_of
 
 
 class Waiting(NamedTuple):
@@ -103,8 +103,8 @@ def set_importance(conn: Writing, key: int, importance: float) -> None:
 
 def rehash(conn: Writing, key: int) -> None:
     """Write the hash of a row whose immutable columns were just given their values."""
-    row = conn.execute(HASHED, {"key": key}).fetchone()
-    salt, row_hash = row[-1], hash_of(tuple(row[:-1]), tags_of(conn, key))
+    row = hashed(conn, key)
+    salt, row_hash = row.salt, hash_of(row.columns, tags_of(conn, key))
     conn.execute(
         "UPDATE memory SET row_hash = :row_hash WHERE memory_key = :key",
         {"row_hash": row_hash, "key": key},
@@ -118,4 +118,3 @@ def activate(conn: Writing, keys: Sequence[int]) -> None:
         "UPDATE memory SET state = 'active' WHERE memory_key = ? AND state = 'pending'",
         ((key,) for key in keys),
     )
-

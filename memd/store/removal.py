@@ -9,12 +9,18 @@ postings, contexts, versions, preferences, the neighbours' memory of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from memd.model.enums import ArchiveReason, MemoryState, TrashReason
-from memd.store import caches, contexts, memories, names, preferences, vectors
+from memd.base.limits import QUERY_TERMS_MAX
+from memd.store import caches, contexts, memories, names, preferences, vectors, words
 from memd.store.connect import Reading, Writing
 from memd.store.keys import keys_array
+from memd.store.memories import Bound
+from memd.store.rows import FoundRow
+
+
+_Counted = tuple[int, int | None, str | None, int]
 
 
 class TrashRow(NamedTuple):
@@ -59,7 +65,9 @@ def restore(conn: Writing, key: int, now_us: int) -> bool:
     return _bring_back(conn, "archive", key, now_us)
 
 
-def trash(conn: Writing, keys: Sequence[int], reason: TrashReason, now_us: int, undo_us: int) -> None:
+def trash(
+    conn: Writing, keys: Sequence[int], reason: TrashReason, now_us: int, undo_us: int
+) -> None:
     """Make memories invisible everywhere; erased by :func:`purge` after *undo_us*."""
     conn.executemany(
         """
@@ -126,6 +134,23 @@ def count_archived(conn: Reading, agent_key: int) -> int:
     return found
 
 
+def search(conn: Reading, params: Bound, text: str | None, limit: int) -> list[FoundRow]:
+    """Return matching rows of the agent's archive: best by words first, without *text* newest first.
+
+    *params* must be bound with ``only_hidden``.
+    """
+    if text is None:
+        return memories.listed(conn, params, limit)
+    terms = words.stemmer(conn)(text)[:QUERY_TERMS_MAX]
+    if not terms:
+        return []
+    hits = words.search(conn, words.match_text(terms, [f"h{params['agent_key']}"]), -1)
+    matching = memories.matching_among(conn, params, [hit.memory_key for hit in hits])
+    best = [hit.memory_key for hit in hits if hit.memory_key in matching][:limit]
+    found = memories.by_keys(conn, best)
+    return [found[key] for key in best]
+
+
 def due(conn: Reading, now_us: int, limit: int) -> list[int]:
     """Return memories whose time in the trash is up, oldest first."""
     rows = conn.execute(
@@ -161,7 +186,8 @@ def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
     array = {"keys": keys_array(keys), "now_us": now_us}
     memories.touch(conn, keys)
     summaries = _summaries_of(conn, keys)
-    beside = contexts.neighbours(conn, keys)
+    beside = contexts.of_sessions(conn, keys)
+    sources = _sources_of(conn, keys)
     preferences.erase_of(conn, keys)
     vectors.take_from_centroid(conn, keys)
     _uncount(conn, keys)
@@ -174,11 +200,26 @@ def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
     )
     with caches.rewording(conn, beside):
         with caches.moving(conn, keys):
-            conn.execute("DELETE FROM memory WHERE memory_key IN (SELECT value FROM carray(:keys))", array)
+            conn.execute(
+                "DELETE FROM memory WHERE memory_key IN (SELECT value FROM carray(:keys))", array
+            )
         contexts.write(conn, beside)
-    conn.execute("DELETE FROM source WHERE source_key NOT IN (SELECT source_key FROM memory WHERE source_key IS NOT NULL)")
+    conn.executemany("DELETE FROM source WHERE source_key = ?", ((key,) for key in sources))
     if summaries:
         memories.set_state(conn, summaries, MemoryState.STALE, now_us)
+
+
+def _sources_of(conn: Reading, keys: Sequence[int]) -> list[int]:
+    # A source goes when any of its chunks is erased: it holds the erased words as well.
+    rows = conn.execute(
+        """
+        SELECT DISTINCT source_key
+          FROM memory
+         WHERE source_key IS NOT NULL AND memory_key IN (SELECT value FROM carray(:keys))
+        """,
+        {"keys": keys_array(keys)},
+    )
+    return [key for (key,) in rows]
 
 
 def _summaries_of(conn: Reading, keys: Sequence[int]) -> list[int]:
@@ -203,7 +244,7 @@ def _uncount(conn: Writing, keys: Sequence[int]) -> None:
         """,
         {"keys": keys_array(keys)},
     ).fetchall()
-    for agent_key, session_key, speaker, token_count in rows:
+    for agent_key, session_key, speaker, token_count in cast("list[_Counted]", rows):
         if session_key is not None:
             names.count_session(conn, session_key, -1, -token_count, 0)
         if speaker is not None:

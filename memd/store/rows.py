@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from memd.base.clock import from_us
 from memd.model.enums import MemoryCategory, MemoryLevel, MemoryState, Origin, Trust
@@ -96,7 +96,20 @@ SELECT memory_id, namespace, category, level, origin, trust, speaker, content, c
   FROM memory
  WHERE memory_key = :key
 """
-"""Reads what :func:`hash_of` covers, in its order, and the salt."""
+
+
+class Hashed(NamedTuple):
+    """What the hash of a stored row covers, and the row's salt."""
+
+    columns: tuple[object, ...]
+    salt: bytes
+
+
+def hashed(conn: Reading, key: int) -> Hashed:
+    """Return what :func:`hash_of` covers of a row that exists, in its order."""
+    row = conn.execute(HASHED, {"key": key}).fetchone()
+    assert row is not None
+    return Hashed(tuple(row[:-1]), cast("bytes", row[-1]))
 
 
 def tags_of(conn: Reading, key: int) -> tuple[str, ...]:

@@ -62,7 +62,8 @@ CREATE TABLE source (
     session_key INTEGER REFERENCES session (session_key) ON DELETE SET NULL,
     sha256 BLOB NOT NULL,
     zlib BLOB NOT NULL,
-    created_at_us INTEGER NOT NULL
+    created_at_us INTEGER NOT NULL,
+    UNIQUE (agent_key, sha256)
 ) STRICT;
 
 -- One thing remembered. row_hash is SHA-256 over the immutable columns and the tags;
@@ -129,9 +130,12 @@ CREATE TABLE memory_use (
     last_access_us INTEGER
 ) STRICT;
 
--- The turns before and after in the same session: the words cache's second column.
+-- The visible turns before and after in the same session, and their words: the words cache's
+-- second column. Rewritten with its neighbours; read by the ranker.
 CREATE TABLE memory_context (
     memory_key INTEGER PRIMARY KEY REFERENCES memory (memory_key) ON DELETE CASCADE,
+    before_key INTEGER,
+    after_key INTEGER,
     context TEXT NOT NULL
 ) STRICT;
 

@@ -12,7 +12,7 @@ in one table, and never compared.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memd.base.limits import KNN_ROWS_MAX
@@ -145,10 +145,12 @@ def put(conn: Writing, model_key: int, vectors: Sequence[tuple[int, bytes]]) -> 
 
 
 def index(conn: Writing, keys: Sequence[int]) -> None:
-    """Add those of the memories that are searchable and have a vector of the live model."""
-    cache = live(conn)
-    if cache is None or not keys:
-        return
+    """Add those of the memories that are searchable and have a vector of the cache's model."""
+    for cache, some in _targets(conn, keys):
+        _fill(conn, cache, some)
+
+
+def _fill(conn: Writing, cache: VectorCache, keys: Sequence[int]) -> None:
     conn.execute(
         f"""
         INSERT INTO {cache.table} (rowid, owner, vector)
@@ -167,9 +169,21 @@ def index(conn: Writing, keys: Sequence[int]) -> None:
 
 def unindex(conn: Writing, keys: Sequence[int]) -> None:
     """Take the memories out of the cache; those that are not there are passed over."""
+    for cache, some in _targets(conn, keys):
+        conn.executemany(f"DELETE FROM {cache.table} WHERE rowid = ?", ((key,) for key in some))
+
+
+def _targets(conn: Reading, keys: Sequence[int]) -> Iterator[tuple[VectorCache, Sequence[int]]]:
+    """Yield the live cache and one that is being built, each with those of *keys* that are in it."""
     cache = live(conn)
-    if cache is not None and keys:
-        conn.executemany(f"DELETE FROM {cache.table} WHERE rowid = ?", ((key,) for key in keys))
+    if cache is None or not keys:
+        return
+    yield cache, keys
+    building = build(conn)
+    if building is not None:
+        filled = [key for key in keys if key <= building[1]]
+        if filled:
+            yield building[0], filled
 
 
 def search(conn: Reading, vector: bytes, partitions: Sequence[int], limit: int) -> list[Near]:
@@ -222,7 +236,9 @@ def among(conn: Reading, vector: bytes, keys: Sequence[int]) -> dict[int, float]
 # Novelty (SPEC D4): the running sum of an agent's vectors.
 
 
-def similarity_to_centroid(conn: Reading, agent_key: int, model_key: int, vector: bytes) -> float | None:
+def similarity_to_centroid(
+    conn: Reading, agent_key: int, model_key: int, vector: bytes
+) -> float | None:
     """Return the cosine of *vector* to the mean of the agent's vectors; None when there are none.
 
     The direction of the mean is that of the sum. A zero sum resembles nothing.
@@ -278,3 +294,85 @@ def take_from_centroid(conn: Writing, keys: Sequence[int]) -> None:
             for agent_key, model_key, vector in rows
         ),
     )
+
+
+# Building beside the live cache.
+
+
+def start_build(conn: Writing) -> bool:
+    """Begin a new generation of the live cache, dropping one left half built; False without a cache."""
+    cache = live(conn)
+    if cache is None:
+        return False
+    left = build(conn)
+    if left is not None:
+        conn.execute(f"DROP TABLE {left[0].table}")
+    fresh = VectorCache(cache.model_key, max(cache.generation, left[0].generation if left else 0) + 1)
+    dimension = conn.execute(
+        "SELECT dimension FROM embedding_model WHERE model_key = :model_key",
+        {"model_key": cache.model_key},
+    ).get
+    assert isinstance(dimension, int)
+    create(conn, fresh, dimension)
+    _note_build(conn, fresh, 0)
+    return True
+
+
+def build(conn: Reading) -> tuple[VectorCache, int] | None:
+    """Return the cache that is being built and the last memory in it, if any."""
+    found = conn.execute("SELECT value FROM meta WHERE key = 'vector_build'").get
+    if not isinstance(found, str):
+        return None
+    model_key, generation, last_key = map(int, found.split())
+    return VectorCache(model_key, generation), last_key
+
+
+def step_build(conn: Writing, rows: int) -> bool:
+    """Fill the next *rows* memories; False when the build was complete and has become the live one."""
+    building = build(conn)
+    assert building is not None
+    cache, after = building
+    keys = [
+        key
+        for (key,) in conn.execute(
+            "SELECT memory_key FROM memory WHERE memory_key > :after ORDER BY memory_key LIMIT :rows",
+            {"after": after, "rows": rows},
+        )
+    ]
+    if keys:
+        _fill(conn, cache, keys)
+        _note_build(conn, cache, keys[-1])
+        return True
+    activate(conn, cache)
+    conn.execute("DELETE FROM meta WHERE key = 'vector_build'")
+    return False
+
+
+def _note_build(conn: Writing, cache: VectorCache, last_key: int) -> None:
+    conn.execute(
+        "INSERT OR REPLACE INTO meta (key, value) VALUES ('vector_build', :value)",
+        {"value": f"{cache.model_key} {cache.generation} {last_key}"},
+    )
+
+
+def wrong_rows(conn: Reading, cache: VectorCache) -> int:
+    """Return how many rows of the cache are missing, too many, in the wrong partition, or changed."""
+    expected = {
+        key: (owner, digest)
+        for key, owner, digest in conn.execute(
+            f"""
+            SELECT m.memory_key,
+                   m.agent_key * 2 + iif(m.state IN ('compressed', 'archived'), 1, 0),
+                   e.checksum
+              FROM memory AS m
+                   JOIN embedding AS e ON e.memory_key = m.memory_key
+             WHERE m.state IN ('active', 'pending', 'compressed', 'archived')
+               AND e.model_key = {cache.model_key} AND e.kind = 'own'
+            """
+        )
+    }
+    wrong = 0
+    for key, owner, vector in conn.execute(f"SELECT rowid, owner, vector FROM {cache.table}"):
+        assert isinstance(vector, bytes)
+        wrong += expected.pop(key, None) != (owner, checksum(vector))
+    return wrong + len(expected)

@@ -13,8 +13,8 @@ removes or adds rows runs in the transaction that changes the memories.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, cast
 
 import apsw
 
@@ -76,44 +76,107 @@ def activate(conn: Writing, number: int) -> None:
 
 
 def index(conn: Writing, keys: Sequence[int]) -> None:
-    """Add the memories, as they are now, to the live generation."""
-    if not keys:
-        return
-    number = generation(conn)
-    conn.execute(
-        f"""
-        INSERT INTO fts_{number} (rowid, own, context, owner)
-        SELECT memory_key, own, context, owner
-          FROM memory_words
-         WHERE memory_key IN (SELECT value FROM carray(:keys))
-        """,
-        {"keys": keys_array(keys)},
-    )
+    """Add the memories, as they are now, to the live generation and to one that is being built."""
+    for number, some in _targets(conn, keys):
+        conn.execute(
+            f"""
+            INSERT INTO fts_{number} (rowid, own, context, owner)
+            SELECT memory_key, own, context, owner
+              FROM memory_words
+             WHERE memory_key IN (SELECT value FROM carray(:keys))
+            """,
+            {"keys": keys_array(some)},
+        )
 
 
 def unindex(conn: Writing, keys: Sequence[int]) -> None:
     """Take the memories out. Must run before their rows change: FTS5 needs the words it was given."""
+    for number, some in _targets(conn, keys):
+        conn.execute(
+            f"""
+            INSERT INTO fts_{number} (fts_{number}, rowid, own, context, owner)
+            SELECT 'delete', memory_key, own, context, owner
+              FROM memory_words
+             WHERE memory_key IN (SELECT value FROM carray(:keys))
+            """,
+            {"keys": keys_array(some)},
+        )
+
+
+def _targets(conn: Reading, keys: Sequence[int]) -> Iterator[tuple[int, Sequence[int]]]:
+    """Yield each generation with those of *keys* that are in it.
+
+    One that is being built holds the memories up to its last key; those beyond
+    come in as they are when their turn comes.
+    """
     if not keys:
         return
-    number = generation(conn)
+    yield generation(conn), keys
+    building = build(conn)
+    if building is not None:
+        filled = [key for key in keys if key <= building.last_key]
+        if filled:
+            yield building.number, filled
+
+
+class Build(NamedTuple):
+    """A generation being filled beside the live one, up to *last_key*."""
+
+    number: int
+    last_key: int
+
+
+def build(conn: Reading) -> Build | None:
+    """Return the generation that is being built, if any."""
+    found = conn.execute("SELECT value FROM meta WHERE key = 'words_build'").get
+    return Build(*map(int, found.split())) if isinstance(found, str) else None
+
+
+def start_build(conn: Writing) -> None:
+    """Begin a new generation beside the live one, dropping one that was left half built."""
+    left = build(conn)
+    if left is not None:
+        conn.execute(f"DROP TABLE fts_{left.number}_terms; DROP TABLE fts_{left.number}")
+    number = max(generation(conn), left.number if left else 0) + 1
+    create(conn, number)
+    _note_build(conn, number, 0)
+
+
+def step_build(conn: Writing, rows: int) -> bool:
+    """Fill the next *rows* memories; False when the build was complete and has become the live one."""
+    building = build(conn)
+    assert building is not None
+    last = fill(conn, building.number, building.last_key, rows)
+    if last:
+        _note_build(conn, building.number, last)
+        return True
+    activate(conn, building.number)
+    conn.execute("DELETE FROM meta WHERE key = 'words_build'")
+    return False
+
+
+def _note_build(conn: Writing, number: int, last_key: int) -> None:
     conn.execute(
-        f"""
-        INSERT INTO fts_{number} (fts_{number}, rowid, own, context, owner)
-        SELECT 'delete', memory_key, own, context, owner
-          FROM memory_words
-         WHERE memory_key IN (SELECT value FROM carray(:keys))
-        """,
-        {"keys": keys_array(keys)},
+        "INSERT OR REPLACE INTO meta (key, value) VALUES ('words_build', :value)",
+        {"value": f"{number} {last_key}"},
     )
 
 
-def terms_of(conn: Reading, text: str) -> list[str]:
-    """Return the terms of *text* as the index sees them: folded and stemmed, in order."""
+def stemmer(conn: Reading) -> Callable[[str], list[str]]:
+    """Return the index's own rule: a text's terms, folded and stemmed, in order."""
     tokenizer = conn.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1:]))
-    found: list[str] = tokenizer(
-        text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
-    )
-    return found
+
+    def terms(text: str) -> list[str]:
+        found = tokenizer(
+            text.encode(),
+            apsw.FTS5_TOKENIZE_DOCUMENT,
+            None,
+            include_offsets=False,
+            include_colocated=False,
+        )
+        return cast("list[str]", found)  # without offsets it is the terms alone
+
+    return terms
 
 
 def match_text(terms: Sequence[str], owners: Sequence[str]) -> str:

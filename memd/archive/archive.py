@@ -1,0 +1,225 @@
+"""The room of what is put away: the trash, the archive, and forgetting (SPEC D21).
+
+``delete`` goes to the trash and can be undone for ``undo_days``. The archive is
+for good and can always be restored. ``forget`` erases at once, everywhere, and
+empties the write-ahead log before it answers, so that no byte is left in the
+file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memd.base.clock import Clock, from_us
+from memd.base.errors import InvalidError, MemoryNotFoundError
+from memd.model.caller import Caller
+from memd.model.enums import MemoryCategory, TrashReason
+from memd.model.memory import MemoryEntry, MemoryFilter, MemoryQuery
+from memd.model.removal import Forgotten, Trashed
+from memd.store import backup, memories, names, removal
+from memd.store.connect import Reading, Writing
+from memd.store.database import Database
+
+DAY_US = 86_400_000_000
+PURGE_ROWS = 256
+
+
+@dataclass(frozen=True)
+class Archive:
+    """The room's needs, handed in by the daemon."""
+
+    db: Database
+    clock: Clock
+    undo_days: int
+
+    async def delete(self, caller: Caller, memory_id: str) -> bool:
+        """Move a memory to the trash; False when there is none the caller could see (SPEC 7.7)."""
+
+        def work(conn: Writing) -> bool:
+            key = _visible(conn, caller, memory_id)
+            if key is None:
+                return False
+            removal.trash(
+                conn, [key], TrashReason.DELETED, self.clock.now_us(), self.undo_days * DAY_US
+            )
+            return True
+
+        deleted = await self.db.write(caller, work, reply=bool)
+        if deleted and self.undo_days == 0:
+            await self.purge()
+        return deleted
+
+    async def forget(
+        self,
+        caller: Caller,
+        ids: Sequence[str] | None = None,
+        wanted: MemoryFilter | None = None,
+        source: str | None = None,
+        dry_run: bool = False,  # noqa: FBT001, FBT002  # as the socket names it
+    ) -> Forgotten:
+        """Erase memories for ever: by id, by filter or by source reference, in whatever state they are.
+
+        The answer proves what went: SHA-256 over the erased rows' ids and hashes. It
+        also names the backups that still hold them.
+        """
+        if ids is None and wanted is None and source is None:
+            raise InvalidError("say what to forget", hint="give ids, a filter or a source")
+
+        def doomed(conn: Reading) -> list[tuple[int, str, bytes]]:
+            return _doomed(conn, caller, ids, wanted, source, self.clock.now_us())
+
+        def work(conn: Writing) -> Forgotten:
+            rows = doomed(conn)
+            removal.erase(conn, [key for key, _, _ in rows], self.clock.now_us())
+            return _proof(rows)
+
+        if dry_run:
+            found = _proof(await self.db.read(doomed))
+            return found.model_copy(update={"proof": "", "dry_run": True})
+        forgotten = await self.db.write(caller, work, reply=Forgotten)
+        await self.db.checkpoint(truncate=True)
+        return forgotten.model_copy(update={"backups": backup.existing(self.db.path)})
+
+    async def trash_list(
+        self, caller: Caller, after: str | None, limit: int
+    ) -> tuple[tuple[Trashed, ...], str | None]:
+        """Return a page of the trash and the cursor of the next one."""
+
+        def work(conn: Reading) -> list[Trashed]:
+            agent_key = names.find_agent(conn, caller.agent_id)
+            rows = [] if agent_key is None else removal.trashed(conn, agent_key, after, limit + 1)
+            found = memories.by_keys(conn, [row.memory_key for row in rows])
+            return [
+                Trashed(
+                    id=row.memory_id,
+                    agent_id=caller.agent_id,
+                    category=MemoryCategory(found[row.memory_key].category),
+                    content=found[row.memory_key].content,
+                    reason=TrashReason(row.reason),
+                    trashed_at=from_us(row.deleted_at_us),
+                    erase_at=from_us(row.erase_after_us),
+                )
+                for row in rows
+            ]
+
+        items = await self.db.read(work)
+        return tuple(items[:limit]), items[limit - 1].id if len(items) > limit else None
+
+    async def trash_restore(self, caller: Caller, memory_id: str) -> bool:
+        """Bring a memory back from the trash; False when it is not there."""
+
+        def work(conn: Writing) -> bool:
+            key = _key(conn, caller, memory_id)
+            return key is not None and removal.untrash(conn, key, self.clock.now_us())
+
+        return await self.db.write(caller, work, reply=bool)
+
+    async def restore(self, caller: Caller, memory_id: str) -> MemoryEntry:
+        """Bring a memory back from the archive, byte for byte; raises MemoryNotFoundError."""
+
+        def work(conn: Writing) -> bool:
+            key = _key(conn, caller, memory_id)
+            return key is not None and removal.restore(conn, key, self.clock.now_us())
+
+        if not await self.db.write(caller, work, reply=bool):
+            raise MemoryNotFoundError("no such memory in the archive", field="id")
+
+        def read(conn: Reading) -> MemoryEntry | None:
+            key = _key(conn, caller, memory_id)
+            return None if key is None else memories.by_keys(conn, [key])[key].entry()
+
+        entry = await self.db.read(read)
+        if entry is None:
+            raise MemoryNotFoundError("no such memory in the archive", field="id")
+        return entry
+
+    async def search(self, caller: Caller, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
+        """Return what lies in the archive, by words with text, newest first without."""
+        now_us = self.clock.now_us()
+
+        def work(conn: Reading) -> tuple[MemoryEntry, ...]:
+            agent_key = names.find_agent(conn, caller.agent_id)
+            if agent_key is None:
+                return ()
+            params = memories.bound(agent_key, query, now_us, only_hidden=True)
+            return tuple(row.entry() for row in removal.search(conn, params, query.text, query.limit))
+
+        return await self.db.read(work)
+
+    async def count(self, caller: Caller) -> int:
+        """Return how many of the agent's memories are in the archive."""
+
+        def work(conn: Reading) -> int:
+            agent_key = names.find_agent(conn, caller.agent_id)
+            return 0 if agent_key is None else removal.count_archived(conn, agent_key)
+
+        return await self.db.read(work)
+
+    async def purge(self) -> int:
+        """Erase what has been in the trash long enough; trash what expired. Returns how many were erased."""
+        erased = 0
+        while True:
+            step = await self.db.write(_CALLER, self._purge_step)
+            erased += step
+            if step < PURGE_ROWS:
+                break
+        if erased:
+            await self.db.checkpoint(truncate=True)
+        return erased
+
+    def _purge_step(self, conn: Writing) -> int:
+        now_us = self.clock.now_us()
+        gone = removal.expired(conn, now_us, PURGE_ROWS)
+        removal.trash(conn, gone, TrashReason.EXPIRED, now_us, self.undo_days * DAY_US)
+        due = removal.due(conn, now_us, PURGE_ROWS)
+        removal.erase(conn, due, now_us)
+        return len(due)
+
+
+_CALLER = Caller(client="memd", method="purge")
+
+
+def _key(conn: Reading, caller: Caller, memory_id: str) -> int | None:
+    agent_key = names.find_agent(conn, caller.agent_id)
+    row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
+    return None if row is None else row.memory_key
+
+
+def _visible(conn: Reading, caller: Caller, memory_id: str) -> int | None:
+    agent_key = names.find_agent(conn, caller.agent_id)
+    row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
+    return None if row is None or row.state == "trashed" else row.memory_key
+
+
+def _doomed(
+    conn: Reading,
+    caller: Caller,
+    ids: Sequence[str] | None,
+    wanted: MemoryFilter | None,
+    source: str | None,
+    now_us: int,
+) -> list[tuple[int, str, bytes]]:
+    agent_key = names.find_agent(conn, caller.agent_id)
+    if agent_key is None:
+        return []
+    if ids is not None:
+        keys = [key for memory_id in ids if (key := _key(conn, caller, memory_id)) is not None]
+    elif source is not None:
+        keys = memories.of_reference(conn, agent_key, source)
+    else:
+        params = memories.bound(agent_key, wanted or MemoryFilter(), now_us, hidden=True)
+        keys = memories.matching(conn, params, -1)
+    return memories.proofs(conn, keys)
+
+
+def _proof(rows: Sequence[tuple[int, str, bytes]]) -> Forgotten:
+    digest = hashlib.sha256()
+    for _, memory_id, row_hash in rows:
+        digest.update(memory_id.encode() + row_hash)
+    return Forgotten(
+        count=len(rows),
+        ids=tuple(memory_id for _, memory_id, _ in rows),
+        proof=digest.hexdigest(),
+    )

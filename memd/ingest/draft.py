@@ -1,0 +1,125 @@
+"""From a text as it came to drafts of memories: screened, cleaned, cut, scored, routed. Pure.
+
+Secrets are replaced first, so that no cut can split one; what happens after
+this module sees screened text only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memd.encode.chunk import chunk
+from memd.encode.clean import clean
+from memd.encode.importance import salience
+from memd.encode.preference import is_preference, preference_name
+from memd.encode.route import route
+from memd.encode.secrets import screen, screened_name
+from memd.model.encoding import TokenCounter
+from memd.model.enums import MemoryCategory, Origin, Trust
+from memd.model.ingest import IngestRequest
+from memd.model.screened import Screened
+
+OWNERS = frozenset({"user", "owner", "me", "human", "i"})
+"""What assistants call the person they talk to."""
+
+_TRUST = {
+    Origin.PERSON: Trust.OWNER,
+    Origin.ASSISTANT: Trust.ASSISTED,
+    Origin.IMPORT: Trust.ASSISTED,
+    Origin.TOOL: Trust.UNTRUSTED,
+    Origin.WEB: Trust.UNTRUSTED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """One chunk before it is stored. *own* is what is embedded and indexed."""
+
+    part: int
+    content: Screened
+    own: str
+    category: MemoryCategory
+    salience: float
+    token_count: int
+    preference: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Drafts:
+    """A text's drafts and what its arrival says about all of them."""
+
+    items: tuple[Draft, ...]
+    namespace: str
+    speaker: str | None
+    caption: Screened | None
+    reference: str | None
+    tags: tuple[str, ...]
+    origin: Origin
+    trust: Trust
+    redacted: tuple[str, ...]
+    source: Screened | None
+    """The whole text, when cleaning and cutting changed it."""
+
+
+def drafts(request: IngestRequest, counter: TokenCounter, *, whole: bool = False) -> Drafts:
+    """Return the drafts of a text; none for a text that is blank once cleaned.
+
+    With *whole* the text stays one piece, however long (``memory.store``).
+    """
+    screening = screen(request.text)
+    caption = screen(request.caption) if request.caption is not None else None
+    speaker = None if request.speaker is None else screened_name(request.speaker)
+    by_owner = is_owner(request.speaker, request.origin)
+    origin = request.origin or (Origin.PERSON if by_owner else Origin.ASSISTANT)
+    cleaned = Screened(clean(screening.text))
+    pieces = [cleaned] if whole else chunk(cleaned, counter)
+    items = tuple(
+        _draft(part, Screened(piece), request, counter, by_owner=by_owner)
+        for part, piece in enumerate(pieces)
+    )
+    kinds = (*screening.kinds, *(caption.kinds if caption else ()))
+    return Drafts(
+        items=items,
+        namespace=screened_name(request.namespace),
+        speaker=speaker,
+        caption=None if caption is None else caption.text,
+        reference=None if request.source is None else screened_name(request.source),
+        tags=tuple(screened_name(tag) for tag in request.tags),
+        origin=origin,
+        trust=_TRUST[origin],
+        redacted=tuple(dict.fromkeys(kinds)),
+        source=screening.text if "\n\n".join(pieces) != screening.text else None,
+    )
+
+
+def is_owner(speaker: str | None, origin: Origin | None) -> bool:
+    """Return whether the owner of the store is speaking (SPEC D5): named so, or nobody named."""
+    if origin is not None and origin is not Origin.PERSON:
+        return False
+    return speaker is None or speaker.strip().casefold() in OWNERS
+
+
+def own_words(content: str, speaker: str | None, caption: str | None) -> str:
+    """Return what is embedded: the text with who said it and what it shows, as the words cache has it.
+
+    >>> own_words("look", "Ann", "a cat")
+    'Ann: look [shares photo: a cat]'
+    """
+    named = content if speaker is None else f"{speaker}: {content}"
+    return named if caption is None else f"{named} [shares photo: {caption}]"
+
+
+def _draft(
+    part: int, content: Screened, request: IngestRequest, counter: TokenCounter, *, by_owner: bool
+) -> Draft:
+    category = route(content, request.category, by_owner=by_owner)
+    prefers = by_owner and category is MemoryCategory.PROCEDURAL and is_preference(content)
+    return Draft(
+        part=part,
+        content=content,
+        own=own_words(content, request.speaker, request.caption),
+        category=category,
+        salience=salience(content, counter),
+        token_count=max(1, counter.count(content)),
+        preference=preference_name(content) if prefers else None,
+    )

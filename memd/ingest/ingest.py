@@ -1,0 +1,228 @@
+"""A text arrives and becomes memories (SPEC 1, D2-D7).
+
+In order: the reply of an earlier identical call, if there is one; screening,
+cleaning, cutting, scoring and routing; vectors, when a model is there and the
+text is short; one transaction; the receipt. A long text, or one that comes
+while no model is installed, is committed without vectors, findable by words at
+once, and the embedding queue gives it its vectors and its importance later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from memd.base.clock import Clock, to_us
+from memd.base.errors import IngestionError, MemoryNotFoundError, MemoryStoreError, UnavailableError
+from memd.base.ids import Ids
+from memd.base.limits import CHUNKS_INLINE_MAX
+from memd.base.work import Work
+from memd.encode.secrets import screen, screened_name
+from memd.ingest.draft import Drafts, drafts
+from memd.ingest.keep import Arrival, keep
+from memd.ingest.queue import EmbeddingQueue
+from memd.ingest.update import change
+from memd.model.caller import Caller
+from memd.model.encoding import Embedder, TokenCounter
+from memd.model.enums import MemoryLevel
+from memd.model.ingest import IngestManyRequest, IngestRequest, Receipt, Receipts
+from memd.model.memory import MemoryEntry, MemoryStoreRequest, MemoryUpdate
+from memd.model.values import RESERVED_AGENT
+from memd.store import agents, memories, names, preferences, replies, vectors
+from memd.store.connect import Writing
+from memd.store.database import Database
+from memd.store.preferences import NewPreference
+
+R = TypeVar("R")
+
+LONG_TEXT_CHARS = 8_192  # about 5 ms of cutting: longer texts are cut in the work thread
+PROGRESS_ITEMS = 16
+
+Progress = Callable[[int, int], None]
+"""Called with how many are done and how many there are."""
+
+
+@dataclass(frozen=True)
+class Ingest:
+    """The room's needs, handed in by the daemon."""
+
+    db: Database
+    embedder: Embedder
+    counter: TokenCounter
+    clock: Clock
+    ids: Ids
+    work: Work
+    queue: EmbeddingQueue
+    level: MemoryLevel
+
+    async def ingest(self, caller: Caller, request: IngestRequest) -> Receipt:
+        """Turn a text into memories and return the receipt, after COMMIT.
+
+        Raises MemoryStoreError when the agent's level is none or the expiry has
+        passed, BusyError, ReadOnlyError, DiskFullError.
+        """
+        _check_agent(caller)
+        kept = await self.db.read(replies.find, caller)
+        if kept is not None:
+            return Receipt.model_validate_json(kept)
+        arrival = await self._arrival(caller, request, await self._drafts(request))
+        receipt = await self._kept(caller, [arrival], lambda done: done[0], Receipt)
+        self._after([receipt])
+        return receipt
+
+    async def ingest_many(
+        self, caller: Caller, request: IngestManyRequest, progress: Progress | None = None
+    ) -> Receipts:
+        """Turn several texts into memories in one transaction; their vectors follow in bulk.
+
+        Texts that are there already are merged, so an import that was interrupted
+        is simply run again. Receipts stand in the order of the items.
+        """
+        _check_agent(caller)
+        level = await self._level(caller)
+        batch = self.ids.new()
+        arrivals: list[Arrival] = []
+        for done, item in enumerate(request.items):
+            if progress is not None and done % PROGRESS_ITEMS == 0:
+                progress(done, len(request.items))
+            arrivals.append(self._checked(item, await self._drafts(item), level, batch))
+        receipts = await self._kept(
+            caller, arrivals, lambda done: Receipts(items=tuple(done)), Receipts
+        )
+        self._after(receipts.items)
+        if progress is not None:
+            progress(len(request.items), len(request.items))
+        return receipts
+
+    async def store(self, caller: Caller, request: MemoryStoreRequest) -> str:
+        """Store a text as one memory, as it is, and return its id: never gated, never merged (SPEC 7.3)."""
+        _check_agent(caller)
+        as_ingested = IngestRequest(
+            text=request.content,
+            category=request.category,
+            namespace=request.namespace,
+            session_id=request.session_id,
+            project_id=request.project_id,
+            speaker=request.speaker,
+            occurred_at=request.occurred_at,
+            source=request.metadata.source,
+            tags=request.metadata.tags,
+            level=request.level,
+            confidence=request.metadata.confidence,
+            expires_at=request.expires_at,
+        )
+        found = drafts(as_ingested, self.counter, whole=True)
+        arrival = await self._arrival(caller, as_ingested, found, gated=False)
+        receipt = await self._kept(caller, [arrival], lambda done: done[0], Receipt)
+        self._after([receipt])
+        return (receipt.stored + receipt.pending)[0].id
+
+    async def update(self, caller: Caller, memory_id: str, changes: MemoryUpdate) -> MemoryEntry:
+        """Change a memory; the version before is kept (SPEC D21). Raises MemoryNotFoundError."""
+        await self.db.write(
+            caller,
+            lambda conn: change(
+                conn, caller, memory_id, changes, self.counter, self.clock.now_us()
+            ),
+            reply=str,
+        )
+        self.queue.wake()
+        agent_key = await self.db.read(names.find_agent, caller.agent_id)
+        assert agent_key is not None
+        found = await self.db.read(memories.by_id, agent_key, memory_id)
+        if found is None:
+            raise MemoryNotFoundError("no such memory", field="id")
+        return found.entry()
+
+    async def set_preference(self, caller: Caller, name: str, value: str) -> None:
+        """Set a preference by name; it is put first in every recall."""
+        _check_agent(caller)
+        text = screen(value).text
+        new = NewPreference(screened_name(name), text, 1.0, max(1, self.counter.count(text)), None)
+
+        def work(conn: Writing) -> None:
+            now_us = self.clock.now_us()
+            preferences.put(conn, names.agent(conn, caller.agent_id, now_us), new, now_us)
+
+        await self.db.write(caller, work)
+
+    async def delete_preference(self, caller: Caller, name: str) -> bool:
+        """Remove a preference; False when there was none. The memory it came from stays."""
+
+        def work(conn: Writing) -> bool:
+            agent_key = names.find_agent(conn, caller.agent_id)
+            return agent_key is not None and preferences.delete(conn, agent_key, name)
+
+        return await self.db.write(caller, work, reply=bool)
+
+    # The steps.
+
+    async def _drafts(self, request: IngestRequest) -> Drafts:
+        if len(request.text) > LONG_TEXT_CHARS:
+            return await self.work.run(drafts, request, self.counter)
+        return drafts(request, self.counter)
+
+    async def _arrival(
+        self, caller: Caller, request: IngestRequest, found: Drafts, *, gated: bool = True
+    ) -> Arrival:
+        level = await self._level(caller)
+        plain = self._checked(request, found, level, None, gated=gated)
+        vectors_now = await self._vectors([draft.own for draft in found.items])
+        return Arrival(request, found, plain.level, vectors_now, None, gated)
+
+    def _checked(
+        self,
+        request: IngestRequest,
+        found: Drafts,
+        level: MemoryLevel,
+        batch: str | None,
+        *,
+        gated: bool = True,
+    ) -> Arrival:
+        level = request.level or level
+        if level is MemoryLevel.NONE:
+            raise MemoryStoreError("the memory level is none: nothing is stored", field="level")
+        if request.expires_at is not None and to_us(request.expires_at) <= self.clock.now_us():
+            raise MemoryStoreError("expires_at has passed", field="expires_at")
+        if not found.items:
+            raise IngestionError("the text is blank", field="text")
+        return Arrival(request, found, level, None, batch, gated)
+
+    async def _level(self, caller: Caller) -> MemoryLevel:
+        return await self.db.read(agents.level, caller.agent_id) or self.level
+
+    async def _vectors(self, texts: Sequence[str]) -> list[bytes] | None:
+        """Return the vectors now, or None when they had better come later."""
+        if self.embedder.fingerprint is None or len(texts) > CHUNKS_INLINE_MAX:
+            return None
+        try:
+            return await self.embedder.embed(texts)
+        except UnavailableError:
+            return None  # pending: the queue tries again, nothing is discarded for lack of a vector
+
+    async def _kept(
+        self,
+        caller: Caller,
+        arrivals: Sequence[Arrival],
+        answer: Callable[[list[Receipt]], R],
+        reply: type[R],
+    ) -> R:
+        fingerprint = self.embedder.fingerprint
+
+        def work(conn: Writing) -> R:
+            now_us = self.clock.now_us()
+            if fingerprint is not None:
+                vectors.ready(conn, fingerprint, now_us)
+            return answer([keep(conn, caller, arrival, self.ids, now_us) for arrival in arrivals])
+
+        return await self.db.write(caller, work, reply=reply)
+
+    def _after(self, receipts: Sequence[Receipt]) -> None:
+        if any(receipt.pending for receipt in receipts):
+            self.queue.wake()
+
+
+def _check_agent(caller: Caller) -> None:
+    if caller.agent_id == RESERVED_AGENT:
+        raise MemoryStoreError(f"{RESERVED_AGENT} is reserved", field="agent_id")

@@ -1,0 +1,232 @@
+"""The one way in: drafts become rows, inside one transaction of the store.
+
+Other rooms that make memories come through here too, so that every memory is
+screened, deduplicated, counted, indexed and audited alike.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from memd.base.clock import to_us
+from memd.base.ids import Ids
+from memd.encode.importance import importance, is_kept, novelty
+from memd.ingest.draft import Draft, Drafts
+from memd.model.caller import Caller
+from memd.model.enums import ArchiveReason, MemoryLevel, MemoryState
+from memd.model.ingest import IngestRequest, Receipt, ReceiptItem
+from memd.store import memories, names, preferences, removal, sources, vectors
+from memd.store.connect import Writing
+from memd.store.preferences import NewPreference
+from memd.store.rows import FoundRow, MemoryRow
+
+BELOW = "importance below the threshold; kept in the archive"
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """One text on its way in. *vectors* is None when they are still to come; *gated* False keeps all."""
+
+    request: IngestRequest
+    drafts: Drafts
+    level: MemoryLevel
+    vectors: Sequence[bytes] | None = None
+    batch: str | None = None
+    gated: bool = True
+
+
+@dataclass(slots=True)
+class _Sorted:
+    """What became of the chunks so far."""
+
+    stored: list[ReceiptItem] = field(default_factory=list)
+    pending: list[ReceiptItem] = field(default_factory=list)
+    merged: list[ReceiptItem] = field(default_factory=list)
+    turned_away: list[ReceiptItem] = field(default_factory=list)
+    preferences: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Filing:
+    """Where the arrival's rows belong."""
+
+    agent_key: int
+    client_key: int
+    session_key: int | None
+    project_key: int | None
+    source_key: int | None
+    ordinal: int | None
+    model_key: int | None
+    now_us: int
+
+
+def keep(conn: Writing, caller: Caller, arrival: Arrival, ids: Ids, now_us: int) -> Receipt:
+    """Store an arrival and return its receipt, which holds once the transaction is committed."""
+    filing = _file(conn, caller, arrival, now_us)
+    fate = _Sorted()
+    keys: list[int] = []
+    turned: list[int] = []
+    for place, draft in enumerate(arrival.drafts.items):
+        vector = None if arrival.vectors is None else arrival.vectors[place]
+        row = _row(arrival, draft, filing, ids)
+        there = memories.same_content(conn, row) if arrival.gated else None
+        if there is not None:
+            memories.bump(conn, there.memory_key, now_us)
+            fate.merged.append(_item_of(there))
+            continue
+        scored = _scored(conn, row, draft, vector, filing, gated=arrival.gated)
+        kept = not arrival.gated or scored.importance is None or is_kept(scored.importance)
+        (key,) = memories.insert_bare(conn, [scored], now_us)
+        keys.append(key)
+        if vector is not None and filing.model_key is not None:
+            vectors.put(conn, filing.model_key, [(key, vector)])
+            if kept:
+                vectors.add_to_centroid(conn, filing.agent_key, filing.model_key, vector)
+        if not kept:
+            turned.append(key)
+        elif draft.preference is not None:
+            _prefer(conn, draft, scored, key, filing)
+            fate.preferences.append(draft.preference)
+        _sort(fate, scored, kept=kept)
+    memories.settle(conn, keys)
+    removal.archive(conn, turned, ArchiveReason.LOW_IMPORTANCE, now_us, new_id=ids.new)
+    return Receipt(
+        stored=tuple(fate.stored),
+        pending=tuple(fate.pending),
+        merged=tuple(fate.merged),
+        turned_away=tuple(fate.turned_away),
+        preferences=tuple(fate.preferences),
+        redacted=arrival.drafts.redacted,
+    )
+
+
+def _file(conn: Writing, caller: Caller, arrival: Arrival, now_us: int) -> _Filing:
+    request = arrival.request
+    agent_key = names.agent(conn, caller.agent_id, now_us)
+    client_key = names.client(conn, caller.client, now_us)
+    project_key = names.project(conn, request.project_id or caller.project_id, now_us)
+    session_key = names.session(
+        conn,
+        request.session_id or caller.session_id,
+        agent_key=agent_key,
+        client_key=client_key,
+        project_key=project_key,
+        now_us=now_us,
+    )
+    ordinal = request.order
+    if ordinal is None and session_key is not None:
+        ordinal = names.next_ordinal(conn, session_key)
+    model_key = None
+    live = vectors.live(conn)
+    if arrival.vectors is not None and live is not None:
+        model_key = live.model_key
+    return _Filing(
+        agent_key=agent_key,
+        client_key=client_key,
+        session_key=session_key,
+        project_key=project_key,
+        source_key=_source(conn, arrival, agent_key, session_key, now_us),
+        ordinal=ordinal,
+        model_key=model_key,
+        now_us=now_us,
+    )
+
+
+def _source(
+    conn: Writing, arrival: Arrival, agent_key: int, session_key: int | None, now_us: int
+) -> int | None:
+    whole = arrival.drafts.source
+    if whole is None:
+        return None
+    raw = whole.encode()
+    return sources.put(
+        conn, agent_key, session_key, hashlib.sha256(raw).digest(), zlib.compress(raw), now_us
+    )
+
+
+def _row(arrival: Arrival, draft: Draft, filing: _Filing, ids: Ids) -> MemoryRow:
+    request, drafts = arrival.request, arrival.drafts
+    return MemoryRow(
+        memory_id=ids.new(),
+        agent_key=filing.agent_key,
+        client_key=filing.client_key,
+        session_key=filing.session_key,
+        project_key=filing.project_key,
+        source_key=filing.source_key,
+        namespace=drafts.namespace,
+        category=draft.category,
+        level=arrival.level,
+        origin=drafts.origin,
+        trust=drafts.trust,
+        speaker=drafts.speaker,
+        content=draft.content,
+        caption=drafts.caption,
+        reference=drafts.reference,
+        ordinal=filing.ordinal,
+        part=draft.part,
+        batch=arrival.batch,
+        token_count=draft.token_count,
+        importance=None,
+        confidence=request.confidence,
+        created_at_us=filing.now_us,
+        occurred_at_us=None if request.occurred_at is None else to_us(request.occurred_at),
+        salt=ids.salt(),
+        state=MemoryState.PENDING,
+        expires_at_us=None if request.expires_at is None else to_us(request.expires_at),
+        tags=drafts.tags,
+    )
+
+
+def _scored(
+    conn: Writing,
+    row: MemoryRow,
+    draft: Draft,
+    vector: bytes | None,
+    filing: _Filing,
+    *,
+    gated: bool,
+) -> MemoryRow:
+    """Return *row* with its importance when its vector is here (SPEC 1.6), else still pending."""
+    if vector is None or filing.model_key is None:
+        # What is never gated needs no vector for its importance: it counts as new.
+        return row if gated else row._replace(importance=importance(novelty(None), draft.salience))
+    near = vectors.similarity_to_centroid(conn, filing.agent_key, filing.model_key, vector)
+    score = importance(novelty(near), draft.salience)
+    return row._replace(importance=score, state=MemoryState.ACTIVE)
+
+
+def _prefer(conn: Writing, draft: Draft, row: MemoryRow, key: int, filing: _Filing) -> None:
+    assert draft.preference is not None
+    confidence = row.importance if row.importance is not None else row.confidence
+    new = NewPreference(draft.preference, draft.content, confidence, draft.token_count, key)
+    preferences.put(conn, filing.agent_key, new, filing.now_us)
+
+
+def _sort(fate: _Sorted, row: MemoryRow, *, kept: bool) -> None:
+    item = ReceiptItem(
+        id=row.memory_id,
+        category=row.category,
+        importance=row.importance,
+        token_count=row.token_count,
+        reason=None if kept else BELOW,
+    )
+    if not kept:
+        fate.turned_away.append(item)
+    elif row.state is MemoryState.PENDING:
+        fate.pending.append(item)
+    else:
+        fate.stored.append(item)
+
+
+def _item_of(there: FoundRow) -> ReceiptItem:
+    entry = there.entry()
+    return ReceiptItem(
+        id=entry.id,
+        category=entry.category,
+        importance=entry.importance,
+        token_count=max(1, entry.token_count),
+        reason="the same text is there already",
+    )

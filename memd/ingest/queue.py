@@ -1,0 +1,168 @@
+"""The embedding queue: rows without a vector get one, single texts before bulk.
+
+The queue is the rows themselves, so it survives a kill and needs no replay.
+While one batch is being written the next is being embedded. A model that was
+installed, or changed, while the daemon runs is noticed at the next look: rows
+of an older model are embedded anew, and are found by words meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from memd.base import log
+from memd.base.clock import Clock
+from memd.base.errors import MemdError, UnavailableError
+from memd.base.ids import Ids
+from memd.encode.importance import importance, is_kept, novelty, salience
+from memd.model.caller import Caller
+from memd.model.encoding import Embedder, ModelFingerprint, TokenCounter
+from memd.model.enums import ArchiveReason
+from memd.store import pending, removal, vectors
+from memd.store.connect import Writing
+from memd.store.database import Database
+from memd.store.pending import Waiting
+from memd.store.vectors import VectorCache
+
+SWEEP_ROWS = 256  # embedded together, sorted by length
+STEP_ROWS = 64  # written in one transaction
+LOOK_SECONDS = 5.0  # how often a model is looked for while there is none
+
+
+@dataclass
+class EmbeddingQueue:
+    """Gives vectors to the rows that wait for one."""
+
+    db: Database
+    embedder: Embedder
+    counter: TokenCounter
+    clock: Clock
+    ids: Ids
+    _wake: asyncio.Event = field(default_factory=asyncio.Event)
+    _idle: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def wake(self) -> None:
+        """Say that there are rows to embed."""
+        self._idle.clear()
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Work for ever. Faults of model or disk are logged and tried again."""
+        self.wake()
+        while True:
+            try:
+                await self.drain()
+            except UnavailableError as error:
+                log.warning("embedding waits", kind=error.kind)
+            except MemdError as error:
+                log.error("embedding failed", kind=error.kind)  # noqa: TRY400  # its class says it all
+            self._idle.set()
+            await self._rest()
+
+    async def _rest(self) -> None:
+        self._wake.clear()
+        try:
+            await asyncio.wait_for(self._wake.wait(), LOOK_SECONDS)
+        except TimeoutError:
+            return
+
+    async def drain(self) -> int:
+        """Embed until nothing waits; returns how many rows got a vector. Nothing without a model."""
+        fingerprint = self.embedder.fingerprint
+        if fingerprint is None or self.db.read_only:
+            return 0
+        model_key = await self._adopt(fingerprint)
+        done = await self._first_vectors(model_key)
+        return done + await self._new_vectors(model_key)
+
+    async def _adopt(self, fingerprint: ModelFingerprint) -> int:
+        """Make the cache of the installed model the live one; the rows of another model are then missing."""
+        live = await self.db.read(vectors.live)
+        known = await self.db.read(vectors.find_model, str(fingerprint))
+        if live is not None and known == live.model_key:
+            return live.model_key
+
+        def work(conn: Writing) -> int:
+            model_key = vectors.ready(conn, fingerprint, self.clock.now_us())
+            found = vectors.live(conn)
+            assert found is not None
+            if found.model_key != model_key:
+                fresh = VectorCache(model_key, found.generation + 1)
+                vectors.create(conn, fresh, fingerprint.dimension)
+                vectors.activate(conn, fresh)
+            return model_key
+
+        return await self.db.write(_CALLER, work)
+
+    async def _first_vectors(self, model_key: int) -> int:
+        """Embed what is pending, a sweep at a time, writing one sweep while the next is embedded."""
+        done = 0
+        writing: asyncio.Task[None] | None = None
+        in_flight: frozenset[int] = frozenset()
+        try:
+            while True:
+                rows = await self.db.read(pending.waiting, SWEEP_ROWS + len(in_flight))
+                rows = [row for row in rows if row.memory_key not in in_flight][:SWEEP_ROWS]
+                if not rows and writing is None:
+                    return done
+                found = (
+                    await self.embedder.embed([row.own for row in rows], bulk=True) if rows else []
+                )
+                if writing is not None:
+                    await writing
+                writing, in_flight = None, frozenset()
+                if rows:
+                    writing = asyncio.create_task(self._write(model_key, rows, found))
+                    in_flight = frozenset(row.memory_key for row in rows)
+                    done += len(rows)
+        finally:
+            if writing is not None:
+                await writing
+
+    async def _write(self, model_key: int, rows: Sequence[Waiting], found: Sequence[bytes]) -> None:
+        for start in range(0, len(rows), STEP_ROWS):
+            step = list(zip(rows, found, strict=True))[start : start + STEP_ROWS]
+            await self.db.write(_CALLER, partial(self._gate, model_key=model_key, step=step))
+
+    def _gate(self, conn: Writing, model_key: int, step: Sequence[tuple[Waiting, bytes]]) -> None:
+        """Store vectors, score what has no importance yet, archive what falls below (SPEC D4)."""
+        now_us = self.clock.now_us()
+        there = pending.still_waiting(conn, [row.memory_key for row, _ in step])
+        step = [(row, vector) for row, vector in step if row.memory_key in there]
+        pending.give(conn, model_key, [(row.memory_key, vector) for row, vector in step])
+        kept: list[int] = []
+        turned: list[int] = []
+        for row, vector in step:
+            stays = True
+            if row.importance is None:
+                near = vectors.similarity_to_centroid(conn, row.agent_key, model_key, vector)
+                score = importance(novelty(near), salience(row.content, self.counter))
+                pending.set_importance(conn, row.memory_key, score)
+                stays = is_kept(score)
+            if stays:
+                vectors.add_to_centroid(conn, row.agent_key, model_key, vector)
+            (kept if stays else turned).append(row.memory_key)
+        pending.activate(conn, kept)
+        removal.archive(conn, turned, ArchiveReason.LOW_IMPORTANCE, now_us, new_id=self.ids.new)
+
+    async def _new_vectors(self, model_key: int) -> int:
+        """Embed rows that have a vector of another model only."""
+        done, after = 0, 0
+        while True:
+            rows = await self.db.read(pending.missing, model_key, after, SWEEP_ROWS)
+            if not rows:
+                return done
+            found = await self.embedder.embed([row.own for row in rows], bulk=True)
+            pairs = [(row.memory_key, vector) for row, vector in zip(rows, found, strict=True)]
+            await self.db.write(_CALLER, partial(pending.give, model_key=model_key, vectored=pairs))
+            done, after = done + len(rows), rows[-1].memory_key
+
+    async def settled(self) -> None:
+        """Wait until nothing waits for a vector that could have one now."""
+        await self._idle.wait()
+
+
+_CALLER = Caller(client="memd", method="embed")

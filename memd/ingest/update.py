@@ -1,0 +1,56 @@
+"""Changing a memory: the row is rewritten, the version before is kept (SPEC D21)."""
+
+from __future__ import annotations
+
+from memd.base.clock import to_us
+from memd.base.errors import MemoryNotFoundError, MemoryStoreError
+from memd.encode.clean import clean
+from memd.encode.secrets import screen, screened_name
+from memd.model.caller import Caller
+from memd.model.encoding import TokenCounter
+from memd.model.memory import MemoryUpdate
+from memd.model.screened import Screened
+from memd.store import memories, names, versions
+from memd.store.connect import Writing
+from memd.store.versions import NewVersion
+
+
+def change(
+    conn: Writing,
+    caller: Caller,
+    memory_id: str,
+    update: MemoryUpdate,
+    counter: TokenCounter,
+    now_us: int,
+) -> str:
+    """Rewrite a memory inside a transaction and return its id.
+
+    New content waits for a new vector (state pending) and is findable by its
+    new words at once; what is not named stays.
+    """
+    agent_key = names.find_agent(conn, caller.agent_id)
+    row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
+    if row is None or row.state not in {"active", "pending"}:
+        raise MemoryNotFoundError("no such memory", field="id")
+    if update.expires_at is not None and to_us(update.expires_at) <= now_us:
+        raise MemoryStoreError("expires_at has passed", field="expires_at")
+    content = None
+    if update.content is not None:
+        content = Screened(clean(screen(update.content).text))
+    tags = row.tag_names
+    reference, confidence = row.reference, row.confidence
+    if update.metadata is not None:
+        tags = tuple(screened_name(tag) for tag in update.metadata.tags)
+        source = update.metadata.source
+        reference = None if source is None else screened_name(source)
+        confidence = update.metadata.confidence
+    new = NewVersion(
+        content=content if content is not None and content != row.content else None,
+        token_count=row.token_count if content is None else max(1, counter.count(content)),
+        reference=reference,
+        confidence=confidence,
+        tags=tags,
+        expires_at_us=row.expires_at_us if update.expires_at is None else to_us(update.expires_at),
+    )
+    versions.replace(conn, row.memory_key, new, now_us)
+    return memory_id

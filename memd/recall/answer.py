@@ -1,0 +1,149 @@
+"""From ranked candidates to the answer: preferences first, diversity, the budget, the block. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from memd.base.clock import from_us
+from memd.model.enums import HIDDEN, MemoryCategory, MemoryState
+from memd.model.recall import MemoryChunk, RecallRequest, RecallResult, Why
+from memd.model.retrieval import MemoryRetrievalConfig
+from memd.recall.budget import pack
+from memd.recall.diversify import diverse_order
+from memd.recall.rankings import Ranked
+from memd.store.preferences import PreferenceRow
+from memd.store.rows import FoundRow
+from memd.view.block import memory_block
+
+PREFERENCES_SHARE = 2  # preferences take at most one part in two of the budget (SPEC D5)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Ranked candidates, what the gate thinks of them, and why meaning was not searched, if so."""
+
+    items: list[Ranked]
+    gate: float
+    opened: bool
+    degraded: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What fits: preferences, then memories, and what they cost."""
+
+    preferences: list[PreferenceRow]
+    items: list[Ranked]
+    left_out: int
+    tokens: int
+    minimum: int | None
+
+
+def nothing() -> RecallResult:
+    """Return the answer of an agent that has no memories."""
+    return RecallResult()
+
+
+def choose(
+    items: Sequence[Ranked],
+    prefers: Sequence[PreferenceRow],
+    request: RecallRequest,
+    config: MemoryRetrievalConfig,
+) -> Chosen:
+    """Cut to budget and ``top_k``: preferences use no slot and at most half of the budget.
+
+    A memory that is shown as a preference is not shown again.
+    """
+    first = pack(
+        [row.token_count for row in prefers],
+        request.token_budget // PREFERENCES_SHARE,
+        len(prefers),
+    )
+    shown = [prefers[place] for place in first.places]
+    told = {row.memory_key for row in shown}
+    rest = [item for item in items if item.measured.candidate.memory_key not in told]
+    if config.diversity_penalty_enabled:
+        pool = rest[: request.top_k * config.candidate_pool_multiplier]
+        texts = [item.measured.candidate.own for item in pool]
+        scores = [item.relevance for item in pool]
+        rest = [pool[place] for place in diverse_order(texts, scores, config.diversity_lambda)]
+    costs = [item.measured.candidate.token_count for item in rest]
+    packed = pack(costs, request.token_budget - first.tokens, request.top_k)
+    return Chosen(
+        preferences=shown,
+        items=[rest[place] for place in packed.places],
+        left_out=len(prefers) - len(shown),
+        tokens=first.tokens + packed.tokens,
+        minimum=packed.minimum if not packed.places and not shown else None,
+    )
+
+
+def render(
+    chosen: Chosen,
+    rows: Mapping[int, FoundRow],
+    request: RecallRequest,
+    agent_id: str,
+    found: Found,
+) -> RecallResult:
+    """Return the answer with its prompt block (SPEC 4)."""
+    chunks = [_preference(row, agent_id) for row in chosen.preferences]
+    for item in chosen.items:
+        row = rows.get(item.measured.candidate.memory_key)
+        if row is not None:  # erased since it was found
+            chunks.append(_chunk(item, row, why=request.why))
+    return RecallResult(
+        memories=tuple(chunks),
+        preferences_left_out=chosen.left_out,
+        total_tokens=chosen.tokens,
+        budget_used=chosen.tokens / request.token_budget,
+        minimum_required_tokens=chosen.minimum,
+        prompt_block=memory_block((chunk.memory_type, chunk.content) for chunk in chunks),
+        gate=found.gate,
+        degraded=found.degraded,
+    )
+
+
+def _preference(row: PreferenceRow, agent_id: str) -> MemoryChunk:
+    return MemoryChunk(
+        id=row.memory_id or f"proc_{row.name}",
+        user_id=agent_id,
+        memory_type=MemoryCategory.PROCEDURAL,
+        content=row.value,
+        importance=row.confidence,
+        token_count=row.token_count,
+        preference=True,
+        preference_key=row.name,
+        namespace="default",
+        created_at=from_us(row.created_at_us),
+        updated_at=from_us(row.updated_at_us),
+    )
+
+
+def _chunk(item: Ranked, row: FoundRow, *, why: bool) -> MemoryChunk:
+    state = MemoryState(row.state)
+    return MemoryChunk(
+        id=row.memory_id,
+        user_id=row.agent_id,
+        session_id=row.session_id,
+        memory_type=MemoryCategory(row.category),
+        content=row.content,
+        importance=row.importance,
+        token_count=row.token_count,
+        relevance_score=item.relevance,
+        namespace=row.namespace,
+        speaker=row.speaker,
+        source=row.reference,
+        tags=row.tag_names,
+        created_at=from_us(row.created_at_us),
+        updated_at=None if row.updated_at_us is None else from_us(row.updated_at_us),
+        occurred_at=None if row.occurred_at_us is None else from_us(row.occurred_at_us),
+        state=state,
+        compressed=state in HIDDEN,
+        why=_why(item) if why else None,
+    )
+
+
+def _why(item: Ranked) -> Why:
+    features = {name: round(value, 4) for name, value in item.measured.features.items()}
+    return Why(features={**features, "score": round(item.score, 4)}, matched=item.measured.matched)

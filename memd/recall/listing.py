@@ -1,0 +1,71 @@
+"""Reading without searching: one memory, pages, preferences."""
+
+from __future__ import annotations
+
+from memd.base.clock import from_us
+from memd.base.errors import InvalidError
+from memd.model.caller import Caller
+from memd.model.memory import MemoryEntry, MemoryFilter, Preference
+from memd.store import memories, names, preferences
+from memd.store.connect import Reading
+from memd.store.rows import FoundRow
+
+READABLE = frozenset({"active", "pending", "compressed", "archived"})
+
+
+def one(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> MemoryEntry | None:
+    """Return a memory by id, also a hidden one; None when unknown, foreign, expired or trashed."""
+    agent_key = names.find_agent(conn, caller.agent_id)
+    row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
+    if row is None or row.state not in READABLE:
+        return None
+    if row.expires_at_us is not None and row.expires_at_us <= now_us:
+        return None
+    return row.entry()
+
+
+def page(
+    conn: Reading, caller: Caller, wanted: MemoryFilter, after: str | None, limit: int, now_us: int
+) -> tuple[tuple[MemoryEntry, ...], str | None]:
+    """Return a page of matching memories, newest first, and the cursor of the next one."""
+    agent_key = names.find_agent(conn, caller.agent_id)
+    if agent_key is None:
+        return (), None
+    params = memories.bound(
+        agent_key,
+        wanted,
+        now_us,
+        active_session_id=caller.session_id,
+        active_project_id=caller.project_id,
+    )
+    rows = memories.listed(conn, params, limit + 1, None if after is None else _place(after))
+    entries = tuple(row.entry() for row in rows[:limit])
+    return entries, _cursor(rows[limit - 1]) if len(rows) > limit else None
+
+
+def _cursor(row: FoundRow) -> str:
+    return f"{row.created_at_us}/{row.memory_id}"
+
+
+def _place(cursor: str) -> tuple[int, str]:
+    moment, slash, memory_id = cursor.partition("/")
+    if not slash or not moment.isascii() or not moment.lstrip("-").isdigit():
+        raise InvalidError("not a place in a list", field="after", hint="pass the last page's next")
+    return int(moment), memory_id
+
+
+def preferences_of(conn: Reading, caller: Caller) -> tuple[Preference, ...]:
+    """Return the agent's preferences, newest first."""
+    agent_key = names.find_agent(conn, caller.agent_id)
+    if agent_key is None:
+        return ()
+    return tuple(
+        Preference(
+            name=row.name,
+            value=row.value,
+            confidence=row.confidence,
+            memory_id=row.memory_id,
+            updated_at=from_us(row.updated_at_us),
+        )
+        for row in preferences.listed(conn, agent_key)
+    )

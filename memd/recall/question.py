@@ -1,0 +1,168 @@
+"""A query as the ranker sees it: terms, names, dates. Pure.
+
+Function words say nothing about what is meant; known speakers' names say who,
+not what, and would drag every turn of that person up in the vector space, so
+they are taken out of the dense query and come back as a feature (RANKER).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from memd.base.limits import QUERY_TERMS_MAX
+
+WORD = re.compile(r"[^\W_]+")
+NAME_WORDS_MAX = 3
+
+FUNCTION_WORDS = frozenset(
+    """
+    a about after again all also am an and any are as at be because been before being between both
+    but by can could did do does doing done down during each few for from further get got had has
+    have having he her here hers herself him himself his how i if in into is it its itself just ll
+    let me more most my myself no nor not now of off on once only or other our ours ourselves out
+    over own re s same she should so some such t than that the their theirs them themselves then
+    there these they this those through to too under until up us ve very was we were what when
+    where which while who whom whose why will with would you your yours yourself yourselves d m
+    """.split()
+)
+
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january jan",
+            "february feb",
+            "march mar",
+            "april apr",
+            "may",
+            "june jun",
+            "july jul",
+            "august aug",
+            "september sep sept",
+            "october oct",
+            "november nov",
+            "december dec",
+        ),
+        start=1,
+    )
+    for name in names.split()
+}
+_DAY = re.compile(r"([0-3]?\d)(?:st|nd|rd|th)?")
+_ISO = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
+DAYS_NEAR = 7
+
+
+@dataclass(frozen=True, slots=True)
+class AskedDate:
+    """A date in a question: a month, perhaps with a year and a day."""
+
+    month: int
+    year: int | None = None
+    day: int | None = None
+
+    def match(self, moment: datetime) -> float:
+        """Return 1 for the same month (and year, and a day within a week), 0.5 for the month only."""
+        if moment.month != self.month:
+            return 0.0
+        if self.year is not None and moment.year != self.year:
+            return 0.0
+        if self.day is None or abs(moment.day - self.day) <= DAYS_NEAR:
+            return 1.0
+        return 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked. *terms* are stemmed and distinct; *content* are those that name nobody."""
+
+    text: str
+    terms: tuple[str, ...]
+    content: tuple[str, ...]
+    names: frozenset[str]
+    dense: str
+    dates: tuple[AskedDate, ...]
+
+
+def name_candidates(text: str) -> list[str]:
+    """Return every run of one to three words of *text*, casefolded: what could be a speaker's name."""
+    words = [match.group().casefold() for match in WORD.finditer(text)]
+    return list(
+        dict.fromkeys(
+            " ".join(words[start : start + size])
+            for size in range(1, NAME_WORDS_MAX + 1)
+            for start in range(len(words) - size + 1)
+        )
+    )
+
+
+def question(text: str, names: frozenset[str], stem: Callable[[str], Iterable[str]]) -> Question:
+    """Return *text* as a question; *names* are the known speakers in it, *stem* the index's own rule."""
+    words = [match.group().casefold() for match in WORD.finditer(text)]
+    meaning = [word for word in words if word not in FUNCTION_WORDS] or words
+    terms = _stemmed(meaning, stem)
+    spoken = {word for name in names for word in name.split()}
+    content = _stemmed([word for word in meaning if word not in spoken], stem) or terms
+    return Question(text, terms, content, names, without_names(text, names), dates_in(text))
+
+
+def _stemmed(words: Iterable[str], stem: Callable[[str], Iterable[str]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(term for word in words for term in stem(word)))[:QUERY_TERMS_MAX]
+
+
+def without_names(text: str, names: frozenset[str]) -> str:
+    """Return *text* without the names, as whole words, and their possessive s; *text* if nothing is left.
+
+    >>> without_names("What did Tim's boss say that time?", frozenset({"tim"}))
+    'What did boss say that time?'
+    """
+    for name in sorted(names, key=len, reverse=True):
+        pattern = r"\s+".join(re.escape(word) for word in name.split())
+        text_left = re.sub(rf"\b{pattern}\b(?:['\u2019]s)?", " ", text, flags=re.IGNORECASE)
+        text = " ".join(text_left.split()) if WORD.search(text_left) else text
+    return text
+
+
+def dates_in(text: str) -> tuple[AskedDate, ...]:
+    """Return the dates named in *text*; a bare "may" or "march" counts only as a capitalised word.
+
+    >>> dates_in("What happened on 8 May, 2023?")
+    (AskedDate(month=5, year=2023, day=8),)
+    """
+    found = [
+        AskedDate(int(m), int(y), int(d)) for y, m, d in _ISO.findall(text) if _is_date(y, m, d)
+    ]
+    words = re.findall(r"\w+", text)
+    for place, word in enumerate(words):
+        month = _MONTHS.get(word.casefold())
+        if month is None or (
+            word.casefold() in {"may", "march", "mar", "sep", "dec", "jan"} and word.islower()
+        ):
+            continue
+        beside = [*words[max(0, place - 2) : place], *words[place + 1 : place + 3]]
+        found.append(AskedDate(month, _year(beside), _day(words, place)))
+    return tuple(found)
+
+
+def _is_date(year: str, month: str, day: str) -> bool:
+    try:
+        date(int(year), int(month), int(day))
+    except ValueError:
+        return False
+    return True
+
+
+def _year(words: Iterable[str]) -> int | None:
+    years = [int(word) for word in words if len(word) == 4 and word.isascii() and word.isdigit()]  # noqa: PLR2004  # a year's digits
+    return years[0] if years else None
+
+
+def _day(words: list[str], place: int) -> int | None:
+    for at in (place - 1, place + 1, place - 2):
+        if 0 <= at < len(words) and (at != place - 2 or words[place - 1].casefold() == "of"):
+            match = _DAY.fullmatch(words[at].casefold())
+            if match and 1 <= int(match.group(1)) <= 31:  # noqa: PLR2004  # a month's days
+                return int(match.group(1))
+    return None

@@ -1,0 +1,234 @@
+"""Memories are found (SPEC 2, D5, D6): understand, search, measure, rank, gate, cut, render.
+
+One recall is five short reads: what the words mean to this store; the two arms
+at once, the words arm while the query is being embedded; the candidates with
+their neighbours; the rows of the answer. It never writes inline.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memd.base.clock import Clock
+from memd.base.errors import MemoryRetrievalError, UnavailableError
+from memd.model.caller import Caller
+from memd.model.encoding import Embedder
+from memd.model.enums import MemoryCategory, SearchMode
+from memd.model.memory import MemoryEntry, MemoryFilter, MemoryQuery, Preference
+from memd.model.recall import RecallRequest, RecallResult
+from memd.model.retrieval import MemoryRetrievalConfig
+from memd.model.values import RESERVED_AGENT
+from memd.recall import answer, listing
+from memd.recall.answer import Found
+from memd.recall.features import Statistics, measure
+from memd.recall.question import Question, name_candidates, question
+from memd.recall.rankings import gate, ranked
+from memd.recall.search import ARM_ROWS, Scope, by_meaning, by_words, few
+from memd.recall.weights import HYBRID, WITHOUT_VECTORS
+from memd.store import memories, names, preferences, ranked as ranked_rows, vectors, words
+from memd.store.connect import Reading
+from memd.store.database import Database
+
+IMPORTANCE_MIN = 0.2  # SPEC 2.5; matters for memories stored under lower thresholds
+NO_MODEL = "no embedding model: only words are searched; run: memd model install"
+
+
+@dataclass(frozen=True)
+class Recall:
+    """The room's needs, handed in by the daemon."""
+
+    db: Database
+    embedder: Embedder
+    clock: Clock
+    config: MemoryRetrievalConfig
+
+    async def recall(self, caller: Caller, request: RecallRequest) -> RecallResult:
+        """Answer a question: preferences first, then what is relevant, within the budget.
+
+        Says nothing, apart from preferences, when nothing is relevant. Raises
+        MemoryRetrievalError for the reserved agent.
+        """
+        scope, agent_key = await self._scope(caller, request, hidden=request.include_compressed)
+        if agent_key is None:
+            return answer.nothing()
+        found = await self._found(scope, request.query, request.search_mode, ARM_ROWS)
+        prefers = await self.db.read(_preferences, agent_key, request, found_terms(request.query))
+        items = found.items if found.opened else []
+        items = [item for item in items if item.relevance >= request.min_relevance]
+        items = [
+            item for item in items if (item.measured.candidate.importance or 1.0) >= IMPORTANCE_MIN
+        ]
+        chosen = answer.choose(items, prefers, request, self.config)
+        rows = await self.db.read(
+            memories.by_keys, [item.measured.candidate.memory_key for item in chosen.items]
+        )
+        return answer.render(chosen, rows, request, caller.agent_id, found)
+
+    async def retrieve(self, caller: Caller, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
+        """Return matching memories, by relevance with text, newest first without (SPEC 7.5, 7.8).
+
+        With text every row of the filter can be reached: there is no gate, only
+        ``min_relevance`` and ``limit``.
+        """
+        scope, agent_key = await self._scope(caller, query, hidden=query.include_compressed)
+        if agent_key is None:
+            return ()
+        if query.text is None:
+            rows = await self.db.read(memories.listed, scope.params, query.limit)
+            return tuple(row.entry() for row in rows)
+        found = await self._found(
+            scope, query.text, SearchMode.HYBRID, max(ARM_ROWS, query.limit), fill=query.limit
+        )
+        best = [item for item in found.items if item.relevance >= query.min_relevance][
+            : query.limit
+        ]
+        by_key = await self.db.read(
+            memories.by_keys, [item.measured.candidate.memory_key for item in best]
+        )
+        return tuple(
+            by_key[item.measured.candidate.memory_key].entry(relevance=item.relevance)
+            for item in best
+            if item.measured.candidate.memory_key in by_key
+        )
+
+    async def get(self, caller: Caller, memory_id: str) -> MemoryEntry | None:
+        """Return a memory by id; None when unknown, another agent's, expired, or in the trash (SPEC 7.7)."""
+        return await self.db.read(listing.one, caller, memory_id, self.clock.now_us())
+
+    async def list(
+        self, caller: Caller, wanted: MemoryFilter, after: str | None, limit: int
+    ) -> tuple[tuple[MemoryEntry, ...], str | None]:
+        """Return a page of matching memories, newest first, and where the next page begins."""
+        return await self.db.read(listing.page, caller, wanted, after, limit, self.clock.now_us())
+
+    async def count(self, caller: Caller, category: MemoryCategory | None) -> int:
+        """Return how many visible memories the agent has, of one category or of all."""
+        wanted = MemoryFilter(categories=None if category is None else frozenset({category}))
+        scope, agent_key = await self._scope(caller, wanted, hidden=False)
+        return 0 if agent_key is None else await self.db.read(memories.counted, scope.params)
+
+    async def preferences(self, caller: Caller) -> tuple[Preference, ...]:
+        """Return the agent's preferences, newest first."""
+        return await self.db.read(listing.preferences_of, caller)
+
+    # The steps.
+
+    async def _scope(
+        self, caller: Caller, wanted: MemoryFilter, *, hidden: bool
+    ) -> tuple[Scope, int | None]:
+        if caller.agent_id == RESERVED_AGENT:
+            raise MemoryRetrievalError(f"{RESERVED_AGENT} is reserved", field="agent_id")
+        agent_key = await self.db.read(names.find_agent, caller.agent_id)
+        params = memories.bound(
+            agent_key or 0,
+            wanted,
+            self.clock.now_us(),
+            hidden=hidden,
+            active_session_id=caller.session_id,
+            active_project_id=caller.project_id,
+        )
+        return Scope(params, agent_key or 0, hidden, _narrows(wanted)), agent_key
+
+    async def _found(
+        self, scope: Scope, text: str, mode: SearchMode, rows: int, fill: int = 0
+    ) -> Found:
+        asked = await self.db.read(_understood, scope, text)
+        listed = await self.db.read(few, scope)
+        vector, degraded = None, None
+        searching = asyncio.ensure_future(self.db.read(by_words, scope, asked.terms, rows, listed))
+        try:
+            if mode is not SearchMode.WORDS:
+                vector, degraded = await self._vector(asked)
+            keys = [] if mode is SearchMode.DENSE else await searching
+        finally:
+            searching.cancel()
+        if vector is not None:
+            near = await self.db.scan(by_meaning, scope, vector, rows, listed)
+            keys = list(dict.fromkeys([*near, *keys]))
+        if len(keys) < fill:
+            rest = await self.db.read(memories.matching, scope.params, fill)
+            keys = list(dict.fromkeys([*keys, *rest]))
+        return await self.db.read(_ranked, scope, asked, vector, keys, mode, degraded)
+
+    async def _vector(self, asked: Question) -> tuple[bytes | None, str | None]:
+        fingerprint = self.embedder.fingerprint
+        if fingerprint is None:
+            return None, NO_MODEL
+        live = await self.db.read(vectors.live)
+        if live is None:
+            return None, None  # nothing has a vector yet
+        if await self.db.read(vectors.find_model, str(fingerprint)) != live.model_key:
+            return None, "the memories are being embedded with a new model: only words are searched"
+        try:
+            return (await self.embedder.embed([asked.dense]))[0], None
+        except UnavailableError as error:
+            return (
+                None,
+                f"the embedding model is not available ({error.kind}): only words are searched",
+            )
+
+
+def found_terms(text: str) -> frozenset[str]:
+    """Return the words of *text* that preferences are chosen by."""
+    return frozenset(name_candidates(text))
+
+
+def _narrows(wanted: MemoryFilter) -> bool:
+    return any(
+        (
+            wanted.namespaces,
+            wanted.categories,
+            wanted.tags,
+            wanted.since,
+            wanted.until,
+            wanted.levels,
+            wanted.session_id,
+            wanted.project_id,
+        )
+    )
+
+
+def _understood(conn: Reading, scope: Scope, text: str) -> Question:
+    known = names.known_speakers(conn, [scope.agent_key], name_candidates(text))
+    return question(text, known, words.stemmer(conn))
+
+
+def _preferences(
+    conn: Reading, agent_key: int, request: RecallRequest, asked: frozenset[str]
+) -> list[preferences.PreferenceRow]:
+    """Return the preferences, the relevant ones first, then the newest (SPEC D5)."""
+    if request.categories and MemoryCategory.PROCEDURAL not in request.categories:
+        return []
+    rows = preferences.listed(conn, agent_key)
+    return sorted(rows, key=lambda row: -len(asked & found_terms(row.value)))
+
+
+def _ranked(
+    conn: Reading,
+    scope: Scope,
+    asked: Question,
+    vector: bytes | None,
+    keys: Sequence[int],
+    mode: SearchMode,
+    degraded: str | None,
+) -> Found:
+    found = ranked_rows.candidates(conn, scope.params, keys)
+    around = {
+        key
+        for candidate in found
+        for key in (candidate.memory_key, candidate.before_key, candidate.after_key)
+        if key is not None
+    }
+    cosines = vectors.among(conn, vector, sorted(around)) if vector is not None else {}
+    terms = dict.fromkeys([*asked.terms, *asked.content])
+    statistics = Statistics(words.corpus(conn, scope.owners), words.frequencies(conn, list(terms)))
+    measured = measure(asked, found, cosines, statistics, words.stemmer(conn))
+    weights = HYBRID if vector is not None else WITHOUT_VECTORS
+    project_id = scope.params["active_project_id"]
+    items = ranked(measured, weights, mode, None if project_id is None else str(project_id))
+    if mode is not SearchMode.HYBRID:
+        return Found(items, 1.0, opened=True, degraded=degraded)
+    chance = gate(items, weights)
+    return Found(items, chance, opened=chance >= weights.gate_min, degraded=degraded)

@@ -1,0 +1,128 @@
+"""Finding candidates: the words arm and the dense arm, filtered exactly.
+
+Each arm returns the best of exactly the rows that a brute-force filter would
+keep (SPEC D6). A filter that keeps few rows is turned round: its rows are
+listed and scored directly. Otherwise an arm fetches more than it needs, drops
+what does not match, and fetches twice as much until it has enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from memd.base.limits import KNN_ROWS_MAX
+from memd.store import memories, vectors, words
+from memd.store.connect import Reading
+from memd.store.memories import Bound
+
+ARM_ROWS = 100
+LISTED_ROWS_MAX = 2_000  # a filter that keeps no more is listed and scored row by row
+COMMON_ROWS_MIN = 20_000  # in a store of this size common terms are left out of the words arm
+COMMON_SHARE = 0.02
+RARE_TERMS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which rows are searched: the filter's parameters, its few rows if it keeps few, and the owner."""
+
+    params: Bound
+    agent_key: int
+    hidden: bool
+    filtered: bool
+
+    @property
+    def owners(self) -> list[str]:
+        return (
+            [f"a{self.agent_key}", f"h{self.agent_key}"] if self.hidden else [f"a{self.agent_key}"]
+        )
+
+    @property
+    def partitions(self) -> list[int]:
+        visible = vectors.partition(self.agent_key, hidden=False)
+        hidden = vectors.partition(self.agent_key, hidden=True)
+        return [visible, hidden] if self.hidden else [visible]
+
+
+def few(conn: Reading, scope: Scope) -> list[int] | None:
+    """Return the rows of a filter that keeps few, None where there is no filter or it keeps many."""
+    if not scope.filtered:
+        return None
+    keys = memories.matching(conn, scope.params, LISTED_ROWS_MAX + 1)
+    return keys if len(keys) <= LISTED_ROWS_MAX else None
+
+
+def by_words(
+    conn: Reading, scope: Scope, terms: Sequence[str], rows: int, listed: Sequence[int] | None
+) -> list[int]:
+    """Return up to *rows* matching memories that hold any of *terms*, by BM25."""
+    if not terms:
+        return []
+    chosen = rare(conn, scope, terms)
+    match = words.match_text(chosen, scope.owners)
+    if listed is not None:
+        return [hit.memory_key for hit in words.search_among(conn, match, listed, rows)]
+    return _enough(
+        conn,
+        scope,
+        rows,
+        lambda limit: [hit.memory_key for hit in words.search(conn, match, limit)],
+        limit_max=None,
+    )
+
+
+def rare(conn: Reading, scope: Scope, terms: Sequence[str]) -> Sequence[str]:
+    """Return the terms worth looking up: in a large store the rarest, all of them in a small one."""
+    size = words.corpus(conn, scope.owners).rows
+    if size < COMMON_ROWS_MIN:
+        return terms
+    counts = words.frequencies(conn, terms)
+    known = sorted((term for term in terms if counts[term]), key=lambda term: counts[term])
+    few_rows = [term for term in known if counts[term] <= COMMON_SHARE * size]
+    return (few_rows or known[:1] or list(terms))[:RARE_TERMS]
+
+
+def by_meaning(
+    conn: Reading, scope: Scope, vector: bytes, rows: int, listed: Sequence[int] | None
+) -> list[int]:
+    """Return up to *rows* matching memories nearest to *vector*."""
+    if listed is not None:
+        near = vectors.among(conn, vector, listed)
+        return sorted(near, key=lambda key: (-near[key], key))[:rows]
+    found = _enough(
+        conn,
+        scope,
+        rows,
+        lambda limit: [
+            near.memory_key for near in vectors.search(conn, vector, scope.partitions, limit)
+        ],
+        limit_max=KNN_ROWS_MAX,
+    )
+    if len(found) >= rows or not scope.filtered:
+        return found
+    # k cannot grow further: the filter's rows are many, and far from the query. Scan them.
+    every = memories.matching(conn, scope.params, -1)
+    near = vectors.among(conn, vector, every)
+    return sorted(near, key=lambda key: (-near[key], key))[:rows]
+
+
+def _enough(
+    conn: Reading,
+    scope: Scope,
+    rows: int,
+    fetch: Callable[[int], list[int]],
+    *,
+    limit_max: int | None,
+) -> list[int]:
+    """Fetch, drop what does not match, and fetch twice as much until *rows* are left or there are no more."""
+    limit = rows if not scope.filtered else rows * 2
+    while True:
+        if limit_max is not None:
+            limit = min(limit, limit_max)
+        found = fetch(limit)
+        matching = memories.matching_among(conn, scope.params, found)
+        kept = [key for key in found if key in matching]
+        if len(kept) >= rows or len(found) < limit or limit == limit_max:
+            return kept[:rows]
+        limit *= 4

@@ -1,0 +1,53 @@
+"""From an older file to this schema: one transaction, after a verified backup.
+
+Each step takes the file from one version to the next; a shipped step is never
+edited. Every path ends in exactly ``schema.sql`` (a test compares the texts). A
+crash leaves the old version or the new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from memd.base.errors import DamagedError
+from memd.store import backup
+from memd.store.connect import SCHEMA_VERSION, Writing
+
+Step = Callable[[Writing], None]
+
+STEPS: Mapping[int, Step] = {}
+"""The step that leads away from each version. Version 1 is the first."""
+
+
+def migrate(
+    conn: Writing,
+    database: Path,
+    version: int,
+    *,
+    steps: Mapping[int, Step] = STEPS,
+    target: int = SCHEMA_VERSION,
+) -> Path | None:
+    """Bring a file of *version* to *target* and return its backup; None when there was nothing to do.
+
+    Raises DamagedError, with the file untouched, when the backup or the outcome
+    does not check.
+    """
+    if version == target:
+        return None
+    saved = database.with_name(f"{database.stem}-v{version}{backup.SUFFIX}")
+    if not saved.exists():
+        backup.make(conn, saved)
+    conn.execute("BEGIN IMMEDIATE")
+    try:
+        for at in range(version, target):
+            steps[at](conn)
+        if conn.execute("PRAGMA foreign_key_check").fetchone() is not None:
+            raise DamagedError("the migrated file does not check; it was left as it was")
+        conn.pragma("user_version", target)
+        conn.execute("COMMIT")
+    except BaseException:
+        if conn.in_transaction:
+            conn.execute("ROLLBACK")
+        raise
+    return saved

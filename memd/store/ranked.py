@@ -1,0 +1,54 @@
+"""What the ranker reads of its candidates, in one statement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from memd.store.connect import Reading
+from memd.store.keys import keys_array
+from memd.store.memories import MATCHES, Bound
+
+# The statement is put together from constants of the store only.
+# ruff: noqa: S608
+
+
+class Candidate(NamedTuple):
+    """One memory that may answer: its words, its neighbours, its place."""
+
+    memory_key: int
+    session_key: int | None
+    project_id: str | None
+    speaker: str | None
+    has_caption: int
+    own: str
+    context: str
+    before_key: int | None
+    after_key: int | None
+    importance: float | None
+    created_at_us: int
+    occurred_at_us: int | None
+    token_count: int
+    memory_id: str
+
+
+def candidates(conn: Reading, params: Bound, keys: Sequence[int]) -> list[Candidate]:
+    """Return those of *keys* that match the filter, with what the ranker needs."""
+    if not keys:
+        return []
+    rows = conn.execute(
+        f"""
+        SELECT m.memory_key, m.session_key, p.project_id, m.speaker, m.caption IS NOT NULL,
+               iif(m.speaker IS NULL, '', m.speaker || ': ') || m.content
+                   || iif(m.caption IS NULL, '', ' [shares photo: ' || m.caption || ']'),
+               coalesce(c.context, ''), c.before_key, c.after_key, m.importance,
+               m.created_at_us, m.occurred_at_us, m.token_count, m.memory_id
+          FROM carray(:keys) AS k
+               CROSS JOIN memory AS m ON m.memory_key = k.value
+               LEFT JOIN memory_context AS c ON c.memory_key = m.memory_key
+               LEFT JOIN project AS p ON p.project_key = m.project_key
+         WHERE {MATCHES}
+        """,
+        {**params, "keys": keys_array(keys)},
+    )
+    return [Candidate._make(row) for row in rows]

@@ -1,0 +1,31 @@
+"""Texts as they arrived, kept compressed when cleaning and cutting changed them."""
+
+from __future__ import annotations
+
+from memd.store.connect import Writing
+
+
+def put(
+    conn: Writing, agent_key: int, session_key: int | None, sha256: bytes, zlib: bytes, now_us: int
+) -> int:
+    """Keep a text and return its key; the same text of the same agent is kept once."""
+    found = conn.execute(
+        "SELECT source_key FROM source WHERE agent_key = :agent_key AND sha256 = :sha256",
+        {"agent_key": agent_key, "sha256": sha256},
+    ).get
+    if isinstance(found, int):
+        return found
+    conn.execute(
+        """
+        INSERT INTO source (agent_key, session_key, sha256, zlib, created_at_us)
+        VALUES (:agent_key, :session_key, :sha256, :zlib, :now_us)
+        """,
+        {
+            "agent_key": agent_key,
+            "session_key": session_key,
+            "sha256": sha256,
+            "zlib": zlib,
+            "now_us": now_us,
+        },
+    )
+    return conn.last_insert_rowid()

@@ -1,0 +1,92 @@
+"""The room that looks after the file: check, rebuild, backup, figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from memd.base.clock import Clock, from_us
+from memd.model.caller import Caller
+from memd.model.upkeep import CheckReport
+from memd.store import backup, check, pending, replies, vectors, words
+from memd.store.connect import Reading, Writing
+from memd.store.database import Database
+
+REBUILD_ROWS = 500  # rows of one step: a write waits about 50 ms at most
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Upkeep:
+    """The room's needs, handed in by the daemon."""
+
+    db: Database
+    clock: Clock
+
+    async def check(self, caller: Caller) -> CheckReport:
+        """Check the whole file and report; changes nothing."""
+        problems = await self.db.read(lambda conn: list(islice(check.rows(conn), check.PROBLEMS_MAX)))
+        if self.db.read_only:
+            problems.append("caches were not checked: the store is read-only")
+        else:
+            problems += await self.db.write(caller, lambda conn: list(check.caches(conn)))
+        figures = await self.db.read(check.counts)
+        return CheckReport(ok=not problems, problems=tuple(problems), figures=figures)
+
+    async def rebuild(self, caller: Caller, progress: Progress | None = None) -> None:
+        """Build both caches anew from the rows, beside the live ones, in small steps.
+
+        Recall goes on with the old ones; no memory's row changes. Killed half-way,
+        the old ones stay and the next rebuild starts afresh.
+        """
+        total = 2 * (await self.db.read(check.counts))["memories"]
+        done = 0
+        await self.db.write(caller, words.start_build)
+        while await self.db.write(caller, lambda conn: words.step_build(conn, REBUILD_ROWS)):
+            done = min(done + REBUILD_ROWS, total // 2)
+            _tell(progress, done, total)
+        if await self.db.write(caller, vectors.start_build):
+            while await self.db.write(caller, lambda conn: vectors.step_build(conn, REBUILD_ROWS)):
+                done = min(done + REBUILD_ROWS, total)
+                _tell(progress, done, total)
+        _tell(progress, total, total)
+
+    async def backup(self, caller: Caller, target: str | None = None) -> str:
+        """Write a verified copy and return its path; by default beside the database."""
+        del caller
+        stamp = from_us(self.clock.now_us()).strftime("%Y%m%dT%H%M%S%f")
+        path = Path(target) if target else backup.place(self.db.path, stamp)
+        await self.db.outside(lambda conn: backup.make(conn, path))
+        return str(path)
+
+    async def stats(self) -> dict[str, int]:
+        """Return counts of rows and the size of the file in bytes."""
+        figures = await self.db.read(_figures)
+        return {**figures, "file_bytes": self.db.path.stat().st_size}
+
+    async def tidy(self) -> None:
+        """What is due now and then: old replies dropped, the WAL emptied."""
+        now_us = self.clock.now_us()
+
+        def work(conn: Writing) -> int:
+            return replies.purge(conn, now_us)
+
+        await self.db.write(_CALLER, work)
+        await self.db.checkpoint(truncate=True)
+
+
+_CALLER = Caller(client="memd", method="tidy")
+
+
+def _figures(conn: Reading) -> dict[str, int]:
+    states = dict(conn.execute("SELECT state, count(*) FROM memory GROUP BY state").fetchall())
+    figures = {str(state): number for state, number in states.items() if isinstance(number, int)}
+    return {**figures, "memories": sum(figures.values()), "pending": pending.count_waiting(conn)}
+
+
+def _tell(progress: Progress | None, done: int, total: int) -> None:
+    if progress is not None:
+        progress(done, total)
