@@ -41,7 +41,7 @@ def test_memories_that_trade_ranks_over_three_lists_stay_equal() -> None:
     """A plain sum differs in its last bit here, and spreading would make that a whole rank."""
     scores = _scores("abwxyzc", "cawxyzb", "bcwxyza")
 
-    assert [scores[memory_id] for memory_id in "abc"] == [1.0, 1.0, 1.0]
+    assert scores["a"] == scores["b"] == scores["c"]
 
 
 def test_scores_are_spread_before_the_cut() -> None:
