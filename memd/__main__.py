@@ -1,0 +1,63 @@
+"""``memd`` and ``python -m memd``.
+
+``memd serve`` goes straight to the daemon: the command line's libraries would
+cost it memory for as long as it lives. Everything else is ``memd.cli``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+
+def main() -> int:
+    """Run the command in ``sys.argv`` and return the exit code."""
+    os.umask(0o077)
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["serve"]:
+        known, profile = _serve_arguments(arguments[1:])
+        if known:
+            return _serve(profile)
+    from memd.cli.cli import app
+
+    app()
+    return 0
+
+
+def _serve_arguments(arguments: Sequence[str]) -> tuple[bool, str | None]:
+    """Return whether *arguments* are all understood here, and the profile they name.
+
+    >>> _serve_arguments(["--foreground", "--profile", "work"])
+    (True, 'work')
+    >>> _serve_arguments(["--help"])
+    (False, None)
+    """
+    profile: str | None = None
+    waiting = list(arguments)
+    while waiting:
+        argument = waiting.pop(0)
+        if argument in ("--profile", "-p") and waiting:
+            profile = waiting.pop(0)
+        elif argument.startswith("--profile="):
+            profile = argument.removeprefix("--profile=")
+        elif argument != "--foreground":
+            return False, None
+    return True, profile
+
+
+def _serve(profile: str | None) -> int:
+    from memd.base.errors import InvalidError
+    from memd.base.paths import Paths
+    from memd.daemon import serve
+
+    try:
+        paths = Paths.resolve(profile)
+    except InvalidError as error:
+        sys.stderr.write(f"memd: {error.message}\n")
+        return 2
+    return serve(paths)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,415 @@
+"""Calling the daemon, from a program that waits and from one that does not.
+
+Both clients raise the daemon's own errors by class. Every write gets an
+idempotency key, so a call whose answer was lost with the connection is sent once
+more and still happens once (SPEC D7). Importing this costs milliseconds: nothing
+but the standard library is loaded, pydantic only when a protocol method of
+``AsyncClient`` has a model to return.
+"""
+
+from __future__ import annotations
+
+import os
+import socket as sockets
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from itertools import count
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from memd.base import errors
+from memd.base.clock import SystemClock
+from memd.base.errors import (
+    MemdError,
+    MemoryConnectionError,
+    NotRunningError,
+    ParseError,
+    TooLargeError,
+)
+from memd.base.limits import FRAME_BYTES_MAX, OUT_QUEUE_BYTES_MAX
+from memd.base.paths import Paths
+from memd.rpc import envelope, framing
+from memd.rpc.keyed import KEYED
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from memd.model.enums import MemoryCategory
+    from memd.model.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
+
+TIMEOUT_S = 30.0
+Progress = Callable[[int, int], None]
+"""Told how many steps are done, and of how many."""
+
+_READ_BYTES = 262_144
+_PROGRESS = "progress_token"
+
+
+def socket_path(socket: str | os.PathLike[str] | None = None, profile: str | None = None) -> str:
+    """Return where the daemon of *profile* listens; *socket* wins."""
+    return os.fspath(socket if socket is not None else Paths.resolve(profile).socket)
+
+
+class Client:
+    """One connection, one call at a time. Connects with the first call.
+
+    >>> Client(socket="/nowhere/memd.sock").call("system.hello")
+    Traceback (most recent call last):
+    ...
+    memd.base.errors.NotRunningError: no daemon listens on /nowhere/memd.sock
+    """
+
+    def __init__(
+        self,
+        socket: str | os.PathLike[str] | None = None,
+        profile: str | None = None,
+        timeout: float = TIMEOUT_S,
+    ) -> None:
+        self.path = socket_path(socket, profile)
+        self._timeout = timeout
+        self._clock = SystemClock()
+        self._ids = count(1)
+        self._sock: sockets.socket | None = None
+        self._splitter = framing.Splitter(OUT_QUEUE_BYTES_MAX)
+        self._frames: list[bytes] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection; the next call opens another."""
+        if self._sock is not None:
+            self._sock.close()
+            self._sock = None
+        self._splitter = framing.Splitter(OUT_QUEUE_BYTES_MAX)
+        self._frames.clear()
+
+    def call(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        progress: Progress | None = None,
+    ) -> Any:
+        """Return the result of *method*, or raise the daemon's own error.
+
+        A lost connection is tried once more with the same idempotency key; after
+        that it is a MemoryConnectionError. Nobody listening is a NotRunningError,
+        no answer in time a ``memd.base.errors.TimeoutError``.
+        """
+        said = _prepared(method, params, wants_progress=progress is not None)
+        try:
+            return self._exchange(method, said, progress)
+        except MemoryConnectionError as error:
+            if not isinstance(error, _LostError):
+                raise  # the daemon's own word about a backend
+            return self._exchange(method, said, progress)
+
+    def _exchange(self, method: str, said: dict[str, Any], progress: Progress | None) -> Any:
+        request_id = next(self._ids)
+        frame = _frame(request_id, method, said)
+        until_us = self._clock.monotonic_us() + int(self._timeout * 1e6)
+        try:
+            sock = self._connected()
+            sock.settimeout(self._timeout)
+            with suppress(BrokenPipeError):  # it may have said why before it closed
+                sock.sendall(frame)
+            while True:
+                answer = self._next(sock, until_us)
+                if answer.get("method") == envelope.PROGRESS:
+                    _tell(progress, answer)
+                elif answer.get("id") in (request_id, None) and "method" not in answer:
+                    return envelope.outcome(answer)
+        except TimeoutError:
+            self.close()
+            raise errors.TimeoutError(f"no answer to {method} in {self._timeout:g} s") from None
+        except OSError as error:
+            self.close()
+            raise _LostError(f"the connection to memd was lost ({error.strerror})") from error
+
+    def _connected(self) -> sockets.socket:
+        if self._sock is None:
+            sock = sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM)
+            sock.settimeout(self._timeout)
+            try:
+                sock.connect(self.path)
+            except TimeoutError:
+                sock.close()
+                raise
+            except OSError as error:
+                sock.close()
+                raise _not_running(self.path) from error
+            self._sock = sock
+        return self._sock
+
+    def _next(self, sock: sockets.socket, until_us: int) -> dict[str, Any]:
+        while not self._frames:
+            left_us = until_us - self._clock.monotonic_us()
+            if left_us <= 0:
+                raise TimeoutError
+            sock.settimeout(left_us / 1e6)
+            chunk = sock.recv(_READ_BYTES)
+            if not chunk:
+                raise ConnectionResetError(0, "closed by the daemon")
+            self._frames.extend(self._splitter.feed(chunk))
+        return _answer(self._frames.pop(0))
+
+    # What is called most.
+
+    def ingest(self, text: str, **more: Any) -> dict[str, Any]:
+        """Let *text* become memories; returns the receipt."""
+        return cast("dict[str, Any]", self.call("memory.ingest", {"text": text, **more}))
+
+    def add(self, content: str, category: str = "semantic", **more: Any) -> str:
+        """Store *content* as one memory, as it is; returns its id."""
+        said = {"content": content, "category": category, **more}
+        return cast("str", self.call("memory.store", said))
+
+    def recall(self, query: str, **more: Any) -> dict[str, Any]:
+        """Return what is known about *query*, with the block for a prompt."""
+        return cast("dict[str, Any]", self.call("memory.recall", {"query": query, **more}))
+
+    def search(self, text: str, **more: Any) -> list[dict[str, Any]]:
+        """Return memories that match *text*, best first."""
+        return cast("list[dict[str, Any]]", self.call("memory.retrieve", {"text": text, **more}))
+
+
+class AsyncClient:
+    """One connection, as many calls at a time as wanted.
+
+    It satisfies the ``MemoryBackend`` protocol, so code written for a backend
+    runs against the daemon (SPEC D26).
+    """
+
+    def __init__(
+        self,
+        socket: str | os.PathLike[str] | None = None,
+        profile: str | None = None,
+        timeout: float = TIMEOUT_S,
+    ) -> None:
+        self.path = socket_path(socket, profile)
+        self._timeout = timeout
+        self._ids = count(1)
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._listeners: dict[int, Progress] = {}
+        self._writer: asyncio.StreamWriter | None = None
+        self._listening: asyncio.Task[None] | None = None
+        self._connecting: asyncio.Lock | None = None
+
+    async def __aenter__(self) -> Self:
+        await self.connect()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.disconnect()
+
+    @property
+    def is_connected(self) -> bool:
+        return self._writer is not None
+
+    @property
+    def backend_name(self) -> str:
+        return "memd"
+
+    async def connect(self) -> None:
+        """Connect, unless connected; raises NotRunningError when nobody listens."""
+        import asyncio
+
+        self._connecting = self._connecting or asyncio.Lock()
+        async with self._connecting:
+            if self._writer is not None:
+                return
+            try:
+                reader, self._writer = await asyncio.open_unix_connection(self.path)
+            except OSError as error:
+                raise _not_running(self.path) from error
+            self._listening = asyncio.create_task(self._listen(reader, self._writer))
+
+    async def disconnect(self) -> None:
+        """Close the connection; calls that still wait are lost. Safe to repeat."""
+        writer, listening = self._writer, self._listening
+        self._writer = self._listening = None
+        if listening is not None:
+            listening.cancel()
+        if writer is not None:
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
+        self._lose(_LostError("the connection to memd was closed"))
+
+    async def call(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        progress: Progress | None = None,
+    ) -> Any:
+        """Return the result of *method*, as ``Client.call`` does.
+
+        Cancelling the call cancels it in the daemon too.
+        """
+        said = _prepared(method, params, wants_progress=progress is not None)
+        try:
+            return await self._exchange(method, said, progress)
+        except _LostError:
+            return await self._exchange(method, said, progress)
+
+    async def _exchange(self, method: str, said: dict[str, Any], progress: Progress | None) -> Any:
+        import asyncio
+
+        request_id = next(self._ids)
+        said = {**said, _PROGRESS: request_id} if progress is not None else said
+        frame = _frame(request_id, method, said)
+        await self.connect()
+        assert self._writer is not None
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting[request_id] = answer
+        if progress is not None:
+            self._listeners[request_id] = progress
+        try:
+            async with asyncio.timeout(self._timeout):
+                self._writer.write(frame)
+                with suppress(ConnectionError):  # it may have said why before it closed
+                    await self._writer.drain()
+                return await answer
+        except TimeoutError:
+            self._give_up(request_id)
+            raise errors.TimeoutError(f"no answer to {method} in {self._timeout:g} s") from None
+        except asyncio.CancelledError:
+            self._give_up(request_id)
+            raise
+        finally:
+            self._waiting.pop(request_id, None)
+            self._listeners.pop(request_id, None)
+
+    def _give_up(self, request_id: int) -> None:
+        if self._writer is not None:
+            told = envelope.notification(envelope.CANCEL, {"id": request_id})
+            self._writer.write(framing.write(told))
+
+    async def _listen(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        splitter = framing.Splitter(OUT_QUEUE_BYTES_MAX)
+        lost: MemdError = _LostError("the connection to memd was lost")
+        try:
+            while chunk := await reader.read(_READ_BYTES):
+                for frame in splitter.feed(chunk):
+                    lost = self._hear(_answer(frame)) or lost
+        except OSError as error:
+            lost = _LostError(f"the connection to memd was lost ({error.strerror})")
+        except MemdError as error:
+            lost = error
+        finally:
+            writer.close()
+            if self._writer is writer:
+                self._writer = None
+            self._lose(lost)
+
+    def _hear(self, answer: dict[str, Any]) -> MemdError | None:
+        """Hand *answer* to who waits for it; return an error that is for everybody."""
+        if answer.get("method") == envelope.PROGRESS:
+            params = answer.get("params", {})
+            _tell(self._listeners.get(params.get("token")), answer)
+            return None
+        waiting = self._waiting.get(cast("int", answer.get("id")))
+        try:
+            result = envelope.outcome(answer)
+        except MemdError as error:
+            if waiting is None:
+                return error
+            if not waiting.done():
+                waiting.set_exception(error)
+            return None
+        if waiting is not None and not waiting.done():
+            waiting.set_result(result)
+        return None
+
+    def _lose(self, error: MemdError) -> None:
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_exception(error)
+        self._waiting.clear()
+
+    # The protocol MemoryBackend.
+
+    async def health_check(self) -> bool:
+        """Return whether the daemon answers."""
+        try:
+            await self.call("system.hello")
+        except MemdError:
+            return False
+        return True
+
+    async def store(self, agent_id: str, request: MemoryStoreRequest) -> str:
+        said = request.model_dump(mode="json", exclude_none=True)
+        return cast("str", await self.call("memory.store", {**said, "agent_id": agent_id}))
+
+    async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
+        said = query.model_dump(mode="json", exclude_none=True)
+        found = await self.call("memory.retrieve", {**said, "agent_id": agent_id})
+        return tuple(_entry(item) for item in found)
+
+    async def get(self, agent_id: str, memory_id: str) -> MemoryEntry | None:
+        found = await self.call("memory.get", {"agent_id": agent_id, "id": memory_id})
+        return None if found is None else _entry(found)
+
+    async def delete(self, agent_id: str, memory_id: str) -> bool:
+        said = {"agent_id": agent_id, "id": memory_id}
+        return cast("bool", await self.call("memory.delete", said))
+
+    async def count(self, agent_id: str, *, category: MemoryCategory | None = None) -> int:
+        said = {"agent_id": agent_id, **({"category": category.value} if category else {})}
+        return cast("int", await self.call("memory.count", said))
+
+
+class _LostError(MemoryConnectionError):
+    """The connection broke before the answer came; whether it happened, nobody knows."""
+
+
+def _not_running(path: str) -> NotRunningError:
+    return NotRunningError(f"no daemon listens on {path}", hint="start it: memd serve")
+
+
+def _prepared(
+    method: str, params: Mapping[str, Any] | None, *, wants_progress: bool
+) -> dict[str, Any]:
+    """Return *params* with a key of its own for a write, so that it can be sent twice."""
+    said = dict(params or {})
+    if method in KEYED and said.get("idempotency_key") is None:
+        said["idempotency_key"] = os.urandom(16).hex()
+    if wants_progress:
+        said[_PROGRESS] = 0
+    return said
+
+
+def _frame(request_id: int, method: str, said: dict[str, Any]) -> bytes:
+    try:
+        frame = framing.write(envelope.request(request_id, method, said))
+    except (UnicodeEncodeError, ValueError) as error:
+        raise errors.InvalidError(f"the params of {method} cannot be sent as JSON") from error
+    if len(frame) > FRAME_BYTES_MAX:
+        raise TooLargeError(
+            f"a request may have {FRAME_BYTES_MAX} bytes at most",
+            hint="send a long history in pieces, with memory.ingest_many",
+        )
+    return frame
+
+
+def _answer(frame: bytes) -> dict[str, Any]:
+    answer = framing.parse(frame)
+    if not isinstance(answer, dict):
+        raise ParseError("what answers on the socket is no memd")
+    return answer
+
+
+def _tell(progress: Progress | None, told: dict[str, Any]) -> None:
+    value = told.get("params", {}).get("value", {})
+    if progress is not None:
+        progress(value.get("done", 0), value.get("total", 0))
+
+
+def _entry(item: dict[str, Any]) -> MemoryEntry:
+    from memd.model.memory import MemoryEntry
+
+    return MemoryEntry.model_validate(item)

@@ -1,0 +1,197 @@
+"""The daemon: builds every room, hands each what it needs, runs until told, stops in reverse.
+
+One loop, one TaskGroup. A task that dies brings the daemon down; the service
+manager starts it again, and recovery is the normal start. SIGTERM and SIGINT stop
+it within two seconds, SIGHUP reads the settings again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack, suppress
+from typing import TYPE_CHECKING
+
+from memd.base import log
+from memd.base.clock import Clock, SystemClock
+from memd.base.errors import DegradedError, MemdError, MemoryConfigError
+from memd.base.paths import Paths
+from memd.serve import notify, socket_file
+from memd.serve.dispatch import Dispatch
+from memd.serve.handlers import handlers
+from memd.serve.metrics import Metrics
+from memd.serve.rooms import Rooms
+from memd.serve.server import Server
+from memd.serve.status import System
+
+if TYPE_CHECKING:
+    from memd.model.settings import Settings
+
+EXIT_OK, EXIT_FAILED, EXIT_CONFIG = 0, 1, 78
+
+Build = Callable[["Settings", Paths, Clock, AsyncExitStack], Awaitable[Rooms]]
+"""Builds the rooms; what must be closed at the end goes onto the stack."""
+
+
+def serve(paths: Paths, settings: Settings | None = None) -> int:
+    """Run the daemon in this process and return its exit code; what ``memd serve`` does.
+
+    78 is a configuration that cannot be read, 1 anything else that keeps it from
+    running, such as another daemon.
+    """
+    os.umask(0o077)
+    try:
+        chosen = settings if settings is not None else _load(paths)
+        log.configure(level=_level(chosen))
+        asyncio.run(run(chosen, paths, signals=True))
+    except MemoryConfigError as error:
+        return _leave(error, EXIT_CONFIG)
+    except MemdError as error:
+        return _leave(error, EXIT_FAILED)
+    except BaseExceptionGroup as group:
+        for died in _leaves(group):
+            log.error("a task died", trace=log.trace_of(died))
+        return EXIT_FAILED
+    return EXIT_OK
+
+
+async def run(
+    settings: Settings,
+    paths: Paths,
+    *,
+    clock: Clock | None = None,
+    ready: Callable[[], None] | None = None,
+    build: Build | None = None,
+    signals: bool = False,
+) -> None:
+    """Serve until stopped: by ``system.shutdown``, by a signal if *signals*, or by being cancelled.
+
+    *ready* is called when the socket answers. Raises AlreadyRunningError,
+    UnsafePathError and what the rooms raise when they cannot be built; an
+    ExceptionGroup when a task dies.
+    """
+    clock = clock or SystemClock()
+    stop = asyncio.Event()
+    async with AsyncExitStack() as stack:
+        sock = _socket(paths, stack)
+        rooms = await (build or _rooms)(settings, paths, clock, stack)
+
+        async def reload() -> None:
+            notify.reloading(clock)
+            log.configure(level=_level(_load(paths)))
+            log.info("settings read again")
+            notify.ready()
+
+        metrics = Metrics()
+        system = System(rooms, metrics, clock, stop.set, reload)
+        dispatch = Dispatch(handlers(rooms, system), clock, metrics)
+        system.traffic = server = Server(sock, dispatch, metrics, clock)
+        if signals:
+            _listen(stack, stop, reload)
+        await _serve(server, stop, ready or (lambda: None), paths.profile)
+
+
+def _socket(paths: Paths, stack: AsyncExitStack) -> socket.socket:
+    """Take the profile's lock and return its listening socket; *stack* lets go of both."""
+    for directory in (paths.data_dir, paths.socket.parent):
+        socket_file.own_directory(directory)
+    stack.callback(os.close, socket_file.lock(paths.lock))
+    passed = socket_file.inherited()
+    if passed is not None:
+        stack.callback(passed.close)
+        return passed
+    sock = socket_file.bind(paths.socket)
+    stack.callback(socket_file.remove, paths.socket, socket_file.identity(paths.socket))
+    stack.callback(sock.close)
+    return sock
+
+
+async def _serve(
+    server: Server, stop: asyncio.Event, ready: Callable[[], None], profile: str
+) -> None:
+    async with asyncio.TaskGroup() as group:
+        tasks = [
+            group.create_task(server.serve(), name="server"),
+            group.create_task(notify.feed_watchdog(), name="watchdog"),
+        ]
+        notify.ready()
+        ready()
+        log.info("ready", pid=os.getpid(), profile=profile)
+        try:
+            await stop.wait()
+        finally:
+            notify.stopping()
+            for task in tasks:
+                task.cancel()
+            await server.stop()
+    log.info("stopped")
+
+
+async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack) -> Rooms:
+    """Build the rooms, from the store upwards; *stack* closes them in reverse."""
+    del settings, paths, clock, stack
+    raise DegradedError("the rooms are not built yet")
+
+
+def _load(paths: Paths) -> Settings:
+    """Return the settings of a profile; what was accepted but overruled goes to the log."""
+    import warnings
+
+    from memd.base.settings import find, load
+    from memd.model.settings import Settings
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        settings = load(Settings, find(paths.config_file), os.environ)
+    for warning in caught:
+        log.warning("setting overruled", what=str(warning.message))
+    return settings
+
+
+def _level(settings: Settings) -> str:
+    return str(settings.daemon.log_level)
+
+
+def _listen(
+    stack: AsyncExitStack, stop: asyncio.Event, reload: Callable[[], Awaitable[None]]
+) -> None:
+    """Let SIGTERM and SIGINT stop the daemon and SIGHUP reload it."""
+    loop = asyncio.get_running_loop()
+    reloading: set[asyncio.Task[None]] = set()
+
+    async def reload_or_say() -> None:
+        try:
+            await reload()
+        except MemdError as error:
+            log.error("settings not read", why=error.message)
+            notify.ready()
+
+    def on_hangup() -> None:
+        task = loop.create_task(reload_or_say())
+        reloading.add(task)
+        task.add_done_callback(reloading.discard)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+        stack.callback(loop.remove_signal_handler, number)
+    loop.add_signal_handler(signal.SIGHUP, on_hangup)
+    stack.callback(loop.remove_signal_handler, signal.SIGHUP)
+
+
+def _leave(error: MemdError, code: int) -> int:
+    with suppress(OSError):
+        sys.stderr.write(f"memd: {error.message}\n")
+        if error.hint:
+            sys.stderr.write(f"  {error.hint}\n")
+    return code
+
+
+def _leaves(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
+    found: list[BaseException] = []
+    for error in group.exceptions:
+        found.extend(_leaves(error) if isinstance(error, BaseExceptionGroup) else [error])
+    return found

@@ -1,0 +1,35 @@
+"""What removal answers: what was erased, what waits in the trash (SPEC D21)."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from memd.model.enums import MemoryCategory, TrashReason
+from memd.model.values import Name, Text, Time, Value
+
+
+class Forgotten(Value):
+    """What was erased everywhere, or with a dry run would be.
+
+    *proof* is the SHA-256, in hex, of what was looked for and is no longer found;
+    empty for a dry run. *backups* are the files that still hold it until they are
+    rotated.
+    """
+
+    count: int = Field(ge=0)
+    ids: tuple[Name, ...] = ()
+    proof: str = ""
+    backups: tuple[str, ...] = ()
+    dry_run: bool = False
+
+
+class Trashed(Value):
+    """A memory in the trash, and until when it can be brought back."""
+
+    id: Name
+    agent_id: Name
+    category: MemoryCategory
+    content: Text
+    reason: TrashReason
+    trashed_at: Time
+    erase_at: Time

@@ -1,0 +1,116 @@
+"""The JSON-RPC 2.0 envelope: what a message must look like around its method and params.
+
+Standard library only; used by both ends. A malformed member of a batch is
+refused by itself, the others are answered (JSON-RPC 2.0, section 6).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from memd.base.errors import InvalidError, InvalidRequestError, MemdError, TooLargeError
+from memd.base.limits import BATCH_REQUESTS_MAX, NAME_CHARS_MAX
+from memd.rpc import faults, framing
+
+Id = str | int | None
+
+CANCEL: Final = "$/cancelRequest"
+PROGRESS: Final = "$/progress"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One well-formed request. A *notification* is never answered."""
+
+    id: Id
+    method: str
+    params: dict[str, Any]
+    notification: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """One member that is no request, with the reason and the id to answer under."""
+
+    id: Id
+    error: MemdError
+    notification: bool = False
+
+
+Member = Request | Refused
+
+
+def members(message: Any) -> tuple[list[Member], bool]:
+    """Return the requests of *message* and whether it is a batch.
+
+    Raises InvalidRequestError for an empty batch, TooLargeError for one over
+    ``BATCH_REQUESTS_MAX``.
+    """
+    if not isinstance(message, list):
+        return [_member(message)], False
+    if not message:
+        raise InvalidRequestError("a batch must hold at least one request")
+    if len(message) > BATCH_REQUESTS_MAX:
+        raise TooLargeError(f"a batch may hold {BATCH_REQUESTS_MAX} requests at most")
+    return [_member(item) for item in message], True
+
+
+def _member(item: Any) -> Member:
+    if not isinstance(item, dict):
+        return Refused(None, InvalidRequestError("a request must be an object"))
+    request_id = item.get("id")
+    if not _is_id(request_id):
+        return Refused(None, InvalidRequestError("id must be a string or a whole number"))
+    notification = "id" not in item
+    try:
+        return _request(item, request_id, notification=notification)
+    except MemdError as error:
+        # What is no request at all is answered even without an id (JSON-RPC 2.0, section 5).
+        silent = notification and not isinstance(error, InvalidRequestError)
+        return Refused(request_id, error, silent)
+
+
+def _request(item: dict[str, Any], request_id: Id, *, notification: bool) -> Request:
+    if item.get("jsonrpc") != "2.0":
+        raise InvalidRequestError('jsonrpc must be "2.0"')
+    method = item.get("method")
+    if not isinstance(method, str):
+        raise InvalidRequestError("method must be a string")
+    params = item.get("params", {})
+    if isinstance(params, list):
+        raise InvalidError("params must be an object: parameters go by name", field="params")
+    if not isinstance(params, dict):
+        raise InvalidRequestError("params must be an object")
+    framing.check_texts(params)
+    return Request(request_id, method, params, notification)
+
+
+def _is_id(value: Any) -> bool:
+    if isinstance(value, bool):
+        return False
+    if isinstance(value, str):
+        return len(value) <= NAME_CHARS_MAX and value.isprintable()
+    return value is None or isinstance(value, int)
+
+
+def request(request_id: Id, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    """Return a request as it goes on the wire."""
+    return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
+
+
+def notification(method: str, params: dict[str, Any]) -> dict[str, Any]:
+    """Return a notification as it goes on the wire."""
+    return {"jsonrpc": "2.0", "method": method, "params": params}
+
+
+def failure(request_id: Id, error: BaseException) -> dict[str, Any]:
+    """Return the answer to a request that failed with *error*."""
+    return {"jsonrpc": "2.0", "id": request_id, "error": faults.to_error(error)}
+
+
+def outcome(answer: dict[str, Any]) -> Any:
+    """Return the result of *answer*, or raise the error that it carries as its own class."""
+    if "error" in answer:
+        raise faults.from_error(answer["error"])
+    return answer.get("result")

@@ -1,0 +1,115 @@
+"""Errors on the wire: one JSON-RPC code and one ``data`` object for each kind.
+
+Many kinds share a code (API.md, "Numbers"); the kind says which class it is, so
+a client raises exactly what the daemon raised. Standard library only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from memd.base import errors
+from memd.base.errors import InternalError, MemdError
+
+CODES: Final[Mapping[str, int]] = {
+    "parse": -32700,
+    "invalid_request": -32600,
+    "too_large": -32600,
+    "unknown_method": -32601,
+    "invalid": -32602,
+    "internal": -32603,
+    "cancelled": -32800,
+    "not_found": -32000,
+    "memory_not_found": -32000,
+    "denied": -32001,
+    "conflict": -32002,
+    "invalid_state": -32003,
+    "already_running": -32003,
+    "memory": -32003,
+    "memory_store": -32003,
+    "memory_retrieval": -32003,
+    "ingestion": -32003,
+    "busy": -32004,
+    "timeout": -32004,
+    "starting": -32004,
+    "stopping": -32004,
+    "not_running": -32004,
+    "memory_connection": -32004,
+    "embedding": -32004,
+    "read_only": -32005,
+    "disk_full": -32005,
+    "damaged": -32006,
+    "newer_schema": -32006,
+    "foreign_file": -32006,
+    "unsafe_path": -32006,
+    "model": -32006,
+    "capability": -32007,
+    "config": -32007,
+    "degraded": -32007,
+    "budget": -32008,
+    "quota": -32008,
+    "secret_refused": -32009,
+    "quarantined": -32009,
+}
+
+_BUG = "internal error: a bug in memd"
+_BUG_HINT = "the daemon's log has the trace under the incident id"
+
+
+def to_error(error: BaseException) -> dict[str, Any]:
+    """Return *error* as a JSON-RPC error object.
+
+    Anything that is no MemdError of a known kind is a bug and says nothing of
+    itself: its message might hold a memory's text.
+    """
+    if not isinstance(error, MemdError) or error.kind not in CODES:
+        error = InternalError(_BUG, hint=_BUG_HINT)
+    told = {
+        "kind": error.kind,
+        "retry": error.retry,
+        "family": error.family,
+        "field": error.field,
+        "hint": error.hint,
+        "incident": error.incident if isinstance(error, InternalError) else None,
+    }
+    return {
+        "code": CODES[error.kind],
+        "message": error.message,
+        "data": {key: value for key, value in told.items() if value is not None},
+    }
+
+
+def bug(incident: str) -> InternalError:
+    """Return what a caller is told of a bug that the log describes under *incident*."""
+    return InternalError(f"{_BUG} ({incident})", hint=_BUG_HINT, incident=incident)
+
+
+def from_error(error: object) -> MemdError:
+    """Return the exception that *error*, a JSON-RPC error object, stands for.
+
+    An unknown kind, as a newer daemon may send it, becomes the class that first
+    has its code; what is no error object becomes an InternalError.
+    """
+    if not isinstance(error, dict):
+        return InternalError("the daemon sent an error that is no error object")
+    told = error.get("data")
+    told = told if isinstance(told, dict) else {}
+    cls = _class_of(told.get("kind"), error.get("code"))
+    made = cls(
+        str(error.get("message", "")), field=_text(told.get("field")), hint=_text(told.get("hint"))
+    )
+    if isinstance(made, InternalError):
+        made.incident = _text(told.get("incident"))
+    return made
+
+
+def _class_of(kind: object, code: object) -> type[MemdError]:
+    known = errors.kinds()
+    if isinstance(kind, str) and kind in known:
+        return known[kind]
+    return next((known[name] for name, number in CODES.items() if number == code), InternalError)
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

@@ -1,0 +1,144 @@
+"""Every method of the socket: its params, its result, one line about it.
+
+The dispatcher, the OpenRPC document, the command line and the tests all read
+this one table. Names change only with a decision (API.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from memd.model.ingest import Receipt, Receipts
+from memd.model.memory import MemoryEntry, Preference
+from memd.model.recall import RecallResult
+from memd.model.removal import Forgotten, Trashed
+from memd.model.settings import MemoryConfig
+from memd.model.upkeep import CheckReport
+from memd.model.values import Name, Value
+from memd.rpc import params
+
+PROTOCOL: Final = 1
+"""Counts up when an old client could misunderstand a new daemon."""
+
+Scope = Literal["read", "write", "admin"]
+
+
+class Page(Value):
+    """One page of memories; *next* is the ``after`` of the following one, None at the end."""
+
+    items: tuple[MemoryEntry, ...]
+    next: Name | None = None
+
+
+class TrashPage(Value):
+    """One page of the trash."""
+
+    items: tuple[Trashed, ...]
+    next: Name | None = None
+
+
+class Preferences(Value):
+    """All preferences of an agent; there is one page."""
+
+    items: tuple[Preference, ...]
+    next: Name | None = None
+
+
+class AgentSettings(Value):
+    """What one agent does differently."""
+
+    agent_id: Name
+    settings: MemoryConfig
+
+
+class Agents(Value):
+    """The agents that have settings of their own; there is one page."""
+
+    items: tuple[AgentSettings, ...]
+    next: Name | None = None
+
+
+class Imported(Value):
+    """How many memories were stored, and how many this store already had under their id."""
+
+    stored: int
+    known: int
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One method. *result* is anything that pydantic has a schema for.
+
+    A method that *writes* is finished when its client goes away, and an old
+    answer is repeated for the same idempotency key.
+    """
+
+    name: str
+    params: type[params.Params]
+    result: Any
+    summary: str
+    writes: bool = False
+    scope: Scope = "read"
+
+
+def _read(name: str, takes: type[params.Params], result: Any, summary: str) -> Method:
+    return Method(name, takes, result, summary)
+
+
+def _write(name: str, takes: type[params.Params], result: Any, summary: str) -> Method:
+    return Method(name, takes, result, summary, writes=True, scope="write")
+
+
+def _admin(name: str, takes: type[params.Params], result: Any, summary: str) -> Method:
+    return Method(name, takes, result, summary, writes=True, scope="admin")
+
+
+_none = params.Params
+_anything = dict[str, Any]
+
+_ALL = (
+    _read("system.hello", params.Hello, _anything, "Who is there: versions, limits, who you are."),
+    _read("system.status", _none, _anything, "Health: ok, or degraded and why; queues, counts."),
+    _read(
+        "system.metrics",
+        params.Metrics,
+        _anything | str,
+        "Counters, for people and for Prometheus.",
+    ),
+    _admin("system.reload", _none, None, "Read the settings again, as SIGHUP does."),
+    _admin("system.shutdown", _none, None, "Stop cleanly."),
+    _read("rpc.discover", _none, _anything, "This document."),
+    _write("memory.ingest", params.Ingest, Receipt, "A text becomes memories."),
+    _write("memory.ingest_many", params.IngestMany, Receipts, "Several texts, a receipt each."),
+    _write("memory.store", params.Store, Name, "Store one text as it is; its id."),
+    _read("memory.recall", params.Recall, RecallResult, "What is known about a question."),
+    _read("memory.retrieve", params.Retrieve, tuple[MemoryEntry, ...], "A search, or a listing."),
+    _read("memory.get", params.ById, MemoryEntry | None, "One memory, or null."),
+    _write("memory.update", params.Update, MemoryEntry, "Change a memory; the old one is kept."),
+    _read("memory.list", params.ListMemories, Page, "All memories that fit, page by page."),
+    _read("memory.count", params.Count, int, "How many memories there are."),
+    _write("memory.delete", params.WritingById, bool, "Put a memory into the trash."),
+    _write("memory.forget", params.Forget, Forgotten, "Erase everywhere, provably."),
+    _write("preference.set", params.SetPreference, None, "Set a preference."),
+    _read("preference.get", params.PreferenceName, Preference | None, "One preference, or null."),
+    _read("preference.list", params.Scoped, Preferences, "All preferences."),
+    _write("preference.delete", params.DeletePreference, bool, "Delete a preference."),
+    _read("trash.list", params.Paged, TrashPage, "What is in the trash, and until when."),
+    _write("trash.restore", params.WritingById, bool, "Bring a memory back from the trash."),
+    _read("archive.search", params.Retrieve, tuple[MemoryEntry, ...], "Search what was put away."),
+    _write("archive.restore", params.WritingById, MemoryEntry, "Bring a memory back."),
+    _read("archive.count", params.Scoped, int, "How many memories were put away."),
+    _read("model.status", _none, _anything, "The embedding model: which, loaded or not."),
+    _admin("store.check", _none, CheckReport, "Check the whole file."),
+    _admin("store.rebuild", params.Rebuild, None, "Build the word and vector indexes anew."),
+    _admin("store.backup", params.Backup, str, "Write a checked copy; its path."),
+    _read("store.export", params.ListMemories, Page, "All memories, page by page, to be imported."),
+    _write("store.import", params.Import, Imported, "Store what store.export gave."),
+    _write("agent.set", params.SetAgent, AgentSettings, "Set what an agent does differently."),
+    _read("agent.get", params.Scoped, AgentSettings, "What an agent does differently."),
+    _read("agent.list", _none, Agents, "All agents with settings of their own."),
+)
+
+METHODS: Final[Mapping[str, Method]] = {method.name: method for method in _ALL}

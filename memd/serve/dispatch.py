@@ -1,0 +1,207 @@
+"""From one well-formed request to its answer.
+
+pjrpc finds the method and frames the result; what stands around it here is what
+it leaves to its user: params that become models, errors that carry a kind, bugs
+that get an incident id and a trace, and a log that never sees a param
+(docs/decisions/0013).
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import logging
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from pjrpc.server import AsyncDispatcher, JsonRpcError, MethodRegistry
+from pjrpc.server.validators import BaseValidatorFactory
+from pydantic_core import to_json
+
+from memd.base import log
+from memd.base.clock import Clock
+from memd.base.errors import DeniedError, MemdError, TooLargeError, UnknownMethodError
+from memd.base.limits import METHOD_CHARS_MAX, REPLY_BYTES_MAX
+from memd.model.caller import Caller
+from memd.model.values import DEFAULT_AGENT, RESERVED_AGENT
+from memd.rpc import envelope, faults
+from memd.rpc.methods import METHODS, Method
+from memd.rpc.params import Params, validate
+from memd.serve.metrics import Metrics
+
+Handler = Callable[[Caller, Any], Awaitable[Any]]
+Send = Callable[[bytes], None]
+
+# pjrpc would log the params of a request that fails; those are a memory's text.
+logging.getLogger("pjrpc").setLevel(logging.CRITICAL + 1)
+
+
+@dataclass(slots=True)
+class Call:
+    """One request on its way: who sent it and how to tell the sender something meanwhile."""
+
+    client: str
+    notify: Send | None = None
+    begun: bool = False
+
+
+class Progress(Protocol):
+    """What long work calls as it goes."""
+
+    def __call__(self, done: int, total: int) -> None: ...
+
+
+_progress: Final[ContextVar[Progress | None]] = ContextVar("progress", default=None)
+
+
+def progress_of_call() -> Progress | None:
+    """Return where the request being handled wants its progress told, if it does."""
+    return _progress.get()
+
+
+class Dispatch:
+    """Answers requests with the handlers it is given, one for each method of the table."""
+
+    def __init__(self, handlers: Mapping[str, Handler], clock: Clock, metrics: Metrics) -> None:
+        self._clock = clock
+        self._metrics = metrics
+        registry = MethodRegistry(validator_factory=_Unchecked())
+        for name, handler in handlers.items():
+            registry.add_method(
+                functools.partial(self._handle, METHODS[name], handler),
+                name,
+                pass_context="call",  # noqa: S106  # the name of a parameter, not a password
+            )
+        self._inner: Any = AsyncDispatcher(json_loader=_as_is, json_dumper=_dump)
+        self._inner.add_methods(registry)
+
+    async def answer(self, request: envelope.Request, call: Call) -> bytes | None:
+        """Return the answer to *request* as a frame, None for a notification.
+
+        Never raises but for cancellation.
+        """
+        started_us = self._clock.monotonic_us()
+        if request.method not in METHODS:
+            self._metrics.count("unknown", "unknown_method", 0)
+            return None if request.notification else failed(request.id, _unknown(request.method))
+        # pjrpc takes "id": null for a notification, so it gets an id of its own.
+        message = {
+            "jsonrpc": "2.0",
+            "id": 0,
+            "method": request.method,
+            "params": {"raw": request.params},
+        }
+        try:
+            body, _ = await self._inner.dispatch(message, call)
+            reply, kind = _finish(body, request.id)
+        except Exception as error:  # noqa: BLE001  # a result that JSON cannot carry is a bug too
+            reply, kind = failed(request.id, self._bug(request.method, error)), "internal"
+        elapsed_us = self._clock.monotonic_us() - started_us
+        self._metrics.count(request.method, kind, elapsed_us)
+        log.debug("answered", method=request.method, kind=kind, us=elapsed_us)
+        return None if request.notification else reply
+
+    async def _handle(
+        self, method: Method, handler: Handler, *, call: Call, raw: dict[str, Any]
+    ) -> Any:
+        try:
+            params = validate(method.params, raw)
+            caller = _caller(method, params, raw, call)
+            token = getattr(params, "progress_token", None)
+            _progress.set(None if token is None else _reporter(token, call))
+            call.begun = True
+            return await handler(caller, params)
+        except MemdError as error:
+            if error.kind not in faults.CODES or error.kind == "internal":
+                raise _told(self._bug(method.name, error)) from None
+            raise _told(error) from None
+        except Exception as error:  # noqa: BLE001  # a bug becomes an incident, here and below
+            raise _told(self._bug(method.name, error)) from None
+
+    def _bug(self, method: str, error: Exception) -> MemdError:
+        incident = uuid.uuid4().hex[:12]
+        log.error("bug", method=method, incident=incident, trace=log.trace_of(error))
+        return faults.bug(incident)
+
+
+class _Unchecked(BaseValidatorFactory):  # type: ignore[misc]  # pjrpc is not followed by mypy
+    """Passes params on: they are validated where their errors are told."""
+
+    def build(self, method: Any) -> Any:
+        del method
+        return self
+
+    def validate_params(self, params: Any) -> Any:
+        return params
+
+
+def failed(request_id: envelope.Id, error: BaseException) -> bytes:
+    """Return the frame that answers *request_id* with *error*."""
+    return to_json(envelope.failure(request_id, error)) + b"\n"
+
+
+def _unknown(method: str) -> UnknownMethodError:
+    shown = method if method.isprintable() and len(method) <= METHOD_CHARS_MAX else "of this name"
+    return UnknownMethodError(f"no method {shown}", hint="rpc.discover lists all methods")
+
+
+def _told(error: MemdError) -> JsonRpcError:
+    told = faults.to_error(error)
+    return JsonRpcError(code=told["code"], message=told["message"], data=told["data"])
+
+
+def _as_is(message: Any, **_: Any) -> Any:
+    return message
+
+
+def _dump(answer: dict[str, Any], **_: Any) -> dict[str, Any]:
+    return answer
+
+
+def _finish(answer: dict[str, Any], request_id: envelope.Id) -> tuple[bytes, str]:
+    """Return the frame of *answer* under the id the client gave, and the error's kind or ``ok``."""
+    answer["id"] = request_id
+    frame = to_json(answer, inf_nan_mode="null") + b"\n"
+    if len(frame) > REPLY_BYTES_MAX:
+        error = TooLargeError(
+            f"the answer has more than {REPLY_BYTES_MAX} bytes", hint="ask for fewer with limit"
+        )
+        return failed(request_id, error), error.kind
+    failure = answer.get("error")
+    return frame, failure["data"]["kind"] if failure else "ok"
+
+
+def _caller(method: Method, params: Params, raw: dict[str, Any], call: Call) -> Caller:
+    agent_id = getattr(params, "agent_id", None) or DEFAULT_AGENT
+    if agent_id == RESERVED_AGENT:
+        raise DeniedError(f"agent {RESERVED_AGENT} is reserved", field="agent_id")
+    return Caller(
+        client=call.client,
+        agent_id=agent_id,
+        session_id=getattr(params, "session_id", None),
+        project_id=getattr(params, "project_id", None),
+        method=method.name,
+        idempotency_key=getattr(params, "idempotency_key", None),
+        request_hash=_hash(method, raw) if method.writes else b"",
+    )
+
+
+def _hash(method: Method, raw: dict[str, Any]) -> bytes:
+    """Return what makes two writes the same request: all but their key and where progress goes."""
+    said = {k: v for k, v in raw.items() if k not in ("idempotency_key", "progress_token")}
+    text = json.dumps([method.name, said], sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).digest()
+
+
+def _reporter(token: str | int, call: Call) -> Progress:
+    def report(done: int, total: int) -> None:
+        if call.notify is not None:
+            value = {"done": done, "total": total}
+            told = envelope.notification(envelope.PROGRESS, {"token": token, "value": value})
+            call.notify(to_json(told) + b"\n")
+
+    return report

@@ -1,0 +1,225 @@
+"""Every method's handler: a thin view of a room.
+
+A handler takes who calls and the validated params, and returns a value of the
+method's result type. It decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic_core import to_json
+
+from memd.base.limits import FRAME_BYTES_MAX
+from memd.model.caller import Caller
+from memd.model.ingest import Receipt, Receipts
+from memd.model.memory import MemoryEntry, MemoryStoreRequest, Preference
+from memd.model.recall import RecallResult
+from memd.model.removal import Forgotten
+from memd.model.settings import MemoryConfig
+from memd.model.upkeep import CheckReport
+from memd.rpc import params as p
+from memd.rpc.methods import Agents, AgentSettings, Imported, Page, Preferences, TrashPage
+from memd.serve.dispatch import Handler, progress_of_call
+from memd.serve.rooms import Memories, Rooms
+from memd.serve.status import System
+
+
+def handlers(rooms: Rooms, system: System) -> Mapping[str, Handler]:
+    """Return the handler of each method in the table."""
+    memory, archive, agents = _Memory(rooms), _Archive(rooms), _Agents(rooms)
+    upkeep = _Upkeep(rooms)
+    return {
+        "system.hello": system.hello,
+        "system.status": system.status,
+        "system.metrics": system.metrics,
+        "system.reload": system.reload,
+        "system.shutdown": system.shutdown,
+        "rpc.discover": system.discover,
+        "memory.ingest": memory.ingest,
+        "memory.ingest_many": memory.ingest_many,
+        "memory.store": memory.store,
+        "memory.recall": memory.recall,
+        "memory.retrieve": memory.retrieve,
+        "memory.get": memory.get,
+        "memory.update": memory.update,
+        "memory.list": memory.list,
+        "memory.count": memory.count,
+        "memory.delete": archive.delete,
+        "memory.forget": archive.forget,
+        "preference.set": memory.set_preference,
+        "preference.get": memory.preference,
+        "preference.list": memory.preferences,
+        "preference.delete": memory.delete_preference,
+        "trash.list": archive.trash,
+        "trash.restore": archive.restore_from_trash,
+        "archive.search": archive.search,
+        "archive.restore": archive.restore,
+        "archive.count": archive.count,
+        "model.status": system.model,
+        "store.check": upkeep.check,
+        "store.rebuild": upkeep.rebuild,
+        "store.backup": upkeep.backup,
+        "store.export": memory.list,
+        "store.import": memory.import_,
+        "agent.set": agents.set,
+        "agent.get": agents.get,
+        "agent.list": agents.list,
+    }
+
+
+class _Memory:
+    """``memory.*`` and ``preference.*``."""
+
+    def __init__(self, rooms: Rooms) -> None:
+        self._ingest = rooms.ingest
+        self._recall = rooms.recall
+
+    async def ingest(self, caller: Caller, params: p.Ingest) -> Receipt:
+        return await self._ingest.ingest(caller, params)
+
+    async def ingest_many(self, caller: Caller, params: p.IngestMany) -> Receipts:
+        return await self._ingest.ingest_many(caller, params, progress_of_call())
+
+    async def store(self, caller: Caller, params: p.Store) -> str:
+        return await self._ingest.store(caller, params)
+
+    async def recall(self, caller: Caller, params: p.Recall) -> RecallResult:
+        return await self._recall.recall(caller, params)
+
+    async def retrieve(self, caller: Caller, params: p.Retrieve) -> Memories:
+        return await self._recall.retrieve(caller, params)
+
+    async def get(self, caller: Caller, params: p.ById) -> MemoryEntry | None:
+        return await self._recall.get(caller, params.id)
+
+    async def update(self, caller: Caller, params: p.Update) -> MemoryEntry:
+        return await self._ingest.update(caller, params.id, params)
+
+    async def list(self, caller: Caller, params: p.ListMemories) -> Page:
+        """Return one page, shorter than asked for when its texts would not fit into a frame."""
+        limit = params.limit
+        while True:
+            items, after = await self._recall.list(caller, params, params.after, limit)
+            page = Page(items=items, next=after)
+            if limit == 1 or len(to_json(page)) <= FRAME_BYTES_MAX:
+                return page
+            limit = max(1, limit // 4)
+
+    async def count(self, caller: Caller, params: p.Count) -> int:
+        return await self._recall.count(caller, params.category)
+
+    async def set_preference(self, caller: Caller, params: p.SetPreference) -> None:
+        await self._ingest.set_preference(caller, params.name, params.value)
+
+    async def preference(self, caller: Caller, params: p.PreferenceName) -> Preference | None:
+        known = await self._recall.preferences(caller)
+        return next((item for item in known if item.name == params.name), None)
+
+    async def preferences(self, caller: Caller, params: p.Scoped) -> Preferences:
+        del params
+        return Preferences(items=await self._recall.preferences(caller))
+
+    async def delete_preference(self, caller: Caller, params: p.DeletePreference) -> bool:
+        return await self._ingest.delete_preference(caller, params.name)
+
+    async def import_(self, caller: Caller, params: p.Import) -> Imported:
+        """Store each memory under its own agent; the old id is the idempotency key of its write."""
+        stored, progress = 0, progress_of_call()
+        for number, entry in enumerate(params.items, 1):
+            owner = caller.acting_for(entry.agent_id)
+            if await self._recall.get(owner, entry.id) is None:
+                await self._ingest.store(_importing(owner, entry), _request(entry))
+                stored += 1
+            if progress is not None:
+                progress(number, len(params.items))
+        return Imported(stored=stored, known=len(params.items) - stored)
+
+
+class _Archive:
+    """``memory.delete``, ``memory.forget``, ``trash.*`` and ``archive.*``."""
+
+    def __init__(self, rooms: Rooms) -> None:
+        self._archive = rooms.archive
+
+    async def delete(self, caller: Caller, params: p.WritingById) -> bool:
+        return await self._archive.delete(caller, params.id)
+
+    async def forget(self, caller: Caller, params: p.Forget) -> Forgotten:
+        return await self._archive.forget(
+            caller, params.ids, params.filter, params.source, params.dry_run
+        )
+
+    async def trash(self, caller: Caller, params: p.Paged) -> TrashPage:
+        items, after = await self._archive.trash_list(caller, params.after, params.limit)
+        return TrashPage(items=items, next=after)
+
+    async def restore_from_trash(self, caller: Caller, params: p.WritingById) -> bool:
+        return await self._archive.trash_restore(caller, params.id)
+
+    async def search(self, caller: Caller, params: p.Retrieve) -> Memories:
+        return await self._archive.search(caller, params)
+
+    async def restore(self, caller: Caller, params: p.WritingById) -> MemoryEntry:
+        return await self._archive.restore(caller, params.id)
+
+    async def count(self, caller: Caller, params: p.Scoped) -> int:
+        del params
+        return await self._archive.count(caller)
+
+
+class _Upkeep:
+    """``store.*``, as far as it is about the file."""
+
+    def __init__(self, rooms: Rooms) -> None:
+        self._upkeep = rooms.upkeep
+
+    async def check(self, caller: Caller, params: p.Params) -> CheckReport:
+        del params
+        return await self._upkeep.check(caller)
+
+    async def rebuild(self, caller: Caller, params: p.Rebuild) -> None:
+        del params
+        await self._upkeep.rebuild(caller, progress_of_call())
+
+    async def backup(self, caller: Caller, params: p.Backup) -> str:
+        return await self._upkeep.backup(caller, params.target)
+
+
+class _Agents:
+    """``agent.*``."""
+
+    def __init__(self, rooms: Rooms) -> None:
+        self._agents = rooms.agents
+
+    async def set(self, caller: Caller, params: p.SetAgent) -> AgentSettings:
+        settings = MemoryConfig(
+            **{name: getattr(params, name) for name in MemoryConfig.model_fields}
+        )
+        await self._agents.set(caller, settings)
+        return AgentSettings(agent_id=caller.agent_id, settings=settings)
+
+    async def get(self, caller: Caller, params: p.Scoped) -> AgentSettings:
+        del params
+        return AgentSettings(agent_id=caller.agent_id, settings=await self._agents.get(caller))
+
+    async def list(self, caller: Caller, params: p.Params) -> Agents:
+        del params
+        known = await self._agents.list(caller)
+        return Agents(items=tuple(AgentSettings(agent_id=a, settings=s) for a, s in known))
+
+
+def _importing(caller: Caller, entry: MemoryEntry) -> Caller:
+    from dataclasses import replace
+
+    return replace(caller, idempotency_key=f"import:{entry.id}", request_hash=entry.id.encode())
+
+
+def _request(entry: MemoryEntry) -> MemoryStoreRequest:
+    shared: dict[str, Any] = {
+        name: getattr(entry, name)
+        for name in MemoryStoreRequest.model_fields
+        if name in MemoryEntry.model_fields
+    }
+    return MemoryStoreRequest(**shared)

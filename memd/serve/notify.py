@@ -1,0 +1,61 @@
+"""Telling systemd how the service is (``sd_notify``), in the standard library.
+
+Does nothing where ``NOTIFY_SOCKET`` is not set. The watchdog is fed from the
+event loop: a thread would go on feeding it while the loop hangs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Mapping
+
+from memd.base.clock import Clock
+
+
+def tell(state: str, environ: Mapping[str, str] = os.environ) -> bool:
+    """Send *state*, such as ``READY=1``; return whether anybody was there to be told."""
+    address = environ.get("NOTIFY_SOCKET")
+    if not address:
+        return False
+    if address.startswith("@"):
+        address = "\0" + address[1:]
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sock:
+        try:
+            sock.sendto(state.encode(), address)
+        except OSError:
+            return False
+    return True
+
+
+def ready(environ: Mapping[str, str] = os.environ) -> None:
+    tell(f"READY=1\nMAINPID={os.getpid()}", environ)
+
+
+def stopping(environ: Mapping[str, str] = os.environ) -> None:
+    tell("STOPPING=1", environ)
+
+
+def reloading(clock: Clock, environ: Mapping[str, str] = os.environ) -> None:
+    """Say that a reload begins; ``ready`` ends it."""
+    tell(f"RELOADING=1\nMONOTONIC_USEC={clock.monotonic_us()}", environ)
+
+
+def watchdog_seconds(environ: Mapping[str, str] = os.environ) -> float | None:
+    """Return how often to feed the watchdog (half of its patience), or None without one."""
+    period = environ.get("WATCHDOG_USEC", "")
+    meant_for = environ.get("WATCHDOG_PID", "")
+    if not period.isdigit() or int(period) == 0:
+        return None
+    if meant_for and meant_for != str(os.getpid()):
+        return None
+    return int(period) / 2_000_000
+
+
+async def feed_watchdog(environ: Mapping[str, str] = os.environ) -> None:
+    """Feed the watchdog for ever; return at once where there is none."""
+    seconds = watchdog_seconds(environ)
+    while seconds:
+        tell("WATCHDOG=1", environ)
+        await asyncio.sleep(seconds)

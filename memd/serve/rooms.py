@@ -1,0 +1,107 @@
+"""What the handlers need of the house, as protocols; ``daemon.py`` hands in the rooms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from memd.model.caller import Caller
+from memd.model.encoding import Embedder
+from memd.model.enums import MemoryCategory
+from memd.model.ingest import IngestManyRequest, IngestRequest, Receipt, Receipts
+from memd.model.memory import (
+    MemoryEntry,
+    MemoryFilter,
+    MemoryQuery,
+    MemoryStoreRequest,
+    MemoryUpdate,
+    Preference,
+)
+from memd.model.recall import RecallRequest, RecallResult
+from memd.model.removal import Forgotten, Trashed
+from memd.model.settings import MemoryConfig
+from memd.model.upkeep import CheckReport
+
+Progress = Callable[[int, int], None]
+"""Told how many steps are done, and of how many."""
+
+Memories = tuple[MemoryEntry, ...]
+
+
+class Ingest(Protocol):
+    """Texts in, and what changes memories."""
+
+    async def ingest(self, caller: Caller, request: IngestRequest) -> Receipt: ...
+    async def ingest_many(
+        self, caller: Caller, request: IngestManyRequest, progress: Progress | None = None
+    ) -> Receipts: ...
+    async def store(self, caller: Caller, request: MemoryStoreRequest) -> str: ...
+    async def update(
+        self, caller: Caller, memory_id: str, changes: MemoryUpdate
+    ) -> MemoryEntry: ...
+    async def set_preference(self, caller: Caller, name: str, value: str) -> None: ...
+    async def delete_preference(self, caller: Caller, name: str) -> bool: ...
+
+
+class Recall(Protocol):
+    """Memories out."""
+
+    async def recall(self, caller: Caller, request: RecallRequest) -> RecallResult: ...
+    async def retrieve(self, caller: Caller, query: MemoryQuery) -> Memories: ...
+    async def get(self, caller: Caller, memory_id: str) -> MemoryEntry | None: ...
+    async def list(
+        self, caller: Caller, wanted: MemoryFilter, after: str | None, limit: int
+    ) -> tuple[Memories, str | None]: ...
+    async def count(self, caller: Caller, category: MemoryCategory | None) -> int: ...
+    async def preferences(self, caller: Caller) -> tuple[Preference, ...]: ...
+
+
+class Archive(Protocol):
+    """Put away, brought back, erased."""
+
+    async def delete(self, caller: Caller, memory_id: str) -> bool: ...
+    async def forget(
+        self,
+        caller: Caller,
+        ids: tuple[str, ...] | None,
+        filter: MemoryFilter | None,  # noqa: A002  # the parameter's documented name
+        source: str | None,
+        dry_run: bool,  # noqa: FBT001  # as the socket names it
+    ) -> Forgotten: ...
+    async def trash_list(
+        self, caller: Caller, after: str | None, limit: int
+    ) -> tuple[tuple[Trashed, ...], str | None]: ...
+    async def trash_restore(self, caller: Caller, memory_id: str) -> bool: ...
+    async def search(self, caller: Caller, query: MemoryQuery) -> Memories: ...
+    async def restore(self, caller: Caller, memory_id: str) -> MemoryEntry: ...
+    async def count(self, caller: Caller) -> int: ...
+
+
+class Upkeep(Protocol):
+    """The care of the file."""
+
+    async def check(self, caller: Caller) -> CheckReport: ...
+    async def rebuild(self, caller: Caller, progress: Progress | None) -> None: ...
+    async def backup(self, caller: Caller, target: str | None) -> str: ...
+    async def stats(self) -> dict[str, Any]: ...
+
+
+class Agents(Protocol):
+    """What each agent does differently."""
+
+    async def set(self, caller: Caller, settings: MemoryConfig) -> None: ...
+    async def get(self, caller: Caller) -> MemoryConfig: ...
+    async def list(self, caller: Caller) -> tuple[tuple[str, MemoryConfig], ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rooms:
+    """All rooms that the socket is a view of."""
+
+    ingest: Ingest
+    recall: Recall
+    archive: Archive
+    upkeep: Upkeep
+    agents: Agents
+    embedder: Embedder

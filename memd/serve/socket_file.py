@@ -1,0 +1,186 @@
+"""The socket in the file system: whose directory, which lock, how it is bound.
+
+One daemon a profile: it holds an exclusive ``flock`` on the lock file for its
+whole life, so whoever holds the lock may replace a socket that is left over. The
+socket is bound under another name and renamed, so that a client sees either
+nothing or a socket that listens. A directory that somebody else could write to
+is refused (PROMISES H08).
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import socket
+import stat
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from memd.base.errors import AlreadyRunningError, UnsafePathError
+from memd.base.limits import SOCKET_PATH_BYTES_MAX
+
+_FIRST_PASSED_FD = 3
+_BACKLOG = 512
+_PID_BYTES = 32
+
+
+def own_directory(directory: Path) -> None:
+    """Make *directory* (0700) if it is missing; raise UnsafePathError unless it is ours alone.
+
+    One that others may only look into is closed to them; where they may write, they
+    may have planted something already, so that is refused.
+    """
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as error:
+        raise UnsafePathError(
+            f"{directory} is not a directory of its own (a symbolic link, or unreadable)"
+        ) from error
+    try:
+        found = os.fstat(fd)
+        _check_owner(directory, found)
+        if stat.S_IMODE(found.st_mode) & 0o077:
+            os.fchmod(fd, 0o700)
+    finally:
+        os.close(fd)
+
+
+def _check_owner(directory: Path, found: os.stat_result) -> None:
+    if found.st_uid != os.getuid():
+        raise UnsafePathError(f"{directory} belongs to another user (uid {found.st_uid})")
+    if found.st_mode & 0o022:
+        raise UnsafePathError(
+            f"other users may write to {directory} (mode {stat.S_IMODE(found.st_mode):04o})",
+            hint=f"look what is in it, then chmod 700 {directory}",
+        )
+
+
+def lock(path: Path) -> int:
+    """Take the lock at *path*, write our pid into it, and return its descriptor.
+
+    Raises AlreadyRunningError, naming the holder's pid, when another daemon has
+    it. The lock ends with the process, however that ends.
+    """
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise UnsafePathError(f"{path} is a symbolic link") from error
+        raise
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        holder = os.pread(fd, _PID_BYTES, 0).decode("ascii", "replace").strip() or "unknown"
+        os.close(fd)
+        if error.errno not in (errno.EAGAIN, errno.EACCES):
+            raise
+        raise AlreadyRunningError(
+            f"another memd runs already (pid {holder})", hint='see "memd status"'
+        ) from None
+    os.ftruncate(fd, 0)
+    os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+    return fd
+
+
+def bind(path: Path) -> socket.socket:
+    """Return a listening socket at *path*, mode 0600; call only while holding the lock.
+
+    A socket that is left over there is replaced; anything else there is refused.
+    """
+    if len(os.fsencode(path)) > SOCKET_PATH_BYTES_MAX:
+        raise UnsafePathError(
+            f"the socket's path has more than {SOCKET_PATH_BYTES_MAX} bytes: {path}",
+            hint="set MEMD_HOME to a shorter one",
+        )
+    _refuse_strangers(path)
+    # A short name: the temporary one must fit into the same few bytes.
+    fresh = path.with_name(f".{os.getpid() % 10_000_000}")
+    fresh.unlink(missing_ok=True)
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    mask = os.umask(0o177)
+    try:
+        sock.bind(os.fspath(fresh))
+        sock.listen(_BACKLOG)
+        fresh.rename(path)
+    except BaseException:
+        sock.close()
+        fresh.unlink(missing_ok=True)
+        raise
+    finally:
+        os.umask(mask)
+    sock.setblocking(False)
+    return sock
+
+
+def _refuse_strangers(path: Path) -> None:
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return
+    if stat.S_ISLNK(found.st_mode) or not stat.S_ISSOCK(found.st_mode):
+        raise UnsafePathError(f"{path} is there and is no socket", hint="move it away")
+    if found.st_uid != os.getuid():
+        raise UnsafePathError(f"{path} belongs to another user (uid {found.st_uid})")
+
+
+def identity(path: Path) -> tuple[int, int] | None:
+    """Return which file *path* is now, to recognise it later."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def remove(path: Path, ours: tuple[int, int] | None) -> None:
+    """Remove the socket at *path* if it is still *ours*."""
+    if ours is not None and identity(path) == ours:
+        path.unlink(missing_ok=True)
+
+
+def inherited(environ: Mapping[str, str] = os.environ) -> socket.socket | None:
+    """Return the listening socket that systemd or launchd opened for us, or None.
+
+    ``LISTEN_PID`` must be ours: the variables may have been inherited from
+    somebody else's start. Raises UnsafePathError when what was passed does not
+    listen on a Unix socket.
+    """
+    fds = _from_launchd() if sys.platform == "darwin" else _from_systemd(environ)
+    if not fds:
+        return None
+    if len(fds) > 1:
+        raise UnsafePathError(f"{len(fds)} sockets were passed, memd listens on one")
+    os.set_inheritable(fds[0], False)
+    sock = socket.socket(fileno=fds[0])
+    listens = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+    if sock.family != socket.AF_UNIX or sock.type != socket.SOCK_STREAM or not listens:
+        raise UnsafePathError("the socket that was passed is no listening Unix socket")
+    sock.setblocking(False)
+    return sock
+
+
+def _from_systemd(environ: Mapping[str, str]) -> list[int]:
+    if environ.get("LISTEN_PID") != str(os.getpid()):
+        return []
+    count = environ.get("LISTEN_FDS", "0")
+    return [_FIRST_PASSED_FD + i for i in range(int(count) if count.isdigit() else 0)]
+
+
+def _from_launchd(name: str = "memd") -> list[int]:
+    """Ask launchd for the sockets of our property list; none when launchd did not start us."""
+    import ctypes
+
+    system = ctypes.CDLL("/usr/lib/libSystem.B.dylib", use_errno=True)
+    fds = ctypes.POINTER(ctypes.c_int)()
+    count = ctypes.c_size_t()
+    failed = system.launch_activate_socket(
+        name.encode(), ctypes.byref(fds), ctypes.byref(count)
+    )  # ESRCH when launchd did not start us
+    if failed:
+        return []
+    passed = [fds[i] for i in range(count.value)]
+    system.free(fds)  # launchd's array is ours to free
+    return passed

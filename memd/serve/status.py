@@ -1,0 +1,166 @@
+"""What the daemon says about itself: hello, status, metrics. Never loads the model."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+from memd import __version__
+from memd.base import limits
+from memd.base.clock import Clock
+from memd.base.errors import MemdError
+from memd.model.caller import Caller
+from memd.rpc.methods import METHODS, PROTOCOL
+from memd.serve import discover
+from memd.serve.metrics import Metrics
+from memd.serve.rooms import Rooms
+
+_TOLD_LIMITS = (
+    "FRAME_BYTES_MAX",
+    "FRAME_DEPTH_MAX",
+    "REPLY_BYTES_MAX",
+    "BATCH_REQUESTS_MAX",
+    "IN_FLIGHT_REQUESTS_MAX",
+    "CONNECTIONS_MAX",
+    "TEXT_CHARS_MAX",
+    "NAME_CHARS_MAX",
+    "QUERY_CHARS_MAX",
+    "INGEST_ITEMS_MAX",
+    "PAGE_ITEMS_MAX",
+    "RECALL_TOP_K_MAX",
+    "CONNECTION_IDLE_MS_MAX",
+)
+
+
+class Traffic(Protocol):
+    """How busy the socket is."""
+
+    @property
+    def connections(self) -> int: ...
+    @property
+    def in_flight(self) -> int: ...
+
+
+class System:
+    """Answers ``system.*``, ``rpc.discover`` and ``model.status``."""
+
+    def __init__(
+        self,
+        rooms: Rooms,
+        metrics: Metrics,
+        clock: Clock,
+        stop: Callable[[], None],
+        reload: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._rooms = rooms
+        self._metrics = metrics
+        self._clock = clock
+        self._stop = stop
+        self._reload = reload
+        self._started_us = clock.monotonic_us()
+        self._document: dict[str, Any] | None = None
+        self.traffic: Traffic | None = None
+
+    async def hello(self, caller: Caller, params: Any) -> dict[str, Any]:
+        del params
+        return {
+            "name": "memd",
+            "version": __version__,
+            "protocol": PROTOCOL,
+            "pid": os.getpid(),
+            "capabilities": {
+                "batch": True,
+                "cancel": True,
+                "progress": True,
+                "methods": sorted(METHODS),
+                "embedding": self._rooms.embedder.fingerprint is not None,
+            },
+            "limits": {name.lower(): getattr(limits, name) for name in _TOLD_LIMITS},
+            "caller": {
+                "client": caller.client,
+                "agent_id": caller.agent_id,
+                "scopes": sorted(caller.scopes),
+            },
+        }
+
+    async def status(self, caller: Caller, params: Any) -> dict[str, Any]:
+        """Return ``ok`` or ``degraded`` and why; a store that fails a question degrades too."""
+        del caller, params
+        why: list[str] = []
+        stats: dict[str, Any] = {}
+        try:
+            stats = await self._rooms.upkeep.stats()
+        except MemdError as error:
+            why.append(error.message)
+        if self._rooms.embedder.fingerprint is None:
+            why.append('no embedding model: run "memd model install"; words are still searched')
+        why.extend(stats.pop("degraded", ()))
+        return {
+            "status": "degraded" if why else "ok",
+            "why": why,
+            "version": __version__,
+            "pid": os.getpid(),
+            "uptime_s": (self._clock.monotonic_us() - self._started_us) // 1_000_000,
+            "rss_bytes": rss_bytes(),
+            **self._gauges(),
+            "model": self._model(),
+            **stats,
+        }
+
+    async def metrics(self, caller: Caller, params: Any) -> dict[str, Any] | str:
+        del caller
+        gauges = {**self._gauges(), "rss_bytes": rss_bytes()}
+        if params.format == "prometheus":
+            return self._metrics.as_prometheus(gauges)
+        return self._metrics.as_json(gauges)
+
+    async def reload(self, caller: Caller, params: Any) -> None:
+        del caller, params
+        await self._reload()
+
+    async def shutdown(self, caller: Caller, params: Any) -> None:
+        """Stop once this answer is on its way."""
+        del caller, params
+        asyncio.get_running_loop().call_later(0.02, self._stop)
+
+    async def discover(self, caller: Caller, params: Any) -> dict[str, Any]:
+        del caller, params
+        if self._document is None:
+            self._document = discover.document()
+        return self._document
+
+    async def model(self, caller: Caller, params: Any) -> dict[str, Any]:
+        del caller, params
+        return self._model()
+
+    def _model(self) -> dict[str, Any]:
+        embedder = self._rooms.embedder
+        found = embedder.fingerprint
+        return {
+            "installed": found is not None,
+            "loaded": embedder.loaded,
+            "name": found.name if found else None,
+            "fingerprint": str(found) if found else None,
+            "dimension": found.dimension if found else None,
+            "window_tokens": found.window_tokens if found else None,
+        }
+
+    def _gauges(self) -> dict[str, int]:
+        if self.traffic is None:
+            return {"connections": 0, "in_flight": 0}
+        return {"connections": self.traffic.connections, "in_flight": self.traffic.in_flight}
+
+
+def rss_bytes() -> int:
+    """Return how much memory the process holds now; on macOS, the most it ever held."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
+    except OSError:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024
+    return pages * resource.getpagesize()

@@ -1,0 +1,122 @@
+"""A daemon to test against: in this process (``running``) or a real one (``spawned``)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from memd.base.errors import MemdError
+from memd.base.paths import Paths
+from memd.client import Client
+from memd.daemon import Build, run
+from memd.model.settings import Settings
+
+WAIT_S = 10.0
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def wait_until(true: Callable[[], bool], what: str, seconds: float = WAIT_S) -> None:
+    """Poll until *true* holds; fails, naming *what*, when it does not in time."""
+    until = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > until:
+            raise AssertionError(f"waited {seconds:g} s in vain: {what}")
+        time.sleep(0.005)
+
+
+async def until(true: Callable[[], bool], what: str, seconds: float = WAIT_S) -> None:
+    """Poll as ``wait_until`` does, letting the loop run."""
+    end = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > end:
+            raise AssertionError(f"waited {seconds:g} s in vain: {what}")
+        await asyncio.sleep(0.005)
+
+
+@contextlib.asynccontextmanager
+async def running(
+    home: Path, build: Build | None = None, settings: Settings | None = None
+) -> AsyncIterator[Paths]:
+    """Run the daemon in this loop under *home*; yields its places when it answers."""
+    paths = Paths.resolve(home=home, environ={})
+    ready = asyncio.Event()
+    task = asyncio.create_task(run(settings or Settings(), paths, ready=ready.set, build=build))
+    waiting = asyncio.create_task(ready.wait())
+    await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    if task.done():
+        await task
+    try:
+        yield paths
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+
+@dataclass
+class Spawned:
+    """A real daemon process."""
+
+    process: subprocess.Popen[bytes]
+    paths: Paths
+    log: Path
+
+    def client(self, timeout: float = WAIT_S) -> Client:
+        return Client(socket=self.paths.socket, timeout=timeout)
+
+    def stop(self, number: int = signal.SIGTERM, seconds: float = WAIT_S) -> int:
+        """Send a signal and return the exit code."""
+        self.process.send_signal(number)
+        return self.process.wait(seconds)
+
+
+def environment(home: Path, more: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the environment of a daemon that sees nothing of the person who runs the tests."""
+    keep = {k: v for k, v in os.environ.items() if not k.startswith(("MEMD_", "XDG_", "LISTEN_"))}
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    return {**keep, "PYTHONPATH": path, "MEMD_HOME": str(home), **(more or {})}
+
+
+@contextlib.contextmanager
+def spawned(
+    home: Path, more: Mapping[str, str] | None = None, *, arguments: tuple[str, ...] = ()
+) -> Iterator[Spawned]:
+    """Start ``memd serve`` under *home*; yields it when it answers, and kills what is left."""
+    paths = Paths.resolve(home=home, environ={})
+    log = home / "daemon.log"
+    with log.open("ab") as stream:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "memd", "serve", *arguments],
+            env=environment(home, more),
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=stream,
+        )
+    daemon = Spawned(process, paths, log)
+    try:
+        wait_until(lambda: _answers(daemon), f"the daemon answers: {log.read_text('utf-8')}")
+        yield daemon
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+
+def _answers(daemon: Spawned) -> bool:
+    if daemon.process.poll() is not None:
+        raise AssertionError(f"the daemon left: {daemon.log.read_text('utf-8')}")
+    try:
+        with daemon.client(timeout=1.0) as client:
+            client.call("system.hello")
+    except MemdError:
+        return False
+    return True

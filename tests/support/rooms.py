@@ -1,0 +1,293 @@
+"""Rooms that remember in a dict: enough of a house to test the socket in front of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from memd.base.clock import Clock
+from memd.base.errors import MemoryNotFoundError
+from memd.base.paths import Paths
+from memd.model.caller import Caller
+from memd.model.encoding import ModelFingerprint
+from memd.model.enums import MemoryCategory
+from memd.model.ingest import IngestManyRequest, IngestRequest, Receipt, ReceiptItem, Receipts
+from memd.model.memory import (
+    MemoryEntry,
+    MemoryFilter,
+    MemoryQuery,
+    MemoryStoreRequest,
+    MemoryUpdate,
+    Preference,
+)
+from memd.model.recall import RecallRequest, RecallResult
+from memd.model.removal import Forgotten, Trashed
+from memd.model.settings import MemoryConfig, Settings
+from memd.model.upkeep import CheckReport
+from memd.serve.rooms import Memories, Progress, Rooms
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+@dataclass
+class FakeHouse:
+    """All rooms in one: keeps what is stored, and may be told to wait or to fail.
+
+    A call that finds *gate* closed waits there; *fail* is raised by the next call
+    that meets it. *began* and *ended* count the calls that passed either end.
+    """
+
+    kept: dict[str, MemoryEntry] = field(default_factory=dict)
+    replies: dict[str, str] = field(default_factory=dict)
+    named: dict[str, str] = field(default_factory=dict)
+    agents: dict[str, MemoryConfig] = field(default_factory=dict)
+    callers: list[Caller] = field(default_factory=list)
+    gate: asyncio.Event | None = None
+    fail: BaseException | None = None
+    began: int = 0
+    ended: int = 0
+    most: int = 0
+    cancelled: int = 0
+
+    async def pass_through(self, caller: Caller) -> None:
+        self.callers.append(caller)
+        self.began += 1
+        self.most = max(self.most, self.began - self.ended)
+        try:
+            if self.fail is not None:
+                raise self.fail
+            if self.gate is not None:
+                await self.gate.wait()
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        finally:
+            self.ended += 1
+
+    def rooms(self) -> Rooms:
+        return Rooms(
+            ingest=FakeIngest(self),
+            recall=FakeRecall(self),
+            archive=FakeArchive(self),
+            upkeep=FakeUpkeep(self),
+            agents=FakeAgents(self),
+            embedder=FakeEmbedder(),
+        )
+
+    async def build(
+        self, settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack
+    ) -> Rooms:
+        del settings, paths, clock, stack
+        return self.rooms()
+
+
+@dataclass
+class FakeIngest:
+    house: FakeHouse
+
+    async def ingest(self, caller: Caller, request: IngestRequest) -> Receipt:
+        memory_id = await self.store(
+            caller,
+            MemoryStoreRequest(
+                category=request.category or MemoryCategory.SEMANTIC, content=request.text
+            ),
+        )
+        category = self.house.kept[memory_id].category
+        return Receipt(stored=(ReceiptItem(id=memory_id, category=category, token_count=1),))
+
+    async def ingest_many(
+        self, caller: Caller, request: IngestManyRequest, progress: Progress | None = None
+    ) -> Receipts:
+        receipts = []
+        for number, item in enumerate(request.items, 1):
+            receipts.append(await self.ingest(caller, item))
+            if progress is not None:
+                progress(number, len(request.items))
+        return Receipts(items=tuple(receipts))
+
+    async def store(self, caller: Caller, request: MemoryStoreRequest) -> str:
+        await self.house.pass_through(caller)
+        key = caller.idempotency_key
+        if key is not None and key in self.house.replies:
+            return self.house.replies[key]
+        memory_id = f"m{len(self.house.kept):06}"
+        self.house.kept[memory_id] = MemoryEntry(
+            id=memory_id,
+            agent_id=caller.agent_id,
+            namespace=request.namespace,
+            category=request.category,
+            content=request.content,
+            created_at=NOON,
+        )
+        if key is not None:
+            self.house.replies[key] = memory_id
+        return memory_id
+
+    async def update(self, caller: Caller, memory_id: str, changes: MemoryUpdate) -> MemoryEntry:
+        await self.house.pass_through(caller)
+        found = _mine(self.house, caller, memory_id)
+        if found is None:
+            raise MemoryNotFoundError("no such memory", field="id")
+        new = found.model_copy(update={"content": changes.content or found.content})
+        self.house.kept[memory_id] = new
+        return new
+
+    async def set_preference(self, caller: Caller, name: str, value: str) -> None:
+        await self.house.pass_through(caller)
+        self.house.named[name] = value
+
+    async def delete_preference(self, caller: Caller, name: str) -> bool:
+        await self.house.pass_through(caller)
+        return self.house.named.pop(name, None) is not None
+
+
+@dataclass
+class FakeRecall:
+    house: FakeHouse
+
+    async def recall(self, caller: Caller, request: RecallRequest) -> RecallResult:
+        del request
+        await self.house.pass_through(caller)
+        return RecallResult()
+
+    async def retrieve(self, caller: Caller, query: MemoryQuery) -> Memories:
+        await self.house.pass_through(caller)
+        return tuple(
+            entry
+            for entry in self.house.kept.values()
+            if entry.agent_id == caller.agent_id and (query.text or "") in entry.content
+        )[: query.limit]
+
+    async def get(self, caller: Caller, memory_id: str) -> MemoryEntry | None:
+        await self.house.pass_through(caller)
+        return _mine(self.house, caller, memory_id)
+
+    async def list(
+        self, caller: Caller, wanted: MemoryFilter, after: str | None, limit: int
+    ) -> tuple[Memories, str | None]:
+        del wanted
+        await self.house.pass_through(caller)
+        mine = sorted(k for k, e in self.house.kept.items() if e.agent_id == caller.agent_id)
+        rest = [k for k in mine if after is None or k > after]
+        page = tuple(self.house.kept[k] for k in rest[:limit])
+        return page, page[-1].id if len(rest) > limit else None
+
+    async def count(self, caller: Caller, category: MemoryCategory | None) -> int:
+        await self.house.pass_through(caller)
+        return sum(
+            entry.agent_id == caller.agent_id and category in (None, entry.category)
+            for entry in self.house.kept.values()
+        )
+
+    async def preferences(self, caller: Caller) -> tuple[Preference, ...]:
+        await self.house.pass_through(caller)
+        return tuple(Preference(name=n, value=v, updated_at=NOON) for n, v in self.house.named.items())
+
+
+@dataclass
+class FakeArchive:
+    house: FakeHouse
+
+    async def delete(self, caller: Caller, memory_id: str) -> bool:
+        await self.house.pass_through(caller)
+        return _mine(self.house, caller, memory_id) is not None and bool(
+            self.house.kept.pop(memory_id)
+        )
+
+    async def forget(
+        self,
+        caller: Caller,
+        ids: tuple[str, ...] | None,
+        filter: MemoryFilter | None,  # noqa: A002  # the parameter's documented name
+        source: str | None,
+        dry_run: bool,
+    ) -> Forgotten:
+        del filter, source
+        await self.house.pass_through(caller)
+        found = tuple(i for i in ids or () if _mine(self.house, caller, i) is not None)
+        if not dry_run:
+            for memory_id in found:
+                del self.house.kept[memory_id]
+        return Forgotten(count=len(found), ids=found, dry_run=dry_run)
+
+    async def trash_list(
+        self, caller: Caller, after: str | None, limit: int
+    ) -> tuple[tuple[Trashed, ...], str | None]:
+        del after, limit
+        await self.house.pass_through(caller)
+        return (), None
+
+    async def trash_restore(self, caller: Caller, memory_id: str) -> bool:
+        del memory_id
+        await self.house.pass_through(caller)
+        return False
+
+    async def search(self, caller: Caller, query: MemoryQuery) -> Memories:
+        return await FakeRecall(self.house).retrieve(caller, query)
+
+    async def restore(self, caller: Caller, memory_id: str) -> MemoryEntry:
+        await self.house.pass_through(caller)
+        found = _mine(self.house, caller, memory_id)
+        if found is None:
+            raise MemoryNotFoundError("no such memory", field="id")
+        return found
+
+    async def count(self, caller: Caller) -> int:
+        await self.house.pass_through(caller)
+        return 0
+
+
+@dataclass
+class FakeUpkeep:
+    house: FakeHouse
+
+    async def check(self, caller: Caller) -> CheckReport:
+        await self.house.pass_through(caller)
+        return CheckReport(ok=True)
+
+    async def rebuild(self, caller: Caller, progress: Progress | None) -> None:
+        await self.house.pass_through(caller)
+        if progress is not None:
+            progress(1, 1)
+
+    async def backup(self, caller: Caller, target: str | None) -> str:
+        await self.house.pass_through(caller)
+        return target or "nowhere"
+
+    async def stats(self) -> dict[str, Any]:
+        return {"memories": len(self.house.kept)}
+
+
+@dataclass
+class FakeAgents:
+    house: FakeHouse
+
+    async def set(self, caller: Caller, settings: MemoryConfig) -> None:
+        self.house.agents[caller.agent_id] = settings
+
+    async def get(self, caller: Caller) -> MemoryConfig:
+        return self.house.agents.get(caller.agent_id, MemoryConfig())
+
+    async def list(self, caller: Caller) -> tuple[tuple[str, MemoryConfig], ...]:
+        del caller
+        return tuple(sorted(self.house.agents.items(), key=lambda item: item[0]))
+
+
+class FakeEmbedder:
+    """An installed model that is never loaded."""
+
+    fingerprint = ModelFingerprint("fake", "00" * 32, 256, "mean", 384)
+    loaded = False
+
+    async def embed(self, texts: Sequence[str], *, bulk: bool = False) -> list[bytes]:
+        del texts, bulk
+        raise AssertionError("the socket embeds nothing")
+
+
+def _mine(house: FakeHouse, caller: Caller, memory_id: str) -> MemoryEntry | None:
+    found = house.kept.get(memory_id)
+    return found if found is not None and found.agent_id == caller.agent_id else None
