@@ -52,8 +52,7 @@ def add(
         agent_id=agent,
     )
     params["metadata"] = {"tags": tag or []}
-    answer = ask(profile, "memory.store", params)
-    memory_id = answer["id"] if isinstance(answer, dict) else answer
+    memory_id = ask(profile, "memory.store", params)
     if json:
         say.as_json({"id": memory_id})
     else:
@@ -215,5 +214,5 @@ def _score(value: float | None) -> str:
 
 def _row(entry: dict[str, Any]) -> tuple[str, str, str, str]:
     room = max(20, say.width() - 36 - 16 - 10 - 6)
-    created = str(entry["created_at"])[:16].replace("T", " ")
+    created = say.moment(entry["created_at"])
     return entry["id"], created, entry["category"], say.line(entry["content"], room)

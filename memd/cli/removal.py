@@ -69,7 +69,7 @@ def trash_list(
         say.as_json(page)
         return
     rows = (_trashed(item) for item in page["items"])
-    say.table(("ID", "DELETED", "ERASED AFTER", "REASON", "TEXT"), rows)
+    say.table(("ID", "DELETED", "ERASED AT", "REASON", "TEXT"), rows)
 
 
 @options.examples("memd trash restore 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
@@ -88,8 +88,8 @@ def _each(
     missing: list[str] = []
     with daemon(profile) as client:
         for memory_id in memory_ids:
-            answer = client.call(method, {"id": memory_id})
-            (changed if _truth(answer) else missing).append(memory_id)
+            there = client.call(method, {"id": memory_id})
+            (changed if there else missing).append(memory_id)
     if json:
         say.as_json({done: changed, "missing": missing})
     else:
@@ -101,21 +101,16 @@ def _each(
         raise say.Leave(say.Exit.ERROR)
 
 
-def _truth(answer: Any) -> bool:
-    return any(answer.values()) if isinstance(answer, dict) else bool(answer)
-
-
 def _count(told: dict[str, Any]) -> str:
-    memories = told["memories"]
+    memories = told["count"]
     return f"{memories} memor{'y' if memories == 1 else 'ies'}"
 
 
 def _trashed(item: dict[str, Any]) -> tuple[str, ...]:
-    entry = item.get("memory", item)
     return (
-        entry["id"],
-        str(item["deleted_at"])[:16].replace("T", " "),
-        str(item["erase_after"])[:16].replace("T", " "),
-        str(item["reason"]),
-        say.line(entry["content"], 60),
+        item["id"],
+        say.moment(item["trashed_at"]),
+        say.moment(item["erase_at"]),
+        item["reason"],
+        say.line(item["content"], 60),
     )

@@ -87,6 +87,15 @@ def line(text: str, chars_max: int | None = None) -> str:
     return folded[: chars_max - 1] + "…"
 
 
+def moment(text: str) -> str:
+    """Return a time of the wire as a person reads it.
+
+    >>> moment("2026-03-02T10:05:59.123456Z")
+    '2026-03-02 10:05'
+    """
+    return text[:16].replace("T", " ")
+
+
 def width() -> int:
     """Return how many columns a line may have: the terminal's, or plenty for a pipe."""
     if not sys.stdout.isatty():

@@ -60,7 +60,7 @@ def install(
         changed = (
             _remove([n for n in _files(paths, sandbox=True) if n.endswith(".conf")]) or changed
         )
-    for place in (paths.data_dir, paths.state_dir):
+    for place in (paths.data_dir, paths.state_dir, paths.runtime_dir):
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
     for command in _start(paths, changed=changed):
         _must(command)

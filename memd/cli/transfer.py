@@ -102,7 +102,7 @@ def _every(client: Client, params: dict[str, Any]) -> Iterator[dict[str, Any]]:
     after: str | None = None
     while True:
         page = client.call(
-            "memory.list", options.given(**params, after=after, limit=PAGE_ITEMS_MAX // 4)
+            "store.export", options.given(**params, after=after, limit=PAGE_ITEMS_MAX // 4)
         )
         yield from page["items"]
         after = page.get("next")

@@ -74,6 +74,7 @@ def launchd(
     agent["Label"] = label(paths.profile)
     agent["ProgramArguments"] = [str(command), *_serve(paths.profile)]
     agent["StandardOutPath"] = agent["StandardErrorPath"] = str(log)
+    agent["Sockets"]["memd"]["SockPathName"] = str(paths.socket)
     for variable in CARRIED:
         if environ.get(variable):
             agent["EnvironmentVariables"][variable] = environ[variable]

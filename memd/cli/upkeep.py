@@ -12,12 +12,16 @@ from memd.cli.reach import LONG_SECONDS_MAX, daemon
 @options.examples("memd check", "memd check --json")
 def check(profile: options.Profile = None, json: options.Json = False) -> None:
     """Check every page, row, checksum and cache of the file. Exit code 1: something is wrong."""
-    report = _long(profile, "store.check")
+    report: dict[str, Any] = _long(profile, "store.check")
     if json:
         say.as_json(report)
     else:
-        _tell(report)
-    if not report.get("ok", not report.get("problems")):
+        for name, number in report["figures"].items():
+            say.out(f"{name.replace('_', ' ') + ':':<22} {number:,}")
+        say.out(f"{'problems:':<22} {len(report['problems']) or 'none'}")
+        for problem in report["problems"]:
+            say.out(f"  {say.line(problem)}")
+    if not report["ok"]:
         say.note('memd: the file is damaged; caches are mended by "memd rebuild", rows by a backup')
         raise say.Leave(say.Exit.ERROR)
 
@@ -25,11 +29,11 @@ def check(profile: options.Profile = None, json: options.Json = False) -> None:
 @options.examples("memd rebuild")
 def rebuild(profile: options.Profile = None, json: options.Json = False) -> None:
     """Make the word and vector caches again from the memories themselves."""
-    report = _long(profile, "store.rebuild")
+    _long(profile, "store.rebuild")
     if json:
-        say.as_json(report)
+        say.as_json({"rebuilt": True})
     else:
-        _tell(report)
+        say.note("the caches are new")
 
 
 @options.examples("memd backup", "memd backup /media/disk/memd.db")
@@ -42,25 +46,13 @@ def backup(
 ) -> None:
     """Write a checked copy of the whole memory while the daemon goes on. Prints its path."""
     params = {"target": str(target.absolute())} if target else {}
-    report = _long(profile, "store.backup", params)
+    path = _long(profile, "store.backup", params)
     if json:
-        say.as_json(report)
-        return
-    say.out(str(report.get("path", target)))
-    say.note(", ".join(f"{name} {value}" for name, value in report.items() if name != "path"))
+        say.as_json({"path": path})
+    else:
+        say.out(path)
 
 
-def _long(profile: str | None, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+def _long(profile: str | None, method: str, params: dict[str, Any] | None = None) -> Any:
     with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
-        report: dict[str, Any] = client.call(method, params or {})
-    return report
-
-
-def _tell(report: dict[str, Any]) -> None:
-    for name, value in report.items():
-        if isinstance(value, list):
-            say.out(f"{name}: {len(value) or 'none'}")
-            for item in value:
-                say.out(f"  {say.line(str(item))}")
-        else:
-            say.out(f"{name}: {say.line(str(value))}")
+        return client.call(method, params or {})

@@ -75,6 +75,7 @@ def test_the_agent_of_launchd_says_only_absolute_paths() -> None:
     agent = plistlib.loads(files["dev.memd.memd.plist"].encode())
     assert agent["ProgramArguments"] == [str(COMMAND), "serve"]
     assert agent["StandardOutPath"] == agent["StandardErrorPath"] == str(log)
+    assert agent["Sockets"]["memd"]["SockPathName"] == "/run/user/7/memd/memd.sock"
     assert agent["EnvironmentVariables"]["MEMD_HOME"] == "/x"
     assert "@" not in files["dev.memd.memd.plist"]
 
