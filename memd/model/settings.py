@@ -77,7 +77,7 @@ class MemoryOptionsConfig(Value):
 
 
 class EmbedderOverrideConfig(Value):
-    """Another embedding model than memd's own. *model* and *dims* go together."""
+    """The documents' choice of a model; memd has its own. *model* and *dims* go together."""
 
     provider: NotBlankStr | None = None
     model: NotBlankStr | None = None
@@ -192,6 +192,12 @@ class CompanyMemoryConfig(Value):
     def _composite_has_routes(self) -> Self:
         if (self.backend == "composite") != (self.composite is not None):
             raise ValueError("backend composite and a composite section need each other")
+        return self
+
+    @model_validator(mode="after")
+    def _embeds_with_its_own(self) -> Self:
+        if self.embedder is not None and self.embedder.model is not None:
+            _warn("memory.embedder has no effect: memd embeds with the model it has installed")
         return self
 
     @model_validator(mode="after")

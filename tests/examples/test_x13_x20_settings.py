@@ -1,0 +1,149 @@
+"""X13, X20: the configuration blocks of the documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pydantic import ValidationError
+
+from memd.api import (
+    CompanyMemoryConfig,
+    ConsolidationInterval,
+    EmbeddingFineTuneConfig,
+    MemoryConfigError,
+    MemoryLevel,
+)
+from memd.base.settings import load
+from memd.model.settings import Settings
+
+# The documents' two blocks differ in the order of their keys only.
+LEVEL_FIRST = """
+memory:
+  level: "persistent"            # none | session | project | persistent
+  backend: "sqlite"
+  storage:
+    data_dir: "/srv/memory"
+    vector_store: "sqlite-vec"
+    history_store: "sqlite"
+  options:
+    retention_days: null         # null = forever
+    max_memories_per_agent: 10000
+    consolidation_interval: "weekly"
+    shared_knowledge_base: true
+"""
+BACKEND_FIRST = LEVEL_FIRST.replace('  level: "persistent"', "  #").replace(
+    '  backend: "sqlite"', '  backend: "sqlite"\n  level: "persistent"'
+)
+IN_TOML = """
+[memory]
+level = "persistent"
+backend = "sqlite"
+[memory.storage]
+data_dir = "/srv/memory"
+vector_store = "sqlite-vec"
+history_store = "sqlite"
+[memory.options]
+max_memories_per_agent = 10000
+consolidation_interval = "weekly"
+shared_knowledge_base = true
+"""
+ANOTHER_PRODUCT = """
+memory:
+  backend: "mem0"
+  level: "persistent"
+  storage:
+    data_dir: "/data/memory"
+    vector_store: "qdrant"
+    history_store: "sqlite"
+  options:
+    retention_days: null
+    consolidation_interval: "daily"
+"""
+
+
+def _loaded(folder: Path, text: str, name: str = "config.yaml") -> CompanyMemoryConfig:
+    file = folder / name
+    file.write_text(text, encoding="utf-8")
+    return load(Settings, file, {}).memory
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (LEVEL_FIRST, "config.yaml"),
+        (BACKEND_FIRST, "config.yml"),
+        (IN_TOML, "config.toml"),
+    ],
+)
+def test_x13_the_memory_block_loads(tmp_path: Path, text: str, name: str) -> None:
+    memory = _loaded(tmp_path, text, name)
+
+    assert memory.level is MemoryLevel.PERSISTENT
+    assert memory.storage.data_dir == "/srv/memory"
+    assert memory.options.retention_days is None
+    assert memory.options.max_memories_per_agent == 10_000
+    assert memory.consolidation.interval is ConsolidationInterval.WEEKLY
+
+
+def test_x13_the_block_is_a_company_memory_config_in_code_too() -> None:
+    config = CompanyMemoryConfig.model_validate(yaml.safe_load(LEVEL_FIRST)["memory"])
+
+    assert config.consolidation.max_memories_per_agent == 10_000
+
+
+def test_x13_another_products_backend_is_answered_with_memds(tmp_path: Path) -> None:
+    with pytest.raises(MemoryConfigError) as caught:
+        _loaded(tmp_path, ANOTHER_PRODUCT)
+
+    message = caught.value.message
+    assert message.count("mem0") == 1
+    assert "sqlite, inmemory, composite" in message
+    assert "config.yaml" in message
+
+
+def test_x13_the_corrected_block_loads_as_it_is_printed(tmp_path: Path) -> None:
+    with pytest.raises(MemoryConfigError) as caught:
+        _loaded(tmp_path, ANOTHER_PRODUCT)
+    block = caught.value.message.partition("memory:\n")[2].partition(" (in ")[0]
+
+    memory = _loaded(tmp_path, f"memory:\n{block}\n")
+
+    assert memory.backend == "sqlite"
+    assert memory.storage.vector_store == "sqlite-vec"
+    assert memory.storage.data_dir is None
+    assert memory.level is MemoryLevel.PERSISTENT
+
+
+def test_x20_fine_tuning_is_off_by_default() -> None:
+    config = EmbeddingFineTuneConfig()
+
+    assert not config.enabled
+    assert config.checkpoint_path is None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"enabled": True},
+        {"enabled": True, "checkpoint_path": "x"},
+        {"checkpoint_path": "../x"},
+        {"checkpoint_path": "C:\\x"},
+        {"checkpoint_path": "C:x"},
+        {"checkpoint_path": " "},
+        {"training_data_dir": "a/../x"},
+        {"epochs": 3},
+    ],
+)
+def test_x20_a_wrong_fine_tuning_config_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        EmbeddingFineTuneConfig.model_validate(wrong)
+
+
+def test_x20_a_complete_config_is_accepted_and_frozen() -> None:
+    config = EmbeddingFineTuneConfig(enabled=True, checkpoint_path="/srv/x", base_model="mini")
+
+    with pytest.raises(ValidationError, match="frozen"):
+        config.enabled = False  # type: ignore[misc]  # the assignment is what must fail
