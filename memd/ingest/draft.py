@@ -6,6 +6,7 @@ this module sees screened text only.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from memd.encode.chunk import chunk
@@ -107,6 +108,15 @@ def own_words(content: str, speaker: str | None, caption: str | None) -> str:
     """
     named = content if speaker is None else f"{speaker}: {content}"
     return named if caption is None else f"{named} [shares photo: {caption}]"
+
+
+def voices(speakers: Iterable[str | None]) -> list[str]:
+    """Return what stands for each distinct speaker alone, in the form in which own words begin.
+
+    >>> voices(["Ann", None, "Ann"])
+    ['Ann:']
+    """
+    return [f"{speaker}:" for speaker in dict.fromkeys(speakers) if speaker is not None]
 
 
 def _draft(

@@ -10,16 +10,22 @@ once, and the embedding queue gives it its vectors and its importance later.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from memd.base.clock import Clock, to_us
-from memd.base.errors import IngestionError, MemoryNotFoundError, MemoryStoreError, UnavailableError
+from memd.base.errors import (
+    IngestionError,
+    MemoryNotFoundError,
+    MemoryStoreError,
+    SecretRefusedError,
+    UnavailableError,
+)
 from memd.base.ids import Ids
 from memd.base.limits import CHUNKS_INLINE_MAX
 from memd.base.work import Work
 from memd.encode.secrets import screen, screened_name
-from memd.ingest.draft import Drafts, drafts
+from memd.ingest.draft import Drafts, drafts, voices
 from memd.ingest.keep import Arrival, keep
 from memd.ingest.queue import EmbeddingQueue
 from memd.ingest.update import change
@@ -55,6 +61,7 @@ class Ingest:
     work: Work
     queue: EmbeddingQueue
     level: MemoryLevel
+    refuse_secrets: bool = False
 
     async def ingest(self, caller: Caller, request: IngestRequest) -> Receipt:
         """Turn a text into memories and return the receipt, after COMMIT.
@@ -168,8 +175,13 @@ class Ingest:
     ) -> Arrival:
         level = await self._level(caller)
         plain = self._checked(request, found, level, None, gated=gated)
-        vectors_now = await self._vectors([draft.own for draft in found.items])
-        return Arrival(request, found, plain.level, vectors_now, None, gated)
+        texts = [draft.own for draft in found.items]
+        now = await self._vectors([*texts, *voices([found.speaker])])
+        return replace(
+            plain,
+            vectors=None if now is None else now[: len(texts)],
+            voice=None if now is None or found.speaker is None else now[-1],
+        )
 
     def _checked(
         self,
@@ -180,6 +192,9 @@ class Ingest:
         *,
         gated: bool = True,
     ) -> Arrival:
+        if self.refuse_secrets and found.redacted:
+            kinds = ", ".join(found.redacted)
+            raise SecretRefusedError(f"the text holds a secret ({kinds})", field="text")
         level = request.level or level
         if level is MemoryLevel.NONE:
             raise MemoryStoreError("the memory level is none: nothing is stored", field="level")
@@ -187,14 +202,14 @@ class Ingest:
             raise MemoryStoreError("expires_at has passed", field="expires_at")
         if not found.items:
             raise IngestionError("the text is blank", field="text")
-        return Arrival(request, found, level, None, batch, gated)
+        return Arrival(request, found, level, batch=batch, gated=gated)
 
     async def _level(self, caller: Caller) -> MemoryLevel:
         return await self.db.read(agents.level, caller.agent_id) or self.level
 
     async def _vectors(self, texts: Sequence[str]) -> list[bytes] | None:
         """Return the vectors now, or None when they had better come later."""
-        if self.embedder.fingerprint is None or len(texts) > CHUNKS_INLINE_MAX:
+        if self.embedder.fingerprint is None or len(texts) > CHUNKS_INLINE_MAX + 1:
             return None
         try:
             return await self.embedder.embed(texts)

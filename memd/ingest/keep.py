@@ -34,6 +34,8 @@ class Arrival:
     drafts: Drafts
     level: MemoryLevel
     vectors: Sequence[bytes] | None = None
+    voice: bytes | None = None
+    """The vector of the speaker's name alone, when there is a speaker and a model."""
     batch: str | None = None
     gated: bool = True
 
@@ -69,15 +71,15 @@ def keep(conn: Writing, caller: Caller, arrival: Arrival, ids: Ids, now_us: int)
     fate = _Sorted()
     keys: list[int] = []
     turned: list[int] = []
-    for place, draft in enumerate(arrival.drafts.items):
-        vector = None if arrival.vectors is None else arrival.vectors[place]
+    for draft in arrival.drafts.items:
+        vector = None if arrival.vectors is None else arrival.vectors[draft.part]
         row = _row(arrival, draft, filing, ids)
         there = memories.same_content(conn, row) if arrival.gated else None
         if there is not None:
             memories.bump(conn, there.memory_key, now_us)
             fate.merged.append(_item_of(there))
             continue
-        scored = _scored(conn, row, draft, vector, filing, gated=arrival.gated)
+        scored = _scored(conn, arrival, row, draft, filing)
         kept = not arrival.gated or scored.importance is None or is_kept(scored.importance)
         (key,) = memories.insert_bare(conn, [scored], now_us)
         keys.append(key)
@@ -181,19 +183,20 @@ def _row(arrival: Arrival, draft: Draft, filing: _Filing, ids: Ids) -> MemoryRow
 
 
 def _scored(
-    conn: Writing,
-    row: MemoryRow,
-    draft: Draft,
-    vector: bytes | None,
-    filing: _Filing,
-    *,
-    gated: bool,
+    conn: Writing, arrival: Arrival, row: MemoryRow, draft: Draft, filing: _Filing
 ) -> MemoryRow:
     """Return *row* with its importance when its vector is here (SPEC 1.6), else still pending."""
+    vector = None if arrival.vectors is None else arrival.vectors[draft.part]
     if vector is None or filing.model_key is None:
         # What is never gated needs no vector for its importance: it counts as new.
-        return row if gated else row._replace(importance=importance(novelty(None), draft.salience))
-    near = vectors.similarity_to_centroid(conn, filing.agent_key, filing.model_key, vector)
+        return (
+            row
+            if arrival.gated
+            else row._replace(importance=importance(novelty(None), draft.salience))
+        )
+    near = vectors.similarity_to_centroid(
+        conn, filing.agent_key, filing.model_key, vector, arrival.voice
+    )
     score = importance(novelty(near), draft.salience)
     return row._replace(importance=score, state=MemoryState.ACTIVE)
 

@@ -9,15 +9,17 @@ of an older model are embedded anew, and are found by words meanwhile.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 from memd.base import log
 from memd.base.clock import Clock
 from memd.base.errors import MemdError, UnavailableError
 from memd.base.ids import Ids
 from memd.encode.importance import importance, is_kept, novelty, salience
+from memd.ingest.draft import voices
 from memd.model.caller import Caller
 from memd.model.encoding import Embedder, ModelFingerprint, TokenCounter
 from memd.model.enums import ArchiveReason
@@ -30,6 +32,13 @@ from memd.store.vectors import VectorCache
 SWEEP_ROWS = 256  # embedded together, sorted by length
 STEP_ROWS = 64  # written in one transaction
 LOOK_SECONDS = 5.0  # how often a model is looked for while there is none
+
+
+class _Vectors(NamedTuple):
+    """The vectors of a sweep, and those of its speakers' names."""
+
+    own: list[bytes]
+    voices: dict[str, bytes]
 
 
 @dataclass
@@ -108,9 +117,7 @@ class EmbeddingQueue:
                 rows = [row for row in rows if row.memory_key not in in_flight][:SWEEP_ROWS]
                 if not rows and writing is None:
                     return done
-                found = (
-                    await self.embedder.embed([row.own for row in rows], bulk=True) if rows else []
-                )
+                found = await self._vectors(rows) if rows else _Vectors([], {})
                 if writing is not None:
                     await writing
                 writing, in_flight = None, frozenset()
@@ -122,12 +129,25 @@ class EmbeddingQueue:
             if writing is not None:
                 await writing
 
-    async def _write(self, model_key: int, rows: Sequence[Waiting], found: Sequence[bytes]) -> None:
-        for start in range(0, len(rows), STEP_ROWS):
-            step = list(zip(rows, found, strict=True))[start : start + STEP_ROWS]
-            await self.db.write(_CALLER, partial(self._gate, model_key=model_key, step=step))
+    async def _vectors(self, rows: Sequence[Waiting]) -> _Vectors:
+        names = voices(row.speaker for row in rows)
+        found = await self.embedder.embed([*(row.own for row in rows), *names], bulk=True)
+        return _Vectors(found[: len(rows)], dict(zip(names, found[len(rows) :], strict=True)))
 
-    def _gate(self, conn: Writing, model_key: int, step: Sequence[tuple[Waiting, bytes]]) -> None:
+    async def _write(self, model_key: int, rows: Sequence[Waiting], found: _Vectors) -> None:
+        for start in range(0, len(rows), STEP_ROWS):
+            step = list(zip(rows, found.own, strict=True))[start : start + STEP_ROWS]
+            await self.db.write(
+                _CALLER, partial(self._gate, model_key=model_key, step=step, voiced=found.voices)
+            )
+
+    def _gate(
+        self,
+        conn: Writing,
+        model_key: int,
+        step: Sequence[tuple[Waiting, bytes]],
+        voiced: Mapping[str, bytes],
+    ) -> None:
         """Store vectors, score what has no importance yet, archive what falls below (SPEC D4)."""
         now_us = self.clock.now_us()
         there = pending.still_waiting(conn, [row.memory_key for row, _ in step])
@@ -138,7 +158,8 @@ class EmbeddingQueue:
         for row, vector in step:
             stays = True
             if row.importance is None:
-                near = vectors.similarity_to_centroid(conn, row.agent_key, model_key, vector)
+                voice = voiced.get(f"{row.speaker}:")
+                near = vectors.similarity_to_centroid(conn, row.agent_key, model_key, vector, voice)
                 score = importance(novelty(near), salience(row.content, self.counter))
                 pending.set_importance(conn, row.memory_key, score)
                 stays = is_kept(score)

@@ -39,7 +39,9 @@ def make(conn: Reading, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     partial = target.with_name(f".{target.name}.partial")
     partial.unlink(missing_ok=True)
-    os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))  # VACUUM fills an empty file
+    os.close(
+        os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    )  # VACUUM fills an empty file
     conn.execute("VACUUM INTO :target", {"target": str(partial)})
     _verify(partial)
     _sync(partial)

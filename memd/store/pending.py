@@ -25,13 +25,14 @@ class Waiting(NamedTuple):
     importance: float | None
     own: str
     content: str
+    speaker: str | None
 
 
 def waiting(conn: Reading, limit: int) -> list[Waiting]:
     """Return up to *limit* pending memories: single texts before bulk, then in order of arrival."""
     rows = conn.execute(
         """
-        SELECT m.memory_key, m.agent_key, m.state, m.importance, w.own, m.content
+        SELECT m.memory_key, m.agent_key, m.state, m.importance, w.own, m.content, m.speaker
           FROM memory AS m
                JOIN memory_words AS w ON w.memory_key = m.memory_key
          WHERE m.state = 'pending'
@@ -54,7 +55,7 @@ def missing(conn: Reading, model_key: int, after: int, limit: int) -> list[Waiti
     """Return up to *limit* memories after key *after* that have no vector of the model, in order."""
     rows = conn.execute(
         """
-        SELECT m.memory_key, m.agent_key, m.state, m.importance, w.own, m.content
+        SELECT m.memory_key, m.agent_key, m.state, m.importance, w.own, m.content, m.speaker
           FROM memory AS m
                JOIN memory_words AS w ON w.memory_key = m.memory_key
          WHERE m.memory_key > :after

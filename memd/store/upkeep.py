@@ -28,7 +28,9 @@ class Upkeep:
 
     async def check(self, caller: Caller) -> CheckReport:
         """Check the whole file and report; changes nothing."""
-        problems = await self.db.read(lambda conn: list(islice(check.rows(conn), check.PROBLEMS_MAX)))
+        problems = await self.db.read(
+            lambda conn: list(islice(check.rows(conn), check.PROBLEMS_MAX))
+        )
         if self.db.read_only:
             problems.append("caches were not checked: the store is read-only")
         else:

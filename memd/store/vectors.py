@@ -12,8 +12,9 @@ in one table, and never compared.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from memd.base.limits import KNN_ROWS_MAX
 from memd.model.encoding import ModelFingerprint
@@ -23,6 +24,7 @@ from memd.store.keys import keys_array
 # Table names carry a model's key and a generation, numbers from meta; nothing else is put into the SQL.
 # ruff: noqa: S608
 CHUNK_ROWS = 512
+VOICE_REST_MIN = 1e-6  # below it a text says nothing but its speaker's name
 
 
 class Near(NamedTuple):
@@ -237,24 +239,34 @@ def among(conn: Reading, vector: bytes, keys: Sequence[int]) -> dict[int, float]
 
 
 def similarity_to_centroid(
-    conn: Reading, agent_key: int, model_key: int, vector: bytes
+    conn: Reading, agent_key: int, model_key: int, vector: bytes, voice: bytes | None = None
 ) -> float | None:
     """Return the cosine of *vector* to the mean of the agent's vectors; None when there are none.
 
     The direction of the mean is that of the sum. A zero sum resembles nothing.
+    *voice* is the vector of the speaker's name alone: what a text has in common
+    with it says who speaks, not that the text is old news, and is taken out first.
     """
     found = conn.execute(
         """
-        SELECT vec_distance_cosine(total, :vector)
+        SELECT vec_distance_cosine(total, :vector),
+               iif(:voice IS NULL, NULL, vec_distance_cosine(total, :voice)),
+               iif(:voice IS NULL, NULL, vec_distance_cosine(:vector, :voice))
           FROM centroid
          WHERE agent_key = :agent_key AND model_key = :model_key AND vectors > 0
         """,
-        {"agent_key": agent_key, "model_key": model_key, "vector": vector},
+        {"agent_key": agent_key, "model_key": model_key, "vector": vector, "voice": voice},
     ).fetchone()
     if found is None:
         return None
-    distance = found[0]  # NULL, as SQLite has no NaN, when the sum is zero
-    return 0.0 if distance is None else 1.0 - float(distance)
+    if any(distance is None for distance in found[: 1 if voice is None else 3]):
+        return 0.0  # SQLite has no NaN: NULL means that the sum is zero
+    near = 1.0 - cast("float", found[0])
+    if voice is None:
+        return near
+    voice_near, shared = 1.0 - cast("float", found[1]), 1.0 - cast("float", found[2])
+    rest = 1.0 - shared * shared
+    return (near - shared * voice_near) / math.sqrt(rest) if rest > VOICE_REST_MIN else near
 
 
 def add_to_centroid(conn: Writing, agent_key: int, model_key: int, vector: bytes) -> None:
@@ -307,7 +319,9 @@ def start_build(conn: Writing) -> bool:
     left = build(conn)
     if left is not None:
         conn.execute(f"DROP TABLE {left[0].table}")
-    fresh = VectorCache(cache.model_key, max(cache.generation, left[0].generation if left else 0) + 1)
+    fresh = VectorCache(
+        cache.model_key, max(cache.generation, left[0].generation if left else 0) + 1
+    )
     dimension = conn.execute(
         "SELECT dimension FROM embedding_model WHERE model_key = :model_key",
         {"model_key": cache.model_key},

@@ -1,0 +1,88 @@
+"""The rooms over one file, put together once: for the daemon and for the in-process backend."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from memd.archive.archive import Archive
+from memd.base.clock import Clock
+from memd.base.ids import Ids
+from memd.base.work import Work
+from memd.encode.tokens import counter_for
+from memd.ingest.agents import Agents
+from memd.ingest.ingest import Ingest
+from memd.ingest.queue import EmbeddingQueue
+from memd.model.encoding import Embedder
+from memd.model.settings import MemoryConfig, Settings
+from memd.recall.recall import Recall
+from memd.store.database import Database, opened
+from memd.store.upkeep import Upkeep
+
+RHYTHM_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """Every room over one open file."""
+
+    db: Database
+    ingest: Ingest
+    recall: Recall
+    archive: Archive
+    upkeep: Upkeep
+    agents: Agents
+    queue: EmbeddingQueue
+    embedder: Embedder
+
+    async def rhythm(self) -> None:
+        """What is due once a minute: a writer that was lost, the trash, old replies, the WAL."""
+        while True:
+            await asyncio.sleep(RHYTHM_SECONDS)
+            if await self.db.recover():
+                await self.archive.purge()
+                await self.upkeep.tidy()
+
+
+async def assembled(
+    settings: Settings,
+    database: Path,
+    embedder: Embedder,
+    model_dir: Path,
+    clock: Clock,
+    stack: AsyncExitStack,
+) -> Assembly:
+    """Open the file and build the rooms; *stack* closes them in reverse.
+
+    ``queue.run`` and ``rhythm`` are the caller's to start. The embedder is the
+    caller's to close.
+    """
+    db = await stack.enter_async_context(opened(database, clock, mmap=settings.daemon.mmap_vectors))
+    ids = Ids(clock)
+    work = Work()
+    stack.callback(work.close)
+    counter = counter_for(model_dir)
+    queue = EmbeddingQueue(db, embedder, counter, clock, ids)
+    level = settings.memory.level
+    return Assembly(
+        db=db,
+        ingest=Ingest(
+            db=db,
+            embedder=embedder,
+            counter=counter,
+            clock=clock,
+            ids=ids,
+            work=work,
+            queue=queue,
+            level=level,
+            refuse_secrets=settings.daemon.secrets == "refuse",
+        ),
+        recall=Recall(db=db, embedder=embedder, clock=clock, config=settings.memory.retrieval),
+        archive=Archive(db=db, clock=clock, undo_days=settings.daemon.undo_days),
+        upkeep=Upkeep(db=db, clock=clock),
+        agents=Agents(db=db, clock=clock, default=MemoryConfig(type=level)),
+        queue=queue,
+        embedder=embedder,
+    )
