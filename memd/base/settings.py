@@ -153,10 +153,12 @@ def _explain(
     if detail["type"] == "extra_forbidden":
         allowed = ", ".join(_known(model, detail["loc"][:-1]))
         return f"{key} is no setting; there are {allowed} (in {where})"
+    if detail["type"] == "missing":
+        return f"{key} is missing (in {where})"
     if detail["type"] == "value_error":
         return f"{key}: {detail['ctx']['error']} (in {where})"
     value = repr(detail["input"])[:_VALUE_CHARS_SHOWN]
-    rule = detail["msg"].removeprefix("Input should").removeprefix("Value should").strip()
+    rule = detail["msg"].removeprefix("Input should").strip()
     return f"{key} = {value} must {rule} (in {where})"
 
 

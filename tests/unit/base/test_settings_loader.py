@@ -111,6 +111,16 @@ def test_an_unknown_key_is_answered_with_the_known_ones() -> None:
     assert "there are memory, daemon" in _refusal(MEMD_MEMROY__LEVEL="none").message
 
 
+def test_a_key_inside_a_list_is_named_by_its_place() -> None:
+    error = _refusal(
+        MEMD_MEMORY__CONSOLIDATION__RETENTION__RULES='[{"category": "social", "d": 1}]'
+    )
+
+    key = "memory.consolidation.retention.rules.0"
+    assert f"{key}.retention_days is missing" in error.message
+    assert f"{key}.d is no setting; there are category, retention_days" in error.message
+
+
 def test_keys_that_contradict_each_other_are_told_at_their_section() -> None:
     error = _refusal(MEMD_MEMORY__RETRIEVAL__RELEVANCE_WEIGHT="0.9")
 
