@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 
 from memd.base import log
 from memd.base.clock import Clock, SystemClock
-from memd.base.errors import DegradedError, MemdError, MemoryConfigError
+from memd.base.errors import MemdError, MemoryConfigError
+from memd.base.lock import lock
 from memd.base.paths import Paths
 from memd.serve import notify, socket_file
 from memd.serve.dispatch import Dispatch
@@ -37,7 +38,7 @@ Build = Callable[["Settings", Paths, Clock, AsyncExitStack], Awaitable[Rooms]]
 """Builds the rooms; what must be closed at the end goes onto the stack."""
 
 
-def serve(paths: Paths, settings: Settings | None = None) -> int:
+def serve(paths: Paths, settings: Settings | None = None, build: Build | None = None) -> int:
     """Run the daemon in this process and return its exit code; what ``memd serve`` does.
 
     78 is a configuration that cannot be read, 1 anything else that keeps it from
@@ -47,7 +48,7 @@ def serve(paths: Paths, settings: Settings | None = None) -> int:
     try:
         chosen = settings if settings is not None else _load(paths)
         log.configure(level=_level(chosen))
-        asyncio.run(run(chosen, paths, signals=True))
+        asyncio.run(run(chosen, paths, signals=True, build=build))
     except MemoryConfigError as error:
         return _leave(error, EXIT_CONFIG)
     except MemdError as error:
@@ -92,14 +93,14 @@ async def run(
         system.traffic = server = Server(sock, dispatch, metrics, clock)
         if signals:
             _listen(stack, stop, reload)
-        await _serve(server, stop, ready or (lambda: None), paths.profile)
+        await _serve(server, rooms, stop, ready or (lambda: None), paths.profile)
 
 
 def _socket(paths: Paths, stack: AsyncExitStack) -> socket.socket:
     """Take the profile's lock and return its listening socket; *stack* lets go of both."""
     for directory in (paths.data_dir, paths.socket.parent):
         socket_file.own_directory(directory)
-    stack.callback(os.close, socket_file.lock(paths.lock))
+    stack.callback(os.close, lock(paths.lock))
     passed = socket_file.inherited()
     if passed is not None:
         stack.callback(passed.close)
@@ -111,12 +112,13 @@ def _socket(paths: Paths, stack: AsyncExitStack) -> socket.socket:
 
 
 async def _serve(
-    server: Server, stop: asyncio.Event, ready: Callable[[], None], profile: str
+    server: Server, rooms: Rooms, stop: asyncio.Event, ready: Callable[[], None], profile: str
 ) -> None:
     async with asyncio.TaskGroup() as group:
         tasks = [
             group.create_task(server.serve(), name="server"),
             group.create_task(notify.feed_watchdog(), name="watchdog"),
+            *(group.create_task(work()) for work in rooms.background),
         ]
         notify.ready()
         ready()
@@ -133,8 +135,23 @@ async def _serve(
 
 async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack) -> Rooms:
     """Build the rooms, from the store upwards; *stack* closes them in reverse."""
-    del settings, paths, clock, stack
-    raise DegradedError("the rooms are not built yet")
+    from memd.backends.assembly import assembled
+    from memd.encode.embed import ModelThread
+    from memd.serve.rooms import Rooms
+
+    idle_ms = settings.daemon.model_idle_minutes * 60_000
+    embedder = ModelThread(paths.model_dir, idle_ms=idle_ms)
+    stack.push_async_callback(embedder.close)
+    house = await assembled(settings, paths.database, embedder, paths.model_dir, clock, stack)
+    return Rooms(
+        ingest=house.ingest,
+        recall=house.recall,
+        archive=house.archive,
+        upkeep=house.upkeep,
+        agents=house.agents,
+        embedder=embedder,
+        background=(house.queue.run, house.rhythm),
+    )
 
 
 def _load(paths: Paths) -> Settings:

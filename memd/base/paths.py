@@ -93,7 +93,7 @@ def _system() -> tuple[Path, Path, Path, Path]:
 
 
 def _short_enough(runtime: Path, name: str) -> Path:
-    """Return *runtime*, or a short directory in /tmp when a socket there would be too long to bind."""
+    """Return *runtime*, or a short directory where a socket in it would be too long to bind."""
     if len(os.fsencode(runtime / name)) <= SOCKET_PATH_BYTES_MAX:
         return runtime
     return Path(f"/tmp/memd-{os.getuid()}")  # noqa: S108  # 0700 and owner are checked before use

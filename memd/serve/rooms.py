@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -105,3 +105,5 @@ class Rooms:
     upkeep: Upkeep
     agents: Agents
     embedder: Embedder
+    background: tuple[Callable[[], Coroutine[Any, Any, None]], ...] = ()
+    """What runs beside the server until the daemon stops."""

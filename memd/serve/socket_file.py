@@ -9,8 +9,6 @@ is refused (PROMISES H08).
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import os
 import socket
 import stat
@@ -18,12 +16,11 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from memd.base.errors import AlreadyRunningError, UnsafePathError
+from memd.base.errors import UnsafePathError
 from memd.base.limits import SOCKET_PATH_BYTES_MAX
 
 _FIRST_PASSED_FD = 3
 _BACKLOG = 512
-_PID_BYTES = 32
 
 
 def own_directory(directory: Path) -> None:
@@ -56,33 +53,6 @@ def _check_owner(directory: Path, found: os.stat_result) -> None:
             f"other users may write to {directory} (mode {stat.S_IMODE(found.st_mode):04o})",
             hint=f"look what is in it, then chmod 700 {directory}",
         )
-
-
-def lock(path: Path) -> int:
-    """Take the lock at *path*, write our pid into it, and return its descriptor.
-
-    Raises AlreadyRunningError, naming the holder's pid, when another daemon has
-    it. The lock ends with the process, however that ends.
-    """
-    try:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise UnsafePathError(f"{path} is a symbolic link") from error
-        raise
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        holder = os.pread(fd, _PID_BYTES, 0).decode("ascii", "replace").strip() or "unknown"
-        os.close(fd)
-        if error.errno not in (errno.EAGAIN, errno.EACCES):
-            raise
-        raise AlreadyRunningError(
-            f"another memd runs already (pid {holder})", hint='see "memd status"'
-        ) from None
-    os.ftruncate(fd, 0)
-    os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
-    return fd
 
 
 def bind(path: Path) -> socket.socket:

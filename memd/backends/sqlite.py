@@ -1,0 +1,206 @@
+"""The documented backend over memd's own rooms: one SQLite file in this process (SPEC 7, D12).
+
+It is what the daemon is, without the socket: the same file, the same ranker, the
+same promises. It holds the profile's lock, so it and a daemon never share a
+file; a program that wants the daemon's memories uses ``AsyncClient``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from memd.base import log
+from memd.base.clock import Clock, SystemClock
+from memd.base.errors import (
+    MemdError,
+    MemdMemoryError,
+    MemoryConnectionError,
+    MemoryRetrievalError,
+    MemoryStoreError,
+)
+from memd.base.lock import lock
+from memd.base.paths import Paths
+from memd.model.caller import Caller
+from memd.model.encoding import Embedder
+from memd.model.enums import MemoryCategory
+from memd.model.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
+from memd.model.settings import CompanyMemoryConfig, Settings
+
+T = TypeVar("T")
+
+
+def create(
+    config: CompanyMemoryConfig, *, embedder: Embedder | None = None, clock: Clock | None = None
+) -> SqliteBackend:
+    """Return a disconnected backend; without an *embedder* it uses the installed model."""
+    return SqliteBackend(config, embedder=embedder, clock=clock or SystemClock())
+
+
+class SqliteBackend:
+    """Owns the open file from ``connect`` to ``disconnect``."""
+
+    def __init__(
+        self, config: CompanyMemoryConfig, *, embedder: Embedder | None, clock: Clock
+    ) -> None:
+        self._config = config
+        self._embedder = embedder
+        self._clock = clock
+        self._stack: AsyncExitStack | None = None
+        self._house: Any = None
+
+    # Its life.
+
+    async def connect(self) -> None:
+        """Open the file, creating it when it is not there; nothing when already connected.
+
+        Raises MemoryConnectionError when another process has the file or it cannot
+        be opened.
+        """
+        if self._stack is not None:
+            return
+        async with AsyncExitStack() as stack:
+            try:
+                self._house = await self._opened(stack)
+            except MemdError as error:
+                raise MemoryConnectionError(error.message, hint=error.hint) from error
+            self._stack = stack.pop_all()
+
+    async def _opened(self, stack: AsyncExitStack) -> Any:
+        from memd.backends.assembly import assembled
+        from memd.encode.embed import ModelThread
+
+        paths = Paths.resolve()
+        folder = self._config.storage.data_dir
+        database = Path(folder) / paths.database.name if folder else paths.database
+        database.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        stack.callback(os.close, lock(database.with_suffix(".lock")))
+        embedder = self._embedder
+        if embedder is None:
+            embedder = ModelThread(paths.model_dir)
+            stack.push_async_callback(embedder.close)
+        settings = Settings().model_copy(update={"memory": self._config})
+        house = await assembled(settings, database, embedder, paths.model_dir, self._clock, stack)
+        stack.push_async_callback(_stopped, asyncio.create_task(house.queue.run()))
+        return house
+
+    async def disconnect(self) -> None:
+        """Close the file; safe to call twice, or without a connection."""
+        stack, self._stack, self._house = self._stack, None, None
+        if stack is not None:
+            await stack.aclose()
+
+    async def health_check(self) -> bool:
+        """Return whether the file answers."""
+        if self._house is None:
+            log.warning("backend not connected", backend="sqlite")
+            return False
+        try:
+            await self._house.upkeep.stats()
+        except MemdError as error:
+            log.warning("backend not healthy", backend="sqlite", kind=error.kind)
+            return False
+        return True
+
+    @property
+    def is_connected(self) -> bool:
+        return self._stack is not None
+
+    @property
+    def backend_name(self) -> str:
+        return "sqlite"
+
+    # What it can do.
+
+    @property
+    def supported_categories(self) -> frozenset[MemoryCategory]:
+        return frozenset(MemoryCategory)
+
+    @property
+    def supports_graph(self) -> bool:
+        return False
+
+    @property
+    def supports_temporal(self) -> bool:
+        return False
+
+    @property
+    def supports_vector_search(self) -> bool:
+        return self._house is not None and self._house.embedder.fingerprint is not None
+
+    @property
+    def supports_shared_access(self) -> bool:
+        return False
+
+    @property
+    def max_memories_per_agent(self) -> int | None:
+        return self._config.options.max_memories_per_agent
+
+    # Memories.
+
+    async def store(self, agent_id: str, request: MemoryStoreRequest) -> str:
+        """Store one memory as it is and return its id, after COMMIT."""
+        return await self._done(
+            agent_id, MemoryStoreError, lambda house, caller: house.ingest.store(caller, request)
+        )
+
+    async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
+        """Return matching memories, by relevance with text, newest first without."""
+        return await self._done(
+            agent_id,
+            MemoryRetrievalError,
+            lambda house, caller: house.recall.retrieve(caller, query),
+        )
+
+    async def get(self, agent_id: str, memory_id: str) -> MemoryEntry | None:
+        """Return a memory; None when there is none, or it is another agent's."""
+        return await self._done(
+            agent_id,
+            MemoryRetrievalError,
+            lambda house, caller: house.recall.get(caller, memory_id),
+        )
+
+    async def delete(self, agent_id: str, memory_id: str) -> bool:
+        """Move a memory to the trash; False when there is none the agent could see."""
+        return await self._done(
+            agent_id,
+            MemoryStoreError,
+            lambda house, caller: house.archive.delete(caller, memory_id),
+        )
+
+    async def count(self, agent_id: str, *, category: MemoryCategory | None = None) -> int:
+        """Return how many visible memories the agent has."""
+        return await self._done(
+            agent_id,
+            MemoryRetrievalError,
+            lambda house, caller: house.recall.count(caller, category),
+        )
+
+    async def _done(
+        self,
+        agent_id: str,
+        family: type[MemdMemoryError],
+        call: Callable[[Any, Caller], Coroutine[Any, Any, T]],
+    ) -> T:
+        if self._house is None:
+            raise MemoryConnectionError(
+                "the backend is not connected", hint="await connect() first"
+            )
+        if not agent_id.strip():
+            raise family("agent_id is blank", field="agent_id")
+        try:
+            return await call(self._house, Caller(agent_id=agent_id))
+        except MemdMemoryError:
+            raise
+        except MemdError as error:
+            raise family(error.message, field=error.field, hint=error.hint) from error
+
+
+async def _stopped(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
