@@ -19,10 +19,9 @@ def main() -> int:
         known, profile = _serve_arguments(arguments[1:])
         if known:
             return _serve(profile)
-    from memd.cli.cli import app
+    from memd.cli.cli import run
 
-    app()
-    return 0
+    return run(arguments)
 
 
 def _serve_arguments(arguments: Sequence[str]) -> tuple[bool, str | None]:

@@ -20,11 +20,9 @@ def serve(
     """Run the daemon until it is told to stop (Ctrl-C, or SIGTERM)."""
     del foreground  # memd never forks: a service manager or a shell holds it (PLATFORM 4.5)
     from memd.base.paths import Paths
-    from memd.cli.config import settings_of
-    from memd.daemon import run
+    from memd.daemon import serve as run
 
-    places = Paths.resolve(profile)
-    code = run(settings_of(places), places)
+    code = run(Paths.resolve(profile))
     if code:
         raise say.Leave(say.Exit(code))
 

@@ -1,0 +1,166 @@
+"""The gate: everything that must hold before a change lands, in one command.
+
+    python -m tests.check            # what a build server runs
+    python -m tests.check --long     # with the long versions of the tests; before a release
+    python -m tests.check unit       # some steps by name
+
+Steps run in the order of their price and stop at the first that fails, with its
+whole output. Nothing is read from the person's own settings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+BIN = Path(sys.executable).parent
+SHORT = ("-m", "not long")
+FOLDERS = ("house", "unit", "property", "store", "examples", "crash", "e2e")
+NO_TESTS = 5  # pytest's code for an empty folder
+WIDTH = 12
+
+
+class Step(NamedTuple):
+    """One check: a name, what it is for, and the command."""
+
+    name: str
+    what: str
+    command: tuple[str, ...]
+
+
+class Done(NamedTuple):
+    """What a step came to."""
+
+    code: int
+    output: str
+    seconds: float
+
+
+def steps(*, long: bool) -> Iterator[Step]:
+    """Yield the steps in order."""
+    yield Step("format", "ruff format", (str(BIN / "ruff"), "format", "--check", "."))
+    yield Step("lint", "ruff", (str(BIN / "ruff"), "check", "."))
+    yield Step("imports", "import-linter", (str(BIN / "lint-imports"),))
+    yield Step("types", "mypy, strict", (str(BIN / "mypy"),))
+    chosen = () if long else SHORT
+    for folder in FOLDERS:
+        if not any((ROOT / "tests" / folder).rglob("test_*.py")):
+            continue
+        where = [f"tests/{folder}"]
+        if folder == "unit":
+            where += [
+                "memd",
+                *sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("tests/test_*.py")),
+            ]
+        yield Step(
+            folder,
+            f"pytest {' '.join(where)}",
+            (sys.executable, "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider",
+             "--durations=3", *chosen, *where),
+        )  # fmt: skip
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the gate; return 0 when everything holds."""
+    chosen = _arguments(argv)
+    known = list(steps(long=chosen.long))
+    unknown = set(chosen.steps) - {step.name for step in known} - {"model"}
+    if unknown:
+        print(f"no such step: {', '.join(sorted(unknown))}", file=sys.stderr)
+        return 2
+    began = time.monotonic()
+    environ = _environ()
+    if not chosen.steps or {"model", "unit", "examples", "e2e", "crash"} & set(chosen.steps):
+        code = _report("model", "the embedding model", lambda: _model(environ))
+        if code:
+            return code
+    for step in known:
+        if chosen.steps and step.name not in chosen.steps:
+            continue
+        code = _report(step.name, step.what, lambda step=step: _run(step, environ))  # type: ignore[misc]  # bound now
+        if code:
+            return code
+    print(f"{'all':<{WIDTH}} {time.monotonic() - began:6.1f} s  ok")
+    return 0
+
+
+def _arguments(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.check", description="The gate of memd.")
+    parser.add_argument("steps", nargs="*", help="only these steps; by default all")
+    parser.add_argument("--long", action="store_true", help="also the long versions of the tests")
+    return parser.parse_args(argv)
+
+
+def _environ() -> dict[str, str]:
+    """Return an environment without the person's own memd in it, and with the model's folder."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("MEMD_")}
+    environ["PYTHONPATH"] = os.pathsep.join(
+        path for path in (str(ROOT), os.environ.get("PYTHONPATH", "")) if path
+    )
+    environ["MEMD_MODEL_DIR"] = os.environ.get("MEMD_MODEL_DIR") or str(_cache())
+    return environ
+
+
+def _cache() -> Path:
+    import platformdirs
+
+    from memd.base.paths import MODEL_NAME
+
+    return platformdirs.user_cache_path("memd-tests") / MODEL_NAME
+
+
+def _model(environ: dict[str, str]) -> Done:
+    """Install the model for the tests unless it is there; kept between runs."""
+    command = (sys.executable, "-m", "memd", "model", "install")
+    return _run(Step("model", "", command), environ)
+
+
+def _run(step: Step, environ: dict[str, str]) -> Done:
+    began = time.monotonic()
+    done = subprocess.run(
+        step.command,
+        cwd=ROOT,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    code = 0 if done.returncode == NO_TESTS and "pytest" in step.command else done.returncode
+    return Done(code, done.stdout, time.monotonic() - began)
+
+
+def _report(name: str, what: str, work: Callable[[], Done]) -> int:
+    """Run one step and print its line; with its output when it fails."""
+    print(f"{name:<{WIDTH}} ", end="", flush=True)
+    done = work()
+    summary = _summary(done.output) if what.startswith("pytest") else ""
+    print(
+        f"{done.seconds:6.1f} s  {'ok' if not done.code else 'FAILED'}  {summary or what}",
+        flush=True,
+    )
+    if done.code:
+        print(f"\n{done.output.rstrip()}\n")
+        print(f"again: python -m tests.check {name}")
+        return 1
+    return 0
+
+
+def _summary(output: str) -> str:
+    """Return pytest's last line, which counts the tests, and every reason of a skip."""
+    lines = output.strip().splitlines()
+    skipped = [line for line in lines if line.startswith("SKIPPED")]
+    return "; ".join([*lines[-1:], *skipped])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

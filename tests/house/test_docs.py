@@ -1,0 +1,78 @@
+"""The documentation says what is there, and nothing that is not."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from support import docs
+
+ROOT = docs.ROOT
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+ABSOLUTE = re.compile(r"(?<![\w.~>/])/(?:home|Users|root|work|tmp|opt|var|mnt|srv)/\w")
+
+
+@pytest.mark.parametrize("path", sorted(docs.PAGES))
+def test_a_page_made_from_the_code_is_what_the_code_makes(path: str) -> None:
+    written = (ROOT / path).read_text("utf-8")
+    assert written == docs.PAGES[path](), "run: python -m tests.support.docs"
+
+
+def test_every_command_has_a_summary_an_explanation_of_each_option_and_examples() -> None:
+    from memd.cli import words
+    from memd.cli.cli import COMMANDS, GROUPS, load
+
+    entries = [*COMMANDS, *(entry for _, group in GROUPS.values() for entry in group)]
+    for entry in entries:
+        command = load(entry)
+        assert (command.__doc__ or "").strip(), entry
+        assert all(parameter.how.help for parameter in words.parameters(command)), entry
+        lines = getattr(command, "examples", ())
+        assert lines, entry
+        assert any("memd " in line for line in lines), entry
+
+
+def test_every_method_has_a_summary() -> None:
+    from memd.rpc.methods import METHODS
+
+    assert METHODS
+    for method in METHODS.values():
+        assert method.summary.endswith("."), method.name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_names_no_place_of_one_machine(page: Path) -> None:
+    found = ABSOLUTE.findall(page.read_text("utf-8"))
+    assert not found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_within_the_repository_leads_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)#\s]+)\)", page.read_text("utf-8")):
+        if "://" not in link:
+            assert (page.parent / link).exists(), link
+
+
+@pytest.mark.parametrize("page", DECISIONS, ids=lambda page: page.stem)
+def test_a_decision_says_situation_choice_and_price(page: Path) -> None:
+    text = page.read_text("utf-8")
+    assert re.match(rf"# 0*{int(page.stem[:4])}\b", text)
+    said = re.findall(r"^(?:## |\*\*)(Situation|Choice|Price)\b", text, re.MULTILINE)
+    assert said == ["Situation", "Choice", "Price"]
+
+
+def test_no_two_decisions_have_one_number() -> None:
+    numbers = [page.stem[:4] for page in DECISIONS]
+    assert len(numbers) == len(set(numbers))
+
+
+def test_a_build_server_runs_the_test_command_of_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    commands = re.findall(r"^python3 -m venv .*$", readme, re.MULTILINE)
+    assert len(commands) == 2
+    assert commands[1].endswith("-m tests.check")
+    ran = (ROOT / ".ci" / "run").read_text("utf-8").splitlines()
+    assert commands[1] in ran
+    assert (ROOT / ".ci" / "run").stat().st_mode & 0o100

@@ -1,0 +1,43 @@
+"""Every enumeration that is stored is the same in SQL and in Python."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from pathlib import Path
+
+import pytest
+
+from memd.model import enums
+
+SCHEMA = (Path(__file__).resolve().parents[2] / "memd" / "store" / "schema.sql").read_text("utf-8")
+PAIRS: dict[str, type[Enum]] = {
+    "memory.category": enums.MemoryCategory,
+    "memory.level": enums.MemoryLevel,
+    "memory.origin": enums.Origin,
+    "memory.trust": enums.Trust,
+    "memory.state": enums.MemoryState,
+    "agent.level": enums.MemoryLevel,
+    "archive.reason": enums.ArchiveReason,
+    "trash.reason": enums.TrashReason,
+}
+# Enumerations of the file alone: truth values, and the kinds of vectors.
+OF_THE_FILE = {"embedding.kind", "session.compressed", "weights.active"}
+
+
+def checks() -> dict[str, list[str]]:
+    """Return what each column with an enumeration may hold."""
+    found: dict[str, list[str]] = {}
+    for table, body in re.findall(r"CREATE TABLE (\w+) \((.*?)\n\) STRICT", SCHEMA, re.DOTALL):
+        for column, values in re.findall(r"CHECK \((\w+) IN \(([^)]*)\)\)", body):
+            found[f"{table}.{column}"] = [value.strip(" '\n") for value in values.split(",")]
+    return found
+
+
+@pytest.mark.parametrize("column", sorted(PAIRS))
+def test_a_check_allows_exactly_the_members_of_its_enumeration(column: str) -> None:
+    assert checks()[column] == [str(member.value) for member in PAIRS[column]]
+
+
+def test_no_check_of_the_schema_is_without_its_enumeration() -> None:
+    assert set(checks()) - OF_THE_FILE == set(PAIRS)

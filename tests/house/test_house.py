@@ -1,0 +1,100 @@
+"""Rules of the house that no linter knows."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import memd
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "memd"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+LINES_MAX = 400
+
+# A program may be imported for its room alone, but these rooms must stay light
+# (HOUSE 1.3): what a client needs is the standard library.
+HEAVY = {
+    "apsw", "fastembed", "numpy", "onnx", "onnxruntime", "pjrpc", "pydantic", "rich", "structlog",
+    "tokenizers", "typer", "watchdog", "yaml",
+}  # fmt: skip
+
+
+def test_the_map_names_every_room_and_only_those() -> None:
+    said = re.findall(r"^    (\w+)  +\S", memd.__doc__ or "", re.MULTILINE)
+    rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    doors = {path.stem for path in PACKAGE.glob("*.py") if not path.stem.startswith("__")}
+    assert sorted(said) == sorted(rooms | doors)
+
+
+def test_a_room_has_a_docstring_and_nothing_else_in_its_init() -> None:
+    for path in PACKAGE.glob("*/__init__.py"):
+        body = ast.parse(path.read_text("utf-8")).body
+        assert len(body) == 1, path
+        assert ast.get_docstring(ast.Module(body, [])), path
+
+
+def test_no_module_is_longer_than_a_person_reads_in_one_go() -> None:
+    long = {
+        str(path.relative_to(ROOT)): count
+        for path in MODULES
+        if (count := len(path.read_text("utf-8").splitlines())) > LINES_MAX
+    }
+    assert not long
+
+
+def test_calling_the_daemon_loads_the_standard_library_only() -> None:
+    assert not HEAVY & loaded("import memd.client")
+
+
+def test_a_search_typed_as_it_should_be_loads_the_standard_library_only() -> None:
+    run = "from memd.cli.cli import run; run(['search', 'x', '-n', '3'])"
+    assert not HEAVY & loaded(run)
+
+
+def test_the_command_line_is_found_without_its_libraries() -> None:
+    assert not HEAVY & loaded("import memd.__main__, memd.cli.cli")
+
+
+def loaded(code: str) -> set[str]:
+    """Return the top-level modules that a fresh Python has loaded after *code*."""
+    code += "; import sys; sys.stderr.flush(); print('\\n'.join(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {line.partition(".")[0] for line in done.stdout.splitlines()}
+
+
+def test_every_limit_is_used() -> None:
+    limits = (PACKAGE / "base" / "limits.py").read_text("utf-8")
+    names = set(re.findall(r"^([A-Z][A-Z0-9_]+) = ", limits, re.MULTILINE))
+    elsewhere = "\n".join(path.read_text("utf-8") for path in MODULES if path.name != "limits.py")
+    used = set(re.findall(r"\b[A-Z][A-Z0-9_]+\b", elsewhere))
+    assert names
+    assert sorted(names - used) == []
+
+
+def test_every_limit_says_its_unit() -> None:
+    from memd.base import limits
+
+    units = re.compile(
+        r"_(BYTES|CHARS|MS|US|S|DAYS|TOKENS|ROWS|ITEMS|TEXTS|REQUESTS|TERMS|K|DEPTH|MAX|MIN|PAIRS|CLUSTERS)"
+    )
+    bare = {"READERS", "CONNECTIONS_MAX", "TAGS_MAX", "WRITE_QUEUE_MAX"}
+    for name in vars(limits):
+        if name.isupper():
+            assert units.search(name) or name in bare, name
+
+
+def test_everything_that_tests_import_from_support_is_there() -> None:
+    names = {path.stem for path in (ROOT / "tests" / "support").glob("*.py")}
+    for path in (ROOT / "tests").rglob("*.py"):
+        for name in re.findall(r"^\s*from support\.(\w+) import", path.read_text("utf-8"), re.M):
+            assert name in names, f"{path}: support.{name}"
