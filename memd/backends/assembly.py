@@ -38,7 +38,7 @@ class Assembly:
     embedder: Embedder
 
     async def rhythm(self) -> None:
-        """What is due once a minute: a writer that was lost, the trash, old replies, the WAL."""
+        """Do what is due once a minute: a lost writer, the trash, old replies, the WAL."""
         while True:
             await asyncio.sleep(RHYTHM_SECONDS)
             if await self.db.recover():

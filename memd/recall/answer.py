@@ -1,4 +1,4 @@
-"""From ranked candidates to the answer: preferences first, diversity, the budget, the block. Pure."""
+"""From ranked candidates to the answer: preferences, diversity, budget, block. Pure."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ class Packed(NamedTuple):
 
 
 def pack(costs: Sequence[int], budget: int, most: int) -> Packed:
-    """Take items in order while they fit; one that does not is skipped, smaller ones are still tried.
+    """Take items in order while they fit; what does not is skipped, smaller ones still tried.
 
     >>> pack([900, 1500, 1000, 100, 50], 2000, 5)
     Packed(places=[0, 2, 3], tokens=2000, minimum=50)

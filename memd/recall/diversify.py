@@ -55,7 +55,7 @@ def diverse_order(
     *,
     similarity_fn: Callable[[str, str], float] | None = None,
 ) -> list[int]:
-    """Return the places of *texts* in diverse order; the rule of :func:`apply_diversity_penalty`."""
+    """Return the places of *texts* in diverse order, by the same rule."""
     if not 0.0 <= diversity_lambda <= 1.0:  # NaN is not, either
         raise ValueError(f"diversity_lambda must be from 0 to 1, not {diversity_lambda}")
     waiting = list(range(len(texts)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memd.base.clock import Clock
 from memd.base.errors import MemoryRetrievalError, UnavailableError
@@ -27,12 +27,24 @@ from memd.recall.question import Question, name_candidates, question
 from memd.recall.rankings import gate, ranked
 from memd.recall.search import ARM_ROWS, Scope, by_meaning, by_words, few
 from memd.recall.weights import HYBRID, WITHOUT_VECTORS
-from memd.store import memories, names, preferences, ranked as ranked_rows, vectors, words
+from memd.store import memories, names, preferences, vectors, words
+from memd.store import ranked as ranked_rows
 from memd.store.connect import Reading
 from memd.store.database import Database
 
 IMPORTANCE_MIN = 0.2  # SPEC 2.5; matters for memories stored under lower thresholds
+OTHER_MODEL = "the memories are being embedded with a new model: only words are searched"
 NO_MODEL = "no embedding model: only words are searched; run: memd model install"
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """A question with its vector, or with the reason why it has none."""
+
+    question: Question
+    mode: SearchMode
+    vector: bytes | None
+    degraded: str | None
 
 
 @dataclass(frozen=True)
@@ -94,7 +106,7 @@ class Recall:
         )
 
     async def get(self, caller: Caller, memory_id: str) -> MemoryEntry | None:
-        """Return a memory by id; None when unknown, another agent's, expired, or in the trash (SPEC 7.7)."""
+        """Return a memory by id; None when unknown, foreign, expired or trashed (SPEC 7.7)."""
         return await self.db.read(listing.one, caller, memory_id, self.clock.now_us())
 
     async def list(
@@ -134,40 +146,39 @@ class Recall:
     async def _found(
         self, scope: Scope, text: str, mode: SearchMode, rows: int, fill: int = 0
     ) -> Found:
-        asked = await self.db.read(_understood, scope, text)
-        listed = await self.db.read(few, scope)
-        vector, degraded = None, None
+        asked, listed = await self.db.read(_understood, scope, text)
+        sought = Sought(asked, mode, None, None)
         searching = asyncio.ensure_future(self.db.read(by_words, scope, asked.terms, rows, listed))
         try:
             if mode is not SearchMode.WORDS:
-                vector, degraded = await self._vector(asked)
+                sought = await self._with_vector(sought)
             keys = [] if mode is SearchMode.DENSE else await searching
         finally:
             searching.cancel()
-        if vector is not None:
-            near = await self.db.scan(by_meaning, scope, vector, rows, listed)
+        if sought.vector is not None:
+            near = await self.db.scan(by_meaning, scope, sought.vector, rows, listed)
             keys = list(dict.fromkeys([*near, *keys]))
         if len(keys) < fill:
             rest = await self.db.read(memories.matching, scope.params, fill)
             keys = list(dict.fromkeys([*keys, *rest]))
-        return await self.db.read(_ranked, scope, asked, vector, keys, mode, degraded)
+        return await self.db.read(_ranked, scope, sought, keys)
 
-    async def _vector(self, asked: Question) -> tuple[bytes | None, str | None]:
+    async def _with_vector(self, sought: Sought) -> Sought:
+        """Embed the question, or say why meaning is not searched."""
         fingerprint = self.embedder.fingerprint
         if fingerprint is None:
-            return None, NO_MODEL
-        live = await self.db.read(vectors.live)
-        if live is None:
-            return None, None  # nothing has a vector yet
-        if await self.db.read(vectors.find_model, str(fingerprint)) != live.model_key:
-            return None, "the memories are being embedded with a new model: only words are searched"
+            return replace(sought, degraded=NO_MODEL)
+        cached = await self.db.read(vectors.cached, str(fingerprint))
+        if cached is None:
+            return sought  # nothing has a vector yet
+        if not cached:
+            return replace(sought, degraded=OTHER_MODEL)
         try:
-            return (await self.embedder.embed([asked.dense]))[0], None
+            (vector,) = await self.embedder.embed([sought.question.dense])
         except UnavailableError as error:
-            return (
-                None,
-                f"the embedding model is not available ({error.kind}): only words are searched",
-            )
+            why = f"the embedding model is not available ({error.kind}): only words are searched"
+            return replace(sought, degraded=why)
+        return replace(sought, vector=vector)
 
 
 def found_terms(text: str) -> frozenset[str]:
@@ -190,9 +201,10 @@ def _narrows(wanted: MemoryFilter) -> bool:
     )
 
 
-def _understood(conn: Reading, scope: Scope, text: str) -> Question:
+def _understood(conn: Reading, scope: Scope, text: str) -> tuple[Question, list[int] | None]:
+    """Return the question, and the filter's rows where it keeps few."""
     known = names.known_speakers(conn, [scope.agent_key], name_candidates(text))
-    return question(text, known, words.stemmer(conn))
+    return question(text, known, words.stemmer(conn)), few(conn, scope)
 
 
 def _preferences(
@@ -205,15 +217,9 @@ def _preferences(
     return sorted(rows, key=lambda row: -len(asked & found_terms(row.value)))
 
 
-def _ranked(
-    conn: Reading,
-    scope: Scope,
-    asked: Question,
-    vector: bytes | None,
-    keys: Sequence[int],
-    mode: SearchMode,
-    degraded: str | None,
-) -> Found:
+def _ranked(conn: Reading, scope: Scope, sought: Sought, keys: Sequence[int]) -> Found:
+    """Measure and order the candidates, and ask the gate."""
+    asked, vector, mode = sought.question, sought.vector, sought.mode
     found = ranked_rows.candidates(conn, scope.params, keys)
     around = {
         key
@@ -229,6 +235,6 @@ def _ranked(
     project_id = scope.params["active_project_id"]
     items = ranked(measured, weights, mode, None if project_id is None else str(project_id))
     if mode is not SearchMode.HYBRID:
-        return Found(items, 1.0, opened=True, degraded=degraded)
+        return Found(items, 1.0, opened=True, degraded=sought.degraded)
     chance = gate(items, weights)
-    return Found(items, chance, opened=chance >= weights.gate_min, degraded=degraded)
+    return Found(items, chance, opened=chance >= weights.gate_min, degraded=sought.degraded)

@@ -93,6 +93,12 @@ def live(conn: Reading) -> VectorCache | None:
     return VectorCache(int(model_key), int(generation))
 
 
+def cached(conn: Reading, fingerprint: str) -> bool | None:
+    """Return whether the live cache is of the model *fingerprint*; None when there is no cache."""
+    cache = live(conn)
+    return None if cache is None else find_model(conn, fingerprint) == cache.model_key
+
+
 def create(conn: Writing, cache: VectorCache, dimension: int) -> None:
     """Create an empty cache beside the live one."""
     conn.execute(
