@@ -1,0 +1,97 @@
+"""What a person types when there is no daemon, and what is typed wrongly."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.daemon import environment
+
+import memd
+
+
+def typed(home: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "memd", *words],
+        env=environment(home, more),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["search", "x"], ["recall", "x"], ["add", "x"], ["get", "x"], ["list"], ["status"],
+        ["forget", "x", "--yes"], ["delete", "x"], ["trash", "list"], ["check"], ["backup"],
+    ],
+)  # fmt: skip
+def test_without_a_daemon_a_command_says_how_to_start_it(tmp_path: Path, words: list[str]) -> None:
+    done = typed(tmp_path, *words)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "memd serve" in done.stderr
+    assert "memd service install" in done.stderr
+
+
+def test_the_profile_is_in_the_hint(tmp_path: Path) -> None:
+    assert "memd serve --profile work" in typed(tmp_path, "list", "--profile", "work").stderr
+
+
+@pytest.mark.parametrize(
+    "words", [["nope"], ["search"], ["search", "x", "--nope"], ["list", "-n", "many"], ["service"]]
+)
+def test_what_is_typed_wrongly_is_a_usage_error(tmp_path: Path, words: list[str]) -> None:
+    done = typed(tmp_path, *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Usage: memd" in done.stderr
+
+
+def test_a_profile_that_is_no_name_is_a_usage_error(tmp_path: Path) -> None:
+    assert typed(tmp_path, "list", "--profile", "../x").returncode == 2
+
+
+def test_settings_that_cannot_be_read_have_a_code_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "config.toml").write_text("memory = [")
+    assert typed(tmp_path, "config", "show").returncode == 78
+    assert typed(tmp_path, "serve").returncode == 78
+
+
+@pytest.mark.parametrize("words", [["--help"], ["search", "-h"], ["trash", "--help"], []])
+def test_help_goes_to_stdout(tmp_path: Path, words: list[str]) -> None:
+    done = typed(tmp_path, *words)
+    assert done.returncode == 0
+    assert "Usage: memd" in done.stdout
+
+
+def test_help_shows_examples(tmp_path: Path) -> None:
+    assert 'memd search "how do we deploy?"' in typed(tmp_path, "search", "--help").stdout
+
+
+def test_the_version_is_known_in_two_spellings(tmp_path: Path) -> None:
+    for words in (["version"], ["--version"]):
+        assert typed(tmp_path, *words).stdout == f"memd {memd.__version__}\n"
+
+
+def test_without_a_model_its_status_is_degraded(tmp_path: Path) -> None:
+    done = typed(tmp_path, "model", "status", "--json", MEMD_MODEL_DIR=str(tmp_path / "none"))
+    assert done.returncode == 4
+    assert json.loads(done.stdout)["installed"] is False
+
+
+def test_a_dry_import_needs_no_daemon(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one\n\ntwo\n")
+    done = typed(tmp_path, "import", str(tmp_path / "a.txt"), "--dry-run")
+    assert (done.returncode, done.stdout) == (0, "parts 1, files 1\n")
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    done = typed(tmp_path, "import", str(tmp_path / "missing.md"))
+    assert done.returncode == 2
+    assert "missing.md" in done.stderr

@@ -1,0 +1,151 @@
+"""``memd service`` with a service manager that only writes down what it is told."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.daemon import ROOT
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="systemd is on Linux only")
+
+RECORDER = """#!/bin/sh
+echo "$(basename "$0") $*" >> "$HOME/told"
+case "$*" in
+  *PrivateUsers*) exit {trial} ;;
+  *is-active*) test -e "$HOME/.config/systemd/user/memd.service" ;;
+esac
+"""
+
+
+class Login:
+    """A person's login: a home, a memd command, a service manager."""
+
+    def __init__(self, home: Path, *, trial: int = 0) -> None:
+        self.home = home
+        self.units = home / ".config" / "systemd" / "user"
+        self.bin = home / "bin"
+        self.bin.mkdir()
+        self.command = self.bin / "memd"
+        self.command.symlink_to(self._program("environment/memd", "exit 0"))
+        for name in ("systemctl", "systemd-run"):
+            self._program(f"bin/{name}", RECORDER.format(trial=trial))
+
+    def _program(self, name: str, text: str) -> Path:
+        path = self.home / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text if text.startswith("#!") else f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+        return path
+
+    def types(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "memd", "service", *words],
+            env={
+                "HOME": str(self.home),
+                "XDG_RUNTIME_DIR": str(self.home / "run"),
+                "PATH": f"{self.bin}:/usr/bin:/bin",
+                "PYTHONPATH": str(ROOT),
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def told(self) -> list[str]:
+        """Return what the service manager was told since the last time."""
+        path = self.home / "told"
+        lines = path.read_text().splitlines() if path.exists() else []
+        path.unlink(missing_ok=True)
+        return lines
+
+    def files(self) -> list[str]:
+        return sorted(str(p.relative_to(self.units)) for p in self.units.rglob("*") if p.is_file())
+
+
+def test_installing_writes_the_units_and_starts_them(tmp_path: Path) -> None:
+    login = Login(tmp_path)
+    done = login.types("install")
+    assert done.returncode == 0, done.stderr
+    assert login.files() == ["memd.service", "memd.service.d/10-sandbox.conf", "memd.socket"]
+    service = (login.units / "memd.service").read_text()
+    assert f"\nExecStart={login.command} serve\n" in service  # the link, not what it leads to
+    told = login.told()
+    assert "systemctl --user daemon-reload" in told
+    assert "systemctl --user enable memd.socket memd.service" in told
+    assert told[-1] == "systemctl --user start memd.socket memd.service"
+    assert (tmp_path / ".local" / "share" / "memd").stat().st_mode & 0o777 == 0o700
+
+
+def test_installing_twice_changes_nothing_and_stops_nothing(tmp_path: Path) -> None:
+    login = Login(tmp_path)
+    login.types("install")
+    before = {name: (login.units / name).stat().st_mtime_ns for name in login.files()}
+    login.told()
+    assert login.types("install").returncode == 0
+    assert {name: (login.units / name).stat().st_mtime_ns for name in login.files()} == before
+    assert not [line for line in login.told() if " stop " in line]
+
+
+def test_where_the_trial_fails_there_is_no_sandbox(tmp_path: Path) -> None:
+    login = Login(tmp_path, trial=1)
+    done = login.types("install")
+    assert login.files() == ["memd.service", "memd.socket"]
+    assert "without the stricter sandbox" in done.stderr
+
+
+def test_a_sandbox_that_is_no_longer_wanted_is_taken_away(tmp_path: Path) -> None:
+    login = Login(tmp_path)
+    login.types("install")
+    login.types("install", "--no-sandbox")
+    assert login.files() == ["memd.service", "memd.socket"]
+
+
+def test_printing_writes_and_starts_nothing(tmp_path: Path) -> None:
+    login = Login(tmp_path)
+    done = login.types("install", "--print")
+    assert "ListenStream=%t/memd/memd.sock" in done.stdout
+    assert not login.units.exists()
+    assert login.told() == []
+
+
+def test_uninstalling_takes_away_what_installing_wrote(tmp_path: Path) -> None:
+    login = Login(tmp_path)
+    login.types("install")
+    foreign = login.units / "memd.service.d" / "mine.conf"
+    foreign.write_text("[Service]\n")
+    login.told()
+    assert login.types("uninstall").returncode == 0
+    assert login.files() == ["memd.service.d/mine.conf"]
+    told = login.told()
+    assert told[0] == "systemctl --user disable --now memd.service memd.socket"
+    assert told[-1] == "systemctl --user daemon-reload"
+    assert "no service is installed" in login.types("uninstall").stderr
+
+
+def test_status_says_what_is_and_whether_it_is_current(tmp_path: Path) -> None:
+    login = Login(tmp_path)
+    assert login.types("status").returncode == 3
+    login.types("install")
+    told = json.loads(login.types("status", "--json").stdout)
+    assert told == {
+        "v": 1,
+        "name": "memd.service",
+        "installed": True,
+        "current": True,
+        "active": True,
+        "sandbox": True,
+    }
+    (login.units / "memd.socket").write_text("[Socket]\n")
+    assert "memd service install" in login.types("status").stderr
+
+
+def test_a_service_manager_that_refuses_is_quoted(tmp_path: Path) -> None:
+    login = Login(tmp_path)
+    (login.bin / "systemctl").write_text("#!/bin/sh\necho no bus >&2; exit 1\n")
+    done = login.types("install")
+    assert done.returncode == 1
+    assert "no bus" in done.stderr
