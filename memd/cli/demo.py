@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 ANSWERS_SHOWN = 2
 BATCH_TEXTS = 8
+LINE_CHARS = 100
+TEXT_COLUMN = 24
 WAIT_SECONDS_MAX = 300.0
 _POLL_S = 0.1
 
@@ -67,6 +69,8 @@ def demo(
     tell.begin()
     with trial.daemon(model_dir) as running:
         tell.started(running.started_s, running.pid)
+        loaded_s = _load(running.client)
+        tell.loaded(loaded_s)
         learned = _remember(running.client, title, text)
         tell.remembered(title, learned)
         asked = [_ask(running.client, question) for question in _questions(file, text)]
@@ -80,6 +84,7 @@ def demo(
             {
                 "text": title,
                 "started_s": round(running.started_s, 3),
+                "loaded_s": round(loaded_s, 3),
                 "ingest": learned,
                 "questions": asked,
                 "stopped_s": round(stopped_s, 3),
@@ -111,7 +116,7 @@ def _questions(file: Path | None, text: str) -> list[Question]:
 def _remember(client: Client, title: str, text: str) -> dict[str, Any]:
     """Give the daemon everything; return what became of it once every text has its vector."""
     items = list(parts.markdown_parts(text, title))
-    items += [{"text": said, "occurred_at": when, "source": "demo"} for when, said in SAID]
+    items += _said()[1:]
     tally = dict.fromkeys(("stored", "pending", "merged", "turned_away"), 0)
     preferences: list[str] = []
     began = time.monotonic()
@@ -135,6 +140,18 @@ def _remember(client: Client, title: str, text: str) -> dict[str, Any]:
         "seconds": round(seconds, 3),
         "memories_per_s": round(memories / seconds, 1),
     }
+
+
+def _said() -> list[dict[str, Any]]:
+    return [{"text": said, "occurred_at": when, "source": "demo"} for when, said in SAID]
+
+
+def _load(client: Client) -> float:
+    """Let the daemon load its model, so that the figures after it are those of every day."""
+    began = time.monotonic()
+    client.call("memory.ingest", _said()[0])
+    _settle(client)
+    return time.monotonic() - began
 
 
 def _settle(client: Client) -> None:
@@ -179,14 +196,17 @@ class _Tale:
     def started(self, seconds: float, pid: int) -> None:
         self._step("start", f"the daemon (process {pid}) answers after {seconds:.1f} s")
 
+    def loaded(self, seconds: float) -> None:
+        self._step("", f"its model is loaded {seconds:.1f} s after the first text")
+
     def remembered(self, title: str, learned: dict[str, Any]) -> None:
         said = f"{title} and {len(SAID)} things a user said"
         rate = f"{learned['memories_per_s']:.0f} a second"
         self._step(
             "remember", f"{said}: {learned['memories']} memories in {learned['seconds']} s ({rate})"
         )
-        for key in learned["preferences"]:
-            self._step("", say.dim(f"a preference was noticed: {say.line(key)}"))
+        if learned["preferences"]:
+            self._step("", "one of them is a preference: an assistant is told it first")
         self._step("ask", "")
 
     def answered(self, answer: dict[str, Any]) -> None:
@@ -196,7 +216,8 @@ class _Tale:
         for found in answer["answers"][:ANSWERS_SHOWN]:
             score = "always" if found["score"] is None else f"{found['score']:.2f}"
             when = say.dim(str(found["when"])[:10])
-            text = say.line(found["text"], max(20, min(100, say.width() - 26)))
+            room = min(LINE_CHARS, say.width() - TEXT_COLUMN)
+            text = say.passage(found["text"], answer["question"], room)
             self._say(f"    {score:<6}  {when}  {text}")
         if not answer["answers"]:
             self._say("    " + say.dim("nothing: no memory answers this, so memd says nothing"))

@@ -84,7 +84,7 @@ def search(
     if not found["memories"]:
         say.note("nothing that is remembered fits")
     for memory in found["memories"]:
-        show(memory)
+        show(memory, query)
     if found.get("degraded"):
         say.note(f"memd: {found['degraded']}")
 
@@ -198,10 +198,10 @@ def _question(
     )
 
 
-def show(memory: dict[str, Any]) -> None:
-    """Print one recalled memory: score and text, then in grey what it is."""
+def show(memory: dict[str, Any], query: str) -> None:
+    """Print one recalled memory: score and what answers, then in grey what it is."""
     score = "pref" if memory.get("preference") else _score(memory.get("relevance_score"))
-    say.out(f"{say.bold(score)}  {say.line(memory['content'], max(20, say.width() - 6))}")
+    say.out(f"{say.bold(score)}  {say.passage(memory['content'], query, say.width() - 6)}")
     about = [str(memory.get("occurred_at") or memory["created_at"])[:10], memory["memory_type"]]
     about += [memory[name] for name in ("speaker", "source") if memory.get(name)]
     about.append(memory["id"])

@@ -87,6 +87,13 @@ def line(text: str, chars_max: int | None = None) -> str:
     return folded[: chars_max - 1] + "…"
 
 
+def passage(text: str, query: str, chars_max: int) -> str:
+    """Return what of a remembered text answers *query*, as one line for a terminal."""
+    from memd.cli.excerpt import excerpt
+
+    return line(excerpt(shown(text), query, max(20, chars_max)))
+
+
 def moment(text: str) -> str:
     """Return a time of the wire as a person reads it.
 
