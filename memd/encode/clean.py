@@ -33,6 +33,18 @@ def clean(text: str) -> str:
     return _MANY_NEWLINES.sub("\n\n", text)
 
 
+def folded(text: str) -> str:
+    r"""Return *text* for the detectors of later steps: single spaces, no empty lines.
+
+    Their patterns may then be written without repeated white space, which a text
+    of nothing else could make slow.
+
+    >>> folded("  a \t b\n \n\nc")
+    'a b\nc'
+    """
+    return "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
+
+
 def _nfc(text: str) -> str:
     if len(text) <= _MARKS_MAX or text.isascii():
         return unicodedata.normalize("NFC", text)

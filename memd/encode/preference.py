@@ -1,0 +1,160 @@
+"""Which texts state a preference, and under which name it is kept (SPEC 1.7.5, D5).
+
+A preference is kept under the name of its topic where the topic can be read off
+its words, so that a new statement takes the place of the old one: "my favourite
+editor is Vim", and a year later Helix. Where it cannot, the name is a hash of
+the words, and two wordings are two preferences. The choice is lopsided on
+purpose: a preference kept twice is seen and put right, one that another topic
+has overwritten is gone without a word.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+SIGNAL = re.compile(r"\b(?:I\s+(?:prefer|always|hate)|my\s+favou?rite)\b", re.IGNORECASE)
+"""The documented signals (SPEC 1.6.5), with both spellings of the last."""
+
+_SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?]+(?=\s|$)|[.!?]+|\n|$)")
+_ASKS = re.compile(
+    r"\s*(?:what|which|who|whom|whose|when|where|why|how|is|are|was|do|does|did|can|could|will|would"
+    r"|should|shall|have|has|remember)\b",
+    re.IGNORECASE,
+)
+
+# The patterns below read one sentence in lower case with single spaces. They
+# begin at its beginning: "when I travel, my favourite food is ..." is another
+# matter than "my favourite food is ...".
+_LEAD = (
+    r"^(?:(?:well|so|and|also|actually|yes|yeah|no|btw|by the way|note|remember|fyi|update),? )?"
+    r"(?:that )?"
+)
+_TOPIC = r"(?P<topic>[\w'+#-]+(?: [\w'+#-]+){0,4}?)"
+_FAVOURITE = re.compile(rf"{_LEAD}my favou?rite {_TOPIC}(?: (?:is|are)\b|:)(?P<value>[^,;]*)")
+_IS_FAVOURITE = re.compile(
+    rf"{_LEAD}(?P<value>\S+(?: \S+){{0,3}}) (?:is|are) (?:now |still )?my favou?rite {_TOPIC}$"
+)
+_SIDE = r"[\w+#./-]+(?: [\w+#./-]+){0,2}?"
+_OVER = re.compile(
+    rf"{_LEAD}i prefer (?P<one>{_SIDE}) (?:over|rather than|instead of) (?P<other>{_SIDE})"
+    r"(?: (?:for|in|when|on|at|with) (?P<where>[\w+#'-]+(?: [\w+#'-]+){0,3}))?$"
+)
+_ALWAYS = re.compile(
+    rf"{_LEAD}i always (?P<what>(?:use|write|want|work|run|take|drink|eat)(?: [\w+#-]+){{1,4}})$"
+)
+_SENTENCE_CHARS_MAX = 300
+
+# A value that goes on "for Python" or "when it rains" holds under a condition,
+# and another value may hold under another one.
+_CONDITION = frozenset(("for", "when", "if", "in", "on", "at", "during", "with", "while", "as"))
+
+# Words that take their meaning from somewhere else. "My favourite one" and "my
+# favourite part of it" name a topic for those present only.
+_POINTING = frozenset(
+    ("the", "this", "that", "these", "those", "it", "its", "them", "all", "here", "there", "his")
+    + ("her", "their", "he", "she", "they", "one", "ones", "part", "parts", "thing", "things")
+    + ("bit", "time", "times", "memory", "moment", "moments", "way", "ever", "of", "about", "so")
+    + ("far", "and", "or")
+)
+_ARTICLES = frozenset(("a", "an", "the", "my"))
+_PLURAL = re.compile(r"(?<=sh|ch)es$|(?<=[a-z]{3})(?<![suix])(?<!sh|ch)(?<!ie)(?<!he)s$")
+_NOT_WORD = re.compile(r"[^\w+#]+")
+
+
+def is_preference(text: str) -> bool:
+    """Return whether *text* states a preference; asking for one is not stating it.
+
+    >>> is_preference("I prefer tea."), is_preference("What is my favourite tea?")
+    (True, False)
+    """
+    if not SIGNAL.search(text):
+        return False
+    return any(True for _ in _statements(text))
+
+
+def preference_name(text: str) -> str:
+    """Return the name under which the preference in *text* is kept.
+
+    Letter case and white space make no difference. A text that states more
+    than one preference, or none whose topic is plain, is named by its hash.
+
+    >>> preference_name("Well, my favourite editor is Vim.")
+    'favorite_editor'
+    >>> preference_name("I prefer tabs over spaces for indentation")
+    'prefer_spaces_or_tabs_for_indentation'
+    >>> preference_name("i  prefer tea")
+    'preference_1297c0bee1b6'
+    """
+    statements = list(_statements(text))
+    name = _topical(statements[0]) if len(statements) == 1 else None
+    return name or _hashed(text)
+
+
+def _statements(text: str) -> list[str]:
+    """Return the sentences that state a preference; one with two signals counts twice."""
+    found: list[str] = []
+    for match in _SENTENCE.finditer(text):
+        sentence = match[0].strip()
+        if sentence.endswith("?") and _ASKS.match(sentence):
+            continue
+        found.extend([sentence] * len(SIGNAL.findall(sentence)))
+    return found
+
+
+def _topical(sentence: str) -> str | None:
+    if sentence.endswith("?") or len(sentence) > _SENTENCE_CHARS_MAX:
+        return None
+    folded = " ".join(sentence.lower().split()).rstrip(".!")
+    return _favourite(folded) or _either(folded) or _habit(folded)
+
+
+def _favourite(sentence: str) -> str | None:
+    match = _FAVOURITE.search(sentence) or _IS_FAVOURITE.search(sentence)
+    if not match or _CONDITION.intersection(match["value"].split()):
+        return None
+    words = match["topic"].split()
+    if _POINTING.intersection(words):
+        return None
+    words[-1] = _singular(words[-1])
+    return _name("favorite", words)
+
+
+def _either(sentence: str) -> str | None:
+    """Name a choice by both sides in order, so that a change of mind finds the same name."""
+    match = _OVER.search(sentence)
+    if not match:
+        return None
+    one, other = sorted((_bare(match["one"]), _bare(match["other"])))
+    where = _bare(match["where"] or "")
+    words = [*one.split(), "or", *other.split(), *(["for", *where.split()] if where else [])]
+    if not one or not other or _POINTING.intersection(f"{one} {other} {where}".split()):
+        return None
+    return _name("prefer", words)
+
+
+def _habit(sentence: str) -> str | None:
+    match = _ALWAYS.search(sentence)
+    if not match:
+        return None
+    words = _bare(match["what"]).split()
+    return None if _POINTING.intersection(words) else _name("always", words)
+
+
+def _bare(phrase: str) -> str:
+    return " ".join(word for word in phrase.split() if word not in _ARTICLES)
+
+
+def _singular(word: str) -> str:
+    """Take off a plain plural: "editors" and "dishes", but not "glass", "gas" or "series"."""
+    return _PLURAL.sub("", word)
+
+
+def _name(kind: str, words: list[str]) -> str | None:
+    slug = "_".join(filter(None, (_NOT_WORD.sub("_", word).strip("_") for word in words)))
+    return f"{kind}_{slug}" if slug else None
+
+
+def _hashed(text: str) -> str:
+    folded = " ".join(text.lower().split())
+    return "preference_" + hashlib.sha256(folded.encode()).hexdigest()[:12]
