@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import socket as sockets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -22,13 +22,11 @@ from memd.base.errors import (
     MemdError,
     MemoryConnectionError,
     NotRunningError,
-    ParseError,
-    TooLargeError,
 )
-from memd.base.limits import FRAME_BYTES_MAX, OUT_QUEUE_BYTES_MAX
+from memd.base.limits import OUT_QUEUE_BYTES_MAX
 from memd.base.paths import Paths
-from memd.rpc import envelope, framing
-from memd.rpc.keyed import KEYED
+from memd.rpc import calling, envelope, framing
+from memd.rpc.calling import Progress
 
 if TYPE_CHECKING:
     import asyncio
@@ -37,11 +35,7 @@ if TYPE_CHECKING:
     from memd.model.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
 
 TIMEOUT_S = 30.0
-Progress = Callable[[int, int], None]
-"""Told how many steps are done, and of how many."""
-
 _READ_BYTES = 262_144
-_PROGRESS = "progress_token"
 
 
 def socket_path(socket: str | os.PathLike[str] | None = None, profile: str | None = None) -> str:
@@ -99,7 +93,7 @@ class Client:
         that it is a MemoryConnectionError. Nobody listening is a NotRunningError,
         no answer in time a ``memd.base.errors.TimeoutError``.
         """
-        said = _prepared(method, params, wants_progress=progress is not None)
+        said = calling.prepared(method, params, wants_progress=progress is not None)
         try:
             return self._exchange(method, said, progress)
         except MemoryConnectionError as error:
@@ -109,7 +103,7 @@ class Client:
 
     def _exchange(self, method: str, said: dict[str, Any], progress: Progress | None) -> Any:
         request_id = next(self._ids)
-        frame = _frame(request_id, method, said)
+        frame = calling.frame(request_id, method, said)
         until_us = self._clock.monotonic_us() + int(self._timeout * 1e6)
         try:
             sock = self._connected()
@@ -119,7 +113,7 @@ class Client:
             while True:
                 answer = self._next(sock, until_us)
                 if answer.get("method") == envelope.PROGRESS:
-                    _tell(progress, answer)
+                    calling.tell(progress, answer)
                 elif answer.get("id") in (request_id, None) and "method" not in answer:
                     return envelope.outcome(answer)
         except TimeoutError:
@@ -154,7 +148,7 @@ class Client:
             if not chunk:
                 raise ConnectionResetError(0, "closed by the daemon")
             self._frames.extend(self._splitter.feed(chunk))
-        return _answer(self._frames.pop(0))
+        return calling.answer(self._frames.pop(0))
 
     # What is called most.
 
@@ -250,7 +244,7 @@ class AsyncClient:
 
         Cancelling the call cancels it in the daemon too.
         """
-        said = _prepared(method, params, wants_progress=progress is not None)
+        said = calling.prepared(method, params, wants_progress=progress is not None)
         try:
             return await self._exchange(method, said, progress)
         except _LostError:
@@ -260,8 +254,8 @@ class AsyncClient:
         import asyncio
 
         request_id = next(self._ids)
-        said = {**said, _PROGRESS: request_id} if progress is not None else said
-        frame = _frame(request_id, method, said)
+        said = {**said, calling.TOKEN: request_id} if progress is not None else said
+        frame = calling.frame(request_id, method, said)
         await self.connect()
         assert self._writer is not None
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -295,7 +289,7 @@ class AsyncClient:
         try:
             while chunk := await reader.read(_READ_BYTES):
                 for frame in splitter.feed(chunk):
-                    lost = self._hear(_answer(frame)) or lost
+                    lost = self._hear(calling.answer(frame)) or lost
         except OSError as error:
             lost = _LostError(f"the connection to memd was lost ({error.strerror})")
         except MemdError as error:
@@ -310,7 +304,7 @@ class AsyncClient:
         """Hand *answer* to who waits for it; return an error that is for everybody."""
         if answer.get("method") == envelope.PROGRESS:
             params = answer.get("params", {})
-            _tell(self._listeners.get(params.get("token")), answer)
+            calling.tell(self._listeners.get(params.get("token")), answer)
             return None
         waiting = self._waiting.get(cast("int", answer.get("id")))
         try:
@@ -369,44 +363,6 @@ class _LostError(MemoryConnectionError):
 
 def _not_running(path: str) -> NotRunningError:
     return NotRunningError(f"no daemon listens on {path}", hint="start it: memd serve")
-
-
-def _prepared(
-    method: str, params: Mapping[str, Any] | None, *, wants_progress: bool
-) -> dict[str, Any]:
-    """Return *params* with a key of its own for a write, so that it can be sent twice."""
-    said = dict(params or {})
-    if method in KEYED and said.get("idempotency_key") is None:
-        said["idempotency_key"] = os.urandom(16).hex()
-    if wants_progress:
-        said[_PROGRESS] = 0
-    return said
-
-
-def _frame(request_id: int, method: str, said: dict[str, Any]) -> bytes:
-    try:
-        frame = framing.write(envelope.request(request_id, method, said))
-    except (UnicodeEncodeError, ValueError) as error:
-        raise errors.InvalidError(f"the params of {method} cannot be sent as JSON") from error
-    if len(frame) > FRAME_BYTES_MAX:
-        raise TooLargeError(
-            f"a request may have {FRAME_BYTES_MAX} bytes at most",
-            hint="send a long history in pieces, with memory.ingest_many",
-        )
-    return frame
-
-
-def _answer(frame: bytes) -> dict[str, Any]:
-    answer = framing.parse(frame)
-    if not isinstance(answer, dict):
-        raise ParseError("what answers on the socket is no memd")
-    return answer
-
-
-def _tell(progress: Progress | None, told: dict[str, Any]) -> None:
-    value = told.get("params", {}).get("value", {})
-    if progress is not None:
-        progress(value.get("done", 0), value.get("total", 0))
 
 
 def _entry(item: dict[str, Any]) -> MemoryEntry:

@@ -13,6 +13,7 @@ finished, because its sender may ask for the outcome under the same key.
 from __future__ import annotations
 
 import asyncio
+import select
 from collections import deque
 from typing import Any, Protocol, cast
 
@@ -23,7 +24,8 @@ from memd.rpc.methods import METHODS
 from memd.serve.dispatch import Call, Dispatch, failed
 
 _PAUSE_BYTES = 262_144
-_LINGER_S = 1.0
+LINGER_S = 1.0
+_LOOK_AGAIN_S = 0.02
 
 
 class Hub(Protocol):
@@ -80,7 +82,12 @@ class Connection(asyncio.Protocol):
         self._pump()
 
     def eof_received(self) -> bool:
-        """Keep the writing half open: the client may have sent its last request and listen."""
+        """Tell a client that has gone from one that only sends no more and still listens.
+
+        The second one's requests are answered before its connection is closed.
+        """
+        if self._gone():
+            return False
         self._deaf_from_now()
         self._close_when_done()
         return True
@@ -277,9 +284,19 @@ class Connection(asyncio.Protocol):
         for name in ("arrival", "idle"):
             self._disarm(name)
 
+    def _gone(self) -> bool:
+        """Return whether the client has closed both halves; asyncio sees only that one is."""
+        if self._transport is None:
+            return True
+        watch = select.poll()
+        watch.register(self._transport.get_extra_info("socket").fileno(), 0)
+        return bool(watch.poll(0))  # only a hang-up or an error is told without being asked for
+
     def _close_when_done(self) -> None:
-        if self._frames or self._backlog:
-            self._loop.call_later(0.01, self._close_when_done)
+        if self._gone():
+            self.abort()
+        elif self._frames or self._backlog:
+            self._loop.call_later(_LOOK_AGAIN_S, self._close_when_done)
         elif self._transport is not None:
             self._transport.close()
 
@@ -295,7 +312,7 @@ class Connection(asyncio.Protocol):
         self._transport.resume_reading()
         if self._transport.can_write_eof() and not self._transport.is_closing():
             self._transport.write_eof()
-        self._loop.call_later(_LINGER_S, self.abort)
+        self._loop.call_later(LINGER_S, self.abort)
 
     def _drop(self, reason: str) -> None:
         self._hub.dropped(reason)

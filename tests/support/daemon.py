@@ -82,20 +82,23 @@ class Spawned:
 def environment(home: Path, more: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the environment of a daemon that sees nothing of the person who runs the tests."""
     keep = {k: v for k, v in os.environ.items() if not k.startswith(("MEMD_", "XDG_", "LISTEN_"))}
-    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    path = os.pathsep.join([str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
     return {**keep, "PYTHONPATH": path, "MEMD_HOME": str(home), **(more or {})}
 
 
 @contextlib.contextmanager
 def spawned(
-    home: Path, more: Mapping[str, str] | None = None, *, arguments: tuple[str, ...] = ()
+    home: Path, more: Mapping[str, str] | None = None, *, fake: bool = False
 ) -> Iterator[Spawned]:
-    """Start ``memd serve`` under *home*; yields it when it answers, and kills what is left."""
+    """Start ``memd serve`` under *home*; yields it when it answers, and kills what is left.
+
+    With *fake* the rooms behind the real socket are those of ``support/rooms.py``.
+    """
     paths = Paths.resolve(home=home, environ={})
     log = home / "daemon.log"
     with log.open("ab") as stream:
         process = subprocess.Popen(
-            [sys.executable, "-m", "memd", "serve", *arguments],
+            [sys.executable, "-m", *(("support.fake_daemon",) if fake else ("memd", "serve"))],
             env=environment(home, more),
             stdin=subprocess.DEVNULL,
             stdout=stream,

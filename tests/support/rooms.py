@@ -185,7 +185,9 @@ class FakeRecall:
 
     async def preferences(self, caller: Caller) -> tuple[Preference, ...]:
         await self.house.pass_through(caller)
-        return tuple(Preference(name=n, value=v, updated_at=NOON) for n, v in self.house.named.items())
+        return tuple(
+            Preference(name=n, value=v, updated_at=NOON) for n, v in self.house.named.items()
+        )
 
 
 @dataclass

@@ -1,0 +1,77 @@
+"""A call as a client sends it, and what comes back; what both clients share.
+
+``KEYED`` repeats which methods take an idempotency key, so that a client loads no
+models to find out; a test holds it against the table of methods.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from memd.base.errors import InvalidError, ParseError, TooLargeError
+from memd.base.limits import FRAME_BYTES_MAX
+from memd.rpc import envelope, framing
+
+Progress = Callable[[int, int], None]
+"""Told how many steps are done, and of how many."""
+
+TOKEN: Final = "progress_token"  # noqa: S105  # the name of a parameter
+
+KEYED: Final = frozenset(
+    {
+        "agent.set",
+        "archive.restore",
+        "memory.delete",
+        "memory.forget",
+        "memory.ingest",
+        "memory.ingest_many",
+        "memory.store",
+        "memory.update",
+        "preference.delete",
+        "preference.set",
+        "trash.restore",
+    }
+)
+
+
+def prepared(
+    method: str, params: Mapping[str, Any] | None, *, wants_progress: bool
+) -> dict[str, Any]:
+    """Return *params* with a key of its own for a write, so that it can be sent twice."""
+    said = dict(params or {})
+    if method in KEYED and said.get("idempotency_key") is None:
+        said["idempotency_key"] = os.urandom(16).hex()
+    if wants_progress:
+        said[TOKEN] = 0
+    return said
+
+
+def frame(request_id: int, method: str, said: dict[str, Any]) -> bytes:
+    """Return the request as bytes; raises InvalidError or TooLargeError before it is sent."""
+    try:
+        made = framing.write(envelope.request(request_id, method, said))
+    except (UnicodeEncodeError, ValueError) as error:
+        raise InvalidError(f"the params of {method} cannot be sent as JSON") from error
+    if len(made) > FRAME_BYTES_MAX:
+        raise TooLargeError(
+            f"a request may have {FRAME_BYTES_MAX} bytes at most",
+            hint="send a long history in pieces, with memory.ingest_many",
+        )
+    return made
+
+
+def answer(frame: bytes) -> dict[str, Any]:
+    """Return what the daemon sent; raises ParseError when that is no memd's."""
+    heard = framing.parse(frame)
+    if not isinstance(heard, dict):
+        raise ParseError("what answers on the socket is no memd")
+    return heard
+
+
+def tell(progress: Progress | None, told: dict[str, Any]) -> None:
+    """Pass a ``$/progress`` notification on to who wanted it."""
+    value = told.get("params", {}).get("value", {})
+    if progress is not None:
+        progress(value.get("done", 0), value.get("total", 0))

@@ -1,0 +1,428 @@
+"""Hostile clients at a real socket (PROMISES 6, H01-H25), around rooms that remember in a dict."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import resource
+import socket
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.daemon import running, until
+from support.rooms import FakeHouse
+from support.wire import Wire, req, wire
+
+from memd.base import limits
+from memd.base.paths import Paths
+from memd.client import AsyncClient
+from memd.serve import connection, server
+from memd.serve.identity import Peer
+from memd.serve.status import rss_bytes
+
+HELLO = req("system.hello")
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """A short path: pytest's own may be too long to bind."""
+    with tempfile.TemporaryDirectory(prefix="m", dir="/tmp") as name:
+        yield Path(name)
+
+
+@pytest.fixture
+def house() -> FakeHouse:
+    return FakeHouse()
+
+
+@pytest.fixture
+async def daemon(home: Path, house: FakeHouse) -> AsyncIterator[Paths]:
+    async with running(home, house.build) as paths:
+        yield paths
+
+
+@pytest.fixture
+async def line(daemon: Paths) -> AsyncIterator[Wire]:
+    async with wire(daemon.socket) as made:
+        yield made
+
+
+async def alive(line: Wire) -> None:
+    answer = await line.ask(req("system.hello", "still there?"))
+    assert answer["id"] == "still there?"
+    assert answer["result"]["name"] == "memd"
+
+
+def failed(answer: Any, code: int, kind: str | None = None) -> None:
+    assert answer["error"]["code"] == code, answer
+    if kind is not None:
+        assert answer["error"]["data"]["kind"] == kind
+
+
+# The transport.
+
+
+async def test_h01_a_frame_that_never_ends_is_not_waited_for(
+    daemon: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "FRAME_ARRIVAL_MS_MAX", 200)
+    async with wire(daemon.socket) as slow, wire(daemon.socket) as good:
+        await slow.raw(b'{"a')
+        began = time.monotonic()
+        await alive(good)
+        assert await slow.closed()
+        assert 0.1 < time.monotonic() - began < 2
+        await alive(good)
+
+
+async def test_h02_a_byte_now_and_then_does_not_keep_a_connection(
+    daemon: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "FRAME_ARRIVAL_MS_MAX", 200)
+    async with wire(daemon.socket) as slow:
+        began = time.monotonic()
+        while time.monotonic() - began < 5:
+            try:
+                await slow.raw(b"x")
+            except ConnectionError:
+                break
+            await asyncio.sleep(0.02)
+        assert time.monotonic() - began < 2
+
+
+async def test_a_slow_client_behind_full_slots_is_not_taken_for_one_that_sends_slowly(
+    daemon: Paths, house: FakeHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "FRAME_ARRIVAL_MS_MAX", 100)
+    house.gate = asyncio.Event()
+    async with wire(daemon.socket) as busy:
+        await busy.send(*(req("memory.count", i) for i in range(40)))
+        await busy.raw(json.dumps(req("memory.count", 40)).encode()[:10])
+        await asyncio.sleep(0.3)
+        house.gate.set()
+        assert {(await busy.frame())["id"] for _ in range(40)} == set(range(40))
+
+
+async def test_h03_a_frame_without_end_is_answered_and_the_connection_closed(line: Wire) -> None:
+    line.writer.write(b"x" * 2 * limits.FRAME_BYTES_MAX)
+    failed(await line.frame(), -32600, "too_large")
+    assert await line.closed()
+
+
+async def test_what_came_before_an_oversized_frame_is_answered_first(line: Wire) -> None:
+    line.writer.write(json.dumps(HELLO).encode() + b"\n" + b"x" * 2 * limits.FRAME_BYTES_MAX)
+    assert (await line.frame())["id"] == 1
+    failed(await line.frame(), -32600, "too_large")
+
+
+async def test_h04_a_client_that_never_reads_is_dropped_and_costs_little(
+    daemon: Paths, house: FakeHouse
+) -> None:
+    async with AsyncClient(daemon.socket) as good:
+        memory_id = await good.call(
+            "memory.store", {"content": "x" * 500_000, "category": "semantic"}
+        )
+        before = rss_bytes()
+        async with wire(daemon.socket) as deaf:
+            for i in range(2_000):
+                deaf.writer.write(json.dumps(req("memory.get", i, id=memory_id)).encode() + b"\n")
+            metrics: dict[str, Any] = {}
+            for _ in range(600):
+                metrics = await good.call("system.metrics")
+                if metrics["dropped"].get("not_reading"):
+                    break
+                await asyncio.sleep(0.01)
+            assert metrics["dropped"]["not_reading"] == 1
+            assert rss_bytes() - before < 30_000_000 + 16_000_000  # the client is in here too
+        assert await good.health_check()
+    del house
+
+
+async def test_h05_one_connection_too_many_is_told_busy(
+    daemon: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "CONNECTIONS_MAX", 3)
+    lines = [await asyncio.open_unix_connection(daemon.socket) for _ in range(3)]
+    held = [Wire(*pair) for pair in lines]
+    for one in held:
+        await alive(one)
+    async with wire(daemon.socket) as late:
+        failed(await late.frame(), -32004, "busy")
+        assert await late.closed()
+    for one in held:
+        await alive(one)
+        one.writer.close()
+        await one.writer.wait_closed()
+    async with wire(daemon.socket) as next_one:
+        await alive(next_one)
+
+
+async def test_h06_ten_thousand_requests_at_once_are_all_answered_in_order(
+    daemon: Paths, house: FakeHouse
+) -> None:
+    number = 10_000
+    async with wire(daemon.socket) as flood:
+        data = b"".join(json.dumps(req("memory.count", i)).encode() + b"\n" for i in range(number))
+        sending = asyncio.create_task(flood.raw(data))
+        assert [(await flood.frame())["id"] for _ in range(number)] == list(range(number))
+        await sending
+    assert house.most <= limits.IN_FLIGHT_REQUESTS_MAX
+
+
+async def test_h06_what_waits_beyond_the_cap_is_not_begun(daemon: Paths, house: FakeHouse) -> None:
+    house.gate = asyncio.Event()
+    async with wire(daemon.socket) as flood:
+        await flood.send(*(req("memory.count", i) for i in range(100)))
+        await until(lambda: house.began == limits.IN_FLIGHT_REQUESTS_MAX, "the slots are full")
+        await asyncio.sleep(0.05)
+        assert house.began == limits.IN_FLIGHT_REQUESTS_MAX
+        house.gate.set()
+        assert sorted([(await flood.frame())["id"] for _ in range(100)]) == list(range(100))
+
+
+@pytest.mark.parametrize("peer", [Peer(65534, 1), None])
+async def test_h07_another_user_gets_no_byte(
+    home: Path, house: FakeHouse, monkeypatch: pytest.MonkeyPatch, peer: Peer | None
+) -> None:
+    monkeypatch.setattr(server.Server.__init__, "__kwdefaults__", {"peer": lambda _sock: peer})
+    async with running(home, house.build) as paths, wire(paths.socket) as stranger:
+        assert await stranger.closed()
+
+
+async def test_h10_without_descriptors_the_daemon_sheds_load_and_recovers(daemon: Paths) -> None:
+    held: list[int] = []
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    async with wire(daemon.socket) as good:
+        clients = [socket.socket(socket.AF_UNIX) for _ in range(8)]
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+            while True:
+                try:
+                    held.append(os.open(os.devnull, os.O_RDONLY))
+                except OSError:
+                    break
+            for client in clients:
+                client.setblocking(False)
+                client.connect(os.fspath(daemon.socket))
+            began = time.process_time()
+            await asyncio.sleep(0.5)
+            assert time.process_time() - began < 0.1, "the loop spins"
+            await alive(good)
+        finally:
+            for fd in held:
+                os.close(fd)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+            for client in clients:
+                client.close()
+        async with wire(daemon.socket) as after:
+            await alive(after)
+
+
+async def test_an_idle_connection_is_closed(daemon: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "CONNECTION_IDLE_MS_MAX", 100)
+    async with wire(daemon.socket) as idle:
+        await alive(idle)
+        assert await idle.closed()
+
+
+async def test_a_connection_that_waits_for_its_answer_is_not_idle(
+    daemon: Paths, house: FakeHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "CONNECTION_IDLE_MS_MAX", 50)
+    house.gate = asyncio.Event()
+    async with wire(daemon.socket) as patient:
+        await patient.send(req("memory.count"))
+        await asyncio.sleep(0.2)
+        house.gate.set()
+        assert (await patient.frame())["result"] == 0
+
+
+# JSON-RPC.
+
+
+@pytest.mark.parametrize(
+    ("frame", "code"),
+    [
+        pytest.param(b"[" * 100_000, -32700, id="h11 deep"),
+        pytest.param(b"[" + b"[]," * 340_000 + b"[]]", -32600, id="h12 wide"),
+        pytest.param(b'{"jsonrpc":"2.0","id":NaN,"method":"m"}', -32700, id="h13 nan"),
+        pytest.param(b"[Infinity]", -32700, id="h13 infinity"),
+        pytest.param(b'{"jsonrpc":"2.0","id":1e400,"method":"m"}', -32602, id="h13 1e400"),
+        pytest.param(b'{"id":' + b"1" * 5_000 + b"}", -32700, id="h14 digits"),
+        pytest.param(b'{"jsonrpc":"2.0","id":9223372036854775808,"method":"m"}', -32602, id="h15"),
+        pytest.param(
+            b'{"jsonrpc":"2.0","id":-9223372036854775809,"method":"m"}', -32602, id="h15-"
+        ),
+        pytest.param(b'{"jsonrpc":"2.0","id":1,"id":2,"method":"m"}', -32700, id="h16 twice"),
+        pytest.param(b"\xef\xbb\xbf" + json.dumps(HELLO).encode(), -32700, id="h17 bom"),
+        pytest.param(b'{"method":"\xed\xa0\x80"}', -32700, id="h17 surrogate bytes"),
+        pytest.param(b"[]", -32600, id="h20 empty batch"),
+        pytest.param(json.dumps([HELLO] * 10_000).encode(), -32600, id="h20 large batch"),
+        pytest.param(b'{"jsonrpc":"2.0","id":true,"method":"system.hello"}', -32600, id="h21 true"),
+        pytest.param(b'{"jsonrpc":"2.0","id":{},"method":"system.hello"}', -32600, id="h21 object"),
+        pytest.param(b'{"jsonrpc":"2.0","id":1.5,"method":"system.hello"}', -32600, id="h21 float"),
+        pytest.param(json.dumps(req("__class__")).encode(), -32601, id="h23 dunder"),
+        pytest.param(json.dumps(req("")).encode(), -32601, id="h23 empty"),
+        pytest.param(json.dumps(req("x" * 10_000)).encode(), -32601, id="h23 long"),
+        pytest.param(json.dumps(req("system.hello", x=1)).encode(), -32602, id="h24 unknown"),
+        pytest.param(
+            b'{"jsonrpc":"2.0","id":1,"method":"memory.get","params":["a"]}', -32602, id="h24 array"
+        ),
+        pytest.param(b"null", -32600, id="null"),
+        pytest.param(b'"hello"', -32600, id="a string"),
+    ],
+)
+async def test_a_hostile_frame_is_answered_and_the_connection_lives(
+    line: Wire, frame: bytes, code: int
+) -> None:
+    began = time.monotonic()
+    answer = await line.ask(frame)
+    assert time.monotonic() - began < 2
+    failed(answer, code)
+    assert answer["error"]["data"]["kind"]
+    await alive(line)
+
+
+async def test_h17_utf_16_is_refused(line: Wire) -> None:
+    await line.send(json.dumps(HELLO).encode("utf-16"))
+    failed(await line.frame(), -32700, "parse")
+    await asyncio.sleep(0)  # the second half of the line end is a frame of its own
+
+
+@pytest.mark.parametrize("text", ["\\ud800", "a\\u0000b", "\\udc00\\ud800"])
+async def test_h18_h19_a_text_that_cannot_be_stored_is_invalid(line: Wire, text: str) -> None:
+    frame = (
+        '{"jsonrpc":"2.0","id":5,"method":"memory.store",'
+        f'"params":{{"content":"{text}","category":"semantic"}}}}'
+    )
+    answer = await line.ask(frame.encode())
+    failed(answer, -32602, "invalid")
+    assert answer["id"] == 5
+    await alive(line)
+
+
+async def test_h22_a_notification_is_done_and_never_answered(line: Wire, house: FakeHouse) -> None:
+    told = req("memory.store", content="a", category="semantic")
+    del told["id"]
+    wrong = req("no.such.method")
+    del wrong["id"]
+    await line.send(told, wrong)
+    await alive(line)
+    await until(lambda: len(house.kept) == 1, "the write is done")
+
+
+@pytest.mark.parametrize("k", [0, -1, 10**9, "5", True, 1.5, None])
+async def test_h25_a_number_out_of_range_is_named(line: Wire, k: Any) -> None:
+    answer = await line.ask(req("memory.recall", query="x", top_k=k))
+    failed(answer, -32602, "invalid")
+    assert answer["error"]["data"]["field"] == "top_k"
+
+
+async def test_a_request_with_a_null_id_is_answered(line: Wire) -> None:
+    answer = await line.ask(req("system.hello", None))
+    assert answer["id"] is None
+    assert "result" in answer
+
+
+async def test_blank_lines_and_carriage_returns_do_no_harm(line: Wire) -> None:
+    await line.raw(b"\n\r\n" + json.dumps(HELLO).encode() + b"\r\n")
+    assert "result" in await line.frame()
+
+
+async def test_a_batch_is_answered_as_one_each_member_for_itself(line: Wire) -> None:
+    told = {"jsonrpc": "2.0", "method": "system.hello"}
+    answers = await line.ask([HELLO, 1, told, req("memory.get", 2, id="x"), req("nope", 3)])
+    assert [answer["id"] for answer in answers] == [1, None, 2, 3]
+    assert [answer.get("error", {}).get("code") for answer in answers] == [
+        None,
+        -32600,
+        None,
+        -32601,
+    ]
+
+
+async def test_a_batch_of_notifications_has_no_answer(line: Wire) -> None:
+    await line.send([{"jsonrpc": "2.0", "method": "system.hello"}] * 3)
+    await alive(line)
+
+
+async def test_a_batch_keeps_to_the_cap_too(line: Wire, house: FakeHouse) -> None:
+    house.gate = asyncio.Event()
+    await line.send([req("memory.count", i) for i in range(limits.BATCH_REQUESTS_MAX)])
+    await until(lambda: house.began == limits.IN_FLIGHT_REQUESTS_MAX, "the slots are full")
+    house.gate.set()
+    assert len(await line.frame()) == limits.BATCH_REQUESTS_MAX
+    assert house.most == limits.IN_FLIGHT_REQUESTS_MAX
+
+
+# A generator of hostile calls, from the document that the daemon gives of itself.
+
+ODD: tuple[Any, ...] = (
+    None,
+    True,
+    0,
+    -1,
+    10**9,
+    2**63 - 1,
+    1.5,
+    1e308,
+    "",
+    " ",
+    "x" * 300,
+    "x" * 20_000,
+    "'; drop table memory;--",
+    '"',
+    "NEAR(",
+    "\u202e\u2028\u0085",
+    "2026-01-01",
+    "9999-12-31T23:59:59Z",
+    [],
+    [None],
+    ["x"] * 100,
+    {},
+    {"a": {"b": []}},
+)
+
+
+async def test_no_call_that_the_document_allows_to_write_down_is_a_bug(
+    daemon: Paths, house: FakeHouse
+) -> None:
+    chance = random.Random(4711)
+    async with AsyncClient(daemon.socket) as good:
+        document = await good.call("rpc.discover")
+    codes = set(document["x-error-kinds"].values()) - {-32603}
+    methods = [m for m in document["methods"] if m["name"] != "system.shutdown"]
+    async with wire(daemon.socket) as line:
+        for number in range(600):
+            method = chance.choice(methods)
+            params: dict[str, Any] = {
+                param["name"]: chance.choice(ODD)
+                for param in method["params"]
+                if param["required"] or chance.random() < 0.3
+            }
+            if chance.random() < 0.1:
+                params["surprise"] = 1
+            answer = await line.ask(req(method["name"], number, **params))
+            while answer.get("method") == "$/progress":
+                answer = await line.frame()
+            assert answer["id"] == number
+            if "error" in answer:
+                assert answer["error"]["code"] in codes, (method["name"], params, answer)
+    del house
+
+
+async def test_good_clients_are_served_while_bad_ones_are_about(daemon: Paths) -> None:
+    bad = [await asyncio.open_unix_connection(daemon.socket) for _ in range(40)]
+    for number, (_, writer) in enumerate(bad):
+        writer.write((b"{", b"junk\n", b"x" * 300_000, b"[]\n" * 50)[number % 4])
+    async with AsyncClient(daemon.socket) as good:
+        await asyncio.gather(*(good.call("memory.count") for _ in range(300)))
+    for _, writer in bad:
+        writer.close()
+    assert connection.LINGER_S <= 1.0

@@ -1,0 +1,375 @@
+"""Cancellation, progress, going away, stopping: the life of a request at a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.daemon import running, until
+from support.rooms import FakeHouse
+from support.wire import Wire, req, wire
+
+from memd.base import errors, log
+from memd.base.errors import (
+    AlreadyRunningError,
+    InternalError,
+    InvalidError,
+    MemoryNotFoundError,
+    NotRunningError,
+    UnsafePathError,
+)
+from memd.base.paths import Paths
+from memd.client import AsyncClient, Client
+from memd.model.backend import MemoryBackend
+from memd.model.enums import MemoryCategory
+from memd.model.memory import MemoryQuery, MemoryStoreRequest
+
+STORE = {"content": "a", "category": "semantic"}
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """A short path: pytest's own may be too long to bind."""
+    with tempfile.TemporaryDirectory(prefix="m", dir="/tmp") as name:
+        yield Path(name)
+
+
+@pytest.fixture
+def house() -> FakeHouse:
+    return FakeHouse()
+
+
+@pytest.fixture
+async def daemon(home: Path, house: FakeHouse) -> AsyncIterator[Paths]:
+    async with running(home, house.build) as paths:
+        yield paths
+
+
+@pytest.fixture
+async def line(daemon: Paths) -> AsyncIterator[Wire]:
+    async with wire(daemon.socket) as made:
+        yield made
+
+
+@pytest.fixture
+def written() -> Iterator[io.StringIO]:
+    """What the log writes, down to its least important lines."""
+    stream = io.StringIO()
+    log.configure(level="debug", stream=stream)
+    yield stream
+    log.configure()
+
+
+def cancel(request_id: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": request_id}}
+
+
+async def test_a_cancelled_request_is_answered_cancelled(line: Wire, house: FakeHouse) -> None:
+    house.gate = asyncio.Event()
+    await line.send(req("memory.count", "a"))
+    await until(lambda: house.began == 1, "it runs")
+    await line.send(cancel("a"))
+    answer = await line.frame()
+    assert (answer["id"], answer["error"]["code"]) == ("a", -32800)
+    assert house.cancelled == 1
+
+
+@pytest.mark.parametrize("what", ["unknown", None, True, {}, [1]])
+async def test_cancelling_what_does_not_run_does_nothing(line: Wire, what: Any) -> None:
+    await line.send(cancel(what))
+    assert "result" in await line.ask(req("system.hello"))
+
+
+async def test_one_member_of_a_batch_can_be_cancelled(line: Wire, house: FakeHouse) -> None:
+    house.gate = asyncio.Event()
+    await line.send([req("memory.count", 1), req("memory.count", 2)])
+    await until(lambda: house.began == 2, "both run")
+    await line.send(cancel(2))
+    await until(lambda: house.cancelled == 1, "one is cancelled")
+    house.gate.set()
+    one, two = await line.frame()
+    assert one["result"] == 0
+    assert two["error"]["code"] == -32800
+
+
+async def test_an_id_in_flight_cannot_be_used_again(line: Wire, house: FakeHouse) -> None:
+    house.gate = asyncio.Event()
+    await line.send(req("memory.count", 1))
+    await until(lambda: house.began == 1, "it runs")
+    answer = await line.ask(req("memory.count", 1))
+    assert answer["error"]["code"] == -32600
+    house.gate.set()
+    assert "result" in await line.frame()
+
+
+async def test_reads_end_with_their_client_and_a_write_that_began_is_finished(
+    daemon: Paths, house: FakeHouse
+) -> None:
+    house.gate = asyncio.Event()
+    async with wire(daemon.socket) as gone:
+        await gone.send(req("memory.count", 1), req("memory.store", 2, **STORE))
+        await until(lambda: house.began == 2, "both run")
+    await until(lambda: house.cancelled == 1, "the read is cancelled")
+    house.gate.set()
+    await until(lambda: len(house.kept) == 1, "the write is finished")
+    assert house.cancelled == 1
+
+
+async def test_a_client_that_only_stops_sending_still_gets_its_answers(
+    line: Wire, house: FakeHouse
+) -> None:
+    house.gate = asyncio.Event()
+    await line.send(req("memory.count"))
+    line.writer.write_eof()
+    await until(lambda: house.began == 1, "it runs")
+    house.gate.set()
+    assert (await line.frame())["result"] == 0
+    assert await line.closed()
+
+
+async def test_progress_is_told_under_the_token_that_was_given(line: Wire) -> None:
+    items, token = [{"text": "a"}, {"text": "b"}], {"progress_token": "t"}
+    await line.send(req("memory.ingest_many", items=items, **token))
+    told = [await line.frame(), await line.frame()]
+    assert [t["params"] for t in told] == [
+        {"token": "t", "value": {"done": n, "total": 2}} for n in (1, 2)
+    ]
+    assert len((await line.frame())["result"]["items"]) == 2
+
+
+async def test_a_bug_is_an_incident_and_tells_no_text(
+    line: Wire, house: FakeHouse, written: io.StringIO
+) -> None:
+    house.fail = RuntimeError("the gate code is 4711")
+    answer = await line.ask(req("memory.recall", query="the gate code is 4711"))
+    assert answer["error"]["code"] == -32603
+    incident = answer["error"]["data"]["incident"]
+    logged = written.getvalue()
+    assert incident in logged
+    assert "RuntimeError" in logged
+    assert "pass_through" in logged
+    assert "4711" not in logged + str(answer)
+
+
+async def test_a_stop_answers_what_runs_and_refuses_the_rest(home: Path, house: FakeHouse) -> None:
+    house.gate = asyncio.Event()
+    async with running(home, house.build) as paths:
+        client = AsyncClient(paths.socket)
+        waiting = asyncio.create_task(client.call("memory.store", STORE))
+        await until(lambda: house.began == 1, "it runs")
+        async with wire(paths.socket) as other:
+            assert (await other.ask(req("system.shutdown")))["result"] is None
+            await asyncio.sleep(0.1)
+            house.gate.set()
+            assert await waiting == "m000000"
+            assert await other.closed()
+        await client.disconnect()
+        await until(lambda: not paths.socket.exists(), "the socket is gone")
+        with pytest.raises(NotRunningError) as caught:
+            Client(paths.socket).call("system.hello")
+        assert caught.value.hint == "start it: memd serve"
+
+
+async def test_a_second_daemon_on_the_same_profile_leaves(home: Path, house: FakeHouse) -> None:
+    async with running(home, house.build) as paths:
+        with pytest.raises(AlreadyRunningError, match=r"pid \d+"):
+            async with running(home, house.build):
+                pass
+        async with AsyncClient(paths.socket) as client:
+            assert await client.health_check()
+
+
+async def test_h08_a_directory_others_may_write_to_keeps_the_daemon_from_starting(
+    home: Path, house: FakeHouse
+) -> None:
+    paths = Paths.resolve(home=home, environ={})
+    paths.socket.parent.mkdir(mode=0o700)
+    paths.socket.parent.chmod(0o777)
+    with pytest.raises(UnsafePathError):
+        async with running(home, house.build):
+            pass
+
+
+async def test_a_room_that_dies_brings_the_daemon_down(home: Path, house: FakeHouse) -> None:
+    async def dies() -> None:
+        raise RuntimeError
+
+    async def build(*args: Any) -> Any:
+        from dataclasses import replace
+
+        return replace(await house.build(*args), background=(dies,))
+
+    with pytest.raises(BaseExceptionGroup):
+        async with running(home, build) as paths:
+            await until(lambda: not paths.socket.exists(), "the daemon is gone")
+
+
+async def test_the_log_never_sees_a_param(line: Wire, written: io.StringIO) -> None:
+    gossip = "the gate code is 4711"
+    calls: list[Any] = [
+        req("memory.store", content=gossip, category="semantic"),
+        req("memory.store", content=gossip, category=gossip),
+        req("memory.recall", query=gossip, top_k=gossip),
+        req(gossip, text=gossip),
+        [req("memory.ingest", text=gossip, surprise=gossip)],
+    ]
+    for call in calls:
+        answer = await line.ask(call)
+        assert "4711" not in str(answer) or answer["error"]["code"] == -32601
+    assert "memory.store" in written.getvalue()
+    assert "4711" not in written.getvalue()
+
+
+# The clients.
+
+
+async def test_an_error_is_raised_as_the_daemons_own_class(daemon: Paths) -> None:
+    async with AsyncClient(daemon.socket) as client:
+        with pytest.raises(InvalidError) as invalid:
+            await client.call("memory.recall", {"query": "x", "top_k": 0})
+        assert invalid.value.field == "top_k"
+        with pytest.raises(MemoryNotFoundError):
+            await client.call("memory.update", {"id": "none", "content": "a"})
+
+
+async def test_calls_at_once_share_one_connection_and_get_their_own_answers(
+    daemon: Paths, house: FakeHouse
+) -> None:
+    async with AsyncClient(daemon.socket) as client:
+        ids = await asyncio.gather(
+            *(client.call("memory.store", {**STORE, "content": f"n{i}"}) for i in range(200))
+        )
+        found = await asyncio.gather(*(client.call("memory.get", {"id": i}) for i in ids))
+        assert [entry["content"] for entry in found] == [f"n{i}" for i in range(200)]
+        assert (await client.call("system.metrics"))["accepted"] == 1
+    assert len({caller.idempotency_key for caller in house.callers[:200]}) == 200
+
+
+async def test_a_call_that_is_cancelled_is_cancelled_in_the_daemon_too(
+    daemon: Paths, house: FakeHouse
+) -> None:
+    house.gate = asyncio.Event()
+    async with AsyncClient(daemon.socket) as client:
+        call = asyncio.create_task(client.call("memory.count"))
+        await until(lambda: house.began == 1, "it runs")
+        call.cancel()
+        await until(lambda: house.cancelled == 1, "it is cancelled there")
+
+
+async def test_an_answer_that_does_not_come_is_a_timeout(daemon: Paths, house: FakeHouse) -> None:
+    house.gate = asyncio.Event()
+    async with AsyncClient(daemon.socket, timeout=0.1) as client:
+        with pytest.raises(errors.TimeoutError):
+            await client.call("memory.count")
+        assert (await client.call("system.hello"))["name"] == "memd"
+    with Client(daemon.socket, timeout=0.1) as waiting:
+        with pytest.raises(errors.TimeoutError):
+            await asyncio.to_thread(waiting.call, "memory.count")
+        house.gate.set()
+        assert await asyncio.to_thread(waiting.call, "memory.count") == 0
+
+
+async def test_the_waiting_client_does_the_same(daemon: Paths) -> None:
+    told: list[tuple[int, int]] = []
+
+    def work() -> None:
+        with Client(daemon.socket) as client:
+            memory_id = client.add("hello")
+            assert client.search("hell")[0]["id"] == memory_id
+            assert client.recall("hello")["memories"] == []
+            assert client.ingest("text")["stored"]
+            items = [{"text": "a"}, {"text": "b"}]
+            client.call(
+                "memory.ingest_many", {"items": items}, progress=lambda d, t: told.append((d, t))
+            )
+            with pytest.raises(InvalidError):
+                client.call("memory.get", {"id": 1})
+            with pytest.raises(errors.TooLargeError):
+                client.add("x" * 2_000_000)
+            with pytest.raises(InvalidError):
+                client.add("\ud800")
+
+    await asyncio.to_thread(work)
+    assert told == [(1, 2), (2, 2)]
+
+
+async def test_the_async_client_tells_progress(daemon: Paths) -> None:
+    told: list[tuple[int, int]] = []
+    async with AsyncClient(daemon.socket) as client:
+        items = [{"text": "a"}, {"text": "b"}]
+        await client.call(
+            "memory.ingest_many", {"items": items}, progress=lambda d, t: told.append((d, t))
+        )
+    assert told == [(1, 2), (2, 2)]
+
+
+@pytest.mark.parametrize("kind", ["waiting", "async"])
+async def test_a_write_whose_answer_was_lost_is_sent_again_and_happens_once(
+    home: Path, house: FakeHouse, kind: str
+) -> None:
+    """Between the client and the daemon stands a relay that swallows the first answer."""
+    async with running(home, house.build) as paths:
+        seen: list[int] = []
+
+        async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            async with wire(paths.socket) as behind:
+                answer = await behind.ask((await reader.readline())[:-1])
+                seen.append(answer["id"])
+                if len(seen) > 1:
+                    writer.write(json.dumps(answer).encode() + b"\n")
+                    await writer.drain()
+                writer.close()
+                await writer.wait_closed()
+
+        between = home / "relay.sock"
+        async with await asyncio.start_unix_server(relay, between):
+            if kind == "async":
+                client = AsyncClient(between)
+                assert await client.call("memory.store", STORE) == "m000000"
+                await client.disconnect()
+            else:
+                waiting = Client(between)
+                assert await asyncio.to_thread(waiting.call, "memory.store", STORE) == "m000000"
+                waiting.close()
+        assert len(seen) == 2
+        assert len(house.kept) == 1
+
+
+async def test_a_bug_arrives_with_its_incident(daemon: Paths, house: FakeHouse) -> None:
+    house.fail = KeyError("x")
+    async with AsyncClient(daemon.socket) as client:
+        with pytest.raises(InternalError) as caught:
+            await client.call("memory.count")
+        assert caught.value.incident
+
+
+async def test_the_client_is_a_backend(daemon: Paths) -> None:
+    client = AsyncClient(daemon.socket)
+    assert isinstance(client, MemoryBackend)
+    assert client.backend_name
+    connected = [client.is_connected]
+    await client.connect()
+    connected.append(client.is_connected)
+    request = MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content="tea, not coffee")
+    memory_id = await client.store("me", request)
+    entry = await client.get("me", memory_id)
+    assert entry is not None
+    assert entry.content == "tea, not coffee"
+    assert await client.get("you", memory_id) is None
+    assert await client.retrieve("me", MemoryQuery(text="tea")) == (entry,)
+    assert await client.count("me", category=MemoryCategory.SEMANTIC) == 1
+    assert await client.delete("me", memory_id)
+    assert not await client.delete("me", memory_id)
+    await client.disconnect()
+    await client.disconnect()
+    assert [*connected, client.is_connected] == [False, True, False]
+
+
+async def test_health_is_false_where_nobody_listens(tmp_path: Path) -> None:
+    assert not await AsyncClient(tmp_path / "no.sock").health_check()

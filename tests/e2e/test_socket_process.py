@@ -1,0 +1,203 @@
+"""The daemon as a process: signals, the second daemon, activation, what it loads."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.daemon import environment, spawned, wait_until
+
+from memd.base.paths import Paths
+from memd.client import Client
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """A short path: pytest's own may be too long to bind."""
+    with tempfile.TemporaryDirectory(prefix="m", dir="/tmp") as name:
+        yield Path(name)
+
+
+def loaded_after(code: str, home: Path) -> set[str]:
+    script = f"{code}\nimport sys, json; print(json.dumps(sorted(sys.modules)))"
+    told = subprocess.run(
+        [sys.executable, "-c", script],
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {name.partition(".")[0] for name in json.loads(told.stdout)}
+
+
+def test_a_client_is_light(home: Path) -> None:
+    loaded = loaded_after(
+        "from memd.client import Client\n"
+        "try: Client().call('system.hello')\nexcept Exception as e: assert 'serve' in e.hint",
+        home,
+    )
+    heavy = {
+        "pydantic", "structlog", "apsw", "numpy", "fastembed", "watchdog", "typer", "platformdirs",
+        "asyncio", "pjrpc",
+    }  # fmt: skip
+    assert loaded & heavy == set()
+
+
+def test_the_daemon_loads_nothing_of_the_command_line(home: Path) -> None:
+    loaded = loaded_after("import memd.daemon, memd.__main__", home)
+    assert loaded & {"typer", "rich", "click", "numpy", "fastembed", "onnxruntime"} == set()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_it_cleanly_and_soon(home: Path, number: int) -> None:
+    with spawned(home, fake=True) as daemon, daemon.client() as idle:
+        idle.call("system.hello")
+        began = time.monotonic()
+        assert daemon.stop(number) == 0
+        assert time.monotonic() - began < 2
+        assert not daemon.paths.socket.exists()
+
+
+def test_the_socket_and_its_directory_are_the_owners_alone(home: Path) -> None:
+    with spawned(home, fake=True) as daemon:
+        assert daemon.paths.socket.stat().st_mode & 0o777 == 0o600
+        assert daemon.paths.socket.parent.stat().st_mode & 0o777 == 0o700
+        assert daemon.paths.lock.stat().st_mode & 0o777 == 0o600
+
+
+def test_h09_a_second_daemon_leaves_and_names_the_first(home: Path) -> None:
+    with spawned(home, fake=True) as daemon:
+        second = subprocess.run(
+            [sys.executable, "-m", "memd", "serve"],
+            env=environment(home),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert second.returncode == 1
+        assert f"pid {daemon.process.pid}" in second.stderr
+        with daemon.client() as client:
+            assert client.call("system.hello")["pid"] == daemon.process.pid
+
+
+def test_h09_a_socket_left_by_a_killed_daemon_is_taken_over(home: Path) -> None:
+    with spawned(home, fake=True) as daemon:
+        daemon.stop(signal.SIGKILL)
+        assert daemon.paths.socket.exists()
+    with spawned(home, fake=True) as again, again.client() as client:
+        assert client.call("system.status")["status"] == "ok"
+
+
+def test_a_hangup_reads_the_settings_again(home: Path) -> None:
+    with spawned(home, fake=True) as daemon:
+        daemon.process.send_signal(signal.SIGHUP)
+        wait_until(
+            lambda: "settings read again" in daemon.log.read_text("utf-8"), "it says that it did"
+        )
+        daemon.paths.config_file.parent.mkdir(parents=True, exist_ok=True)
+        daemon.paths.config_file.write_text("nonsense = 1\n", "utf-8")
+        daemon.process.send_signal(signal.SIGHUP)
+        wait_until(
+            lambda: "settings not read" in daemon.log.read_text("utf-8"), "it goes on without"
+        )
+        with daemon.client() as client:
+            assert client.call("system.hello")["name"] == "memd"
+
+
+def test_settings_that_cannot_be_read_end_it_with_78(home: Path) -> None:
+    paths = Paths.resolve(home=home, environ={})
+    paths.config_file.parent.mkdir(parents=True)
+    paths.config_file.write_text("nonsense = 1\n", "utf-8")
+    told = subprocess.run(
+        [sys.executable, "-m", "support.fake_daemon"],
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert told.returncode == 78
+    assert "nonsense" in told.stderr
+    assert "Traceback" not in told.stderr
+
+
+def test_systemd_hands_over_a_socket_and_is_told_when_it_is_served(home: Path) -> None:
+    """What systemd does, done by hand: listen, pass descriptor 3, wait for READY=1."""
+    path, told = home / "passed.sock", home / "notify"
+    starter = (
+        "import os, sys\n"
+        "os.dup2(int(sys.argv[1]), 3)\n"
+        "os.environ['LISTEN_PID'] = str(os.getpid())\n"
+        "os.execv(sys.executable, [sys.executable, '-m', 'support.fake_daemon'])\n"
+    )
+    with (
+        socket.socket(socket.AF_UNIX) as listening,
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notified,
+    ):
+        listening.bind(os.fspath(path))
+        listening.listen(8)
+        notified.bind(os.fspath(told))
+        notified.settimeout(10)
+        with Client(path) as client:
+            number = listening.fileno()
+            process = subprocess.Popen(
+                [sys.executable, "-c", starter, str(number)],
+                env=environment(
+                    home,
+                    {
+                        "LISTEN_FDS": "1",
+                        "NOTIFY_SOCKET": os.fspath(told),
+                        "WATCHDOG_USEC": "200000",
+                    },
+                ),
+                pass_fds=(number,),
+            )
+            try:
+                assert client.call("system.hello")["pid"] == process.pid
+                seen = b"".join(notified.recv(200) + b"\n" for _ in range(4))
+                assert b"READY=1" in seen
+                assert seen.count(b"WATCHDOG=1") >= 2
+                process.send_signal(signal.SIGHUP)
+                wait_until(lambda: b"RELOADING=1" in notified.recv(200), "a reload is told")
+                process.terminate()
+                wait_until(lambda: b"STOPPING=1" in notified.recv(200), "the end is told")
+                assert process.wait(10) == 0
+            finally:
+                process.kill()
+                process.wait()
+        assert path.exists(), "systemd's socket is systemd's to remove"
+
+
+def test_under_journald_lines_carry_their_priority(home: Path) -> None:
+    with (home / "journal").open("w") as stream:
+        found = os.fstat(stream.fileno())
+        process = subprocess.Popen(
+            [sys.executable, "-m", "support.fake_daemon"],
+            env=environment(home, {"JOURNAL_STREAM": f"{found.st_dev}:{found.st_ino}"}),
+            stderr=stream,
+        )
+    try:
+        wait_until(lambda: "ready" in (home / "journal").read_text("utf-8"), "a line is written")
+        assert (home / "journal").read_text("utf-8").startswith("<6>timestamp=")
+    finally:
+        process.terminate()
+        assert process.wait(10) == 0
+
+
+def test_a_client_with_the_real_rooms_behind_it_stores_and_finds(home: Path) -> None:
+    with spawned(home) as daemon, daemon.client() as client:
+        memory_id = client.add("the espresso machine lives in the shed")
+        assert client.call("memory.get", {"id": memory_id})["id"] == memory_id
+        assert client.search("espresso")[0]["id"] == memory_id
+        assert client.call("memory.count") == 1
+        status = client.call("system.status")
+        assert status["status"] in ("ok", "degraded")
+        assert daemon.stop() == 0

@@ -1,0 +1,106 @@
+"""The JSON-RPC envelope, and errors on their way through it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memd.base import errors
+from memd.base.errors import InternalError, InvalidError, InvalidRequestError, MemdError
+from memd.base.limits import BATCH_REQUESTS_MAX
+from memd.rpc import envelope, faults
+
+GOOD = {"jsonrpc": "2.0", "id": 1, "method": "m"}
+
+
+def only(message: Any) -> envelope.Member:
+    (member,), batch = envelope.members(message)
+    assert not batch
+    return member
+
+
+def test_a_request_is_read_with_its_params() -> None:
+    assert only({**GOOD, "params": {"a": 1}}) == envelope.Request(1, "m", {"a": 1})
+
+
+def test_a_request_with_a_null_id_is_a_request_and_one_without_is_a_notification() -> None:
+    asked, told = only({**GOOD, "id": None}), only({"jsonrpc": "2.0", "method": "m"})
+    assert not asked.notification
+    assert told.notification
+
+
+@pytest.mark.parametrize("bad", [True, 1.5, {}, [], "x" * 257, "a\nb"])
+def test_an_id_is_a_short_string_or_a_whole_number(bad: Any) -> None:
+    member = only({**GOOD, "id": bad})
+    assert isinstance(member, envelope.Refused)
+    assert isinstance(member.error, InvalidRequestError)
+    assert member.id is None
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [1, "x", None, {}, {**GOOD, "jsonrpc": "1.0"}, {**GOOD, "method": 1}, {**GOOD, "params": 1}],
+)
+def test_what_is_no_request_is_refused(bad: Any) -> None:
+    member = only(bad)
+    assert isinstance(member, envelope.Refused)
+    assert isinstance(member.error, InvalidRequestError)
+    assert not member.notification
+
+
+def test_params_go_by_name() -> None:
+    member = only({**GOOD, "params": [1]})
+    assert isinstance(member, envelope.Refused)
+    assert isinstance(member.error, InvalidError)
+    assert member.id == 1
+
+
+def test_one_bad_member_of_a_batch_is_refused_alone() -> None:
+    found, batch = envelope.members([GOOD, 1, {**GOOD, "id": 2}])
+    assert batch
+    assert [type(member).__name__ for member in found] == ["Request", "Refused", "Request"]
+
+
+def test_a_batch_holds_one_request_at_least_and_not_too_many() -> None:
+    with pytest.raises(InvalidRequestError):
+        envelope.members([])
+    with pytest.raises(errors.TooLargeError):
+        envelope.members([GOOD] * (BATCH_REQUESTS_MAX + 1))
+
+
+def test_every_kind_of_error_has_a_code_and_every_code_a_kind() -> None:
+    assert set(faults.CODES) == set(errors.kinds())
+
+
+@pytest.mark.parametrize("kind", sorted(errors.kinds()))
+def test_an_error_arrives_as_the_class_it_left_as(kind: str) -> None:
+    cls = errors.kinds()[kind]
+    sent = cls("what happened", field="f", hint="do this")
+    told = faults.to_error(sent)
+    found = faults.from_error(told)
+    assert type(found) is cls
+    assert (found.message, found.field, found.hint) == ("what happened", "f", "do this")
+    assert told["data"]["retry"] is cls.retry
+    assert told["data"].get("family") == cls.family
+
+
+def test_a_bug_tells_its_incident_and_nothing_of_itself() -> None:
+    told = faults.to_error(RuntimeError("the text of a memory"))
+    assert told["code"] == -32603
+    assert "memory" not in told["message"].replace("memd", "")
+    found = faults.from_error(faults.to_error(faults.bug("abc")))
+    assert isinstance(found, InternalError)
+    assert found.incident == "abc"
+
+
+@pytest.mark.parametrize("bare", [errors.CallerError, errors.UnavailableError, MemdError])
+def test_a_class_without_a_kind_of_its_own_is_a_bug_on_the_wire(bare: type[MemdError]) -> None:
+    assert faults.to_error(bare("x"))["data"]["kind"] == "internal"
+
+
+def test_an_unknown_kind_is_understood_by_its_code() -> None:
+    found = faults.from_error({"code": -32004, "message": "later", "data": {"kind": "tired"}})
+    assert found.retry
+    assert isinstance(faults.from_error("what"), InternalError)
+    assert isinstance(faults.from_error({}), InternalError)

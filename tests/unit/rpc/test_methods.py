@@ -1,0 +1,78 @@
+"""The table of methods, and the validation of their params."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memd.base.errors import InvalidError
+from memd.rpc import params
+from memd.rpc.calling import KEYED
+from memd.rpc.methods import METHODS
+
+TOLD = "the gate code is 4711"
+
+
+def test_the_client_knows_which_methods_take_a_key() -> None:
+    assert {m.name for m in METHODS.values() if issubclass(m.params, params.Writing)} == KEYED
+
+
+def test_only_a_write_takes_a_key() -> None:
+    assert all(METHODS[name].writes for name in KEYED)
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "field"),
+    [
+        (params.Recall, {"query": "x", "top_k": "7"}, "top_k"),
+        (params.Recall, {"query": "x", "top_k": True}, "top_k"),
+        (params.Recall, {"query": "x", "top_k": 0}, "top_k"),
+        (params.Recall, {"query": "x", "top_k": -1}, "top_k"),
+        (params.Recall, {"query": "x", "top_k": 10**9}, "top_k"),
+        (params.Recall, {"query": "x", "why": 1}, "why"),
+        (params.Recall, {"query": TOLD, "k": 5}, "k"),
+        (params.Recall, {"query": "  "}, "query"),
+        (params.Recall, {}, "query"),
+        (params.Recall, {"query": "x", "since": "2026-01-01T00:00:00"}, "since"),
+        (params.Recall, {"query": "x", "since": 1}, "since"),
+        (params.Recall, {"query": "x", "categories": ["semantic", TOLD]}, "categories.1"),
+        (params.Store, {"content": TOLD, "category": "gossip"}, "category"),
+        (params.IngestMany, {"items": [{"text": TOLD}, {"text": 1}]}, "items.1.text"),
+        (params.Forget, {}, None),
+        (params.ById, {"id": "x" * 257}, "id"),
+        (params.ById, {"id": "a\x00b"}, "id"),
+        (params.Metrics, {"format": TOLD}, "format"),
+    ],
+)
+def test_a_wrong_param_is_named_and_its_value_is_not(
+    model: type[params.Params], given: dict[str, Any], field: str | None
+) -> None:
+    with pytest.raises(InvalidError) as caught:
+        params.validate(model, given)
+    assert caught.value.field == field
+    assert "pydantic" not in caught.value.message
+    assert TOLD not in caught.value.message
+
+
+def test_times_enums_and_sets_are_read_from_what_json_has() -> None:
+    found = params.validate(
+        params.Recall,
+        {
+            "query": "x",
+            "since": "2026-01-01T00:00:00+02:00",
+            "memory_types": ["semantic"],
+            "namespaces": ["a", "a"],
+            "tags": ["t"],
+            "min_relevance": 1,
+            "user_id": "me",
+        },
+    )
+    assert found.since is not None
+    assert found.namespaces == frozenset({"a"})
+    assert found.agent_id == "me"
+
+
+def test_many_mistakes_are_counted_not_listed() -> None:
+    with pytest.raises(InvalidError, match="and 7 more"):
+        params.validate(params.ById, {"id": "a", **{f"x{i}": 1 for i in range(10)}})

@@ -1,0 +1,149 @@
+"""The table of methods and what answers them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+from support.rooms import FakeHouse
+
+from memd.base.clock import SystemClock
+from memd.rpc.envelope import Request
+from memd.rpc.methods import METHODS
+from memd.serve.discover import document
+from memd.serve.dispatch import Call, Dispatch
+from memd.serve.handlers import handlers
+from memd.serve.metrics import BOUNDS_US, Metrics
+from memd.serve.status import System
+
+
+async def nothing() -> None:
+    return None
+
+
+def a_dispatch(house: FakeHouse, stopped: list[bool] | None = None) -> Dispatch:
+    metrics, clock = Metrics(), SystemClock()
+    stopped = [] if stopped is None else stopped
+    system = System(house.rooms(), metrics, clock, lambda: stopped.append(True), nothing)
+    return Dispatch(handlers(house.rooms(), system), clock, metrics)
+
+
+async def ask(dispatch: Dispatch, method: str, **params: Any) -> dict[str, Any]:
+    frame = await dispatch.answer(Request(7, method, params), Call("test"))
+    assert frame is not None
+    answer: dict[str, Any] = json.loads(frame)
+    assert answer["id"] == 7
+    return answer
+
+
+def test_every_method_has_a_handler_and_every_handler_a_method() -> None:
+    house = FakeHouse()
+    system = System(house.rooms(), Metrics(), SystemClock(), lambda: None, nothing)
+    assert set(handlers(house.rooms(), system)) == set(METHODS)
+
+
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "memory.ingest": {"text": "a"},
+    "memory.ingest_many": {"items": [{"text": "a"}]},
+    "memory.store": {"content": "a", "category": "semantic"},
+    "memory.recall": {"query": "a"},
+    "memory.get": {"id": "m000000"},
+    "memory.update": {"id": "m000000", "content": "b"},
+    "memory.delete": {"id": "m000000"},
+    "memory.forget": {"ids": ["m000000"]},
+    "preference.set": {"name": "a", "value": "b"},
+    "preference.get": {"name": "a"},
+    "preference.delete": {"name": "a"},
+    "trash.restore": {"id": "m000000"},
+    "archive.restore": {"id": "m000000"},
+    "agent.set": {"level": "persistent", "retention_days": 3},
+}
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+async def test_every_method_answers_what_the_table_says(method: str) -> None:
+    house = FakeHouse()
+    dispatch = a_dispatch(house)
+    await ask(dispatch, "memory.store", content="a", category="semantic")
+    params = dict(EXAMPLES.get(method, {}))
+    if method == "store.import":
+        listed = await ask(dispatch, "store.export")
+        params = {"items": listed["result"]["items"]}
+    answer = await ask(dispatch, method, **params)
+    assert "error" not in answer, answer
+    TypeAdapter(METHODS[method].result).validate_json(json.dumps(answer["result"]))
+
+
+async def test_what_is_exported_can_be_imported_elsewhere_once() -> None:
+    here, there = a_dispatch(FakeHouse()), a_dispatch(FakeHouse())
+    for text in ("one", "two"):
+        await ask(here, "memory.store", content=text, category="semantic", agent_id="me")
+    items = (await ask(here, "store.export", agent_id="me"))["result"]["items"]
+    assert (await ask(here, "store.import", items=items))["result"] == {"stored": 0, "known": 2}
+    assert (await ask(there, "store.import", items=items))["result"] == {"stored": 2, "known": 0}
+    assert (await ask(there, "memory.count", agent_id="me"))["result"] == 2
+
+
+async def test_a_page_is_cut_where_its_texts_would_not_fit_into_a_frame() -> None:
+    dispatch = a_dispatch(FakeHouse())
+    for _ in range(8):
+        await ask(dispatch, "memory.store", content="x" * 300_000, category="semantic")
+    seen, after = 0, None
+    while True:
+        page = (await ask(dispatch, "memory.list", **({"after": after} if after else {})))["result"]
+        seen += len(page["items"])
+        after = page["next"]
+        if after is None:
+            break
+    assert seen == 8
+
+
+async def test_the_caller_is_made_by_the_daemon_from_the_params() -> None:
+    house = FakeHouse()
+    dispatch = a_dispatch(house)
+    said = {"content": "a", "category": "semantic", "user_id": "me", "session_id": "s"}
+    await ask(dispatch, "memory.store", **said, idempotency_key="k1")
+    await ask(dispatch, "memory.store", **said, idempotency_key="k2")
+    await ask(dispatch, "memory.store", **{**said, "content": "b"}, idempotency_key="k1")
+    one, two, other = house.callers
+    assert (one.agent_id, one.session_id, one.idempotency_key) == ("me", "s", "k1")
+    assert one.method == "memory.store"
+    assert one.request_hash == two.request_hash != other.request_hash
+
+
+async def test_the_reserved_agent_is_nobodys() -> None:
+    answer = await ask(a_dispatch(FakeHouse()), "memory.count", agent_id="__shared__")
+    assert answer["error"]["data"]["kind"] == "denied"
+
+
+async def test_an_answer_that_is_too_large_is_told_as_such() -> None:
+    dispatch = a_dispatch(FakeHouse())
+    for _ in range(9):
+        await ask(dispatch, "memory.store", content="x" * 300_000, category="semantic")
+    answer = await ask(dispatch, "memory.retrieve", limit=9)
+    assert answer["error"]["data"]["kind"] == "too_large"
+
+
+def test_the_document_describes_every_method_and_resolves_every_reference() -> None:
+    made = document()
+    assert [method["name"] for method in made["methods"]] == list(METHODS)
+    text = json.dumps(made)
+    used = {part.split('"')[0] for part in text.split('"$ref": "#/components/schemas/')[1:]}
+    assert used
+    assert used <= set(made["components"]["schemas"])
+    store = next(m for m in made["methods"] if m["name"] == "memory.store")
+    assert {p["name"] for p in store["params"] if p["required"]} == {"category", "content"}
+
+
+def test_the_counters_add_up_in_both_forms() -> None:
+    metrics = Metrics()
+    metrics.count("memory.recall", "ok", 3_000)
+    metrics.count("memory.recall", "busy", BOUNDS_US[-1] + 1)
+    told = metrics.as_json({"connections": 1})
+    assert told["methods"]["memory.recall"]["requests"] == 2
+    assert told["methods"]["memory.recall"]["errors"] == {"busy": 1}
+    text = metrics.as_prometheus({"connections": 1})
+    assert 'memd_request_seconds_bucket{method="memory.recall",le="0.005"} 1' in text
+    assert 'memd_request_seconds_bucket{method="memory.recall",le="+Inf"} 2' in text

@@ -1,0 +1,162 @@
+"""The socket in the file system, the lock, identity and what systemd is told."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.daemon import environment
+
+from memd.base.errors import AlreadyRunningError, UnsafePathError
+from memd.base.lock import lock
+from memd.serve import notify, socket_file
+from memd.serve.identity import peer_of
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """A short path: pytest's own may be too long to bind."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="m", dir="/tmp") as name:
+        yield Path(name)
+
+
+def test_a_missing_directory_is_made_for_us_alone(tmp_path: Path) -> None:
+    made = tmp_path / "a" / "b"
+    socket_file.own_directory(made)
+    assert stat.S_IMODE(made.stat().st_mode) == 0o700
+
+
+def test_a_directory_that_others_may_look_into_is_closed_to_them(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    socket_file.own_directory(tmp_path)
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o702])
+def test_a_directory_that_others_may_write_to_is_refused(tmp_path: Path, mode: int) -> None:
+    tmp_path.chmod(mode)
+    with pytest.raises(UnsafePathError, match="other users may write"):
+        socket_file.own_directory(tmp_path)
+
+
+def test_a_link_in_place_of_the_directory_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir(mode=0o700)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    with pytest.raises(UnsafePathError):
+        socket_file.own_directory(tmp_path / "link")
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a directory away")
+def test_a_directory_of_another_user_is_refused(tmp_path: Path) -> None:
+    os.chown(tmp_path, 65534, 65534)
+    with pytest.raises(UnsafePathError, match="another user"):
+        socket_file.own_directory(tmp_path)
+
+
+def test_the_socket_is_ours_alone_and_listens_under_its_name(folder: Path) -> None:
+    path = folder / "memd.sock"
+    with socket_file.bind(path) as listening, socket.socket(socket.AF_UNIX) as client:
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        client.connect(os.fspath(path))
+        accepted, _ = listening.accept()
+        with accepted:
+            peer = peer_of(accepted)
+        assert peer is not None
+        assert (peer.uid, peer.pid) == (os.getuid(), os.getpid())
+    assert sorted(p.name for p in folder.iterdir()) == ["memd.sock"]
+
+
+def test_a_socket_left_over_is_replaced(folder: Path) -> None:
+    path = folder / "memd.sock"
+    socket_file.bind(path).close()
+    with socket_file.bind(path), socket.socket(socket.AF_UNIX) as client:
+        client.connect(os.fspath(path))
+
+
+def test_what_is_no_socket_is_not_replaced(folder: Path) -> None:
+    path = folder / "memd.sock"
+    path.write_text("mine", "utf-8")
+    with pytest.raises(UnsafePathError):
+        socket_file.bind(path)
+    assert path.read_text("utf-8") == "mine"
+    path.unlink()
+    path.symlink_to(folder / "elsewhere")
+    with pytest.raises(UnsafePathError):
+        socket_file.bind(path)
+
+
+def test_a_path_too_long_to_bind_is_refused_before_the_kernel_does(tmp_path: Path) -> None:
+    with pytest.raises(UnsafePathError, match="bytes"):
+        socket_file.bind(tmp_path / ("x" * 104))
+
+
+def test_only_our_own_socket_is_removed(folder: Path) -> None:
+    path = folder / "memd.sock"
+    old = socket_file.bind(path)
+    ours = socket_file.identity(path)
+    with old, socket_file.bind(path):
+        socket_file.remove(path, ours)
+        assert path.exists()
+        socket_file.remove(path, socket_file.identity(path))
+        assert not path.exists()
+
+
+def test_the_lock_is_held_once_and_names_its_holder(tmp_path: Path) -> None:
+    path = tmp_path / "memd.lock"
+    fd = lock(path)
+    code = (
+        "import sys; from pathlib import Path; from memd.base.lock import lock\n"
+        "try: lock(Path(sys.argv[1]))\nexcept Exception as e: print(type(e).__name__, e)"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", code, path],
+        env=environment(path),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert told.stdout.startswith(f"{AlreadyRunningError.__name__} another memd runs already")
+    assert f"(pid {os.getpid()})" in told.stdout
+    os.close(fd)
+    os.close(lock(path))
+
+
+def test_a_lock_that_is_a_link_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "memd.lock").symlink_to(tmp_path / "other")
+    with pytest.raises(UnsafePathError):
+        lock(tmp_path / "memd.lock")
+
+
+def test_sockets_passed_to_another_process_are_not_ours() -> None:
+    assert socket_file.inherited({}) is None
+    assert socket_file.inherited({"LISTEN_PID": "1", "LISTEN_FDS": "1"}) is None
+    assert socket_file.inherited({"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": "0"}) is None
+
+
+def test_systemd_is_told_what_it_asks_for(folder: Path) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
+        listening.bind(os.fspath(folder / "notify"))
+        environ = {"NOTIFY_SOCKET": os.fspath(folder / "notify")}
+        notify.ready(environ)
+        assert listening.recv(200).startswith(b"READY=1\n")
+        notify.stopping(environ)
+        assert listening.recv(200) == b"STOPPING=1"
+
+
+def test_nobody_is_told_where_nobody_asks() -> None:
+    assert not notify.tell("READY=1", {})
+    assert not notify.tell("READY=1", {"NOTIFY_SOCKET": "/nowhere/at/all"})
+
+
+def test_the_watchdog_is_fed_twice_in_its_patience() -> None:
+    assert notify.watchdog_seconds({"WATCHDOG_USEC": "2000000"}) == 1.0
+    assert notify.watchdog_seconds({"WATCHDOG_USEC": "2000000", "WATCHDOG_PID": "1"}) is None
+    assert notify.watchdog_seconds({}) is None
