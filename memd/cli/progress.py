@@ -55,7 +55,7 @@ class Progress:
         now_us = self._clock.monotonic_us()
         if now_us - self._told_us >= LINE_EVERY_US:
             self._told_us = now_us
-            of = f" of {self._amount(total)}" if total else ""
+            of = f" of {self._amount(total)}" if total and self._unit != "%" else ""
             say.note(f"{self._what}: {self._amount(done)}{of}")
 
     def share(self, what: str, share: float) -> None:
