@@ -16,9 +16,9 @@ from memd.base.ids import Ids
 from memd.encode.importance import importance, is_kept, novelty
 from memd.ingest.draft import Draft, Drafts
 from memd.model.caller import Caller
-from memd.model.enums import ArchiveReason, MemoryLevel, MemoryState
+from memd.model.enums import VISIBLE, ArchiveReason, MemoryLevel, MemoryState
 from memd.model.ingest import IngestRequest, Receipt, ReceiptItem
-from memd.store import memories, names, preferences, removal, sources, vectors
+from memd.store import centroids, memories, names, preferences, removal, sources, vectors
 from memd.store.connect import Writing
 from memd.store.preferences import NewPreference
 from memd.store.rows import FoundRow, MemoryRow
@@ -28,7 +28,7 @@ BELOW = "importance below the threshold; kept in the archive"
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """One text on its way in. *vectors* is None when they are still to come; *gated* False keeps all."""
+    """One text on its way in. *vectors* None: still to come; *gated* False: keep everything."""
 
     request: IngestRequest
     drafts: Drafts
@@ -74,24 +74,28 @@ def keep(conn: Writing, caller: Caller, arrival: Arrival, ids: Ids, now_us: int)
     for draft in arrival.drafts.items:
         vector = None if arrival.vectors is None else arrival.vectors[draft.part]
         row = _row(arrival, draft, filing, ids)
-        there = memories.same_content(conn, row) if arrival.gated else None
+        there = memories.same_content(conn, row, now_us) if arrival.gated else None
         if there is not None:
-            memories.bump(conn, there.memory_key, now_us)
+            memories.bump(conn, there.memory_key, now_us, row.expires_at_us)
             fate.merged.append(_item_of(there))
+            if there.state in VISIBLE:
+                _prefer(conn, draft, there.importance, there.memory_key, filing, fate)
             continue
         scored = _scored(conn, arrival, row, draft, filing)
-        kept = not arrival.gated or scored.importance is None or is_kept(scored.importance)
+        known = _told_before(conn, draft, filing)
+        kept = _stays(arrival, scored, draft, known)
         (key,) = memories.insert_bare(conn, [scored], now_us)
         keys.append(key)
         if vector is not None and filing.model_key is not None:
             vectors.put(conn, filing.model_key, [(key, vector)])
             if kept:
-                vectors.add_to_centroid(conn, filing.agent_key, filing.model_key, vector)
+                centroids.add(conn, filing.agent_key, filing.model_key, vector)
         if not kept:
             turned.append(key)
-        elif draft.preference is not None:
-            _prefer(conn, draft, scored, key, filing)
-            fate.preferences.append(draft.preference)
+        # What is told again while its importance is still unknown may yet be put away: the
+        # preference stays with the memory that it came from.
+        stands = key if kept and (scored.importance is not None or known is None) else known
+        _prefer(conn, draft, scored.importance, stands, filing, fate)
         _sort(fate, scored, kept=kept)
     memories.settle(conn, keys)
     removal.archive(conn, turned, ArchiveReason.LOW_IMPORTANCE, now_us, new_id=ids.new)
@@ -194,18 +198,44 @@ def _scored(
             if arrival.gated
             else row._replace(importance=importance(novelty(None), draft.salience))
         )
-    near = vectors.similarity_to_centroid(
+    near = centroids.similarity(
         conn, filing.agent_key, filing.model_key, vector, arrival.voice
     )
     score = importance(novelty(near), draft.salience)
     return row._replace(importance=score, state=MemoryState.ACTIVE)
 
 
-def _prefer(conn: Writing, draft: Draft, row: MemoryRow, key: int, filing: _Filing) -> None:
-    assert draft.preference is not None
-    confidence = row.importance if row.importance is not None else row.confidence
+def _stays(arrival: Arrival, row: MemoryRow, draft: Draft, known: int | None) -> bool:
+    """Return whether the chunk stays visible: a preference does, unless it only repeats one."""
+    if not arrival.gated or row.importance is None or is_kept(row.importance):
+        return True
+    return draft.preference is not None and known is None
+
+
+def _told_before(conn: Writing, draft: Draft, filing: _Filing) -> int | None:
+    """Return the visible memory behind the same preference with the same value, None without one."""
+    if draft.preference is None:
+        return None
+    rows = preferences.listed(conn, filing.agent_key)
+    same = (row for row in rows if (row.name, row.value) == (draft.preference, draft.content))
+    return next((row.memory_key for row in same), None)
+
+
+def _prefer(
+    conn: Writing,
+    draft: Draft,
+    importance: float | None,
+    key: int | None,
+    filing: _Filing,
+    fate: _Sorted,
+) -> None:
+    """Set the preference that the chunk states, if any: told again, its row is updated (SPEC D5)."""
+    if draft.preference is None:
+        return
+    confidence = 1.0 if importance is None else importance
     new = NewPreference(draft.preference, draft.content, confidence, draft.token_count, key)
     preferences.put(conn, filing.agent_key, new, filing.now_us)
+    fate.preferences.append(draft.preference)
 
 
 def _sort(fate: _Sorted, row: MemoryRow, *, kept: bool) -> None:

@@ -23,7 +23,7 @@ from memd.ingest.draft import voices
 from memd.model.caller import Caller
 from memd.model.encoding import Embedder, ModelFingerprint, TokenCounter
 from memd.model.enums import ArchiveReason
-from memd.store import pending, removal, vectors
+from memd.store import centroids, pending, removal, vectors
 from memd.store.connect import Writing
 from memd.store.database import Database
 from memd.store.pending import Waiting
@@ -67,7 +67,7 @@ class EmbeddingQueue:
             except UnavailableError as error:
                 log.warning("embedding waits", kind=error.kind)
             except MemdError as error:
-                log.error("embedding failed", kind=error.kind)  # noqa: TRY400  # its class says it all
+                log.error("embedding failed", kind=error.kind)
             self._idle.set()
             await self._rest()
 
@@ -79,7 +79,7 @@ class EmbeddingQueue:
             return
 
     async def drain(self) -> int:
-        """Embed until nothing waits; returns how many rows got a vector. Nothing without a model."""
+        """Embed until nothing waits and return how many rows got a vector; 0 without a model."""
         fingerprint = self.embedder.fingerprint
         if fingerprint is None or self.db.read_only:
             return 0
@@ -88,7 +88,7 @@ class EmbeddingQueue:
         return done + await self._new_vectors(model_key)
 
     async def _adopt(self, fingerprint: ModelFingerprint) -> int:
-        """Make the cache of the installed model the live one; the rows of another model are then missing."""
+        """Make the installed model's cache the live one; rows of another model are then missing."""
         live = await self.db.read(vectors.live)
         known = await self.db.read(vectors.find_model, str(fingerprint))
         if live is not None and known == live.model_key:
@@ -107,7 +107,7 @@ class EmbeddingQueue:
         return await self.db.write(_CALLER, work)
 
     async def _first_vectors(self, model_key: int) -> int:
-        """Embed what is pending, a sweep at a time, writing one sweep while the next is embedded."""
+        """Embed what is pending in sweeps, writing one while the next is embedded."""
         done = 0
         writing: asyncio.Task[None] | None = None
         in_flight: frozenset[int] = frozenset()
@@ -159,12 +159,12 @@ class EmbeddingQueue:
             stays = True
             if row.importance is None:
                 voice = voiced.get(f"{row.speaker}:")
-                near = vectors.similarity_to_centroid(conn, row.agent_key, model_key, vector, voice)
+                near = centroids.similarity(conn, row.agent_key, model_key, vector, voice)
                 score = importance(novelty(near), salience(row.content, self.counter))
                 pending.set_importance(conn, row.memory_key, score)
                 stays = is_kept(score)
             if stays:
-                vectors.add_to_centroid(conn, row.agent_key, model_key, vector)
+                centroids.add(conn, row.agent_key, model_key, vector)
             (kept if stays else turned).append(row.memory_key)
         pending.activate(conn, kept)
         removal.archive(conn, turned, ArchiveReason.LOW_IMPORTANCE, now_us, new_id=self.ids.new)

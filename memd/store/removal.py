@@ -11,14 +11,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, cast
 
-from memd.model.enums import ArchiveReason, MemoryState, TrashReason
 from memd.base.limits import QUERY_TERMS_MAX
-from memd.store import caches, contexts, memories, names, preferences, vectors, words
+from memd.model.enums import ArchiveReason, MemoryState, TrashReason
+from memd.store import (
+    caches,
+    centroids,
+    contexts,
+    memories,
+    names,
+    preferences,
+    replies,
+    words,
+)
 from memd.store.connect import Reading, Writing
 from memd.store.keys import keys_array
 from memd.store.memories import Bound
 from memd.store.rows import FoundRow
-
 
 _Counted = tuple[int, int | None, str | None, int]
 
@@ -41,19 +49,22 @@ def archive(
     *,
     new_id: Callable[[], str],
     state: MemoryState = MemoryState.ARCHIVED,
-    run: str | None = None,
 ) -> None:
-    """Put memories away; *state* may be COMPRESSED. ``include_compressed`` still finds them."""
+    """Put memories away; *state* may be COMPRESSED. ``include_compressed`` still finds them.
+
+    What lies in the trash stays there.
+    """
+    keys = _out_of_trash(conn, keys)
     conn.executemany(
         """
-        INSERT INTO archive (memory_key, archival_id, reason, state_before, run, archived_at_us)
-        SELECT :key, :archival_id, :reason, iif(state = 'pending', 'active', state), :run, :now_us
+        INSERT INTO archive (memory_key, archival_id, reason, state_before, archived_at_us)
+        SELECT :key, :archival_id, :reason, iif(state = 'pending', 'active', state), :now_us
           FROM memory
          WHERE memory_key = :key
             ON CONFLICT (memory_key) DO NOTHING
         """,
         (
-            {"key": key, "archival_id": new_id(), "reason": reason, "run": run, "now_us": now_us}
+            {"key": key, "archival_id": new_id(), "reason": reason, "now_us": now_us}
             for key in keys
         ),
     )
@@ -61,21 +72,38 @@ def archive(
 
 
 def restore(conn: Writing, key: int, now_us: int) -> bool:
-    """Bring a memory back from the archive to the state it had; False when it is not there."""
-    return _bring_back(conn, "archive", key, now_us)
+    """Bring a memory back from the archive to the state it had; False when it is not there.
+
+    A memory in the trash, and one that has expired, is not there.
+    """
+    before = conn.execute(
+        """
+        SELECT r.state_before
+          FROM archive AS r
+               JOIN memory AS m ON m.memory_key = r.memory_key
+         WHERE r.memory_key = :key AND m.state IN ('archived', 'compressed')
+           AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
+        """,
+        {"key": key, "now_us": now_us},
+    ).get
+    if not isinstance(before, str):
+        return False
+    conn.execute("DELETE FROM archive WHERE memory_key = :key", {"key": key})
+    memories.set_state(conn, [key], MemoryState(before), now_us)
+    return True
 
 
 def trash(
     conn: Writing, keys: Sequence[int], reason: TrashReason, now_us: int, undo_us: int
 ) -> None:
-    """Make memories invisible everywhere; erased by :func:`purge` after *undo_us*."""
+    """Make memories invisible everywhere; :func:`due` to be erased after *undo_us*."""
+    keys = _out_of_trash(conn, keys)
     conn.executemany(
         """
         INSERT INTO trash (memory_key, reason, state_before, deleted_at_us, erase_after_us)
         SELECT :key, :reason, state, :now_us, :erase_after_us
           FROM memory
          WHERE memory_key = :key
-            ON CONFLICT (memory_key) DO NOTHING
         """,
         (
             {"key": key, "reason": reason, "now_us": now_us, "erase_after_us": now_us + undo_us}
@@ -86,21 +114,41 @@ def trash(
 
 
 def untrash(conn: Writing, key: int, now_us: int) -> bool:
-    """Bring a memory back from the trash to the state it had; False when it is not there."""
-    return _bring_back(conn, "trash", key, now_us)
+    """Bring a memory back from the trash to the state it had; False when it is not there.
 
-
-def _bring_back(conn: Writing, table: str, key: int, now_us: int) -> bool:
-    assert table in {"archive", "trash"}
+    One that has expired would be invisible still: it is brought back without its expiry.
+    """
     before = conn.execute(
-        f"SELECT state_before FROM {table} WHERE memory_key = :key",  # noqa: S608  # one of two names
-        {"key": key},
+        "SELECT state_before FROM trash WHERE memory_key = :key", {"key": key}
     ).get
     if not isinstance(before, str):
         return False
-    conn.execute(f"DELETE FROM {table} WHERE memory_key = :key", {"key": key})  # noqa: S608  # one of two names
+    conn.execute("DELETE FROM trash WHERE memory_key = :key", {"key": key})
+    conn.execute(
+        """
+        UPDATE memory
+           SET expires_at_us = NULL
+         WHERE memory_key = :key AND expires_at_us <= :now_us
+        """,
+        {"key": key, "now_us": now_us},
+    )
     memories.set_state(conn, [key], MemoryState(before), now_us)
     return True
+
+
+def _out_of_trash(conn: Reading, keys: Sequence[int]) -> list[int]:
+    if not keys:
+        return []
+    rows = conn.execute(
+        """
+        SELECT memory_key
+          FROM memory
+         WHERE memory_key IN (SELECT value FROM carray(:keys)) AND state <> 'trashed'
+         ORDER BY memory_key
+        """,
+        {"keys": keys_array(keys)},
+    )
+    return [key for (key,) in rows]
 
 
 def trashed(conn: Reading, agent_key: int, after: str | None, limit: int) -> list[TrashRow]:
@@ -119,7 +167,7 @@ def trashed(conn: Reading, agent_key: int, after: str | None, limit: int) -> lis
     return [TrashRow._make(row) for row in rows]
 
 
-def count_archived(conn: Reading, agent_key: int) -> int:
+def count_archived(conn: Reading, agent_key: int, now_us: int) -> int:
     """Return how many of the agent's memories are in the archive."""
     found = conn.execute(
         """
@@ -127,15 +175,16 @@ def count_archived(conn: Reading, agent_key: int) -> int:
           FROM archive AS r
                JOIN memory AS m ON m.memory_key = r.memory_key
          WHERE m.agent_key = :agent_key AND m.state IN ('archived', 'compressed')
+           AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
         """,
-        {"agent_key": agent_key},
+        {"agent_key": agent_key, "now_us": now_us},
     ).get
     assert isinstance(found, int)
     return found
 
 
 def search(conn: Reading, params: Bound, text: str | None, limit: int) -> list[FoundRow]:
-    """Return matching rows of the agent's archive: best by words first, without *text* newest first.
+    """Return matching rows of the archive: best by words first, without *text* newest first.
 
     *params* must be bound with ``only_hidden``.
     """
@@ -154,7 +203,13 @@ def search(conn: Reading, params: Bound, text: str | None, limit: int) -> list[F
 def due(conn: Reading, now_us: int, limit: int) -> list[int]:
     """Return memories whose time in the trash is up, oldest first."""
     rows = conn.execute(
-        "SELECT memory_key FROM trash WHERE erase_after_us <= :now_us ORDER BY erase_after_us LIMIT :limit",
+        """
+        SELECT memory_key
+          FROM trash
+         WHERE erase_after_us <= :now_us
+         ORDER BY erase_after_us
+         LIMIT :limit
+        """,
         {"now_us": now_us, "limit": limit},
     )
     return [key for (key,) in rows]
@@ -186,11 +241,12 @@ def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
     array = {"keys": keys_array(keys), "now_us": now_us}
     memories.touch(conn, keys)
     summaries = _summaries_of(conn, keys)
-    beside = contexts.of_sessions(conn, keys)
+    beside = contexts.quoting(conn, keys)
     sources = _sources_of(conn, keys)
     preferences.erase_of(conn, keys)
-    vectors.take_from_centroid(conn, keys)
+    centroids.take(conn, keys)
     _uncount(conn, keys)
+    replies.scrub(conn, _may_be_preferences(conn, keys))
     conn.execute(
         """
         INSERT OR IGNORE INTO forgotten (memory_id, forgotten_at_us)
@@ -207,6 +263,18 @@ def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
     conn.executemany("DELETE FROM source WHERE source_key = ?", ((key,) for key in sources))
     if summaries:
         memories.set_state(conn, summaries, MemoryState.STALE, now_us)
+
+
+def _may_be_preferences(conn: Reading, keys: Sequence[int]) -> list[str]:
+    rows = conn.execute(
+        """
+        SELECT memory_id
+          FROM memory
+         WHERE memory_key IN (SELECT value FROM carray(:keys)) AND category = 'procedural'
+        """,
+        {"keys": keys_array(keys)},
+    )
+    return [memory_id for (memory_id,) in rows]
 
 
 def _sources_of(conn: Reading, keys: Sequence[int]) -> list[int]:

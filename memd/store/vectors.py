@@ -12,19 +12,19 @@ in one table, and never compared.
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
+from memd.base.errors import EmbeddingError
 from memd.base.limits import KNN_ROWS_MAX
 from memd.model.encoding import ModelFingerprint
 from memd.store.connect import Reading, Writing
 from memd.store.keys import keys_array
 
-# Table names carry a model's key and a generation, numbers from meta; nothing else is put into the SQL.
+# Table names carry a model's key and a generation, numbers from meta; nothing else is put in.
 # ruff: noqa: S608
 CHUNK_ROWS = 512
-VOICE_REST_MIN = 1e-6  # below it a text says nothing but its speaker's name
+SQUARE_ERROR_MAX = 2e-3  # of a length within 0.001 of 1
 
 
 class Near(NamedTuple):
@@ -132,7 +132,14 @@ def ready(conn: Writing, fingerprint: ModelFingerprint, now_us: int) -> int:
 
 
 def put(conn: Writing, model_key: int, vectors: Sequence[tuple[int, bytes]]) -> None:
-    """Store the vectors of memories, as (memory_key, vector); the cache is :func:`index`'s work."""
+    """Store the vectors of memories, as (memory_key, vector); the cache is :func:`index`'s work.
+
+    Raises EmbeddingError for what is not a unit vector of the model's dimension: a
+    NaN would come first in every search (PROMISES 4).
+    """
+    dimension = _dimension(conn, model_key)
+    for _, vector in vectors:
+        check(vector, dimension)
     conn.executemany(
         """
         INSERT INTO embedding (memory_key, model_key, kind, checksum, vector)
@@ -150,6 +157,28 @@ def put(conn: Writing, model_key: int, vectors: Sequence[tuple[int, bytes]]) -> 
             for memory_key, vector in vectors
         ),
     )
+
+
+def check(vector: bytes, dimension: int) -> None:
+    """Raise EmbeddingError unless *vector* is a finite unit vector of *dimension* float32."""
+    if len(vector) != dimension * 4:
+        raise EmbeddingError(f"a vector must have {dimension} dimensions")
+    numbers = array("f")
+    numbers.frombytes(vector)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    square = sum(map(operator.mul, numbers, numbers))
+    if not abs(square - 1.0) <= SQUARE_ERROR_MAX:  # false for NaN and infinity, too
+        raise EmbeddingError("a vector must be finite and of length 1")
+
+
+def _dimension(conn: Reading, model_key: int) -> int:
+    found = conn.execute(
+        "SELECT dimension FROM embedding_model WHERE model_key = :model_key",
+        {"model_key": model_key},
+    ).get
+    assert isinstance(found, int)
+    return found
 
 
 def index(conn: Writing, keys: Sequence[int]) -> None:
@@ -182,7 +211,7 @@ def unindex(conn: Writing, keys: Sequence[int]) -> None:
 
 
 def _targets(conn: Reading, keys: Sequence[int]) -> Iterator[tuple[VectorCache, Sequence[int]]]:
-    """Yield the live cache and one that is being built, each with those of *keys* that are in it."""
+    """Yield the live cache and one being built, each with those of *keys* that are in it."""
     cache = live(conn)
     if cache is None or not keys:
         return
@@ -195,7 +224,7 @@ def _targets(conn: Reading, keys: Sequence[int]) -> Iterator[tuple[VectorCache, 
 
 
 def search(conn: Reading, vector: bytes, partitions: Sequence[int], limit: int) -> list[Near]:
-    """Return the *limit* (at most KNN_ROWS_MAX) nearest memories of the partitions, nearest first. Exact."""
+    """Return the *limit* (<= KNN_ROWS_MAX) nearest memories of the partitions, in order."""
     cache = live(conn)
     if cache is None:
         return []
@@ -225,7 +254,7 @@ def cosine(distance: float) -> float:
 
 
 def among(conn: Reading, vector: bytes, keys: Sequence[int]) -> dict[int, float]:
-    """Return the cosine of each of *keys* that has a vector of the live model. Exact, without the cache."""
+    """Return the cosine of each of *keys* that has a vector of the live model."""
     cache = live(conn)
     if cache is None or not keys:
         return {}
@@ -241,84 +270,11 @@ def among(conn: Reading, vector: bytes, keys: Sequence[int]) -> dict[int, float]
     return {key: cosine(distance) for key, distance in rows}
 
 
-# Novelty (SPEC D4): the running sum of an agent's vectors.
-
-
-def similarity_to_centroid(
-    conn: Reading, agent_key: int, model_key: int, vector: bytes, voice: bytes | None = None
-) -> float | None:
-    """Return the cosine of *vector* to the mean of the agent's vectors; None when there are none.
-
-    The direction of the mean is that of the sum. A zero sum resembles nothing.
-    *voice* is the vector of the speaker's name alone: what a text has in common
-    with it says who speaks, not that the text is old news, and is taken out first.
-    """
-    found = conn.execute(
-        """
-        SELECT vec_distance_cosine(total, :vector),
-               iif(:voice IS NULL, NULL, vec_distance_cosine(total, :voice)),
-               iif(:voice IS NULL, NULL, vec_distance_cosine(:vector, :voice))
-          FROM centroid
-         WHERE agent_key = :agent_key AND model_key = :model_key AND vectors > 0
-        """,
-        {"agent_key": agent_key, "model_key": model_key, "vector": vector, "voice": voice},
-    ).fetchone()
-    if found is None:
-        return None
-    if any(distance is None for distance in found[: 1 if voice is None else 3]):
-        return 0.0  # SQLite has no NaN: NULL means that the sum is zero
-    near = 1.0 - cast("float", found[0])
-    if voice is None:
-        return near
-    voice_near, shared = 1.0 - cast("float", found[1]), 1.0 - cast("float", found[2])
-    rest = 1.0 - shared * shared
-    return (near - shared * voice_near) / math.sqrt(rest) if rest > VOICE_REST_MIN else near
-
-
-def add_to_centroid(conn: Writing, agent_key: int, model_key: int, vector: bytes) -> None:
-    """Add *vector* to the agent's running sum."""
-    conn.execute(
-        """
-        INSERT INTO centroid (agent_key, model_key, vectors, total)
-        VALUES (:agent_key, :model_key, 1, :vector)
-            ON CONFLICT (agent_key, model_key)
-            DO UPDATE SET vectors = vectors + 1, total = vec_add(total, :vector)
-        """,
-        {"agent_key": agent_key, "model_key": model_key, "vector": vector},
-    )
-
-
-def take_from_centroid(conn: Writing, keys: Sequence[int]) -> None:
-    """Subtract the memories' vectors from their agents' sums; before they are erased."""
-    if not keys:
-        return
-    rows = conn.execute(
-        """
-        SELECT m.agent_key, e.model_key, e.vector
-          FROM embedding AS e
-               JOIN memory AS m ON m.memory_key = e.memory_key
-         WHERE e.memory_key IN (SELECT value FROM carray(:keys)) AND e.kind = 'own'
-        """,
-        {"keys": keys_array(keys)},
-    ).fetchall()
-    conn.executemany(
-        """
-        UPDATE centroid
-           SET vectors = max(0, vectors - 1), total = vec_sub(total, :vector)
-         WHERE agent_key = :agent_key AND model_key = :model_key
-        """,
-        (
-            {"agent_key": agent_key, "model_key": model_key, "vector": vector}
-            for agent_key, model_key, vector in rows
-        ),
-    )
-
-
 # Building beside the live cache.
 
 
 def start_build(conn: Writing) -> bool:
-    """Begin a new generation of the live cache, dropping one left half built; False without a cache."""
+    """Begin a new generation, dropping one left half built; False without a live cache."""
     cache = live(conn)
     if cache is None:
         return False
@@ -328,12 +284,7 @@ def start_build(conn: Writing) -> bool:
     fresh = VectorCache(
         cache.model_key, max(cache.generation, left[0].generation if left else 0) + 1
     )
-    dimension = conn.execute(
-        "SELECT dimension FROM embedding_model WHERE model_key = :model_key",
-        {"model_key": cache.model_key},
-    ).get
-    assert isinstance(dimension, int)
-    create(conn, fresh, dimension)
+    create(conn, fresh, _dimension(conn, cache.model_key))
     _note_build(conn, fresh, 0)
     return True
 
@@ -348,14 +299,25 @@ def build(conn: Reading) -> tuple[VectorCache, int] | None:
 
 
 def step_build(conn: Writing, rows: int) -> bool:
-    """Fill the next *rows* memories; False when the build was complete and has become the live one."""
+    """Fill the next *rows* memories; False once the build is complete and the live one."""
     building = build(conn)
     assert building is not None
     cache, after = building
+    now = live(conn)
+    if now is None or now.model_key != cache.model_key:  # another model came meanwhile
+        conn.execute(f"DROP TABLE {cache.table}")
+        conn.execute("DELETE FROM meta WHERE key = 'vector_build'")
+        return False
     keys = [
         key
         for (key,) in conn.execute(
-            "SELECT memory_key FROM memory WHERE memory_key > :after ORDER BY memory_key LIMIT :rows",
+            """
+            SELECT memory_key
+              FROM memory
+             WHERE memory_key > :after
+             ORDER BY memory_key
+             LIMIT :rows
+            """,
             {"after": after, "rows": rows},
         )
     ]
@@ -376,7 +338,7 @@ def _note_build(conn: Writing, cache: VectorCache, last_key: int) -> None:
 
 
 def wrong_rows(conn: Reading, cache: VectorCache) -> int:
-    """Return how many rows of the cache are missing, too many, in the wrong partition, or changed."""
+    """Return how many rows of the cache are missing, too many, misplaced or changed."""
     expected = {
         key: (owner, digest)
         for key, owner, digest in conn.execute(

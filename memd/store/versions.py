@@ -7,7 +7,7 @@ import json
 from typing import NamedTuple
 
 from memd.model.screened import Screened
-from memd.store import caches, contexts, pending, vectors
+from memd.store import caches, centroids, contexts, pending
 from memd.store.connect import Writing
 from memd.store.rows import hashed, tags_of
 
@@ -30,7 +30,7 @@ def replace(conn: Writing, key: int, new: NewVersion, now_us: int) -> None:
     with caches.rewording(conn, beside):
         with caches.moving(conn, [key]):
             if new.content is not None:
-                vectors.take_from_centroid(conn, [key])
+                centroids.take(conn, [key])
                 conn.execute("DELETE FROM embedding WHERE memory_key = :key", {"key": key})
             _rewrite(conn, key, new, now_us)
         contexts.write(conn, beside)
@@ -88,7 +88,9 @@ def _rewrite(conn: Writing, key: int, new: NewVersion, now_us: int) -> None:
     conn.execute(
         """
         UPDATE preference
-           SET value = coalesce(:content, value), token_count = :token_count, updated_at_us = :now_us
+           SET value = coalesce(:content, value),
+               token_count = :token_count,
+               updated_at_us = :now_us
          WHERE memory_key = :key
         """,
         {"content": new.content, "token_count": new.token_count, "now_us": now_us, "key": key},

@@ -1,0 +1,82 @@
+"""The running sum of each agent's vectors, behind novelty (SPEC D4)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import cast
+
+from memd.store.connect import Reading, Writing
+from memd.store.keys import keys_array
+
+VOICE_REST_MIN = 1e-6  # below it a text says nothing but its speaker's name
+
+
+def similarity(
+    conn: Reading, agent_key: int, model_key: int, vector: bytes, voice: bytes | None = None
+) -> float | None:
+    """Return the cosine of *vector* to the mean of the agent's vectors; None when there are none.
+
+    The direction of the mean is that of the sum. A zero sum resembles nothing.
+    *voice* is the vector of the speaker's name alone: what a text has in common
+    with it says who speaks, not that the text is old news, and is taken out first.
+    """
+    found = conn.execute(
+        """
+        SELECT vec_distance_cosine(total, :vector),
+               iif(:voice IS NULL, NULL, vec_distance_cosine(total, :voice)),
+               iif(:voice IS NULL, NULL, vec_distance_cosine(:vector, :voice))
+          FROM centroid
+         WHERE agent_key = :agent_key AND model_key = :model_key AND vectors > 0
+        """,
+        {"agent_key": agent_key, "model_key": model_key, "vector": vector, "voice": voice},
+    ).fetchone()
+    if found is None:
+        return None
+    if any(distance is None for distance in found[: 1 if voice is None else 3]):
+        return 0.0  # SQLite has no NaN: NULL means that the sum is zero
+    near = 1.0 - cast("float", found[0])
+    if voice is None:
+        return near
+    voice_near, shared = 1.0 - cast("float", found[1]), 1.0 - cast("float", found[2])
+    rest = 1.0 - shared * shared
+    return (near - shared * voice_near) / math.sqrt(rest) if rest > VOICE_REST_MIN else near
+
+
+def add(conn: Writing, agent_key: int, model_key: int, vector: bytes) -> None:
+    """Add *vector* to the agent's running sum."""
+    conn.execute(
+        """
+        INSERT INTO centroid (agent_key, model_key, vectors, total)
+        VALUES (:agent_key, :model_key, 1, :vector)
+            ON CONFLICT (agent_key, model_key)
+            DO UPDATE SET vectors = vectors + 1, total = vec_add(total, :vector)
+        """,
+        {"agent_key": agent_key, "model_key": model_key, "vector": vector},
+    )
+
+
+def take(conn: Writing, keys: Sequence[int]) -> None:
+    """Subtract the memories' vectors from their agents' sums; before they are erased."""
+    if not keys:
+        return
+    rows = conn.execute(
+        """
+        SELECT m.agent_key, e.model_key, e.vector
+          FROM embedding AS e
+               JOIN memory AS m ON m.memory_key = e.memory_key
+         WHERE e.memory_key IN (SELECT value FROM carray(:keys)) AND e.kind = 'own'
+        """,
+        {"keys": keys_array(keys)},
+    ).fetchall()
+    conn.executemany(
+        """
+        UPDATE centroid
+           SET vectors = max(0, vectors - 1), total = vec_sub(total, :vector)
+         WHERE agent_key = :agent_key AND model_key = :model_key
+        """,
+        (
+            {"agent_key": agent_key, "model_key": model_key, "vector": vector}
+            for agent_key, model_key, vector in rows
+        ),
+    )
