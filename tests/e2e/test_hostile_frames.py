@@ -186,6 +186,24 @@ async def test_h06_what_waits_beyond_the_cap_is_not_begun(daemon: Paths, house: 
         assert sorted([(await flood.frame())["id"] for _ in range(100)]) == list(range(100))
 
 
+async def test_h06_a_client_beyond_the_cap_is_not_read(daemon: Paths, house: FakeHouse) -> None:
+    house.gate = asyncio.Event()
+    number = 20_000
+    async with wire(daemon.socket) as flood:
+        data = b"".join(json.dumps(req("memory.count", i)).encode() + b"\n" for i in range(number))
+        sending = asyncio.create_task(flood.raw(data))
+        async with AsyncClient(daemon.socket) as other:
+            for _ in range(50):
+                held = (await other.call("system.metrics"))["in_flight"]
+                assert held <= limits.IN_FLIGHT_REQUESTS_MAX + 1  # the question itself is one
+                await asyncio.sleep(0.005)
+        assert not sending.done(), "the daemon buffers what it cannot run"
+        house.gate.set()
+        for _ in range(number):
+            await flood.frame()
+        await sending
+
+
 @pytest.mark.parametrize("peer", [Peer(65534, 1), None])
 async def test_h07_another_user_gets_no_byte(
     home: Path, house: FakeHouse, monkeypatch: pytest.MonkeyPatch, peer: Peer | None

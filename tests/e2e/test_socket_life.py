@@ -210,7 +210,10 @@ async def test_a_room_that_dies_brings_the_daemon_down(home: Path, house: FakeHo
             await until(lambda: not paths.socket.exists(), "the daemon is gone")
 
 
-async def test_the_log_never_sees_a_param(line: Wire, written: io.StringIO) -> None:
+async def test_the_log_never_sees_a_param(
+    line: Wire, written: io.StringIO, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")  # of what the libraries write
     gossip = "the gate code is 4711"
     calls: list[Any] = [
         req("memory.store", content=gossip, category="semantic"),
@@ -224,6 +227,7 @@ async def test_the_log_never_sees_a_param(line: Wire, written: io.StringIO) -> N
         assert "4711" not in str(answer) or answer["error"]["code"] == -32601
     assert "memory.store" in written.getvalue()
     assert "4711" not in written.getvalue()
+    assert "4711" not in caplog.text
 
 
 # The clients.

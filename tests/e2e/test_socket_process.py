@@ -57,6 +57,14 @@ def test_the_daemon_loads_nothing_of_the_command_line(home: Path) -> None:
     assert loaded & {"typer", "rich", "click", "numpy", "fastembed", "onnxruntime"} == set()
 
 
+def test_the_log_loads_no_colours(home: Path) -> None:
+    loaded = loaded_after("from memd.base import log; log.info('a'); import structlog", home)
+    assert "structlog" in loaded
+    assert "rich" not in loaded
+    kept = loaded_after("import rich; from memd.base import log; log.info('a')", home)
+    assert "rich" in kept
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_stops_it_cleanly_and_soon(home: Path, number: int) -> None:
     with spawned(home, fake=True) as daemon, daemon.client() as idle:
