@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memd.base.clock import Clock, from_us
-from memd.base.errors import InvalidError, MemoryNotFoundError
+from memd.base.errors import DiskFullError, InvalidError, MemoryNotFoundError
 from memd.model.caller import Caller
 from memd.model.enums import MemoryCategory, TrashReason
 from memd.model.memory import MemoryEntry, MemoryFilter, MemoryQuery
@@ -38,7 +38,7 @@ class Archive:
         """Move a memory to the trash; False when there is none the caller could see (SPEC 7.7)."""
 
         def work(conn: Writing) -> bool:
-            key = _visible(conn, caller, memory_id)
+            key = _visible(conn, caller, memory_id, self.clock.now_us())
             if key is None:
                 return False
             removal.trash(
@@ -59,10 +59,12 @@ class Archive:
         source: str | None = None,
         dry_run: bool = False,  # noqa: FBT001, FBT002  # as the socket names it
     ) -> Forgotten:
-        """Erase memories for ever: by id, by filter or by source reference, in whatever state they are.
+        """Erase memories for ever: by id, filter or source reference, in whatever state they are.
 
         The answer proves what went: SHA-256 over the erased rows' ids and hashes. It
-        also names the backups that still hold them.
+        also names the backups that still hold them. On a full disk it takes the room
+        that was set aside for it. Raises BusyError when the rows are gone but a reader
+        keeps the log from being emptied: the same request again finishes it.
         """
         if ids is None and wanted is None and source is None:
             raise InvalidError("say what to forget", hint="give ids, a filter or a source")
@@ -78,8 +80,13 @@ class Archive:
         if dry_run:
             found = _proof(await self.db.read(doomed))
             return found.model_copy(update={"proof": "", "dry_run": True})
-        forgotten = await self.db.write(caller, work, reply=Forgotten)
-        await self.db.checkpoint(truncate=True)
+        try:
+            forgotten = await self.db.write(caller, work, reply=Forgotten)
+        except DiskFullError:
+            if not self.db.make_room():
+                raise
+            forgotten = await self.db.write(caller, work, reply=Forgotten)
+        await self.db.empty_log()
         return forgotten.model_copy(update={"backups": backup.existing(self.db.path)})
 
     async def trash_list(
@@ -144,7 +151,9 @@ class Archive:
             if agent_key is None:
                 return ()
             params = memories.bound(agent_key, query, now_us, only_hidden=True)
-            return tuple(row.entry() for row in removal.search(conn, params, query.text, query.limit))
+            return tuple(
+                row.entry() for row in removal.search(conn, params, query.text, query.limit)
+            )
 
         return await self.db.read(work)
 
@@ -153,12 +162,14 @@ class Archive:
 
         def work(conn: Reading) -> int:
             agent_key = names.find_agent(conn, caller.agent_id)
-            return 0 if agent_key is None else removal.count_archived(conn, agent_key)
+            if agent_key is None:
+                return 0
+            return removal.count_archived(conn, agent_key, self.clock.now_us())
 
         return await self.db.read(work)
 
     async def purge(self) -> int:
-        """Erase what has been in the trash long enough; trash what expired. Returns how many were erased."""
+        """Erase what was in the trash long enough, trash what expired; returns how many went."""
         erased = 0
         while True:
             step = await self.db.write(_CALLER, self._purge_step)
@@ -187,10 +198,13 @@ def _key(conn: Reading, caller: Caller, memory_id: str) -> int | None:
     return None if row is None else row.memory_key
 
 
-def _visible(conn: Reading, caller: Caller, memory_id: str) -> int | None:
+def _visible(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> int | None:
     agent_key = names.find_agent(conn, caller.agent_id)
     row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
-    return None if row is None or row.state == "trashed" else row.memory_key
+    if row is None or row.state == "trashed":
+        return None
+    expired = row.expires_at_us is not None and row.expires_at_us <= now_us
+    return None if expired else row.memory_key
 
 
 def _doomed(
@@ -209,8 +223,9 @@ def _doomed(
     elif source is not None:
         keys = memories.of_reference(conn, agent_key, source)
     else:
-        params = memories.bound(agent_key, wanted or MemoryFilter(), now_us, hidden=True)
-        keys = memories.matching(conn, params, -1)
+        keys = memories.in_any_state(
+            conn, memories.bound(agent_key, wanted or MemoryFilter(), now_us)
+        )
     return memories.proofs(conn, keys)
 
 

@@ -35,8 +35,7 @@ def page(
         agent_key,
         wanted,
         now_us,
-        active_session_id=caller.session_id,
-        active_project_id=caller.project_id,
+        active=caller,
     )
     rows = memories.listed(conn, params, limit + 1, None if after is None else _place(after))
     entries = tuple(row.entry() for row in rows[:limit])
@@ -54,7 +53,7 @@ def _place(cursor: str) -> tuple[int, str]:
     return int(moment), memory_id
 
 
-def preferences_of(conn: Reading, caller: Caller) -> tuple[Preference, ...]:
+def preferences_of(conn: Reading, caller: Caller, now_us: int) -> tuple[Preference, ...]:
     """Return the agent's preferences, newest first."""
     agent_key = names.find_agent(conn, caller.agent_id)
     if agent_key is None:
@@ -67,5 +66,5 @@ def preferences_of(conn: Reading, caller: Caller) -> tuple[Preference, ...]:
             memory_id=row.memory_id,
             updated_at=from_us(row.updated_at_us),
         )
-        for row in preferences.listed(conn, agent_key)
+        for row in preferences.listed(conn, agent_key, now_us)
     )

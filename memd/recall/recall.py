@@ -66,7 +66,7 @@ class Recall:
         if agent_key is None:
             return answer.nothing()
         found = await self._found(scope, request.query, request.search_mode, ARM_ROWS)
-        prefers = await self.db.read(_preferences, agent_key, request, found_terms(request.query))
+        prefers = await self.db.read(_preferences, scope, request, found_terms(request.query))
         items = found.items if found.opened else []
         items = [item for item in items if item.relevance >= request.min_relevance]
         items = [
@@ -123,7 +123,7 @@ class Recall:
 
     async def preferences(self, caller: Caller) -> tuple[Preference, ...]:
         """Return the agent's preferences, newest first."""
-        return await self.db.read(listing.preferences_of, caller)
+        return await self.db.read(listing.preferences_of, caller, self.clock.now_us())
 
     # The steps.
 
@@ -138,8 +138,7 @@ class Recall:
             wanted,
             self.clock.now_us(),
             hidden=hidden,
-            active_session_id=caller.session_id,
-            active_project_id=caller.project_id,
+            active=caller,
         )
         return Scope(params, agent_key or 0, hidden, _narrows(wanted)), agent_key
 
@@ -208,12 +207,12 @@ def _understood(conn: Reading, scope: Scope, text: str) -> tuple[Question, list[
 
 
 def _preferences(
-    conn: Reading, agent_key: int, request: RecallRequest, asked: frozenset[str]
+    conn: Reading, scope: Scope, request: RecallRequest, asked: frozenset[str]
 ) -> list[preferences.PreferenceRow]:
     """Return the preferences, the relevant ones first, then the newest (SPEC D5)."""
     if request.categories and MemoryCategory.PROCEDURAL not in request.categories:
         return []
-    rows = preferences.listed(conn, agent_key)
+    rows = preferences.listed(conn, scope.agent_key, scope.now_us)
     return sorted(rows, key=lambda row: -len(asked & found_terms(row.value)))
 
 

@@ -33,6 +33,13 @@ class Scope:
     filtered: bool
 
     @property
+    def now_us(self) -> int:
+        """Return the moment at which it was asked; what expired by then is not seen."""
+        moment = self.params["now_us"]
+        assert isinstance(moment, int)
+        return moment
+
+    @property
     def owners(self) -> list[str]:
         return (
             [f"a{self.agent_key}", f"h{self.agent_key}"] if self.hidden else [f"a{self.agent_key}"]

@@ -64,7 +64,9 @@ def configure(conn: Writing, agent_key: int, new: AgentRow) -> None:
     conn.execute(
         """
         UPDATE agent
-           SET level = :level, retention_days = :retention_days, retention_overrides = :retention_overrides
+           SET level = :level,
+               retention_days = :retention_days,
+               retention_overrides = :retention_overrides
          WHERE agent_key = :agent_key
         """,
         {

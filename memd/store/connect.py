@@ -13,7 +13,7 @@ from pathlib import Path
 import apsw
 import apsw.fts5
 
-from memd.base.errors import ForeignFileError, NewerSchemaError, StorageError
+from memd.base.errors import ForeignFileError, NewerSchemaError, ReadOnlyError, StorageError
 from memd.base.limits import BUSY_MS_MAX
 
 APPLICATION_ID = int.from_bytes(b"memd", "big")
@@ -34,6 +34,8 @@ class Writing(Reading):
 
     touched: list[bytes]
     """What the audit row of this transaction is made of: a salted hash for each row touched."""
+    broken: bool
+    """Set after an error of the disk: nothing may be written any more, only closed."""
 
 
 def schema_sql() -> str:
@@ -83,19 +85,28 @@ def prepare(conn: Reading, *, mmap: bool = False) -> None:
 
 
 def prepare_reader(conn: Reading, *, mmap: bool = False) -> None:
-    """Set up a reader."""
+    """Set up a reader of a file of this schema; raises as :func:`prepare_writer` does."""
+    if identify(conn) != SCHEMA_VERSION:
+        raise ReadOnlyError(
+            "the store must be brought to this version but cannot be written",
+            hint="check the file's owner and mode",
+        )
     prepare(conn, mmap=mmap)
     conn.pragma("cache_size", -_READER_CACHE_KIB)
     conn.pragma("query_only", True)
 
 
-def prepare_writer(conn: Writing) -> None:
-    """Set up the writer and look whose file it is; creates the schema in an empty file.
+def prepare_writer(conn: Writing) -> int:
+    """Set up the writer and return the schema's version; creates the schema in an empty file.
 
-    Raises ForeignFileError or NewerSchemaError and leaves the file untouched.
+    Raises ForeignFileError or NewerSchemaError and leaves the file untouched,
+    ReadOnlyError when it could be read only.
     """
     conn.touched = []
+    conn.broken = False
     version = identify(conn)
+    if conn.readonly("main"):
+        raise ReadOnlyError("the store cannot be written", hint="check the file's owner and mode")
     if version is None:
         _lay_out(conn)
     prepare(conn)
@@ -110,14 +121,18 @@ def prepare_writer(conn: Writing) -> None:
     conn.pragma("cache_size", -_WRITER_CACHE_KIB)
     if version is None:
         _create(conn)
+        return SCHEMA_VERSION
+    return version
 
 
 def identify(conn: apsw.Connection) -> int | None:
     """Return the schema version of the file, None when it is empty.
 
     Raises ForeignFileError when another program's or no database at all,
-    NewerSchemaError when a later memd wrote it. Reads only.
+    NewerSchemaError when a later memd wrote it. Reads only, and a file that is
+    refused keeps its write-ahead log as it is.
     """
+    conn.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     try:
         application_id = int(conn.pragma("application_id"))
         version = int(conn.pragma("user_version"))
@@ -125,14 +140,16 @@ def identify(conn: apsw.Connection) -> int | None:
     except apsw.NotADBError:
         raise ForeignFileError("the file is not a database; it was left untouched") from None
     if not objects and not application_id:
+        conn.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
         return None
     if application_id != APPLICATION_ID:
         raise ForeignFileError("the file belongs to another program; it was left untouched")
     if version > SCHEMA_VERSION:
         raise NewerSchemaError(
-            f"the file has schema {version}, this memd knows {SCHEMA_VERSION}; it was left untouched",
+            f"the file has schema {version}, memd knows {SCHEMA_VERSION}; it was left untouched",
             hint="upgrade memd",
         )
+    conn.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
     return version
 
 

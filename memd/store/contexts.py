@@ -48,10 +48,10 @@ def neighbours(conn: Reading, keys: Sequence[int]) -> list[int]:
     return sorted(found - mine)
 
 
-def of_sessions(conn: Reading, keys: Sequence[int]) -> list[int]:
-    """Return every other memory of the sessions of *keys* that has a context, hidden ones too.
+def quoting(conn: Reading, keys: Sequence[int]) -> list[int]:
+    """Return the other memories whose context holds words of *keys*, whatever their state.
 
-    A hidden memory's context is as old as its hiding, so any of them may quote *keys*.
+    A hidden memory's context is as old as its hiding; whom it quotes stands beside it.
     """
     if not keys:
         return []
@@ -60,7 +60,9 @@ def of_sessions(conn: Reading, keys: Sequence[int]) -> list[int]:
         SELECT DISTINCT n.memory_key
           FROM memory AS m
                JOIN memory AS n ON n.session_key = m.session_key
-               JOIN memory_context AS c ON c.memory_key = n.memory_key
+               JOIN memory_context AS c
+                 ON c.memory_key = n.memory_key
+                    AND m.memory_key IN (c.before_key, c.after_key)
          WHERE m.memory_key IN (SELECT value FROM carray(:keys))
            AND n.memory_key NOT IN (SELECT value FROM carray(:keys))
          ORDER BY n.memory_key
@@ -71,7 +73,7 @@ def of_sessions(conn: Reading, keys: Sequence[int]) -> list[int]:
 
 
 def write(conn: Writing, keys: Sequence[int]) -> None:
-    """Write the contexts of *keys* as their sessions are now. Their words must be out of the cache."""
+    """Write the contexts of *keys* as their sessions are now; their words must be uncached."""
     for key in keys:
         before, after = beside(conn, key)
         context = "\n".join(part for part in (_tail(conn, before), _head(conn, after)) if part)

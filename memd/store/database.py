@@ -15,8 +15,8 @@ starts one for SQL.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
@@ -24,51 +24,60 @@ import apsw
 import apsw.aio
 
 from memd.base.clock import Clock
-from memd.base.errors import BusyError, MemdError, ReadOnlyError, StorageError
+from memd.base.errors import BusyError, MemdError, ReadOnlyError
 from memd.base.limits import READERS, WRITE_QUEUE_MAX
 from memd.model.caller import Caller
-from memd.store import caches, changes, replies
+from memd.store import ballast, caches, changes, replies
 from memd.store.connect import (
     Reading,
     Writing,
     check_library,
-    identify,
     prepare_reader,
     prepare_writer,
 )
 from memd.store.faults import is_fatal, translated
+from memd.store.migrate import STEPS, Step, migrate
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 CHECKPOINT_PAGES = 1_000  # 16 MB of WAL
+_PASSIVE, _TRUNCATE = apsw.SQLITE_CHECKPOINT_PASSIVE, apsw.SQLITE_CHECKPOINT_TRUNCATE
 
 
 class Database:
     """The open file. Make one with :func:`opened`."""
 
     def __init__(
-        self, path: Path, clock: Clock, *, vfs: str | None = None, mmap: bool = True
+        self,
+        path: Path,
+        clock: Clock,
+        *,
+        vfs: str | None = None,
+        mmap: bool = True,
+        steps: Mapping[int, Step] = STEPS,
     ) -> None:
         self.path = path
         self.clock = clock
         self.read_only = False
         self._vfs = vfs
         self._mmap = mmap
+        self._steps = steps
         self._writer: Writing | None = None
         self._readers: list[Reading] = []
         self._free: asyncio.LifoQueue[Reading] = asyncio.LifoQueue()
         self._scanner: Reading | None = None
         self._waiting_writes = 0
         self._wal_pages = 0
-        self._checkpoint: asyncio.Task[None] | None = None
+        self._checkpoint: asyncio.Task[bool] | None = None
+        self._reopening: asyncio.Task[None] | None = None
 
     # The doors.
 
     async def read(
         self, work: Callable[Concatenate[Reading, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run *work* in a read transaction on a free reader. Cancelling the caller stops the query."""
+        """Run *work* in a read transaction on a free reader; cancelling the caller stops it."""
         conn = await self._free.get()
         try:
             return await self._run(conn, _reading, conn, lambda: work(conn, *args, **kwargs))
@@ -78,7 +87,7 @@ class Database:
     async def scan(
         self, work: Callable[Concatenate[Reading, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run *work* as :meth:`read` does, on the connection that maps the file for vector scans."""
+        """Run *work* as :meth:`read` does, on the connection that maps the file for scans."""
         assert self._scanner is not None
         conn = self._scanner
         return await self._run(conn, _reading, conn, lambda: work(conn, *args, **kwargs))
@@ -98,10 +107,6 @@ class Database:
         Raises ConflictError for the same key with another request, BusyError when
         too many writes wait, ReadOnlyError and DiskFullError.
         """
-        if self._writer is None:
-            raise ReadOnlyError(
-                "the store is read-only", hint="check the file's owner, mode and disk"
-            )
         if self._waiting_writes >= WRITE_QUEUE_MAX:
             raise BusyError(f"{WRITE_QUEUE_MAX} writes are waiting")
         self._waiting_writes += 1
@@ -113,7 +118,7 @@ class Database:
         """Run *work* on a free reader outside any transaction, for what must not be in one."""
         conn = await self._free.get()
         try:
-            return await self._run(conn, work, conn)
+            return await self._run(conn, _outside, conn, work)
         finally:
             self._free.put_nowait(conn)
 
@@ -127,9 +132,13 @@ class Database:
     async def _written(
         self, caller: Caller, work: Callable[[Writing], T], reply: type[T] | None, batch: str | None
     ) -> T:
+        if self._reopening is not None:
+            await asyncio.shield(self._reopening)
         writer = self._writer
         if writer is None:
-            raise ReadOnlyError("the store is read-only")
+            raise ReadOnlyError(
+                "the store is read-only", hint="check the file's owner, mode and disk"
+            )
         now_us = self.clock.now_us()
 
         def transaction() -> T:
@@ -143,12 +152,13 @@ class Database:
 
         try:
             result = await self._run(writer, transaction)
-        except StorageError as error:
-            if is_fatal(error):
-                await self._reopen()
+        except MemdError:
+            if writer.broken:
+                await self._reopen(writer)
             raise
         if self._wal_pages >= CHECKPOINT_PAGES and self._checkpoint is None:
-            self._checkpoint = asyncio.create_task(self._checkpointed("PASSIVE"))
+            self._checkpoint = asyncio.create_task(self.checkpoint())
+            self._checkpoint.add_done_callback(self._checkpoint_done)
         return result
 
     async def _run(self, conn: Reading, call: Callable[..., T], *args: Any) -> T:
@@ -159,26 +169,36 @@ class Database:
         except (apsw.Error, UnicodeDecodeError, OSError) as error:
             raise translated(error) from error
 
-    async def checkpoint(self, *, truncate: bool = False) -> None:
-        """Move the WAL into the file; with *truncate* also empty it. Errors are left for the next time."""
-        if self._checkpoint is None and self._writer is not None:
-            await self._checkpointed("TRUNCATE" if truncate else "PASSIVE")
-
-    async def _checkpointed(self, mode: str) -> None:
-        writer = self._writer
+    async def checkpoint(self, *, truncate: bool = False) -> bool:
+        """Move the WAL into the file, with *truncate* also empty it; False when it has to wait."""
         try:
-            if writer is not None:
-                kind = (
-                    apsw.SQLITE_CHECKPOINT_TRUNCATE
-                    if mode == "TRUNCATE"
-                    else apsw.SQLITE_CHECKPOINT_PASSIVE
-                )
-                await cast("Any", writer).async_run(writer.wal_checkpoint, mode=kind)
-                self._wal_pages = 0
-        except apsw.Error:
-            self._wal_pages = 0  # asked again after as many pages as before
+            await (self.empty_log() if truncate else self._checkpointed(_PASSIVE))
+        except MemdError:
+            return False
+        return True
+
+    async def empty_log(self) -> None:
+        """Move the WAL into the file and cut it to nothing, so that only the file holds memories.
+
+        Raises BusyError when a reader still needs it, DiskFullError, ReadOnlyError.
+        """
+        await self._checkpointed(_TRUNCATE)
+
+    async def _checkpointed(self, mode: int) -> None:
+        writer = self._writer
+        if writer is None:
+            raise ReadOnlyError("the store is read-only")
+        try:
+            await self._run(writer, _checkpointing, writer, mode)
+        except MemdError:
+            if writer.broken:
+                await self._reopen(writer)
+            raise
         finally:
-            self._checkpoint = None
+            self._wal_pages = 0  # after a failure: asked again after as many pages as before
+
+    def _checkpoint_done(self, _task: asyncio.Task[bool]) -> None:
+        self._checkpoint = None
 
     # Opening and closing.
 
@@ -190,6 +210,8 @@ class Database:
             await self._open_writer()
         except ReadOnlyError:
             self.read_only = True
+        if not self.read_only and self._vfs is None:
+            ballast.keep(self.path)
         for _ in range(READERS):
             self._readers.append(await self._open_reader())
             self._free.put_nowait(self._readers[-1])
@@ -199,7 +221,8 @@ class Database:
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         writer = await self._connect(Writing, flags)
         try:
-            await self._run(writer, prepare_writer, writer)
+            version = await self._run(writer, prepare_writer, writer)
+            await self._run(writer, lambda: migrate(writer, self.path, version, self._steps))
             await self._run(writer, caches.ensure, writer)
         except BaseException:
             await _closed(writer)
@@ -212,12 +235,8 @@ class Database:
             Reading, apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE
         )
 
-        def setup() -> None:
-            identify(reader)
-            prepare_reader(reader, mmap=mmap)
-
         try:
-            await self._run(reader, setup)
+            await self._run(reader, lambda: prepare_reader(reader, mmap=mmap))
         except BaseException:
             await _closed(reader)
             raise
@@ -234,26 +253,43 @@ class Database:
         self._wal_pages = pages
         return apsw.SQLITE_OK
 
-    async def _reopen(self) -> None:
-        writer, self._writer = self._writer, None
-        if writer is not None:
-            await _closed(writer)
+    async def _reopen(self, failed: Writing | None) -> None:
+        """Replace the *failed* writer, once, however many writes failed on it."""
+        if self._reopening is None and self._writer is failed:
+            self._reopening = asyncio.create_task(self._replace_writer())
+        if self._reopening is not None:
+            await asyncio.shield(self._reopening)
+
+    async def _replace_writer(self) -> None:
+        failed, self._writer = self._writer, None
         try:
+            if failed is not None:
+                await _closed(failed)
             await self._open_writer()
             self.read_only = False
-        except StorageError:
+        except MemdError:
             self.read_only = True
+        finally:
+            self._reopening = None
 
     async def recover(self) -> bool:
         """Try to get a writer again after the disk refused one; True when writes work."""
         if self._writer is None:
-            await self._reopen()
+            await self._reopen(None)
+        if self._writer is not None and self._vfs is None:
+            ballast.keep(self.path)
         return self._writer is not None
+
+    def make_room(self) -> bool:
+        """Give a full disk back what was set aside for erasing; False when nothing was."""
+        return ballast.release(self.path)
 
     async def close(self) -> None:
         """Checkpoint, then close every connection. May be called again."""
         if self._checkpoint is not None:
             await self._checkpoint
+        if self._reopening is not None:
+            await self._reopening
         await self.checkpoint(truncate=True)
         conns = [*self._readers, self._scanner, self._writer]
         self._readers, self._scanner, self._writer = [], None, None
@@ -263,7 +299,16 @@ class Database:
 
 
 async def _closed(conn: Reading) -> None:
-    await cast("Any", conn).aclose()
+    with suppress(apsw.Error):  # a connection that failed may fail once more; it is closed anyway
+        await cast("Any", conn).aclose(True)
+
+
+def _checkpointing(conn: Writing, mode: int) -> None:
+    try:
+        conn.wal_checkpoint(mode=mode)
+    except apsw.Error as error:
+        conn.broken = conn.broken or is_fatal(error)
+        raise
 
 
 def _reading(conn: Reading, work: Callable[[], T]) -> T:
@@ -275,32 +320,56 @@ def _reading(conn: Reading, work: Callable[[], T]) -> T:
             conn.execute("ROLLBACK")
 
 
+def _outside(conn: Reading, work: Callable[[Reading], T]) -> T:
+    conn.pragma("query_only", False)  # or even VACUUM INTO another file is refused
+    try:
+        return work(conn)
+    finally:
+        conn.pragma("query_only", True)
+
+
 def _transacted(
     conn: Writing, work: Callable[[], T], caller: Caller, batch: str | None, now_us: int
 ) -> T:
+    if conn.broken:  # waited behind the write that broke it; the next one finds a new connection
+        raise BusyError("the store is being reopened after an error of the disk")
     conn.touched.clear()
-    conn.execute("BEGIN IMMEDIATE")
     try:
+        conn.execute("BEGIN IMMEDIATE")
         result = work()
         changes.record(conn, caller, now_us, batch)
         conn.execute("COMMIT")
-    except BaseException:
-        if conn.in_transaction:
-            conn.execute("ROLLBACK")
+    except BaseException as error:
+        conn.broken = is_fatal(error)
+        _rolled_back(conn)
         raise
     return result
 
 
+def _rolled_back(conn: Writing) -> None:
+    try:
+        if conn.in_transaction:
+            conn.execute("ROLLBACK")
+    except apsw.Error:
+        conn.broken = True  # closing it rolls back
+
+
 @asynccontextmanager
 async def opened(
-    path: Path, clock: Clock, *, vfs: str | None = None, mmap: bool = True
+    path: Path,
+    clock: Clock,
+    *,
+    vfs: str | None = None,
+    mmap: bool = True,
+    steps: Mapping[int, Step] = STEPS,
 ) -> AsyncIterator[Database]:
     """Open the file at *path*, creating it when it is not there; close it at the end.
 
-    Raises ForeignFileError, NewerSchemaError or DamagedError and leaves the file
-    untouched. A file that cannot be written is opened for reading only.
+    An older file is brought to this schema first (*steps*), after a backup. Raises
+    ForeignFileError, NewerSchemaError or DamagedError and leaves the file untouched.
+    A file that cannot be written is opened for reading only.
     """
-    database = Database(path, clock, vfs=vfs, mmap=mmap)
+    database = Database(path, clock, vfs=vfs, mmap=mmap, steps=steps)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(database.close)
         await database.open()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+from collections.abc import Callable
+
 import apsw
 
 from memd.base.errors import (
@@ -14,8 +17,51 @@ from memd.base.errors import (
     StorageError,
 )
 
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+# What the disk refuses when it is full or failing; everything else is a failed read.
 _WRITE_ERRORS = frozenset(
-    {apsw.SQLITE_IOERR_WRITE, apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_TRUNCATE}
+    {
+        apsw.SQLITE_IOERR_WRITE,
+        apsw.SQLITE_IOERR_FSYNC,
+        apsw.SQLITE_IOERR_DIR_FSYNC,
+        apsw.SQLITE_IOERR_TRUNCATE,
+        apsw.SQLITE_IOERR_DELETE,
+        apsw.SQLITE_IOERR_SHMSIZE,
+        apsw.SQLITE_IOERR_SHMOPEN,
+        apsw.SQLITE_IOERR_SHMMAP,
+    }
+)
+
+_MEANS: tuple[tuple[tuple[type[BaseException], ...], Callable[[], MemdError]], ...] = (
+    (
+        (apsw.BusyError, apsw.LockedError),
+        lambda: BusyError("the file is locked by another program"),
+    ),
+    (
+        (apsw.FullError,),
+        lambda: DiskFullError("the disk is full; nothing was written", hint="free some space"),
+    ),
+    (
+        (apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError),
+        lambda: ReadOnlyError(
+            "the store cannot be written", hint="check the file's owner and mode"
+        ),
+    ),
+    (
+        (apsw.CantOpenError,),
+        lambda: ReadOnlyError(
+            "the store cannot be opened", hint="check the folder's owner and mode"
+        ),
+    ),
+    (
+        (apsw.NotADBError,),
+        lambda: ForeignFileError("the file is not a database; it was left untouched"),
+    ),
+    (
+        (apsw.CorruptError, UnicodeDecodeError),
+        lambda: DamagedError("the file is damaged", hint="run: memd check"),
+    ),
 )
 
 
@@ -25,35 +71,33 @@ def translated(error: BaseException) -> BaseException:
     Only what the user or time could mend is translated. A constraint or a syntax
     error is a bug in memd and must stay visible as one.
     """
-    match error:
-        case apsw.BusyError() | apsw.LockedError():
-            return BusyError("the file is locked by another program")
-        case apsw.FullError():
-            return DiskFullError("the disk is full; nothing was written", hint="free some space")
-        case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.AuthError():
-            return ReadOnlyError(
-                "the store cannot be written", hint="check the file's owner and mode"
-            )
-        case apsw.CantOpenError():
-            return ReadOnlyError(
-                "the store cannot be opened", hint="check the folder's owner and mode"
-            )
-        case apsw.NotADBError():
-            return ForeignFileError("the file is not a database; it was left untouched")
-        case apsw.CorruptError() | UnicodeDecodeError():
-            return DamagedError("the file is damaged", hint="run: memd check")
-        case apsw.IOError() if error.extendedresult in _WRITE_ERRORS:
+    for classes, made in _MEANS:
+        if isinstance(error, classes):
+            return made()
+    if isinstance(error, apsw.IOError):
+        if getattr(error, "extendedresult", None) in _WRITE_ERRORS:
             return DiskFullError(
                 "the disk refused a write; nothing was acknowledged", hint="check the disk"
             )
-        case apsw.IOError():
-            return DamagedError("the disk returned an error", hint="run: memd check")
-        case OSError():
-            return StorageError(f"the disk refused: {error.strerror}")
-        case _:
-            return error
+        return DamagedError("the disk returned an error", hint="run: memd check")
+    if isinstance(error, OSError):
+        if error.errno in _NO_ROOM:
+            return DiskFullError("the disk is full; nothing was written", hint="free some space")
+        return StorageError(f"the disk refused: {error.strerror}")
+    return error
 
 
-def is_fatal(error: MemdError) -> bool:
+def is_fatal(error: BaseException) -> bool:
     """Return whether the connection that raised *error* must be closed and reopened."""
-    return isinstance(error, (DiskFullError, DamagedError, ReadOnlyError))
+    return isinstance(
+        error,
+        (
+            apsw.IOError,
+            apsw.FullError,
+            apsw.ReadOnlyError,
+            apsw.CantOpenError,
+            apsw.CorruptError,
+            apsw.NotADBError,
+            UnicodeDecodeError,
+        ),
+    )

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from memd.base.clock import to_us
+from memd.model.caller import Caller
 from memd.model.enums import MemoryState
 from memd.model.memory import MemoryFilter
 from memd.store import caches, changes, contexts, names
@@ -35,11 +36,13 @@ COLUMNS = """
        LEFT JOIN project AS p ON p.project_key = m.project_key
 """
 
-MATCHES = """
-       m.agent_key = :agent_key
+_SEEN = """
    AND ((m.state IN ('active', 'pending') AND NOT :only_hidden)
         OR (:hidden AND m.state IN ('compressed', 'archived')))
    AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
+"""
+
+_WANTED = """
    AND (:namespaces IS NULL OR m.namespace IN (SELECT value FROM json_each(:namespaces)))
    AND (:categories IS NULL OR m.category IN (SELECT value FROM json_each(:categories)))
    AND (:levels IS NULL OR m.level IN (SELECT value FROM json_each(:levels)))
@@ -49,14 +52,18 @@ MATCHES = """
            (SELECT count(*) FROM memory_tag AS t
              WHERE t.memory_key = m.memory_key AND t.tag IN (SELECT value FROM json_each(:tags))))
    AND (:session_id IS NULL OR m.session_key =
-           (SELECT session_key FROM session WHERE agent_key = :agent_key AND session_id = :session_id))
+           (SELECT session_key FROM session
+             WHERE agent_key = :agent_key AND session_id = :session_id))
    AND (:project_id IS NULL OR m.project_key =
            (SELECT project_key FROM project WHERE project_id = :project_id))
    AND (m.level <> 'project' OR :active_project_id IS NULL OR m.project_key =
            (SELECT project_key FROM project WHERE project_id = :active_project_id))
    AND (m.level <> 'session' OR :active_session_id IS NULL OR m.session_key =
-           (SELECT session_key FROM session WHERE agent_key = :agent_key AND session_id = :active_session_id))
+           (SELECT session_key FROM session
+             WHERE agent_key = :agent_key AND session_id = :active_session_id))
 """
+
+MATCHES = f"m.agent_key = :agent_key {_SEEN} {_WANTED}"
 
 Bound = dict[str, int | str | None]
 
@@ -68,13 +75,12 @@ def bound(
     *,
     hidden: bool = False,
     only_hidden: bool = False,
-    active_session_id: str | None = None,
-    active_project_id: str | None = None,
+    active: Caller | None = None,
 ) -> Bound:
     """Return the parameters of ``MATCHES``.
 
-    The active session and project hide memories of level session or project
-    that belong to another one (SPEC 7.13); None hides none. *hidden* adds what is
+    The session and project of *active* hide memories of level session or project
+    that belong to another one (SPEC 7.13); without them none is hidden. *hidden* adds what is
     compressed or archived, *only_hidden* leaves the rest out.
     """
     return {
@@ -91,8 +97,8 @@ def bound(
         "tag_count": len(wanted.tags),
         "session_id": wanted.session_id,
         "project_id": wanted.project_id,
-        "active_session_id": active_session_id,
-        "active_project_id": active_project_id,
+        "active_session_id": None if active is None else active.session_id,
+        "active_project_id": None if active is None else active.project_id,
     }
 
 
@@ -133,6 +139,14 @@ def matching(conn: Reading, params: Bound, limit: int) -> list[int]:
     return [key for (key,) in rows]
 
 
+def in_any_state(conn: Reading, params: Bound) -> list[int]:
+    """Return the keys that the filter means in whatever state, expired and trashed ones too."""
+    rows = conn.execute(
+        f"SELECT m.memory_key FROM memory AS m WHERE m.agent_key = :agent_key {_WANTED}", params
+    )
+    return [key for (key,) in rows]
+
+
 def matching_among(conn: Reading, params: Bound, keys: Sequence[int]) -> frozenset[int]:
     """Return those of *keys* that match."""
     if not keys:
@@ -152,7 +166,7 @@ def matching_among(conn: Reading, params: Bound, keys: Sequence[int]) -> frozens
 def listed(
     conn: Reading, params: Bound, limit: int, after: tuple[int, str] | None = None
 ) -> list[FoundRow]:
-    """Return matching rows newest first, then by id, up to *limit*, from after (created_at_us, id) on."""
+    """Return matching rows newest first, then by id, from after (created_at_us, id) on."""
     after_us, after_id = after if after is not None else (None, None)
     rows = conn.execute(
         f"""
@@ -175,11 +189,11 @@ def counted(conn: Reading, params: Bound) -> int:
     return found
 
 
-def same_content(conn: Reading, row: MemoryRow) -> FoundRow | None:
-    """Return the memory that *row* would repeat: same text, agent, namespace, category, session, source.
+def same_content(conn: Reading, row: MemoryRow, now_us: int) -> FoundRow | None:
+    """Return the memory that *row* would repeat: text, owner, place, session and source alike.
 
-    A memory in the trash or erased is not repeated; one that was turned away is,
-    so that it is not turned away anew each time (SPEC D7).
+    A memory that expired, or is in the trash, is not repeated; one that was turned
+    away is, so that it is not turned away anew each time (SPEC D7).
     """
     found = conn.execute(
         f"""
@@ -189,6 +203,7 @@ def same_content(conn: Reading, row: MemoryRow) -> FoundRow | None:
            AND m.session_key IS :session_key AND m.reference IS :reference
            AND m.part = :part AND m.speaker IS :speaker
            AND m.state NOT IN ('trashed', 'stale')
+           AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
          ORDER BY m.memory_key
          LIMIT 1
         """,
@@ -201,6 +216,7 @@ def same_content(conn: Reading, row: MemoryRow) -> FoundRow | None:
             "reference": row.reference,
             "part": row.part,
             "speaker": row.speaker,
+            "now_us": now_us,
         },
     ).fetchone()
     return None if found is None else FoundRow._make(found)
@@ -243,14 +259,14 @@ def insert_bare(conn: Writing, rows: Sequence[MemoryRow], now_us: int) -> list[i
 
 
 _INSERT = """
-INSERT INTO memory (memory_id, agent_key, client_key, session_key, project_key, source_key, namespace,
-                    category, level, origin, trust, speaker, content, caption, reference, ordinal, part,
-                    batch, token_count, importance, confidence, content_hash, created_at_us,
-                    occurred_at_us, row_hash, salt, state, expires_at_us)
-VALUES (:memory_id, :agent_key, :client_key, :session_key, :project_key, :source_key, :namespace,
-        :category, :level, :origin, :trust, :speaker, :content, :caption, :reference, :ordinal, :part,
-        :batch, :token_count, :importance, :confidence, :content_hash, :created_at_us,
-        :occurred_at_us, :row_hash, :salt, :state, :expires_at_us)
+INSERT INTO memory (memory_id, agent_key, client_key, session_key, project_key, source_key,
+                    namespace, category, level, origin, trust, speaker, content, caption, reference,
+                    ordinal, part, batch, token_count, importance, confidence, content_hash,
+                    created_at_us, occurred_at_us, row_hash, salt, state, expires_at_us)
+VALUES (:memory_id, :agent_key, :client_key, :session_key, :project_key, :source_key,
+        :namespace, :category, :level, :origin, :trust, :speaker, :content, :caption, :reference,
+        :ordinal, :part, :batch, :token_count, :importance, :confidence, :content_hash,
+        :created_at_us, :occurred_at_us, :row_hash, :salt, :state, :expires_at_us)
 """
 
 
@@ -282,11 +298,16 @@ def set_state(conn: Writing, keys: Sequence[int], state: MemoryState, now_us: in
     touch(conn, keys)
 
 
-def bump(conn: Writing, key: int, now_us: int) -> None:
-    """Move ``updated_at`` of a memory that was told again."""
+def bump(conn: Writing, key: int, now_us: int, expires_at_us: int | None) -> None:
+    """Move ``updated_at`` of a memory that was told again; it stays as long as the longer-lived."""
     conn.execute(
-        "UPDATE memory SET updated_at_us = max(:now_us, created_at_us) WHERE memory_key = :memory_key",
-        {"now_us": now_us, "memory_key": key},
+        """
+        UPDATE memory
+           SET updated_at_us = max(:now_us, created_at_us),
+               expires_at_us = max(expires_at_us, :expires_at_us)  -- NULL, for ever, wins
+         WHERE memory_key = :memory_key
+        """,
+        {"now_us": now_us, "expires_at_us": expires_at_us, "memory_key": key},
     )
     touch(conn, [key])
 

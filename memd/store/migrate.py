@@ -24,30 +24,50 @@ def migrate(
     conn: Writing,
     database: Path,
     version: int,
-    *,
     steps: Mapping[int, Step] = STEPS,
     target: int = SCHEMA_VERSION,
 ) -> Path | None:
-    """Bring a file of *version* to *target* and return its backup; None when there was nothing to do.
+    """Bring a file of *version* to *target* and return its backup; None when it is there.
 
     Raises DamagedError, with the file untouched, when the backup or the outcome
-    does not check.
+    does not check, or when no steps lead from there to here. Foreign keys are off
+    meanwhile, so that rebuilding a table does not empty those that point to it.
     """
     if version == target:
         return None
+    way = [steps.get(at) for at in range(version, target)]
     saved = database.with_name(f"{database.stem}-v{version}{backup.SUFFIX}")
     if not saved.exists():
         backup.make(conn, saved)
+    conn.pragma("foreign_keys", False)
     conn.execute("BEGIN IMMEDIATE")
     try:
-        for at in range(version, target):
-            steps[at](conn)
-        if conn.execute("PRAGMA foreign_key_check").fetchone() is not None:
-            raise DamagedError("the migrated file does not check; it was left as it was")
+        for step in way:
+            _take(conn, step)
+        _check(conn)
         conn.pragma("user_version", target)
         conn.execute("COMMIT")
     except BaseException:
         if conn.in_transaction:
             conn.execute("ROLLBACK")
         raise
+    finally:
+        conn.pragma("foreign_keys", True)
     return saved
+
+
+def _take(conn: Writing, step: Step | None) -> None:
+    if step is None:
+        raise DamagedError(
+            "no way leads from the file's schema to this one; it was left as it was",
+            hint="restore a backup",
+        )
+    step(conn)
+
+
+def _check(conn: Writing) -> None:
+    broken = conn.execute("PRAGMA foreign_key_check").fetchone() is not None
+    if broken or conn.pragma("quick_check") != "ok":
+        raise DamagedError(
+            "the migrated file does not check; it was left as it was", hint="run: memd check"
+        )

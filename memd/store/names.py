@@ -85,7 +85,8 @@ def session(
         return found
     conn.execute(
         """
-        INSERT INTO session (session_id, agent_key, client_key, project_key, started_at_us, last_activity_us)
+        INSERT INTO session (session_id, agent_key, client_key, project_key, started_at_us,
+                             last_activity_us)
         VALUES (:session_id, :agent_key, :client_key, :project_key, :now_us, :now_us)
         """,
         {
@@ -123,7 +124,7 @@ def next_ordinal(conn: Reading, session_key: int) -> int:
 
 
 def count_speaker(conn: Writing, agent_key: int, name: str, turns: int) -> None:
-    """Note that *name* speaks (or, with a negative number, no longer speaks) in *turns* memories."""
+    """Note that *name* speaks (with a negative number: no longer speaks) in *turns* memories."""
     conn.execute(
         """
         INSERT INTO speaker (agent_key, name, turns)
@@ -132,6 +133,11 @@ def count_speaker(conn: Writing, agent_key: int, name: str, turns: int) -> None:
         """,
         {"agent_key": agent_key, "name": name.casefold(), "turns": turns},
     )
+    if turns < 0:  # who no longer speaks is not remembered as a speaker
+        conn.execute(
+            "DELETE FROM speaker WHERE agent_key = :agent_key AND name = :name AND turns = 0",
+            {"agent_key": agent_key, "name": name.casefold()},
+        )
 
 
 def known_speakers(

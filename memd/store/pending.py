@@ -52,7 +52,7 @@ def count_waiting(conn: Reading) -> int:
 
 
 def missing(conn: Reading, model_key: int, after: int, limit: int) -> list[Waiting]:
-    """Return up to *limit* memories after key *after* that have no vector of the model, in order."""
+    """Return up to *limit* memories after key *after* without a vector of it, in order."""
     rows = conn.execute(
         """
         SELECT m.memory_key, m.agent_key, m.state, m.importance, w.own, m.content, m.speaker
@@ -60,8 +60,10 @@ def missing(conn: Reading, model_key: int, after: int, limit: int) -> list[Waiti
                JOIN memory_words AS w ON w.memory_key = m.memory_key
          WHERE m.memory_key > :after
            AND m.state <> 'pending'
-           AND NOT EXISTS (SELECT 1 FROM embedding AS e
-                            WHERE e.memory_key = m.memory_key AND e.model_key = :model_key AND e.kind = 'own')
+           AND NOT EXISTS (SELECT 1
+                             FROM embedding AS e
+                            WHERE e.memory_key = m.memory_key
+                              AND e.model_key = :model_key AND e.kind = 'own')
          ORDER BY m.memory_key
          LIMIT :limit
         """,
@@ -71,7 +73,7 @@ def missing(conn: Reading, model_key: int, after: int, limit: int) -> list[Waiti
 
 
 def still_waiting(conn: Reading, keys: Sequence[int]) -> frozenset[int]:
-    """Return those of *keys* that are still pending: others were deleted, or embedded, meanwhile."""
+    """Return those of *keys* that are still pending; others were deleted or embedded."""
     found = set()
     for key in keys:
         state = conn.execute("SELECT state FROM memory WHERE memory_key = :key", {"key": key}).get
@@ -81,7 +83,7 @@ def still_waiting(conn: Reading, keys: Sequence[int]) -> frozenset[int]:
 
 
 def give(conn: Writing, model_key: int, vectored: Sequence[tuple[int, bytes]]) -> None:
-    """Store vectors for memories that may have changed state meanwhile; erased ones are passed over."""
+    """Store vectors of memories whose state may have changed; erased ones are passed over."""
     there = [
         (key, vector)
         for key, vector in vectored
@@ -114,7 +116,7 @@ def rehash(conn: Writing, key: int) -> None:
 
 
 def activate(conn: Writing, keys: Sequence[int]) -> None:
-    """Move pending memories to active. Words and vectors stay where they are: both states are visible."""
+    """Move pending memories to active; both are visible, so words and vectors stay put."""
     conn.executemany(
         "UPDATE memory SET state = 'active' WHERE memory_key = ? AND state = 'pending'",
         ((key,) for key in keys),

@@ -49,8 +49,8 @@ def put(conn: Writing, agent_key: int, new: NewPreference, now_us: int) -> None:
     )
 
 
-def listed(conn: Reading, agent_key: int) -> list[PreferenceRow]:
-    """Return the agent's preferences, newest first; those whose memory is not visible are left out."""
+def listed(conn: Reading, agent_key: int, now_us: int) -> list[PreferenceRow]:
+    """Return the agent's preferences, newest first, but those whose memory is not visible."""
     rows = conn.execute(
         """
         SELECT p.preference_key, p.name, p.value, p.confidence, p.token_count, p.memory_key,
@@ -58,10 +58,12 @@ def listed(conn: Reading, agent_key: int) -> list[PreferenceRow]:
           FROM preference AS p
                LEFT JOIN memory AS m ON m.memory_key = p.memory_key
          WHERE p.agent_key = :agent_key
-           AND (m.memory_key IS NULL OR m.state IN ('active', 'pending'))
+           AND (m.memory_key IS NULL
+                OR (m.state IN ('active', 'pending')
+                    AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)))
          ORDER BY p.updated_at_us DESC, p.name
         """,
-        {"agent_key": agent_key},
+        {"agent_key": agent_key, "now_us": now_us},
     )
     return [PreferenceRow._make(row) for row in rows]
 

@@ -63,10 +63,7 @@ def archive(
          WHERE memory_key = :key
             ON CONFLICT (memory_key) DO NOTHING
         """,
-        (
-            {"key": key, "archival_id": new_id(), "reason": reason, "now_us": now_us}
-            for key in keys
-        ),
+        ({"key": key, "archival_id": new_id(), "reason": reason, "now_us": now_us} for key in keys),
     )
     memories.set_state(conn, keys, state, now_us)
 

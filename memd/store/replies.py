@@ -7,7 +7,7 @@ key with another request is a conflict. Replies hold ids, never a memory's text.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from pydantic import TypeAdapter
@@ -23,7 +23,7 @@ DAY_US = 86_400_000_000
 
 
 def find(conn: Reading, caller: Caller) -> str | None:
-    """Return the kept reply to *caller*'s request as JSON; raises ConflictError for another request."""
+    """Return the kept reply as JSON; raises ConflictError when it was another request's."""
     if caller.idempotency_key is None:
         return None
     row = conn.execute(
@@ -71,6 +71,35 @@ def once(
         },
     )
     return result
+
+
+def scrub(conn: Writing, ids: Sequence[str]) -> None:
+    """Take the names of preferences out of replies that speak of *ids*.
+
+    Such a name is made of a memory's words. The reply itself stays, so that a
+    retry does not store anew what was forgotten.
+    """
+    conn.executemany(
+        """
+        UPDATE reply
+           SET reply = json_set(reply, '$.preferences', json('[]'))
+         WHERE instr(reply, :memory_id) AND json_array_length(reply, '$.preferences') > 0
+        """,
+        ({"memory_id": memory_id} for memory_id in ids),
+    )
+    conn.executemany(
+        """
+        UPDATE reply
+           SET reply = json_set(reply, '$.items',
+                   (SELECT json_group_array(
+                               iif(instr(item.value, :memory_id),
+                                   json_set(item.value, '$.preferences', json('[]')),
+                                   json(item.value)))
+                      FROM json_each(reply, '$.items') AS item))
+         WHERE instr(reply, :memory_id) AND json_type(reply, '$.items') = 'array'
+        """,
+        ({"memory_id": memory_id} for memory_id in ids),
+    )
 
 
 def purge(conn: Writing, now_us: int) -> int:

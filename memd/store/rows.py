@@ -62,6 +62,10 @@ class MemoryRow(NamedTuple):
         return hash_of(
             (
                 self.memory_id,
+                self.agent_key,
+                self.client_key,
+                self.session_key,
+                self.project_key,
                 self.namespace,
                 self.category,
                 self.level,
@@ -91,8 +95,9 @@ def hash_of(columns: tuple[object, ...], tags: tuple[str, ...]) -> bytes:
 
 
 HASHED = """
-SELECT memory_id, namespace, category, level, origin, trust, speaker, content, caption, reference,
-       ordinal, part, batch, token_count, importance, confidence, created_at_us, occurred_at_us, salt
+SELECT memory_id, agent_key, client_key, session_key, project_key, namespace, category, level,
+       origin, trust, speaker, content, caption, reference, ordinal, part, batch, token_count,
+       importance, confidence, created_at_us, occurred_at_us, salt
   FROM memory
  WHERE memory_key = :key
 """

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import cast
 
 from memd.base.clock import Clock, from_us
 from memd.model.caller import Caller
@@ -70,7 +71,7 @@ class Upkeep:
         return {**figures, "file_bytes": self.db.path.stat().st_size}
 
     async def tidy(self) -> None:
-        """What is due now and then: old replies dropped, the WAL emptied."""
+        """Drop old replies and empty the WAL; for now and then."""
         now_us = self.clock.now_us()
 
         def work(conn: Writing) -> int:
@@ -84,8 +85,8 @@ _CALLER = Caller(client="memd", method="tidy")
 
 
 def _figures(conn: Reading) -> dict[str, int]:
-    states = dict(conn.execute("SELECT state, count(*) FROM memory GROUP BY state").fetchall())
-    figures = {str(state): number for state, number in states.items() if isinstance(number, int)}
+    rows = conn.execute("SELECT state, count(*) FROM memory GROUP BY state").fetchall()
+    figures = dict(cast("list[tuple[str, int]]", rows))
     return {**figures, "memories": sum(figures.values()), "pending": pending.count_waiting(conn)}
 
 

@@ -12,6 +12,9 @@ in one table, and never compared.
 from __future__ import annotations
 
 import hashlib
+import operator
+import sys
+from array import array
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 

@@ -59,7 +59,8 @@ def create(conn: Writing, number: int) -> None:
         );
         CREATE VIRTUAL TABLE fts_{number}_terms USING fts5vocab(fts_{number}, col);
         INSERT INTO fts_{number}(fts_{number}, rank) VALUES ('secure-delete', 1);
-        INSERT INTO fts_{number}(fts_{number}, rank) VALUES ('rank', 'bm25(1.0, {CONTEXT_WEIGHT}, 0.0)');
+        INSERT INTO fts_{number}(fts_{number}, rank)
+        VALUES ('rank', 'bm25(1.0, {CONTEXT_WEIGHT}, 0.0)');
         """
     )
 
@@ -90,7 +91,7 @@ def index(conn: Writing, keys: Sequence[int]) -> None:
 
 
 def unindex(conn: Writing, keys: Sequence[int]) -> None:
-    """Take the memories out. Must run before their rows change: FTS5 needs the words it was given."""
+    """Take the memories out, before their rows change: FTS5 needs the words it was given."""
     for number, some in _targets(conn, keys):
         conn.execute(
             f"""
@@ -143,7 +144,7 @@ def start_build(conn: Writing) -> None:
 
 
 def step_build(conn: Writing, rows: int) -> bool:
-    """Fill the next *rows* memories; False when the build was complete and has become the live one."""
+    """Fill the next *rows* memories; False once the build is complete and the live one."""
     building = build(conn)
     assert building is not None
     last = fill(conn, building.number, building.last_key, rows)
@@ -209,7 +210,7 @@ def search(conn: Reading, match: str, limit: int) -> list[WordsHit]:
 
 
 def search_among(conn: Reading, match: str, keys: Sequence[int], limit: int) -> list[WordsHit]:
-    """Return the best *limit* of *keys* for *match*, best first: exact, whatever the filter keeps."""
+    """Return the best *limit* of *keys* for *match*, best first and exactly."""
     number = generation(conn)
     wanted = frozenset(keys)
     rows = conn.execute(
@@ -226,7 +227,7 @@ def search_among(conn: Reading, match: str, keys: Sequence[int], limit: int) -> 
 
 
 def corpus(conn: Reading, owners: Sequence[str]) -> Corpus:
-    """Return the size of the live generation, all agents together; zeros when *owners* have nothing."""
+    """Return the size of the live generation, of all agents; zeros when *owners* have nothing."""
     number = generation(conn)
     owned = " OR ".join(f'"{owner}"' for owner in owners)
     # An auxiliary function only runs on a row that matches; the first one will do.
@@ -250,11 +251,15 @@ def frequencies(conn: Reading, terms: Sequence[str]) -> dict[str, int]:
 
 
 def fill(conn: Writing, number: int, after: int, rows: int) -> int:
-    """Add up to *rows* memories after key *after* to generation *number*; returns the last key, 0 at the end."""
+    """Add up to *rows* memories after *after* to generation *number*; returns the last key or 0."""
     last = conn.execute(
         """
         SELECT max(memory_key)
-          FROM (SELECT memory_key FROM memory WHERE memory_key > :after ORDER BY memory_key LIMIT :rows)
+          FROM (SELECT memory_key
+                  FROM memory
+                 WHERE memory_key > :after
+                 ORDER BY memory_key
+                 LIMIT :rows)
         """,
         {"after": after, "rows": rows},
     ).get
