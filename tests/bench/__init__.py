@@ -1,0 +1,12 @@
+"""Figures, run by hand: ``python -m tests.bench.recall``, ``fit``, ``latency``.
+
+Started from the repository's root. The test library is made importable here,
+under the names that the tests use (``bench``, ``support``).
+"""
+
+import sys
+from pathlib import Path
+
+_TESTS = str(Path(__file__).resolve().parents[1])
+if _TESTS not in sys.path:
+    sys.path.insert(0, _TESTS)

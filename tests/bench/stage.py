@@ -1,0 +1,70 @@
+"""A real daemon on a throw-away profile, with the installed model, for one measurement."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from support.daemon import Spawned, spawned
+
+from memd.base.limits import INGEST_ITEMS_MAX
+from memd.base.paths import Paths
+from memd.client import Client
+
+TIMEOUT_S = 600.0
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The daemon and a connection to it."""
+
+    daemon: Spawned
+    client: Client
+
+    def ingest(self, agent: str, items: Sequence[dict[str, Any]]) -> None:
+        for start in range(0, len(items), INGEST_ITEMS_MAX):
+            batch = list(items[start : start + INGEST_ITEMS_MAX])
+            self.client.call("memory.ingest_many", {"items": batch, "agent_id": agent})
+
+    def settle(self) -> None:
+        """Wait until every memory has its vector."""
+        while self.client.call("system.status")["pending"]:
+            time.sleep(0.05)
+
+    def recall(self, agent: str, query: str, **more: Any) -> dict[str, Any]:
+        said = {"query": query, "agent_id": agent, **more}
+        found: dict[str, Any] = self.client.call("memory.recall", said)
+        return found
+
+    def rss_mb(self) -> float:
+        return float(self.client.call("system.status")["rss_bytes"]) / 1e6
+
+    def status_kb(self, name: str) -> int:
+        """Return a line of the process's status file, such as VmRSS, in kB; Linux only."""
+        text = Path(f"/proc/{self.daemon.process.pid}/status").read_text("ascii")
+        line = next(line for line in text.splitlines() if line.startswith(f"{name}:"))
+        return int(line.split()[1])
+
+
+def model_dir() -> Path:
+    """Return where the model of the person who measures is installed."""
+    return Paths.resolve(environ=os.environ).model_dir
+
+
+@contextlib.contextmanager
+def staged(home: Path | None = None) -> Iterator[Stage]:
+    """Start the product with its defaults; yields it when it answers."""
+    more = {"MEMD_MODEL_DIR": str(model_dir())}
+    with tempfile.TemporaryDirectory(prefix="memd-bench-") as made:
+        place = home or Path(made)
+        with spawned(place, more) as daemon, daemon.client(timeout=TIMEOUT_S) as client:
+            if not client.call("model.status")["installed"]:
+                raise SystemExit(f"no model in {model_dir()}; run: memd model install")
+            yield Stage(daemon, client)
+            daemon.stop()
