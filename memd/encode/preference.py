@@ -51,11 +51,9 @@ _CONDITION = frozenset(("for", "when", "if", "in", "on", "at", "during", "with",
 
 # Words that take their meaning from somewhere else. "My favourite one" and "my
 # favourite part of it" name a topic for those present only.
-_POINTING = frozenset(
-    ("the", "this", "that", "these", "those", "it", "its", "them", "all", "here", "there", "his")
-    + ("her", "their", "he", "she", "they", "one", "ones", "part", "parts", "thing", "things")
-    + ("bit", "time", "times", "memory", "moment", "moments", "way", "ever", "of", "about", "so")
-    + ("far", "and", "or")
+_POINTING = re.compile(
+    r"\b(?:the|this|that|these|those|it|its|them|all|here|there|his|her|their|he|she|they|ones?|parts?"
+    r"|things?|bit|times?|memory|moments?|way|ever|of|about|so|far|and|or)\b"
 )
 _ARTICLES = frozenset(("a", "an", "the", "my"))
 _PLURAL = re.compile(r"(?<=sh|ch)es$|(?<=[a-z]{3})(?<![suix])(?<!sh|ch)(?<!ie)(?<!he)s$")
@@ -113,9 +111,9 @@ def _favourite(sentence: str) -> str | None:
     match = _FAVOURITE.search(sentence) or _IS_FAVOURITE.search(sentence)
     if not match or _CONDITION.intersection(match["value"].split()):
         return None
-    words = match["topic"].split()
-    if _POINTING.intersection(words):
+    if _POINTING.search(match["topic"]):
         return None
+    words = match["topic"].split()
     words[-1] = _singular(words[-1])
     return _name("favorite", words)
 
@@ -128,7 +126,7 @@ def _either(sentence: str) -> str | None:
     one, other = sorted((_bare(match["one"]), _bare(match["other"])))
     where = _bare(match["where"] or "")
     words = [*one.split(), "or", *other.split(), *(["for", *where.split()] if where else [])]
-    if not one or not other or _POINTING.intersection(f"{one} {other} {where}".split()):
+    if not one or not other or _POINTING.search(f"{one} {other} {where}"):
         return None
     return _name("prefer", words)
 
@@ -137,8 +135,8 @@ def _habit(sentence: str) -> str | None:
     match = _ALWAYS.search(sentence)
     if not match:
         return None
-    words = _bare(match["what"]).split()
-    return None if _POINTING.intersection(words) else _name("always", words)
+    habit = _bare(match["what"])
+    return None if _POINTING.search(habit) else _name("always", habit.split())
 
 
 def _bare(phrase: str) -> str:

@@ -16,7 +16,7 @@ from memd.encode.preference import is_preference
 from memd.model.enums import MemoryCategory
 
 _THIS_SESSION = re.compile(
-    r"\b(?:in|during|within|for) (?:this|the current) (?:very )?(?:coding |chat |working )?session\b"
+    r"\b(?:in|during|within|for) (?:this|the current) (?:very |coding |chat |working )?session\b"
     r"|\bcurrently (?:implementing|refactoring|debugging|rebasing|bisecting|compiling)\b",
     re.IGNORECASE,
 )

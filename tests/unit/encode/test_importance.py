@@ -92,8 +92,10 @@ def test_other_words_are_no_signal(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["snake_case", "camelCase", "os.path", "src/memd/base", "~/x/y", "`x`", "v2", "sha256"]
-    + ["--flag", "run()", "a -> b", "int x;", "MAX_SIZE", "main.py"],
+    [
+        *("snake_case", "camelCase", "os.path", "src/memd/base", "~/x/y", "`x`", "v2", "sha256"),
+        *("--flag", "run()", "a -> b", "int x;", "MAX_SIZE", "main.py"),
+    ],
 )
 def test_code_shapes_are_technical(text: str) -> None:
     assert technical(text)
