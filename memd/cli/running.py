@@ -56,6 +56,7 @@ def version(json: options.Json = False) -> None:
 
 def _show(name: str, value: Any, indent: str = "") -> None:
     """Print one field of a nested answer, an indented line each."""
+    name, value = _measured(name, value)
     label = f"{indent}{name.replace('_', ' ')}:"
     if isinstance(value, dict):
         say.out(label)
@@ -65,3 +66,16 @@ def _show(name: str, value: Any, indent: str = "") -> None:
         say.out(f"{label:<22} {', '.join(say.line(str(item)) for item in value) or '-'}")
     else:
         say.out(f"{label:<22} {'-' if value is None else say.line(str(value))}")
+
+
+def _measured(name: str, value: Any) -> tuple[str, Any]:
+    """Return a figure's name without its unit and the figure with it.
+
+    >>> _measured("rss_bytes", 51_900_416), _measured("uptime_s", 3)
+    (('rss', '51.9 MB'), ('uptime', '3 s'))
+    """
+    if isinstance(value, int) and name.endswith("_bytes"):
+        return name.removesuffix("_bytes"), f"{value / 1e6:.1f} MB"
+    if isinstance(value, int) and name.endswith("_s"):
+        return name.removesuffix("_s"), f"{value} s"
+    return name, value

@@ -1,0 +1,241 @@
+"""What a person types, against the real daemon with the real model."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from support.daemon import ROOT, Spawned, environment, spawned
+
+pytestmark = pytest.mark.model
+
+
+class Typed(NamedTuple):
+    """What a command answered."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.out)
+        assert found["v"] == 1
+        return found
+
+
+class Terminal:
+    """Types commands for one home."""
+
+    def __init__(self, home: Path, more: Mapping[str, str] | None = None) -> None:
+        self.environ = environment(home, more)
+
+    def __call__(self, *words: str, text: str | None = None) -> Typed:
+        done = subprocess.run(
+            [sys.executable, "-m", "memd", *words],
+            env=self.environ,
+            input=text,
+            stdin=subprocess.DEVNULL if text is None else None,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return Typed(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator[Spawned]:
+    home = tmp_path_factory.mktemp("home")
+    with spawned(home, {"MEMD_MODEL_DIR": str(model_dir)}) as started:
+        yield started
+
+
+@pytest.fixture
+def memd(daemon: Spawned, model_dir: Path) -> Terminal:
+    return Terminal(daemon.paths.data_dir.parent, {"MEMD_MODEL_DIR": str(model_dir)})
+
+
+def test_what_was_added_is_found_and_can_be_looked_at(memd: Terminal) -> None:
+    added = memd(
+        "add", "The staging server is called heron and stands in Frankfurt", "--tag", "ops"
+    )
+    assert added.code == 0
+    memory_id = added.out.strip()
+    found = memd("search", "where does the staging server stand?", "--json").json
+    assert found["memories"][0]["id"] == memory_id
+    plain = memd("search", "where does the staging server stand?")
+    assert re.match(r"[01]\.\d\d  The staging server", plain.out)
+    got = memd("get", memory_id)
+    assert got.out == "The staging server is called heron and stands in Frankfurt\n"
+    assert "tags:" in got.err
+    assert memd("get", memory_id, "--json").json["memory"]["metadata"]["tags"] == ["ops"]
+
+
+def test_recall_prints_the_block_for_a_prompt(memd: Terminal) -> None:
+    memd("add", "Invoices are sent on the first Monday of a month")
+    shown = memd("recall", "when are invoices sent?").out
+    assert shown.startswith("<memory>\n")
+    assert shown.endswith("</memory>\n")
+    assert "first Monday" in shown
+
+
+def test_a_text_may_come_from_standard_input(memd: Terminal) -> None:
+    memory_id = memd("add", "-", text="The build takes\nnine minutes\n").out.strip()
+    assert memd("get", memory_id).out == "The build takes\nnine minutes\n"
+
+
+def test_a_remembered_escape_sequence_never_reaches_the_terminal(memd: Terminal) -> None:
+    memory_id = memd("add", "red \x1b[31malert\x1b[0m about the harbour crane").out.strip()
+    assert "\x1b" not in memd("get", memory_id).out
+    assert "\x1b" not in memd("search", "alert about the harbour crane").out
+    assert "\x1b[31m" in memd("get", memory_id, "--json").json["memory"]["content"]
+
+
+def test_what_is_deleted_waits_in_the_trash_and_comes_back(memd: Terminal) -> None:
+    memory_id = memd("add", "The printer on the second floor jams").out.strip()
+    assert memd("delete", memory_id).out == f"{memory_id}\n"
+    assert memd("get", memory_id).code == 1
+    assert memory_id in memd("trash", "list").out
+    assert memd("trash", "restore", memory_id).code == 0
+    assert memd("get", memory_id).code == 0
+    assert memd("trash", "restore", memory_id).code == 1
+
+
+def test_nothing_is_forgotten_without_a_yes(memd: Terminal) -> None:
+    memory_id = memd("add", "The cellar key hangs behind the clock").out.strip()
+    refused = memd("forget", memory_id)
+    assert (refused.code, refused.out) == (2, "")
+    assert "--yes" in refused.err
+    assert memd("forget", memory_id, "--dry-run").out == "would erase 1 memory\n"
+    assert memd("get", memory_id).code == 0
+    assert memd("forget", memory_id, "--yes").out == "erased 1 memory\n"
+    assert memd("get", memory_id).code == 1
+    assert memory_id not in memd("trash", "list").out
+
+
+def test_forget_wants_to_know_what(memd: Terminal) -> None:
+    assert memd("forget", "--yes").code == 2
+
+
+def test_an_import_that_is_run_again_doubles_nothing(memd: Terminal, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.md"
+    notes.write_text(
+        "# Garden\nThe roses are cut in March.\n\n# House\nThe boiler is serviced in May.\n"
+    )
+    first = memd("import", str(notes), "--json").json
+    count = first["stored"] + first["pending"] + first["turned_away"]
+    assert first["parts"] == 2
+    assert count >= 2
+    again = memd("import", str(notes), "--json").json
+    assert again["merged"] == count
+    assert again["stored"] == again["pending"] == again["turned_away"] == 0
+
+
+def test_an_export_can_be_imported_elsewhere_and_here_it_is_known(
+    memd: Terminal, tmp_path: Path, model_dir: Path
+) -> None:
+    memd("add", "The archive is on the blue disk")
+    file = tmp_path / "all.jsonl"
+    assert memd("export", str(file)).code == 0
+    assert file.stat().st_mode & 0o077 == 0
+    lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    assert lines[0] == {"memd": "export", "v": 1}
+    here = memd("import", str(file), "--json").json
+    assert (here["stored"], here["merged"]) == (0, len(lines) - 1)
+    model = {"MEMD_MODEL_DIR": str(model_dir)}
+    with spawned(tmp_path, model):
+        there = Terminal(tmp_path, model)
+        assert there("import", str(file), "--json").json["stored"] == len(lines) - 1
+        copy = [json.loads(line) for line in there("export").out.splitlines()]
+        contents = [{line["content"] for line in each[1:]} for each in (lines, copy)]
+        assert contents[0] == contents[1]
+
+
+def test_a_list_says_how_to_go_on(memd: Terminal) -> None:
+    for number in range(3):
+        memd("add", f"Entry number {number} of the visitors' book")
+    page = memd("list", "--limit", "2")
+    assert len(page.out.splitlines()) == 2
+    again = re.search(r"memd list --after (\S+)", page.err)
+    assert again
+    following = memd("list", "--limit", "2", "--after", again[1], "--json").json["items"]
+    assert not {item["id"] for item in following} & {
+        line.split("\t")[0] for line in page.out.splitlines()
+    }
+
+
+def test_the_file_is_checked_mended_and_copied(memd: Terminal, tmp_path: Path) -> None:
+    memd("add", "The file is looked after")
+    assert memd("check", "--json").json["ok"] is True
+    assert memd("rebuild").code == 0
+    target = tmp_path / "copy.db"
+    assert memd("backup", str(target)).out == f"{target}\n"
+    assert target.stat().st_size > 0
+    assert Path(memd("backup").out.strip()).is_file()
+
+
+def test_status_is_ok_and_says_the_version(memd: Terminal) -> None:
+    status = memd("status", "--json").json
+    assert status["status"] == "ok"
+    assert memd("version").out == f"memd {status['version']}\n"
+    assert memd("status").code == 0
+
+
+def test_the_settings_that_hold_are_shown(memd: Terminal) -> None:
+    assert memd("config", "show", "--json").json["settings"]["memory"]["level"] == "persistent"
+    places = memd("config", "path", "--json").json
+    assert places["socket"].endswith("memd.sock")
+    assert memd("config", "path").out.strip() == places["config_file"]
+
+
+def test_the_model_is_reported(memd: Terminal) -> None:
+    assert memd("model", "status", "--json").json["installed"] is True
+    assert memd("model", "install").code == 0
+
+
+def test_columns_and_colours_are_for_a_terminal_only(memd: Terminal) -> None:
+    memd("add", "Colours are for people who look")
+    assert "\x1b" not in memd("search", "colours for people who look").out
+    shown = on_a_terminal(memd, "search", "colours for people who look")
+    assert "\x1b[1m" in shown
+    memd.environ["NO_COLOR"] = "1"
+    assert "\x1b" not in on_a_terminal(memd, "search", "colours for people who look")
+
+
+def on_a_terminal(memd: Terminal, *words: str) -> str:
+    """Return what a command shows on a pseudo-terminal."""
+    ours, theirs = pty.openpty()
+    with os.fdopen(ours, "rb", buffering=0) as shown:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "memd", *words],
+            env={**memd.environ, "TERM": "xterm"},
+            stdin=subprocess.DEVNULL,
+            stdout=theirs,
+            stderr=subprocess.PIPE,
+        )
+        os.close(theirs)
+        process.communicate(timeout=60)
+        return shown.read(65_536).decode()
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(memd: Terminal) -> None:
+    line = f"{sys.executable} -m memd list --json | head -c 1"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", line],
+        env=memd.environ,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,229 @@
+"""The shipped units under a real service manager of a real user.
+
+Needs root, and the script that starts such a manager in a mount namespace of
+its own, which is beside the repository on the machines that release memd.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.daemon import ROOT, wait_until
+
+from memd.base.paths import MODEL_NAME, Paths
+from memd.cli import units
+
+MANAGER = ROOT.parent / "shared" / "tools" / "systemd-user.sh"
+USER = "memdtest"
+
+pytestmark = [
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
+    pytest.mark.skipif(
+        not MANAGER.is_file(), reason=f"{MANAGER.name} is not beside the repository"
+    ),
+    pytest.mark.skipif(shutil.which("nsenter") is None, reason="nsenter is not installed"),
+]
+
+# The test's Python may lie in a folder that another user cannot enter: inside the
+# namespace that folder becomes an empty one which holds the installation alone.
+OPEN_PYTHON = """
+set -e
+closed={closed}; base={base}
+if [ -n "$closed" ]; then
+  mkdir -p {aside}; mount --bind "$base" {aside}
+  mount -t tmpfs -o mode=755 tmpfs "$closed"
+  mkdir -p "$base"; mount --bind {aside} "$base"
+fi
+exec bash {manager}
+"""
+
+
+class Login:
+    """One user's login inside the namespace of the manager."""
+
+    def __init__(self, manager: subprocess.Popen[bytes], home: Path, uid: int) -> None:
+        self.manager = manager
+        self.home = home
+        self.uid = uid
+
+    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+        environ = {
+            "HOME": str(self.home),
+            "XDG_RUNTIME_DIR": f"/run/user/{self.uid}",
+            "PATH": f"{self.home}/.local/bin:/usr/bin:/bin",
+        }
+        return subprocess.run(
+            ["nsenter", "-t", str(self.manager.pid), "-m", "setpriv", f"--reuid={self.uid}",
+             f"--regid={self.uid}", "--clear-groups", *command],
+            env=environ,
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )  # fmt: skip
+
+    def systemctl(self, *words: str) -> str:
+        done = self.run("systemctl", "--user", *words)
+        return (done.stdout or done.stderr).strip()
+
+    def property(self, name: str, unit: str = "memd.service") -> str:
+        return self.systemctl("show", "-P", name, unit)
+
+    def status(self) -> dict[str, object]:
+        done = self.run("memd", "status", "--json")
+        assert done.stdout, done.stderr + self.systemctl("status", "memd.service")
+        found: dict[str, object] = json.loads(done.stdout)
+        return found
+
+
+@pytest.fixture(scope="module")
+def home() -> Iterator[Path]:
+    made = False
+    try:
+        pwd.getpwnam(USER)
+    except KeyError:
+        subprocess.run(["useradd", "-m", USER], check=True)
+        made = True
+    yield Path(pwd.getpwnam(USER).pw_dir)
+    if made:
+        subprocess.run(["userdel", "-r", USER], check=False, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def login(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Login]:
+    uid = pwd.getpwnam(USER).pw_uid
+    base = Path(sys.base_prefix)
+    closed = next((p for p in reversed(base.parents) if not p.stat().st_mode & 0o001), None)
+    script = OPEN_PYTHON.format(
+        closed=closed or '""', base=base, aside=tmp_path_factory.mktemp("python"), manager=MANAGER
+    )
+    write_home(home, uid)
+    process = subprocess.Popen(
+        ["unshare", "-m", "--propagation", "private", "bash", "-c", script],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    login = Login(process, home, uid)
+    try:
+        try:
+            wait_until(lambda: "running" in login.systemctl("is-system-running"), "the manager")
+        except AssertionError:
+            pytest.skip("a service manager of a user cannot start here")
+        yield login
+        print(
+            login.run("cat", str(home / ".local/share/memd/log")).stdout[-5000:]
+        )  # shown when a test fails
+        login.systemctl("stop", "memd.socket", "memd.service")
+        login.systemctl("exit")
+    finally:
+        process.terminate()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def write_home(home: Path, uid: int) -> None:
+    """Put the command and the rendered units into the user's home."""
+    environ = {"HOME": str(home), "XDG_RUNTIME_DIR": f"/run/user/{uid}"}
+    command = home / ".local" / "bin" / "memd"
+    share = home / ".local" / "share" / "memd"
+    paths = Paths(
+        profile="default",
+        config_file=home / ".config" / "memd" / "config.toml",
+        data_dir=share,
+        state_dir=home / ".local" / "state" / "memd",
+        runtime_dir=Path(environ["XDG_RUNTIME_DIR"]) / "memd",
+        database=share / "memd.db",
+        lock=share / "memd.lock",
+        socket=Path(environ["XDG_RUNTIME_DIR"]) / "memd" / "memd.sock",
+        model_dir=share / "models" / "none",
+    )
+    files = units.systemd(command, paths, environ, sandbox=True)
+    folder = home / ".config" / "systemd" / "user"
+    shutil.rmtree(folder, ignore_errors=True)
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    # The test's own Python or checkout may lie in /tmp, which the sandbox replaces.
+    in_tmp = any(Path(path).parts[:2] == ("/", "tmp") for path in (sys.prefix, ROOT))
+    test = f"[Service]\nWatchdogSec=4\nStandardError=append:{share}/log\n"
+    test += "PrivateTmp=no\n" if in_tmp else ""
+    (folder / "memd.service.d" / "20-test.conf").write_text(test)
+    command.parent.mkdir(parents=True, exist_ok=True)
+    command.write_text(
+        "#!/bin/sh\nexport PYTHONDONTWRITEBYTECODE=1 "
+        f'PYTHONPATH={ROOT}\nexec {sys.executable} -m memd "$@"\n'
+    )
+    command.chmod(0o755)
+    for place in (paths.data_dir, paths.state_dir):
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    subprocess.run(["chown", "-R", f"{uid}:{uid}", str(home)], check=True)
+
+
+def test_the_first_call_starts_the_daemon_in_its_sandbox(login: Login) -> None:
+    assert login.run("systemctl", "--user", "start", "memd.socket").returncode == 0
+    assert login.property("ActiveState") == "inactive"
+    assert login.status()["v"] == 1
+    assert login.property("ActiveState") == "active"
+    assert login.property("PrivateUsers") == "yes"
+    assert login.property("MainPID") == str(login.status()["pid"])
+
+
+def test_a_reload_and_a_restart_keep_the_socket(login: Login) -> None:
+    first = login.status()["pid"]
+    assert login.run("systemctl", "--user", "reload", "memd.service").returncode == 0
+    assert login.status()["pid"] == first
+    assert login.run("systemctl", "--user", "restart", "memd.service").returncode == 0
+    assert login.status()["pid"] != first
+
+
+def test_what_is_stored_under_the_service_stays(login: Login) -> None:
+    added = login.run("memd", "add", "The service keeps this")
+    assert added.returncode == 0, added.stderr
+    login.systemctl("restart", "memd.service")
+    assert login.run("memd", "get", added.stdout.strip()).stdout == "The service keeps this\n"
+
+
+@pytest.mark.model
+def test_the_model_runs_inside_the_sandbox(login: Login, model_dir: Path) -> None:
+    # The namespace has its own tmpfs and caches may be another user's: the model is copied.
+    target = login.home / ".local" / "share" / "memd" / "models" / MODEL_NAME
+    shutil.copytree(model_dir, target)
+    subprocess.run(["chown", "-R", f"{login.uid}:{login.uid}", str(target.parent)], check=True)
+    login.systemctl("restart", "memd.service")
+    assert login.run("memd", "add", "The staging server stands in Frankfurt").returncode == 0
+    found = login.run("memd", "recall", "where is the test machine?", "--mode", "dense", "--json")
+    assert json.loads(found.stdout)["degraded"] is None
+    model = login.status()["model"]
+    assert isinstance(model, dict)
+    assert model["loaded"] is True
+
+
+def test_a_daemon_that_hangs_is_replaced(login: Login) -> None:
+    pid = str(login.status()["pid"])
+    assert login.property("NRestarts") == "0"
+    login.run("kill", "-STOP", pid)
+    wait_until(lambda: login.property("NRestarts") == "1", "the watchdog", 20)
+    assert str(login.status()["pid"]) != pid
+
+
+def test_a_stop_is_clean_and_the_socket_goes_with_its_unit(login: Login) -> None:
+    login.status()
+    login.systemctl("stop", "memd.service")
+    assert login.property("Result") == "success"
+    assert login.property("ExecMainStatus") == "0"
+    login.systemctl("stop", "memd.socket")
+    assert login.run("memd", "status").returncode == 3
