@@ -1,0 +1,64 @@
+"""``memd demo``: the whole of it, as a person who has just installed memd sees it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.daemon import environment
+
+pytestmark = pytest.mark.model
+
+
+def demo(home: Path, model_dir: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    more = {"MEMD_MODEL_DIR": str(model_dir), "TMPDIR": str(home)}
+    return subprocess.run(
+        [sys.executable, "-m", "memd", "demo", *words],
+        env=environment(home, more),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """Yield a folder with a short name: a socket's path has a hundred bytes."""
+    with tempfile.TemporaryDirectory(prefix="memd-test-", dir=tempfile.gettempdir()) as name:
+        yield Path(name)
+
+
+def test_the_demonstration_answers_and_leaves_nothing_behind(home: Path, model_dir: Path) -> None:
+    done = demo(home, model_dir, "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["text"] == "README.md"
+    assert told["ingest"]["memories"] >= told["ingest"]["texts"] > 5
+    by_question = {asked["question"]: asked["answers"] for asked in told["questions"]}
+    billing = by_question["Which database does the billing service use now?"]
+    assert any("PostgreSQL" in found["text"] for found in billing)
+    assert by_question["What is the melting point of tungsten?"] == []
+    assert "short answers" in by_question["How long should an answer be?"][0]["text"]
+    assert list(home.iterdir()) == []
+
+
+def test_it_shows_a_text_of_ones_own(home: Path, model_dir: Path, tmp_path: Path) -> None:
+    text = tmp_path / "garden.md"
+    text.write_text("# Garden\nRoses are cut in March.\n\n# Pond\nThe pump is off in winter.\n")
+    done = demo(home, model_dir, str(text))
+    assert done.returncode == 0, done.stderr
+    assert "garden.md and 5 things a user said" in done.stdout
+    assert "The pump is off in winter" in done.stdout
+
+
+def test_a_text_that_is_not_there_is_named(home: Path, model_dir: Path) -> None:
+    done = demo(home, model_dir, "missing.md")
+    assert done.returncode == 2
+    assert "missing.md" in done.stderr
