@@ -22,6 +22,7 @@ class Value(BaseModel):
         allow_inf_nan=False,
         validate_by_name=True,
         ser_json_inf_nan="null",
+        defer_build=True,
     )
 
 

@@ -222,4 +222,6 @@ def _request(entry: MemoryEntry) -> MemoryStoreRequest:
         for name in MemoryStoreRequest.model_fields
         if name in MemoryEntry.model_fields
     }
+    # The row is made now, by this daemon's clock; when it was first told stays known (SPEC D22).
+    shared["occurred_at"] = entry.occurred_at or entry.created_at
     return MemoryStoreRequest(**shared)

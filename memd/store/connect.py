@@ -11,7 +11,6 @@ import importlib.util
 from pathlib import Path
 
 import apsw
-import apsw.fts5
 
 from memd.base.errors import ForeignFileError, NewerSchemaError, ReadOnlyError, StorageError
 from memd.base.limits import BUSY_MS_MAX
