@@ -30,6 +30,7 @@ from memd.model.encoding import Embedder
 from memd.model.enums import MemoryCategory
 from memd.model.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
 from memd.model.settings import CompanyMemoryConfig, Settings
+from memd.model.values import RESERVED_AGENT
 
 T = TypeVar("T")
 
@@ -85,7 +86,8 @@ class SqliteBackend:
             stack.push_async_callback(embedder.close)
         settings = Settings().model_copy(update={"memory": self._config})
         house = await assembled(settings, database, embedder, paths.model_dir, self._clock, stack)
-        stack.push_async_callback(_stopped, asyncio.create_task(house.queue.run()))
+        for work in (house.queue.run(), house.rhythm()):
+            stack.push_async_callback(_stopped, asyncio.create_task(work))
         return house
 
     async def disconnect(self) -> None:
@@ -192,6 +194,8 @@ class SqliteBackend:
             )
         if not agent_id.strip():
             raise family("agent_id is blank", field="agent_id")
+        if agent_id == RESERVED_AGENT:
+            raise family(f"{RESERVED_AGENT} is reserved", field="agent_id")
         try:
             return await call(self._house, Caller(agent_id=agent_id))
         except MemdMemoryError:

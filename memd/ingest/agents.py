@@ -36,7 +36,7 @@ class Agents:
         def work(conn: Writing) -> None:
             agents.configure(conn, names.agent(conn, caller.agent_id, self.clock.now_us()), row)
 
-        await self.db.write(caller, work)
+        await self.db.write(caller, work, reply=type(None))
 
     async def get(self, caller: Caller) -> MemoryConfig:
         """Return the calling agent's configuration."""

@@ -65,17 +65,25 @@ class Drafts:
 def drafts(request: IngestRequest, counter: TokenCounter, *, whole: bool = False) -> Drafts:
     """Return the drafts of a text; none for a text that is blank once cleaned.
 
-    With *whole* the text stays one piece, however long (``memory.store``).
+    With *whole* the text stays as it is and in one piece, however long
+    (``memory.store``, SPEC 7.3).
     """
     screening = screen(request.text)
     caption = screen(request.caption) if request.caption is not None else None
     speaker = None if request.speaker is None else screened_name(request.speaker)
     by_owner = is_owner(request.speaker, request.origin)
     origin = request.origin or (Origin.PERSON if by_owner else Origin.ASSISTANT)
-    cleaned = Screened(clean(screening.text))
-    pieces = [cleaned] if whole else chunk(cleaned, counter)
+    shown = None if caption is None else caption.text
+    pieces = [screening.text] if whole else chunk(clean(screening.text), counter)
     items = tuple(
-        _draft(part, Screened(piece), request, counter, by_owner=by_owner)
+        _draft(
+            part,
+            Screened(piece),
+            own=own_words(piece, speaker, shown),
+            category=route(piece, request.category, by_owner=by_owner),
+            counter=counter,
+            by_owner=by_owner,
+        )
         for part, piece in enumerate(pieces)
     )
     kinds = (*screening.kinds, *(caption.kinds if caption else ()))
@@ -83,7 +91,7 @@ def drafts(request: IngestRequest, counter: TokenCounter, *, whole: bool = False
         items=items,
         namespace=screened_name(request.namespace),
         speaker=speaker,
-        caption=None if caption is None else caption.text,
+        caption=shown,
         reference=None if request.source is None else screened_name(request.source),
         tags=tuple(screened_name(tag) for tag in request.tags),
         origin=origin,
@@ -101,7 +109,7 @@ def is_owner(speaker: str | None, origin: Origin | None) -> bool:
 
 
 def own_words(content: str, speaker: str | None, caption: str | None) -> str:
-    """Return what is embedded: the text with who said it and what it shows, as the words cache has it.
+    """Return what is embedded: the text, who said it, what it shows; as the words cache has it.
 
     >>> own_words("look", "Ann", "a cat")
     'Ann: look [shares photo: a cat]'
@@ -120,14 +128,19 @@ def voices(speakers: Iterable[str | None]) -> list[str]:
 
 
 def _draft(
-    part: int, content: Screened, request: IngestRequest, counter: TokenCounter, *, by_owner: bool
+    part: int,
+    content: Screened,
+    *,
+    own: str,
+    category: MemoryCategory,
+    counter: TokenCounter,
+    by_owner: bool,
 ) -> Draft:
-    category = route(content, request.category, by_owner=by_owner)
     prefers = by_owner and category is MemoryCategory.PROCEDURAL and is_preference(content)
     return Draft(
         part=part,
         content=content,
-        own=own_words(content, request.speaker, request.caption),
+        own=own,
         category=category,
         salience=salience(content, counter),
         token_count=max(1, counter.count(content)),

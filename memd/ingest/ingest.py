@@ -9,20 +9,22 @@ once, and the embedding queue gives it its vectors and its importance later.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TypeVar
 
 from memd.base.clock import Clock, to_us
 from memd.base.errors import (
     IngestionError,
+    MemdError,
     MemoryNotFoundError,
     MemoryStoreError,
     SecretRefusedError,
     UnavailableError,
 )
 from memd.base.ids import Ids
-from memd.base.limits import CHUNKS_INLINE_MAX
+from memd.base.limits import CHUNK_TOKENS_MAX, CHUNKS_INLINE_MAX
 from memd.base.work import Work
 from memd.encode.secrets import screen, screened_name
 from memd.ingest.draft import Drafts, drafts, voices
@@ -43,7 +45,9 @@ from memd.store.preferences import NewPreference
 R = TypeVar("R")
 
 LONG_TEXT_CHARS = 8_192  # about 5 ms of cutting: longer texts are cut in the work thread
+INLINE_TOKENS_MAX = CHUNKS_INLINE_MAX * CHUNK_TOKENS_MAX  # of a text that stays in one piece
 PROGRESS_ITEMS = 16
+NOTHING_KEPT = "the memory level is none: nothing is stored"
 
 Progress = Callable[[int, int], None]
 """Called with how many are done and how many there are."""
@@ -90,10 +94,15 @@ class Ingest:
         level = await self._level(caller)
         batch = self.ids.new()
         arrivals: list[Arrival] = []
-        for done, item in enumerate(request.items):
-            if progress is not None and done % PROGRESS_ITEMS == 0:
+        for done in range(0, len(request.items), PROGRESS_ITEMS):
+            if progress is not None:
                 progress(done, len(request.items))
-            arrivals.append(self._checked(item, await self._drafts(item), level, batch))
+            part = request.items[done : done + PROGRESS_ITEMS]
+            found = await self.work.run(_all_drafts, part, self.counter)
+            for place, (item, its) in enumerate(zip(part, found, strict=True), done):
+                with _named(f"items.{place}"):
+                    self._check(item, its, level)
+                arrivals.append(Arrival(item, its, item.level or level, batch=batch))
         receipts = await self._kept(
             caller, arrivals, lambda done: Receipts(items=tuple(done)), Receipts
         )
@@ -103,7 +112,7 @@ class Ingest:
         return receipts
 
     async def store(self, caller: Caller, request: MemoryStoreRequest) -> str:
-        """Store a text as one memory, as it is, and return its id: never gated, never merged (SPEC 7.3)."""
+        """Store a text as one memory and return its id: never gated, never merged (SPEC 7.3)."""
         _check_agent(caller)
         as_ingested = IngestRequest(
             text=request.content,
@@ -119,14 +128,21 @@ class Ingest:
             confidence=request.metadata.confidence,
             expires_at=request.expires_at,
         )
-        found = drafts(as_ingested, self.counter, whole=True)
-        arrival = await self._arrival(caller, as_ingested, found, gated=False)
+        with _named(content="text"):
+            found = await self._drafts(as_ingested, whole=True)
+            arrival = await self._arrival(caller, as_ingested, found, gated=False)
         receipt = await self._kept(caller, [arrival], lambda done: done[0], Receipt)
         self._after([receipt])
         return (receipt.stored + receipt.pending)[0].id
 
     async def update(self, caller: Caller, memory_id: str, changes: MemoryUpdate) -> MemoryEntry:
-        """Change a memory; the version before is kept (SPEC D21). Raises MemoryNotFoundError."""
+        """Change a memory; the version before is kept (SPEC D21).
+
+        Raises MemoryNotFoundError, MemoryStoreError for an expiry that has passed,
+        SecretRefusedError.
+        """
+        if changes.content is not None:
+            self._refuse(screen(changes.content).kinds, "content")
         await self.db.write(
             caller,
             lambda conn: change(
@@ -145,14 +161,18 @@ class Ingest:
     async def set_preference(self, caller: Caller, name: str, value: str) -> None:
         """Set a preference by name; it is put first in every recall."""
         _check_agent(caller)
-        text = screen(value).text
-        new = NewPreference(screened_name(name), text, 1.0, max(1, self.counter.count(text)), None)
+        if await self._level(caller) is MemoryLevel.NONE:
+            raise MemoryStoreError(NOTHING_KEPT, field="agent_id")
+        screening = screen(value)
+        self._refuse(screening.kinds, "value")
+        tokens = max(1, self.counter.count(screening.text))
+        new = NewPreference(screened_name(name), screening.text, 1.0, tokens, None)
 
         def work(conn: Writing) -> None:
             now_us = self.clock.now_us()
             preferences.put(conn, names.agent(conn, caller.agent_id, now_us), new, now_us)
 
-        await self.db.write(caller, work)
+        await self.db.write(caller, work, reply=type(None))
 
     async def delete_preference(self, caller: Caller, name: str) -> bool:
         """Remove a preference; False when there was none. The memory it came from stays."""
@@ -165,56 +185,48 @@ class Ingest:
 
     # The steps.
 
-    async def _drafts(self, request: IngestRequest) -> Drafts:
+    async def _drafts(self, request: IngestRequest, *, whole: bool = False) -> Drafts:
         if len(request.text) > LONG_TEXT_CHARS:
-            return await self.work.run(drafts, request, self.counter)
-        return drafts(request, self.counter)
+            return await self.work.run(drafts, request, self.counter, whole=whole)
+        return drafts(request, self.counter, whole=whole)
 
     async def _arrival(
         self, caller: Caller, request: IngestRequest, found: Drafts, *, gated: bool = True
     ) -> Arrival:
         level = await self._level(caller)
-        plain = self._checked(request, found, level, None, gated=gated)
-        texts = [draft.own for draft in found.items]
-        now = await self._vectors([*texts, *voices([found.speaker])])
-        return replace(
-            plain,
-            vectors=None if now is None else now[: len(texts)],
-            voice=None if now is None or found.speaker is None else now[-1],
-        )
+        self._check(request, found, level)
+        own, voice = await self._vectors(found)
+        return Arrival(request, found, request.level or level, own, voice, gated=gated)
 
-    def _checked(
-        self,
-        request: IngestRequest,
-        found: Drafts,
-        level: MemoryLevel,
-        batch: str | None,
-        *,
-        gated: bool = True,
-    ) -> Arrival:
-        if self.refuse_secrets and found.redacted:
-            kinds = ", ".join(found.redacted)
-            raise SecretRefusedError(f"the text holds a secret ({kinds})", field="text")
-        level = request.level or level
-        if level is MemoryLevel.NONE:
-            raise MemoryStoreError("the memory level is none: nothing is stored", field="level")
+    def _check(self, request: IngestRequest, found: Drafts, level: MemoryLevel) -> None:
+        """Refuse what must not be stored. An agent that keeps nothing keeps nothing on request."""
+        self._refuse(found.redacted, "text")
+        if MemoryLevel.NONE in (request.level, level):
+            raise MemoryStoreError(NOTHING_KEPT, field="level")
         if request.expires_at is not None and to_us(request.expires_at) <= self.clock.now_us():
             raise MemoryStoreError("expires_at has passed", field="expires_at")
         if not found.items:
             raise IngestionError("the text is blank", field="text")
-        return Arrival(request, found, level, batch=batch, gated=gated)
+
+    def _refuse(self, kinds: Sequence[str], field: str) -> None:
+        if self.refuse_secrets and kinds:
+            raise SecretRefusedError(f"the text holds a secret ({', '.join(kinds)})", field=field)
 
     async def _level(self, caller: Caller) -> MemoryLevel:
         return await self.db.read(agents.level, caller.agent_id) or self.level
 
-    async def _vectors(self, texts: Sequence[str]) -> list[bytes] | None:
-        """Return the vectors now, or None when they had better come later."""
-        if self.embedder.fingerprint is None or len(texts) > CHUNKS_INLINE_MAX + 1:
-            return None
+    async def _vectors(self, found: Drafts) -> tuple[list[bytes] | None, bytes | None]:
+        """Return the vectors of text and voice now, or None when they had better come later."""
+        tokens = sum(draft.token_count for draft in found.items)
+        long = len(found.items) > CHUNKS_INLINE_MAX or tokens > INLINE_TOKENS_MAX
+        if self.embedder.fingerprint is None or long:
+            return None, None
+        own = [draft.own for draft in found.items]
         try:
-            return await self.embedder.embed(texts)
+            vectors = await self.embedder.embed([*own, *voices([found.speaker])])
         except UnavailableError:
-            return None  # pending: the queue tries again, nothing is discarded for lack of a vector
+            return None, None  # the queue tries again: nothing is lost for lack of a vector
+        return vectors[: len(own)], None if found.speaker is None else vectors[-1]
 
     async def _kept(
         self,
@@ -236,6 +248,22 @@ class Ingest:
     def _after(self, receipts: Sequence[Receipt]) -> None:
         if any(receipt.pending for receipt in receipts):
             self.queue.wake()
+
+
+def _all_drafts(requests: Sequence[IngestRequest], counter: TokenCounter) -> list[Drafts]:
+    return [drafts(request, counter) for request in requests]
+
+
+@contextmanager
+def _named(place: str | None = None, **names: str) -> Iterator[None]:
+    """Let errors name the field as the caller knows it: below *place*, or under another name."""
+    called = {ours: theirs for theirs, ours in names.items()}
+    try:
+        yield
+    except MemdError as error:
+        field = called.get(error.field or "", error.field)
+        error.field = field if place is None else f"{place}.{field}"
+        raise
 
 
 def _check_agent(caller: Caller) -> None:

@@ -198,9 +198,7 @@ def _scored(
             if arrival.gated
             else row._replace(importance=importance(novelty(None), draft.salience))
         )
-    near = centroids.similarity(
-        conn, filing.agent_key, filing.model_key, vector, arrival.voice
-    )
+    near = centroids.similarity(conn, filing.agent_key, filing.model_key, vector, arrival.voice)
     score = importance(novelty(near), draft.salience)
     return row._replace(importance=score, state=MemoryState.ACTIVE)
 
@@ -213,10 +211,10 @@ def _stays(arrival: Arrival, row: MemoryRow, draft: Draft, known: int | None) ->
 
 
 def _told_before(conn: Writing, draft: Draft, filing: _Filing) -> int | None:
-    """Return the visible memory behind the same preference with the same value, None without one."""
+    """Return the visible memory behind the same preference with the same value, or None."""
     if draft.preference is None:
         return None
-    rows = preferences.listed(conn, filing.agent_key)
+    rows = preferences.listed(conn, filing.agent_key, filing.now_us)
     same = (row for row in rows if (row.name, row.value) == (draft.preference, draft.content))
     return next((row.memory_key for row in same), None)
 
@@ -229,7 +227,7 @@ def _prefer(
     filing: _Filing,
     fate: _Sorted,
 ) -> None:
-    """Set the preference that the chunk states, if any: told again, its row is updated (SPEC D5)."""
+    """Set the preference that the chunk states, if any; told again, its row is updated."""
     if draft.preference is None:
         return
     confidence = 1.0 if importance is None else importance

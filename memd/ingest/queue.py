@@ -22,8 +22,8 @@ from memd.encode.importance import importance, is_kept, novelty, salience
 from memd.ingest.draft import voices
 from memd.model.caller import Caller
 from memd.model.encoding import Embedder, ModelFingerprint, TokenCounter
-from memd.model.enums import ArchiveReason
-from memd.store import centroids, pending, removal, vectors
+from memd.model.enums import VISIBLE, ArchiveReason
+from memd.store import centroids, memories, pending, preferences, removal, vectors
 from memd.store.connect import Writing
 from memd.store.database import Database
 from memd.store.pending import Waiting
@@ -155,6 +155,7 @@ class EmbeddingQueue:
         pending.give(conn, model_key, [(row.memory_key, vector) for row, vector in step])
         kept: list[int] = []
         turned: list[int] = []
+        preferred = _preferred(conn, [row for row, _ in step], now_us)
         for row, vector in step:
             stays = True
             if row.importance is None:
@@ -162,7 +163,7 @@ class EmbeddingQueue:
                 near = centroids.similarity(conn, row.agent_key, model_key, vector, voice)
                 score = importance(novelty(near), salience(row.content, self.counter))
                 pending.set_importance(conn, row.memory_key, score)
-                stays = is_kept(score)
+                stays = is_kept(score) or row.memory_key in preferred
             if stays:
                 centroids.add(conn, row.agent_key, model_key, vector)
             (kept if stays else turned).append(row.memory_key)
@@ -177,8 +178,8 @@ class EmbeddingQueue:
             if not rows:
                 return done
             found = await self.embedder.embed([row.own for row in rows], bulk=True)
-            pairs = [(row.memory_key, vector) for row, vector in zip(rows, found, strict=True)]
-            await self.db.write(_CALLER, partial(pending.give, model_key=model_key, vectored=pairs))
+            step = list(zip(rows, found, strict=True))
+            await self.db.write(_CALLER, partial(_renew, model_key=model_key, step=step))
             done, after = done + len(rows), rows[-1].memory_key
 
     async def settled(self) -> None:
@@ -187,3 +188,23 @@ class EmbeddingQueue:
 
 
 _CALLER = Caller(client="memd", method="embed")
+
+
+def _preferred(conn: Writing, rows: Sequence[Waiting], now_us: int) -> frozenset[int]:
+    """Return the memories of these rows' agents that a preference stands on: they stay visible."""
+    return frozenset(
+        row.memory_key
+        for agent_key in {row.agent_key for row in rows}
+        for row in preferences.listed(conn, agent_key, now_us)
+        if row.memory_key is not None
+    )
+
+
+def _renew(conn: Writing, model_key: int, step: Sequence[tuple[Waiting, bytes]]) -> None:
+    """Store vectors of a new model, and begin its running sums with what is visible."""
+    pending.give(conn, model_key, [(row.memory_key, vector) for row, vector in step])
+    there = memories.by_keys(conn, [row.memory_key for row, _ in step])
+    for row, vector in step:
+        found = there.get(row.memory_key)
+        if found is not None and found.state in VISIBLE:
+            centroids.add(conn, row.agent_key, model_key, vector)

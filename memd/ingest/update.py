@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from memd.base.clock import to_us
 from memd.base.errors import MemoryNotFoundError, MemoryStoreError
-from memd.encode.clean import clean
 from memd.encode.secrets import screen, screened_name
 from memd.model.caller import Caller
 from memd.model.encoding import TokenCounter
 from memd.model.memory import MemoryUpdate
-from memd.model.screened import Screened
 from memd.store import memories, names, versions
 from memd.store.connect import Writing
+from memd.store.rows import FoundRow
 from memd.store.versions import NewVersion
 
 
@@ -30,13 +29,13 @@ def change(
     """
     agent_key = names.find_agent(conn, caller.agent_id)
     row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
-    if row is None or row.state not in {"active", "pending"}:
+    if row is None or row.state not in {"active", "pending"} or _expired(row, now_us):
         raise MemoryNotFoundError("no such memory", field="id")
     if update.expires_at is not None and to_us(update.expires_at) <= now_us:
         raise MemoryStoreError("expires_at has passed", field="expires_at")
     content = None
     if update.content is not None:
-        content = Screened(clean(screen(update.content).text))
+        content = screen(update.content).text  # as it is, like memory.store
     tags = row.tag_names
     reference, confidence = row.reference, row.confidence
     if update.metadata is not None:
@@ -54,3 +53,7 @@ def change(
     )
     versions.replace(conn, row.memory_key, new, now_us)
     return memory_id
+
+
+def _expired(row: FoundRow, now_us: int) -> bool:
+    return row.expires_at_us is not None and row.expires_at_us <= now_us

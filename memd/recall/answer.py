@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memd.base.clock import from_us
 from memd.model.enums import HIDDEN, MemoryCategory, MemoryState
@@ -12,10 +12,12 @@ from memd.model.retrieval import MemoryRetrievalConfig
 from memd.recall.budget import pack
 from memd.recall.diversify import diverse_order
 from memd.recall.rankings import Ranked
+from memd.recall.rerank import blend
 from memd.store.preferences import PreferenceRow
 from memd.store.rows import FoundRow
 from memd.view.block import memory_block
 
+NEW_AND_PLAIN = 0.6  # the importance of what has no vector yet: all of novelty, no salience (D4)
 PREFERENCES_SHARE = 2  # preferences take at most one part in two of the budget (SPEC D5)
 
 
@@ -31,18 +33,34 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What fits: preferences, then memories, and what they cost."""
+    """What fits: preferences, then memories; and the least budget in which something would."""
 
     preferences: list[PreferenceRow]
     items: list[Ranked]
     left_out: int
-    tokens: int
     minimum: int | None
 
 
 def nothing() -> RecallResult:
     """Return the answer of an agent that has no memories."""
     return RecallResult()
+
+
+def blended(items: Sequence[Ranked]) -> list[Ranked]:
+    """Return the order where a re-ranker is asked for and none is there (SPEC 2.7)."""
+    scored = [
+        replace(
+            item,
+            relevance=blend(
+                item.relevance,
+                NEW_AND_PLAIN
+                if item.measured.candidate.importance is None
+                else item.measured.candidate.importance,
+            ),
+        )
+        for item in items
+    ]
+    return sorted(scored, key=lambda item: -item.relevance)
 
 
 def choose(
@@ -53,7 +71,8 @@ def choose(
 ) -> Chosen:
     """Cut to budget and ``top_k``: preferences use no slot and at most half of the budget.
 
-    A memory that is shown as a preference is not shown again.
+    What is shown as a preference, be it the same memory or another one that says
+    the same, is not shown again.
     """
     first = pack(
         [row.token_count for row in prefers],
@@ -62,7 +81,9 @@ def choose(
     )
     shown = [prefers[place] for place in first.places]
     told = {row.memory_key for row in shown}
-    rest = [item for item in items if item.measured.candidate.memory_key not in told]
+    said = {row.value for row in shown}
+    candidates = [(item, item.measured.candidate) for item in items]
+    rest = [item for item, its in candidates if its.memory_key not in told and its.own not in said]
     if config.diversity_penalty_enabled:
         pool = rest[: request.top_k * config.candidate_pool_multiplier]
         texts = [item.measured.candidate.own for item in pool]
@@ -70,12 +91,16 @@ def choose(
         rest = [pool[place] for place in diverse_order(texts, scores, config.diversity_lambda)]
     costs = [item.measured.candidate.token_count for item in rest]
     packed = pack(costs, request.token_budget - first.tokens, request.top_k)
+    # A preference that takes half of the budget needs one twice its size.
+    needs = [packed.minimum, first.minimum and first.minimum * PREFERENCES_SHARE]
+    nothing_fits = not packed.places and not shown
     return Chosen(
         preferences=shown,
         items=[rest[place] for place in packed.places],
         left_out=len(prefers) - len(shown),
-        tokens=first.tokens + packed.tokens,
-        minimum=packed.minimum if not packed.places and not shown else None,
+        minimum=min((need for need in needs if need is not None), default=None)
+        if nothing_fits
+        else None,
     )
 
 
@@ -92,11 +117,12 @@ def render(
         row = rows.get(item.measured.candidate.memory_key)
         if row is not None:  # erased since it was found
             chunks.append(_chunk(item, row, why=request.why))
+    tokens = sum(chunk.token_count for chunk in chunks)
     return RecallResult(
         memories=tuple(chunks),
         preferences_left_out=chosen.left_out,
-        total_tokens=chosen.tokens,
-        budget_used=chosen.tokens / request.token_budget,
+        total_tokens=tokens,
+        budget_used=tokens / request.token_budget,
         minimum_required_tokens=chosen.minimum,
         prompt_block=memory_block((chunk.memory_type, chunk.content) for chunk in chunks),
         gate=found.gate,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from memd.base.clock import from_us
 from memd.base.errors import InvalidError
 from memd.model.caller import Caller
@@ -10,6 +12,7 @@ from memd.store import memories, names, preferences
 from memd.store.connect import Reading
 from memd.store.rows import FoundRow
 
+_CURSOR = re.compile(r"(-?[0-9]{1,18})/([^/]+)")  # 18 digits fit into SQLite's integers
 READABLE = frozenset({"active", "pending", "compressed", "archived"})
 
 
@@ -47,10 +50,10 @@ def _cursor(row: FoundRow) -> str:
 
 
 def _place(cursor: str) -> tuple[int, str]:
-    moment, slash, memory_id = cursor.partition("/")
-    if not slash or not moment.isascii() or not moment.lstrip("-").isdigit():
+    place = _CURSOR.fullmatch(cursor)
+    if place is None:
         raise InvalidError("not a place in a list", field="after", hint="pass the last page's next")
-    return int(moment), memory_id
+    return int(place[1]), place[2]
 
 
 def preferences_of(conn: Reading, caller: Caller, now_us: int) -> tuple[Preference, ...]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from memd.base.clock import Clock
 from memd.base.errors import MemoryRetrievalError, UnavailableError
+from memd.base.limits import QUERY_CHARS_MAX
 from memd.model.caller import Caller
 from memd.model.encoding import Embedder
 from memd.model.enums import MemoryCategory, SearchMode
@@ -32,7 +33,6 @@ from memd.store import ranked as ranked_rows
 from memd.store.connect import Reading
 from memd.store.database import Database
 
-IMPORTANCE_MIN = 0.2  # SPEC 2.5; matters for memories stored under lower thresholds
 OTHER_MODEL = "the memories are being embedded with a new model: only words are searched"
 NO_MODEL = "no embedding model: only words are searched; run: memd model install"
 
@@ -59,19 +59,25 @@ class Recall:
     async def recall(self, caller: Caller, request: RecallRequest) -> RecallResult:
         """Answer a question: preferences first, then what is relevant, within the budget.
 
-        Says nothing, apart from preferences, when nothing is relevant. Raises
-        MemoryRetrievalError for the reserved agent.
+        Says nothing, apart from preferences, when nothing is relevant. The project
+        that is asked from moves its own memories up and hides those of level project
+        of another; it hides nothing else (SPEC D1). Of a query longer than
+        QUERY_CHARS_MAX only the beginning counts. Raises MemoryRetrievalError for
+        the reserved agent.
         """
-        scope, agent_key = await self._scope(caller, request, hidden=request.include_compressed)
+        caller = replace(caller, project_id=request.project_id or caller.project_id)
+        wanted = request.model_copy(update={"project_id": None})
+        scope, agent_key = await self._scope(caller, wanted, hidden=request.include_compressed)
         if agent_key is None:
             return answer.nothing()
         found = await self._found(scope, request.query, request.search_mode, ARM_ROWS)
-        prefers = await self.db.read(_preferences, scope, request, found_terms(request.query))
+        prefers = await self.db.read(
+            _preferences, scope, request, found_terms(request.query[:QUERY_CHARS_MAX])
+        )
         items = found.items if found.opened else []
         items = [item for item in items if item.relevance >= request.min_relevance]
-        items = [
-            item for item in items if (item.measured.candidate.importance or 1.0) >= IMPORTANCE_MIN
-        ]
+        if request.reranker_enabled:
+            items = answer.blended(items)
         chosen = answer.choose(items, prefers, request, self.config)
         rows = await self.db.read(
             memories.by_keys, [item.measured.candidate.memory_key for item in chosen.items]
@@ -145,13 +151,14 @@ class Recall:
     async def _found(
         self, scope: Scope, text: str, mode: SearchMode, rows: int, fill: int = 0
     ) -> Found:
-        asked, listed = await self.db.read(_understood, scope, text)
+        asked, listed = await self.db.read(_understood, scope, text[:QUERY_CHARS_MAX])
         sought = Sought(asked, mode, None, None)
-        searching = asyncio.ensure_future(self.db.read(by_words, scope, asked.terms, rows, listed))
+        terms = () if mode is SearchMode.DENSE else asked.terms
+        searching = asyncio.ensure_future(self.db.read(by_words, scope, terms, rows, listed))
         try:
             if mode is not SearchMode.WORDS:
                 sought = await self._with_vector(sought)
-            keys = [] if mode is SearchMode.DENSE else await searching
+            keys = await searching
         finally:
             searching.cancel()
         if sought.vector is not None:
