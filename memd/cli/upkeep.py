@@ -1,10 +1,11 @@
-"""Look after the file: check it, rebuild its caches, copy it."""
+"""Look after the file: check it, rebuild its caches, copy it; with a daemon or without."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated, Any
 
+from memd.base.errors import NotRunningError
 from memd.cli import options, say
 from memd.cli.reach import LONG_SECONDS_MAX, daemon
 
@@ -54,5 +55,11 @@ def backup(
 
 
 def _long(profile: str | None, method: str, params: dict[str, Any] | None = None) -> Any:
-    with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
-        return client.call(method, params or {})
+    """Ask the daemon, or do it here when none runs."""
+    try:
+        with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
+            return client.call(method, params or {})
+    except NotRunningError:
+        from memd.cli.direct import care
+
+        return care(profile, method, params or {})
