@@ -124,6 +124,21 @@ def prepare_writer(conn: Writing) -> int:
     return version
 
 
+def still(path: Path) -> str:
+    """Return the name under which a file is read that nobody can write, nor make files beside.
+
+    SQLite would otherwise need its log's index there. Raises ReadOnlyError when the
+    log holds memories that would be passed over.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    if log.exists() and log.stat().st_size:
+        raise ReadOnlyError(
+            "the store was not closed and its folder cannot be written",
+            hint="make the folder writable",
+        )
+    return f"{path.absolute().as_uri()}?immutable=1"
+
+
 def identify(conn: apsw.Connection) -> int | None:
     """Return the schema version of the file, None when it is empty.
 

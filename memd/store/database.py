@@ -15,6 +15,7 @@ starts one for SQL.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
@@ -34,6 +35,7 @@ from memd.store.connect import (
     check_library,
     prepare_reader,
     prepare_writer,
+    still,
 )
 from memd.store.faults import is_fatal, translated
 from memd.store.migrate import STEPS, Step, migrate
@@ -71,6 +73,7 @@ class Database:
         self._wal_pages = 0
         self._checkpoint: asyncio.Task[bool] | None = None
         self._reopening: asyncio.Task[None] | None = None
+        self._still = False
 
     # The doors.
 
@@ -206,13 +209,23 @@ class Database:
         """Open every connection; see :func:`opened`."""
         check_library()
         apsw.async_controller.set(cast("Any", apsw.aio.AsyncIO))
+        with suppress(OSError):  # a file made by SQLite would be as open as the umask
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         try:
             await self._open_writer()
         except ReadOnlyError:
             self.read_only = True
         if not self.read_only and self._vfs is None:
             ballast.keep(self.path)
-        for _ in range(READERS):
+        try:
+            self._readers.append(await self._open_reader())
+        except ReadOnlyError:
+            if not self.read_only:
+                raise
+            self._still = True  # until the next start: what nobody may write must not change
+            self._readers.append(await self._open_reader())
+        self._free.put_nowait(self._readers[0])
+        for _ in range(READERS - 1):
             self._readers.append(await self._open_reader())
             self._free.put_nowait(self._readers[-1])
         self._scanner = await self._open_reader(mmap=self._mmap)
@@ -243,8 +256,12 @@ class Database:
         return reader
 
     async def _connect(self, kind: type[T], flags: int) -> T:
+        name = str(self.path)
+        if self._still:
+            flags |= apsw.SQLITE_OPEN_URI
+            name = still(self.path)
         try:
-            connecting = cast("Any", kind).as_async(str(self.path), flags=flags, vfs=self._vfs)
+            connecting = cast("Any", kind).as_async(name, flags=flags, vfs=self._vfs)
             return cast("T", await connecting)
         except apsw.Error as error:
             raise translated(error) from error

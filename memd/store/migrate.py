@@ -35,15 +35,19 @@ def migrate(
     """
     if version == target:
         return None
-    way = [steps.get(at) for at in range(version, target)]
+    if not all(at in steps for at in range(version, target)):
+        raise DamagedError(
+            "no way leads from the file's schema to this one; it was left as it was",
+            hint="restore a backup",
+        )
     saved = database.with_name(f"{database.stem}-v{version}{backup.SUFFIX}")
     if not saved.exists():
         backup.make(conn, saved)
     conn.pragma("foreign_keys", False)
     conn.execute("BEGIN IMMEDIATE")
     try:
-        for step in way:
-            _take(conn, step)
+        for at in range(version, target):
+            steps[at](conn)
         _check(conn)
         conn.pragma("user_version", target)
         conn.execute("COMMIT")
@@ -54,15 +58,6 @@ def migrate(
     finally:
         conn.pragma("foreign_keys", True)
     return saved
-
-
-def _take(conn: Writing, step: Step | None) -> None:
-    if step is None:
-        raise DamagedError(
-            "no way leads from the file's schema to this one; it was left as it was",
-            hint="restore a backup",
-        )
-    step(conn)
 
 
 def _check(conn: Writing) -> None:

@@ -1,0 +1,285 @@
+-- The one truth about memd's file. Every migration path ends in exactly this.
+-- Times are integer microseconds (_us). *_key is an integer that never leaves
+-- store/; *_id is public text. FTS5 and vec0 tables are caches beside this
+-- schema (words.py, vectors.py), named by generation and listed in meta.
+
+-- Read by the store at every start: store id, active cache generations.
+CREATE TABLE meta (
+    key TEXT NOT NULL PRIMARY KEY,
+    value ANY
+) STRICT, WITHOUT ROWID;
+
+-- Whose memories they are. Per-agent configuration (SPEC 7.14), read by ingest and nights.
+CREATE TABLE agent (
+    agent_key INTEGER PRIMARY KEY,
+    agent_id TEXT NOT NULL UNIQUE,
+    level TEXT CHECK (level IN ('persistent', 'project', 'session', 'none')),
+    retention_days INTEGER CHECK (retention_days >= 1),
+    retention_overrides TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(retention_overrides)),
+    created_at_us INTEGER NOT NULL
+) STRICT;
+
+-- Which program wrote. key_hash is NULL for the keyless local client.
+CREATE TABLE client (
+    client_key INTEGER PRIMARY KEY,
+    client_id TEXT NOT NULL UNIQUE,
+    agent_key INTEGER REFERENCES agent (agent_key) ON DELETE SET NULL,
+    key_hash BLOB,
+    seniority TEXT,
+    autonomy_level TEXT,
+    scopes TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(scopes)),
+    created_at_us INTEGER NOT NULL,
+    revoked_at_us INTEGER
+) STRICT;
+
+-- What the memories of level project are filtered by.
+CREATE TABLE project (
+    project_key INTEGER PRIMARY KEY,
+    project_id TEXT NOT NULL UNIQUE,
+    created_at_us INTEGER NOT NULL
+) STRICT;
+
+-- An assistant's conversation with its counters (SPEC 1.8). Read by naps and compression.
+CREATE TABLE session (
+    session_key INTEGER PRIMARY KEY,
+    session_id TEXT NOT NULL,
+    agent_key INTEGER NOT NULL REFERENCES agent (agent_key) ON DELETE CASCADE,
+    client_key INTEGER REFERENCES client (client_key) ON DELETE SET NULL,
+    project_key INTEGER REFERENCES project (project_key) ON DELETE SET NULL,
+    started_at_us INTEGER NOT NULL,
+    last_activity_us INTEGER NOT NULL CHECK (last_activity_us >= started_at_us),
+    ended_at_us INTEGER,
+    memory_count INTEGER NOT NULL DEFAULT 0 CHECK (memory_count >= 0),
+    token_count INTEGER NOT NULL DEFAULT 0 CHECK (token_count >= 0),
+    compressed INTEGER NOT NULL DEFAULT 0 CHECK (compressed IN (0, 1)),
+    UNIQUE (agent_key, session_id)
+) STRICT;
+
+-- A text as it arrived (after the secrets screen), kept when cleaning or chunking changed it.
+CREATE TABLE source (
+    source_key INTEGER PRIMARY KEY,
+    agent_key INTEGER NOT NULL REFERENCES agent (agent_key) ON DELETE CASCADE,
+    session_key INTEGER REFERENCES session (session_key) ON DELETE SET NULL,
+    sha256 BLOB NOT NULL,
+    zlib BLOB NOT NULL,
+    created_at_us INTEGER NOT NULL,
+    UNIQUE (agent_key, sha256)
+) STRICT;
+
+-- One thing remembered. row_hash is SHA-256 over the immutable columns and the tags;
+-- state, updated_at_us and expires_at_us may change. salt keys the audit's hash of this
+-- row, so that forgetting the row also forgets what the hash could prove.
+CREATE TABLE memory (
+    memory_key INTEGER PRIMARY KEY AUTOINCREMENT,
+    memory_id TEXT NOT NULL UNIQUE,
+    agent_key INTEGER NOT NULL REFERENCES agent (agent_key) ON DELETE CASCADE,
+    client_key INTEGER REFERENCES client (client_key) ON DELETE SET NULL,
+    session_key INTEGER REFERENCES session (session_key) ON DELETE SET NULL,
+    project_key INTEGER REFERENCES project (project_key) ON DELETE SET NULL,
+    source_key INTEGER REFERENCES source (source_key) ON DELETE SET NULL,
+    namespace TEXT NOT NULL,
+    category TEXT NOT NULL CHECK (category IN ('working', 'episodic', 'semantic', 'procedural', 'social')),
+    level TEXT NOT NULL CHECK (level IN ('persistent', 'project', 'session', 'none')),
+    origin TEXT NOT NULL CHECK (origin IN ('person', 'assistant', 'tool', 'web', 'import')),
+    trust INTEGER NOT NULL CHECK (trust IN (0, 1, 2)),
+    speaker TEXT,
+    content TEXT NOT NULL,
+    caption TEXT,
+    reference TEXT,
+    ordinal INTEGER,
+    part INTEGER NOT NULL DEFAULT 0,
+    batch TEXT,
+    token_count INTEGER NOT NULL CHECK (token_count >= 1),
+    importance REAL CHECK (importance BETWEEN 0 AND 1),
+    confidence REAL NOT NULL CHECK (confidence BETWEEN 0 AND 1),
+    content_hash BLOB NOT NULL,
+    created_at_us INTEGER NOT NULL,
+    occurred_at_us INTEGER,
+    row_hash BLOB NOT NULL,
+    salt BLOB NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('active', 'pending', 'compressed', 'archived', 'quarantined', 'stale', 'trashed')),
+    updated_at_us INTEGER,
+    expires_at_us INTEGER
+) STRICT;
+
+-- Read by listings and by every filtered search.
+CREATE INDEX memory_by_time ON memory (agent_key, state, created_at_us, memory_key);
+-- Read by ingest to recognise a text that is there already (SPEC D7).
+CREATE INDEX memory_by_content ON memory (agent_key, content_hash);
+-- Read by recall for neighbours and by naps for a session in order.
+CREATE INDEX memory_by_session ON memory (session_key, ordinal, part, memory_key) WHERE session_key IS NOT NULL;
+-- Read by the embedding queue at every start: the rows without a vector.
+CREATE INDEX memory_pending ON memory (memory_key) WHERE state = 'pending';
+-- Read by the purge of what expired.
+CREATE INDEX memory_expiring ON memory (expires_at_us) WHERE expires_at_us IS NOT NULL;
+
+-- Tags in the order given. Read by filters (all of a query's tags must be there).
+CREATE TABLE memory_tag (
+    tag TEXT NOT NULL,
+    memory_key INTEGER NOT NULL REFERENCES memory (memory_key) ON DELETE CASCADE,
+    ordinal INTEGER NOT NULL,
+    PRIMARY KEY (tag, memory_key)
+) STRICT, WITHOUT ROWID;
+-- Read when a memory is read back.
+CREATE INDEX memory_tag_by_memory ON memory_tag (memory_key, ordinal);
+
+-- How often a memory was recalled. Written in batches, never inside a recall.
+CREATE TABLE memory_use (
+    memory_key INTEGER PRIMARY KEY REFERENCES memory (memory_key) ON DELETE CASCADE,
+    access_count INTEGER NOT NULL DEFAULT 0,
+    last_access_us INTEGER
+) STRICT;
+
+-- The visible turns before and after in the same session, and their words: the words cache's
+-- second column. Rewritten with its neighbours; read by the ranker.
+CREATE TABLE memory_context (
+    memory_key INTEGER PRIMARY KEY REFERENCES memory (memory_key) ON DELETE CASCADE,
+    before_key INTEGER,
+    after_key INTEGER,
+    context TEXT NOT NULL
+) STRICT;
+
+-- Earlier versions of an updated memory (SPEC D21), whole rows as JSON.
+CREATE TABLE memory_version (
+    memory_key INTEGER NOT NULL REFERENCES memory (memory_key) ON DELETE CASCADE,
+    version INTEGER NOT NULL CHECK (version >= 1),
+    snapshot TEXT NOT NULL CHECK (json_valid(snapshot)),
+    row_hash BLOB NOT NULL,
+    replaced_at_us INTEGER NOT NULL,
+    PRIMARY KEY (memory_key, version)
+) STRICT;
+
+-- What a summary was made from (from -> to = source -> summary). Read by recall and undo.
+CREATE TABLE derived (
+    from_key INTEGER NOT NULL REFERENCES memory (memory_key) ON DELETE CASCADE,
+    to_key INTEGER NOT NULL REFERENCES memory (memory_key) ON DELETE CASCADE,
+    PRIMARY KEY (from_key, to_key)
+) STRICT, WITHOUT ROWID;
+-- Read to show a summary's sources.
+CREATE INDEX derived_by_summary ON derived (to_key, from_key);
+
+-- Put away (state archived or compressed): why, when, and under which archival id.
+CREATE TABLE archive (
+    memory_key INTEGER PRIMARY KEY REFERENCES memory (memory_key) ON DELETE CASCADE,
+    archival_id TEXT NOT NULL UNIQUE,
+    reason TEXT NOT NULL CHECK (reason IN ('low_importance', 'consolidated', 'compressed', 'cap', 'superseded')),
+    state_before TEXT NOT NULL,
+    run TEXT,
+    archived_at_us INTEGER NOT NULL
+) STRICT;
+
+-- Deleted, restorable until erase_after_us (state trashed).
+CREATE TABLE trash (
+    memory_key INTEGER PRIMARY KEY REFERENCES memory (memory_key) ON DELETE CASCADE,
+    reason TEXT NOT NULL CHECK (reason IN ('deleted', 'expired', 'retention', 'session_end')),
+    state_before TEXT NOT NULL,
+    deleted_at_us INTEGER NOT NULL,
+    erase_after_us INTEGER NOT NULL
+) STRICT;
+-- Read by the purge.
+CREATE INDEX trash_by_time ON trash (erase_after_us);
+
+-- Ids that were erased on purpose, so that a retry or an import cannot bring them back.
+CREATE TABLE forgotten (
+    memory_id TEXT NOT NULL PRIMARY KEY,
+    forgotten_at_us INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Embedding models by fingerprint; vectors of different models are never compared.
+CREATE TABLE embedding_model (
+    model_key INTEGER PRIMARY KEY,
+    fingerprint TEXT NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    dimension INTEGER NOT NULL CHECK (dimension BETWEEN 1 AND 8192),
+    created_at_us INTEGER NOT NULL
+) STRICT;
+
+-- The vectors (float32, little-endian, normalised): the truth from which vec0 is rebuilt.
+CREATE TABLE embedding (
+    embedding_key INTEGER PRIMARY KEY,
+    memory_key INTEGER NOT NULL REFERENCES memory (memory_key) ON DELETE CASCADE,
+    model_key INTEGER NOT NULL REFERENCES embedding_model (model_key) ON DELETE CASCADE,
+    kind TEXT NOT NULL CHECK (kind IN ('own', 'window')),
+    checksum BLOB NOT NULL,
+    vector BLOB NOT NULL,
+    UNIQUE (memory_key, model_key, kind)
+) STRICT;
+
+-- The running sum behind novelty (SPEC D4), one per agent and model.
+CREATE TABLE centroid (
+    agent_key INTEGER NOT NULL REFERENCES agent (agent_key) ON DELETE CASCADE,
+    model_key INTEGER NOT NULL REFERENCES embedding_model (model_key) ON DELETE CASCADE,
+    vectors INTEGER NOT NULL CHECK (vectors >= 0),
+    total BLOB NOT NULL,
+    PRIMARY KEY (agent_key, model_key)
+) STRICT, WITHOUT ROWID;
+
+-- Preferences: first in every recall (SPEC D5).
+CREATE TABLE preference (
+    preference_key INTEGER PRIMARY KEY,
+    agent_key INTEGER NOT NULL REFERENCES agent (agent_key) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    value TEXT NOT NULL,
+    confidence REAL NOT NULL CHECK (confidence BETWEEN 0 AND 1),
+    token_count INTEGER NOT NULL CHECK (token_count >= 1),
+    memory_key INTEGER REFERENCES memory (memory_key) ON DELETE SET NULL,
+    created_at_us INTEGER NOT NULL,
+    updated_at_us INTEGER NOT NULL,
+    UNIQUE (agent_key, name)
+) STRICT;
+-- Read when the memory behind a preference goes.
+CREATE INDEX preference_by_memory ON preference (memory_key) WHERE memory_key IS NOT NULL;
+
+-- Who speaks in an agent's memories: the ranker's name feature.
+CREATE TABLE speaker (
+    agent_key INTEGER NOT NULL REFERENCES agent (agent_key) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    turns INTEGER NOT NULL,
+    PRIMARY KEY (agent_key, name)
+) STRICT, WITHOUT ROWID;
+
+-- Replies by idempotency key, kept REPLY_KEPT_DAYS (SPEC D7). Never holds a memory's text.
+CREATE TABLE reply (
+    client TEXT NOT NULL,
+    idempotency_key TEXT NOT NULL,
+    request_hash BLOB NOT NULL,
+    reply TEXT NOT NULL CHECK (json_valid(reply)),
+    created_at_us INTEGER NOT NULL,
+    PRIMARY KEY (client, idempotency_key)
+) STRICT;
+-- Read by the purge of old replies.
+CREATE INDEX reply_by_time ON reply (created_at_us);
+
+-- The audit: one row a transaction, each hash over the one before it.
+CREATE TABLE change (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    at_us INTEGER NOT NULL,
+    client TEXT NOT NULL,
+    method TEXT NOT NULL,
+    batch TEXT,
+    rows INTEGER NOT NULL CHECK (rows >= 0),
+    digest BLOB NOT NULL,
+    prev BLOB NOT NULL,
+    hash BLOB NOT NULL
+) STRICT;
+
+-- Tuned ranker weights; the active row wins over the shipped table.
+CREATE TABLE weights (
+    weights_key INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    body TEXT NOT NULL CHECK (json_valid(body)),
+    active INTEGER NOT NULL DEFAULT 0 CHECK (active IN (0, 1)),
+    created_at_us INTEGER NOT NULL
+) STRICT;
+
+-- What the words cache indexes, and what its integrity check compares it with. The owner
+-- token stands for whose row it is and whether it is visible (a12) or hidden (h12).
+CREATE VIEW memory_words (memory_key, own, context, owner) AS
+SELECT m.memory_key,
+       iif(m.speaker IS NULL, '', m.speaker || ': ') || m.content
+           || iif(m.caption IS NULL, '', ' [shares photo: ' || m.caption || ']'),
+       coalesce(c.context, ''),
+       iif(m.state IN ('active', 'pending'), 'a', 'h') || m.agent_key
+  FROM memory AS m
+       LEFT JOIN memory_context AS c ON c.memory_key = m.memory_key
+ WHERE m.state IN ('active', 'pending', 'compressed', 'archived');

@@ -1,0 +1,122 @@
+"""A full or read-only disk: recall goes on, writes are refused, forgetting works (P5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from support.disks import fill, limit_files, read_only, small_disk
+from support.store import ADA, a_house, stored, visible
+
+from memd.backends.assembly import Assembly
+from memd.base.errors import DiskFullError, ReadOnlyError, StorageError
+from memd.model.memory import MemoryQuery
+from memd.store import ballast
+
+TEXT = (
+    "Note {}: the lighthouse keeper of Skagen writes every storm into his blue book." + " So" * 99
+)
+
+
+Disk = tuple[Path, Callable[[], Callable[[], None]]]
+
+
+@pytest.fixture(params=["a full disk", "a limit of size"])
+def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
+    """Yield a folder and what fills its disk, which returns what makes room again."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    if request.param == "a full disk":
+        with small_disk(folder, 24):
+            yield folder, lambda: fill(folder)
+        return
+    lifts: list[Callable[[], None]] = []
+
+    def limit() -> Callable[[], None]:
+        lifts.append(limit_files(folder.joinpath("memd.db-wal").stat().st_size + 50_000))
+        return lifts[-1]
+
+    yield folder, limit
+    for lift in lifts:
+        lift()
+
+
+async def fill_up(house: Assembly, kept: set[str]) -> None:
+    """Tell until the disk is full; what was acknowledged is added to *kept*."""
+    for number in range(2_000):
+        try:
+            kept.update(await stored(house, TEXT.format(f"x{number}")))
+        except DiskFullError:
+            return
+    pytest.fail("the disk was never full")
+
+
+async def test_a_full_disk_loses_nothing_and_stops_nothing_but_writing(
+    disk: Disk,
+) -> None:
+    folder, fill_disk = disk
+    path = folder / "memd.db"
+    async with a_house(path) as house:
+        kept = set(await stored(house, *(TEXT.format(number) for number in range(20))))
+        make_room = fill_disk()
+        await fill_up(house, kept)
+        assert await visible(house) == kept
+        assert await house.recall.retrieve(ADA, MemoryQuery(text="the keeper of Skagen"))
+        with pytest.raises(StorageError):
+            await stored(house, TEXT.format("refused"))
+        make_room()
+        assert await house.db.recover()
+        kept.update(await stored(house, TEXT.format("after")))
+        assert await visible(house) == kept
+        assert (await house.upkeep.check(ADA)).ok
+    async with a_house(path) as house:
+        assert await visible(house) == kept
+
+
+async def test_a_full_disk_can_still_be_told_to_forget(tmp_path: Path) -> None:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    with small_disk(folder, 24):
+        path = folder / "memd.db"
+        async with a_house(path) as house:
+            kept = set(await stored(house, *(TEXT.format(number) for number in range(20))))
+            (secret,) = await stored(house, "The password of the safe is Xylophanes.")
+            make_room = fill(folder)
+            await fill_up(house, kept)
+            assert (await house.archive.forget(ADA, ids=[secret])).count == 1
+            assert not ballast.place(path).exists()
+            assert await visible(house) == kept
+            make_room()
+            await house.db.recover()
+            assert ballast.place(path).exists()
+        assert b"Xylophanes" not in b"".join(p.read_bytes() for p in folder.iterdir())
+
+
+async def test_a_store_in_a_read_only_folder_is_read_and_refuses_writes(tmp_path: Path) -> None:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    async with a_house(folder / "memd.db") as house:
+        kept = set(await stored(house, *(TEXT.format(number) for number in range(5))))
+    with read_only(folder):
+        async with a_house(folder / "memd.db") as house:
+            assert house.db.read_only
+            assert await visible(house) == kept
+            assert await house.recall.retrieve(ADA, MemoryQuery(text="the keeper of Skagen"))
+            with pytest.raises(ReadOnlyError):
+                await stored(house, "no")
+            assert not await house.db.recover()
+            with pytest.raises(ReadOnlyError):
+                await house.archive.forget(ADA, ids=list(kept))
+    async with a_house(folder / "memd.db") as house:
+        assert not house.db.read_only
+        await stored(house, TEXT.format("again"))
+
+
+async def test_a_read_only_file_that_is_empty_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    (folder / "memd.db").touch(0o600)
+    with read_only(folder), pytest.raises(ReadOnlyError):
+        async with a_house(folder / "memd.db"):
+            pass

@@ -1,0 +1,56 @@
+"""Rows with only the column that matters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from support.clocks import HeldClock
+
+from memd.base.ids import Ids
+from memd.model.enums import MemoryCategory, MemoryLevel, MemoryState, Origin, Trust
+from memd.model.screened import Screened
+from memd.store.rows import MemoryRow
+
+
+def an_id_source(seed: int = 0) -> Ids:
+    """Return ids and salts that are the same in every run."""
+    state = [seed]
+
+    def chance(size: int) -> bytes:
+        state[0] += 1
+        return state[0].to_bytes(size, "big")
+
+    return Ids(HeldClock(), chance)
+
+
+def a_row(ids: Ids, content: str = "a cat sat on the mat", **fields: Any) -> MemoryRow:
+    """Return an active semantic memory of the first agent."""
+    plain = MemoryRow(
+        memory_id=ids.new(),
+        agent_key=1,
+        client_key=None,
+        session_key=None,
+        project_key=None,
+        source_key=None,
+        namespace="default",
+        category=MemoryCategory.SEMANTIC,
+        level=MemoryLevel.PERSISTENT,
+        origin=Origin.PERSON,
+        trust=Trust.OWNER,
+        speaker=None,
+        content=Screened(content),
+        caption=None,
+        reference=None,
+        ordinal=None,
+        part=0,
+        batch=None,
+        token_count=max(1, len(content) // 4),
+        importance=0.5,
+        confidence=1.0,
+        created_at_us=1_700_000_000_000_000,
+        occurred_at_us=None,
+        salt=ids.salt(),
+        state=MemoryState.ACTIVE,
+        expires_at_us=None,
+    )
+    return plain._replace(**fields)

@@ -1,0 +1,70 @@
+"""Disks that are full or cannot be written, made of what the system has."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+
+def _mounted(*arguments: str) -> None:
+    done = subprocess.run(["mount", *arguments], capture_output=True, check=False)
+    if done.returncode:
+        pytest.skip("this user may not mount anything")
+
+
+@contextmanager
+def small_disk(folder: Path, megabytes: int) -> Iterator[None]:
+    """Mount a disk of its own over *folder*; skips where that is not allowed."""
+    if os.geteuid() != 0:
+        pytest.skip("only root may mount a disk")
+    _mounted("-t", "tmpfs", "-o", f"size={megabytes}m,mode=0700", "tmpfs", str(folder))
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def fill(folder: Path) -> Callable[[], None]:
+    """Use up the disk of *folder* to the last byte; returns what gives it back."""
+    filler = folder / "filler"
+    with filler.open("wb", buffering=0) as stream, suppress(OSError):
+        for size in (1_048_576, 4096, 1):
+            with suppress(OSError):
+                while stream.write(bytes(size)) == size:
+                    pass
+    return filler.unlink
+
+
+def limit_files(size: int) -> Callable[[], None]:
+    """Let no file of this process grow beyond *size* bytes; returns what lifts the limit."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@contextmanager
+def read_only(folder: Path) -> Iterator[None]:
+    """Make *folder* and what is in it unwritable."""
+    if os.geteuid() == 0:  # whom no mode keeps out
+        _mounted("--bind", str(folder), str(folder))
+        try:
+            _mounted("-o", "remount,ro,bind", str(folder))
+            yield
+        finally:
+            subprocess.run(["umount", "-l", str(folder)], check=True)
+        return
+    files = [folder, *folder.iterdir()]
+    modes = [path.stat().st_mode for path in files]
+    for path in reversed(files):
+        path.chmod(0o500 if path.is_dir() else 0o400)
+    try:
+        yield
+    finally:
+        for path, mode in zip(files, modes, strict=True):
+            path.chmod(mode)

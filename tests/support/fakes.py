@@ -1,0 +1,67 @@
+"""Small parts in place of the real ones: an embedding model made of hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import struct
+from array import array
+from collections.abc import Sequence
+
+from memd.base.errors import DegradedError
+from memd.model.encoding import ModelFingerprint
+
+DIMENSION = 32
+
+
+def fingerprint(name: str = "hash", dimension: int = DIMENSION) -> ModelFingerprint:
+    """Return the identity of a HashEmbedder called *name*."""
+    return ModelFingerprint(name, hashlib.sha256(name.encode()).hexdigest(), 256, "hash", dimension)
+
+
+def hash_vector(text: str, dimension: int = DIMENSION, salt: str = "hash") -> bytes:
+    """Return a unit vector in which texts with words in common are near each other.
+
+    Each word has its own direction, of signs; a text is the sum of its words.
+    """
+    total = [0] * dimension
+    for word in re.findall(r"\w+", text.lower()) or [text]:
+        bits = int.from_bytes(hashlib.sha256(f"{salt} {word}".encode()).digest(), "big")
+        for place in range(dimension):
+            total[place] += 1 if bits >> place & 1 else -1
+    length = sum(number * number for number in total) ** 0.5
+    if length == 0.0:
+        total[0], length = 1, 1.0
+    return struct.pack(f"<{dimension}f", *(number / length for number in total))
+
+
+def numbers(vector: bytes) -> array[float]:
+    """Return a stored vector as numbers."""
+    return array("f", vector)
+
+
+class HashEmbedder:
+    """Embeds by hash, at once. *present* False is a model that is not installed."""
+
+    def __init__(
+        self, name: str = "hash", *, dimension: int = DIMENSION, present: bool = True
+    ) -> None:
+        self.name = name
+        self.dimension = dimension
+        self.present = present
+        self.texts: list[str] = []
+
+    @property
+    def fingerprint(self) -> ModelFingerprint | None:
+        return fingerprint(self.name, self.dimension) if self.present else None
+
+    @property
+    def loaded(self) -> bool:
+        return self.present
+
+    async def embed(self, texts: Sequence[str], *, bulk: bool = False) -> list[bytes]:
+        del bulk
+        if not self.present:
+            raise DegradedError("no model is installed")
+        self.texts.extend(texts)
+        return [hash_vector(text, self.dimension, self.name) for text in texts]

@@ -1,0 +1,121 @@
+"""The rooms over a real file, and what a test looks at inside it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
+
+import apsw
+from support.clocks import HeldClock
+from support.fakes import HashEmbedder
+
+from memd.backends.assembly import Assembly, assembled
+from memd.base.clock import Clock
+from memd.base.limits import PAGE_ITEMS_MAX
+from memd.model.caller import Caller
+from memd.model.ingest import IngestRequest, Receipt
+from memd.model.memory import MemoryFilter, MemoryStoreRequest
+from memd.model.settings import Settings
+from memd.store import caches
+from memd.store.connect import Writing, prepare_writer
+
+ADA = Caller(agent_id="ada", method="test")
+BOB = Caller(agent_id="bob", method="test")
+
+# What a check compares the caches with: everything that is not a cache or an administration of one.
+SOURCE_TABLES = (
+    "agent", "archive", "centroid", "change", "client", "derived", "embedding", "embedding_model",
+    "forgotten", "memory", "memory_context", "memory_tag", "memory_use", "memory_version",
+    "preference", "project", "reply", "session", "source", "speaker", "trash", "weights",
+)  # fmt: skip
+
+
+@asynccontextmanager
+async def a_house(
+    path: Path,
+    clock: Clock | None = None,
+    embedder: HashEmbedder | None = None,
+    settings: Settings | None = None,
+) -> AsyncIterator[Assembly]:
+    """Open the rooms over the file at *path*, which need not exist; no task runs beside them."""
+    async with AsyncExitStack() as stack:
+        yield await assembled(
+            settings or Settings(),
+            path,
+            embedder or HashEmbedder(),
+            path.parent / "no model",
+            clock or HeldClock(),
+            stack,
+        )
+
+
+async def told(house: Assembly, *texts: str, caller: Caller = ADA, **fields: object) -> list[str]:
+    """Ingest *texts* one after the other and return the ids of what became of them."""
+    ids: list[str] = []
+    for text in texts:
+        receipt = await house.ingest.ingest(
+            caller, IngestRequest.model_validate({"text": text, **fields})
+        )
+        ids.extend(ids_of(receipt))
+    return ids
+
+
+def ids_of(receipt: Receipt) -> list[str]:
+    """Return every id that a receipt names, in order."""
+    groups = (receipt.stored, receipt.pending, receipt.merged, receipt.turned_away)
+    return [item.id for group in groups for item in group]
+
+
+@contextmanager
+def a_writer(path: Path, vfs: str | None = None) -> Iterator[Writing]:
+    """Open a plain writing connection, as the daemon's own is set up."""
+    conn = Writing(str(path), vfs=vfs)
+    try:
+        prepare_writer(conn)
+        caches.ensure(conn)
+        yield conn
+    finally:
+        conn.close()
+
+
+@contextmanager
+def tampering(path: Path) -> Iterator[apsw.Connection]:
+    """Open the file past memd, to plant a fault in it."""
+    with a_writer(path) as conn:
+        conn.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+        conn.pragma("foreign_keys", False)
+        yield conn
+
+
+def source_hash(conn: apsw.Connection) -> str:
+    """Return a hash over every row of every source table, in order."""
+    digest = hashlib.sha256()
+    for table in SOURCE_TABLES:
+        digest.update(table.encode())
+        for row in conn.execute(f"SELECT * FROM {table} ORDER BY 1, 2"):
+            digest.update(repr(row).encode())
+    return digest.hexdigest()
+
+
+def bytes_of(folder: Path) -> bytes:
+    """Return the bytes of every file in *folder*, one after the other."""
+    return b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
+
+
+async def stored(house: Assembly, *texts: str, caller: Caller = ADA, **fields: object) -> list[str]:
+    """Store *texts* as they are, each as one semantic memory, and return their ids."""
+    return [
+        await house.ingest.store(
+            caller,
+            MemoryStoreRequest.model_validate({"content": text, "category": "semantic", **fields}),
+        )
+        for text in texts
+    ]
+
+
+async def visible(house: Assembly, caller: Caller = ADA) -> set[str]:
+    """Return the ids of every memory that a listing shows."""
+    entries, _ = await house.recall.list(caller, MemoryFilter(), None, PAGE_ITEMS_MAX)
+    return {entry.id for entry in entries}
