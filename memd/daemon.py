@@ -32,7 +32,7 @@ from memd.serve.status import System
 if TYPE_CHECKING:
     from memd.model.settings import Settings
 
-EXIT_OK, EXIT_FAILED, EXIT_CONFIG = 0, 1, 78
+EXIT_OK, EXIT_REFUSED, EXIT_DIED, EXIT_CONFIG = 0, 1, 70, 78
 
 Build = Callable[["Settings", Paths, Clock, AsyncExitStack], Awaitable[Rooms]]
 """Builds the rooms; what must be closed at the end goes onto the stack."""
@@ -42,7 +42,8 @@ def serve(paths: Paths, settings: Settings | None = None, build: Build | None = 
     """Run the daemon in this process and return its exit code; what ``memd serve`` does.
 
     78 is a configuration that cannot be read, 1 anything else that keeps it from
-    running, such as another daemon.
+    running, such as another daemon; 70 is a task that died, after which the service
+    manager starts it again.
     """
     os.umask(0o077)
     try:
@@ -52,11 +53,11 @@ def serve(paths: Paths, settings: Settings | None = None, build: Build | None = 
     except MemoryConfigError as error:
         return _leave(error, EXIT_CONFIG)
     except MemdError as error:
-        return _leave(error, EXIT_FAILED)
+        return _leave(error, EXIT_REFUSED)
     except BaseExceptionGroup as group:
         for died in _leaves(group):
             log.error("a task died", trace=log.trace_of(died))
-        return EXIT_FAILED
+        return EXIT_DIED
     return EXIT_OK
 
 
