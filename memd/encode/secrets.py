@@ -1,0 +1,254 @@
+"""Secrets are replaced before anything else happens to a text (PROMISES 5, H61-H68).
+
+What leaves here has a placeholder such as ``[secret:aws-key#1]`` where a key
+stood, so neither the file nor its indexes, the model, the log or the audit ever
+see the key. Only this module, and readers of rows, make ``Screened`` texts.
+
+A secret is looked for in the text as it would be seen: characters that nobody
+sees cannot hide one, nor can a line break in its middle. What is replaced is
+then the whole original stretch. Every text that is stored passes here, so a
+benign line costs a few plain substring searches.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import chain
+from typing import NamedTuple
+
+from memd.base.limits import NAME_CHARS_MAX
+from memd.encode.secret_shapes import CARD, EXAMPLES, IBAN, SHAPES, Shape
+from memd.model.screened import Screened
+from memd.view.view import hidden
+
+ENCODED = "encoded_secret"
+HIDDEN = "hidden_text"
+
+
+class Screening(NamedTuple):
+    """A screened text, the *kinds* of secrets that were replaced, and remarks on what was not."""
+
+    text: Screened
+    kinds: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+
+
+class _Found(NamedTuple):
+    start: int
+    end: int
+    kind: str
+    secret: str
+
+
+class _Bare(NamedTuple):
+    """A text with gaps taken out; *starts* and *shifts* lead back to the original."""
+
+    text: str
+    starts: list[int]
+    shifts: list[int]
+
+    def original(self, index: int) -> int:
+        return index + self.shifts[bisect_right(self.starts, index) - 1]
+
+
+_HINTS = tuple(dict.fromkeys(hint for shape in SHAPES for hint in shape.hints))
+_DIGITS = re.compile(r"\d(?:[ -]?\d){12}")
+_ACCOUNT = re.compile(r"[A-Z]{2}\d{2} ?[A-Z0-9]{4} ?[A-Z0-9]{4}")
+_PLACEHOLDER = re.compile(r"\[secret:([a-z-]+)#(\d{1,6})\]")
+_LINE_GAP = re.compile(r"\r?\n[ \t]*")
+
+# How base64 of a listed prefix begins: AKIA, ghp_, sk-, xox, AIza, glpa, -----BEGIN, github_pat.
+_ENCODED = re.compile(
+    r"(?<![A-Za-z0-9+/])(?:QUtJQ|QVNJQ|Z2h[wvd]X|c2st|eG94|QUl6Y|Z2xwYX|LS0tLS1CRUdJTi|Z2l0aHViX3Bhd)"
+    r"[A-Za-z0-9+/]{12,4096}"
+)
+_TAIL_CHARS_MIN = 8
+_WORD = re.compile(r"[A-Za-z][a-z_-]{0,30}|[A-Z]{1,16}")
+_UNPLAIN = re.compile(r"[^\t\n -~]")
+
+
+def screen(text: str) -> Screening:
+    """Return *text* with every secret replaced by a numbered placeholder.
+
+    The same secret has the same number throughout the text; numbers that the
+    text brings along from an earlier screening are not given twice. Screening
+    twice changes nothing more.
+
+    >>> screen("use ghp_0123456789abcdefghijABCDEFGHIJ012345 now").text
+    'use [secret:github-token#1] now'
+    """
+    found = _all(text)
+    flags = _flags(text)
+    if not found:
+        return Screening(Screened(text), (), flags)
+    return Screening(
+        Screened(_replaced(text, found)), tuple(dict.fromkeys(one.kind for one in found)), flags
+    )
+
+
+def screened_name(text: str) -> str:
+    """Return *text*, a tag, a source or a namespace, screened and at most a name's length."""
+    return screen(text).text[:NAME_CHARS_MAX]
+
+
+# Where secrets are.
+
+
+def _all(text: str) -> list[_Found]:
+    """Return the secrets of *text* in order, without overlaps."""
+    unseen = hidden(text) if _UNPLAIN.search(text) else frozenset()
+    if not unseen:
+        return _apart(list(_in_lines(text)) + list(_wrapped(text)))
+    gaps = re.compile(f"[{re.escape(''.join(sorted(unseen)))}]+")
+    bare = _without(text, gaps)
+    return _apart(list(_mapped(bare, chain(_in_lines(bare.text), _wrapped(bare.text)))))
+
+
+def _apart(found: list[_Found]) -> list[_Found]:
+    """Join what overlaps: the longer stretch wins, and takes in what it meets."""
+    kept: list[_Found] = []
+    for one in sorted(found, key=lambda one: (one.start, -one.end)):
+        if kept and one.start < kept[-1].end:
+            last = kept[-1]
+            kept[-1] = last._replace(
+                end=max(last.end, one.end),
+                secret=one.secret if one.end > last.end else last.secret,
+            )
+        else:
+            kept.append(one)
+    return kept
+
+
+def _in_lines(text: str) -> Iterator[_Found]:
+    present = {hint for hint in _HINTS if hint in text}
+    for shape in SHAPES if present else ():
+        if not present.isdisjoint(shape.hints):
+            yield from _matches(shape, text)
+    if _DIGITS.search(text):
+        yield from _matches(CARD, text)
+    if _ACCOUNT.search(text):
+        yield from _accounts(text)
+
+
+def _matches(shape: Shape, text: str) -> Iterator[_Found]:
+    for match in shape.pattern.finditer(text):
+        group = "secret" if "secret" in shape.pattern.groupindex else 0
+        start, end = match.span(group)
+        # A key that continues a word is part of a longer name.
+        if not group and start and text[start].isalnum() and text[start - 1].isalnum():
+            continue
+        yield from _judged(shape, text, start, end)
+
+
+def _judged(shape: Shape, text: str, start: int, end: int) -> Iterator[_Found]:
+    secret = "".join(text[start:end].split())
+    if secret not in EXAMPLES and shape.check(secret):
+        yield _Found(start, end, shape.kind, secret)
+
+
+def _accounts(text: str) -> Iterator[_Found]:
+    """Yield account numbers; a capital word after one is not a part of it."""
+    for match in IBAN.pattern.finditer(text):
+        start, end = match.span()
+        while end > start and not IBAN.check(text[start:end]):
+            end = max(text.rfind(" ", start, end), start)
+        if end > start:
+            yield _Found(start, end, IBAN.kind, text[start:end].replace(" ", ""))
+
+
+def _wrapped(text: str) -> Iterator[_Found]:
+    """Yield the keys whose lines were broken in the middle."""
+    if "\n" not in text:
+        return
+    bare = _without(text, _LINE_GAP)
+    present = {hint for hint in _HINTS if hint in bare.text}
+    for shape in SHAPES if present else ():
+        if not shape.wraps or present.isdisjoint(shape.hints):
+            continue
+        for match in shape.pattern.finditer(bare.text):
+            start, end = bare.original(match.start()), bare.original(match.end() - 1) + 1
+            if start and text[start - 1].isalnum():
+                continue
+            end = _without_words(shape, text, start, end)
+            if "\n" in text[start:end]:
+                yield from _judged(shape, text, start, end)
+
+
+def _without_words(shape: Shape, text: str, start: int, end: int) -> int:
+    """Move *end* back over lines that are not the key's, as long as what is left is a key.
+
+    A key that is complete at its line's end is followed by an ordinary word or
+    a short one; the rest of a broken key is longer, with digits or odd capitals.
+    """
+    while (line := text.rfind("\n", start, end)) >= 0:
+        tail = text[line + 1 : end].strip()
+        if len(tail) >= _TAIL_CHARS_MIN and not _WORD.fullmatch(tail):
+            break
+        if not shape.pattern.fullmatch("".join(text[start:line].split())):
+            break
+        end = line
+    return end
+
+
+def _without(text: str, gaps: re.Pattern[str]) -> _Bare:
+    pieces, starts, shifts = [], [0], [0]
+    at = length = 0
+    for gap in gaps.finditer(text):
+        pieces.append(text[at : gap.start()])
+        length += gap.start() - at
+        at = gap.end()
+        starts.append(length)
+        shifts.append(at - length)
+    pieces.append(text[at:])
+    return _Bare("".join(pieces), starts, shifts)
+
+
+def _mapped(bare: _Bare, found: Iterator[_Found]) -> Iterator[_Found]:
+    for one in found:
+        yield one._replace(start=bare.original(one.start), end=bare.original(one.end - 1) + 1)
+
+
+# What stands there afterwards, and what is only remarked on.
+
+
+def _replaced(text: str, found: list[_Found]) -> str:
+    used: dict[str, int] = {}
+    for kind, number in _PLACEHOLDER.findall(text):
+        used[kind] = max(used.get(kind, 0), int(number))
+    numbers: dict[tuple[str, str], int] = {}
+    pieces: list[str] = []
+    at = 0
+    for one in found:
+        key = (one.kind, one.secret)
+        if key not in numbers:
+            used[one.kind] = numbers[key] = used.get(one.kind, 0) + 1
+        pieces += (text[at : one.start], f"[secret:{one.kind}#{numbers[key]}]")
+        at = one.end
+    return "".join((*pieces, text[at:]))
+
+
+def _flags(text: str) -> tuple[str, ...]:
+    flags: list[str] = []
+    if any(map(_decodes_to_secret, _ENCODED.findall(text))):
+        flags.append(ENCODED)
+    if not text.isascii() and _SMUGGLED.search(text):
+        flags.append(HIDDEN)
+    return tuple(flags)
+
+
+# Tag letters, bidirectional overrides, and selectors in a row: none has a place in prose.
+_SMUGGLED = re.compile(
+    "[\U000e0001-\U000e007f\u202a-\u202e\u2066-\u2069]|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2}"
+)
+
+
+def _decodes_to_secret(blob: str) -> bool:
+    try:
+        plain = base64.b64decode(blob + "=" * (-len(blob) % 4)).decode("ascii", "replace")
+    except binascii.Error:
+        return False
+    return plain.startswith("-----BEGIN ") or any(_in_lines(plain))
