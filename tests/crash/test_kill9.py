@@ -1,0 +1,50 @@
+"""No acknowledged write is lost by kill -9, and none half done (P1, P3)."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.daemon import environment
+
+KILLS_MIN = 20  # in each phase, or the test has shown nothing about it
+PHASES = ("ingest", "bulk", "embed", "checkpoint")
+
+
+def killed(folder: Path, cycles: int, seed: int, *more: str) -> dict[str, Any]:
+    """Return the judge's report on *cycles* lives of a daemon."""
+    home = folder / "h"
+    home.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-m", "support.killer", str(home), "--cycles", str(cycles),
+         "--seed", str(seed), *more],
+        env=environment(home), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    report: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return report
+
+
+def assert_nothing_was_lost(report: dict[str, Any]) -> None:
+    assert report["lost"] == 0, report
+    assert report["risen"] == 0, report  # neither did what was deleted or forgotten come back
+    assert report["ok"], report["problems"]
+    assert all(report["kills"].get(phase, 0) >= KILLS_MIN for phase in PHASES), report["kills"]
+    assert report["acks"] > report["kept"] > 500
+
+
+def test_no_acknowledged_write_is_lost_by_kill_9(tmp_path: Path) -> None:
+    assert_nothing_was_lost(killed(tmp_path, 300, seed=1))
+
+
+@pytest.mark.long
+def test_no_acknowledged_write_is_lost_by_thousands_of_kills(tmp_path: Path) -> None:
+    assert_nothing_was_lost(killed(tmp_path, 3_000, seed=2))
+
+
+def test_a_daemon_that_answers_before_it_commits_is_found_out(tmp_path: Path) -> None:
+    assert killed(tmp_path, 40, 3, "--mutant", "ack_early")["lost"] > 0
