@@ -80,24 +80,6 @@ _LENGTHS = (
     " HU28 IE22 IL23 IS26 IT27 KW30 LI21 LT20 LU20 LV21 MC27 MT31 NL18 NO15 PK24 PL28 PT25 QA29"
     " RO24 RS22 SA24 SE24 SI19 SK24 SM27 TR26 UA29"
 )
-IBAN_LENGTHS.get(compact[:2]):
-        return False
-    moved = compact[4:] + compact[:4]
-    return int("".join(str(int(character, 36)) for character in moved)) % 97 == 1
-
-
-_RUN = re.compile(r"[A-Za-z0-9]{12,}")
-_ISSUED = re.compile(
-    r"4(?:\d{12}|\d{15}|\d{18})"  # Visa
-    r"|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}"  # Mastercard
-    r"|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}|35(?:2[89]|[3-8]\d)\d{12}"  # Amex, Diners, JCB
-    r"|6(?:011|5\d\d|4[4-9]\d)\d{12}|62\d{14,17}"  # Discover, UnionPay
-)
-_LENGTHS = (
-    "AD24 AE23 AT20 BE16 BG22 BR29 CH21 CY28 CZ24 DE22 DK18 EE20 ES24 FI18 FR27 GB22 GR27 HR21"
-    " HU28 IE22 IL23 IS26 IT27 KW30 LI21 LT20 LU20 LV21 MC27 MT31 NL18 NO15 PK24 PL28 PT25 QA29 RO24"
-    " RS22 SA24 SE24 SI19 SK24 SM27 TR26 UA29"
-)
 IBAN_LENGTHS = {country[:2]: int(country[2:]) for country in _LENGTHS.split()}
 
 _PEM_NAME = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
