@@ -325,9 +325,18 @@ def touch(conn: Writing, keys: Sequence[int]) -> None:
 
 
 def of_reference(conn: Reading, agent_key: int, reference: str) -> list[int]:
-    """Return every memory of the agent that came from the source *reference*, in whatever state."""
+    """Return every memory of the agent that came from the source *reference*, in whatever state.
+
+    ``notes.md`` also means its parts ``notes.md#1``, ``notes.md#2`` and so on.
+    """
     rows = conn.execute(
-        "SELECT memory_key FROM memory WHERE agent_key = :agent_key AND reference = :reference",
+        """
+        SELECT memory_key
+          FROM memory
+         WHERE agent_key = :agent_key
+           AND (reference = :reference
+                OR substr(reference, 1, length(:reference) + 1) = :reference || '#')
+        """,
         {"agent_key": agent_key, "reference": reference},
     )
     return [key for (key,) in rows]
