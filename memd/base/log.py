@@ -78,8 +78,10 @@ def trace_of(error: BaseException) -> str:
     import traceback
 
     told: list[str] = []
+    known: set[int] = set()  # "raise error from error" makes an error its own cause
     seen: BaseException | None = error
-    while seen is not None:
+    while seen is not None and id(seen) not in known:
+        known.add(id(seen))
         calls = traceback.extract_tb(seen.__traceback__)
         lines = [f"{call.filename}:{call.lineno} in {call.name}" for call in calls]
         told.append("\n".join([*lines, type(seen).__qualname__]))

@@ -18,6 +18,7 @@ from memd.encode.secrets import screen, screened_name
 from memd.model.encoding import TokenCounter
 from memd.model.enums import MemoryCategory, Origin, Trust
 from memd.model.ingest import IngestRequest
+from memd.model.memory import distinct
 from memd.model.screened import Screened
 
 OWNERS = frozenset({"user", "owner", "me", "human", "i"})
@@ -93,7 +94,7 @@ def drafts(request: IngestRequest, counter: TokenCounter, *, whole: bool = False
         speaker=speaker,
         caption=shown,
         reference=None if request.source is None else screened_name(request.source),
-        tags=tuple(screened_name(tag) for tag in request.tags),
+        tags=distinct(tuple(screened_name(tag) for tag in request.tags)),
         origin=origin,
         trust=_TRUST[origin],
         redacted=tuple(dict.fromkeys(kinds)),

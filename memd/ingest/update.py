@@ -7,7 +7,7 @@ from memd.base.errors import MemoryNotFoundError, MemoryStoreError
 from memd.encode.secrets import screen, screened_name
 from memd.model.caller import Caller
 from memd.model.encoding import TokenCounter
-from memd.model.memory import MemoryUpdate
+from memd.model.memory import MemoryUpdate, distinct
 from memd.store import memories, names, versions
 from memd.store.connect import Writing
 from memd.store.rows import FoundRow
@@ -39,7 +39,7 @@ def change(
     tags = row.tag_names
     reference, confidence = row.reference, row.confidence
     if update.metadata is not None:
-        tags = tuple(screened_name(tag) for tag in update.metadata.tags)
+        tags = distinct(tuple(screened_name(tag) for tag in update.metadata.tags))
         source = update.metadata.source
         reference = None if source is None else screened_name(source)
         confidence = update.metadata.confidence
