@@ -1,31 +1,34 @@
 """Checking the whole file: what is said to be in it is in it, bit for bit (PROMISES P6).
 
-Rows against their hashes, vectors against their checksums, the caches against
-the rows, pages and foreign keys by SQLite itself, the audit against its chain.
-Findings name a memory or a cache, never a text.
+Rows, earlier versions and kept sources against their hashes, vectors against
+their checksums, the caches against the rows, pages and foreign keys by SQLite
+itself, the audit against its chain. Findings name a memory or a cache, never a
+text.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import zlib
 from collections.abc import Iterator
 
 import apsw
 
 from memd.store import changes, vectors, words
 from memd.store.connect import Reading, Writing
-from memd.store.rows import HASHED, hash_of, tags_of
+from memd.store.rows import hash_of, hashed, tags_of
 
 PROBLEMS_MAX = 100
 
 
 def rows(conn: Reading) -> Iterator[str]:
     """Yield what is wrong with rows and vectors; reads everything once."""
-    yield from _pages(conn)
-    yield from _hashes(conn)
-    yield from _checksums(conn)
-    broken = changes.verify(conn)
-    if broken is not None:
-        yield f"audit: link {broken} does not follow from the one before"
+    for part in (_pages, _hashes, _versions, _sources, _checksums, _audit):
+        try:
+            yield from part(conn)
+        except (apsw.CorruptError, apsw.IOError, UnicodeDecodeError, zlib.error) as error:
+            yield f"file: reading{part.__name__.replace('_', ' ')} failed: {type(error).__name__}"
 
 
 def caches(conn: Writing) -> Iterator[str]:
@@ -64,25 +67,60 @@ def _hashes(conn: Reading) -> Iterator[str]:
     keys = [key for (key,) in conn.execute("SELECT memory_key FROM memory ORDER BY memory_key")]
     for key in keys:
         try:
-            row = conn.execute(HASHED, {"key": key}).fetchone()
+            row = hashed(conn, key)
             stored = conn.execute(_STORED, {"key": key}).fetchone()
+            tags = tags_of(conn, key)
         except UnicodeDecodeError:
             yield f"memory row {key}: its text is damaged"
             continue
-        assert row is not None
         assert stored is not None
-        memory_id, row_hash, content_matches = stored
-        if row_hash != hash_of(tuple(row[:-1]), tags_of(conn, key)):
+        memory_id, content, content_hash, row_hash = stored
+        assert isinstance(content, str)
+        if row_hash != hash_of(row.columns, tags):
             yield f"memory {memory_id}: the row does not match its hash"
-        elif not content_matches:
+        elif content_hash != hashlib.sha256(content.encode()).digest():
             yield f"memory {memory_id}: the content hash is wrong"
 
 
 _STORED = """
-SELECT memory_id, row_hash, length(content_hash) = 32
+SELECT memory_id, content, content_hash, row_hash
   FROM memory
  WHERE memory_key = :key
 """
+
+
+def _versions(conn: Reading) -> Iterator[str]:
+    for memory_id, version, snapshot, row_hash in conn.execute(
+        """
+        SELECT m.memory_id, v.version, v.snapshot, v.row_hash
+          FROM memory_version AS v
+               JOIN memory AS m ON m.memory_key = v.memory_key
+        """
+    ):
+        try:
+            *columns, tags = json.loads(str(snapshot))
+            sound = row_hash == hash_of(tuple(columns), tuple(tags))
+        except ValueError:
+            sound = False
+        if not sound:
+            yield f"memory {memory_id}: its version {version} does not match its hash"
+
+
+def _sources(conn: Reading) -> Iterator[str]:
+    for key, sha256, packed in conn.execute("SELECT source_key, sha256, zlib FROM source"):
+        assert isinstance(packed, bytes)
+        try:
+            sound = hashlib.sha256(zlib.decompress(packed)).digest() == sha256
+        except zlib.error:
+            sound = False
+        if not sound:
+            yield f"source {key}: the text does not match its hash"
+
+
+def _audit(conn: Reading) -> Iterator[str]:
+    broken = changes.verify(conn)
+    if broken is not None:
+        yield f"audit: link {broken} does not follow from the one before"
 
 
 def _checksums(conn: Reading) -> Iterator[str]:
