@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 from memd.base.errors import InvalidError
@@ -45,10 +46,14 @@ def forget(
         raise InvalidError("forget what?", hint="name ids, or a source with --source")
     params = options.given(ids=memory_ids or None, source=source, agent_id=agent)
     with daemon(profile) as client:
+        told = client.call("memory.forget", {**params, "dry_run": True})
+        if source and not told["count"]:
+            # A file is imported under its absolute path, however it was named.
+            params["source"] = str(Path(source).absolute())
+            told = client.call("memory.forget", {**params, "dry_run": True})
         if not dry_run:
-            would = client.call("memory.forget", {**params, "dry_run": True})
-            say.sure(f"Erase {_count(would)} for ever?", yes=yes)
-        told = client.call("memory.forget", {**params, "dry_run": dry_run})
+            say.sure(f"Erase {_count(told)} for ever?", yes=yes)
+            told = client.call("memory.forget", params)
     if json:
         say.as_json(told)
         return
