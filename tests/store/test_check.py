@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from support.store import ADA, a_house, source_hash, stored, tampering, told, visible
 
+from memd.backends.assembly import Assembly
 from memd.model.memory import MemoryQuery, MemoryUpdate
 from memd.store import vectors, words
 
@@ -172,6 +173,28 @@ async def test_a_rebuild_that_is_killed_half_way_is_begun_afresh(tmp_path: Path)
     assert len(tables) == 3, tables  # words, their terms, vectors: nothing half built is left
 
 
+async def disturb(
+    house: Assembly, chance: random.Random, ids: list[str], binned: list[str]
+) -> None:
+    """Do one thing to a memory: tell, delete, forget, bring back, change, embed."""
+    match chance.randrange(6):
+        case 0:
+            ids.extend(await stored(house, f"New {chance.random()}", session_id="s"))
+        case 1:
+            binned.append(ids.pop(chance.randrange(len(ids))))
+            await house.archive.delete(ADA, binned[-1])
+        case 2:
+            await house.archive.forget(ADA, ids=[ids.pop(chance.randrange(len(ids)))])
+        case 3 if binned:
+            ids.append(binned.pop())
+            assert await house.archive.trash_restore(ADA, ids[-1])
+        case 4:
+            update = MemoryUpdate(content=f"Changed {chance.random()}")
+            await house.ingest.update(ADA, chance.choice(ids), update)
+        case _:
+            await house.queue.drain()
+
+
 @pytest.mark.parametrize("seed", range(6))
 async def test_a_rebuild_under_writes_ends_sound(
     tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
@@ -183,28 +206,9 @@ async def test_a_rebuild_under_writes_ends_sound(
         crates = (f"Crate {n} holds {n * 7} lamps." for n in range(30))
         ids = await stored(house, *crates, session_id="s")
         binned: list[str] = []
-
-        async def disturb() -> None:
-            match chance.randrange(6):
-                case 0:
-                    ids.extend(await stored(house, f"New {chance.random()}", session_id="s"))
-                case 1:
-                    binned.append(ids.pop(chance.randrange(len(ids))))
-                    await house.archive.delete(ADA, binned[-1])
-                case 2:
-                    await house.archive.forget(ADA, ids=[ids.pop(chance.randrange(len(ids)))])
-                case 3 if binned:
-                    ids.append(binned.pop())
-                    assert await house.archive.trash_restore(ADA, ids[-1])
-                case 4:
-                    update = MemoryUpdate(content=f"Changed {chance.random()}")
-                    await house.ingest.update(ADA, chance.choice(ids), update)
-                case _:
-                    await house.queue.drain()
-
         rebuilding = asyncio.create_task(house.upkeep.rebuild(ADA))
         while not rebuilding.done():
-            await disturb()
+            await disturb(house, chance, ids, binned)
         await rebuilding
         await house.queue.drain()
         assert (await house.upkeep.check(ADA)).problems == ()

@@ -1,0 +1,390 @@
+"""Thrown away, put away, brought back byte for byte, erased everywhere (SPEC D21, P8)."""
+
+from __future__ import annotations
+
+import zlib
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+from support.clocks import HeldClock
+from support.entries import NOW
+from support.store import ADA, BOB, a_house, bytes_of, stored, told, visible
+
+from memd.backends.assembly import Assembly
+from memd.base.errors import BusyError, MemoryNotFoundError
+from memd.model.caller import Caller
+from memd.model.enums import ArchiveReason, MemoryState
+from memd.model.memory import MemoryFilter, MemoryMetadata, MemoryQuery, MemoryUpdate
+from memd.model.recall import RecallRequest
+from memd.model.settings import DaemonSettings, Settings
+from memd.store import connect, memories, names, removal
+from memd.store.connect import Reading, Writing
+
+WORD = "Xylophanes"  # occurs nowhere else; also searched as its stem
+TRACES = (b"xylophan", b"Xylophan")
+
+
+async def row_of(house: Assembly, memory_id: str) -> dict[str, Any]:
+    """Return every column of a memory's row but when it was last updated, its tags and vectors."""
+
+    def work(conn: Reading) -> dict[str, Any]:
+        cursor = conn.execute("SELECT * FROM memory WHERE memory_id = ?", (memory_id,))
+        names_of = [column[0] for column in cursor.description]
+        row: dict[str, Any] = dict(zip(names_of, cursor.fetchone() or (), strict=True))
+        key = row["memory_key"]
+        for table in ("memory_tag", "embedding", "memory_context"):
+            row[table] = conn.execute(
+                f"SELECT * FROM {table} WHERE memory_key = ? ORDER BY 1, 2", (key,)
+            ).fetchall()
+        del row["updated_at_us"]
+        return row
+
+    return await house.db.read(work)
+
+
+async def put_away(
+    house: Assembly, memory_id: str, state: MemoryState = MemoryState.ARCHIVED
+) -> None:
+    def work(conn: Writing) -> None:
+        agent_key = names.find_agent(conn, "ada")
+        assert agent_key is not None
+        row = memories.by_id(conn, agent_key, memory_id)
+        assert row is not None
+        now_us = house.archive.clock.now_us()
+        removal.archive(
+            conn,
+            [row.memory_key],
+            ArchiveReason.CAP,
+            now_us,
+            new_id=house.ingest.ids.new,
+            state=state,
+        )
+
+    await house.db.write(ADA, work)
+
+
+async def three(house: Assembly, **fields: object) -> list[str]:
+    return await stored(
+        house,
+        "Ann keeps bees.",
+        f"The safe opens with {WORD}.",
+        "Bob sails.",
+        session_id="s",
+        **fields,
+    )
+
+
+async def test_what_is_deleted_is_invisible_everywhere_and_can_be_brought_back(
+    tmp_path: Path,
+) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        ids = await three(house, metadata={"tags": ["a", "b"]})
+        before = [await row_of(house, memory_id) for memory_id in ids]
+        assert await house.archive.delete(ADA, ids[1])
+        assert await visible(house) == {ids[0], ids[2]}
+        assert await house.recall.get(ADA, ids[1]) is None
+        for hidden in (False, True):
+            query = MemoryQuery(text=f"safe {WORD}", include_compressed=hidden)
+            assert ids[1] not in {entry.id for entry in await house.recall.retrieve(ADA, query)}
+        assert await house.archive.count(ADA) == 0
+        assert not await house.archive.delete(ADA, ids[1])
+        (binned,), rest = await house.archive.trash_list(ADA, None, 10)
+        assert (binned.id, rest) == (ids[1], None)
+        assert binned.erase_at - binned.trashed_at == timedelta(days=7)
+        assert WORD not in str([await row_of(house, ids[0]), await row_of(house, ids[2])])
+        assert await house.archive.trash_restore(ADA, ids[1])
+        assert [await row_of(house, memory_id) for memory_id in ids] == before
+        assert (await house.upkeep.check(ADA)).ok
+
+
+async def test_what_is_put_away_is_brought_back_byte_for_byte(tmp_path: Path) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        ids = await three(house, metadata={"tags": ["a", "b"]})
+        before = [await row_of(house, memory_id) for memory_id in ids]
+        await put_away(house, ids[1])
+        assert await visible(house) == {ids[0], ids[2]}
+        assert await house.archive.count(ADA) == 1
+        assert await house.archive.count(BOB) == 0
+        (found,) = await house.archive.search(ADA, MemoryQuery(text=WORD))
+        assert (found.id, found.state) == (ids[1], MemoryState.ARCHIVED)
+        (listed,) = await house.archive.search(ADA, MemoryQuery())
+        assert listed.id == ids[1]
+        entry = await house.archive.restore(ADA, ids[1])
+        assert entry.content == f"The safe opens with {WORD}."
+        assert [await row_of(house, memory_id) for memory_id in ids] == before
+        with pytest.raises(MemoryNotFoundError):
+            await house.archive.restore(ADA, ids[1])
+        assert (await house.upkeep.check(ADA)).ok
+
+
+async def test_the_trash_of_what_was_put_away_leads_back_to_the_archive(tmp_path: Path) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        ids = await three(house)
+        await put_away(house, ids[0])
+        assert await house.archive.delete(ADA, ids[0])
+        with pytest.raises(MemoryNotFoundError):  # it would be erased by the purge, though visible
+            await house.archive.restore(ADA, ids[0])
+        assert await house.archive.trash_restore(ADA, ids[0])
+        assert await house.archive.count(ADA) == 1
+        await house.archive.restore(ADA, ids[0])
+        assert await visible(house) == set(ids)
+
+
+async def test_what_lies_in_the_trash_is_not_put_away(tmp_path: Path) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        ids = await three(house)
+        await house.archive.delete(ADA, ids[0])
+        await put_away(house, ids[0])
+        assert await house.archive.count(ADA) == 0
+        assert await house.archive.trash_restore(ADA, ids[0])
+        assert await visible(house) == set(ids)
+
+
+async def test_nobody_removes_or_brings_back_what_is_anothers(tmp_path: Path) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        ids = await three(house)
+        await stored(house, "mine", caller=BOB)
+        assert not await house.archive.delete(BOB, ids[0])
+        assert (await house.archive.forget(BOB, ids=ids)).count == 0
+        await house.archive.delete(ADA, ids[0])
+        assert not await house.archive.trash_restore(BOB, ids[0])
+        assert (await house.archive.trash_list(BOB, None, 10))[0] == ()
+        assert (await house.archive.forget(BOB, wanted=MemoryFilter())).count == 1
+        assert await visible(house) == set(ids[1:])
+
+
+async def test_the_trash_is_erased_when_its_time_is_up(tmp_path: Path) -> None:
+    clock = HeldClock()
+    async with a_house(tmp_path / "memd.db", clock) as house:
+        ids = await three(house)
+        await house.archive.delete(ADA, ids[1])
+        clock.advance(days=7, microseconds=-1)
+        assert await house.archive.purge() == 0
+        assert (await house.archive.trash_list(ADA, None, 10))[0]
+        clock.advance(microseconds=1)
+        assert await house.archive.purge() == 1
+        assert not await house.archive.trash_restore(ADA, ids[1])
+        await house.upkeep.tidy()
+        assert not [trace for trace in TRACES if trace in bytes_of(tmp_path)]
+        assert await visible(house) == {ids[0], ids[2]}
+
+
+async def test_with_no_days_to_undo_a_deletion_is_final(tmp_path: Path) -> None:
+    settings = Settings(daemon=DaemonSettings(undo_days=0))
+    async with a_house(tmp_path / "memd.db", settings=settings) as house:
+        ids = await three(house)
+        assert await house.archive.delete(ADA, ids[1])
+        assert not await house.archive.trash_restore(ADA, ids[1])
+        assert (await house.archive.trash_list(ADA, None, 10))[0] == ()
+        assert not [trace for trace in TRACES if trace in bytes_of(tmp_path)]
+
+
+async def test_what_expires_is_invisible_everywhere_at_that_very_moment(tmp_path: Path) -> None:
+    clock = HeldClock()
+    end = NOW + timedelta(hours=1)
+    async with a_house(tmp_path / "memd.db", clock) as house:
+        (kept,) = await stored(house, "Ann keeps bees.")
+        (gone,) = await stored(house, f"The safe opens with {WORD}.", expires_at=end)
+        (away,) = await stored(house, "Cid repairs clocks.", expires_at=end)
+        await put_away(house, away)
+        (liked,) = await told(house, "I prefer tea over coffee.", expires_at=end)
+        clock.advance(hours=1, microseconds=-1)
+        assert await visible(house) == {kept, gone, liked}
+        assert await house.recall.preferences(ADA)
+        clock.advance(microseconds=1)
+        assert await visible(house) == {kept}
+        assert await house.recall.count(ADA, None) == 1
+        assert await house.recall.preferences(ADA) == ()
+        assert not (await house.recall.recall(ADA, RecallRequest(query="tea or coffee"))).memories
+        assert await house.archive.count(ADA) == 0
+        assert await house.archive.search(ADA, MemoryQuery()) == ()
+        assert await house.archive.search(ADA, MemoryQuery(text="clocks")) == ()
+        for text in (None, f"safe {WORD}", "tea"):
+            query = MemoryQuery(text=text, include_compressed=True)
+            assert {entry.id for entry in await house.recall.retrieve(ADA, query)} == {kept}
+        for memory_id in (gone, away, liked):
+            assert await house.recall.get(ADA, memory_id) is None
+            assert not await house.archive.delete(ADA, memory_id)
+            with pytest.raises(MemoryNotFoundError):
+                await house.ingest.update(ADA, memory_id, MemoryUpdate(content="still here"))
+            with pytest.raises(MemoryNotFoundError):
+                await house.archive.restore(ADA, memory_id)
+
+
+async def test_what_expired_is_in_the_trash_until_it_is_erased(tmp_path: Path) -> None:
+    clock = HeldClock()
+    async with a_house(tmp_path / "memd.db", clock) as house:
+        (gone,) = await stored(house, f"Safe: {WORD}.", expires_at=NOW + timedelta(hours=1))
+        clock.advance(hours=2)
+        await house.archive.purge()
+        ((binned,), _) = await house.archive.trash_list(ADA, None, 10)
+        assert (binned.id, binned.reason) == (gone, "expired")
+        assert await house.archive.trash_restore(ADA, gone)  # for good: its expiry is lifted
+        assert await visible(house) == {gone}
+        await house.archive.purge()
+        assert await visible(house) == {gone}
+
+
+async def test_the_same_text_again_does_not_vanish_with_the_one_that_expires(
+    tmp_path: Path,
+) -> None:
+    clock = HeldClock()
+    async with a_house(tmp_path / "memd.db", clock) as house:
+        end = NOW + timedelta(hours=1)
+        first = await told(house, "Ann keeps bees in Lisbon.", expires_at=end)
+        assert await told(house, "Ann keeps bees in Lisbon.") == first  # merged, and for good now
+        clock.advance(hours=2)
+        assert await visible(house) == set(first)
+        other = await told(house, "Bob sails to Faro.", expires_at=clock.now + timedelta(hours=1))
+        clock.advance(hours=2)
+        assert await told(house, "Bob sails to Faro.") != other  # what expired is not merged into
+
+
+# Forgetting.
+
+
+async def everywhere(house: Assembly) -> str:
+    """Put the word wherever a memory's words can come to lie; return the memory's id."""
+    (first,) = await stored(house, "Ann keeps bees.", session_id="s")
+    (secret,) = await stored(
+        house,
+        f"Safe: {WORD}.",
+        session_id="s",
+        speaker=f"{WORD}-speaker",
+        metadata={"tags": [f"{WORD}-tag"], "source": f"{WORD}-source"},
+    )
+    (last, hidden) = await stored(house, "Bob sails.", "Cid repairs clocks.", session_id="s")
+    await put_away(house, last)
+    await put_away(house, hidden, MemoryState.COMPRESSED)
+    await house.archive.delete(ADA, first)
+    metadata = MemoryMetadata(tags=(f"{WORD}-new",), source=f"{WORD}-source")
+    update = MemoryUpdate(content=f"The old safe opened with {WORD}.", metadata=metadata)
+    await house.ingest.update(ADA, secret, update)
+    await house.queue.drain()
+    return secret
+
+
+async def test_what_is_forgotten_leaves_no_trace_in_any_file(tmp_path: Path) -> None:
+    path = tmp_path / "memd.db"
+    async with a_house(path) as house:
+        secret = await everywhere(house)
+        vector = (await row_of(house, secret))["embedding"][0][-1]
+        await house.db.checkpoint()
+        raw = bytes_of(tmp_path)
+        assert all(trace in raw for trace in TRACES)
+        assert vector in raw
+        forgotten = await house.archive.forget(ADA, ids=[secret])
+        assert forgotten.count == 1
+        assert forgotten.ids == (secret,)
+        assert len(forgotten.proof) == 64
+        raw = bytes_of(tmp_path)
+        assert not [trace for trace in TRACES if trace in raw]
+        assert vector not in raw
+        assert await house.recall.retrieve(ADA, MemoryQuery(text=WORD)) == ()
+        assert (await house.upkeep.check(ADA)).ok
+    assert not [trace for trace in TRACES if trace in bytes_of(tmp_path)]
+
+
+async def test_what_is_forgotten_leaves_no_source_and_no_preference(tmp_path: Path) -> None:
+    path = tmp_path / "memd.db"
+    caller = Caller(agent_id="ada", method="test", idempotency_key="k", request_hash=b"1")
+    text = f"I prefer {WORD} over coffee.\r\n\r\n\r\n" + "Ann keeps bees in Lisbon. " * 40
+    async with a_house(path) as house:
+        ids = await told(house, text, caller=caller)
+        (preference,) = await house.recall.preferences(ADA)
+        assert WORD.lower() in preference.name
+        kept = await house.db.read(lambda conn: conn.execute("SELECT zlib FROM source").get)
+        assert isinstance(kept, bytes)
+        assert WORD in zlib.decompress(kept).decode()
+        assert preference.memory_id in ids
+        await house.archive.forget(ADA, ids=[preference.memory_id])
+        raw = bytes_of(tmp_path)
+        assert not [trace for trace in TRACES if trace in raw]  # not even in the kept reply
+        assert kept not in raw
+        assert await house.recall.preferences(ADA) == ()
+        assert await told(house, text, caller=caller) == ids  # a retry brings nothing back
+        assert preference.memory_id not in await visible(house)
+
+
+async def test_forgetting_by_filter_reaches_what_is_hidden_trashed_and_expired(
+    tmp_path: Path,
+) -> None:
+    clock = HeldClock()
+    async with a_house(tmp_path / "memd.db", clock) as house:
+        end = NOW + timedelta(hours=1)
+        ids = await stored(house, *(f"{WORD} {n}" for n in range(3)), namespace="work")
+        ids += await stored(house, f"{WORD} 4", namespace="work", expires_at=end)
+        (other,) = await stored(house, "Ann keeps bees.")
+        await put_away(house, ids[1])
+        await house.archive.delete(ADA, ids[2])
+        clock.advance(hours=2)
+        wanted = MemoryFilter(namespaces=frozenset({"work"}))
+        planned = await house.archive.forget(ADA, wanted=wanted, dry_run=True)
+        assert (planned.count, planned.proof, planned.dry_run) == (4, "", True)
+        assert len(await visible(house)) == 2
+        done = await house.archive.forget(ADA, wanted=wanted)
+        assert set(done.ids) == set(planned.ids) == set(ids)
+        assert not [trace for trace in TRACES if trace in bytes_of(tmp_path)]
+        assert await visible(house) == {other}
+
+
+async def test_forgetting_by_source_takes_every_part_of_it(tmp_path: Path) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        ids = await told(house, f"{WORD} lives here. " * 100, source="letter.txt")
+        assert len(ids) > 1
+        (other,) = await told(house, "Ann keeps bees in Lisbon.", source="diary.txt")
+        assert (await house.archive.forget(ADA, source="letter.txt")).count == len(ids)
+        assert not [trace for trace in TRACES if trace in bytes_of(tmp_path)]
+        assert await visible(house) == {other}
+
+
+async def test_forgetting_names_the_backups_that_still_hold_it(tmp_path: Path) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        (secret,) = await stored(house, WORD)
+        saved = await house.upkeep.backup(ADA)
+        assert (await house.archive.forget(ADA, ids=[secret])).backups == (saved,)
+        assert TRACES[1] in Path(saved).read_bytes()
+
+
+async def test_a_summary_of_what_is_forgotten_becomes_stale(tmp_path: Path) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        secret, other, summary = await stored(house, WORD, "Ann keeps bees.", "a summary of both")
+
+        def derive(conn: Writing) -> None:
+            conn.execute("INSERT INTO derived (from_key, to_key) VALUES (1, 3), (2, 3)")
+
+        await house.db.write(ADA, derive)
+        await house.archive.forget(ADA, ids=[secret])
+        assert await visible(house) == {other}
+        assert (await row_of(house, summary))["state"] == "stale"
+        assert await house.recall.get(ADA, summary) is None
+
+
+async def test_an_erased_id_is_remembered_as_forgotten(tmp_path: Path) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        (secret,) = await stored(house, WORD)
+        await house.archive.forget(ADA, ids=[secret])
+        found = await house.db.read(
+            lambda conn: conn.execute("SELECT memory_id FROM forgotten").fetchall()
+        )
+        assert found == [(secret,)]
+
+
+async def test_a_log_that_cannot_be_emptied_is_said_and_the_same_request_finishes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connect, "BUSY_MS_MAX", 50)
+    path = tmp_path / "memd.db"
+    async with a_house(path) as house:
+        (secret,) = await stored(house, WORD)
+        reader = apsw.Connection(str(path))
+        reader.execute("BEGIN; SELECT count(*) FROM memory").fetchall()
+        caller = Caller(agent_id="ada", method="test", idempotency_key="k", request_hash=b"1")
+        with pytest.raises(BusyError):
+            await house.archive.forget(caller, ids=[secret])
+        reader.close()
+        assert (await house.archive.forget(caller, ids=[secret])).count == 1
+        assert not [trace for trace in TRACES if trace in bytes_of(tmp_path)]
