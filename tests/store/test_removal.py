@@ -66,7 +66,7 @@ async def put_away(
     await house.db.write(ADA, work)
 
 
-async def three(house: Assembly, **fields: object) -> list[str]:
+async def three(house: Assembly, **fields: Any) -> list[str]:
     return await stored(
         house,
         "Ann keeps bees.",

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import apsw
 from support.clocks import HeldClock
@@ -51,7 +52,7 @@ async def a_house(
         )
 
 
-async def told(house: Assembly, *texts: str, caller: Caller = ADA, **fields: object) -> list[str]:
+async def told(house: Assembly, *texts: str, caller: Caller = ADA, **fields: Any) -> list[str]:
     """Ingest *texts* one after the other and return the ids of what became of them."""
     ids: list[str] = []
     for text in texts:
@@ -104,7 +105,7 @@ def bytes_of(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
 
 
-async def stored(house: Assembly, *texts: str, caller: Caller = ADA, **fields: object) -> list[str]:
+async def stored(house: Assembly, *texts: str, caller: Caller = ADA, **fields: Any) -> list[str]:
     """Store *texts* as they are, each as one semantic memory, and return their ids."""
     return [
         await house.ingest.store(

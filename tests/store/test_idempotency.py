@@ -1,0 +1,119 @@
+"""A write that is sent twice happens once (SPEC D7)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.clocks import HeldClock
+from support.store import ADA, BOB, a_house, visible
+
+from memd.backends.assembly import Assembly
+from memd.base.errors import ConflictError
+from memd.base.limits import REPLY_KEPT_DAYS
+from memd.model.caller import Caller
+from memd.model.enums import MemoryCategory
+from memd.model.ingest import IngestManyRequest, IngestRequest
+from memd.model.memory import MemoryStoreRequest, MemoryUpdate
+
+KEYED = replace(ADA, idempotency_key="k1", request_hash=b"one")
+NOTE = MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content="Ann keeps bees.")
+TEXT = IngestRequest(text="Bob sails to Faro on Sunday.")
+
+
+async def replies(house: Assembly) -> int:
+    found = await house.db.read(lambda conn: conn.execute("SELECT count(*) FROM reply").get)
+    assert isinstance(found, int)
+    return found
+
+
+async def test_the_same_request_again_gets_the_first_reply_and_changes_nothing(
+    tmp_path: Path,
+) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        first = await house.ingest.store(KEYED, NOTE)
+        assert await house.ingest.store(KEYED, NOTE) == first
+        assert await house.ingest.store(ADA, NOTE) != first  # without a key it is another write
+        assert len(await visible(house)) == 2
+
+
+async def test_every_kind_of_write_keeps_its_reply(tmp_path: Path) -> None:
+    def keyed(name: str) -> Caller:
+        return replace(ADA, idempotency_key=name, request_hash=name.encode())
+
+    async with a_house(tmp_path / "memd.db") as house:
+        receipt = await house.ingest.ingest(keyed("ingest"), TEXT)
+        assert await house.ingest.ingest(keyed("ingest"), TEXT) == receipt
+        many = IngestManyRequest(items=(IngestRequest(text="Cid repairs clocks in Faro."),))
+        receipts = await house.ingest.ingest_many(keyed("many"), many)
+        assert await house.ingest.ingest_many(keyed("many"), many) == receipts
+        memory_id = await house.ingest.store(keyed("store"), NOTE)
+        update = MemoryUpdate(content="Ann keeps wasps.")
+        await house.ingest.update(keyed("update"), memory_id, update)
+        await house.ingest.update(keyed("update"), memory_id, update)
+        versions = "SELECT count(*) FROM memory_version"
+        assert await house.db.read(lambda conn: conn.execute(versions).get) == 1
+        assert await house.archive.delete(keyed("delete"), memory_id)
+        assert await house.archive.delete(keyed("delete"), memory_id)  # though it is gone by now
+        assert await house.archive.trash_restore(keyed("undo"), memory_id)
+        assert await house.archive.trash_restore(keyed("undo"), memory_id)
+        first = await house.archive.forget(keyed("forget"), ids=[memory_id])
+        assert await house.archive.forget(keyed("forget"), ids=[memory_id]) == first
+        assert first.count == 1
+
+
+async def test_another_request_under_the_same_key_is_a_conflict(tmp_path: Path) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        await house.ingest.store(KEYED, NOTE)
+        other = replace(KEYED, request_hash=b"two")
+        with pytest.raises(ConflictError):
+            await house.ingest.store(other, NOTE)
+        with pytest.raises(ConflictError):
+            await house.ingest.ingest(other, TEXT)
+        assert len(await visible(house)) == 1
+
+
+async def test_a_key_belongs_to_its_client(tmp_path: Path) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        first = await house.ingest.store(KEYED, NOTE)
+        other = replace(KEYED, client="another", agent_id=BOB.agent_id)
+        assert await house.ingest.store(other, NOTE) != first
+
+
+async def test_a_write_that_failed_keeps_no_reply(tmp_path: Path) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+
+        def fails(_conn: object) -> str:
+            raise RuntimeError("planted")
+
+        with pytest.raises(RuntimeError):
+            await house.db.write(KEYED, fails, reply=str)
+        assert await replies(house) == 0
+        assert await house.ingest.store(KEYED, NOTE)
+
+
+async def test_the_reply_outlives_a_restart_and_is_forgotten_after_its_days(
+    tmp_path: Path,
+) -> None:
+    clock = HeldClock()
+    path = tmp_path / "memd.db"
+    async with a_house(path, clock) as house:
+        first = await house.ingest.store(KEYED, NOTE)
+    async with a_house(path, clock) as house:
+        assert await house.ingest.store(KEYED, NOTE) == first
+        clock.advance(days=REPLY_KEPT_DAYS)
+        await house.upkeep.tidy()
+        assert await house.ingest.store(KEYED, NOTE) == first
+        clock.advance(microseconds=1)
+        await house.upkeep.tidy()
+        assert await replies(house) == 0
+        assert await house.ingest.store(KEYED, NOTE) != first
+
+
+async def test_a_reply_holds_no_text_of_a_memory(tmp_path: Path) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        await house.ingest.ingest(KEYED, TEXT)
+        kept = await house.db.read(lambda conn: conn.execute("SELECT reply FROM reply").get)
+        assert isinstance(kept, str)
+        assert not [word for word in ("Bob", "sails", "Faro", "Sunday") if word in kept]
