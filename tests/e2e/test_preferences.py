@@ -1,0 +1,166 @@
+"""SPEC D5 at the real socket with the real model: what the owner prefers comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from support.daemon import Spawned, wait_until
+from support.desk import Desk, a_desk, served
+
+pytestmark = pytest.mark.model
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory, model_dir: Any) -> Iterator[Spawned]:
+    with served(tmp_path_factory.mktemp("home"), model_dir) as daemon:
+        yield daemon
+
+
+@pytest.fixture
+def desk(daemon: Spawned, request: pytest.FixtureRequest) -> Iterator[Desk]:
+    with a_desk(daemon, request.node.name) as desk:
+        yield desk
+
+
+def test_preferences_come_first_and_are_marked(desk: Desk) -> None:
+    desk.store("The kitchen is painted yellow.")
+    desk.call("preference.set", name="tone", value="Be brief and direct.")
+
+    first, second = desk.recall("What colour is the kitchen?", search_mode="dense")["memories"]
+
+    assert first["preference"] is True
+    assert first["preference_key"] == "tone"
+    assert first["content"] == "Be brief and direct."
+    assert first["relevance_score"] is None
+    assert second["preference"] is False
+    assert second["content"] == "The kitchen is painted yellow."
+
+
+def test_preferences_are_there_when_nothing_is_relevant(desk: Desk) -> None:
+    desk.call("preference.set", name="tone", value="Be brief and direct.")
+
+    assert desk.contents("What is the boiling point of tungsten?") == ["Be brief and direct."]
+
+
+def test_preferences_use_no_slot(desk: Desk) -> None:
+    desk.store("The kitchen is painted yellow.")
+    for number in range(4):
+        desk.call("preference.set", name=f"p{number}", value=f"Rule number {number}.")
+
+    found = desk.recall("What colour is the kitchen?", top_k=1, search_mode="dense")["memories"]
+
+    assert [memory["preference"] for memory in found] == [True] * 4 + [False]
+
+
+def test_preferences_take_at_most_half_of_the_budget_and_the_rest_is_counted(desk: Desk) -> None:
+    for number in range(10):
+        desk.call("preference.set", name=f"p{number}", value=f"Rule number {number} of the house.")
+    cost = desk.recall("anything")["memories"][0]["token_count"]
+
+    answer = desk.recall("anything", token_budget=cost * 6)
+
+    assert len(answer["memories"]) == 3
+    assert answer["preferences_left_out"] == 7
+    assert answer["total_tokens"] == 3 * cost
+    assert answer["budget_used"] == 0.5
+
+
+def test_the_relevant_preference_goes_before_newer_ones(desk: Desk) -> None:
+    desk.call("preference.set", name="editor", value="Use the Helix editor.")
+    desk.call("preference.set", name="tone", value="Be brief and direct.")
+
+    assert desk.contents("hello")[0] == "Be brief and direct."
+    assert desk.contents("Which editor is used?")[0] == "Use the Helix editor."
+
+
+def test_what_is_shown_as_a_preference_is_not_shown_again(desk: Desk) -> None:
+    text = "I prefer PostgreSQL in 2026 at Acme because async APIs are reliable."
+    desk.ingest(text, session_id="one")
+    desk.ingest(text, session_id="two")
+    assert desk.count() == 2
+
+    assert desk.contents("Which database is preferred at Acme?") == [text]
+
+
+def test_a_changed_mind_changes_the_preference(desk: Desk) -> None:
+    for text in (
+        "My favourite editor is Vim.",
+        "My favourite editor is Helix.",
+        "My favourite editor is Vim.",
+    ):
+        desk.ingest(text, session_id="s")
+        assert desk.preferences() == {"favorite_editor": text}
+
+
+def test_a_preference_told_again_in_passing_is_not_lost(desk: Desk) -> None:
+    desk.ingest("i prefer tea", session_id="one")
+
+    receipt = desk.ingest("i prefer tea", session_id="two")
+
+    assert receipt["turned_away"]
+    assert receipt["preferences"]
+    assert list(desk.preferences().values()) == ["i prefer tea"]
+
+
+def test_a_preference_told_again_in_bulk_is_not_lost(desk: Desk) -> None:
+    desk.ingest("i prefer tea", session_id="one")
+
+    desk.call("memory.ingest_many", items=[{"text": "i prefer tea", "session_id": "two"}])
+    desk.settle()
+
+    assert list(desk.preferences().values()) == ["i prefer tea"]
+    assert desk.contents("hello") == ["i prefer tea"]
+
+
+def test_a_preference_goes_with_its_memory(desk: Desk) -> None:
+    receipt = desk.ingest("I prefer tea over coffee.")
+    desk.call("memory.delete", id=receipt["stored"][0]["id"])
+
+    assert desk.preferences() == {}
+    assert desk.contents("tea") == []
+
+
+def test_preferences_need_the_category_procedural(desk: Desk) -> None:
+    desk.call("preference.set", name="tone", value="Be brief and direct.")
+
+    assert desk.contents("tone", memory_types=["semantic"]) == []
+    assert desk.contents("tone", memory_types=["procedural"]) == ["Be brief and direct."]
+    assert desk.contents("tone", categories=[]) == ["Be brief and direct."]
+
+
+def test_a_preference_is_an_ordinary_memory_too(desk: Desk) -> None:
+    (item,) = desk.ingest("I prefer tea over coffee.")["stored"]
+
+    found = desk.get(item["id"])
+
+    assert found is not None
+    assert found["category"] == item["category"] == "procedural"
+    assert desk.contents("Which drink?", categories=["procedural"]) == ["I prefer tea over coffee."]
+    listed = desk.call("preference.list")["items"]
+    assert [entry["memory_id"] for entry in listed] == [item["id"]]
+
+
+def test_a_preference_is_set_read_and_deleted_by_name(desk: Desk) -> None:
+    assert desk.call("preference.get", name="tone") is None
+    desk.call("preference.set", name="tone", value="Be brief.")
+    desk.call("preference.set", name="tone", value="Be very brief.")
+
+    assert desk.call("preference.get", name="tone")["value"] == "Be very brief."
+    assert desk.preferences() == {"tone": "Be very brief."}
+    assert desk.call("preference.delete", name="tone") is True
+    assert desk.call("preference.delete", name="tone") is False
+    assert desk.preferences() == {}
+
+
+def test_a_preference_that_expired_is_told_no_more(desk: Desk) -> None:
+    soon = datetime.now(UTC) + timedelta(seconds=0.7)
+    desk.ingest("I prefer tea over coffee.", expires_at=soon.isoformat())
+    assert len(desk.preferences()) == 1
+
+    wait_until(lambda: not desk.preferences(), "the preference expires", 3.0)
+
+    assert desk.contents("tea") == []
+    assert desk.count() == 0
