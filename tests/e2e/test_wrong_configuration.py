@@ -1,0 +1,87 @@
+"""A configuration that is wrong ends the daemon with 78 and says what to write instead."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.daemon import environment
+
+from memd.daemon import EXIT_CONFIG
+
+WRONG = [
+    ("config.toml", '[memory]\nlevel = "forever"\n', ("memory.level", "forever", "persistent")),
+    ("config.yaml", "memory:\n  level: forever\n", ("memory.level", "forever", "persistent")),
+    ("config.toml", "[daemon]\nundo_days = -3\n", ("daemon.undo_days", "-3", "0")),
+    ("config.yaml", "daemon:\n  undo_days: soon\n", ("daemon.undo_days", "soon", "integer")),
+    (
+        "config.toml",
+        '[daemon]\nsecrets = "maybe"\n',
+        ("daemon.secrets", "maybe", "redact", "refuse"),
+    ),
+    ("config.toml", "[deamon]\nundo_days = 3\n", ("deamon", "memory", "daemon")),
+    ("config.yaml", "daemon:\n  undo: 3\n", ("daemon.undo", "undo_days")),
+    ("config.yaml", "memory:\n  backend: mem0\n", ("mem0", "sqlite, inmemory, composite")),
+    (
+        "config.toml",
+        "[memory.retrieval]\nrelevance_weight = 0.9\n",
+        ("memory.retrieval", "relevance_weight", "sum to 1", "1.2"),
+    ),
+    ("config.toml", "[memory\n", ("TOML", "line 1")),
+    ("config.yaml", "memory: [\n", ("YAML", "line 2")),
+    ("config.yaml", "- memory\n", ("no settings",)),
+    ("config.toml", b"\xff\xfe", ("UTF-8", "byte 0")),
+]
+
+
+def _serve(home: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "memd", "serve"],
+        env=environment(home, more),
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"), WRONG, ids=[f"{name}-{told[0]}" for name, _, told in WRONG]
+)
+def test_a_wrong_file_is_told_with_key_value_and_what_is_allowed(
+    tmp_path: Path, name: str, text: str | bytes, told: tuple[str, ...]
+) -> None:
+    folder = tmp_path / "config"
+    folder.mkdir()
+    (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+
+    done = _serve(tmp_path)
+
+    assert done.returncode == EXIT_CONFIG == 78
+    assert done.stderr.startswith("memd: ")
+    assert all(part in done.stderr for part in (*told, name)), done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "data").exists()
+
+
+def test_two_files_are_one_too_many(tmp_path: Path) -> None:
+    folder = tmp_path / "config"
+    folder.mkdir()
+    for name in ("config.toml", "config.yaml"):
+        (folder / name).touch()
+
+    done = _serve(tmp_path)
+
+    assert done.returncode == 78
+    assert "config.toml" in done.stderr
+    assert "config.yaml" in done.stderr
+
+
+def test_a_wrong_variable_is_named(tmp_path: Path) -> None:
+    done = _serve(tmp_path, MEMD_DAEMON__UNDO_DAYS="never")
+
+    assert done.returncode == 78
+    assert "MEMD_DAEMON__UNDO_DAYS" in done.stderr
+    assert "never" in done.stderr
