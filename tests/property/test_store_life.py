@@ -1,0 +1,243 @@
+"""The life of memories: whatever happens in whatever order, the rooms agree with a dict."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
+from support.clocks import HeldClock
+from support.store import ADA, BOB, a_house, stored, visible
+
+from memd.backends.assembly import Assembly
+from memd.base.errors import MemoryNotFoundError
+from memd.model.enums import ArchiveReason
+from memd.model.ingest import IngestRequest
+from memd.model.memory import MemoryQuery, MemoryUpdate
+from memd.store import memories, names, removal
+from memd.store.connect import Writing
+
+UNDO = timedelta(days=7)
+WORDS = ("bees", "lamp", "Faro", "seven", "clock", "Ann", "sails", "paints", "42", "tea")
+TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
+
+
+@dataclass
+class Life:
+    """What the dict knows of one memory. *place* is visible, archive, trash or gone."""
+
+    content: str
+    expires: datetime | None
+    place: str = "visible"
+    before: str = "visible"
+    erase_at: datetime | None = None
+
+
+class Lives(RuleBasedStateMachine):
+    """Drives the rooms over a real file, with a clock that is moved by hand."""
+
+    ids: Bundle[str] = Bundle("ids")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = Path(self.folder.name) / "memd.db"
+        self.runner = asyncio.Runner()
+        self.clock = HeldClock()
+        self.lives: dict[str, Life] = {}
+        self.stack = AsyncExitStack()
+        self.house = self.run(self._opened())
+
+    def run(self, coroutine: Any) -> Any:
+        return self.runner.run(coroutine)
+
+    async def _opened(self) -> Assembly:
+        self.stack = AsyncExitStack()
+        return await self.stack.enter_async_context(a_house(self.path, self.clock))
+
+    def teardown(self) -> None:
+        try:
+            self.run(self.house.queue.drain())
+            assert self.run(self.house.upkeep.check(ADA)).problems == ()
+        finally:
+            self.run(self.stack.aclose())
+            self.runner.close()
+            self.folder.cleanup()
+
+    def expired(self, life: Life) -> bool:
+        return life.expires is not None and life.expires <= self.clock.now
+
+    def seen(self, place: str) -> set[str]:
+        """Return the ids in *place*, as far as they can be seen there."""
+        return {
+            memory_id
+            for memory_id, life in self.lives.items()
+            if life.place == place and (place == "trash" or not self.expired(life))
+        }
+
+    # What can happen.
+
+    @rule(target=ids, text=TEXTS, session=st.sampled_from([None, "s"]), hours=st.integers(0, 300))
+    def store(self, text: str, session: str | None, hours: int) -> str:
+        expires = self.clock.now + timedelta(hours=hours) if hours % 3 == 1 else None
+        (memory_id,) = self.run(stored(self.house, text, session_id=session, expires_at=expires))
+        assert memory_id not in self.lives
+        self.lives[memory_id] = Life(text, expires)
+        return str(memory_id)
+
+    @rule(target=ids, text=TEXTS, session=st.sampled_from([None, "s"]))
+    def ingest(self, text: str, session: str | None) -> Any:
+        request = IngestRequest(text=text, session_id=session)
+        receipt = self.run(self.house.ingest.ingest(ADA, request))
+        for item in receipt.merged:
+            assert self.lives[item.id].place in {"visible", "archive"}
+            assert not self.expired(self.lives[item.id])
+            self.lives[item.id].expires = None  # what was told again without an end has none
+        for item in (*receipt.stored, *receipt.pending):
+            self.lives[item.id] = Life(text, None)
+        for item in receipt.turned_away:
+            self.lives[item.id] = Life(text, None, "archive")
+        new = (*receipt.stored, *receipt.pending, *receipt.turned_away)
+        return multiple(*(item.id for item in new))
+
+    @rule(text=TEXTS)
+    def somebody_else_stores(self, text: str) -> None:
+        self.run(stored(self.house, text, caller=BOB))
+
+    @rule(memory_id=ids, text=TEXTS)
+    def update(self, memory_id: str, text: str) -> None:
+        change = MemoryUpdate(content=text)
+        if memory_id in self.seen("visible"):
+            self.run(self.house.ingest.update(ADA, memory_id, change))
+            self.lives[memory_id].content = text
+        else:
+            with pytest.raises(MemoryNotFoundError):
+                self.run(self.house.ingest.update(ADA, memory_id, change))
+
+    @rule(memory_id=ids)
+    def delete(self, memory_id: str) -> None:
+        deletable = memory_id in self.seen("visible") | self.seen("archive")
+        assert self.run(self.house.archive.delete(ADA, memory_id)) is deletable
+        if deletable:
+            self._bin(self.lives[memory_id])
+
+    @rule(memory_id=ids)
+    def restore_from_trash(self, memory_id: str) -> None:
+        life = self.lives[memory_id]
+        there = life.place == "trash"
+        assert self.run(self.house.archive.trash_restore(ADA, memory_id)) is there
+        if there:
+            life.place = life.before
+            life.expires = None if self.expired(life) else life.expires
+
+    @rule(memory_id=ids)
+    def put_away(self, memory_id: str) -> None:
+        life = self.lives[memory_id]
+        self.run(self.house.db.write(ADA, lambda conn: self._archive(conn, memory_id)))
+        if life.place == "visible":
+            life.place = "archive"
+
+    @rule(memory_id=ids)
+    def restore_from_archive(self, memory_id: str) -> None:
+        if memory_id in self.seen("archive"):
+            entry = self.run(self.house.archive.restore(ADA, memory_id))
+            assert entry.content == self.lives[memory_id].content
+            self.lives[memory_id].place = "visible"
+        else:
+            with pytest.raises(MemoryNotFoundError):
+                self.run(self.house.archive.restore(ADA, memory_id))
+
+    @rule(memory_id=consumes(ids))
+    def forget(self, memory_id: str) -> None:
+        there = self.lives[memory_id].place != "gone"
+        assert self.run(self.house.archive.forget(ADA, ids=[memory_id])).count == there
+        self.lives[memory_id].place = "gone"
+
+    @rule(hours=st.sampled_from([1, 5, 24, 100, 24 * 8]))
+    def time_passes(self, hours: int) -> None:
+        self.clock.advance(hours=hours)
+
+    @rule()
+    def purge(self) -> None:
+        self.run(self.house.archive.purge())
+        for life in self.lives.values():
+            if life.place in {"visible", "archive"} and self.expired(life):
+                self._bin(life)
+        for life in self.lives.values():
+            if life.place == "trash" and life.erase_at is not None:
+                life.place = "gone" if life.erase_at <= self.clock.now else "trash"
+
+    @rule()
+    def embed(self) -> None:
+        self.run(self.house.queue.drain())
+
+    @rule()
+    def rebuild(self) -> None:
+        self.run(self.house.upkeep.rebuild(ADA))
+
+    @rule()
+    def restart(self) -> None:
+        self.run(self.stack.aclose())
+        self.house = self.run(self._opened())
+
+    def _bin(self, life: Life) -> None:
+        life.before, life.place = life.place, "trash"
+        life.erase_at = self.clock.now + UNDO
+
+    def _archive(self, conn: Writing, memory_id: str) -> None:
+        agent_key = names.find_agent(conn, ADA.agent_id)
+        row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
+        keys = [] if row is None else [row.memory_key]
+        now_us, new_id = self.clock.now_us(), self.house.ingest.ids.new
+        removal.archive(conn, keys, ArchiveReason.CAP, now_us, new_id=new_id)
+
+    # What always holds.
+
+    @invariant()
+    def the_rooms_agree_with_the_dict(self) -> None:
+        assert self.run(visible(self.house)) == self.seen("visible")
+        assert self.run(self.house.recall.count(ADA, None)) == len(self.seen("visible"))
+        assert self.run(self.house.archive.count(ADA)) == len(self.seen("archive"))
+        binned, _ = self.run(self.house.archive.trash_list(ADA, None, 1000))
+        assert {item.id for item in binned} == self.seen("trash")
+
+    @invariant()
+    def every_text_is_as_it_was_told(self) -> None:
+        query = MemoryQuery(include_compressed=True, limit=1000)
+        found = self.run(self.house.recall.retrieve(ADA, query))
+        readable = self.seen("visible") | self.seen("archive")
+        assert {entry.id: entry.content for entry in found} == {
+            memory_id: self.lives[memory_id].content for memory_id in readable
+        }
+
+    @rule(text=TEXTS)
+    def search(self, text: str) -> None:
+        query = MemoryQuery(text=text, limit=1000)
+        found = self.run(self.house.recall.retrieve(ADA, query))
+        assert {entry.id for entry in found} == self.seen("visible")
+
+
+# Shrinking restarts the rooms thousands of times; the steps that failed are printed as they were.
+UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
+Lives.TestCase.settings = settings(
+    max_examples=25, stateful_step_count=30, deadline=None, phases=UNSHRUNK
+)
+TestLives = Lives.TestCase
+
+
+class LongLives(Lives):
+    """The same, for longer."""
+
+
+LongLives.TestCase.settings = settings(
+    max_examples=500, stateful_step_count=60, deadline=None, phases=UNSHRUNK
+)
+TestLongLives = pytest.mark.long(LongLives.TestCase)
