@@ -43,13 +43,13 @@ async def test_where_nobody_listens_it_says_so() -> None:
 
 
 async def test_connecting_and_leaving_may_be_repeated(client: AsyncClient) -> None:
-    await client.connect()
-    assert client.is_connected
+    seen: list[bool] = []
+    for step in (client.connect, client.disconnect, client.disconnect, client.connect):
+        await step()
+        seen.append(client.is_connected)
+
+    assert seen == [True, False, False, True]
     assert await client.health_check()
-    await client.disconnect()
-    await client.disconnect()
-    assert not client.is_connected
-    await client.connect()
     assert await client.count("ada") == 0
 
 

@@ -1,9 +1,20 @@
-"""X17, X18, X19: the backend protocol as the documents use it, on the backend without a file."""
+"""X17, X18, X19: the backend protocol as the documents use it.
+
+X17 and X18 on the backend without a file, on SQLite, and through the socket of a
+running daemon; X19 where sharing is built.
+"""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
 import pytest
 from support.clocks import HeldClock
+from support.daemon import running
 
 from memd.api import (
     CompanyMemoryConfig,
@@ -17,6 +28,12 @@ from memd.api import (
     SharedKnowledgeStore,
     create_memory_backend,
 )
+from memd.base.clock import Clock
+from memd.base.paths import Paths
+from memd.client import AsyncClient
+from memd.daemon import _rooms
+from memd.model.settings import Settings
+from memd.serve.rooms import Rooms
 
 SENTENCES = {
     MemoryCategory.WORKING: "I'm implementing the auth endpoint",
@@ -38,30 +55,90 @@ def clock() -> HeldClock:
     return HeldClock()
 
 
-@pytest.fixture
-async def backend(clock: HeldClock) -> MemoryBackend:
-    backend = create_memory_backend(CompanyMemoryConfig(backend="inmemory"), clock=clock)
-    await backend.connect()
-    return backend
+async def _held(
+    held: HeldClock, settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack
+) -> Rooms:
+    del clock
+    return await _rooms(settings, paths, held, stack)
 
 
-async def test_x17_the_life_of_a_backend_and_of_a_memory() -> None:
-    backend = create_memory_backend(CompanyMemoryConfig(backend="inmemory"))
+@pytest.fixture(params=["inmemory", "sqlite", "socket"])
+async def backend(
+    request: pytest.FixtureRequest, tmp_path: Path, clock: HeldClock
+) -> AsyncIterator[MemoryBackend]:
+    """Return a backend that is connected, to a file or a daemon without a model."""
+    async with AsyncExitStack() as stack:
+        backend: MemoryBackend
+        if request.param == "socket":
+            build = partial(_held, clock)
+            paths = await stack.enter_async_context(running(tmp_path, build=build))
+            backend = AsyncClient(socket=paths.socket)
+        else:
+            config = CompanyMemoryConfig(backend=request.param)
+            backend = create_memory_backend(config, clock=clock)
+        await backend.connect()
+        stack.push_async_callback(backend.disconnect)
+        yield backend
+
+
+@pytest.mark.parametrize("kind", ["inmemory", "sqlite"])
+async def test_x17_nothing_works_before_connect(kind: str) -> None:
+    backend = create_memory_backend(CompanyMemoryConfig(backend=kind))
     request = _request(MemoryCategory.SOCIAL)
-    assert isinstance(backend, MemoryBackend)
-    with pytest.raises(MemoryConnectionError):
-        await backend.store("qa", request)
+    calls = (
+        lambda: backend.store("qa", request),
+        lambda: backend.retrieve("qa", MemoryQuery()),
+        lambda: backend.get("qa", "m"),
+        lambda: backend.delete("qa", "m"),
+        lambda: backend.count("qa"),
+    )
 
-    await backend.connect()
-    memory_id = await backend.store("qa", request)
+    assert isinstance(backend, MemoryBackend)
+    assert not backend.is_connected
+    assert not await backend.health_check()
+    for call in calls:
+        with pytest.raises(MemoryConnectionError):
+            await call()
+    await backend.disconnect()
+
+
+async def test_x17_the_life_of_a_memory(backend: MemoryBackend) -> None:
+    assert isinstance(backend, MemoryBackend)
+    assert backend.is_connected
+    assert await backend.health_check()
+
+    memory_id = await backend.store("qa", _request(MemoryCategory.SOCIAL))
 
     (found,) = await backend.retrieve("qa", MemoryQuery(text="test plans"))
-    assert found == await backend.get("qa", memory_id)
+    entry = await backend.get("qa", memory_id)
+    assert entry is not None
+    assert found.model_copy(update={"relevance_score": None}) == entry
+    assert entry.content == SENTENCES[MemoryCategory.SOCIAL]
     assert await backend.count("qa", category=MemoryCategory.SOCIAL) == 1
     assert await backend.count("qa", category=MemoryCategory.WORKING) == 0
+    assert await backend.get("somebody else", memory_id) is None
     assert await backend.delete("qa", memory_id)
     assert not await backend.delete("qa", memory_id)
+    assert await backend.get("qa", memory_id) is None
     assert await backend.get("qa", "unknown") is None
+    assert await backend.count("qa") == 0
+
+
+async def test_x17_what_expires_is_gone(backend: MemoryBackend, clock: HeldClock) -> None:
+    later = clock.now + timedelta(hours=1)
+    request = _request(MemoryCategory.EPISODIC).model_copy(update={"expires_at": later})
+    memory_id = await backend.store("qa", request)
+    assert await backend.count("qa") == 1
+
+    clock.advance(hours=1)
+
+    assert await backend.get("qa", memory_id) is None
+    assert await backend.retrieve("qa", MemoryQuery()) == ()
+    assert await backend.retrieve("qa", MemoryQuery(text="JWT")) == ()
+    assert await backend.count("qa") == 0
+    clock.advance(seconds=1)
+    with pytest.raises(MemoryStoreError):
+        await backend.store("qa", request)
 
 
 async def test_x18_a_category_finds_its_own_sentence_only(backend: MemoryBackend) -> None:
@@ -96,7 +173,9 @@ async def test_x18_all_tags_must_be_there(backend: MemoryBackend) -> None:
     assert len(await backend.retrieve("dev", MemoryQuery(tags=("auth", "adr")))) == 1
 
 
-async def test_x19_what_one_publishes_only_one_retracts(backend: MemoryBackend) -> None:
+async def test_x19_what_one_publishes_only_one_retracts() -> None:
+    backend = create_memory_backend(CompanyMemoryConfig(backend="inmemory"))
+    await backend.connect()
     assert isinstance(backend, SharedKnowledgeStore)
     shared = await backend.publish("A", _request(MemoryCategory.SEMANTIC))
 

@@ -1,0 +1,53 @@
+"""Ranked candidates and preferences without a store, for what cuts them to a budget."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from memd.recall.features import NAMES, Measured
+from memd.recall.rankings import Ranked
+from memd.store.preferences import PreferenceRow
+from memd.store.ranked import Candidate
+
+_keys = count(1)
+
+
+def a_found(tokens: int = 10, own: str | None = None, relevance: float = 0.5) -> Ranked:
+    """Return a candidate of *tokens* tokens, with a key of its own."""
+    key = next(_keys)
+    candidate = Candidate(
+        memory_key=key,
+        session_key=None,
+        project_id=None,
+        speaker=None,
+        has_caption=0,
+        own=f"text {key}" if own is None else own,
+        context="",
+        before_key=None,
+        after_key=None,
+        importance=0.6,
+        created_at_us=key,
+        occurred_at_us=None,
+        token_count=tokens,
+        memory_id=f"m{key:06}",
+    )
+    measured = Measured(candidate, dict.fromkeys(NAMES, 0.0), 0.0, ())
+    return Ranked(measured, relevance, relevance)
+
+
+def a_preference(
+    tokens: int = 10, value: str | None = None, memory_key: int | None = None
+) -> PreferenceRow:
+    """Return a preference of *tokens* tokens."""
+    key = next(_keys)
+    return PreferenceRow(
+        preference_key=key,
+        name=f"p{key}",
+        value=f"value {key}" if value is None else value,
+        confidence=1.0,
+        token_count=tokens,
+        memory_key=memory_key,
+        memory_id=None if memory_key is None else f"m{memory_key:06}",
+        created_at_us=key,
+        updated_at_us=key,
+    )
