@@ -1,0 +1,289 @@
+"""A filtered search finds exactly what a brute-force filter keeps, whatever the plan (SPEC D6)."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import struct
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.builders import a_row, an_id_source
+from support.clocks import HeldClock
+from support.entries import NOW
+from support.fakes import DIMENSION, HashEmbedder, fingerprint, numbers
+from support.store import ADA, a_house
+
+from memd.backends.assembly import Assembly
+from memd.base.clock import to_us
+from memd.model.caller import Caller
+from memd.model.enums import HIDDEN, MemoryCategory, MemoryLevel, MemoryState
+from memd.model.memory import MemoryQuery
+from memd.recall import search
+from memd.recall.search import Scope
+from memd.store import memories, names, vectors, words
+from memd.store.connect import Reading, Writing
+from memd.store.rows import MemoryRow
+
+ROWS = 20_000
+RARE = "one-in-a-thousand"
+NAMESPACES = tuple(f"n{number}" for number in range(8))
+TAGS = ("red", "green", "blue", RARE)
+SESSIONS = tuple(f"s{number}" for number in range(12))
+PROJECTS = ("p0", "p1")
+WORDS = tuple(f"word{number}" for number in range(300))
+DAYS = 400
+
+
+class Known(NamedTuple):
+    """One row as brute force sees it."""
+
+    key: int
+    row: MemoryRow
+    session: str | None
+    project: str | None
+    vector: tuple[float, ...]
+
+
+class World(NamedTuple):
+    """The store, and everything in it as a list."""
+
+    runner: asyncio.Runner
+    house: Assembly
+    rows: list[Known]
+
+    def run(self, coroutine: Any) -> Any:
+        return self.runner.run(coroutine)
+
+
+def made(chance: random.Random) -> list[tuple[MemoryRow, str | None, str | None]]:
+    ids = an_id_source()
+    found = []
+    for number in range(ROWS):
+        session = chance.choice([None, *SESSIONS])
+        project = chance.choice([None, *PROJECTS])
+        tags = [tag for tag in TAGS[:3] if chance.random() < 0.3]
+        if number % 1000 == 7:
+            tags.append(RARE)
+        state = chance.choices(
+            [MemoryState.ACTIVE, MemoryState.ARCHIVED, MemoryState.COMPRESSED, MemoryState.TRASHED],
+            [90, 4, 4, 2],
+        )[0]
+        expires = chance.choice([None, None, None, NOW, NOW + timedelta(days=1)])
+        row = a_row(
+            ids,
+            " ".join(chance.choices(WORDS, [1 / (n + 1) for n in range(len(WORDS))], k=8)),
+            namespace=chance.choice(NAMESPACES),
+            category=chance.choice(list(MemoryCategory)),
+            level=chance.choice(list(MemoryLevel)[:3]),
+            ordinal=None if session is None else number,
+            created_at_us=to_us(NOW - timedelta(days=chance.random() * DAYS)),
+            state=state,
+            expires_at_us=None if expires is None else to_us(expires),
+            tags=tuple(tags),
+        )
+        found.append((row, session, project))
+    return found
+
+
+def filed(conn: Writing, rows: list[tuple[MemoryRow, str | None, str | None]]) -> list[Known]:
+    """Write everything, past the rooms but through the store's own functions."""
+    chance = random.Random(2)
+    agent_key, model_key = names.agent(conn, "ada", 1), vectors.ready(conn, fingerprint(), 1)
+    projects = {name: names.project(conn, name, 1) for name in PROJECTS}
+    sessions = {
+        name: names.session(
+            conn, name, agent_key=agent_key, client_key=None, project_key=None, now_us=1
+        )
+        for name in SESSIONS
+    }
+    keyed = [
+        row._replace(
+            agent_key=agent_key,
+            session_key=sessions[session] if session else None,
+            project_key=projects[project] if project else None,
+        )
+        for row, session, project in rows
+    ]
+    keys = memories.insert_bare(conn, keyed, 1)
+    packed = []
+    for _ in keys:
+        raw = [chance.gauss(0, 1) for _ in range(DIMENSION)]
+        length = sum(number * number for number in raw) ** 0.5
+        packed.append(struct.pack(f"<{DIMENSION}f", *(number / length for number in raw)))
+    vectors.put(conn, model_key, list(zip(keys, packed, strict=True)))
+    words.index(conn, keys)
+    vectors.index(conn, keys)
+    return [
+        Known(key, row, session, project, tuple(numbers(vector)))
+        for key, row, (_, session, project), vector in zip(keys, keyed, rows, packed, strict=True)
+    ]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    path: Path = tmp_path_factory.mktemp("world") / "memd.db"
+    with asyncio.Runner() as runner:
+        house_of = a_house(path, HeldClock(), HashEmbedder())
+        house = runner.run(house_of.__aenter__())
+        rows = made(random.Random(1))
+        known = runner.run(house.db.write(ADA, lambda conn: filed(conn, rows)))
+        yield World(runner, house, known)
+        runner.run(house_of.__aexit__(None, None, None))
+
+
+def keeps(query: MemoryQuery, caller: Caller, known: Known) -> bool:
+    """Return whether the documented filter keeps a row; the oracle, one condition a line."""
+    row = known.row
+    hidden = row.state in HIDDEN
+    return (
+        (row.state is MemoryState.ACTIVE or (hidden and query.include_compressed))
+        and (row.expires_at_us is None or row.expires_at_us > to_us(NOW))
+        and (not query.namespaces or row.namespace in query.namespaces)
+        and (not query.categories or row.category in query.categories)
+        and (not query.levels or row.level in query.levels)
+        and (query.since is None or row.created_at_us >= to_us(query.since))
+        and (query.until is None or row.created_at_us < to_us(query.until))
+        and set(query.tags) <= set(row.tags)
+        and query.session_id in (None, known.session)
+        and query.project_id in (None, known.project)
+        and (row.level != "session" or caller.session_id in (None, known.session))
+        and (row.level != "project" or caller.project_id in (None, known.project))
+    )
+
+
+def some(values: Any) -> st.SearchStrategy[Any]:
+    return st.none() | st.frozensets(st.sampled_from(values), max_size=3)
+
+
+MOMENTS = st.none() | st.floats(0, DAYS).map(lambda days: NOW - timedelta(days=days))
+FILTERS = st.fixed_dictionaries(
+    {
+        "namespaces": some(NAMESPACES),
+        "categories": some(list(MemoryCategory)),
+        "levels": some(list(MemoryLevel)),
+        "tags": st.lists(st.sampled_from(TAGS), max_size=2, unique=True).map(tuple),
+        "since": MOMENTS,
+        "session_id": st.none() | st.sampled_from([*SESSIONS, "never heard of"]),
+        "project_id": st.none() | st.sampled_from([*PROJECTS, "never heard of"]),
+        "include_compressed": st.booleans(),
+    }
+)
+CALLERS = st.builds(
+    lambda session, project: replace(ADA, session_id=session, project_id=project),
+    st.sampled_from([None, None, "s1"]),
+    st.sampled_from([None, None, "p1"]),
+)
+SOME = settings(max_examples=40, deadline=None)
+
+
+def expected(world: World, query: MemoryQuery, caller: Caller) -> list[Known]:
+    return [known for known in world.rows if keeps(query, caller, known)]
+
+
+@SOME
+@given(wanted=FILTERS, caller=CALLERS, span=st.none() | st.floats(0.1, DAYS))
+def test_a_listing_is_what_brute_force_keeps_newest_first(
+    world: World, wanted: dict[str, Any], caller: Caller, span: float | None
+) -> None:
+    if wanted["since"] is not None and span is not None:
+        wanted = {**wanted, "until": wanted["since"] + timedelta(days=span)}
+    query = MemoryQuery(**wanted, limit=1000)
+    best = sorted(
+        expected(world, query, caller),
+        key=lambda known: (-known.row.created_at_us, known.row.memory_id),
+    )
+    found = world.run(world.house.recall.retrieve(caller, query))
+    assert [entry.id for entry in found] == [known.row.memory_id for known in best[:1000]]
+
+
+@SOME
+@given(
+    wanted=FILTERS, caller=CALLERS, text=st.lists(st.sampled_from(WORDS), min_size=1, max_size=3)
+)
+def test_a_search_returns_rows_of_the_filter_only_and_all_of_them_where_they_are_few(
+    world: World, wanted: dict[str, Any], caller: Caller, text: list[str]
+) -> None:
+    query = MemoryQuery(**wanted, text=" ".join(text), limit=200)
+    may = {known.row.memory_id for known in expected(world, query, caller)}
+    found = [entry.id for entry in world.run(world.house.recall.retrieve(caller, query))]
+    assert set(found) <= may
+    assert len(found) == len(set(found)) == min(200, len(may))
+
+
+def scope_of(wanted: dict[str, Any], caller: Caller) -> Scope:
+    query = MemoryQuery(**wanted)
+    hidden = query.include_compressed
+    now_us = to_us(NOW)
+    params = memories.bound(1, query, now_us, hidden=hidden, active=caller)
+    return Scope(params, 1, hidden, filtered=any(value for value in wanted.values()))
+
+
+@SOME
+@given(
+    wanted=FILTERS, caller=CALLERS, seed=st.integers(0, 10**6), rows=st.sampled_from([1, 20, 100])
+)
+def test_the_nearest_of_a_filter_are_the_nearest_of_brute_force(
+    world: World, wanted: dict[str, Any], caller: Caller, seed: int, rows: int
+) -> None:
+    asked = world.rows[seed % ROWS].vector
+    packed = struct.pack(f"<{DIMENSION}f", *asked)
+    scope = scope_of(wanted, caller)
+
+    def near(conn: Reading) -> list[int]:
+        return search.by_meaning(conn, scope, packed, rows, search.few(conn, scope))
+
+    found = world.run(world.house.db.scan(near))
+    nearness = {
+        known.key: sum(a * b for a, b in zip(asked, known.vector, strict=True))
+        for known in expected(world, MemoryQuery(**wanted), caller)
+    }
+    assert set(found) <= set(nearness)
+    best = sorted(nearness.values(), reverse=True)[:rows]
+    assert [nearness[key] for key in found] == pytest.approx(best, abs=1e-5)
+
+
+@SOME
+@given(
+    wanted=FILTERS, caller=CALLERS, terms=st.lists(st.sampled_from(WORDS), min_size=1, max_size=3)
+)
+def test_the_best_by_words_of_a_filter_are_the_best_of_brute_force(
+    world: World, wanted: dict[str, Any], caller: Caller, terms: list[str]
+) -> None:
+    scope = scope_of(wanted, caller)
+
+    def both(conn: Reading) -> tuple[list[int], dict[int, float]]:
+        stems = words.stemmer(conn)(" ".join(terms))
+        match = words.match_text(list(search.rare(conn, scope, stems)), scope.owners)
+        every = {hit.memory_key: hit.bm25 for hit in words.search(conn, match, -1)}
+        return search.by_words(conn, scope, stems, 100, search.few(conn, scope)), every
+
+    found, score = world.run(world.house.db.read(both))
+    may = {known.key for known in expected(world, MemoryQuery(**wanted), caller)}
+    best = sorted((score[key] for key in score if key in may), reverse=True)[:100]
+    assert set(found) <= may
+    assert [score[key] for key in found] == pytest.approx(best)
+
+
+def test_a_filter_that_keeps_one_in_a_thousand_finds_every_one(world: World) -> None:
+    query = MemoryQuery(tags=(RARE,), text="word0", limit=100, include_compressed=True)
+    may = {known.row.memory_id for known in expected(world, query, ADA)}
+    assert 5 < len(may) <= ROWS // 1000
+    found = world.run(world.house.recall.retrieve(ADA, query))
+    assert {entry.id for entry in found} == may
+
+
+def test_the_session_at_hand_hides_the_rows_of_others_without_hiding_its_own(world: World) -> None:
+    """No filter is given, but two thirds of what is near belongs to other sessions."""
+    caller = replace(ADA, session_id="s1", project_id="p1")
+    query = MemoryQuery(text="word0 word1", limit=1000)
+    may = {known.row.memory_id for known in expected(world, query, caller)}
+    found = world.run(world.house.recall.retrieve(caller, query))
+    assert len(found) == 1000
+    assert {entry.id for entry in found} <= may
