@@ -13,6 +13,8 @@ from memd.backends.registry import (
     default_registry,
 )
 from memd.base.errors import (
+    EmbeddingError,
+    IngestionError,
     MemdError,
     MemdMemoryError,
     MemoryCapabilityError,
@@ -22,6 +24,7 @@ from memd.base.errors import (
     MemoryRetrievalError,
     MemoryStoreError,
 )
+from memd.client import AsyncClient, Client
 from memd.encode.tokens import DefaultTokenEstimator
 from memd.model.backend import MemoryBackend, MemoryCapabilities, SharedKnowledgeStore
 from memd.model.enums import (
@@ -31,10 +34,20 @@ from memd.model.enums import (
     InjectionStrategy,
     MemoryCategory,
     MemoryLevel,
+    MemoryState,
     MemoryType,
+    SearchMode,
 )
-from memd.model.memory import MemoryEntry, MemoryMetadata, MemoryQuery, MemoryStoreRequest
-from memd.model.recall import MemoryChunk, RecallResult
+from memd.model.ingest import IngestManyRequest, IngestRequest, Receipt, ReceiptItem, Receipts
+from memd.model.memory import (
+    MemoryEntry,
+    MemoryFilter,
+    MemoryMetadata,
+    MemoryQuery,
+    MemoryStoreRequest,
+    MemoryUpdate,
+)
+from memd.model.recall import MemoryChunk, RecallRequest, RecallResult
 from memd.model.retrieval import MemoryRetrievalConfig, ScoredMemory
 from memd.model.settings import (
     ArchivalConfig,
@@ -62,6 +75,8 @@ from memd.recall.rank import compute_combined_score, compute_recency_score, rank
 
 __all__ = [
     "ArchivalConfig",
+    "AsyncClient",
+    "Client",
     "CompanyMemoryConfig",
     "CompositeBackendConfig",
     "ConsolidationConfig",
@@ -69,8 +84,12 @@ __all__ = [
     "DefaultTokenEstimator",
     "DualModeConfig",
     "EmbedderOverrideConfig",
+    "EmbeddingError",
     "EmbeddingFineTuneConfig",
     "FusionStrategy",
+    "IngestManyRequest",
+    "IngestRequest",
+    "IngestionError",
     "InjectionPoint",
     "InjectionStrategy",
     "MemdError",
@@ -85,6 +104,7 @@ __all__ = [
     "MemoryConfigError",
     "MemoryConnectionError",
     "MemoryEntry",
+    "MemoryFilter",
     "MemoryFilterStrategy",
     "MemoryLevel",
     "MemoryMetadata",
@@ -93,15 +113,22 @@ __all__ = [
     "MemoryQuery",
     "MemoryRetrievalConfig",
     "MemoryRetrievalError",
+    "MemoryState",
     "MemoryStorageConfig",
     "MemoryStoreError",
     "MemoryStoreRequest",
     "MemoryType",
+    "MemoryUpdate",
     "PassthroughMemoryFilter",
+    "RecallRequest",
     "RecallResult",
+    "Receipt",
+    "ReceiptItem",
+    "Receipts",
     "RetentionConfig",
     "RetentionRule",
     "ScoredMemory",
+    "SearchMode",
     "SharedKnowledgeStore",
     "TagBasedMemoryFilter",
     "apply_diversity_penalty",

@@ -1,0 +1,140 @@
+"""The public names of the documents, as far as their rooms are built, with their parameters."""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import subprocess
+import sys
+
+import pytest
+from pydantic import BaseModel
+
+from support.daemon import ROOT
+
+import memd.api
+
+PROTOCOLS = {
+    "MemoryBackend": "connect disconnect health_check is_connected backend_name store retrieve get"
+    " delete count",
+    "MemoryCapabilities": "supported_categories supports_graph supports_temporal"
+    " supports_vector_search supports_shared_access max_memories_per_agent",
+    "SharedKnowledgeStore": "publish search_shared retract",
+    "MemoryFilterStrategy": "strategy_name filter_for_injection",
+}
+MODELS = {
+    "MemoryMetadata": "source confidence tags",
+    "MemoryStoreRequest": "category namespace content metadata expires_at",
+    "MemoryEntry": "id agent_id namespace category content metadata created_at updated_at"
+    " expires_at relevance_score",
+    "MemoryQuery": "text namespaces categories tags min_relevance limit since until",
+    "MemoryChunk": "id user_id session_id memory_type content importance token_count"
+    " relevance_score compressed created_at updated_at",
+    "RecallRequest": "query top_k token_budget include_compressed reranker_enabled",
+    "RecallResult": "memories total_tokens budget_used prompt_block",
+    "IngestRequest": "text session_id category",
+    "Receipt": "stored pending merged turned_away preferences",
+    "ScoredMemory": "entry relevance_score recency_score combined_score is_shared scoring_strategy",
+    "CompanyMemoryConfig": "backend level storage options retrieval consolidation embedder"
+    " composite",
+    "MemoryStorageConfig": "data_dir vector_store history_store",
+    "MemoryOptionsConfig": "retention_days max_memories_per_agent consolidation_interval"
+    " shared_knowledge_base",
+    "MemoryRetrievalConfig": "strategy relevance_weight recency_weight fusion_strategy rrf_k",
+    "CompositeBackendConfig": "routes default",
+    "MemoryConfig": "type retention_days retention_overrides",
+    "EmbedderOverrideConfig": "provider model dims",
+    "EmbeddingFineTuneConfig": "enabled checkpoint_path base_model training_data_dir",
+}
+FUNCTIONS = {
+    "create_memory_backend": "config embedder",
+    "rank_memories": "entries config now shared_entries",
+    "fuse_ranked_lists": "ranked_lists k max_results",
+    "bigram_jaccard": "text_a text_b",
+    "apply_diversity_penalty": "scored diversity_lambda similarity_fn",
+    "compute_recency_score": "created_at now decay_rate",
+    "compute_combined_score": "relevance recency relevance_weight recency_weight",
+    "filter_for_injection": "memories memory_filter",
+    "default_registry": "",
+}
+ENUMS = {
+    "MemoryCategory": "working episodic semantic procedural social",
+    "MemoryType": "working episodic semantic procedural social",
+    "MemoryLevel": "persistent project session none",
+    "ConsolidationInterval": "hourly daily weekly never",
+    "InjectionStrategy": "context tool_based self_editing",
+    "InjectionPoint": "system user",
+    "FusionStrategy": "linear rrf",
+}
+ERRORS = (
+    "MemdMemoryError MemoryConnectionError MemoryStoreError MemoryRetrievalError"
+    " MemoryNotFoundError MemoryConfigError MemoryCapabilityError IngestionError EmbeddingError"
+)
+CLASSES = {
+    "MemoryBackendRegistry": "register create",
+    "DefaultTokenEstimator": "estimate_tokens",
+    "TagBasedMemoryFilter": "strategy_name filter_for_injection",
+    "PassthroughMemoryFilter": "strategy_name filter_for_injection",
+    "Client": "call ingest recall",
+    "AsyncClient": PROTOCOLS["MemoryBackend"],
+}
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_a_protocol_can_be_checked_at_run_time(name: str) -> None:
+    protocol = getattr(memd.api, name)
+    members = {member: lambda *_, **__: None for member in PROTOCOLS[name].split()}
+
+    assert isinstance(type("Complete", (), members)(), protocol)
+    for missing in members:
+        less = {member: call for member, call in members.items() if member != missing}
+        assert not isinstance(type("Incomplete", (), less)(), protocol), missing
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_has_the_documents_fields_is_frozen_and_knows_no_others(name: str) -> None:
+    model = getattr(memd.api, name)
+
+    assert issubclass(model, BaseModel)
+    assert set(MODELS[name].split()) <= set(model.model_fields)
+    assert model.model_config["frozen"]
+    assert model.model_config["extra"] == "forbid"
+    assert model.model_config["allow_inf_nan"] is False
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_has_the_documents_parameters(name: str) -> None:
+    parameters = inspect.signature(getattr(memd.api, name)).parameters
+
+    assert set(FUNCTIONS[name].split()) <= set(parameters)
+
+
+@pytest.mark.parametrize("name", ENUMS)
+def test_an_enumeration_has_exactly_the_documents_values(name: str) -> None:
+    values = getattr(memd.api, name)
+
+    assert issubclass(values, enum.StrEnum)
+    assert {value.value for value in values} == set(ENUMS[name].split())
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_class_has_the_documents_methods(name: str) -> None:
+    assert not [
+        what for what in CLASSES[name].split() if not hasattr(getattr(memd.api, name), what)
+    ]
+
+
+def test_the_errors_are_one_family() -> None:
+    for name in ERRORS.split():
+        assert issubclass(getattr(memd.api, name), memd.api.MemdMemoryError)
+
+
+def test_importing_the_names_loads_no_heavy_library() -> None:
+    heavy = "apsw numpy onnxruntime fastembed tokenizers typer"
+    code = f"import sys, memd.api; print([m for m in {heavy.split()} if m in sys.modules])"
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.strip() == "[]"
