@@ -9,7 +9,6 @@ import sys
 
 import pytest
 from pydantic import BaseModel
-
 from support.daemon import ROOT
 
 import memd.api

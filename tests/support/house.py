@@ -1,0 +1,82 @@
+"""The rooms over a real file, with a small embedder in place of the model."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import math
+import struct
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+from support.clocks import HeldClock
+
+from memd.backends.assembly import Assembly, assembled
+from memd.base.clock import Clock
+from memd.base.errors import EmbeddingError
+from memd.model.encoding import Embedder, ModelFingerprint
+from memd.model.settings import Settings
+
+DIMENSION = 256
+
+
+class WordsEmbedder:
+    """Texts that share words are alike, and nothing else is. Remembers what it embedded."""
+
+    def __init__(self, *, name: str = "words", installed: bool = True, fails: bool = False) -> None:
+        self.name = name
+        self.installed = installed
+        self.fails = fails
+        self.asked: list[str] = []
+        self.loaded = False
+
+    @property
+    def fingerprint(self) -> ModelFingerprint | None:
+        if not self.installed:
+            return None
+        weights = hashlib.sha256(self.name.encode()).hexdigest()
+        return ModelFingerprint(self.name, weights, 256, "mean", DIMENSION)
+
+    async def embed(self, texts: Sequence[str], *, bulk: bool = False) -> list[bytes]:
+        del bulk
+        if self.fails:
+            raise EmbeddingError("planted")
+        self.asked.extend(texts)
+        return [vector(text) for text in texts]
+
+    async def close(self) -> None:
+        return
+
+
+def vector(text: str) -> bytes:
+    """Return the unit vector of the words of *text*."""
+    numbers = [0.0] * DIMENSION
+    for word, times in Counter(text.lower().split()).items():
+        place = int.from_bytes(hashlib.sha256(word.encode()).digest()[:4], "big") % DIMENSION
+        numbers[place] += times
+    length = math.sqrt(sum(number * number for number in numbers)) or 1.0
+    return struct.pack(f"<{DIMENSION}f", *(number / length for number in numbers))
+
+
+@contextlib.asynccontextmanager
+async def a_house(
+    folder: Path,
+    *,
+    embedder: Embedder | None = None,
+    clock: Clock | None = None,
+    settings: Settings | None = None,
+) -> AsyncIterator[Assembly]:
+    """Open the rooms over a file in *folder*. Nothing runs beside them: drain the queue by hand.
+
+    Tokens are counted by the rule of four characters.
+    """
+    async with contextlib.AsyncExitStack() as stack:
+        yield await assembled(
+            settings or Settings(),
+            folder / "memd.db",
+            embedder or WordsEmbedder(),
+            folder / "no model",
+            clock or HeldClock(),
+            stack,
+        )

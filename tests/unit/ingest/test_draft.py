@@ -1,0 +1,135 @@
+"""SPEC 1.2-1.7, D5: what a text becomes before it is stored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memd.encode.tokens import DefaultTokenEstimator
+from memd.ingest.draft import Drafts, drafts, is_owner, own_words, voices
+from memd.model.enums import MemoryCategory, Origin, Trust
+from memd.model.ingest import IngestRequest
+
+KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+
+def of(text: str, *, whole: bool = False, **more: Any) -> Drafts:
+    return drafts(IngestRequest(text=text, **more), DefaultTokenEstimator(), whole=whole)
+
+
+def test_a_clean_text_keeps_no_source() -> None:
+    assert of("The lamp is red.").source is None
+
+
+@pytest.mark.parametrize("text", ["  The lamp is red.", "one\r\ntwo", "one\n\n\n\ntwo"])
+def test_a_text_that_cleaning_changed_keeps_its_source(text: str) -> None:
+    found = of(text)
+
+    assert found.source == text
+    assert [draft.content for draft in found.items] != [text]
+
+
+def test_a_whole_text_stays_as_it_is() -> None:
+    text = "  one\r\n\n\n\n" + "word " * 2_000
+
+    found = of(text, whole=True)
+
+    assert [draft.content for draft in found.items] == [text]
+    assert found.source is None
+
+
+def test_a_text_of_white_space_becomes_nothing() -> None:
+    request = IngestRequest.model_construct(text=" \n\n ", category=None, namespace="default")
+    blank = request.model_copy(update=IngestRequest(text="x").model_dump() | {"text": " \n\n "})
+
+    assert drafts(blank, DefaultTokenEstimator()).items == ()
+
+
+def test_chunks_are_numbered_and_counted() -> None:
+    found = of("\n\n".join(f"paragraph {n} " * 30 for n in range(3)))
+
+    assert [draft.part for draft in found.items] == [0, 1, 2]
+    assert all(draft.token_count == len(draft.content) // 4 for draft in found.items)
+
+
+@pytest.mark.parametrize(
+    ("speaker", "origin", "owner"),
+    [
+        (None, None, True),
+        ("user", None, True),
+        (" Me ", None, True),
+        ("Ann", None, False),
+        ("assistant", None, False),
+        (None, Origin.PERSON, True),
+        (None, Origin.TOOL, False),
+        ("user", Origin.WEB, False),
+    ],
+)
+def test_who_the_owner_is(speaker: str | None, origin: Origin | None, *, owner: bool) -> None:
+    assert is_owner(speaker, origin) is owner
+
+
+@pytest.mark.parametrize(
+    ("more", "origin", "trust"),
+    [
+        ({}, Origin.PERSON, Trust.OWNER),
+        ({"speaker": "assistant"}, Origin.ASSISTANT, Trust.ASSISTED),
+        ({"origin": Origin.IMPORT}, Origin.IMPORT, Trust.ASSISTED),
+        ({"origin": Origin.TOOL}, Origin.TOOL, Trust.UNTRUSTED),
+        ({"origin": Origin.WEB, "speaker": "user"}, Origin.WEB, Trust.UNTRUSTED),
+    ],
+)
+def test_origin_and_trust_are_stamped(more: dict[str, Any], origin: Origin, trust: Trust) -> None:
+    found = of("The lamp is red.", **more)
+
+    assert (found.origin, found.trust) == (origin, trust)
+
+
+def test_what_is_embedded_names_speaker_and_photo() -> None:
+    (draft,) = of("look", speaker="Ann", caption="a cat").items
+
+    assert draft.own == own_words("look", "Ann", "a cat") == "Ann: look [shares photo: a cat]"
+    assert voices(["Ann", "Bo", None, "Ann"]) == ["Ann:", "Bo:"]
+
+
+def test_a_secret_reaches_neither_vector_nor_row() -> None:
+    found = of(
+        f"the key is {KEY}",
+        speaker=f"bot {KEY}",
+        caption=f"a screen with {KEY}",
+        source=f"file?token={KEY}",
+        tags=[KEY],
+        namespace=f"n {KEY}",
+    )
+    (draft,) = found.items
+
+    for text in (
+        draft.content,
+        draft.own,
+        found.speaker,
+        found.caption,
+        found.reference,
+        found.namespace,
+        *found.tags,
+        found.source or "",
+    ):
+        assert text is not None
+        assert KEY not in text
+    assert found.redacted
+
+
+def test_tags_are_distinct_also_when_only_the_screen_made_them_equal() -> None:
+    assert of("x", tags=["b", "a", "b"]).tags == ("b", "a")
+    other = KEY[:-1] + "9"
+    assert len(set(of("x", tags=[KEY, other]).tags)) == len(of("x", tags=[KEY, other]).tags)
+
+
+def test_only_a_procedural_statement_of_the_owner_is_a_preference() -> None:
+    text = "I prefer tea over coffee."
+
+    assert of(text).items[0].preference
+    assert of(text, category=MemoryCategory.PROCEDURAL).items[0].preference
+    assert of(text, category=MemoryCategory.SEMANTIC).items[0].preference is None
+    assert of(text, speaker="Ann").items[0].preference is None
+    assert of("Tea is hot.", category=MemoryCategory.PROCEDURAL).items[0].preference is None

@@ -1,0 +1,397 @@
+"""SPEC 1, D4, D5, D7 in process: the room, its queue and what stands in the file."""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.clocks import HeldClock
+from support.house import WordsEmbedder, a_house
+
+from memd.backends.assembly import Assembly
+from memd.base.errors import ConflictError, IngestionError, MemoryStoreError, SecretRefusedError
+from memd.model.caller import Caller
+from memd.model.enums import MemoryCategory, MemoryLevel
+from memd.model.ingest import IngestManyRequest, IngestRequest, Receipt
+from memd.model.memory import MemoryMetadata, MemoryStoreRequest, MemoryUpdate
+from memd.model.recall import RecallRequest
+from memd.model.settings import Settings
+from memd.model.values import RESERVED_AGENT
+from memd.store.connect import Reading
+
+ADA = Caller(agent_id="ada")
+KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+PLAIN = "we went home by the old road"
+
+
+@pytest.fixture
+def clock() -> HeldClock:
+    return HeldClock()
+
+
+@pytest.fixture
+def embedder() -> WordsEmbedder:
+    return WordsEmbedder()
+
+
+@pytest.fixture
+async def house(
+    tmp_path: Path, embedder: WordsEmbedder, clock: HeldClock
+) -> AsyncIterator[Assembly]:
+    async with a_house(tmp_path, embedder=embedder, clock=clock) as house:
+        yield house
+
+
+async def ingest(house: Assembly, text: str, caller: Caller = ADA, **more: Any) -> Receipt:
+    return await house.ingest.ingest(caller, IngestRequest(text=text, **more))
+
+
+async def rows(house: Assembly, sql: str) -> list[tuple[Any, ...]]:
+    def read(conn: Reading) -> list[tuple[Any, ...]]:
+        return conn.execute(sql).fetchall()
+
+    return await house.db.read(read)
+
+
+async def preferred(house: Assembly) -> dict[str, str]:
+    return {row.name: row.value for row in await house.recall.preferences(ADA)}
+
+
+# Importance.
+
+
+async def test_the_first_text_is_new_and_its_like_is_not(house: Assembly) -> None:
+    (first,) = (await ingest(house, PLAIN, session_id="one")).stored
+    (second,) = (await ingest(house, PLAIN, session_id="two")).turned_away
+
+    assert first.importance == pytest.approx(0.6)
+    assert second.importance == pytest.approx(0.0, abs=1e-6)
+    assert second.reason
+
+
+async def test_a_repetition_within_one_text_is_not_new_either(house: Assembly) -> None:
+    paragraph = "we went home by the old road and it was long and dark and very cold indeed " * 3
+
+    receipt = await ingest(house, f"{paragraph}\n\n{paragraph}")
+
+    assert len(receipt.stored) == 1
+    assert len(receipt.turned_away) == 1
+
+
+async def test_what_was_turned_away_does_not_move_what_is_new(house: Assembly) -> None:
+    await ingest(house, PLAIN, session_id="one")
+    for number in range(5):
+        await ingest(house, PLAIN, session_id=f"again {number}")
+
+    ((count,),) = await rows(house, "SELECT vectors FROM centroid")
+
+    assert count == 1
+
+
+async def test_the_speakers_name_alone_makes_nothing_old(house: Assembly) -> None:
+    await ingest(house, "apples", speaker="Bartholomew")
+
+    (item,) = (await ingest(house, "pears", speaker="Bartholomew")).stored
+
+    assert item.importance == pytest.approx(0.6)
+
+
+async def test_each_agent_has_a_novelty_of_its_own(house: Assembly) -> None:
+    await ingest(house, PLAIN)
+
+    (item,) = (await ingest(house, PLAIN, Caller(agent_id="bo"))).stored
+
+    assert item.importance == pytest.approx(0.6)
+
+
+async def test_without_a_model_everything_is_pending_and_nothing_is_lost(
+    house: Assembly, embedder: WordsEmbedder
+) -> None:
+    embedder.installed = False
+    (item,) = (await ingest(house, PLAIN)).pending
+    assert item.importance is None
+    assert await house.queue.drain() == 0
+    assert await house.recall.count(ADA, None) == 1
+
+    embedder.installed = True
+    assert await house.queue.drain() == 1
+
+    entry = await house.recall.get(ADA, item.id)
+    assert entry is not None
+    assert entry.state == "active"
+    assert entry.importance == pytest.approx(0.6)
+
+
+async def test_a_model_that_fails_leaves_the_text_pending(
+    house: Assembly, embedder: WordsEmbedder
+) -> None:
+    embedder.fails = True
+
+    receipt = await ingest(house, PLAIN)
+
+    assert len(receipt.pending) == 1
+    assert receipt.stored == ()
+
+
+async def test_what_was_pending_is_gated_when_its_vector_comes(
+    house: Assembly, embedder: WordsEmbedder
+) -> None:
+    await ingest(house, PLAIN, session_id="one")
+    embedder.installed = False
+    (item,) = (await ingest(house, PLAIN, session_id="two")).pending
+    embedder.installed = True
+    await house.queue.drain()
+
+    entry = await house.recall.get(ADA, item.id)
+
+    assert entry is not None
+    assert entry.state == "archived"
+    assert await rows(house, "SELECT reason FROM archive") == [("low_importance",)]
+
+
+async def test_a_new_model_embeds_everything_anew_and_novelty_with_it(
+    house: Assembly, embedder: WordsEmbedder
+) -> None:
+    await ingest(house, PLAIN)
+    embedder.name = "another"
+    assert await house.queue.drain() == 1
+
+    receipt = await ingest(house, PLAIN, session_id="two")
+
+    assert len(receipt.turned_away) == 1
+
+
+async def test_what_a_store_keeps_is_never_gated(house: Assembly) -> None:
+    request = MemoryStoreRequest(category=MemoryCategory.EPISODIC, content=PLAIN)
+
+    ids = [await house.ingest.store(ADA, request) for _ in range(3)]
+
+    assert len(set(ids)) == await house.recall.count(ADA, None) == 3
+
+
+# Preferences.
+
+
+async def test_the_latest_word_counts(house: Assembly) -> None:
+    for text in ("My favourite editor is Vim.", "My favourite editor is Helix.") * 2:
+        await ingest(house, text, session_id="s")
+        assert await preferred(house) == {"favorite_editor": text}
+
+
+async def test_a_new_value_is_never_put_away(house: Assembly) -> None:
+    """Its words are nearly those of the old one, so its importance is low."""
+    await ingest(house, "my favourite thing to eat after work is plain rice")
+
+    receipt = await ingest(house, "my favourite thing to eat after work is fried rice")
+
+    assert len(receipt.stored) == 1
+    assert "my favourite thing to eat after work is fried rice" in (await preferred(house)).values()
+
+
+async def test_a_preference_told_again_moves_its_row_and_stays_with_its_memory(
+    house: Assembly, clock: HeldClock
+) -> None:
+    (first,) = (await ingest(house, "i prefer tea", session_id="one")).stored
+    (before,) = await house.recall.preferences(ADA)
+    clock.advance(hours=1)
+
+    receipt = await ingest(house, "i prefer tea", session_id="two")
+
+    (after,) = await house.recall.preferences(ADA)
+    assert len(receipt.turned_away) == 1
+    assert after.memory_id == before.memory_id == first.id
+    assert after.updated_at == before.updated_at + timedelta(hours=1)
+
+
+async def test_a_preference_told_again_without_a_model_is_not_lost_later(
+    house: Assembly, embedder: WordsEmbedder
+) -> None:
+    await ingest(house, "i prefer tea", session_id="one")
+    embedder.installed = False
+    await ingest(house, "i prefer tea", session_id="two")
+    embedder.installed = True
+
+    await house.queue.drain()
+
+    assert list((await preferred(house)).values()) == ["i prefer tea"]
+
+
+async def test_a_first_preference_without_a_model_is_not_put_away_later(
+    house: Assembly, embedder: WordsEmbedder
+) -> None:
+    await ingest(house, "i prefer prefer prefer tea i i i", category=MemoryCategory.EPISODIC)
+    embedder.installed = False
+    await ingest(house, "i prefer prefer prefer tea i i i")
+    embedder.installed = True
+
+    await house.queue.drain()
+
+    assert len(await preferred(house)) == 1
+
+
+# What is written beside the memory.
+
+
+async def test_the_text_as_it_came_is_kept_when_cleaning_changed_it(house: Assembly) -> None:
+    text = "  one line\r\n\r\n\r\nanother line  "
+    await ingest(house, text)
+    await ingest(house, "a clean line")
+
+    kept = await rows(house, "SELECT zlib FROM source")
+
+    assert [zlib.decompress(raw).decode() for (raw,) in kept] == [text]
+
+
+async def test_session_counters_move(house: Assembly, clock: HeldClock) -> None:
+    await ingest(house, PLAIN, session_id="s")
+    clock.advance(minutes=5)
+    await ingest(house, "something else entirely", session_id="s")
+    await ingest(house, "no session at all")
+
+    found = await rows(
+        house,
+        "SELECT session_id, memory_count, token_count, last_activity_us - started_at_us"
+        " FROM session",
+    )
+
+    tokens = len(PLAIN) // 4 + len("something else entirely") // 4
+    assert found == [("s", 2, tokens, 300_000_000)]
+
+
+async def test_the_same_session_id_of_another_agent_is_another_session(house: Assembly) -> None:
+    await ingest(house, PLAIN, session_id="s")
+    await ingest(house, PLAIN, Caller(agent_id="bo"), session_id="s")
+
+    assert await rows(house, "SELECT memory_count FROM session") == [(1,), (1,)]
+
+
+async def test_texts_of_a_session_are_numbered_unless_they_say_their_place(house: Assembly) -> None:
+    for order, text in [(None, "first"), (None, "second"), (7, "seventh"), (None, "eighth")]:
+        await ingest(house, text, session_id="s", order=order)
+
+    found = await rows(house, "SELECT content, ordinal FROM memory ORDER BY memory_key")
+
+    assert found == [("first", 0), ("second", 1), ("seventh", 7), ("eighth", 8)]
+
+
+# Refusals.
+
+
+async def test_a_secret_can_be_refused_everywhere(tmp_path: Path) -> None:
+    settings = Settings.model_validate({"daemon": {"secrets": "refuse"}})
+    text = f"the key is {KEY}"
+    async with a_house(tmp_path, settings=settings) as house:
+        memory_id = await house.ingest.store(
+            ADA, MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content="harmless")
+        )
+        before = await rows(house, "SELECT count(*) FROM change")
+        refused = (
+            (ingest(house, text), "text"),
+            (ingest(house, "x", caption=text), "text"),
+            (
+                house.ingest.ingest_many(ADA, IngestManyRequest(items=(IngestRequest(text=text),))),
+                "items.0.text",
+            ),
+            (
+                house.ingest.store(
+                    ADA, MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content=text)
+                ),
+                "content",
+            ),
+            (house.ingest.update(ADA, memory_id, MemoryUpdate(content=text)), "content"),
+            (house.ingest.set_preference(ADA, "key", text), "value"),
+        )
+        for call, field in refused:
+            with pytest.raises(SecretRefusedError) as caught:
+                await call
+            assert caught.value.field == field
+            assert KEY not in caught.value.message
+        assert await rows(house, "SELECT count(*) FROM change") == before
+
+
+async def test_a_secret_is_replaced_by_default(house: Assembly) -> None:
+    receipt = await ingest(house, f"the key is {KEY}")
+
+    entry = await house.recall.get(ADA, receipt.stored[0].id)
+    assert entry is not None
+    assert KEY not in entry.content
+    assert receipt.redacted
+
+
+async def test_a_level_of_none_refuses_everything(tmp_path: Path) -> None:
+    settings = Settings.model_validate({"memory": {"level": "none"}})
+    async with a_house(tmp_path, settings=settings) as house:
+        with pytest.raises(MemoryStoreError):
+            await ingest(house, PLAIN, level=MemoryLevel.PERSISTENT)
+        with pytest.raises(MemoryStoreError):
+            await house.ingest.set_preference(ADA, "a", "b")
+        assert await house.recall.count(ADA, None) == 0
+
+
+async def test_a_reserved_agent_stores_nothing(house: Assembly) -> None:
+    with pytest.raises(MemoryStoreError):
+        await ingest(house, PLAIN, Caller(agent_id=RESERVED_AGENT))
+
+
+async def test_a_blank_text_in_process_is_an_ingestion_error(house: Assembly) -> None:
+    blank = IngestRequest(text="x").model_copy(update={"text": "\n \n"})
+
+    with pytest.raises(IngestionError):
+        await house.ingest.ingest(ADA, blank)
+
+
+async def test_the_same_key_with_another_text_is_a_conflict(house: Assembly) -> None:
+    once = replace(ADA, idempotency_key="k", request_hash=b"one")
+    first = await ingest(house, PLAIN, once)
+
+    assert await ingest(house, PLAIN, once) == first
+    with pytest.raises(ConflictError):
+        await ingest(house, "another", replace(once, request_hash=b"two"))
+    assert await house.recall.count(ADA, None) == 1
+
+
+async def test_an_update_keeps_the_text_as_it_is_and_drops_double_tags(house: Assembly) -> None:
+    (item,) = (await ingest(house, PLAIN)).stored
+    metadata = MemoryMetadata(tags=("a", "b"))
+
+    entry = await house.ingest.update(
+        ADA, item.id, MemoryUpdate(content="  as it is\r\n", metadata=metadata)
+    )
+
+    assert entry.content == "  as it is\r\n"
+    assert entry.metadata.tags == ("a", "b")
+    assert entry.state == "pending"
+    await house.queue.drain()
+    found = await house.recall.recall(ADA, RecallRequest(query="as it is", search_mode="dense"))
+    assert [memory.content for memory in found.memories] == ["  as it is\r\n"]
+
+
+async def test_the_loop_goes_on_while_a_long_text_is_cut(house: Assembly) -> None:
+    text = "word " * 100_000
+    longest, running = 0.0, True
+
+    async def watch() -> None:
+        nonlocal longest
+        loop = asyncio.get_running_loop()
+        while running:
+            before = loop.time()
+            await asyncio.sleep(0)
+            longest = max(longest, loop.time() - before)
+
+    watching = asyncio.create_task(watch())
+    await ingest(house, text)
+    await house.ingest.store(
+        ADA, MemoryStoreRequest(category=MemoryCategory.EPISODIC, content=text)
+    )
+    items = tuple(IngestRequest(text=f"{n} " + "word " * 600) for n in range(100))
+    await house.ingest.ingest_many(ADA, IngestManyRequest(items=items))
+    running = False
+    await watching
+
+    assert longest < 0.25
