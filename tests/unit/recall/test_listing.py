@@ -1,0 +1,223 @@
+"""SPEC 7.5-7.8 in process: one memory, pages, preferences, and who sees what."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.clocks import HeldClock
+from support.house import WordsEmbedder, a_house
+
+from memd.backends.assembly import Assembly
+from memd.base.errors import InvalidError, MemoryRetrievalError
+from memd.base.limits import QUERY_CHARS_MAX
+from memd.model.caller import Caller
+from memd.model.enums import MemoryCategory, MemoryLevel, SearchMode
+from memd.model.memory import MemoryFilter, MemoryQuery, MemoryStoreRequest
+from memd.model.recall import RecallRequest
+from memd.model.values import RESERVED_AGENT
+
+ADA = Caller(agent_id="ada")
+
+
+@pytest.fixture
+def clock() -> HeldClock:
+    return HeldClock()
+
+
+@pytest.fixture
+def embedder() -> WordsEmbedder:
+    return WordsEmbedder()
+
+
+@pytest.fixture
+async def house(
+    tmp_path: Path, clock: HeldClock, embedder: WordsEmbedder
+) -> AsyncIterator[Assembly]:
+    async with a_house(tmp_path, clock=clock, embedder=embedder) as house:
+        yield house
+
+
+async def store(house: Assembly, content: str, caller: Caller = ADA, **more: Any) -> str:
+    request = MemoryStoreRequest(
+        **({"category": MemoryCategory.SEMANTIC, "content": content} | more)
+    )
+    return await house.ingest.store(caller, request)
+
+
+async def pages(house: Assembly, limit: int, **wanted: Any) -> list[list[str]]:
+    found: list[list[str]] = []
+    after: str | None = None
+    while True:
+        items, after = await house.recall.list(ADA, MemoryFilter(**wanted), after, limit)
+        found.append([entry.content for entry in items])
+        if after is None:
+            return found
+
+
+async def test_pages_are_newest_first_and_miss_and_repeat_nothing(
+    house: Assembly, clock: HeldClock
+) -> None:
+    for number in range(7):
+        await store(house, f"fact {number}")
+        if number % 3 == 2:  # some share a moment
+            clock.advance(seconds=1)
+
+    found = await pages(house, 2)
+
+    assert [len(page) for page in found] == [2, 2, 2, 1]
+    flat = [content for page in found for content in page]
+    assert sorted(flat) == [f"fact {number}" for number in range(7)]
+    assert flat[0] == "fact 6"
+    assert flat == [content for page in await pages(house, 100) for content in page]
+
+
+async def test_what_arrives_between_two_pages_moves_nothing(
+    house: Assembly, clock: HeldClock
+) -> None:
+    for number in range(4):
+        clock.advance(seconds=1)
+        await store(house, f"fact {number}")
+    first, after = await house.recall.list(ADA, MemoryFilter(), None, 2)
+    clock.advance(seconds=1)
+    await store(house, "late")
+
+    second, end = await house.recall.list(ADA, MemoryFilter(), after, 2)
+
+    assert [entry.content for entry in (*first, *second)] == [f"fact {n}" for n in (3, 2, 1, 0)]
+    assert end is None
+
+
+@pytest.mark.parametrize(
+    "after", ["", "x", "/", "5/", "--5/m", "+5/m", "5", "٣/m", "9" * 19 + "/m", "1/2/3", " 1/m"]
+)
+async def test_what_is_no_place_in_a_list_is_refused(house: Assembly, after: str) -> None:
+    await store(house, "fact")
+
+    with pytest.raises(InvalidError) as caught:
+        await house.recall.list(ADA, MemoryFilter(), after, 2)
+
+    assert caught.value.field == "after"
+
+
+async def test_an_expired_memory_is_invisible_everywhere(house: Assembly, clock: HeldClock) -> None:
+    later = clock.now + timedelta(hours=1)
+    memory_id = await store(house, "the milk is fresh", expires_at=later)
+    await store(house, "the bread is fresh")
+    assert len(await house.recall.retrieve(ADA, MemoryQuery(text="fresh"))) == 2
+
+    clock.advance(hours=1)
+
+    assert await house.recall.get(ADA, memory_id) is None
+    assert await house.recall.count(ADA, None) == 1
+    assert await pages(house, 10) == [["the bread is fresh"]]
+    for text in (None, "milk fresh"):
+        found = await house.recall.retrieve(ADA, MemoryQuery(text=text, include_compressed=True))
+        assert [entry.content for entry in found] == ["the bread is fresh"]
+    for mode in SearchMode:
+        answer = await house.recall.recall(
+            ADA, RecallRequest(query="milk", search_mode=mode, include_compressed=True)
+        )
+        assert "the milk is fresh" not in [memory.content for memory in answer.memories]
+
+
+async def test_the_reserved_agent_reads_nothing(house: Assembly) -> None:
+    shared = Caller(agent_id=RESERVED_AGENT)
+
+    with pytest.raises(MemoryRetrievalError):
+        await house.recall.retrieve(shared, MemoryQuery())
+    with pytest.raises(MemoryRetrievalError):
+        await house.recall.recall(shared, RecallRequest(query="x"))
+    with pytest.raises(MemoryRetrievalError):
+        await house.recall.count(shared, None)
+
+
+async def test_project_memories_are_seen_in_their_project_only(house: Assembly) -> None:
+    await store(house, "the port is 8080", project_id="p1", level=MemoryLevel.PROJECT)
+    await store(house, "the port is 9090", project_id="p1")
+
+    def seen_from(project: str | None) -> Caller:
+        return Caller(agent_id="ada", project_id=project)
+
+    for project, number in (("p1", 2), ("p2", 1), (None, 2)):
+        caller = seen_from(project)
+        assert await house.recall.count(caller, None) == number
+        assert len(await house.recall.retrieve(caller, MemoryQuery(text="port"))) == number
+        answer = await house.recall.recall(
+            caller, RecallRequest(query="port", search_mode=SearchMode.WORDS)
+        )
+        assert len(answer.memories) == number
+
+
+async def test_a_question_of_any_length_is_cut_before_it_is_understood(
+    house: Assembly, embedder: WordsEmbedder
+) -> None:
+    await store(house, "the lamp is red")
+    query = "lamp " + "x" * QUERY_CHARS_MAX * 20
+
+    answer = await house.recall.recall(
+        ADA, RecallRequest(query=query, search_mode=SearchMode.DENSE)
+    )
+
+    assert [memory.content for memory in answer.memories] == ["the lamp is red"]
+    assert max(map(len, embedder.asked)) <= QUERY_CHARS_MAX
+
+
+async def test_dense_asks_no_words_and_words_asks_no_model(
+    house: Assembly, embedder: WordsEmbedder
+) -> None:
+    await store(house, "the lamp is red")
+    asked = len(embedder.asked)
+
+    words = await house.recall.recall(
+        ADA, RecallRequest(query="lamp", search_mode=SearchMode.WORDS)
+    )
+    assert len(words.memories) == 1
+    assert len(embedder.asked) == asked
+
+    embedder.installed = False
+    dense = await house.recall.recall(
+        ADA, RecallRequest(query="lamp", search_mode=SearchMode.DENSE)
+    )
+    assert dense.memories == ()
+    assert dense.degraded
+
+
+async def test_a_model_that_fails_leaves_the_words(
+    house: Assembly, embedder: WordsEmbedder
+) -> None:
+    await store(house, "the lamp is red")
+    embedder.fails = True
+
+    found = await house.recall.retrieve(ADA, MemoryQuery(text="lamp"))
+    answer = await house.recall.recall(ADA, RecallRequest(query="lamp"))
+
+    assert [entry.content for entry in found] == ["the lamp is red"]
+    assert answer.degraded is not None
+    assert "embedding" in answer.degraded
+
+
+async def test_what_waits_for_its_vector_is_found_by_words(
+    house: Assembly, embedder: WordsEmbedder
+) -> None:
+    embedder.installed = False
+    await store(house, "the lamp is red")
+
+    answer = await house.recall.recall(
+        ADA, RecallRequest(query="lamp", search_mode=SearchMode.WORDS)
+    )
+
+    assert [memory.content for memory in answer.memories] == ["the lamp is red"]
+
+
+async def test_a_search_reaches_every_row_of_the_filter(house: Assembly) -> None:
+    for number in range(30):
+        await store(house, f"unrelated {number}")
+
+    found = await house.recall.retrieve(ADA, MemoryQuery(text="zebra", limit=25))
+
+    assert len(found) == 25
+    assert len({entry.id for entry in found}) == 25
