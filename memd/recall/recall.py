@@ -16,7 +16,7 @@ from memd.base.errors import MemoryRetrievalError, UnavailableError
 from memd.base.limits import QUERY_CHARS_MAX
 from memd.model.caller import Caller
 from memd.model.encoding import Embedder
-from memd.model.enums import MemoryCategory, SearchMode
+from memd.model.enums import MemoryCategory, MemoryLevel, SearchMode
 from memd.model.memory import MemoryEntry, MemoryFilter, MemoryQuery, Preference
 from memd.model.recall import RecallRequest, RecallResult
 from memd.model.retrieval import MemoryRetrievalConfig
@@ -28,7 +28,7 @@ from memd.recall.question import Question, name_candidates, question
 from memd.recall.rankings import gate, ranked
 from memd.recall.search import ARM_ROWS, Scope, by_meaning, by_words, few
 from memd.recall.weights import HYBRID, WITHOUT_VECTORS
-from memd.store import memories, names, preferences, vectors, words
+from memd.store import agents, memories, names, preferences, vectors, words
 from memd.store import ranked as ranked_rows
 from memd.store.connect import Reading
 from memd.store.database import Database
@@ -55,6 +55,8 @@ class Recall:
     embedder: Embedder
     clock: Clock
     config: MemoryRetrievalConfig
+    level: MemoryLevel = MemoryLevel.PERSISTENT
+    """The level of agents that have none of their own."""
 
     async def recall(self, caller: Caller, request: RecallRequest) -> RecallResult:
         """Answer a question: preferences first, then what is relevant, within the budget.
@@ -62,13 +64,13 @@ class Recall:
         Says nothing, apart from preferences, when nothing is relevant. The project
         that is asked from moves its own memories up and hides those of level project
         of another; it hides nothing else (SPEC D1). Of a query longer than
-        QUERY_CHARS_MAX only the beginning counts. Raises MemoryRetrievalError for
-        the reserved agent.
+        QUERY_CHARS_MAX only the beginning counts. An agent of level none is told
+        nothing (SPEC 7.13). Raises MemoryRetrievalError for the reserved agent.
         """
         caller = replace(caller, project_id=request.project_id or caller.project_id)
         wanted = request.model_copy(update={"project_id": None})
         scope, agent_key = await self._scope(caller, wanted, hidden=request.include_compressed)
-        if agent_key is None:
+        if agent_key is None or await self._keeps_nothing(caller):
             return answer.nothing()
         found = await self._found(scope, request.query, request.search_mode, ARM_ROWS)
         prefers = await self.db.read(
@@ -88,10 +90,10 @@ class Recall:
         """Return matching memories, by relevance with text, newest first without (SPEC 7.5, 7.8).
 
         With text every row of the filter can be reached: there is no gate, only
-        ``min_relevance`` and ``limit``.
+        ``min_relevance`` and ``limit``. Nothing for an agent of level none (SPEC 7.13).
         """
         scope, agent_key = await self._scope(caller, query, hidden=query.include_compressed)
-        if agent_key is None:
+        if agent_key is None or await self._keeps_nothing(caller):
             return ()
         if query.text is None:
             rows = await self.db.read(memories.listed, scope.params, query.limit)
@@ -132,6 +134,10 @@ class Recall:
         return await self.db.read(listing.preferences_of, caller, self.clock.now_us())
 
     # The steps.
+
+    async def _keeps_nothing(self, caller: Caller) -> bool:
+        own = await self.db.read(agents.level, caller.agent_id)
+        return (own or self.level) is MemoryLevel.NONE
 
     async def _scope(
         self, caller: Caller, wanted: MemoryFilter, *, hidden: bool
@@ -216,10 +222,19 @@ def _understood(conn: Reading, scope: Scope, text: str) -> tuple[Question, list[
 def _preferences(
     conn: Reading, scope: Scope, request: RecallRequest, asked: frozenset[str]
 ) -> list[preferences.PreferenceRow]:
-    """Return the preferences, the relevant ones first, then the newest (SPEC D5)."""
+    """Return the preferences, the relevant ones first, then the newest (SPEC D5).
+
+    They are in every recall, whatever it is filtered by, but what belongs to
+    another project or session stays there.
+    """
     if request.categories and MemoryCategory.PROCEDURAL not in request.categories:
         return []
+    every = memories.bound(scope.agent_key, MemoryFilter(), scope.now_us)
+    here = {name: scope.params[name] for name in ("active_session_id", "active_project_id")}
     rows = preferences.listed(conn, scope.agent_key, scope.now_us)
+    keys = [row.memory_key for row in rows if row.memory_key is not None]
+    seen = memories.matching_among(conn, {**every, **here}, keys)
+    rows = [row for row in rows if row.memory_key is None or row.memory_key in seen]
     return sorted(rows, key=lambda row: -len(asked & found_terms(row.value)))
 
 

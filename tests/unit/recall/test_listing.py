@@ -16,8 +16,10 @@ from memd.base.errors import InvalidError, MemoryRetrievalError
 from memd.base.limits import QUERY_CHARS_MAX
 from memd.model.caller import Caller
 from memd.model.enums import MemoryCategory, MemoryLevel, SearchMode
+from memd.model.ingest import IngestRequest
 from memd.model.memory import MemoryFilter, MemoryQuery, MemoryStoreRequest
 from memd.model.recall import RecallRequest
+from memd.model.settings import MemoryConfig
 from memd.model.values import RESERVED_AGENT
 
 ADA = Caller(agent_id="ada")
@@ -221,3 +223,38 @@ async def test_a_search_reaches_every_row_of_the_filter(house: Assembly) -> None
 
     assert len(found) == 25
     assert len({entry.id for entry in found}) == 25
+
+
+async def test_an_agent_of_level_none_is_told_nothing(house: Assembly) -> None:
+    await store(house, "the lamp is red")
+    await house.ingest.set_preference(ADA, "tone", "brief")
+    await house.agents.set(ADA, MemoryConfig(type=MemoryLevel.NONE))
+
+    for mode in SearchMode:
+        request = RecallRequest(query="lamp", search_mode=mode)
+        assert (await house.recall.recall(ADA, request)).memories == ()
+    for text in (None, "lamp"):
+        assert await house.recall.retrieve(ADA, MemoryQuery(text=text)) == ()
+    # What is there can still be looked through, and deleted.
+    assert await pages(house, 10) == [["the lamp is red"]]
+
+    await house.agents.set(ADA, MemoryConfig(type=MemoryLevel.PERSISTENT))
+    assert len(await house.recall.retrieve(ADA, MemoryQuery(text="lamp"))) == 1
+
+
+async def test_a_preference_of_a_project_stays_in_its_project(house: Assembly) -> None:
+    request = IngestRequest(
+        text="I prefer tabs over spaces.", project_id="p1", level=MemoryLevel.PROJECT
+    )
+    await house.ingest.ingest(ADA, request)
+    await house.ingest.set_preference(ADA, "tone", "brief")
+
+    async def told_in(project: str) -> list[str]:
+        caller = Caller(agent_id="ada", project_id=project)
+        answer = await house.recall.recall(
+            caller, RecallRequest(query="x", namespaces=frozenset({"other"}))
+        )
+        return [memory.content for memory in answer.memories]
+
+    assert await told_in("p1") == ["brief", "I prefer tabs over spaces."]
+    assert await told_in("p2") == ["brief"]
