@@ -23,6 +23,7 @@ from memd.api import (
     MemoryConnectionError,
     MemoryMetadata,
     MemoryQuery,
+    MemoryRetrievalError,
     MemoryStoreError,
     MemoryStoreRequest,
     SharedKnowledgeStore,
@@ -185,3 +186,53 @@ async def test_x19_what_one_publishes_only_one_retracts() -> None:
         await backend.retract("B", shared)
     assert await backend.retract("A", shared)
     assert not await backend.retract("A", shared)
+
+
+@pytest.mark.parametrize("kind", ["inmemory", "sqlite"])
+@pytest.mark.parametrize("agent_id", [" ", "__shared__"])
+async def test_x17_some_agents_are_nobody(kind: str, agent_id: str) -> None:
+    backend = create_memory_backend(CompanyMemoryConfig(backend=kind))
+    await backend.connect()
+    try:
+        with pytest.raises(MemoryStoreError):
+            await backend.store(agent_id, _request(MemoryCategory.SOCIAL))
+        with pytest.raises(MemoryStoreError):
+            await backend.delete(agent_id, "m")
+        with pytest.raises(MemoryRetrievalError):
+            await backend.retrieve(agent_id, MemoryQuery())
+        with pytest.raises(MemoryRetrievalError):
+            await backend.get(agent_id, "m")
+        with pytest.raises(MemoryRetrievalError):
+            await backend.count(agent_id)
+    finally:
+        await backend.disconnect()
+
+
+async def test_x17_two_backends_never_share_a_file() -> None:
+    first, second = (create_memory_backend(CompanyMemoryConfig()) for _ in range(2))
+    await first.connect()
+    try:
+        with pytest.raises(MemoryConnectionError):
+            await second.connect()
+        assert not second.is_connected
+    finally:
+        await first.disconnect()
+
+    await second.connect()
+    await second.disconnect()
+
+
+async def test_x17_what_was_stored_is_there_after_connecting_again() -> None:
+    backend = create_memory_backend(CompanyMemoryConfig())
+    await backend.connect()
+    memory_id = await backend.store("qa", _request(MemoryCategory.SOCIAL))
+    await backend.disconnect()
+
+    await backend.connect()
+    try:
+        found = await backend.get("qa", memory_id)
+    finally:
+        await backend.disconnect()
+
+    assert found is not None
+    assert found.content == SENTENCES[MemoryCategory.SOCIAL]

@@ -254,7 +254,7 @@ async def test_a_preference_of_a_project_stays_in_its_project(house: Assembly) -
         answer = await house.recall.recall(
             caller, RecallRequest(query="x", namespaces=frozenset({"other"}))
         )
-        return [memory.content for memory in answer.memories]
+        return sorted(memory.content for memory in answer.memories)
 
-    assert await told_in("p1") == ["brief", "I prefer tabs over spaces."]
+    assert await told_in("p1") == ["I prefer tabs over spaces.", "brief"]
     assert await told_in("p2") == ["brief"]
