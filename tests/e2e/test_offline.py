@@ -28,7 +28,7 @@ _TALK = {"socket.connect", "socket.sendto", "socket.sendmsg"}
 
 
 def _leaves(event, args):
-    """A Unix socket's address is a path; a socket that is connected already has been seen."""
+    # A Unix socket's address is a path; where there is none, connect has been seen.
     talks = event in _TALK and args[0].family != socket.AF_UNIX
     return event in _NAMES or (talks and args[1] is not None)
 
