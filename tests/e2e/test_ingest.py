@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -387,3 +389,23 @@ def test_what_was_deleted_may_be_told_again(desk: Desk) -> None:
 
 def _ids(answer: dict[str, Any]) -> list[str]:
     return [memory["id"] for memory in answer["memories"]]
+
+
+def test_an_import_survives_a_killed_daemon(tmp_path: Path, model_dir: Any) -> None:
+    items = [
+        {"text": f"Line {number} of the old notebook.", "source": f"notebook:{number}"}
+        for number in range(60)
+    ]
+    with served(tmp_path, model_dir) as daemon, a_desk(daemon, "ada") as desk:
+        receipts = desk.call("memory.ingest_many", items=items[:40])["items"]
+        acknowledged = [only(receipt["pending"])["id"] for receipt in receipts]
+        daemon.stop(signal.SIGKILL)
+
+    with served(tmp_path, model_dir) as daemon, a_desk(daemon, "ada") as desk:
+        again = desk.call("memory.ingest_many", items=items)["items"]
+
+        assert [item["id"] for receipt in again for item in receipt["merged"]] == acknowledged
+        desk.settle()
+        assert desk.count() + desk.archived() == 60
+        assert all(desk.get(memory_id)["state"] != "pending" for memory_id in acknowledged)  # type: ignore[index]  # all are there
+        assert desk.client.call("store.check")["ok"] is True
