@@ -6,10 +6,12 @@ can also say that nothing fits.
 
 from __future__ import annotations
 
+import itertools
 import math
+import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from memd.base.clock import from_us
 from memd.recall.question import Question
@@ -18,10 +20,18 @@ from memd.store.words import CONTEXT_WEIGHT, Corpus
 
 K1 = 1.2
 B = 0.75
-IDF_MIN = 1e-6
 HALF_BM25 = 6.0  # the BM25 at which its share of 1 is one half
 TERMS_FULL = 5
 BEST_OF_SESSION = 3
+
+_TIME = re.compile(
+    r"""\b(?:yesterday|today|tonight|tomorrow|ago|since|recently|just|last|next
+    |days|weeks?|weekend|months?|years?|morning|\d{4}
+    |january|february|march|april|june|july|august|september|october|november|december
+    |monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_DIGIT = re.compile(r"\d")
 
 NAMES = (
     "bmx",
@@ -33,12 +43,15 @@ NAMES = (
     "date",
     "ncos",
     "isq",
-    "len",
     "s3cos",
     "nterm",
-    "cap",
+    "when",
+    "pair",
+    "scov",
+    "digit",
 )
-"""The ranker's features, in the order of its weights."""
+"""The ranker's features, in the order of its weights; ``strange``, the same for all candidates
+of a question, is for the gate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +71,14 @@ class Statistics:
     corpus: Corpus
     frequencies: Mapping[str, int]
 
-    def bm25_idf(self, term: str) -> float:
-        n = self.frequencies.get(term, 0)
-        return max(math.log((self.corpus.rows - n + 0.5) / (n + 0.5)), IDF_MIN) if n else 0.0
-
     def idf(self, term: str) -> float:
+        """Return how rare *term* is; above 0 even in a store of one memory, unlike FTS5's own."""
         n = self.frequencies.get(term, 0)
         return math.log(1 + (self.corpus.rows - n + 0.5) / (n + 0.5))
+
+    def bm25_idf(self, term: str) -> float:
+        """Return the same for BM25, to which a term that no memory holds is worth nothing."""
+        return self.idf(term) if self.frequencies.get(term) else 0.0
 
     @property
     def own_length(self) -> float:
@@ -82,8 +96,17 @@ class _Texts:
 
     own: Counter[str]
     context: Counter[str]
+    pairs: int
     own_length: int
     both_length: int
+
+
+@dataclass(slots=True)
+class _Session:
+    """What the candidates of one session hold: the best of them, and all together."""
+
+    best: float = 0.0
+    terms: set[str] = field(default_factory=set)
 
 
 def measure(
@@ -98,41 +121,56 @@ def measure(
     *cosines* holds the cosine of every candidate and neighbour that has a vector.
     """
     wanted = frozenset(question.terms)
-    texts = [_texts(candidate, wanted, stem) for candidate in found]
+    texts = [_texts(candidate, wanted, question.pairs, stem) for candidate in found]
     weights = {term: statistics.idf(term) for term in question.content}
-    total = sum(weights.values()) or 1.0
-    cover = [sum(weights[t] for t in weights if t in text.own) / total for text in texts]
-    coverx = [
-        sum(weights[t] for t in weights if t in text.own or t in text.context) / total
-        for text in texts
-    ]
-    best_cover = _best_of_session(found, cover)
+    sessions = _sessions(found, texts, weights)
+    strange = _strange(question, texts)
     best_cosines = _mean_of_best(found, cosines)
     measured = []
-    for candidate, text, covx in zip(found, texts, coverx, strict=True):
+    for candidate, text in zip(found, texts, strict=True):
+        session = sessions[_place(candidate)]
         features = _words(question, text, statistics)
         features |= _meaning(candidate, cosines)
         features |= _signs(question, candidate)
-        features["smcov"] = best_cover[_place(candidate)]
+        features["smcov"] = session.best
+        features["scov"] = _cover(weights, session.terms)
         features["s3cos"] = best_cosines.get(_place(candidate), 0.0)
+        features["nterm"] = min(sum(t in text.own for t in weights), TERMS_FULL) / TERMS_FULL
+        features["pair"] = text.pairs / len(question.pairs) if question.pairs else 0.0
+        features["strange"] = strange
+        covx = _cover(weights, text.own.keys() | text.context.keys())
         held = tuple(term for term in question.terms if term in text.own)
-        features["nterm"] = (
-            min(sum(t in text.own for t in question.content), TERMS_FULL) / TERMS_FULL
-        )
         measured.append(Measured(candidate, features, covx, held))
     return measured
 
 
 def _texts(
-    candidate: Candidate, wanted: frozenset[str], stem: Callable[[str], list[str]]
+    candidate: Candidate,
+    wanted: frozenset[str],
+    pairs: frozenset[tuple[str, str]],
+    stem: Callable[[str], list[str]],
 ) -> _Texts:
     own, context = stem(candidate.own), stem(candidate.context)
+    held = Counter(term for term in own if term in wanted)
     return _Texts(
-        Counter(term for term in own if term in wanted),
-        Counter(term for term in context if term in wanted),
-        len(own),
-        len(own) + len(context),
+        own=held,
+        context=Counter(term for term in context if term in wanted),
+        pairs=len(pairs.intersection(itertools.pairwise(own))) if held and pairs else 0,
+        own_length=len(own),
+        both_length=len(own) + len(context),
     )
+
+
+def _strange(question: Question, texts: Sequence[_Texts]) -> float:
+    """Return which share of the names that are asked about no candidate holds."""
+    held = {term for text in texts for term in (*text.own, *text.context)}
+    return len(question.proper - held) / len(question.proper) if question.proper else 0.0
+
+
+def _cover(weights: Mapping[str, float], terms: Collection[str]) -> float:
+    """Return which share of the question's weight *terms* hold."""
+    total = sum(weights.values())
+    return sum(weights[term] for term in weights if term in terms) / total if total else 0.0
 
 
 def _words(question: Question, text: _Texts, statistics: Statistics) -> dict[str, float]:
@@ -181,8 +219,8 @@ def _signs(question: Question, candidate: Candidate) -> dict[str, float]:
         "name": float(speaks),
         "date": date,
         "isq": float(candidate.own.rstrip().endswith("?")),
-        "len": math.log(1 + len(candidate.own)) / 6,
-        "cap": float(candidate.has_caption),
+        "when": float(question.asks_when and _TIME.search(candidate.own) is not None),
+        "digit": float(_DIGIT.search(candidate.own) is not None),
     }
 
 
@@ -191,11 +229,15 @@ def _place(candidate: Candidate) -> int:
     return candidate.session_key if candidate.session_key is not None else -candidate.memory_key
 
 
-def _best_of_session(found: Sequence[Candidate], cover: Sequence[float]) -> dict[int, float]:
-    best: dict[int, float] = defaultdict(float)
-    for candidate, share in zip(found, cover, strict=True):
-        best[_place(candidate)] = max(best[_place(candidate)], share)
-    return best
+def _sessions(
+    found: Sequence[Candidate], texts: Sequence[_Texts], weights: Mapping[str, float]
+) -> dict[int, _Session]:
+    sessions: dict[int, _Session] = defaultdict(_Session)
+    for candidate, text in zip(found, texts, strict=True):
+        session = sessions[_place(candidate)]
+        session.best = max(session.best, _cover(weights, text.own))
+        session.terms.update(text.own)
+    return sessions
 
 
 def _mean_of_best(found: Sequence[Candidate], cosines: Mapping[int, float]) -> dict[int, float]:

@@ -7,6 +7,7 @@ they are taken out of the dense query and come back as a feature (RANKER).
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -50,6 +51,8 @@ _MONTHS = {
     )
     for name in names.split()
 }
+_IN_SENTENCE = re.compile(r"(?<=[\w,;)] )[^\W_]{2,}")
+_ASKS_WHEN = re.compile(r"\b(?:when|(?:what|which) (?:year|month|day|date)|how long|date)\b", re.I)
 _DAY = re.compile(r"([0-3]?\d)(?:st|nd|rd|th)?")
 _ISO = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 DAYS_NEAR = 7
@@ -76,14 +79,23 @@ class AskedDate:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked. *terms* are stemmed and distinct; *content* are those that name nobody."""
+    """What is asked. *terms* are stemmed and distinct; *content* are those that name nobody.
+
+    *pairs* are terms that stand side by side, at least one of them in *terms*;
+    *proper* are terms written like a name, in the middle of a sentence, that is
+    nobody's who speaks.
+    *dense* is what is embedded, *asks_when* whether a time is what is wanted.
+    """
 
     text: str
     terms: tuple[str, ...]
     content: tuple[str, ...]
+    pairs: frozenset[tuple[str, str]]
+    proper: frozenset[str]
     names: frozenset[str]
     dense: str
     dates: tuple[AskedDate, ...]
+    asks_when: bool
 
 
 def name_candidates(text: str) -> list[str]:
@@ -105,7 +117,29 @@ def question(text: str, names: frozenset[str], stem: Callable[[str], Iterable[st
     terms = _stemmed(meaning, stem)
     spoken = {word for name in names for word in name.split()}
     content = _stemmed([word for word in meaning if word not in spoken], stem) or terms
-    return Question(text, terms, content, names, without_names(text, names), dates_in(text))
+    return Question(
+        text=text,
+        terms=terms,
+        content=content,
+        pairs=_pairs(stem(text), frozenset(terms)),
+        proper=_proper(text, stem).intersection(content),
+        names=names,
+        dense=without_names(text, names),
+        dates=dates_in(text),
+        asks_when=_ASKS_WHEN.search(text) is not None,
+    )
+
+
+def _pairs(words: Iterable[str], terms: frozenset[str]) -> frozenset[tuple[str, str]]:
+    """Return the neighbours in *words* of which one is in *terms*."""
+    return frozenset(
+        pair for pair in itertools.pairwise(words) if pair[0] in terms or pair[1] in terms
+    )
+
+
+def _proper(text: str, stem: Callable[[str], Iterable[str]]) -> frozenset[str]:
+    found = (match.group() for match in _IN_SENTENCE.finditer(text))
+    return frozenset(term for word in found if word[0].isupper() for term in stem(word))
 
 
 def _stemmed(words: Iterable[str], stem: Callable[[str], Iterable[str]]) -> tuple[str, ...]:

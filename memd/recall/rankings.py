@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memd.model.enums import SearchMode
 from memd.recall.features import Measured
-from memd.recall.weights import Weights
+from memd.recall.weights import Weights, logistic
 
 GATE_TOP = 10
+MANY = 100  # candidates: from here on a store's size no longer moves the gate
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ def ranked(
     In mode dense the score is the cosine (S1's), in mode words the saturated
     BM25, and what holds none of the words is left out.
     """
-    scored = [_scored(item, weights, mode, project_id) for item in measured]
+    scored = [Ranked(item, _score(item, weights, mode, project_id), 0.0) for item in measured]
     if mode is SearchMode.WORDS:
         scored = [item for item in scored if item.score > 0]
     scored.sort(
@@ -46,33 +48,56 @@ def ranked(
             item.measured.candidate.memory_id,
         )
     )
-    return scored
+    if mode is not SearchMode.HYBRID:
+        return [replace(item, relevance=min(1.0, max(0.0, item.score))) for item in scored]
+    lift = lifted(signals(scored), weights) if scored else 0.0
+    return [replace(item, relevance=weights.probability(item.score, lift)) for item in scored]
 
 
-def _scored(item: Measured, weights: Weights, mode: SearchMode, project_id: str | None) -> Ranked:
+def lifted(told: dict[str, float], weights: Weights) -> float:
+    """Return what the gate's opinion adds to the scores of a small store; 0 in a large one."""
+    return told["few"] * weights.gate_logit(told)
+
+
+def _score(item: Measured, weights: Weights, mode: SearchMode, project_id: str | None) -> float:
     if mode is SearchMode.DENSE:
-        cosine = item.features["cos"]
-        return Ranked(item, cosine, min(1.0, max(0.0, cosine)))
+        return item.features["cos"]
     if mode is SearchMode.WORDS:
-        return Ranked(item, item.features["bmx"], item.features["bmx"])
+        return item.features["bmx"]
     score = weights.score(item.features)
     if project_id is not None and item.candidate.project_id == project_id:
         score += PROJECT_BOOST
-    return Ranked(item, score, weights.probability(score))
+    return score
 
 
 def gate(items: Sequence[Ranked], weights: Weights) -> float:
     """Return the probability that the ten best hold an answer; 0 when there is no candidate."""
-    if not items:
-        return 0.0
+    return logistic(weights.gate_logit(signals(items))) if items else 0.0
+
+
+def signals(items: Sequence[Ranked]) -> dict[str, float]:
+    """Return what the gate looks at, of *items* best first.
+
+    The best cosine and the best cover of all, signs of the best candidate, how
+    far the ten best lie apart, and whether names are asked about that are nowhere.
+    The best of few is less near by chance, and a small store has hardly a word of
+    a question: what is ``few`` is 1 for a store of one memory, 0 from a hundred on.
+    """
     best = items[0].measured
-    scores = [item.score for item in items[:GATE_TOP]]
-    return weights.gate_probability(
-        {
-            "maxcos": max(item.measured.features["cos"] for item in items),
-            "maxcovx": max(item.measured.covx for item in items),
-            "t1_nterm": best.features["nterm"],
-            "t1_date": best.features["date"],
-            "sd10": statistics.pstdev(scores),
-        }
-    )
+    maxcos = max(item.measured.features["cos"] for item in items)
+    maxcovx = max(item.measured.covx for item in items)
+    sd10 = statistics.pstdev([item.score for item in items[:GATE_TOP]])
+    few = max(0.0, 1 - math.log(len(items)) / math.log(MANY))
+    return {
+        "maxcos": maxcos,
+        "maxcovx": maxcovx,
+        "sd10": sd10,
+        "t1_nterm": best.features["nterm"],
+        "t1_bmxn": best.features["bmxn"],
+        "t1_date": best.features["date"],
+        "strange": best.features["strange"],
+        "few": few,
+        "few_maxcos": few * maxcos,
+        "few_maxcovx": few * maxcovx,
+        "few_sd10": few * sd10,
+    }

@@ -1,41 +1,41 @@
-"""How fast it is and what it costs: ``python -m tests.bench.latency [--rows N ...] --json OUT``.
+"""How fast and how large: ``python -m tests.bench.latency [--rows 10000 100000] --json OUT``.
 
-A real daemon with its defaults over its real socket. For each size: one agent's
-memories (:mod:`bench.filler`), recall with the model warm, memory, file size.
-Before that, on an empty store: the start to the first ``system.hello``, memory
-before the model is used, and ``memd search`` as a person types it.
+A real daemon, a real socket, default settings, one agent; memories and questions
+of ``bench.corpus``. Questions are embedded by the real model. Latencies are of
+questions asked one after the other; start-up and command line are medians.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import os
 import random
-import socket
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from support.daemon import environment
 
-from bench.filler import fill
+from bench.corpus import made
+from bench.filled import AGENT, SEED
+from bench.filled import main as filled
 from bench.scores import quantile
 from bench.stage import Stage, model_dir, staged
 from memd.base.paths import Paths
+from memd.encode.embed import ModelThread
 
-AGENT = "default"
-STARTS = 7
-SEARCHES = 9
 QUESTIONS = 200
-ARRIVALS = 40
-TICK_HZ = os.sysconf("SC_CLK_TCK")
-HELLO = b'{"jsonrpc":"2.0","id":1,"method":"system.hello"}\n'
+WARM_UP = 10
+STARTS = 7
+SEARCHES = 7
+INGESTED = 1_024
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -43,127 +43,112 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--rows", type=int, nargs="*", default=[10_000, 100_000])
     parser.add_argument("--json", type=Path, dest="out")
     said = parser.parse_args(argv)
-    result: dict[str, Any] = {"start": starts(), "search": searches(), "recall": {}}
-    print(json.dumps(result["start"]), json.dumps(result["search"]), sep="\n", flush=True)
+    result: dict[str, Any] = {"start": start(), "ingest": ingest(), "rows": {}}
     for rows in said.rows:
-        result["recall"][str(rows)] = measured = recalls(rows)
-        print(f"{rows:>8} memories {json.dumps(measured)}", flush=True)
+        result["rows"][str(rows)] = of_size(rows)
+    print(json.dumps(result, indent=1))
     if said.out is not None:
         said.out.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
 
 
-def starts() -> dict[str, float]:
-    """Return the median time, CPU and memory of a start up to the answer to the first hello."""
-    took: list[tuple[float, float, float, float]] = []
-    with tempfile.TemporaryDirectory(prefix="memd-bench-") as made:
-        home = Path(made)
-        for number in range(STARTS + 1):
-            one = _one_start(home)
-            if number:  # the first one creates the file
-                took.append(one)
-    wall, cpu, rss, anon = zip(*took, strict=True)
+def start() -> dict[str, float]:
+    """Return how long an idle daemon takes to say hello, and how large it is before the model."""
+    wall_ms, cpu_ms, rss_mb, anon_mb = [], [], [], []
+    for _ in range(STARTS):
+        begun = time.perf_counter()
+        with staged() as stage:
+            wall_ms.append(1_000 * (time.perf_counter() - begun))
+            cpu_ms.append(_cpu_ms(stage))
+            rss_mb.append(stage.status_kb("VmRSS") / 1_000)
+            anon_mb.append(stage.status_kb("RssAnon") / 1_000)
     return {
-        "hello_ms": round(median(wall)),
-        "hello_cpu_ms": round(median(cpu)),
-        "vm_rss_mb": round(median(rss), 1),
-        "rss_anon_mb": round(median(anon), 1),
+        "hello_ms": round(statistics.median(wall_ms), 1),
+        "hello_cpu_ms": round(statistics.median(cpu_ms), 1),
+        "rss_mb": round(statistics.median(rss_mb), 1),
+        "rss_anon_mb": round(statistics.median(anon_mb), 1),
     }
 
 
-def _one_start(home: Path) -> tuple[float, float, float, float]:
-    began = time.perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "memd", "serve"],
-        env=environment(home, {"MEMD_MODEL_DIR": str(model_dir())}),
-        stdin=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        _hello(Paths.resolve(home=home, environ={}).socket)
-        wall_ms = 1000 * (time.perf_counter() - began)
-        fields = Path(f"/proc/{process.pid}/stat").read_text("ascii").rpartition(")")[2].split()
-        cpu_ms = 1000 * (int(fields[11]) + int(fields[12])) / TICK_HZ
-        status = Path(f"/proc/{process.pid}/status").read_text("ascii")
-        return wall_ms, cpu_ms, _mb(status, "VmRSS"), _mb(status, "RssAnon")
-    finally:
-        process.terminate()
-        process.wait()
+def _cpu_ms(stage: Stage) -> float:
+    fields = Path(f"/proc/{stage.daemon.process.pid}/stat").read_text("ascii").rsplit(")", 1)[1]
+    user, system = fields.split()[11:13]
+    return 1_000 * (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
-def _hello(path: Path) -> None:
-    while True:
-        with socket.socket(socket.AF_UNIX) as sock:
-            try:
-                sock.connect(str(path))
-            except OSError:
-                time.sleep(0.002)
-                continue
-            sock.sendall(HELLO)
-            if sock.recv(65_536):
-                return
-
-
-def _mb(status: str, name: str) -> float:
-    line = next(line for line in status.splitlines() if line.startswith(f"{name}:"))
-    return int(line.split()[1]) / 1000
-
-
-def searches() -> dict[str, float]:
-    """Return the median time of ``memd search`` from the shell, the daemon warm."""
-    with tempfile.TemporaryDirectory(prefix="memd-bench-") as made, staged(Path(made)) as stage:
-        stage.ingest(AGENT, [{"text": "The deploy server stands in Frankfurt, behind the VPN."}])
+def ingest() -> dict[str, float]:
+    """Return how many memories a second are ingested, and how many the bare model embeds."""
+    texts = [each.text for each in made(random.Random(SEED + 1), INGESTED)]
+    with staged() as stage:
+        stage.recall(AGENT, "warm up")
+        stage.ingest("warm", [{"text": "warm up"}])
         stage.settle()
-        stage.recall(AGENT, "warm the model")
-        took = []
-        for _ in range(SEARCHES):
-            began = time.perf_counter()
-            subprocess.run(
-                [sys.executable, "-m", "memd", "search", "where is the deploy server?"],
-                env=environment(Path(made)),
-                check=True,
-                capture_output=True,
-            )
-            took.append(1000 * (time.perf_counter() - began))
-    return {"search_ms": round(median(took)), "search_ms_max": round(max(took))}
+        begun = time.perf_counter()
+        stage.ingest(AGENT, [{"text": text} for text in texts])
+        stage.settle()
+        ours = INGESTED / (time.perf_counter() - begun)
+    bare = asyncio.run(_bare(texts))
+    return {
+        "per_second": round(ours, 1),
+        "bare_model_per_second": round(bare, 1),
+        "share": round(ours / bare, 3),
+    }
 
 
-def recalls(rows: int) -> dict[str, float]:
-    """Return latencies of recall and arrival, memory and file size with *rows* memories."""
-    with tempfile.TemporaryDirectory(prefix="memd-bench-") as made:
-        paths = Paths.resolve(home=Path(made), environ={})
+async def _bare(texts: list[str]) -> float:
+    thread = ModelThread(model_dir())
+    try:
+        await thread.embed(["warm up"])
+        begun = time.perf_counter()
+        await thread.embed(texts, bulk=True)
+        return len(texts) / (time.perf_counter() - begun)
+    finally:
+        await thread.close()
+
+
+def of_size(rows: int) -> dict[str, float]:
+    """Return the figures of a store of *rows* memories."""
+    with tempfile.TemporaryDirectory(prefix="memd-bench-") as made_dir:
+        home = Path(made_dir)
+        paths = Paths.resolve(home=home, environ={})
         paths.data_dir.mkdir(parents=True, mode=0o700)
-        questions = fill(paths.database, AGENT, rows)
-        file_mb = paths.database.stat().st_size / 1e6
-        with staged(Path(made)) as stage:
-            for question in questions[:10]:
-                stage.recall(AGENT, f"warm {question}")
-            took = [_recall(stage, question) for question in questions[:QUESTIONS]]
-            findable = [_arrival(stage, number) for number in range(ARRIVALS)]
+        begun = time.perf_counter()
+        texts = filled(paths.database, rows)
+        built_s = time.perf_counter() - begun
+        asked = [each.asked for each in random.Random(SEED).sample(texts, QUESTIONS + WARM_UP)]
+        with staged(home) as stage:
+            for text in asked[:WARM_UP]:
+                stage.recall(AGENT, text)
+            taken_ms, answered = [], 0
+            for text in asked[WARM_UP:]:
+                begun = time.perf_counter()
+                answered += bool(stage.recall(AGENT, text)["memories"])
+                taken_ms.append(1_000 * (time.perf_counter() - begun))
             return {
-                "p50_ms": round(median(took), 1),
-                "p95_ms": round(quantile(took, 0.95), 1),
-                "findable_by_meaning_p95_ms": round(quantile(findable, 0.95)),
-                "rss_mb": round(stage.rss_mb(), 1),
-                "rss_anon_mb": round(stage.status_kb("RssAnon") / 1000, 1),
-                "file_mb": round(file_mb, 1),
+                "p50_ms": round(quantile(taken_ms, 0.5), 1),
+                "p95_ms": round(quantile(taken_ms, 0.95), 1),
+                "answered": answered,
+                "questions": len(taken_ms),
+                "search_ms": round(_search_ms(home), 1),
+                "rss_mb": round(stage.status_kb("VmRSS") / 1_000, 1),
+                "rss_anon_mb": round(stage.status_kb("RssAnon") / 1_000, 1),
+                "file_mb": round(paths.database.stat().st_size / 1e6, 1),
+                "built_s": round(built_s, 1),
             }
 
 
-def _recall(stage: Stage, question: str) -> float:
-    began = time.perf_counter()
-    stage.recall(AGENT, question)
-    return 1000 * (time.perf_counter() - began)
-
-
-def _arrival(stage: Stage, number: int) -> float:
-    """Return how long a text of several chunks takes until it is found by meaning."""
-    chance = random.Random(number)
-    paragraph = " ".join(f"Tonight number {chance.randint(0, 10**6)} rang." for _ in range(12))
-    text = "\n\n".join([f"The {number}th lighthouse keeper counts ships.", *[paragraph] * 3])
-    began = time.perf_counter()
-    stage.ingest(AGENT, [{"text": text, "source": f"arrival/{number}"}])
-    stage.settle()
-    return 1000 * (time.perf_counter() - began)
+def _search_ms(home: Path) -> float:
+    """Return the median of ``memd search``, from the process's start to its end."""
+    taken_ms = []
+    for _ in range(SEARCHES):
+        begun = time.perf_counter()
+        subprocess.run(
+            [sys.executable, "-m", "memd", "search", "why was the deploy server moved"],
+            env=environment(home),
+            check=True,
+            capture_output=True,
+        )
+        taken_ms.append(1_000 * (time.perf_counter() - begun))
+    return statistics.median(taken_ms)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""What a new user sees: a memory or twenty, asked in other words, or asked about something else.
+"""What a new user sees: one memory or forty, asked in other words, or about something else.
 
-Each pair is asked of a store that holds its memory alone, and of one that holds
-twenty. Printed, not scored against a corpus: these are sentences written for the
-purpose, in the first person and without a speaker, as people tell them.
+Each pair is asked of a store that holds its memory alone, of one that holds
+eight and of one that holds them all. These are sentences written for the purpose,
+in the first person and without a speaker, as people tell them.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from bench.stage import Stage
+
+EIGHT = 8
 
 
 class Pair(NamedTuple):
@@ -27,8 +29,8 @@ PAIRS = (
         "How do I reach the machine we release on?",
     ),
     Pair(
-        "I prefer tabs over spaces in every project.",
-        "Do I prefer tabs or spaces?",
+        "Every project of ours uses tabs, not spaces.",
+        "Do our projects use tabs or spaces?",
         "What kind of indentation should be used?",
     ),
     Pair(
@@ -117,15 +119,115 @@ PAIRS = (
         "How long do we keep server records?",
     ),
     Pair(
-        "My favourite author is Ursula Le Guin.",
-        "Who is my favourite author?",
-        "Whose books do I love most?",
+        "I have read all novels of Ursula Le Guin twice.",
+        "Whose novels have I read twice?",
+        "Which science fiction author do I love?",
+    ),
+    Pair(
+        "CI takes twenty minutes because the Docker layer cache is not shared between runners.",
+        "Why does CI take twenty minutes?",
+        "What makes our pipeline so slow?",
+    ),
+    Pair(
+        "I am vegetarian, and my husband does not eat gluten.",
+        "Am I vegetarian?",
+        "What should be considered when cooking for us?",
+    ),
+    Pair(
+        "The feature flag new_checkout is on for ten percent of the customers in Sweden.",
+        "For whom is the feature flag new_checkout on?",
+        "Who already sees the redesigned payment page?",
+    ),
+    Pair(
+        "Backups are encrypted with age, the key is in the safe in the basement.",
+        "Where is the key of the backups?",
+        "How can the archive be decrypted?",
+    ),
+    Pair(
+        "On Thursdays I have choir practice until nine in the evening.",
+        "When do I have choir practice?",
+        "Which evening of the week am I out singing?",
+    ),
+    Pair(
+        "Jonas from accounting signs every purchase above five hundred euros.",
+        "Who signs purchases above five hundred euros?",
+        "Whose approval do I need for an expensive order?",
+    ),
+    Pair(
+        "The API returns 429 when a client sends more than sixty requests a minute.",
+        "When does the API return 429?",
+        "What is the rate limit?",
+    ),
+    Pair(
+        "My mother lives in Graz and is eighty-one years old.",
+        "Where does my mother live?",
+        "How old is Mum?",
+    ),
+    Pair(
+        "We keep the terraform state in the bucket infra-state-eu.",
+        "Where do we keep the terraform state?",
+        "In which S3 location is the infrastructure recorded?",
+    ),
+    Pair(
+        "The dishwasher was repaired in May and is under warranty for two years.",
+        "When was the dishwasher repaired?",
+        "Do I have to pay if the kitchen appliance breaks again?",
+    ),
+    Pair(
+        "Code reviews need two approvals, one of them from the security team.",
+        "How many approvals do code reviews need?",
+        "Who must agree before I can merge?",
+    ),
+    Pair(
+        "I broke my left knee skiing in 2019 and cannot jump.",
+        "How did I break my left knee?",
+        "Which sports injury do I have?",
+    ),
+    Pair(
+        "The meeting with the investors was moved to Friday at ten.",
+        "When is the meeting with the investors?",
+        "At what time do we pitch to the venture capital people?",
+    ),
+    Pair(
+        "Timestamps in the events table are stored in UTC, as integers.",
+        "How are timestamps stored in the events table?",
+        "What timezone does the database use?",
+    ),
+    Pair(
+        "My son Emil starts school in August.",
+        "When does Emil start school?",
+        "When will my boy be a first grader?",
+    ),
+    Pair(
+        "The old monolith is called Walrus and nobody may add features to it.",
+        "What is the old monolith called?",
+        "What is the name of our legacy application?",
+    ),
+    Pair(
+        "I pay 1,240 euros of rent for the apartment in Vienna.",
+        "How much rent do I pay?",
+        "What does my housing cost each month?",
+    ),
+    Pair(
+        "Errors are reported to Sentry, except those of the mobile app, which go to Crashlytics.",
+        "Where are errors reported?",
+        "Which tool collects the crashes of our phones' software?",
+    ),
+    Pair(
+        "My passport lies in the second drawer of the desk.",
+        "Where is my passport?",
+        "Where did I put my travel documents?",
+    ),
+    Pair(
+        "Clara and I met at the university in Leipzig in 2011.",
+        "Where did Clara and I meet?",
+        "How did I get to know my partner?",
     ),
 )
 
 UNANSWERABLE = (
-    "What is the wifi password of the office?",
-    "When does my passport expire?",
+    "What is the wifi password of the library?",
+    "When does my driving licence expire?",
     "How tall is the Eiffel Tower?",
     "What did Marcus say about the budget?",
     "Which airline did I fly with to Tokyo?",
@@ -147,38 +249,67 @@ UNANSWERABLE = (
 )
 
 
-def run(stage: Stage) -> dict[str, Any]:
-    """Return which share of each kind is answered, alone and among twenty, and the misjudged."""
+class Question(NamedTuple):
+    """One question to one store; *memory* is the one that answers it, None if nothing does."""
+
+    kind: str
+    store: str
+    text: str
+    memory: str | None
+    fold: int
+
+
+def stores() -> dict[str, list[str]]:
+    """Return the memories of each store: every memory alone, in eights, and all together."""
+    found = {f"alone-{at}": [pair.memory] for at, pair in enumerate(PAIRS)}
     for at, pair in enumerate(PAIRS):
-        stage.ingest(f"alone-{at}", [{"text": pair.memory}])
-    stage.ingest("in-20", [{"text": pair.memory} for pair in PAIRS])
+        found.setdefault(f"eight-{at // EIGHT}", []).append(pair.memory)
+    found["all"] = [pair.memory for pair in PAIRS]
+    return found
+
+
+def questions() -> list[Question]:
+    """Return what is asked of each store; *fold* keeps a memory's questions together."""
+    asked = []
+    for at, pair in enumerate(PAIRS):
+        fold = at // EIGHT
+        other = PAIRS[(at + 2 * EIGHT) % len(PAIRS)]
+        strange = UNANSWERABLE[at % len(UNANSWERABLE)]
+        for store in (f"alone-{at}", f"eight-{fold}", "all"):
+            asked.append(Question("same words", store, pair.asked, pair.memory, fold))
+            asked.append(Question("other words", store, pair.otherwise, pair.memory, fold))
+            if store != "all":
+                asked.append(Question("another's", store, other.asked, None, fold))
+                asked.append(Question("another's", store, other.otherwise, None, fold))
+            asked.append(Question("unanswerable", store, strange, None, fold))
+    return list(dict.fromkeys(asked))
+
+
+def run(stage: Stage) -> dict[str, Any]:
+    """Return which share of each kind is answered, by kind of store, and what was misjudged."""
+    for store, memories in stores().items():
+        stage.ingest(store, [{"text": text} for text in memories])
     stage.settle()
-    missed: list[str] = []
-    answered: dict[str, dict[str, float]] = {}
-    for kind, texts in _kinds().items():
-        answered[kind] = {}
-        for store in ("alone", "in_20"):
-            hits = [_found(stage, store, at, text, kind) for at, text in texts]
-            answered[kind][store] = round(100 * sum(hits) / len(hits), 1)
-            missed += [
-                f"{kind}, {store}: {text}"
-                for (_, text), hit in zip(texts, hits, strict=True)
-                if hit == (kind == "unanswerable")
-            ]
-    return {"answered": answered, "misjudged": missed}
-
-
-def _kinds() -> dict[str, list[tuple[int, str]]]:
-    return {
-        "same words": [(at, pair.asked) for at, pair in enumerate(PAIRS)],
-        "other words": [(at, pair.otherwise) for at, pair in enumerate(PAIRS)],
-        "unanswerable": list(enumerate(UNANSWERABLE)),
+    hits: dict[str, dict[str, list[bool]]] = {}
+    misjudged: list[str] = []
+    for asked in questions():
+        hit = _found(stage, asked)
+        kind = hits.setdefault(asked.kind, {})
+        kind.setdefault(asked.store.partition("-")[0], []).append(hit)
+        if hit == (asked.memory is None):
+            misjudged.append(f"{asked.kind}, {asked.store}: {asked.text}")
+    answered = {
+        kind: {store: round(100 * sum(found) / len(found), 1) for store, found in by.items()}
+        for kind, by in hits.items()
     }
+    return {"answered": answered, "misjudged": misjudged}
 
 
-def _found(stage: Stage, store: str, at: int, text: str, kind: str) -> bool:
-    """Return whether the right memory was told; for what nothing answers, whether anything was."""
-    agent = "in-20" if store == "in_20" else f"alone-{at}"
-    answer = stage.recall(agent, text)
+def _found(stage: Stage, asked: Question) -> bool:
+    """Return whether the right memory was told; where nothing answers, whether any was.
+
+    Preferences are always told, so they are no sign of an answer that was found.
+    """
+    answer = stage.recall(asked.store, asked.text)
     told = [memory["content"] for memory in answer["memories"] if not memory["preference"]]
-    return bool(told) if kind == "unanswerable" else PAIRS[at].memory in told
+    return bool(told) if asked.memory is None else asked.memory in told

@@ -45,14 +45,15 @@ def recall(result: Mapping[str, Any]) -> str:
 
 def small(result: Mapping[str, Any]) -> str:
     """Return the table of the small stores."""
-    lines = [_row("small stores: answered, %", ("alone", "in 20")), _rule(2)]
+    stores = ("alone", "eight", "all")
+    lines = [_row("small stores: answered, %", stores), _rule(len(stores))]
     for name, figures in result["answered"].items():
-        lines.append(_row(name, (figures["alone"], figures["in_20"])))
+        lines.append(_row(name, [figures.get(store, "-") for store in stores]))
     return "\n".join([*lines, "", *(f"  {line}" for line in result["misjudged"])])
 
 
 def _silence(told: Mapping[str, Any]) -> list[str]:
-    names = {"A": "unknown person", "B": "known name", "O": "other domain"}
+    names = {"A": "unknown person", "B": "known name", "O": "other domain", "U": "stranger's name"}
     lines = ["", _row("saying nothing: answered, %", ("answered", "questions")), _rule(2)]
     for kind, figures in told.items():
         if isinstance(figures, Mapping):

@@ -1,0 +1,139 @@
+"""A store of any size, made through the store's own functions: real texts, drawn vectors.
+
+To embed a hundred thousand texts takes half an hour, so the vectors are drawn: that
+of one of some hundred really embedded texts, with noise, of length 1. A search
+costs the same whatever the numbers are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from contextlib import AsyncExitStack
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from bench.corpus import Made, made
+from bench.stage import model_dir
+from memd.base.clock import SystemClock
+from memd.base.ids import Ids
+from memd.encode.embed import ModelThread
+from memd.model.caller import Caller
+from memd.model.encoding import ModelFingerprint
+from memd.model.enums import MemoryCategory, MemoryLevel, MemoryState, Origin, Trust
+from memd.model.screened import Screened
+from memd.store import memories, names, vectors
+from memd.store.connect import Writing
+from memd.store.database import opened
+from memd.store.rows import MemoryRow
+
+SEED = 11
+REAL_VECTORS = 512
+NOISE = 0.6  # of length 1: nearest neighbours then lie about as close as in a real store
+STEP_ROWS = 1_000
+SESSION_ROWS = 20
+AGENT = "default"
+
+
+async def fill(path: Path, rows: int) -> list[Made]:
+    """Make a store of *rows* memories of one agent at *path*; returns what is in it."""
+    texts = made(random.Random(SEED), rows)
+    fingerprint, near = await _really(texts[:REAL_VECTORS])
+    chance = np.random.default_rng(SEED)
+    clock = SystemClock()
+    ids = Ids(clock)
+    async with AsyncExitStack() as stack:
+        db = await stack.enter_async_context(opened(path, clock))
+        for start in range(0, rows, STEP_ROWS):
+            step = texts[start : start + STEP_ROWS]
+            noise = chance.standard_normal((len(step), near.shape[1]))
+            noise *= NOISE / np.linalg.norm(noise, axis=1, keepdims=True)
+            drawn = near[chance.integers(len(near), size=len(step))] + noise
+            drawn /= np.linalg.norm(drawn, axis=1, keepdims=True)
+            packed = [row.tobytes() for row in drawn.astype("<f4")]
+            work = partial(
+                _put, start=start, step=step, packed=packed, fingerprint=fingerprint, ids=ids
+            )
+            await db.write(Caller(agent_id=AGENT, method="bench"), work)
+        await db.checkpoint(truncate=True)
+    return texts
+
+
+async def _really(some: list[Made]) -> tuple[ModelFingerprint, np.ndarray[tuple[int, int]]]:
+    thread = ModelThread(model_dir())
+    try:
+        fingerprint = thread.fingerprint
+        if fingerprint is None:
+            raise SystemExit(f"no model in {model_dir()}; run: memd model install")
+        found = await thread.embed([each.text for each in some], bulk=True)
+    finally:
+        await thread.close()
+    return fingerprint, np.array([np.frombuffer(vector, "<f4") for vector in found])
+
+
+def _put(
+    conn: Writing,
+    start: int,
+    step: list[Made],
+    packed: list[bytes],
+    fingerprint: ModelFingerprint,
+    ids: Ids,
+) -> None:
+    now_us = SystemClock().now_us()
+    model_key = vectors.ready(conn, fingerprint, now_us)
+    agent_key = names.agent(conn, AGENT, now_us)
+    rows = [
+        _row(conn, agent_key, start + at, each.text, ids.new(), now_us)
+        for at, each in enumerate(step)
+    ]
+    keys = memories.insert_bare(conn, rows, now_us)
+    vectors.put(conn, model_key, list(zip(keys, packed, strict=True)))
+    memories.settle(conn, keys)
+
+
+def _row(
+    conn: Writing, agent_key: int, place: int, text: str, memory_id: str, now_us: int
+) -> MemoryRow:
+    session_key = names.session(
+        conn,
+        f"session-{place // SESSION_ROWS}",
+        agent_key=agent_key,
+        client_key=None,
+        project_key=None,
+        now_us=now_us,
+    )
+    return MemoryRow(
+        memory_id=memory_id,
+        agent_key=agent_key,
+        client_key=None,
+        session_key=session_key,
+        project_key=None,
+        source_key=None,
+        namespace="default",
+        category=MemoryCategory.EPISODIC,
+        level=MemoryLevel.PERSISTENT,
+        origin=Origin.PERSON,
+        trust=Trust.OWNER,
+        speaker=None,
+        content=Screened(text),
+        caption=None,
+        reference=None,
+        ordinal=place % SESSION_ROWS,
+        part=0,
+        batch=None,
+        token_count=30,
+        importance=0.5,
+        confidence=1.0,
+        created_at_us=now_us,
+        occurred_at_us=None,
+        salt=place.to_bytes(16, "big"),
+        state=MemoryState.ACTIVE,
+        expires_at_us=None,
+    )
+
+
+def main(path: Path, rows: int) -> list[Made]:
+    """Make the store, in a loop of its own."""
+    return asyncio.run(fill(path, rows))

@@ -1,0 +1,169 @@
+"""What the ranker is fitted on: every question with all its candidates, as recall measured them.
+
+The rooms run in this process over three throw-away files: each dialogue under an
+agent of its own, all under one, and the small stores. Every text is embedded once.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench import foreign, small_stores
+from bench.locomo import ADVERSARIAL, Dialogue
+from bench.stage import model_dir
+from memd.backends.assembly import Assembly, assembled
+from memd.base.clock import SystemClock
+from memd.base.limits import INGEST_ITEMS_MAX
+from memd.encode.embed import ModelThread
+from memd.model.caller import Caller
+from memd.model.encoding import ModelFingerprint
+from memd.model.enums import SearchMode
+from memd.model.ingest import IngestManyRequest, IngestRequest
+from memd.model.memory import MemoryFilter
+from memd.model.settings import Settings
+from memd.recall.features import Measured
+from memd.recall.search import ARM_ROWS
+from memd.store import memories
+
+EVERYBODY = "everybody"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One question. *found* are its candidates, *right* those that answer it.
+
+    *kind* is H for an honest question to its own store, G for one to the store of
+    everybody, A, B, O and U as in ``bench.foreign``, S for one to a small store;
+    *fold* is the dialogue, or group of memories, that is left out together.
+    """
+
+    kind: str
+    fold: str
+    name: str
+    gold: int
+    found: list[Measured]
+    right: list[bool]
+
+
+class Remembered:
+    """The embedder, with every vector kept: the same texts go into three stores."""
+
+    def __init__(self, thread: ModelThread) -> None:
+        self._thread = thread
+        self._kept: dict[str, bytes] = {}
+
+    @property
+    def fingerprint(self) -> ModelFingerprint | None:
+        return self._thread.fingerprint
+
+    @property
+    def loaded(self) -> bool:
+        return self._thread.loaded
+
+    async def embed(self, texts: Sequence[str], *, bulk: bool = False) -> list[bytes]:
+        new = [text for text in dict.fromkeys(texts) if text not in self._kept]
+        self._kept.update(zip(new, await self._thread.embed(new, bulk=bulk), strict=True))
+        return [self._kept[text] for text in texts]
+
+    async def close(self) -> None:
+        await self._thread.close()
+
+
+async def collect(dialogues: Sequence[Dialogue]) -> list[Sample]:
+    """Return the samples of *dialogues*, of the foreign questions, and of the small stores."""
+    embedder = Remembered(ModelThread(model_dir()))
+    if embedder.fingerprint is None:
+        raise SystemExit(f"no model in {model_dir()}; run: memd model install")
+    try:
+        async with _house(embedder) as house:
+            for dialogue in dialogues:
+                await _fill(house, dialogue.name, [turn.item() for turn in dialogue.turns])
+            await house.queue.drain()
+            samples = [s async for s in _honest(house, dialogues, "H")]
+            samples += [s async for s in _foreign(house, dialogues)]
+        async with _house(embedder) as house:
+            for dialogue in dialogues:
+                await _fill(house, EVERYBODY, [turn.item() for turn in dialogue.turns])
+            await house.queue.drain()
+            samples += [s async for s in _honest(house, dialogues, "G")]
+        async with _house(embedder) as house:
+            for store, texts in small_stores.stores().items():
+                await _fill(house, store, [{"text": text} for text in texts])
+            await house.queue.drain()
+            samples += [s async for s in _small(house)]
+    finally:
+        await embedder.close()
+    return samples
+
+
+@asynccontextmanager
+async def _house(embedder: Remembered) -> AsyncIterator[Assembly]:
+    with tempfile.TemporaryDirectory(prefix="memd-fit-") as home:
+        async with AsyncExitStack() as stack:
+            path = Path(home) / "memd.db"
+            yield await assembled(Settings(), path, embedder, model_dir(), SystemClock(), stack)
+
+
+async def _fill(house: Assembly, agent: str, items: Sequence[dict[str, Any]]) -> None:
+    for start in range(0, len(items), INGEST_ITEMS_MAX):
+        batch = [IngestRequest.model_validate(i) for i in items[start : start + INGEST_ITEMS_MAX]]
+        request = IngestManyRequest(items=tuple(batch))
+        await house.ingest.ingest_many(Caller(agent_id=agent, method="fit"), request)
+
+
+async def _honest(
+    house: Assembly, dialogues: Sequence[Dialogue], kind: str
+) -> AsyncIterator[Sample]:
+    for dialogue in dialogues:
+        agent = dialogue.name if kind == "H" else EVERYBODY
+        for asked in dialogue.questions:
+            if asked.category != ADVERSARIAL:
+                found, sources = await _measured(house, agent, asked.text)
+                right = [source in asked.gold for source in sources]
+                yield Sample(kind, dialogue.name, "", len(asked.gold), found, right)
+
+
+async def _foreign(house: Assembly, dialogues: Sequence[Dialogue]) -> AsyncIterator[Sample]:
+    for kind, asked in foreign.questions(dialogues).items():
+        for agent, text in asked:
+            found, _ = await _measured(house, agent, text)
+            yield Sample(kind, agent, "", 0, found, [False] * len(found))
+
+
+async def _small(house: Assembly) -> AsyncIterator[Sample]:
+    for asked in small_stores.questions():
+        found, _ = await _measured(house, asked.store, asked.text)
+        right = [item.candidate.own == asked.memory for item in found]
+        name = f"{asked.kind}, {asked.store.partition('-')[0]}"
+        yield Sample("S", f"small-{asked.fold}", name, int(asked.memory is not None), found, right)
+
+
+async def _measured(
+    house: Assembly, agent: str, text: str
+) -> tuple[list[Measured], list[str | None]]:
+    """Return the candidates of a question, unranked by the gate, and where they came from."""
+    recall = house.recall
+    caller = Caller(agent_id=agent, method="fit")
+    scope, _ = await recall._scope(caller, MemoryFilter(), hidden=False)
+    found = await recall._found(scope, text, SearchMode.HYBRID, ARM_ROWS)
+    measured = [item.measured for item in found.items]
+    keys = [item.candidate.memory_key for item in measured]
+    rows = await house.db.read(memories.by_keys, keys)
+    return measured, [rows[key].reference for key in keys]
+
+
+def folds(samples: Sequence[Sample]) -> Iterator[tuple[list[Sample], list[Sample]]]:
+    """Yield what to fit on and what to test on, one dialogue and some memories left out."""
+    dialogues = sorted({sample.fold for sample in samples if sample.kind != "S"})
+    groups = sorted({sample.fold for sample in samples if sample.kind == "S"})
+    for at, dialogue in enumerate(dialogues):
+        out = {dialogue, *groups[at :: len(dialogues)]}
+        yield (
+            [sample for sample in samples if sample.fold not in out],
+            [sample for sample in samples if sample.fold in out],
+        )
