@@ -94,11 +94,23 @@ class Statistics:
 class _Texts:
     """How often the query's terms stand in a candidate and beside it, and how long both are."""
 
-    own: Counter[str]
-    context: Counter[str]
+    own: dict[str, int]
+    context: dict[str, int]
     pairs: int
     own_length: int
     both_length: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Weighed:
+    """The question's terms as this store weighs them, worked out once for all candidates."""
+
+    shares: dict[str, float]
+    """How much of the question each content term is; they sum to 1."""
+    bm25: tuple[tuple[str, float], ...]
+    top: float
+    own_norm: float
+    both_norm: float
 
 
 @dataclass(slots=True)
@@ -122,26 +134,40 @@ def measure(
     """
     wanted = frozenset(question.terms)
     texts = [_texts(candidate, wanted, question.pairs, stem) for candidate in found]
-    weights = {term: statistics.idf(term) for term in question.content}
-    sessions = _sessions(found, texts, weights)
+    weighed = _weighed(question, statistics)
+    sessions = _sessions(found, texts, weighed)
     strange = _strange(question, texts)
     best_cosines = _mean_of_best(found, cosines)
     measured = []
     for candidate, text in zip(found, texts, strict=True):
         session = sessions[_place(candidate)]
-        features = _words(question, text, statistics)
+        features = _words(weighed, text)
         features |= _meaning(candidate, cosines)
         features |= _signs(question, candidate)
         features["smcov"] = session.best
-        features["scov"] = _cover(weights, session.terms)
+        features["scov"] = _cover(weighed, session.terms)
         features["s3cos"] = best_cosines.get(_place(candidate), 0.0)
-        features["nterm"] = min(sum(t in text.own for t in weights), TERMS_FULL) / TERMS_FULL
+        named = sum(term in weighed.shares for term in text.own)
+        features["nterm"] = min(named, TERMS_FULL) / TERMS_FULL
         features["pair"] = text.pairs / len(question.pairs) if question.pairs else 0.0
         features["strange"] = strange
-        covx = _cover(weights, text.own.keys() | text.context.keys())
+        covx = _cover(weighed, text.own, text.context)
         held = tuple(term for term in question.terms if term in text.own)
         measured.append(Measured(candidate, features, covx, held))
     return measured
+
+
+def _weighed(question: Question, statistics: Statistics) -> _Weighed:
+    idf = {term: statistics.idf(term) for term in question.content}
+    total = sum(idf.values())
+    bm25 = tuple((term, statistics.bm25_idf(term)) for term in question.terms)
+    return _Weighed(
+        shares={term: weight / total for term, weight in idf.items()} if total else {},
+        bm25=bm25,
+        top=sum(weight for _, weight in bm25) * (K1 + 1),
+        own_norm=K1 * B / max(statistics.own_length, 1.0),
+        both_norm=K1 * B / max(statistics.both_length, 1.0),
+    )
 
 
 def _texts(
@@ -151,43 +177,53 @@ def _texts(
     stem: Callable[[str], list[str]],
 ) -> _Texts:
     own, context = stem(candidate.own), stem(candidate.context)
-    held = Counter(term for term in own if term in wanted)
+    held = _counted(own, wanted)
     return _Texts(
         own=held,
-        context=Counter(term for term in context if term in wanted),
+        context=_counted(context, wanted),
         pairs=len(pairs.intersection(itertools.pairwise(own))) if held and pairs else 0,
         own_length=len(own),
         both_length=len(own) + len(context),
     )
 
 
+def _counted(terms: Sequence[str], wanted: frozenset[str]) -> dict[str, int]:
+    if wanted.isdisjoint(terms):  # most texts hold nothing: the cheap way out
+        return {}
+    return Counter(term for term in terms if term in wanted)
+
+
 def _strange(question: Question, texts: Sequence[_Texts]) -> float:
     """Return which share of the names that are asked about no candidate holds."""
+    if not question.proper:
+        return 0.0
     held = {term for text in texts for term in (*text.own, *text.context)}
-    return len(question.proper - held) / len(question.proper) if question.proper else 0.0
+    return len(question.proper - held) / len(question.proper)
 
 
-def _cover(weights: Mapping[str, float], terms: Collection[str]) -> float:
-    """Return which share of the question's weight *terms* hold."""
-    total = sum(weights.values())
-    return sum(weights[term] for term in weights if term in terms) / total if total else 0.0
+def _cover(weighed: _Weighed, *held: Collection[str]) -> float:
+    """Return which share of the question *held* holds, by weight."""
+    if not any(held):
+        return 0.0
+    return sum(
+        share for term, share in weighed.shares.items() if any(term in terms for terms in held)
+    )
 
 
-def _words(question: Question, text: _Texts, statistics: Statistics) -> dict[str, float]:
-    own_norm = K1 * (1 - B + B * text.own_length / max(statistics.own_length, 1.0))
-    both_norm = K1 * (1 - B + B * text.both_length / max(statistics.both_length, 1.0))
-    b0 = b1 = top = 0.0
-    for term in question.terms:
-        idf = statistics.bm25_idf(term)
-        top += idf * (K1 + 1)
-        own = text.own[term]
-        both = own + CONTEXT_WEIGHT * text.context[term]
-        b0 += idf * own * (K1 + 1) / (own + own_norm)
-        b1 += idf * both * (K1 + 1) / (both + both_norm)
+def _words(weighed: _Weighed, text: _Texts) -> dict[str, float]:
+    own_norm = K1 * (1 - B) + weighed.own_norm * text.own_length
+    both_norm = K1 * (1 - B) + weighed.both_norm * text.both_length
+    b0 = b1 = 0.0
+    if text.own or text.context:
+        for term, weight in weighed.bm25:
+            own = text.own.get(term, 0)
+            both = own + CONTEXT_WEIGHT * text.context.get(term, 0)
+            b0 += weight * own * (K1 + 1) / (own + own_norm)
+            b1 += weight * both * (K1 + 1) / (both + both_norm)
     return {
         "bm": b0 / (b0 + HALF_BM25),
         "bmx": b1 / (b1 + HALF_BM25),
-        "bmxn": b1 / top if top else 0.0,
+        "bmxn": b1 / weighed.top if weighed.top else 0.0,
     }
 
 
@@ -230,12 +266,12 @@ def _place(candidate: Candidate) -> int:
 
 
 def _sessions(
-    found: Sequence[Candidate], texts: Sequence[_Texts], weights: Mapping[str, float]
+    found: Sequence[Candidate], texts: Sequence[_Texts], weighed: _Weighed
 ) -> dict[int, _Session]:
     sessions: dict[int, _Session] = defaultdict(_Session)
     for candidate, text in zip(found, texts, strict=True):
         session = sessions[_place(candidate)]
-        session.best = max(session.best, _cover(weights, text.own))
+        session.best = max(session.best, _cover(weighed, text.own))
         session.terms.update(text.own)
     return sessions
 

@@ -164,12 +164,12 @@ class Recall:
         try:
             if mode is not SearchMode.WORDS:
                 sought = await self._with_vector(sought)
-            keys = await searching
+            near: list[int] = []
+            if sought.vector is not None:
+                near = await self.db.scan(by_meaning, scope, sought.vector, rows, listed)
+            keys = list(dict.fromkeys([*near, *await searching]))
         finally:
             searching.cancel()
-        if sought.vector is not None:
-            near = await self.db.scan(by_meaning, scope, sought.vector, rows, listed)
-            keys = list(dict.fromkeys([*near, *keys]))
         if len(keys) < fill:
             rest = await self.db.read(memories.matching, scope.params, fill)
             keys = list(dict.fromkeys([*keys, *rest]))

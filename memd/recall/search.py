@@ -8,6 +8,7 @@ what does not match, and fetches twice as much until it has enough.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -18,9 +19,7 @@ from memd.store.memories import Bound
 
 ARM_ROWS = 100
 LISTED_ROWS_MAX = 2_000  # a filter that keeps no more is listed and scored row by row
-COMMON_ROWS_MIN = 20_000  # in a store of this size common terms are left out of the words arm
-COMMON_SHARE = 0.02
-RARE_TERMS = 5
+WORDS_ROWS = 3_000  # memories that the terms looked up may hold in all: about 10 ms of BM25
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +79,18 @@ def by_words(
 
 
 def rare(conn: Reading, scope: Scope, terms: Sequence[str]) -> Sequence[str]:
-    """Return the terms worth looking up: in a large store the rarest, all of them in a small one."""
-    size = words.corpus(conn, scope.owners).rows
-    if size < COMMON_ROWS_MIN:
+    """Return the terms worth looking up: the rarest, as many as WORDS_ROWS holds, but one at least.
+
+    What a common term would find, the other arm finds as well or nobody misses; it
+    still counts in the ranking of every candidate.
+    """
+    if words.corpus(conn, scope.owners).rows * len(terms) <= WORDS_ROWS:
         return terms
     counts = words.frequencies(conn, terms)
     known = sorted((term for term in terms if counts[term]), key=lambda term: counts[term])
-    few_rows = [term for term in known if counts[term] <= COMMON_SHARE * size]
-    return (few_rows or known[:1] or list(terms))[:RARE_TERMS]
+    sums = itertools.accumulate(counts[term] for term in known)
+    cheap = [term for term, rows in zip(known, sums, strict=True) if rows <= WORDS_ROWS]
+    return cheap or known[:1] or list(terms)
 
 
 def by_meaning(
