@@ -20,8 +20,12 @@ from memd.base import errors
 from memd.base.clock import SystemClock
 from memd.base.errors import (
     MemdError,
+    MemdMemoryError,
     MemoryConnectionError,
+    MemoryRetrievalError,
+    MemoryStoreError,
     NotRunningError,
+    UnavailableError,
 )
 from memd.base.limits import OUT_QUEUE_BYTES_MAX
 from memd.base.paths import Paths
@@ -337,24 +341,39 @@ class AsyncClient:
 
     async def store(self, agent_id: str, request: MemoryStoreRequest) -> str:
         said = request.model_dump(mode="json", exclude_none=True)
-        return cast("str", await self.call("memory.store", {**said, "agent_id": agent_id}))
+        return cast("str", await self._kept(MemoryStoreError, "memory.store", agent_id, said))
 
     async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
         said = query.model_dump(mode="json", exclude_none=True)
-        found = await self.call("memory.retrieve", {**said, "agent_id": agent_id})
+        found = await self._kept(MemoryRetrievalError, "memory.retrieve", agent_id, said)
         return tuple(_entry(item) for item in found)
 
     async def get(self, agent_id: str, memory_id: str) -> MemoryEntry | None:
-        found = await self.call("memory.get", {"agent_id": agent_id, "id": memory_id})
+        found = await self._kept(MemoryRetrievalError, "memory.get", agent_id, {"id": memory_id})
         return None if found is None else _entry(found)
 
     async def delete(self, agent_id: str, memory_id: str) -> bool:
-        said = {"agent_id": agent_id, "id": memory_id}
-        return cast("bool", await self.call("memory.delete", said))
+        said = {"id": memory_id}
+        return cast("bool", await self._kept(MemoryStoreError, "memory.delete", agent_id, said))
 
     async def count(self, agent_id: str, *, category: MemoryCategory | None = None) -> int:
-        said = {"agent_id": agent_id, **({"category": category.value} if category else {})}
-        return cast("int", await self.call("memory.count", said))
+        said = {"category": category.value} if category else {}
+        return cast("int", await self._kept(MemoryRetrievalError, "memory.count", agent_id, said))
+
+    async def _kept(
+        self, family: type[MemdMemoryError], method: str, agent_id: str, said: dict[str, Any]
+    ) -> Any:
+        """Call as the protocol promises (SPEC 7.6): connected first, one family of errors."""
+        if not self.is_connected:
+            raise MemoryConnectionError("not connected", hint="await connect() first")
+        try:
+            return await self.call(method, {**said, "agent_id": agent_id})
+        except MemdMemoryError:
+            raise
+        except UnavailableError as error:
+            raise MemoryConnectionError(error.message, hint=error.hint) from error
+        except MemdError as error:
+            raise family(error.message, field=error.field, hint=error.hint) from error
 
 
 class _LostError(MemoryConnectionError):

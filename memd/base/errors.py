@@ -171,12 +171,6 @@ class DegradedError(UnavailableError):
     kind = "degraded"
 
 
-class NotRunningError(UnavailableError):
-    """No daemon answers on the socket."""
-
-    kind = "not_running"
-
-
 class AlreadyRunningError(InvalidStateError):
     """Another daemon holds this profile."""
 
@@ -259,6 +253,12 @@ class MemoryConnectionError(MemdMemoryError, UnavailableError):
     """A backend is not connected, or its connection is lost."""
 
     kind = "memory_connection"
+
+
+class NotRunningError(MemoryConnectionError):
+    """No daemon answers on the socket."""
+
+    kind = "not_running"
 
 
 class MemoryStoreError(MemdMemoryError, CallerError):

@@ -57,7 +57,10 @@ def add(conn: Writing, agent_key: int, model_key: int, vector: bytes) -> None:
 
 
 def take(conn: Writing, keys: Sequence[int]) -> None:
-    """Subtract the memories' vectors from their agents' sums; before they are erased."""
+    """Subtract the memories' vectors from their agents' sums; before they are erased.
+
+    What was turned away when it came was never added.
+    """
     if not keys:
         return
     rows = conn.execute(
@@ -66,6 +69,8 @@ def take(conn: Writing, keys: Sequence[int]) -> None:
           FROM embedding AS e
                JOIN memory AS m ON m.memory_key = e.memory_key
          WHERE e.memory_key IN (SELECT value FROM carray(:keys)) AND e.kind = 'own'
+           AND NOT EXISTS (SELECT 1 FROM archive AS r
+                            WHERE r.memory_key = e.memory_key AND r.reason = 'low_importance')
         """,
         {"keys": keys_array(keys)},
     ).fetchall()
@@ -80,3 +85,19 @@ def take(conn: Writing, keys: Sequence[int]) -> None:
             for agent_key, model_key, vector in rows
         ),
     )
+
+
+def admit(conn: Writing, key: int) -> None:
+    """Add the vectors of a memory that was turned away and is now brought back."""
+    rows = conn.execute(
+        """
+        SELECT m.agent_key, e.model_key, e.vector
+          FROM archive AS r
+               JOIN memory AS m ON m.memory_key = r.memory_key
+               JOIN embedding AS e ON e.memory_key = r.memory_key AND e.kind = 'own'
+         WHERE r.memory_key = :key AND r.reason = 'low_importance'
+        """,
+        {"key": key},
+    ).fetchall()
+    for agent_key, model_key, vector in cast("list[tuple[int, int, bytes]]", rows):
+        add(conn, agent_key, model_key, vector)

@@ -85,6 +85,7 @@ def restore(conn: Writing, key: int, now_us: int) -> bool:
     ).get
     if not isinstance(before, str):
         return False
+    centroids.admit(conn, key)
     conn.execute("DELETE FROM archive WHERE memory_key = :key", {"key": key})
     memories.set_state(conn, [key], MemoryState(before), now_us)
     return True

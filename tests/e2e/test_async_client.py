@@ -12,7 +12,12 @@ from support.daemon import running
 from support.entries import a_request
 
 from memd.api import MemoryBackend, MemoryCategory, MemoryMetadata, MemoryQuery, MemoryStoreError
-from memd.base.errors import InvalidError, NotRunningError
+from memd.base.errors import (
+    InvalidError,
+    MemoryConnectionError,
+    MemoryRetrievalError,
+    NotRunningError,
+)
 from memd.client import AsyncClient
 
 
@@ -35,7 +40,7 @@ async def test_where_nobody_listens_it_says_so() -> None:
 
     with pytest.raises(NotRunningError):
         await client.connect()
-    with pytest.raises(NotRunningError):
+    with pytest.raises(MemoryConnectionError):
         await client.store("ada", a_request())
     assert not client.is_connected
     assert not await client.health_check()
@@ -100,7 +105,10 @@ async def test_what_the_daemon_refuses_is_raised_by_its_class(client: AsyncClien
     with pytest.raises(MemoryStoreError) as caught:
         await client.store("ada", a_request(expires_at=past))
     assert caught.value.field == "expires_at"
-    with pytest.raises(InvalidError):
+    with pytest.raises(MemoryRetrievalError) as refused:
         await client.get(" ", "m")
+    assert refused.value.field == "agent_id"
+    with pytest.raises(InvalidError):
+        await client.call("memory.get", {"agent_id": " ", "id": "m"})
     assert await client.get("ada", "unknown") is None
     assert await client.delete("ada", "unknown") is False
