@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.daemon import environment
+from support.daemon import environment, spawned
 
 import memd
 
@@ -29,7 +29,7 @@ def typed(home: Path, *words: str, **more: str) -> subprocess.CompletedProcess[s
     "words",
     [
         ["search", "x"], ["recall", "x"], ["add", "x"], ["get", "x"], ["list"], ["status"],
-        ["forget", "x", "--yes"], ["delete", "x"], ["trash", "list"], ["check"], ["backup"],
+        ["forget", "x", "--yes"], ["delete", "x"], ["trash", "list"], ["export"],
     ],
 )  # fmt: skip
 def test_without_a_daemon_a_command_says_how_to_start_it(tmp_path: Path, words: list[str]) -> None:
@@ -37,6 +37,30 @@ def test_without_a_daemon_a_command_says_how_to_start_it(tmp_path: Path, words: 
     assert (done.returncode, done.stdout) == (3, "")
     assert "memd serve" in done.stderr
     assert "memd service install" in done.stderr
+
+
+def test_the_file_is_cared_for_without_a_daemon_too(tmp_path: Path) -> None:
+    with spawned(tmp_path) as daemon, daemon.client() as client:
+        client.call("memory.store", {"content": "the kettle is blue", "category": "semantic"})
+        assert typed(tmp_path, "check").returncode == 0  # through the daemon
+        daemon.stop()
+
+    assert typed(tmp_path, "rebuild").returncode == 0
+    report = json.loads(typed(tmp_path, "check", "--json").stdout)
+    assert (report["ok"], report["figures"]["memories"]) == (True, 1)
+    copy = tmp_path / "copy.db"
+    assert typed(tmp_path, "backup", str(copy)).returncode == 0
+    assert copy.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("word", ["check", "rebuild", "backup"])
+def test_where_nothing_was_remembered_there_is_nothing_to_care_for(
+    tmp_path: Path, word: str
+) -> None:
+    done = typed(tmp_path, word)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "does not exist" in done.stderr
+    assert not (tmp_path / "data").exists()
 
 
 def test_the_profile_is_in_the_hint(tmp_path: Path) -> None:
