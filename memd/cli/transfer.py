@@ -85,6 +85,7 @@ def export(
         daemon(profile, seconds_max=LONG_SECONDS_MAX) as client,
         Progress("exporting", unit="memories") as progress,
     ):
+        client.call("system.hello")  # nothing is written before somebody answers
         target = closing(_private(fresh)) if fresh else nullcontext(sys.stdout)
         with target as stream:
             stream.write(jsonlib.dumps(parts.HEADER) + "\n")
