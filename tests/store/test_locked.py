@@ -1,0 +1,92 @@
+"""A file that another program holds: reading goes on, every write waits and says so."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+from support.store import ADA, a_house, stored, visible
+
+import memd.store
+from memd.backends.assembly import Assembly
+from memd.base.errors import BusyError
+from memd.model.memory import MemoryFilter, MemoryQuery, MemoryUpdate
+from memd.store import connect
+
+STORE = Path(memd.store.__file__).parent
+# The two that open or lock the file themselves, outside the door's transaction.
+OUTSIDE_A_TRANSACTION = {"connect.prepare_writer", "migrate.migrate", "caches.ensure"}
+
+
+def writing_functions() -> Iterator[tuple[str, ast.FunctionDef]]:
+    """Yield every public function of the store whose first parameter is a Writing."""
+    for path in sorted(STORE.glob("*.py")):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+                first = node.args.args[0].annotation if node.args.args else None
+                if isinstance(first, ast.Name) and first.id == "Writing":
+                    yield f"{path.stem}.{node.name}", node
+
+
+def test_no_function_of_the_store_begins_or_ends_a_transaction_of_its_own() -> None:
+    """So every write passes the one door, whose lock is tested below."""
+    found = dict(writing_functions())
+    assert len(found) > 30
+    for name, node in found.items():
+        said = {
+            value.value.split()[0]
+            for value in ast.walk(node)
+            if isinstance(value, ast.Constant)
+            and isinstance(value.value, str)
+            and value.value.split()
+        }
+        opens = said & {"BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT"}
+        assert not opens or name in OUTSIDE_A_TRANSACTION, name
+
+
+@pytest.fixture
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connect, "BUSY_MS_MAX", 30)
+
+
+async def writes(house: Assembly, ids: list[str]) -> None:
+    """Try one write after the other; each must say that the file is held."""
+    tries = {
+        "store": lambda: stored(house, "no"),
+        "update": lambda: house.ingest.update(ADA, ids[0], MemoryUpdate(content="no")),
+        "set_preference": lambda: house.ingest.set_preference(ADA, "tea", "green"),
+        "delete": lambda: house.archive.delete(ADA, ids[0]),
+        "forget": lambda: house.archive.forget(ADA, ids=ids),
+        "trash_restore": lambda: house.archive.trash_restore(ADA, ids[0]),
+        "restore": lambda: house.archive.restore(ADA, ids[0]),
+        "purge": house.archive.purge,
+        "tidy": house.upkeep.tidy,
+        "rebuild": lambda: house.upkeep.rebuild(ADA),
+    }
+    for name, attempt in tries.items():
+        try:
+            await attempt()
+        except BusyError:
+            continue
+        pytest.fail(f"{name} wrote into a file that another program holds")
+
+
+@pytest.mark.usefixtures("_impatient")
+async def test_a_write_into_a_locked_file_is_busy_and_reading_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "memd.db"
+    async with a_house(path) as house:
+        ids = await stored(house, "Ann keeps bees.", "Bob sails.")
+        other = apsw.Connection(str(path))
+        other.execute("BEGIN IMMEDIATE")
+        await writes(house, ids)
+        assert await visible(house) == set(ids)
+        assert await house.recall.retrieve(ADA, MemoryQuery(text="bees"))
+        assert (await house.archive.forget(ADA, wanted=MemoryFilter(), dry_run=True)).count == 2
+        other.execute("ROLLBACK")
+        other.close()
+        await stored(house, "now")
+        assert len(await visible(house)) == 3
+        assert (await house.upkeep.check(ADA)).ok
