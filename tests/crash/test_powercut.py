@@ -1,0 +1,198 @@
+"""The power may go at any operation: nothing acknowledged is lost, nothing half done (P2, P9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+import pytest
+from support.builders import a_row, an_id_source
+from support.fakes import fingerprint, hash_vector
+from support.powercut import RecordingVFS, images
+from support.store import ADA, SOURCE_TABLES
+
+from memd.base.errors import MemdError
+from memd.store import caches, changes, check, memories, migrate, names, removal, vectors
+from memd.store.connect import Writing, prepare_writer
+
+WORD = "Xylophanes"
+
+
+@contextmanager
+def recorded(path: Path, *, lies: bool = False) -> Iterator[tuple[RecordingVFS, Writing]]:
+    """Open a writer on a disk that remembers; in exclusive mode, as its index needs no memory."""
+    vfs = RecordingVFS(lies=lies)
+    conn = Writing(str(path), vfs="recording")
+    try:
+        conn.pragma("locking_mode", "exclusive")
+        prepare_writer(conn)
+        caches.ensure(conn)
+        yield vfs, conn
+    finally:
+        conn.close(True)
+        vfs.unregister()
+
+
+def insert(conn: Writing, number: int, ids: list[str], word: str = "lamps") -> None:
+    """Commit one memory with its vector and its place in a session, as an arrival does."""
+    conn.execute("BEGIN IMMEDIATE")
+    conn.touched.clear()
+    agent_key = names.agent(conn, "ada", 1)
+    model_key = vectors.ready(conn, fingerprint(), 1)
+    session_key = names.session(
+        conn, "s", agent_key=agent_key, client_key=None, project_key=None, now_us=1
+    )
+    text = f"Crate {number} holds {word}."
+    row = a_row(SOURCE, text, agent_key=agent_key, session_key=session_key, ordinal=number)
+    keys = memories.insert_bare(conn, [row], number)
+    vectors.put(conn, model_key, [(keys[0], hash_vector(text))])
+    memories.settle(conn, keys)
+    changes.record(conn, ADA, number, None)
+    conn.execute("COMMIT")
+    ids.append(row.memory_id)
+
+
+SOURCE = an_id_source()
+
+
+@contextmanager
+def found(folder: Path) -> Iterator[Writing | None]:
+    """Open what the cut left, as the daemon would; None where there is no file yet."""
+    path = folder / "memd.db"
+    if not path.exists():
+        yield None
+        return
+    conn = Writing(str(path))
+    try:
+        prepare_writer(conn)
+        caches.ensure(conn)
+        yield conn
+    finally:
+        conn.close()
+
+
+def lost(folder: Path, acknowledged: list[str]) -> list[str]:
+    """Return what is wrong with an image: acknowledged memories that are missing, or damage."""
+    try:
+        with found(folder) as conn:
+            if conn is None:
+                return acknowledged
+            problems = [*check.rows(conn), *check.caches(conn)]
+            there = {row[0] for row in conn.execute("SELECT memory_id FROM memory")}
+            return problems + [mark for mark in acknowledged if mark not in there]
+    except (apsw.Error, MemdError) as error:
+        return [type(error).__name__]
+
+
+def ingest(conn: Writing, vfs: RecordingVFS) -> None:
+    for number in range(6):
+        ids: list[str] = []
+        insert(conn, number, ids)
+        vfs.mark(ids[0])
+        if number == 3:
+            conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
+
+def losses(tmp_path: Path, *, synchronous: str, lies: bool = False) -> tuple[int, int]:
+    """Return how many images of an ingest there are and how many of them lost something."""
+    (tmp_path / "live").mkdir()
+    (tmp_path / "image").mkdir()
+    with recorded(tmp_path / "live" / "memd.db", lies=lies) as (vfs, conn):
+        conn.pragma("synchronous", synchronous)
+        ingest(conn, vfs)
+        trace = list(vfs.trace)
+    verdicts = [lost(tmp_path / "image", acked) for acked in images(trace, tmp_path / "image")]
+    return len(verdicts), sum(bool(verdict) for verdict in verdicts)
+
+
+def test_a_power_cut_at_any_moment_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+    """From the very first operation on an empty disk."""
+    images_seen, bad = losses(tmp_path, synchronous="full")
+    assert images_seen > 300
+    assert bad == 0
+
+
+@pytest.mark.parametrize(("synchronous", "lies"), [("normal", False), ("full", True)])
+def test_the_replay_would_have_seen_a_loss(tmp_path: Path, synchronous: str, lies: bool) -> None:
+    """The control: without the sync at each commit, or on a disk that lies, memories are lost."""
+    _, bad = losses(tmp_path, synchronous=synchronous, lies=lies)
+    assert bad > 0
+
+
+def test_a_power_cut_while_forgetting_leaves_all_of_it_or_nothing(tmp_path: Path) -> None:
+    live, image = tmp_path / "live", tmp_path / "image"
+    live.mkdir()
+    image.mkdir()
+    ids: list[str] = []
+    with recorded(live / "memd.db") as (vfs, conn):
+        for number in range(4):
+            insert(conn, number, ids, WORD if number == 1 else "lamps")
+        start = len(vfs.trace)
+        conn.execute("BEGIN IMMEDIATE")
+        conn.touched.clear()
+        removal.erase(conn, [2], 9)
+        changes.record(conn, ADA, 9, None)
+        conn.execute("COMMIT")
+        vfs.mark("erased")
+        conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        vfs.mark("gone from the file")
+        trace = list(vfs.trace)
+    for number, acked in enumerate(images(trace, image)):
+        if number < 3 * start - 30:
+            continue  # before the erasure the images are those of an ingest
+        assert not lost(image, [])
+        with found(image) as conn_after:
+            assert conn_after is not None
+            there = {row[0] for row in conn_after.execute("SELECT memory_id FROM memory")}
+        if acked:
+            assert ids[1] not in there
+        assert len(there) in ((3,) if acked else (3, 4))
+        if "gone from the file" in acked:
+            assert WORD.encode() not in (image / "memd.db").read_bytes()
+
+
+def test_a_power_cut_while_migrating_leaves_the_old_version_or_the_new_one(tmp_path: Path) -> None:
+    live, image = tmp_path / "live", tmp_path / "image"
+    live.mkdir()
+    image.mkdir()
+    ids: list[str] = []
+    with recorded(live / "memd.db") as (vfs, conn):
+        insert(conn, 1, ids)
+        conn.execute("DROP TABLE weights")
+        conn.pragma("user_version", 0)
+        conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        start = sum(op.kind != "mark" for op in vfs.trace)
+        (live / "memd-v0.backup.db").touch()  # made before, by a VACUUM of its own
+        migrate.migrate(conn, live / "memd.db", 0, {0: _weights})
+        vfs.mark("migrated")
+        trace = list(vfs.trace)
+    seen = set()
+    for number, acked in enumerate(images(trace, image)):
+        if number < 3 * start:
+            continue
+        after = apsw.Connection(str(image / "memd.db"))
+        version = after.pragma("user_version")
+        tables = {name for (name,) in after.execute("SELECT name FROM sqlite_schema")}
+        assert version == ("weights" in tables)
+        assert version == 1 or not acked
+        assert after.execute("SELECT memory_id FROM memory").fetchall() == [(ids[0],)]
+        assert set(SOURCE_TABLES) - tables <= {"weights"}
+        seen.add(version)
+        after.close()
+    assert seen == {0, 1}
+
+
+def _weights(conn: Writing) -> None:
+    conn.execute(
+        """
+        CREATE TABLE weights (
+            weights_key INTEGER PRIMARY KEY,
+            name TEXT NOT NULL,
+            body TEXT NOT NULL CHECK (json_valid(body)),
+            active INTEGER NOT NULL DEFAULT 0 CHECK (active IN (0, 1)),
+            created_at_us INTEGER NOT NULL
+        ) STRICT
+        """
+    )

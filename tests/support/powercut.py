@@ -1,0 +1,139 @@
+"""A disk that remembers every write, and what of it a power cut would have left (P2).
+
+``RecordingVFS`` passes everything on to real files and keeps a trace. ``images``
+replays the trace: for each operation the folder as it would be found after the
+power went just then. What was synced is there; what was not is there, or not,
+or torn at a sector, by chance. A file that was created and never synced may be
+missing. Deletions count as done.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apsw
+
+SECTOR = 512
+
+
+class Op(NamedTuple):
+    """One operation on one file: write, truncate, sync, delete, or a mark of the test's own."""
+
+    kind: str
+    name: str = ""
+    offset: int = 0
+    data: bytes = b""
+
+
+class RecordingVFS(apsw.VFS):
+    """The system's files, with a trace. Close every connection before ``unregister``."""
+
+    def __init__(self, name: str = "recording", *, lies: bool = False) -> None:
+        self.trace: list[Op] = []
+        self._base = apsw.vfs_names()[0]
+        self._lies = lies
+        super().__init__(name, self._base)
+
+    def xOpen(self, name: Any, flags: list[int]) -> RecordingFile:  # noqa: N802  # SQLite's name
+        path = name.filename() if isinstance(name, apsw.URIFilename) else name
+        return RecordingFile(self._base, name, flags, self.trace, Path(str(path)).name, self._lies)
+
+    def xDelete(self, name: str, syncdir: bool) -> None:  # noqa: N802  # SQLite's name
+        super().xDelete(name, syncdir)
+        self.trace.append(Op("delete", Path(name).name))
+
+    def mark(self, what: str) -> None:
+        """Note that something was acknowledged at this point."""
+        self.trace.append(Op("mark", what))
+
+
+class RecordingFile(apsw.VFSFile):
+    """One file, which may lie about having reached the disk."""
+
+    def __init__(
+        self, base: str, name: Any, flags: list[int], trace: list[Op], short: str, lies: bool
+    ) -> None:
+        super().__init__(base, name, flags)
+        self._trace, self._name, self._lies = trace, short, lies
+
+    def xWrite(self, data: Any, offset: int) -> None:  # noqa: N802  # SQLite's name
+        super().xWrite(data, offset)
+        self._trace.append(Op("write", self._name, offset, bytes(data)))
+
+    def xTruncate(self, size: int) -> None:  # noqa: N802  # SQLite's name
+        super().xTruncate(size)
+        self._trace.append(Op("truncate", self._name, size))
+
+    def xSync(self, flags: int) -> None:  # noqa: N802  # SQLite's name
+        super().xSync(flags)
+        if not self._lies:
+            self._trace.append(Op("sync", self._name))
+
+
+class Disk:
+    """The files as they are on the platter, and what is still in the cache above it."""
+
+    def __init__(self) -> None:
+        self.synced: dict[str, bytearray] = {}
+        self.pending: dict[str, list[Op]] = {}
+        self.marks: list[str] = []
+
+    def apply(self, op: Op) -> None:
+        match op.kind:
+            case "mark":
+                self.marks.append(op.name)
+            case "delete":
+                self.synced.pop(op.name, None)
+                self.pending.pop(op.name, None)
+            case "sync":
+                content = self.synced.setdefault(op.name, bytearray())
+                for waiting in self.pending.pop(op.name, []):
+                    _write(content, waiting, len(waiting.data))
+            case _:
+                self.pending.setdefault(op.name, []).append(op)
+
+    def image(self, how: str, chance: random.Random) -> dict[str, bytes]:
+        """Return the files after a cut: *how* is all, none, or torn (each write by chance)."""
+        files = {name: bytearray(content) for name, content in self.synced.items()}
+        if how == "none":
+            return {name: bytes(content) for name, content in files.items()}
+        for name, waiting in self.pending.items():
+            content = files.setdefault(name, bytearray())
+            for op in waiting:
+                kept = len(op.data)
+                if how == "torn" and chance.random() < 0.5:
+                    if op.kind == "truncate" or chance.random() < 0.5:
+                        continue
+                    kept = chance.randrange(0, kept + 1, SECTOR) if kept >= SECTOR else 0
+                _write(content, op, kept)
+        return {name: bytes(content) for name, content in files.items()}
+
+
+def _write(content: bytearray, op: Op, size: int) -> None:
+    if op.kind == "truncate":
+        del content[op.offset :]
+        content.extend(bytes(op.offset - len(content)))
+        return
+    if size:
+        content.extend(bytes(max(0, op.offset - len(content))))
+        content[op.offset : op.offset + size] = op.data[:size]
+
+
+def images(
+    trace: list[Op], folder: Path, *, seed: int = 0, hows: tuple[str, ...] = ("all", "none", "torn")
+) -> Iterator[list[str]]:
+    """Write each image into *folder* in turn; yields what had been acknowledged by then."""
+    disk, chance = Disk(), random.Random(seed)
+    for op in trace:
+        disk.apply(op)
+        if op.kind == "mark":
+            continue
+        for how in hows:
+            for old in folder.iterdir():
+                old.unlink()
+            for name, content in disk.image(how, chance).items():
+                (folder / name).write_bytes(content)
+            yield list(disk.marks)
