@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from memd.model.enums import SearchMode
 from memd.recall.features import Measured
@@ -38,20 +38,16 @@ def ranked(
     In mode dense the score is the cosine (S1's), in mode words the saturated
     BM25, and what holds none of the words is left out.
     """
-    scored = [Ranked(item, _score(item, weights, mode, project_id), 0.0) for item in measured]
+    scored = [(_score(item, weights, mode, project_id), item) for item in measured]
     if mode is SearchMode.WORDS:
-        scored = [item for item in scored if item.score > 0]
+        scored = [(score, item) for score, item in scored if score > 0]
     scored.sort(
-        key=lambda item: (
-            -item.score,
-            -item.measured.candidate.created_at_us,
-            item.measured.candidate.memory_id,
-        )
+        key=lambda one: (-one[0], -one[1].candidate.created_at_us, one[1].candidate.memory_id)
     )
     if mode is not SearchMode.HYBRID:
-        return [replace(item, relevance=min(1.0, max(0.0, item.score))) for item in scored]
-    lift = lifted(signals(scored), weights) if scored else 0.0
-    return [replace(item, relevance=weights.probability(item.score, lift)) for item in scored]
+        return [Ranked(item, score, min(1.0, max(0.0, score))) for score, item in scored]
+    lift = lifted(_signals(scored), weights) if scored else 0.0
+    return [Ranked(item, score, weights.probability(score, lift)) for score, item in scored]
 
 
 def lifted(told: dict[str, float], weights: Weights) -> float:
@@ -83,11 +79,15 @@ def signals(items: Sequence[Ranked]) -> dict[str, float]:
     The best of few is less near by chance, and a small store has hardly a word of
     a question: what is ``few`` is 1 for a store of one memory, 0 from a hundred on.
     """
-    best = items[0].measured
-    maxcos = max(item.measured.features["cos"] for item in items)
-    maxcovx = max(item.measured.covx for item in items)
-    sd10 = statistics.pstdev([item.score for item in items[:GATE_TOP]])
-    few = max(0.0, 1 - math.log(len(items)) / math.log(MANY))
+    return _signals([(item.score, item.measured) for item in items])
+
+
+def _signals(scored: Sequence[tuple[float, Measured]]) -> dict[str, float]:
+    best = scored[0][1]
+    maxcos = max(item.features["cos"] for _, item in scored)
+    maxcovx = max(item.covx for _, item in scored)
+    sd10 = statistics.pstdev([score for score, _ in scored[:GATE_TOP]])
+    few = max(0.0, 1 - math.log(len(scored)) / math.log(MANY))
     return {
         "maxcos": maxcos,
         "maxcovx": maxcovx,

@@ -1,0 +1,56 @@
+"""Candidates and questions for the ranker, without a store."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from memd.recall.features import Measured, Statistics, measure
+from memd.recall.question import Question, question
+from memd.store.ranked import Candidate
+from memd.store.words import Corpus
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of *text*, folded and not stemmed: enough for a test."""
+    return re.findall(r"[^\W_]+", text.casefold())
+
+
+def asked(text: str, *names: str) -> Question:
+    """Return *text* as a question, where *names* are known speakers."""
+    return question(text, frozenset(names), words_of)
+
+
+def a_candidate(key: int, own: str, **fields: Any) -> Candidate:
+    """Return a memory that says *own*."""
+    given: dict[str, Any] = {
+        "memory_key": key,
+        "session_key": None,
+        "project_id": None,
+        "speaker": None,
+        "has_caption": 0,
+        "own": own,
+        "context": "",
+        "before_key": None,
+        "after_key": None,
+        "importance": 0.6,
+        "created_at_us": key,
+        "occurred_at_us": None,
+        "token_count": 10,
+        "memory_id": f"m{key:04}",
+    }
+    return Candidate(**(given | fields))
+
+
+def measured(
+    about: Question, found: Sequence[Candidate], cosines: Mapping[int, float] | None = None
+) -> list[Measured]:
+    """Return *found* measured in a store that holds just them."""
+    texts = [set(words_of(candidate.own)) for candidate in found]
+    terms = {*about.terms, *about.content}
+    statistics = Statistics(
+        Corpus(len(found), sum(len(words_of(c.own)) for c in found), 0),
+        {term: sum(term in text for text in texts) for term in terms},
+    )
+    return measure(about, found, cosines or {}, statistics, words_of)

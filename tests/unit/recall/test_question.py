@@ -1,0 +1,101 @@
+"""RANKER: a query as the ranker sees it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from support.measured import asked
+
+from memd.recall.question import AskedDate, dates_in, name_candidates
+
+
+def test_function_words_are_no_terms() -> None:
+    assert asked("What did you do with the red bicycle?").terms == ("red", "bicycle")
+
+
+def test_a_question_of_function_words_only_keeps_them() -> None:
+    assert asked("Who are you?").terms == ("who", "are", "you")
+
+
+def test_a_known_speaker_is_a_name_and_no_content() -> None:
+    about = asked("What did Tim paint?", "tim")
+
+    assert about.names == {"tim"}
+    assert about.content == ("paint",)
+    assert "tim" in about.terms
+
+
+def test_a_question_about_nothing_but_a_name_keeps_it_as_content() -> None:
+    assert asked("Tim?", "tim").content == ("tim",)
+
+
+@pytest.mark.parametrize(
+    ("text", "dense"),
+    [
+        ("What did Tim's boss say that time?", "What did boss say that time?"),
+        ("What did TIM\u2019s boss say?", "What did boss say?"),
+        ("Tim", "Tim"),
+    ],
+)
+def test_names_are_cut_out_of_what_is_embedded_as_whole_words(text: str, dense: str) -> None:
+    assert asked(text, "tim").dense == dense
+
+
+def test_names_of_up_to_three_words_are_looked_for() -> None:
+    assert "jean luc picard" in name_candidates("Did Jean Luc Picard call?")
+
+
+def test_words_side_by_side_are_pairs_when_one_of_them_means_something() -> None:
+    about = asked("Where is the dance studio of Ann")
+
+    assert ("dance", "studio") in about.pairs
+    assert ("the", "dance") in about.pairs
+    assert ("is", "the") not in about.pairs
+
+
+def test_a_word_written_like_a_name_inside_a_sentence_is_proper() -> None:
+    assert asked("What did Marcus say to Ann about Berlin?", "ann").proper == {"marcus", "berlin"}
+
+
+def test_the_first_word_of_a_question_is_not_proper() -> None:
+    assert not asked("Painting is whose hobby?").proper
+
+
+@pytest.mark.parametrize("text", ["When did it rain?", "Which year was it?", "How long is it?"])
+def test_a_question_for_a_time_is_recognised(text: str) -> None:
+    assert asked(text).asks_when
+
+
+def test_a_question_for_a_place_asks_for_no_time() -> None:
+    assert not asked("Where did it happen whenever it rained?").asks_when
+
+
+@pytest.mark.parametrize(
+    ("text", "dates"),
+    [
+        ("on 8 May, 2023", [AskedDate(5, 2023, 8)]),
+        ("in the summer, on July 3rd", [AskedDate(7, None, 3)]),
+        ("since 2024-02-29", [AskedDate(2, 2024, 29)]),
+        ("on 2023-02-30", []),
+        ("what may happen in a march", []),
+        ("in March", [AskedDate(3)]),
+    ],
+)
+def test_dates_in_words_and_numbers_are_read(text: str, dates: list[AskedDate]) -> None:
+    assert list(dates_in(text)) == dates
+
+
+@pytest.mark.parametrize(
+    ("date", "match"),
+    [
+        (AskedDate(5), 1.0),
+        (AskedDate(5, 2023), 1.0),
+        (AskedDate(5, 2023, 15), 1.0),
+        (AskedDate(5, 2023, 16), 0.5),
+        (AskedDate(5, 2022), 0.0),
+        (AskedDate(6, 2023, 8), 0.0),
+    ],
+)
+def test_a_date_matches_its_month_and_a_day_within_a_week(date: AskedDate, match: float) -> None:
+    assert date.match(datetime(2023, 5, 8, tzinfo=UTC)) == match

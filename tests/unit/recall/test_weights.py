@@ -1,0 +1,51 @@
+"""The reviewed table fits the features and the signals that it weighs."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from support.measured import a_candidate, asked, measured
+
+from memd.recall.features import NAMES
+from memd.recall.rankings import ranked, signals
+from memd.recall.weights import HYBRID, WITHOUT_VECTORS, Weights, logistic
+
+DENSE = {"cos", "ncos", "s3cos"}
+TABLES = pytest.mark.parametrize("weights", [HYBRID, WITHOUT_VECTORS], ids=["hybrid", "words"])
+
+
+def test_with_vectors_every_feature_has_a_weight() -> None:
+    assert tuple(HYBRID.features) == NAMES
+
+
+def test_without_vectors_no_dense_feature_has_one() -> None:
+    assert set(WITHOUT_VECTORS.features) == set(NAMES) - DENSE
+    assert not {"maxcos", "few_maxcos"} & set(WITHOUT_VECTORS.gate)
+
+
+@TABLES
+def test_the_gate_weighs_only_what_is_measured(weights: Weights) -> None:
+    items = ranked(measured(asked("red kite"), [a_candidate(1, "a red kite")]), weights)
+
+    assert set(weights.gate) <= set(signals(items))
+
+
+@TABLES
+def test_a_higher_score_is_more_probable(weights: Weights) -> None:
+    assert weights.probability(10.0, 0.0) > weights.probability(5.0, 0.0)
+
+
+@TABLES
+def test_the_gate_s_threshold_is_a_probability_that_can_be_missed(weights: Weights) -> None:
+    assert 0 < weights.gate_min < 0.5
+
+
+@pytest.mark.parametrize("value", [-1e6, 1e6])
+def test_the_logistic_function_does_not_overflow(value: float) -> None:
+    assert logistic(value) == pytest.approx(float(value > 0))
+
+
+def test_the_logistic_function_is_one_half_at_zero() -> None:
+    assert logistic(0.0) == 0.5
+    assert logistic(math.log(3)) == pytest.approx(0.75)
