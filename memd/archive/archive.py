@@ -18,7 +18,7 @@ from memd.model.caller import Caller
 from memd.model.enums import MemoryCategory, TrashReason
 from memd.model.memory import MemoryEntry, MemoryFilter, MemoryQuery
 from memd.model.removal import Forgotten, Trashed
-from memd.store import backup, memories, names, removal
+from memd.store import backup, filters, memories, names, removal
 from memd.store.connect import Reading, Writing
 from memd.store.database import Database
 
@@ -150,7 +150,7 @@ class Archive:
             agent_key = names.find_agent(conn, caller.agent_id)
             if agent_key is None:
                 return ()
-            params = memories.bound(agent_key, query, now_us, only_hidden=True)
+            params = filters.bound(agent_key, query, now_us, only_hidden=True)
             return tuple(
                 row.entry() for row in removal.search(conn, params, query.text, query.limit)
             )
@@ -224,7 +224,7 @@ def _doomed(
         keys = memories.of_reference(conn, agent_key, source)
     else:
         keys = memories.in_any_state(
-            conn, memories.bound(agent_key, wanted or MemoryFilter(), now_us)
+            conn, filters.bound(agent_key, wanted or MemoryFilter(), now_us)
         )
     return memories.proofs(conn, keys)
 

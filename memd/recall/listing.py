@@ -8,7 +8,7 @@ from memd.base.clock import from_us
 from memd.base.errors import InvalidError
 from memd.model.caller import Caller
 from memd.model.memory import MemoryEntry, MemoryFilter, Preference
-from memd.store import memories, names, preferences
+from memd.store import filters, memories, names, preferences
 from memd.store.connect import Reading
 from memd.store.rows import FoundRow
 
@@ -34,7 +34,7 @@ def page(
     agent_key = names.find_agent(conn, caller.agent_id)
     if agent_key is None:
         return (), None
-    params = memories.bound(
+    params = filters.bound(
         agent_key,
         wanted,
         now_us,

@@ -27,7 +27,7 @@ FUNCTION_WORDS = frozenset(
     over own re s same she should so some such t than that the their theirs them themselves then
     there these they this those through to too under until up us ve very was we were what when
     where which while who whom whose why will with would you your yours yourself yourselves d m
-    """.split()
+    """.split()  # noqa: SIM905  # a list of 150 strings would fill two screens
 )
 
 _MONTHS = {
@@ -67,7 +67,7 @@ class AskedDate:
     day: int | None = None
 
     def match(self, moment: datetime) -> float:
-        """Return 1 for the same month (and year, and a day within a week), 0.5 for the month only."""
+        """Return 1 for the same month (and year, day within a week), 0.5 for the month only."""
         if moment.month != self.month:
             return 0.0
         if self.year is not None and moment.year != self.year:
@@ -99,7 +99,7 @@ class Question:
 
 
 def name_candidates(text: str) -> list[str]:
-    """Return every run of one to three words of *text*, casefolded: what could be a speaker's name."""
+    """Return every run of one to three words of *text*, casefolded: what may be a name."""
     words = [match.group().casefold() for match in WORD.finditer(text)]
     return list(
         dict.fromkeys(
@@ -111,7 +111,7 @@ def name_candidates(text: str) -> list[str]:
 
 
 def question(text: str, names: frozenset[str], stem: Callable[[str], Iterable[str]]) -> Question:
-    """Return *text* as a question; *names* are the known speakers in it, *stem* the index's own rule."""
+    """Return *text* as a question; *names* are its known speakers, *stem* the index's own rule."""
     words = [match.group().casefold() for match in WORD.finditer(text)]
     meaning = [word for word in words if word not in FUNCTION_WORDS] or words
     terms = _stemmed(meaning, stem)
@@ -147,7 +147,9 @@ def _stemmed(words: Iterable[str], stem: Callable[[str], Iterable[str]]) -> tupl
 
 
 def without_names(text: str, names: frozenset[str]) -> str:
-    """Return *text* without the names, as whole words, and their possessive s; *text* if nothing is left.
+    """Return *text* without the names, as whole words, and their possessive s.
+
+    Returns *text* as it is when nothing would be left.
 
     >>> without_names("What did Tim's boss say that time?", frozenset({"tim"}))
     'What did boss say that time?'

@@ -32,6 +32,7 @@ from memd.store import agents, memories, names, preferences, vectors, words
 from memd.store import ranked as ranked_rows
 from memd.store.connect import Reading
 from memd.store.database import Database
+from memd.store.filters import bound
 
 OTHER_MODEL = "the memories are being embedded with a new model: only words are searched"
 NO_MODEL = "no embedding model: only words are searched; run: memd model install"
@@ -96,7 +97,7 @@ class Recall:
         if agent_key is None or await self._keeps_nothing(caller):
             return ()
         if query.text is None:
-            rows = await self.db.read(memories.listed, scope.params, query.limit)
+            rows = await self.db.read(memories.listed, scope.wanted, query.limit)
             return tuple(row.entry() for row in rows)
         found = await self._found(
             scope, query.text, SearchMode.HYBRID, max(ARM_ROWS, query.limit), fill=query.limit
@@ -127,7 +128,7 @@ class Recall:
         """Return how many visible memories the agent has, of one category or of all."""
         wanted = MemoryFilter(categories=None if category is None else frozenset({category}))
         scope, agent_key = await self._scope(caller, wanted, hidden=False)
-        return 0 if agent_key is None else await self.db.read(memories.counted, scope.params)
+        return 0 if agent_key is None else await self.db.read(memories.counted, scope.wanted)
 
     async def preferences(self, caller: Caller) -> tuple[Preference, ...]:
         """Return the agent's preferences, newest first."""
@@ -145,14 +146,10 @@ class Recall:
         if caller.agent_id == RESERVED_AGENT:
             raise MemoryRetrievalError(f"{RESERVED_AGENT} is reserved", field="agent_id")
         agent_key = await self.db.read(names.find_agent, caller.agent_id)
-        params = memories.bound(
-            agent_key or 0,
-            wanted,
-            self.clock.now_us(),
-            hidden=hidden,
-            active=caller,
-        )
-        return Scope(params, agent_key or 0, hidden, _narrows(wanted)), agent_key
+        now_us = self.clock.now_us()
+        kept = bound(agent_key or 0, wanted, now_us, hidden=hidden, active=caller)
+        here = bound(agent_key or 0, MemoryFilter(), now_us, active=caller)
+        return Scope(kept, here, hidden), agent_key
 
     async def _found(
         self, scope: Scope, text: str, mode: SearchMode, rows: int, fill: int = 0
@@ -171,7 +168,7 @@ class Recall:
         finally:
             searching.cancel()
         if len(keys) < fill:
-            rest = await self.db.read(memories.matching, scope.params, fill)
+            rest = await self.db.read(memories.matching, scope.wanted, fill)
             keys = list(dict.fromkeys([*keys, *rest]))
         return await self.db.read(_ranked, scope, sought, keys)
 
@@ -198,21 +195,6 @@ def found_terms(text: str) -> frozenset[str]:
     return frozenset(name_candidates(text))
 
 
-def _narrows(wanted: MemoryFilter) -> bool:
-    return any(
-        (
-            wanted.namespaces,
-            wanted.categories,
-            wanted.tags,
-            wanted.since,
-            wanted.until,
-            wanted.levels,
-            wanted.session_id,
-            wanted.project_id,
-        )
-    )
-
-
 def _understood(conn: Reading, scope: Scope, text: str) -> tuple[Question, list[int] | None]:
     """Return the question, and the filter's rows where it keeps few."""
     known = names.known_speakers(conn, [scope.agent_key], name_candidates(text))
@@ -229,11 +211,9 @@ def _preferences(
     """
     if request.categories and MemoryCategory.PROCEDURAL not in request.categories:
         return []
-    every = memories.bound(scope.agent_key, MemoryFilter(), scope.now_us)
-    here = {name: scope.params[name] for name in ("active_session_id", "active_project_id")}
-    rows = preferences.listed(conn, scope.agent_key, scope.now_us)
+    rows = preferences.listed(conn, scope.agent_key, scope.wanted.now_us)
     keys = [row.memory_key for row in rows if row.memory_key is not None]
-    seen = memories.matching_among(conn, {**every, **here}, keys)
+    seen = memories.matching_among(conn, scope.here, keys)
     rows = [row for row in rows if row.memory_key is None or row.memory_key in seen]
     return sorted(rows, key=lambda row: -len(asked & found_terms(row.value)))
 
@@ -241,7 +221,7 @@ def _preferences(
 def _ranked(conn: Reading, scope: Scope, sought: Sought, keys: Sequence[int]) -> Found:
     """Measure and order the candidates, and ask the gate."""
     asked, vector, mode = sought.question, sought.vector, sought.mode
-    found = ranked_rows.candidates(conn, scope.params, keys)
+    found = ranked_rows.candidates(conn, scope.wanted, keys)
     around = {
         key
         for candidate in found
@@ -253,8 +233,8 @@ def _ranked(conn: Reading, scope: Scope, sought: Sought, keys: Sequence[int]) ->
     statistics = Statistics(words.corpus(conn, scope.owners), words.frequencies(conn, list(terms)))
     measured = measure(asked, found, cosines, statistics, words.stemmer(conn))
     weights = HYBRID if vector is not None else WITHOUT_VECTORS
-    project_id = scope.params["active_project_id"]
-    items = ranked(measured, weights, mode, None if project_id is None else str(project_id))
+    project_id = scope.wanted.active_project_id
+    items = ranked(measured, weights, mode, project_id)
     if mode is not SearchMode.HYBRID:
         return Found(items, 1.0, opened=True, degraded=sought.degraded)
     chance = gate(items, weights)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from memd.base.limits import KNN_ROWS_MAX
 from memd.store import memories, vectors, words
 from memd.store.connect import Reading
-from memd.store.memories import Bound
+from memd.store.filters import Bound
 
 ARM_ROWS = 100
 LISTED_ROWS_MAX = 2_000  # a filter that keeps no more is listed and scored row by row
@@ -24,19 +24,16 @@ WORDS_ROWS = 3_000  # memories that the terms looked up may hold in all: about 1
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which rows are searched: the filter's parameters, its few rows if it keeps few, and the owner."""
+    """Which rows are searched."""
 
-    params: Bound
-    agent_key: int
+    wanted: Bound
+    here: Bound
+    """Without the filter: what the caller's session and project let it see."""
     hidden: bool
-    filtered: bool
 
     @property
-    def now_us(self) -> int:
-        """Return the moment at which it was asked; what expired by then is not seen."""
-        moment = self.params["now_us"]
-        assert isinstance(moment, int)
-        return moment
+    def agent_key(self) -> int:
+        return self.wanted.agent_key
 
     @property
     def owners(self) -> list[str]:
@@ -52,10 +49,10 @@ class Scope:
 
 
 def few(conn: Reading, scope: Scope) -> list[int] | None:
-    """Return the rows of a filter that keeps few, None where there is no filter or it keeps many."""
-    if not scope.filtered:
+    """Return the rows of a filter that keeps few; None without a filter, or if it keeps many."""
+    if not scope.wanted.narrow:
         return None
-    keys = memories.matching(conn, scope.params, LISTED_ROWS_MAX + 1)
+    keys = memories.matching(conn, scope.wanted, LISTED_ROWS_MAX + 1)
     return keys if len(keys) <= LISTED_ROWS_MAX else None
 
 
@@ -69,13 +66,14 @@ def by_words(
     match = words.match_text(chosen, scope.owners)
     if listed is not None:
         return [hit.memory_key for hit in words.search_among(conn, match, listed, rows)]
-    return _enough(
+    found = _enough(
         conn,
         scope,
         rows,
         lambda limit: [hit.memory_key for hit in words.search(conn, match, limit)],
         limit_max=None,
     )
+    return found or []
 
 
 def rare(conn: Reading, scope: Scope, terms: Sequence[str]) -> Sequence[str]:
@@ -109,10 +107,10 @@ def by_meaning(
         ],
         limit_max=KNN_ROWS_MAX,
     )
-    if len(found) >= rows or not scope.filtered:
+    if found is not None:
         return found
     # k cannot grow further: the filter's rows are many, and far from the query. Scan them.
-    every = memories.matching(conn, scope.params, -1)
+    every = memories.matching(conn, scope.wanted, -1)
     near = vectors.among(conn, vector, every)
     return sorted(near, key=lambda key: (-near[key], key))[:rows]
 
@@ -124,15 +122,20 @@ def _enough(
     fetch: Callable[[int], list[int]],
     *,
     limit_max: int | None,
-) -> list[int]:
-    """Fetch, drop what does not match, and fetch twice as much until *rows* are left or there are no more."""
-    limit = rows if not scope.filtered else rows * 2
+) -> list[int] | None:
+    """Fetch, drop what does not match, and fetch more until *rows* are left or there are no more.
+
+    None when *limit_max* was not enough.
+    """
+    limit = rows if not scope.wanted.narrow else rows * 2
     while True:
         if limit_max is not None:
             limit = min(limit, limit_max)
         found = fetch(limit)
-        matching = memories.matching_among(conn, scope.params, found)
+        matching = memories.matching_among(conn, scope.wanted, found)
         kept = [key for key in found if key in matching]
-        if len(kept) >= rows or len(found) < limit or limit == limit_max:
+        if len(kept) >= rows or len(found) < limit:
             return kept[:rows]
+        if limit == limit_max:
+            return None
         limit *= 4

@@ -1,27 +1,24 @@
 """Memory rows: written, read back, found by filter.
 
-One predicate (``MATCHES``) serves listing, counting and both arms of a search,
-so that filters cannot diverge (SPEC 7.10.6). Its parameters are
-:func:`bound`'s.
+Which rows a filter keeps is said once, in ``filters.py``, for listing, counting
+and both arms of a search.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import cast
 
-from memd.base.clock import to_us
-from memd.model.caller import Caller
 from memd.model.enums import MemoryState
-from memd.model.memory import MemoryFilter
 from memd.store import caches, changes, contexts, names
 from memd.store.connect import Reading, Writing
+from memd.store.filters import Bound
 from memd.store.keys import keys_array
 from memd.store.rows import FoundRow, MemoryRow
 
-# The statements below are put together from the constants of this module only.
+# The statements below are put together from constants of the store only.
 # ruff: noqa: S608
+TIME_US_MAX = 2**62
 
 COLUMNS = """
        m.memory_key, m.memory_id, a.agent_id, s.session_id, p.project_id, m.namespace, m.category,
@@ -35,77 +32,6 @@ COLUMNS = """
        LEFT JOIN session AS s ON s.session_key = m.session_key
        LEFT JOIN project AS p ON p.project_key = m.project_key
 """
-
-_SEEN = """
-   AND ((m.state IN ('active', 'pending') AND NOT :only_hidden)
-        OR (:hidden AND m.state IN ('compressed', 'archived')))
-   AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
-"""
-
-_WANTED = """
-   AND (:namespaces IS NULL OR m.namespace IN (SELECT value FROM json_each(:namespaces)))
-   AND (:categories IS NULL OR m.category IN (SELECT value FROM json_each(:categories)))
-   AND (:levels IS NULL OR m.level IN (SELECT value FROM json_each(:levels)))
-   AND (:since_us IS NULL OR m.created_at_us >= :since_us)
-   AND (:until_us IS NULL OR m.created_at_us < :until_us)
-   AND (:tag_count = 0 OR :tag_count =
-           (SELECT count(*) FROM memory_tag AS t
-             WHERE t.memory_key = m.memory_key AND t.tag IN (SELECT value FROM json_each(:tags))))
-   AND (:session_id IS NULL OR m.session_key =
-           (SELECT session_key FROM session
-             WHERE agent_key = :agent_key AND session_id = :session_id))
-   AND (:project_id IS NULL OR m.project_key =
-           (SELECT project_key FROM project WHERE project_id = :project_id))
-   AND (m.level <> 'project' OR :active_project_id IS NULL OR m.project_key =
-           (SELECT project_key FROM project WHERE project_id = :active_project_id))
-   AND (m.level <> 'session' OR :active_session_id IS NULL OR m.session_key =
-           (SELECT session_key FROM session
-             WHERE agent_key = :agent_key AND session_id = :active_session_id))
-"""
-
-MATCHES = f"m.agent_key = :agent_key {_SEEN} {_WANTED}"
-
-Bound = dict[str, int | str | None]
-
-
-def bound(
-    agent_key: int,
-    wanted: MemoryFilter,
-    now_us: int,
-    *,
-    hidden: bool = False,
-    only_hidden: bool = False,
-    active: Caller | None = None,
-) -> Bound:
-    """Return the parameters of ``MATCHES``.
-
-    The session and project of *active* hide memories of level session or project
-    that belong to another one (SPEC 7.13); without them none is hidden. *hidden* adds what is
-    compressed or archived, *only_hidden* leaves the rest out.
-    """
-    return {
-        "agent_key": agent_key,
-        "now_us": now_us,
-        "hidden": hidden or only_hidden,
-        "only_hidden": only_hidden,
-        "namespaces": _listed(wanted.namespaces),
-        "categories": _listed(wanted.categories),
-        "levels": _listed(wanted.levels),
-        "since_us": None if wanted.since is None else to_us(wanted.since),
-        "until_us": None if wanted.until is None else to_us(wanted.until),
-        "tags": json.dumps(wanted.tags),
-        "tag_count": len(wanted.tags),
-        "session_id": wanted.session_id,
-        "project_id": wanted.project_id,
-        "active_session_id": None if active is None else active.session_id,
-        "active_project_id": None if active is None else active.project_id,
-    }
-
-
-def _listed(wanted: frozenset[str] | None) -> str | None:
-    # An empty set means no condition (SPEC 7.5).
-    return json.dumps(sorted(wanted)) if wanted else None
-
 
 # Reading.
 
@@ -130,24 +56,22 @@ def by_id(conn: Reading, agent_key: int, memory_id: str) -> FoundRow | None:
     return None if row is None else FoundRow._make(row)
 
 
-def matching(conn: Reading, params: Bound, limit: int) -> list[int]:
+def matching(conn: Reading, wanted: Bound, limit: int) -> list[int]:
     """Return up to *limit* keys that match, in no particular order."""
     rows = conn.execute(
-        f"SELECT m.memory_key FROM memory AS m WHERE {MATCHES} LIMIT :limit",
-        {**params, "limit": limit},
+        f"SELECT m.memory_key FROM memory AS m WHERE {wanted.where} LIMIT :limit",
+        {**wanted.params, "limit": limit},
     )
     return [key for (key,) in rows]
 
 
-def in_any_state(conn: Reading, params: Bound) -> list[int]:
+def in_any_state(conn: Reading, wanted: Bound) -> list[int]:
     """Return the keys that the filter means in whatever state, expired and trashed ones too."""
-    rows = conn.execute(
-        f"SELECT m.memory_key FROM memory AS m WHERE m.agent_key = :agent_key {_WANTED}", params
-    )
+    rows = conn.execute(f"SELECT m.memory_key FROM memory AS m WHERE {wanted.meant}", wanted.params)
     return [key for (key,) in rows]
 
 
-def matching_among(conn: Reading, params: Bound, keys: Sequence[int]) -> frozenset[int]:
+def matching_among(conn: Reading, wanted: Bound, keys: Sequence[int]) -> frozenset[int]:
     """Return those of *keys* that match."""
     if not keys:
         return frozenset()
@@ -156,35 +80,36 @@ def matching_among(conn: Reading, params: Bound, keys: Sequence[int]) -> frozens
         SELECT m.memory_key
           FROM carray(:keys) AS k
                CROSS JOIN memory AS m ON m.memory_key = k.value
-         WHERE {MATCHES}
+         WHERE {wanted.where}
         """,
-        {**params, "keys": keys_array(keys)},
+        {**wanted.params, "keys": keys_array(keys)},
     )
     return frozenset(key for (key,) in rows)
 
 
 def listed(
-    conn: Reading, params: Bound, limit: int, after: tuple[int, str] | None = None
+    conn: Reading, wanted: Bound, limit: int, after: tuple[int, str] | None = None
 ) -> list[FoundRow]:
     """Return matching rows newest first, then by id, from after (created_at_us, id) on."""
-    after_us, after_id = after if after is not None else (None, None)
+    after_us, after_id = after if after is not None else (TIME_US_MAX, "")
     rows = conn.execute(
         f"""
         SELECT {COLUMNS}
-         WHERE {MATCHES}
-           AND (:after_us IS NULL OR m.created_at_us < :after_us
-                OR (m.created_at_us = :after_us AND m.memory_id > :after_id))
+         WHERE {wanted.where}
+           AND m.created_at_us <= :after_us
+           AND (m.created_at_us < :after_us OR m.memory_id > :after_id)
          ORDER BY m.created_at_us DESC, m.memory_id
          LIMIT :limit
         """,
-        {**params, "limit": limit, "after_us": after_us, "after_id": after_id},
+        {**wanted.params, "limit": limit, "after_us": after_us, "after_id": after_id},
     )
     return [FoundRow._make(row) for row in rows]
 
 
-def counted(conn: Reading, params: Bound) -> int:
+def counted(conn: Reading, wanted: Bound) -> int:
     """Return how many rows match."""
-    found = conn.execute(f"SELECT count(*) FROM memory AS m WHERE {MATCHES}", params).get
+    counting = f"SELECT count(*) FROM memory AS m WHERE {wanted.where}"
+    found = conn.execute(counting, wanted.params).get
     assert isinstance(found, int)
     return found
 
@@ -201,7 +126,7 @@ def same_content(conn: Reading, row: MemoryRow, now_us: int) -> FoundRow | None:
          WHERE m.agent_key = :agent_key AND m.content_hash = :content_hash
            AND m.namespace = :namespace AND m.category = :category
            AND m.session_key IS :session_key AND m.reference IS :reference
-           AND m.part = :part AND m.speaker IS :speaker
+           AND m.speaker IS :speaker
            AND m.state NOT IN ('trashed', 'stale')
            AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
          ORDER BY m.memory_key
@@ -214,7 +139,6 @@ def same_content(conn: Reading, row: MemoryRow, now_us: int) -> FoundRow | None:
             "category": row.category,
             "session_key": row.session_key,
             "reference": row.reference,
-            "part": row.part,
             "speaker": row.speaker,
             "now_us": now_us,
         },
@@ -333,9 +257,12 @@ def of_reference(conn: Reading, agent_key: int, reference: str) -> list[int]:
         """
         SELECT memory_key
           FROM memory
+         WHERE agent_key = :agent_key AND reference = :reference
+         UNION ALL
+        SELECT memory_key
+          FROM memory
          WHERE agent_key = :agent_key
-           AND (reference = :reference
-                OR substr(reference, 1, length(:reference) + 1) = :reference || '#')
+           AND reference >= :reference || '#' AND reference < :reference || '$'
         """,
         {"agent_key": agent_key, "reference": reference},
     )

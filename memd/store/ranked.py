@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from memd.store.connect import Reading
+from memd.store.filters import Bound
 from memd.store.keys import keys_array
-from memd.store.memories import MATCHES, Bound
 
 # The statement is put together from constants of the store only.
 # ruff: noqa: S608
@@ -32,7 +32,7 @@ class Candidate(NamedTuple):
     memory_id: str
 
 
-def candidates(conn: Reading, params: Bound, keys: Sequence[int]) -> list[Candidate]:
+def candidates(conn: Reading, wanted: Bound, keys: Sequence[int]) -> list[Candidate]:
     """Return those of *keys* that match the filter, with what the ranker needs."""
     if not keys:
         return []
@@ -47,8 +47,8 @@ def candidates(conn: Reading, params: Bound, keys: Sequence[int]) -> list[Candid
                CROSS JOIN memory AS m ON m.memory_key = k.value
                LEFT JOIN memory_context AS c ON c.memory_key = m.memory_key
                LEFT JOIN project AS p ON p.project_key = m.project_key
-         WHERE {MATCHES}
+         WHERE {wanted.where}
         """,
-        {**params, "keys": keys_array(keys)},
+        {**wanted.params, "keys": keys_array(keys)},
     )
     return [Candidate._make(row) for row in rows]

@@ -24,8 +24,8 @@ from memd.store import (
     words,
 )
 from memd.store.connect import Reading, Writing
+from memd.store.filters import Bound
 from memd.store.keys import keys_array
-from memd.store.memories import Bound
 from memd.store.rows import FoundRow
 
 _Counted = tuple[int, int | None, str | None, int]
@@ -181,18 +181,18 @@ def count_archived(conn: Reading, agent_key: int, now_us: int) -> int:
     return found
 
 
-def search(conn: Reading, params: Bound, text: str | None, limit: int) -> list[FoundRow]:
+def search(conn: Reading, wanted: Bound, text: str | None, limit: int) -> list[FoundRow]:
     """Return matching rows of the archive: best by words first, without *text* newest first.
 
-    *params* must be bound with ``only_hidden``.
+    *wanted* must be bound with ``only_hidden``.
     """
     if text is None:
-        return memories.listed(conn, params, limit)
+        return memories.listed(conn, wanted, limit)
     terms = words.stemmer(conn)(text)[:QUERY_TERMS_MAX]
     if not terms:
         return []
-    hits = words.search(conn, words.match_text(terms, [f"h{params['agent_key']}"]), -1)
-    matching = memories.matching_among(conn, params, [hit.memory_key for hit in hits])
+    hits = words.search(conn, words.match_text(terms, [f"h{wanted.agent_key}"]), -1)
+    matching = memories.matching_among(conn, wanted, [hit.memory_key for hit in hits])
     best = [hit.memory_key for hit in hits if hit.memory_key in matching][:limit]
     found = memories.by_keys(conn, best)
     return [found[key] for key in best]

@@ -102,10 +102,15 @@ CREATE TABLE memory (
     expires_at_us INTEGER
 ) STRICT;
 
--- Read by listings and by every filtered search.
-CREATE INDEX memory_by_time ON memory (agent_key, state, created_at_us, memory_key);
+-- Read by listings, newest first, and by counts: the whole answer without a row.
+CREATE INDEX memory_by_time
+    ON memory (agent_key, created_at_us DESC, memory_id, state, expires_at_us);
 -- Read by ingest to recognise a text that is there already (SPEC D7).
 CREATE INDEX memory_by_content ON memory (agent_key, content_hash);
+-- Read by forget, and by imports that ask what they brought before.
+CREATE INDEX memory_by_reference ON memory (agent_key, reference) WHERE reference IS NOT NULL;
+-- Read when a source is erased.
+CREATE INDEX memory_by_source ON memory (source_key) WHERE source_key IS NOT NULL;
 -- Read by recall for neighbours and by naps for a session in order.
 CREATE INDEX memory_by_session ON memory (session_key, ordinal, part, memory_key) WHERE session_key IS NOT NULL;
 -- Read by the embedding queue at every start: the rows without a vector.

@@ -24,10 +24,10 @@ from memd.backends.assembly import Assembly
 from memd.base.clock import to_us
 from memd.model.caller import Caller
 from memd.model.enums import HIDDEN, MemoryCategory, MemoryLevel, MemoryState
-from memd.model.memory import MemoryQuery
+from memd.model.memory import MemoryFilter, MemoryQuery
 from memd.recall import search
 from memd.recall.search import Scope
-from memd.store import memories, names, vectors, words
+from memd.store import filters, memories, names, vectors, words
 from memd.store.connect import Reading, Writing
 from memd.store.rows import MemoryRow
 
@@ -221,8 +221,9 @@ def scope_of(wanted: dict[str, Any], caller: Caller) -> Scope:
     query = MemoryQuery(**wanted)
     hidden = query.include_compressed
     now_us = to_us(NOW)
-    params = memories.bound(1, query, now_us, hidden=hidden, active=caller)
-    return Scope(params, 1, hidden, filtered=any(value for value in wanted.values()))
+    params = filters.bound(1, query, now_us, hidden=hidden, active=caller)
+    here = filters.bound(1, MemoryFilter(), now_us, active=caller)
+    return Scope(params, here, hidden)
 
 
 @SOME

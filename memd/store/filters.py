@@ -1,0 +1,118 @@
+"""A filter as SQL: one predicate for listing, counting and both arms of a search.
+
+Only the conditions that were given stand in it, so that SQLite can use the
+index each of them has, and every reader uses the same one, so that filters
+cannot diverge (SPEC 7.10.6).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from memd.base.clock import to_us
+from memd.model.caller import Caller
+from memd.model.memory import MemoryFilter
+
+Parameters = dict[str, int | str | None]
+
+_SESSION = "(SELECT session_key FROM session WHERE agent_key = :agent_key AND session_id = :{name})"
+_PROJECT = "(SELECT project_key FROM project WHERE project_id = :{name})"
+_TAGGED = """
+(SELECT memory_key FROM memory_tag
+  WHERE tag IN (SELECT value FROM json_each(:tags))
+  GROUP BY memory_key HAVING count(*) = :tag_count)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The conditions over ``memory AS m`` and their parameters.
+
+    *meant* is what the filter itself says, whatever state a row is in; *where*
+    adds what may be seen: the states and the expiry. *narrow* says that some row
+    of the agent may be left out for another reason than its state.
+    """
+
+    agent_key: int
+    now_us: int
+    meant: str
+    where: str
+    params: Parameters
+    narrow: bool
+    active_project_id: str | None
+
+
+def bound(
+    agent_key: int,
+    wanted: MemoryFilter,
+    now_us: int,
+    *,
+    hidden: bool = False,
+    only_hidden: bool = False,
+    active: Caller | None = None,
+) -> Bound:
+    """Return *wanted* as SQL.
+
+    The session and project of *active* hide memories of level session or project
+    that belong to another one (SPEC 7.13); without them none is hidden. *hidden*
+    adds what is compressed or archived, *only_hidden* leaves the rest out.
+    """
+    conditions = _conditions(wanted) + _levels(active)
+    params: Parameters = {"agent_key": agent_key, "now_us": now_us}
+    for _, given in conditions:
+        params |= given
+    meant = " AND ".join(("m.agent_key = :agent_key", *(sql for sql, _ in conditions)))
+    states = "'compressed', 'archived'" if only_hidden else "'active', 'pending'"
+    if hidden and not only_hidden:
+        states += ", 'compressed', 'archived'"
+    seen = f" AND m.state IN ({states}) AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)"
+    return Bound(
+        agent_key=agent_key,
+        now_us=now_us,
+        meant=meant,
+        where=meant + seen,
+        params=params,
+        narrow=bool(_conditions(wanted)),
+        active_project_id=None if active is None else active.project_id,
+    )
+
+
+def _conditions(wanted: MemoryFilter) -> list[tuple[str, Parameters]]:
+    """Return each condition that was given; an empty set is none (SPEC 7.5)."""
+    found: list[tuple[str, Parameters]] = []
+    for name, column, values in (
+        ("namespaces", "namespace", wanted.namespaces),
+        ("categories", "category", wanted.categories),
+        ("levels", "level", wanted.levels),
+    ):
+        if values:
+            among = f"m.{column} IN (SELECT value FROM json_each(:{name}))"  # noqa: S608  # three names
+            found.append((among, {name: json.dumps(sorted(values))}))
+    if wanted.since is not None:
+        found.append(("m.created_at_us >= :since_us", {"since_us": to_us(wanted.since)}))
+    if wanted.until is not None:
+        found.append(("m.created_at_us < :until_us", {"until_us": to_us(wanted.until)}))
+    if wanted.tags:
+        tagged: Parameters = {"tags": json.dumps(wanted.tags), "tag_count": len(wanted.tags)}
+        found.append((f"m.memory_key IN {_TAGGED}", tagged))
+    if wanted.session_id is not None:
+        of_session = f"m.session_key = {_SESSION.format(name='session_id')}"
+        found.append((of_session, {"session_id": wanted.session_id}))
+    if wanted.project_id is not None:
+        of_project = f"m.project_key = {_PROJECT.format(name='project_id')}"
+        found.append((of_project, {"project_id": wanted.project_id}))
+    return found
+
+
+def _levels(active: Caller | None) -> list[tuple[str, Parameters]]:
+    found: list[tuple[str, Parameters]] = []
+    if active is not None and active.project_id is not None:
+        mine = _PROJECT.format(name="active_project_id")
+        level = f"(m.level <> 'project' OR m.project_key = {mine})"
+        found.append((level, {"active_project_id": active.project_id}))
+    if active is not None and active.session_id is not None:
+        mine = _SESSION.format(name="active_session_id")
+        level = f"(m.level <> 'session' OR m.session_key = {mine})"
+        found.append((level, {"active_session_id": active.session_id}))
+    return found
