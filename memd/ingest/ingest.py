@@ -195,8 +195,10 @@ class Ingest:
     ) -> Arrival:
         level = await self._level(caller)
         self._check(request, found, level)
+        model = self.embedder.fingerprint  # before: a model that comes meanwhile is not this one
         own, voice = await self._vectors(found)
-        return Arrival(request, found, request.level or level, own, voice, gated=gated)
+        level = request.level or level
+        return Arrival(request, found, level, own, voice, gated=gated, model=model)
 
     def _check(self, request: IngestRequest, found: Drafts, level: MemoryLevel) -> None:
         """Refuse what must not be stored. An agent that keeps nothing keeps nothing on request."""

@@ -16,6 +16,7 @@ from memd.base.ids import Ids
 from memd.encode.importance import importance, is_kept, novelty
 from memd.ingest.draft import Draft, Drafts
 from memd.model.caller import Caller
+from memd.model.encoding import ModelFingerprint
 from memd.model.enums import VISIBLE, ArchiveReason, MemoryLevel, MemoryState
 from memd.model.ingest import IngestRequest, Receipt, ReceiptItem
 from memd.store import centroids, memories, names, preferences, removal, sources, vectors
@@ -38,6 +39,8 @@ class Arrival:
     """The vector of the speaker's name alone, when there is a speaker and a model."""
     batch: str | None = None
     gated: bool = True
+    model: ModelFingerprint | None = None
+    """Whose vectors they are: those of another model than the store's are made anew later."""
 
 
 @dataclass(slots=True)
@@ -128,7 +131,8 @@ def _file(conn: Writing, caller: Caller, arrival: Arrival, now_us: int) -> _Fili
     model_key = None
     live = vectors.live(conn)
     if arrival.vectors is not None and live is not None:
-        model_key = live.model_key
+        made_by = vectors.find_model(conn, str(arrival.model))
+        model_key = live.model_key if made_by == live.model_key else None
     return _Filing(
         agent_key=agent_key,
         client_key=client_key,

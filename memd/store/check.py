@@ -27,7 +27,7 @@ def rows(conn: Reading) -> Iterator[str]:
     for part in (_pages, _hashes, _versions, _sources, _checksums, _audit):
         try:
             yield from part(conn)
-        except (apsw.CorruptError, apsw.IOError, UnicodeDecodeError, zlib.error) as error:
+        except (apsw.CorruptError, apsw.IOError, TypeError, ValueError, AssertionError) as error:
             yield f"file: reading{part.__name__.replace('_', ' ')} failed: {type(error).__name__}"
 
 

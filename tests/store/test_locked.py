@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -54,7 +55,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def writes(house: Assembly, ids: list[str]) -> None:
     """Try one write after the other; each must say that the file is held."""
-    tries = {
+    tries: dict[str, Callable[[], Coroutine[Any, Any, Any]]] = {
         "store": lambda: stored(house, "no"),
         "update": lambda: house.ingest.update(ADA, ids[0], MemoryUpdate(content="no")),
         "set_preference": lambda: house.ingest.set_preference(ADA, "tea", "green"),
