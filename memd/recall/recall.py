@@ -73,7 +73,9 @@ class Recall:
         scope, agent_key = await self._scope(caller, wanted, hidden=request.include_compressed)
         if agent_key is None or await self._keeps_nothing(caller):
             return answer.nothing()
-        found = await self._found(scope, request.query, request.search_mode, ARM_ROWS)
+        found = await self._found(
+            scope, request.query, request.search_mode, max(ARM_ROWS, request.top_k)
+        )
         prefers = await self.db.read(
             _preferences, scope, request, found_terms(request.query[:QUERY_CHARS_MAX])
         )

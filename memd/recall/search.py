@@ -17,7 +17,7 @@ from memd.store import memories, vectors, words
 from memd.store.connect import Reading
 from memd.store.filters import Bound
 
-ARM_ROWS = 100
+ARM_ROWS = 64  # of each arm; 100 find no more and cost a third more
 LISTED_ROWS_MAX = 2_000  # a filter that keeps no more is listed and scored row by row
 WORDS_ROWS = 3_000  # memories that the terms looked up may hold in all: about 10 ms of BM25
 
