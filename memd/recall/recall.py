@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from memd.base.clock import Clock
-from memd.base.errors import MemoryRetrievalError, UnavailableError
+from memd.base.errors import MemoryRetrievalError, ModelError, UnavailableError
 from memd.base.limits import QUERY_CHARS_MAX
 from memd.model.caller import Caller
-from memd.model.encoding import Embedder
+from memd.model.encoding import Embedder, ModelFingerprint
 from memd.model.enums import MemoryCategory, MemoryLevel, SearchMode
 from memd.model.memory import MemoryEntry, MemoryFilter, MemoryQuery, Preference
 from memd.model.recall import RecallRequest, RecallResult
@@ -156,13 +156,16 @@ class Recall:
     async def _found(
         self, scope: Scope, text: str, mode: SearchMode, rows: int, fill: int = 0
     ) -> Found:
-        asked, listed = await self.db.read(_understood, scope, text[:QUERY_CHARS_MAX])
+        fingerprint = None if mode is SearchMode.WORDS else self.embedder.fingerprint
+        asked, listed, cached = await self.db.read(
+            _understood, scope, text[:QUERY_CHARS_MAX], fingerprint
+        )
         sought = Sought(asked, mode, None, None)
         terms = () if mode is SearchMode.DENSE else asked.terms
         searching = asyncio.ensure_future(self.db.read(by_words, scope, terms, rows, listed))
         try:
             if mode is not SearchMode.WORDS:
-                sought = await self._with_vector(sought)
+                sought = await self._with_vector(sought, fingerprint, cached=cached)
             near: list[int] = []
             if sought.vector is not None:
                 near = await self.db.scan(by_meaning, scope, sought.vector, rows, listed)
@@ -174,19 +177,19 @@ class Recall:
             keys = list(dict.fromkeys([*keys, *rest]))
         return await self.db.read(_ranked, scope, sought, keys)
 
-    async def _with_vector(self, sought: Sought) -> Sought:
+    async def _with_vector(
+        self, sought: Sought, fingerprint: ModelFingerprint | None, *, cached: bool | None
+    ) -> Sought:
         """Embed the question, or say why meaning is not searched."""
-        fingerprint = self.embedder.fingerprint
         if fingerprint is None:
             return replace(sought, degraded=NO_MODEL)
-        cached = await self.db.read(vectors.cached, str(fingerprint))
         if cached is None:
             return sought  # nothing has a vector yet
         if not cached:
             return replace(sought, degraded=OTHER_MODEL)
         try:
             (vector,) = await self.embedder.embed([sought.question.dense])
-        except UnavailableError as error:
+        except (UnavailableError, ModelError) as error:
             why = f"the embedding model is not available ({error.kind}): only words are searched"
             return replace(sought, degraded=why)
         return replace(sought, vector=vector)
@@ -197,10 +200,13 @@ def found_terms(text: str) -> frozenset[str]:
     return frozenset(name_candidates(text))
 
 
-def _understood(conn: Reading, scope: Scope, text: str) -> tuple[Question, list[int] | None]:
-    """Return the question, and the filter's rows where it keeps few."""
+def _understood(
+    conn: Reading, scope: Scope, text: str, fingerprint: ModelFingerprint | None
+) -> tuple[Question, list[int] | None, bool | None]:
+    """Return the question, the rows of a filter that keeps few, whether vectors fit the model."""
     known = names.known_speakers(conn, [scope.agent_key], name_candidates(text))
-    return question(text, known, words.stemmer(conn)), few(conn, scope)
+    cached = None if fingerprint is None else vectors.cached(conn, str(fingerprint))
+    return question(text, known, words.stemmer(conn)), few(conn, scope), cached
 
 
 def _preferences(
