@@ -64,10 +64,17 @@ class Archive:
         The answer proves what went: SHA-256 over the erased rows' ids and hashes. It
         also names the backups that still hold them. On a full disk it takes the room
         that was set aside for it. Raises BusyError when the rows are gone but a reader
-        keeps the log from being emptied: the same request again finishes it.
+        keeps the log from being emptied: the same request again finishes it. Raises
+        InvalidError for a filter that holds no condition: all is never meant by nothing.
         """
         if ids is None and wanted is None and source is None:
             raise InvalidError("say what to forget", hint="give ids, a filter or a source")
+        if wanted is not None and not any(getattr(wanted, name) for name in _CONDITIONS):
+            raise InvalidError(
+                "the filter holds no condition and would erase everything",
+                field="filter",
+                hint="name a category, tag, session, time or another condition",
+            )
 
         def doomed(conn: Reading) -> list[tuple[int, str, bytes]]:
             return _doomed(conn, caller, ids, wanted, source, self.clock.now_us())
@@ -190,6 +197,7 @@ class Archive:
 
 
 _CALLER = Caller(client="memd", method="purge")
+_CONDITIONS = tuple(MemoryFilter.model_fields)
 
 
 def _key(conn: Reading, caller: Caller, memory_id: str) -> int | None:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memd.archive.archive import Archive
+from memd.base import log
 from memd.base.clock import Clock
+from memd.base.errors import MemdError
 from memd.base.ids import Ids
 from memd.base.work import Work
 from memd.encode.tokens import counter_for
@@ -38,12 +40,18 @@ class Assembly:
     embedder: Embedder
 
     async def rhythm(self) -> None:
-        """Do what is due once a minute: a lost writer, the trash, old replies, the WAL."""
+        """Do what is due once a minute: a lost writer, the trash, old replies, the WAL.
+
+        Never ends: a fault of the file is logged, and a minute later it is tried again.
+        """
         while True:
             await asyncio.sleep(RHYTHM_SECONDS)
-            if await self.db.recover():
-                await self.archive.purge()
-                await self.upkeep.tidy()
+            try:
+                if await self.db.recover():
+                    await self.archive.purge()
+                    await self.upkeep.tidy()
+            except MemdError as error:
+                log.error("upkeep failed", kind=error.kind)
 
 
 async def assembled(

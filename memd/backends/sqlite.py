@@ -205,6 +205,10 @@ class SqliteBackend:
 
 
 async def _stopped(task: asyncio.Task[None]) -> None:
+    """Stop *task*; one that died before is logged, so that what comes after it is still closed."""
     task.cancel()
     with suppress(asyncio.CancelledError):
-        await task
+        try:
+            await task
+        except Exception as error:  # noqa: BLE001  # a bug there must not keep the file open
+            log.error("background task died", trace=log.trace_of(error))

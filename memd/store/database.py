@@ -117,13 +117,19 @@ class Database:
         task.add_done_callback(self._one_write_less)
         return await asyncio.shield(task)
 
-    async def outside(self, work: Callable[[Reading], T]) -> T:
-        """Run *work* on a free reader outside any transaction, for what must not be in one."""
-        conn = await self._free.get()
+    async def aside(self, work: Callable[[Reading], T], *, within: bool = True) -> T:
+        """Run *work* as :meth:`read` does on a connection of its own, for what takes long.
+
+        No recall waits behind it, and it sees nothing that an older connection
+        remembers. Without *within* it runs outside any transaction.
+        """
+        conn = await self._open_reader()
         try:
+            if within:
+                return await self._run(conn, _reading, conn, lambda: work(conn))
             return await self._run(conn, _outside, conn, work)
         finally:
-            self._free.put_nowait(conn)
+            await asyncio.shield(_closed(conn))
 
     # Below the doors.
 
@@ -332,8 +338,8 @@ def _checkpointing(conn: Writing, mode: int) -> None:
 
 
 def _reading(conn: Reading, work: Callable[[], T]) -> T:
-    conn.execute("BEGIN")
     try:
+        conn.execute("BEGIN")  # here: a read cancelled in it must not keep the transaction
         return work()
     finally:
         if conn.in_transaction:

@@ -29,7 +29,7 @@ class Upkeep:
 
     async def check(self, caller: Caller) -> CheckReport:
         """Check the whole file and report; changes nothing."""
-        problems = await self.db.read(
+        problems = await self.db.aside(
             lambda conn: list(islice(check.rows(conn), check.PROBLEMS_MAX))
         )
         if self.db.read_only:
@@ -62,7 +62,7 @@ class Upkeep:
         del caller
         stamp = from_us(self.clock.now_us()).strftime("%Y%m%dT%H%M%S%f")
         path = Path(target) if target else backup.place(self.db.path, stamp)
-        await self.db.outside(lambda conn: backup.make(conn, path))
+        await self.db.aside(lambda conn: backup.make(conn, path), within=False)
         return str(path)
 
     async def stats(self) -> dict[str, int]:

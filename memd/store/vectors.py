@@ -304,7 +304,8 @@ def build(conn: Reading) -> tuple[VectorCache, int] | None:
 def step_build(conn: Writing, rows: int) -> bool:
     """Fill the next *rows* memories; False once the build is complete and the live one."""
     building = build(conn)
-    assert building is not None
+    if building is None:  # another rebuild completed it meanwhile
+        return False
     cache, after = building
     now = live(conn)
     if now is None or now.model_key != cache.model_key:  # another model came meanwhile

@@ -146,7 +146,8 @@ def start_build(conn: Writing) -> None:
 def step_build(conn: Writing, rows: int) -> bool:
     """Fill the next *rows* memories; False once the build is complete and the live one."""
     building = build(conn)
-    assert building is not None
+    if building is None:  # another rebuild completed it meanwhile
+        return False
     last = fill(conn, building.number, building.last_key, rows)
     if last:
         _note_build(conn, building.number, last)

@@ -9,12 +9,12 @@ from typing import Any
 
 import apsw
 import pytest
-from support.store import ADA, a_house, stored, visible
+from support.store import ADA, EVERYTHING, a_house, stored, visible
 
 import memd.store
 from memd.backends.assembly import Assembly
 from memd.base.errors import BusyError
-from memd.model.memory import MemoryFilter, MemoryQuery, MemoryUpdate
+from memd.model.memory import MemoryQuery, MemoryUpdate
 from memd.store import connect
 
 STORE = Path(memd.store.__file__).parent
@@ -85,7 +85,7 @@ async def test_a_write_into_a_locked_file_is_busy_and_reading_goes_on(tmp_path: 
         await writes(house, ids)
         assert await visible(house) == set(ids)
         assert await house.recall.retrieve(ADA, MemoryQuery(text="bees"))
-        assert (await house.archive.forget(ADA, wanted=MemoryFilter(), dry_run=True)).count == 2
+        assert (await house.archive.forget(ADA, wanted=EVERYTHING, dry_run=True)).count == 2
         other.execute("ROLLBACK")
         other.close()
         await stored(house, "now")

@@ -11,7 +11,7 @@ import apsw
 import pytest
 from support.clocks import HeldClock
 from support.entries import NOW
-from support.store import ADA, BOB, a_house, bytes_of, stored, told, visible
+from support.store import ADA, BOB, EVERYTHING, a_house, bytes_of, stored, told, visible
 
 from memd.backends.assembly import Assembly
 from memd.base.errors import BusyError, MemoryNotFoundError
@@ -152,7 +152,7 @@ async def test_nobody_removes_or_brings_back_what_is_anothers(tmp_path: Path) ->
         await house.archive.delete(ADA, ids[0])
         assert not await house.archive.trash_restore(BOB, ids[0])
         assert (await house.archive.trash_list(BOB, None, 10))[0] == ()
-        assert (await house.archive.forget(BOB, wanted=MemoryFilter())).count == 1
+        assert (await house.archive.forget(BOB, wanted=EVERYTHING)).count == 1
         assert await visible(house) == set(ids[1:])
 
 

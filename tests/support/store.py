@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from memd.store.connect import Writing, prepare_writer
 
 ADA = Caller(agent_id="ada", method="test")
 BOB = Caller(agent_id="bob", method="test")
+EVERYTHING = MemoryFilter(since=datetime(1990, 1, 1, tzinfo=UTC))
 
 # What a check compares the caches with: everything that is not a cache or an administration of one.
 SOURCE_TABLES = (

@@ -1,0 +1,75 @@
+"""What a fault, a cancelled caller or a second caller must not break."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+
+import pytest
+from support.store import ADA, a_house, stored, visible
+
+from memd.backends import assembly
+from memd.base.errors import InvalidError
+from memd.base.limits import WRITE_QUEUE_MAX
+from memd.model.memory import MemoryFilter, MemoryQuery
+
+
+async def test_the_minute_task_outlives_a_store_that_is_busy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(assembly, "RHYTHM_SECONDS", 0.01)
+    async with a_house(tmp_path / "memd.db") as house:
+        rhythm = asyncio.create_task(house.rhythm())
+        house.db._waiting_writes = WRITE_QUEUE_MAX
+        await asyncio.sleep(0.1)
+        assert not rhythm.done()
+        house.db._waiting_writes = 0
+        rhythm.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await rhythm
+
+
+@pytest.mark.parametrize("said", [{}, {"categories": [], "namespaces": []}, {"tags": []}])
+async def test_a_filter_without_a_condition_forgets_nothing(
+    tmp_path: Path, said: dict[str, list[str]]
+) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        ids = await stored(house, "one", "two")
+        with pytest.raises(InvalidError) as caught:
+            await house.archive.forget(ADA, wanted=MemoryFilter.model_validate(said))
+        assert caught.value.field == "filter"
+        assert await visible(house) == set(ids)
+
+
+async def test_two_rebuilds_at_once_both_end_and_leave_sound_caches(tmp_path: Path) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        await stored(house, *(f"memory {n}" for n in range(5)))
+        await asyncio.gather(house.upkeep.rebuild(ADA), house.upkeep.rebuild(ADA))
+        assert (await house.upkeep.check(ADA)).problems == ()
+
+
+async def test_a_check_calls_a_file_sound_that_was_searched_and_written_in_turn(
+    tmp_path: Path,
+) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        for n in range(6):
+            await stored(house, *(f"bees {n} {m}" for m in range(8)))
+            for _ in range(4):
+                await house.recall.retrieve(ADA, MemoryQuery(text="bees"))
+        assert (await house.upkeep.check(ADA)).problems == ()
+
+
+async def test_checks_and_backups_leave_the_readers_to_recall(tmp_path: Path) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        await stored(house, "Ann keeps bees.")
+        held = threading.Event()
+        waiting = [
+            asyncio.create_task(house.db.aside(lambda _conn: held.wait(5))) for _ in range(3)
+        ]
+        await asyncio.sleep(0.1)
+        async with asyncio.timeout(2):
+            assert await house.recall.retrieve(ADA, MemoryQuery(text="bees"))
+        assert not any(task.done() for task in waiting)
+        held.set()
+        assert await asyncio.gather(*waiting) == [True] * 3
