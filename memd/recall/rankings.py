@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 from memd.model.enums import SearchMode
 from memd.recall.features import Measured
+from memd.recall.search import ARM_ROWS
 from memd.recall.weights import Weights, logistic
 
 GATE_TOP = 10
-MANY = 100  # candidates: from here on a store's size no longer moves the gate
+MANY = ARM_ROWS  # candidates: one arm alone finds as many in any store that is not small
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ def signals(items: Sequence[Ranked]) -> dict[str, float]:
     The best cosine and the best cover of all, signs of the best candidate, how
     far the ten best lie apart, and whether names are asked about that are nowhere.
     The best of few is less near by chance, and a small store has hardly a word of
-    a question: what is ``few`` is 1 for a store of one memory, 0 from a hundred on.
+    a question: what is ``few`` is 1 for a store of one memory, 0 from MANY on.
     """
     return _signals([(item.score, item.measured) for item in items])
 

@@ -17,6 +17,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -42,6 +43,7 @@ RATE = 0.05
 L2 = 1e-4
 HONEST = ("H", "G")
 GROUP_WEIGHTS = {"H": 1.0, "G": 0.5, "A": 0.3, "B": 0.7, "O": 0.3, "S+": 0.35, "S-": 0.35}
+BINS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
 THRESHOLDS = (0.05, 0.10, 0.12, 0.14, 0.15, 0.16, 0.17, 0.18, 0.20, 0.25, 0.30, 0.40)
 
 
@@ -67,7 +69,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         chosen = samples if dense else [without_vectors(sample) for sample in samples]
         name = "HYBRID" if dense else "WITHOUT_VECTORS"
         print(f"# {name}, each dialogue left out in turn")
-        print(table(left_out(chosen, dense=dense)))
+        found = left_out(chosen, dense=dense)
+        print(table(found))
+        print(reliability(found))
         print(code(name, fitted(chosen, dense=dense)))
 
 
@@ -199,6 +203,22 @@ def table(found: Sequence[tuple[Judged | Sample, float]]) -> str:
             f"{least:4.2f}  "
             + "  ".join(f"{name} {100 * np.mean(v):.1f}" for name, v in shares.items())
         )
+    return "\n".join(lines)
+
+
+def reliability(found: Sequence[tuple[Judged | Sample, float]]) -> str:
+    """Return which share of the candidates told so relevant are evidence, honest questions only."""
+    told = [
+        (item.relevance, right)
+        for each, _ in found
+        if isinstance(each, Judged) and each.sample.kind in HONEST
+        for item, right in list(zip(each.items, each.right, strict=True))[:GATE_TOP]
+    ]
+    lines = []
+    for low, high in pairwise(BINS):
+        rights = [right for relevance, right in told if low <= relevance < high]
+        if rights:
+            lines.append(f"relevance {low} to {high}: {len(rights)}, right {np.mean(rights):.2f}")
     return "\n".join(lines)
 
 

@@ -72,7 +72,7 @@ def _foreign(stage: Stage, dialogues: Sequence[Dialogue]) -> dict[str, float]:
     kinds = foreign.questions(dialogues)
     found = {}
     for kind in ("O", "U"):
-        texts = list(dict.fromkeys(text for _, text in kinds[kind]))[::EVERY]
+        texts = list(dict.fromkeys(text for _, text in kinds[kind]))
         told = [bool(stage.recall(AGENT, text)["memories"]) for text in texts]
         found[f"{kind} answered"] = round(100 * sum(told) / len(told), 1)
     return found
