@@ -61,10 +61,11 @@ class Agents(Value):
 
 
 class Imported(Value):
-    """How many memories were stored, and how many this store already had under their id."""
+    """How many memories were stored, known already, and skipped: forgotten here, or expired."""
 
     stored: int
     known: int
+    skipped: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ method's result type. It decides nothing.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -75,6 +76,7 @@ class _Memory:
     def __init__(self, rooms: Rooms) -> None:
         self._ingest = rooms.ingest
         self._recall = rooms.recall
+        self._upkeep = rooms.upkeep
 
     async def ingest(self, caller: Caller, params: p.Ingest) -> Receipt:
         return await self._ingest.ingest(caller, params)
@@ -125,16 +127,17 @@ class _Memory:
         return await self._ingest.delete_preference(caller, params.name)
 
     async def import_(self, caller: Caller, params: p.Import) -> Imported:
-        """Store each memory under its own agent; the old id is the idempotency key of its write."""
-        stored, progress = 0, progress_of_call()
+        """Store each memory under its own agent, but none twice and none that was forgotten."""
+        counts, progress = {"stored": 0, "known": 0, "skipped": 0}, progress_of_call()
         for number, entry in enumerate(params.items, 1):
             owner = caller.acting_for(entry.agent_id)
-            if await self._recall.get(owner, entry.id) is None:
+            met = await self._upkeep.met(owner, entry)
+            if met is None:
                 await self._ingest.store(_importing(owner, entry), _request(entry))
-                stored += 1
+            counts[met or "stored"] += 1
             if progress is not None:
                 progress(number, len(params.items))
-        return Imported(stored=stored, known=len(params.items) - stored)
+        return Imported(**counts)
 
 
 class _Archive:
@@ -213,7 +216,13 @@ class _Agents:
 def _importing(caller: Caller, entry: MemoryEntry) -> Caller:
     from dataclasses import replace
 
-    return replace(caller, idempotency_key=f"import:{entry.id}", request_hash=entry.id.encode())
+    said = "\x1f".join((entry.agent_id, entry.id, entry.content))
+    digest = hashlib.sha256(said.encode())
+    return replace(
+        caller,
+        idempotency_key=f"import:{digest.hexdigest()}",
+        request_hash=digest.digest(),
+    )
 
 
 def _request(entry: MemoryEntry) -> MemoryStoreRequest:

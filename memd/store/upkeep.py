@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import cast
 
-from memd.base.clock import Clock, from_us
+from memd.base.clock import Clock, from_us, to_us
 from memd.model.caller import Caller
+from memd.model.memory import MemoryEntry
 from memd.model.upkeep import CheckReport
 from memd.store import backup, check, pending, replies, vectors, words
 from memd.store.connect import Reading, Writing
@@ -65,6 +67,16 @@ class Upkeep:
         await self.db.aside(lambda conn: backup.make(conn, path), within=False)
         return str(path)
 
+    async def met(self, caller: Caller, entry: MemoryEntry) -> str | None:
+        """Return "known" for what the caller's agent has, "skipped" for what was erased or expired.
+
+        It is known under its id, or as the same text of the same time, so that a file
+        that is imported twice is there once, however long ago the first time was.
+        """
+        met = await self.db.read(_met, caller.agent_id, entry)
+        expired = entry.expires_at and to_us(entry.expires_at) <= self.clock.now_us()
+        return "skipped" if met is None and expired else met
+
     async def stats(self) -> dict[str, int]:
         """Return counts of rows and the size of the file in bytes."""
         figures = await self.db.read(_figures)
@@ -82,6 +94,34 @@ class Upkeep:
 
 
 _CALLER = Caller(client="memd", method="tidy")
+
+
+def _met(conn: Reading, agent_id: str, entry: MemoryEntry) -> str | None:
+    known = conn.execute(
+        """
+        SELECT 1
+          FROM agent AS a
+               JOIN memory AS m ON m.agent_key = a.agent_key
+         WHERE a.agent_id = :agent_id
+           AND (m.memory_id = :memory_id
+                OR m.content_hash = :content_hash AND m.category = :category
+                   AND m.namespace = :namespace
+                   AND coalesce(m.occurred_at_us, m.created_at_us) = :at_us)
+         LIMIT 1
+        """,
+        {
+            "agent_id": agent_id,
+            "memory_id": entry.id,
+            "content_hash": hashlib.sha256(entry.content.encode()).digest(),
+            "category": entry.category.value,
+            "namespace": entry.namespace,
+            "at_us": to_us(entry.occurred_at or entry.created_at),
+        },
+    ).get
+    if known:
+        return "known"
+    erased = conn.execute("SELECT 1 FROM forgotten WHERE memory_id = ?", (entry.id,)).get
+    return "skipped" if erased else None
 
 
 def _figures(conn: Reading) -> dict[str, int]:

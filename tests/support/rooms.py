@@ -247,6 +247,9 @@ class FakeArchive:
 class FakeUpkeep:
     house: FakeHouse
 
+    async def met(self, caller: Caller, entry: MemoryEntry) -> str | None:
+        return "known" if _mine(self.house, caller, entry.id) else None
+
     async def check(self, caller: Caller) -> CheckReport:
         await self.house.pass_through(caller)
         return CheckReport(ok=True)
