@@ -42,10 +42,14 @@ def make(conn: Reading, target: Path) -> None:
     os.close(
         os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     )  # VACUUM fills an empty file
-    conn.execute("VACUUM INTO :target", {"target": str(partial)})
-    _verify(partial)
-    _sync(partial)
-    partial.rename(target)
+    try:
+        conn.execute("VACUUM INTO :target", {"target": str(partial)})
+        _verify(partial)
+        _sync(partial)
+        partial.rename(target)
+    except BaseException:
+        partial.unlink(missing_ok=True)  # it holds every memory, and nobody would look for it
+        raise
     _sync(target.parent)
 
 

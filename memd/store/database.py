@@ -26,7 +26,7 @@ import apsw.aio
 
 from memd.base.clock import Clock
 from memd.base.errors import BusyError, MemdError, ReadOnlyError
-from memd.base.limits import READERS, WRITE_QUEUE_MAX
+from memd.base.limits import BUSY_MS_MAX, READERS, WRITE_QUEUE_MAX
 from memd.model.caller import Caller
 from memd.store import ballast, caches, changes, replies
 from memd.store.connect import (
@@ -184,7 +184,7 @@ class Database:
     async def checkpoint(self, *, truncate: bool = False) -> bool:
         """Move the WAL into the file, with *truncate* also empty it; False when it has to wait."""
         try:
-            await (self.empty_log() if truncate else self._checkpointed(_PASSIVE))
+            await self._checkpointed(_TRUNCATE if truncate else _PASSIVE, wait_ms=0)
         except MemdError:
             return False
         return True
@@ -194,14 +194,14 @@ class Database:
 
         Raises BusyError when a reader still needs it, DiskFullError, ReadOnlyError.
         """
-        await self._checkpointed(_TRUNCATE)
+        await self._checkpointed(_TRUNCATE, wait_ms=BUSY_MS_MAX)
 
-    async def _checkpointed(self, mode: int) -> None:
+    async def _checkpointed(self, mode: int, *, wait_ms: int) -> None:
         writer = self._writer
         if writer is None:
             raise ReadOnlyError("the store is read-only")
         try:
-            await self._run(writer, _checkpointing, writer, mode)
+            await self._run(writer, _checkpointing, writer, mode, wait_ms)
         except MemdError:
             if writer.broken:
                 await self._reopen(writer)
@@ -329,12 +329,15 @@ async def _closed(conn: Reading) -> None:
         await cast("Any", conn).aclose(True)
 
 
-def _checkpointing(conn: Writing, mode: int) -> None:
+def _checkpointing(conn: Writing, mode: int, wait_ms: int) -> None:
+    conn.set_busy_timeout(wait_ms)  # for a reader: meanwhile every write would wait too
     try:
         conn.wal_checkpoint(mode=mode)
     except apsw.Error as error:
         conn.broken = conn.broken or is_fatal(error)
         raise
+    finally:
+        conn.set_busy_timeout(BUSY_MS_MAX)
 
 
 def _reading(conn: Reading, work: Callable[[], T]) -> T:

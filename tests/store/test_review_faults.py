@@ -10,9 +10,11 @@ import pytest
 from support.store import ADA, a_house, stored, visible
 
 from memd.backends import assembly
-from memd.base.errors import InvalidError
+from memd.base.errors import DamagedError, InvalidError
 from memd.base.limits import WRITE_QUEUE_MAX
 from memd.model.memory import MemoryFilter, MemoryQuery
+from memd.store import backup
+from memd.store.connect import Reading
 
 
 async def test_the_minute_task_outlives_a_store_that_is_busy(
@@ -73,3 +75,37 @@ async def test_checks_and_backups_leave_the_readers_to_recall(tmp_path: Path) ->
         assert not any(task.done() for task in waiting)
         held.set()
         assert await asyncio.gather(*waiting) == [True] * 3
+
+
+async def test_emptying_the_log_does_not_make_writes_wait_for_a_reader(tmp_path: Path) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        await stored(house, "one")
+        held, began = threading.Event(), threading.Event()
+
+        def read(conn: Reading) -> None:
+            assert conn.execute("SELECT count(*) FROM memory").get == 1
+            began.set()
+            held.wait(8)
+
+        reading = asyncio.create_task(house.db.read(read))
+        while not began.is_set():  # noqa: ASYNC110  # set by another thread
+            await asyncio.sleep(0.01)
+        await stored(house, "two")
+        async with asyncio.timeout(2):
+            assert not await house.db.checkpoint(truncate=True)
+        held.set()
+        await reading
+
+
+async def test_a_backup_that_fails_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damaged(_path: Path) -> None:
+        raise DamagedError("the copy does not check")
+
+    monkeypatch.setattr(backup, "_verify", damaged)
+    async with a_house(tmp_path / "memd.db") as house:
+        await stored(house, "keepsake")
+        with pytest.raises(DamagedError):
+            await house.upkeep.backup(ADA)
+        assert not list(tmp_path.glob(".*.partial"))
