@@ -1,0 +1,59 @@
+"""Which words of a question are looked up: all in a small store, the rare ones in a large one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.builders import a_row, an_id_source
+from support.store import a_writer
+
+from memd.model.memory import MemoryFilter
+from memd.recall import search
+from memd.recall.search import Scope, by_words, rare
+from memd.store import memories, names
+from memd.store.connect import Writing
+from memd.store.filters import bound
+
+TEXTS = ("common rare", "common kite", "common", "common", "common seldom")
+
+
+@pytest.fixture
+def conn(tmp_path: Path) -> Iterator[Writing]:
+    ids = an_id_source()
+    with a_writer(tmp_path / "memd.db") as conn:
+        agent_key = names.agent(conn, "ada", 1)
+        rows = [a_row(ids, content=text, agent_key=agent_key) for text in TEXTS]
+        memories.insert(conn, rows, 1)
+        yield conn
+
+
+def _scope() -> Scope:
+    everything = bound(1, MemoryFilter(), 1)
+    return Scope(everything, everything, hidden=False)
+
+
+def test_in_a_small_store_every_term_is_looked_up(conn: Writing) -> None:
+    assert list(rare(conn, _scope(), ["common", "rare"])) == ["common", "rare"]
+
+
+def test_in_a_large_store_the_rarest_are_as_long_as_they_hold_few_memories(
+    conn: Writing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "WORDS_ROWS", 2)
+
+    assert list(rare(conn, _scope(), ["common", "kite", "rare", "seldom"])) == ["kite", "rare"]
+
+
+def test_a_question_of_common_terms_only_looks_up_the_rarest(
+    conn: Writing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "WORDS_ROWS", 2)
+
+    assert list(rare(conn, _scope(), ["unknown", "common"])) == ["common"]
+
+
+def test_terms_that_nobody_used_find_nothing(conn: Writing) -> None:
+    assert by_words(conn, _scope(), ["unknown"], 10, None) == []
+    assert by_words(conn, _scope(), [], 10, None) == []
