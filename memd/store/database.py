@@ -28,7 +28,7 @@ from memd.base.clock import Clock
 from memd.base.errors import BusyError, MemdError, ReadOnlyError
 from memd.base.limits import BUSY_MS_MAX, READERS, WRITE_QUEUE_MAX
 from memd.model.caller import Caller
-from memd.store import ballast, caches, changes, replies
+from memd.store import ballast, caches, replies, transactions
 from memd.store.connect import (
     Reading,
     Writing,
@@ -37,7 +37,7 @@ from memd.store.connect import (
     prepare_writer,
     still,
 )
-from memd.store.faults import is_fatal, translated
+from memd.store.faults import translated
 from memd.store.migrate import STEPS, Step, migrate
 
 P = ParamSpec("P")
@@ -83,7 +83,9 @@ class Database:
         """Run *work* in a read transaction on a free reader; cancelling the caller stops it."""
         conn = await self._free.get()
         try:
-            return await self._run(conn, _reading, conn, lambda: work(conn, *args, **kwargs))
+            return await self._run(
+                conn, transactions.reading, conn, lambda: work(conn, *args, **kwargs)
+            )
         finally:
             self._free.put_nowait(conn)
 
@@ -93,7 +95,9 @@ class Database:
         """Run *work* as :meth:`read` does, on the connection that maps the file for scans."""
         assert self._scanner is not None
         conn = self._scanner
-        return await self._run(conn, _reading, conn, lambda: work(conn, *args, **kwargs))
+        return await self._run(
+            conn, transactions.reading, conn, lambda: work(conn, *args, **kwargs)
+        )
 
     async def write(
         self,
@@ -126,8 +130,8 @@ class Database:
         conn = await self._open_reader()
         try:
             if within:
-                return await self._run(conn, _reading, conn, lambda: work(conn))
-            return await self._run(conn, _outside, conn, work)
+                return await self._run(conn, transactions.reading, conn, lambda: work(conn))
+            return await self._run(conn, transactions.outside, conn, work)
         finally:
             await asyncio.shield(_closed(conn))
 
@@ -151,7 +155,7 @@ class Database:
         now_us = self.clock.now_us()
 
         def transaction() -> T:
-            return _transacted(
+            return transactions.transacted(
                 writer,
                 lambda: replies.once(writer, caller, now_us, reply, work),
                 caller,
@@ -201,7 +205,7 @@ class Database:
         if writer is None:
             raise ReadOnlyError("the store is read-only")
         try:
-            await self._run(writer, _checkpointing, writer, mode, wait_ms)
+            await self._run(writer, transactions.checkpointing, writer, mode, wait_ms)
         except MemdError:
             if writer.broken:
                 await self._reopen(writer)
@@ -327,60 +331,6 @@ class Database:
 async def _closed(conn: Reading) -> None:
     with suppress(apsw.Error):  # a connection that failed may fail once more; it is closed anyway
         await cast("Any", conn).aclose(True)
-
-
-def _checkpointing(conn: Writing, mode: int, wait_ms: int) -> None:
-    conn.set_busy_timeout(wait_ms)  # for a reader: meanwhile every write would wait too
-    try:
-        conn.wal_checkpoint(mode=mode)
-    except apsw.Error as error:
-        conn.broken = conn.broken or is_fatal(error)
-        raise
-    finally:
-        conn.set_busy_timeout(BUSY_MS_MAX)
-
-
-def _reading(conn: Reading, work: Callable[[], T]) -> T:
-    try:
-        conn.execute("BEGIN")  # here: a read cancelled in it must not keep the transaction
-        return work()
-    finally:
-        if conn.in_transaction:
-            conn.execute("ROLLBACK")
-
-
-def _outside(conn: Reading, work: Callable[[Reading], T]) -> T:
-    conn.pragma("query_only", False)  # or even VACUUM INTO another file is refused
-    try:
-        return work(conn)
-    finally:
-        conn.pragma("query_only", True)
-
-
-def _transacted(
-    conn: Writing, work: Callable[[], T], caller: Caller, batch: str | None, now_us: int
-) -> T:
-    if conn.broken:  # waited behind the write that broke it; the next one finds a new connection
-        raise BusyError("the store is being reopened after an error of the disk")
-    conn.touched.clear()
-    try:
-        conn.execute("BEGIN IMMEDIATE")
-        result = work()
-        changes.record(conn, caller, now_us, batch)
-        conn.execute("COMMIT")
-    except BaseException as error:
-        conn.broken = is_fatal(error)
-        _rolled_back(conn)
-        raise
-    return result
-
-
-def _rolled_back(conn: Writing) -> None:
-    try:
-        if conn.in_transaction:
-            conn.execute("ROLLBACK")
-    except apsw.Error:
-        conn.broken = True  # closing it rolls back
 
 
 @asynccontextmanager
