@@ -19,7 +19,8 @@ from memd.store import connect
 
 STORE = Path(memd.store.__file__).parent
 # The two that open or lock the file themselves, outside the door's transaction.
-OUTSIDE_A_TRANSACTION = {"connect.prepare_writer", "migrate.migrate", "caches.ensure"}
+DOOR = {"transactions.transacted", "transactions.rolled_back"}
+OUTSIDE_A_TRANSACTION = {"connect.prepare_writer", "migrate.migrate", "caches.ensure"} | DOOR
 
 
 def writing_functions() -> Iterator[tuple[str, ast.FunctionDef]]:

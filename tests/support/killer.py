@@ -42,7 +42,7 @@ from memd.client import Client
 from memd.model.caller import Caller
 from memd.model.settings import DaemonSettings, Settings
 from memd.serve.rooms import Rooms
-from memd.store import database
+from memd.store import database, transactions
 from memd.store.connect import Writing
 
 PHASES = ("idle", "ingest", "bulk", "delete", "forget", "embed", "checkpoint")
@@ -125,8 +125,8 @@ class FusedFile(apsw.VFSFile):
 
 def _instrument(shared: Shared, mutant: str | None) -> None:
     """Note the phase around every transaction, and plant the mutant."""
-    transacted: Callable[..., Any] = database._transacted
-    checkpointing = database._checkpointing
+    transacted: Callable[..., Any] = transactions.transacted
+    checkpointing = transactions.checkpointing
     if mutant == "ack_early":
         transacted = _answers_before_commit
 
@@ -137,18 +137,15 @@ def _instrument(shared: Shared, mutant: str | None) -> None:
         finally:
             shared.enter("idle")
 
-    def in_checkpoint(conn: Writing, mode: int) -> None:
+    def in_checkpoint(conn: Writing, mode: int, wait_ms: int) -> None:
         shared.enter("checkpoint")
         try:
-            checkpointing(conn, mode)
+            checkpointing(conn, mode, wait_ms)
         finally:
             shared.enter("idle")
 
-    vars(database).update(
-        _transacted=in_phase,
-        _checkpointing=in_checkpoint,
-        CHECKPOINT_PAGES=60,  # so that every cycle has several
-    )
+    vars(transactions).update(transacted=in_phase, checkpointing=in_checkpoint)
+    vars(database).update(CHECKPOINT_PAGES=60)  # so that every cycle has several
 
 
 def _answers_before_commit(
