@@ -88,7 +88,7 @@ HYBRID = Weights(
         }
     ),
     gate_offset=-6.57,
-    gate_min=0.15,
+    gate_min=0.16,
 )
 
 WITHOUT_VECTORS = Weights(
