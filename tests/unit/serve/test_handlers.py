@@ -81,8 +81,16 @@ async def test_what_is_exported_can_be_imported_elsewhere_once() -> None:
     for text in ("one", "two"):
         await ask(here, "memory.store", content=text, category="semantic", agent_id="me")
     items = (await ask(here, "store.export", agent_id="me"))["result"]["items"]
-    assert (await ask(here, "store.import", items=items))["result"] == {"stored": 0, "known": 2, "skipped": 0}
-    assert (await ask(there, "store.import", items=items))["result"] == {"stored": 2, "known": 0, "skipped": 0}
+    assert (await ask(here, "store.import", items=items))["result"] == {
+        "stored": 0,
+        "known": 2,
+        "skipped": 0,
+    }
+    assert (await ask(there, "store.import", items=items))["result"] == {
+        "stored": 2,
+        "known": 0,
+        "skipped": 0,
+    }
     assert (await ask(there, "memory.count", agent_id="me"))["result"] == 2
 
 
