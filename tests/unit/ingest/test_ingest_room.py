@@ -372,6 +372,7 @@ async def test_an_update_keeps_the_text_as_it_is_and_drops_double_tags(house: As
     assert [memory.content for memory in found.memories] == ["  as it is\r\n"]
 
 
+@pytest.mark.long  # a wall time: on a busy machine the scheduler alone takes longer
 async def test_the_loop_goes_on_while_a_long_text_is_cut(house: Assembly) -> None:
     text = "word " * 100_000
     longest, running = 0.0, True
