@@ -20,6 +20,7 @@ from memd.base.errors import (
     MemdError,
     MemoryNotFoundError,
     MemoryStoreError,
+    ModelError,
     SecretRefusedError,
     UnavailableError,
 )
@@ -197,6 +198,8 @@ class Ingest:
         self._check(request, found, level)
         model = self.embedder.fingerprint  # before: a model that comes meanwhile is not this one
         own, voice = await self._vectors(found)
+        if self.embedder.fingerprint != model:
+            own, voice = None, None  # it came while they were made: whose they are is not known
         level = request.level or level
         return Arrival(request, found, level, own, voice, gated=gated, model=model)
 
@@ -226,7 +229,7 @@ class Ingest:
         own = [draft.own for draft in found.items]
         try:
             vectors = await self.embedder.embed([*own, *voices([found.speaker])])
-        except UnavailableError:
+        except (UnavailableError, ModelError):
             return None, None  # the queue tries again: nothing is lost for lack of a vector
         return vectors[: len(own)], None if found.speaker is None else vectors[-1]
 

@@ -87,7 +87,7 @@ def keep(conn: Writing, caller: Caller, arrival: Arrival, ids: Ids, now_us: int)
         scored = _scored(conn, arrival, row, draft, filing)
         known = _told_before(conn, draft, filing)
         kept = _stays(arrival, scored, draft, known)
-        (key,) = memories.insert_bare(conn, [scored], now_us)
+        (key,) = memories.insert_bare(conn, [_sourced(conn, arrival, scored, filing)], now_us)
         keys.append(key)
         if vector is not None and filing.model_key is not None:
             vectors.put(conn, filing.model_key, [(key, vector)])
@@ -138,22 +138,32 @@ def _file(conn: Writing, caller: Caller, arrival: Arrival, now_us: int) -> _Fili
         client_key=client_key,
         session_key=session_key,
         project_key=project_key,
-        source_key=_source(conn, arrival, agent_key, session_key, now_us),
+        source_key=None,
         ordinal=ordinal,
         model_key=model_key,
         now_us=now_us,
     )
 
 
-def _source(
-    conn: Writing, arrival: Arrival, agent_key: int, session_key: int | None, now_us: int
-) -> int | None:
+def _sourced(conn: Writing, arrival: Arrival, row: MemoryRow, filing: _Filing) -> MemoryRow:
+    """Return *row* with its source, made with the first row: a text merged whole leaves none."""
+    if filing.source_key is None:
+        filing.source_key = _source(conn, arrival, filing)
+    return row._replace(source_key=filing.source_key)
+
+
+def _source(conn: Writing, arrival: Arrival, filing: _Filing) -> int | None:
     whole = arrival.drafts.source
     if whole is None:
         return None
     raw = whole.encode()
     return sources.put(
-        conn, agent_key, session_key, hashlib.sha256(raw).digest(), zlib.compress(raw), now_us
+        conn,
+        filing.agent_key,
+        filing.session_key,
+        hashlib.sha256(raw).digest(),
+        zlib.compress(raw),
+        filing.now_us,
     )
 
 

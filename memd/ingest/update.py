@@ -33,6 +33,9 @@ def change(
         raise MemoryNotFoundError("no such memory", field="id")
     if update.expires_at is not None and to_us(update.expires_at) <= now_us:
         raise MemoryStoreError("expires_at has passed", field="expires_at")
+    if update.expires_at is not None and to_us(update.expires_at) < row.created_at_us:
+        # The clock was set back since: such a row could not be read as an entry.
+        raise MemoryStoreError("expires_at is before the memory was made", field="expires_at")
     content = None
     if update.content is not None:
         content = screen(update.content).text  # as it is, like memory.store
