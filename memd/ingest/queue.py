@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from memd.base import log
 from memd.base.clock import Clock
-from memd.base.errors import MemdError, UnavailableError
+from memd.base.errors import DegradedError, EmbeddingError, MemdError, UnavailableError
 from memd.base.ids import Ids
 from memd.encode.importance import importance, is_kept, novelty, salience
 from memd.ingest.draft import voices
@@ -27,16 +27,17 @@ from memd.store import centroids, memories, pending, preferences, removal, vecto
 from memd.store.connect import Writing
 from memd.store.database import Database
 from memd.store.pending import Waiting
-from memd.store.vectors import VectorCache
 
 SWEEP_ROWS = 256  # embedded together, sorted by length
 STEP_ROWS = 64  # written in one transaction
+BUILD_ROWS = 500  # of a model that was here before: taken into its cache in one transaction
 LOOK_SECONDS = 5.0  # how often a model is looked for while there is none
 
 
 class _Vectors(NamedTuple):
-    """The vectors of a sweep, and those of its speakers' names."""
+    """The rows of a sweep that could be embedded, their vectors, and those of their speakers."""
 
+    rows: list[Waiting]
     own: list[bytes]
     voices: dict[str, bytes]
 
@@ -52,6 +53,8 @@ class EmbeddingQueue:
     ids: Ids
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _idle: asyncio.Event = field(default_factory=asyncio.Event)
+    _unable: set[tuple[int, str]] = field(default_factory=set)
+    """Rows whose text the model fails on, alone: found by words, tried again after a restart."""
 
     def wake(self) -> None:
         """Say that there are rows to embed."""
@@ -79,64 +82,108 @@ class EmbeddingQueue:
             return
 
     async def drain(self) -> int:
-        """Embed until nothing waits and return how many rows got a vector; 0 without a model."""
+        """Embed until nothing waits and return how many rows got a vector; 0 without a model.
+
+        Raises DegradedError when the model changes meanwhile: what was embedded last is dropped.
+        """
         fingerprint = self.embedder.fingerprint
         if fingerprint is None or self.db.read_only:
             return 0
         model_key = await self._adopt(fingerprint)
-        done = await self._first_vectors(model_key)
-        return done + await self._new_vectors(model_key)
+        done = await self._first_vectors(model_key, fingerprint)
+        return done + await self._new_vectors(model_key, fingerprint)
 
     async def _adopt(self, fingerprint: ModelFingerprint) -> int:
-        """Make the installed model's cache the live one; rows of another model are then missing."""
-        live = await self.db.read(vectors.live)
-        known = await self.db.read(vectors.find_model, str(fingerprint))
-        if live is not None and known == live.model_key:
-            return live.model_key
+        """Make the installed model's cache the live one; rows of another model are then missing.
 
-        def work(conn: Writing) -> int:
+        A model that was here before has vectors: they are in its cache before it is live.
+        """
+
+        def start(conn: Writing) -> int:
             model_key = vectors.ready(conn, fingerprint, self.clock.now_us())
-            found = vectors.live(conn)
+            found, building = vectors.live(conn), vectors.build(conn)
             assert found is not None
-            if found.model_key != model_key:
-                fresh = VectorCache(model_key, found.generation + 1)
-                vectors.create(conn, fresh, fingerprint.dimension)
-                vectors.activate(conn, fresh)
+            if found.model_key != model_key and (
+                building is None or building[0].model_key != model_key
+            ):
+                vectors.start_build(conn, model_key)
             return model_key
 
-        return await self.db.write(_CALLER, work)
+        live = await self.db.read(vectors.live)
+        known = await self.db.read(vectors.find_model, str(fingerprint))
+        while live is None or known != live.model_key:
+            known = await self.db.write(_CALLER, start)
+            live = await self.db.read(vectors.live)
+            while live is None or known != live.model_key:
+                if not await self.db.write(_CALLER, _step_build):
+                    live = await self.db.read(vectors.live)
+                    break
+        return live.model_key
 
-    async def _first_vectors(self, model_key: int) -> int:
+    async def _first_vectors(self, model_key: int, fingerprint: ModelFingerprint) -> int:
         """Embed what is pending in sweeps, writing one while the next is embedded."""
         done = 0
         writing: asyncio.Task[None] | None = None
         in_flight: frozenset[int] = frozenset()
         try:
             while True:
-                rows = await self.db.read(pending.waiting, SWEEP_ROWS + len(in_flight))
+                most = SWEEP_ROWS + len(in_flight) + len(self._unable)
+                rows = self._able(await self.db.read(pending.waiting, most))
                 rows = [row for row in rows if row.memory_key not in in_flight][:SWEEP_ROWS]
                 if not rows and writing is None:
                     return done
-                found = await self._vectors(rows) if rows else _Vectors([], {})
+                found = await self._vectors(rows, fingerprint)
                 if writing is not None:
                     await writing
                 writing, in_flight = None, frozenset()
-                if rows:
-                    writing = asyncio.create_task(self._write(model_key, rows, found))
-                    in_flight = frozenset(row.memory_key for row in rows)
-                    done += len(rows)
+                if found.rows:
+                    writing = asyncio.create_task(self._write(model_key, found))
+                    in_flight = frozenset(row.memory_key for row in found.rows)
+                    done += len(found.rows)
         finally:
             if writing is not None:
                 await writing
 
-    async def _vectors(self, rows: Sequence[Waiting]) -> _Vectors:
-        names = voices(row.speaker for row in rows)
-        found = await self.embedder.embed([*(row.own for row in rows), *names], bulk=True)
-        return _Vectors(found[: len(rows)], dict(zip(names, found[len(rows) :], strict=True)))
+    def _able(self, rows: Sequence[Waiting]) -> list[Waiting]:
+        return [row for row in rows if (row.memory_key, row.own) not in self._unable]
 
-    async def _write(self, model_key: int, rows: Sequence[Waiting], found: _Vectors) -> None:
-        for start in range(0, len(rows), STEP_ROWS):
-            step = list(zip(rows, found.own, strict=True))[start : start + STEP_ROWS]
+    async def _vectors(self, rows: Sequence[Waiting], model: ModelFingerprint) -> _Vectors:
+        """Embed a sweep; one that fails is halved until the text that the model fails on is found.
+
+        That text is left to words, if the model does embed another one.
+        """
+        if not rows:
+            return _Vectors([], [], {})
+        names = voices(row.speaker for row in rows)
+        try:
+            found = await self._embed([*(row.own for row in rows), *names], model)
+        except EmbeddingError:
+            half = len(rows) // 2
+            if half:
+                first = await self._vectors(rows[:half], model)
+                rest = await self._vectors(rows[half:], model)
+                return _Vectors(
+                    first.rows + rest.rows, first.own + rest.own, first.voices | rest.voices
+                )
+            await self._embed([f"memory {rows[0].memory_id}"], model)
+            self._unable.add((rows[0].memory_key, rows[0].own))
+            log.warning("a memory cannot be embedded", memory_id=rows[0].memory_id)
+            return _Vectors([], [], {})
+        return _Vectors(
+            list(rows), found[: len(rows)], dict(zip(names, found[len(rows) :], strict=True))
+        )
+
+    async def _embed(self, texts: Sequence[str], model: ModelFingerprint) -> list[bytes]:
+        found = await self.embedder.embed(texts, bulk=True)
+        if self.embedder.fingerprint != model:
+            raise DegradedError("the model changed while texts were embedded")
+        for vector in found:
+            vectors.check(vector, model.dimension)
+        return found
+
+    async def _write(self, model_key: int, found: _Vectors) -> None:
+        for start in range(0, len(found.rows), STEP_ROWS):
+            step = list(zip(found.rows, found.own, strict=True))[start : start + STEP_ROWS]
             await self.db.write(
                 _CALLER, partial(self._gate, model_key=model_key, step=step, voiced=found.voices)
             )
@@ -150,7 +197,7 @@ class EmbeddingQueue:
     ) -> None:
         """Store vectors, score what has no importance yet, archive what falls below (SPEC D4)."""
         now_us = self.clock.now_us()
-        there = pending.still_waiting(conn, [row.memory_key for row, _ in step])
+        there = pending.unchanged(conn, [row for row, _ in step])
         step = [(row, vector) for row, vector in step if row.memory_key in there]
         pending.give(conn, model_key, [(row.memory_key, vector) for row, vector in step])
         kept: list[int] = []
@@ -170,17 +217,17 @@ class EmbeddingQueue:
         pending.activate(conn, kept)
         removal.archive(conn, turned, ArchiveReason.LOW_IMPORTANCE, now_us, new_id=self.ids.new)
 
-    async def _new_vectors(self, model_key: int) -> int:
+    async def _new_vectors(self, model_key: int, fingerprint: ModelFingerprint) -> int:
         """Embed rows that have a vector of another model only."""
         done, after = 0, 0
         while True:
             rows = await self.db.read(pending.missing, model_key, after, SWEEP_ROWS)
             if not rows:
                 return done
-            found = await self.embedder.embed([row.own for row in rows], bulk=True)
-            step = list(zip(rows, found, strict=True))
+            found = await self._vectors(self._able(rows), fingerprint)
+            step = list(zip(found.rows, found.own, strict=True))
             await self.db.write(_CALLER, partial(_renew, model_key=model_key, step=step))
-            done, after = done + len(rows), rows[-1].memory_key
+            done, after = done + len(step), rows[-1].memory_key
 
     async def settled(self) -> None:
         """Wait until nothing waits for a vector that could have one now."""
@@ -188,6 +235,10 @@ class EmbeddingQueue:
 
 
 _CALLER = Caller(client="memd", method="embed")
+
+
+def _step_build(conn: Writing) -> bool:
+    return vectors.step_build(conn, BUILD_ROWS)
 
 
 def _preferred(conn: Writing, rows: Sequence[Waiting], now_us: int) -> frozenset[int]:
@@ -202,6 +253,8 @@ def _preferred(conn: Writing, rows: Sequence[Waiting], now_us: int) -> frozenset
 
 def _renew(conn: Writing, model_key: int, step: Sequence[tuple[Waiting, bytes]]) -> None:
     """Store vectors of a new model, and begin its running sums with what is visible."""
+    unchanged = pending.unchanged(conn, [row for row, _ in step])
+    step = [(row, vector) for row, vector in step if row.memory_key in unchanged]
     pending.give(conn, model_key, [(row.memory_key, vector) for row, vector in step])
     there = memories.by_keys(conn, [row.memory_key for row, _ in step])
     for row, vector in step:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from memd.model.enums import MemoryState
-from memd.store import changes, vectors
+from memd.store import centroids, changes, vectors
 from memd.store.connect import Reading, Writing
 from memd.store.rows import hash_of, hashed, tags_of
 
@@ -26,13 +26,15 @@ class Waiting(NamedTuple):
     own: str
     content: str
     speaker: str | None
+    memory_id: str
 
 
 def waiting(conn: Reading, limit: int) -> list[Waiting]:
     """Return up to *limit* pending memories: single texts before bulk, then in order of arrival."""
     rows = conn.execute(
         """
-        SELECT m.memory_key, m.agent_key, m.state, m.importance, w.own, m.content, m.speaker
+        SELECT m.memory_key, m.agent_key, m.state, m.importance, w.own, m.content, m.speaker,
+               m.memory_id
           FROM memory AS m
                JOIN memory_words AS w ON w.memory_key = m.memory_key
          WHERE m.state = 'pending'
@@ -55,7 +57,8 @@ def missing(conn: Reading, model_key: int, after: int, limit: int) -> list[Waiti
     """Return up to *limit* memories after key *after* without a vector of it, in order."""
     rows = conn.execute(
         """
-        SELECT m.memory_key, m.agent_key, m.state, m.importance, w.own, m.content, m.speaker
+        SELECT m.memory_key, m.agent_key, m.state, m.importance, w.own, m.content, m.speaker,
+               m.memory_id
           FROM memory AS m
                JOIN memory_words AS w ON w.memory_key = m.memory_key
          WHERE m.memory_key > :after
@@ -72,24 +75,39 @@ def missing(conn: Reading, model_key: int, after: int, limit: int) -> list[Waiti
     return [Waiting._make(row) for row in rows]
 
 
-def still_waiting(conn: Reading, keys: Sequence[int]) -> frozenset[int]:
-    """Return those of *keys* that are still pending; others were deleted or embedded."""
+def unchanged(conn: Reading, rows: Sequence[Waiting]) -> frozenset[int]:
+    """Return the keys of those *rows* whose words are still the ones that were embedded.
+
+    Others were erased, embedded meanwhile, or updated: their new words wait anew.
+    """
     found = set()
-    for key in keys:
-        state = conn.execute("SELECT state FROM memory WHERE memory_key = :key", {"key": key}).get
-        if state == MemoryState.PENDING:
-            found.add(key)
+    for row in rows:
+        now = conn.execute(
+            """
+            SELECT m.state = 'pending', w.own
+              FROM memory AS m
+                   JOIN memory_words AS w ON w.memory_key = m.memory_key
+             WHERE m.memory_key = :key
+            """,
+            {"key": row.memory_key},
+        ).fetchone()
+        if now == (row.state == MemoryState.PENDING, row.own):
+            found.add(row.memory_key)
     return frozenset(found)
 
 
 def give(conn: Writing, model_key: int, vectored: Sequence[tuple[int, bytes]]) -> None:
-    """Store vectors of memories whose state may have changed; erased ones are passed over."""
+    """Store vectors of memories whose state may have changed; erased ones are passed over.
+
+    A vector that is replaced leaves the running sum: the caller adds the new one.
+    """
     there = [
         (key, vector)
         for key, vector in vectored
         if conn.execute("SELECT 1 FROM memory WHERE memory_key = :key", {"key": key}).get
     ]
     keys = [key for key, _ in there]
+    centroids.take(conn, keys, model_key)
     vectors.unindex(conn, keys)
     vectors.put(conn, model_key, there)
     vectors.index(conn, keys)

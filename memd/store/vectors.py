@@ -276,18 +276,20 @@ def among(conn: Reading, vector: bytes, keys: Sequence[int]) -> dict[int, float]
 # Building beside the live cache.
 
 
-def start_build(conn: Writing) -> bool:
-    """Begin a new generation, dropping one left half built; False without a live cache."""
+def start_build(conn: Writing, model_key: int | None = None) -> bool:
+    """Begin a new generation, dropping one left half built; False without a live cache.
+
+    It is of the live model, or of *model_key*, whose cache is live once it is complete.
+    """
     cache = live(conn)
     if cache is None:
         return False
     left = build(conn)
     if left is not None:
         conn.execute(f"DROP TABLE {left[0].table}")
-    fresh = VectorCache(
-        cache.model_key, max(cache.generation, left[0].generation if left else 0) + 1
-    )
-    create(conn, fresh, _dimension(conn, cache.model_key))
+    wanted = cache.model_key if model_key is None else model_key
+    fresh = VectorCache(wanted, max(cache.generation, left[0].generation if left else 0) + 1)
+    create(conn, fresh, _dimension(conn, wanted))
     _note_build(conn, fresh, 0)
     return True
 
@@ -308,7 +310,7 @@ def step_build(conn: Writing, rows: int) -> bool:
         return False
     cache, after = building
     now = live(conn)
-    if now is None or now.model_key != cache.model_key:  # another model came meanwhile
+    if now is None or now.generation >= cache.generation:  # another model came meanwhile
         conn.execute(f"DROP TABLE {cache.table}")
         conn.execute("DELETE FROM meta WHERE key = 'vector_build'")
         return False

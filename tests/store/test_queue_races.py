@@ -1,0 +1,243 @@
+"""What changes while texts are embedded: words, the model, and texts that no model can take."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from support.clocks import HeldClock
+from support.fakes import HashEmbedder, hash_vector, numbers
+from support.store import ADA, a_house, stored, told
+
+from memd.base.errors import DegradedError, EmbeddingError, MemoryStoreError, ModelError
+from memd.model.memory import MemoryUpdate
+from memd.model.recall import RecallRequest
+from memd.store import vectors
+from memd.store.connect import Reading
+
+
+class _Interrupted(HashEmbedder):
+    """Lets something happen once, between the embedding and the answer."""
+
+    meanwhile: Callable[[], Awaitable[object]] | None = None
+
+    async def embed(self, texts: Sequence[str], *, bulk: bool = False) -> list[bytes]:
+        found = await super().embed(texts, bulk=bulk)
+        happening, self.meanwhile = self.meanwhile, None
+        if happening is not None:
+            await happening()
+        return found
+
+
+class _Unable(HashEmbedder):
+    """Fails on every request that holds the word poison."""
+
+    async def embed(self, texts: Sequence[str], *, bulk: bool = False) -> list[bytes]:
+        if any("poison" in text for text in texts):
+            raise EmbeddingError("the model failed")
+        return await super().embed(texts, bulk=bulk)
+
+
+class _Damaged(HashEmbedder):
+    """A model whose folder turns out to be damaged."""
+
+    async def embed(self, texts: Sequence[str], *, bulk: bool = False) -> list[bytes]:
+        del texts, bulk
+        raise ModelError("a file of the model is damaged")
+
+
+def _vectors(conn: Reading) -> list[tuple[object, ...]]:
+    return conn.execute(
+        """
+        SELECT m.content, m.state, f.name, e.vector
+          FROM memory AS m
+               LEFT JOIN embedding AS e ON e.memory_key = m.memory_key
+               LEFT JOIN embedding_model AS f ON f.model_key = e.model_key
+         ORDER BY m.memory_key
+        """
+    ).fetchall()
+
+
+def _counted(conn: Reading) -> object:
+    return conn.execute("SELECT vectors FROM centroid").get
+
+
+def _total(conn: Reading) -> object:
+    return conn.execute("SELECT total FROM centroid").get
+
+
+def _sources(conn: Reading) -> object:
+    return conn.execute("SELECT count(*) FROM source").get
+
+
+async def test_a_text_updated_while_it_is_embedded_gets_the_vector_of_its_new_words(
+    tmp_path: Path,
+) -> None:
+    embedder = _Interrupted(present=False)
+    async with a_house(tmp_path / "memd.db", embedder=embedder) as house:
+        (one,) = await stored(house, "alpha alpha")
+        embedder.present = True
+        embedder.meanwhile = lambda: house.ingest.update(ADA, one, MemoryUpdate(content="zebra"))
+        await house.queue.drain()
+        assert await house.db.read(_vectors) == [("zebra", "active", "hash", hash_vector("zebra"))]
+        assert await house.db.read(_counted) == 1
+
+
+async def test_a_text_updated_while_a_new_model_embeds_it_gets_the_vector_of_its_new_words(
+    tmp_path: Path,
+) -> None:
+    embedder = _Interrupted("A")
+    async with a_house(tmp_path / "memd.db", embedder=embedder) as house:
+        (one,) = await stored(house, "alpha alpha")
+        embedder.name = "B"
+        embedder.meanwhile = lambda: house.ingest.update(ADA, one, MemoryUpdate(content="zebra"))
+        await house.queue.drain()
+        await house.queue.drain()
+        expected = hash_vector("zebra", salt="B")
+        assert await house.db.read(_vectors) == [("zebra", "active", "B", expected)]
+
+
+async def test_going_back_to_an_earlier_model_finds_its_vectors_again(tmp_path: Path) -> None:
+    embedder = HashEmbedder("A")
+    async with a_house(tmp_path / "memd.db", embedder=embedder) as house:
+        await stored(house, "first text", "second text", "third text")
+        for name in ("B", "A"):
+            embedder.name = name
+            await house.queue.drain()
+        live = await house.db.read(vectors.live)
+        assert live is not None
+        assert await house.db.read(vectors.wrong_rows, live) == 0
+        asked = RecallRequest(query="first text", search_mode="dense")
+        found = await house.recall.recall(ADA, asked)
+        assert [memory.content for memory in found.memories][:1] == ["first text"]
+        assert (await house.upkeep.check(ADA)).problems == ()
+
+
+async def test_a_change_of_model_killed_half_way_goes_on_with_the_next_look(
+    tmp_path: Path,
+) -> None:
+    embedder = HashEmbedder("A")
+    async with a_house(tmp_path / "memd.db", embedder=embedder) as house:
+        await stored(house, "first text", "second text", "third text")
+        embedder.name = "B"
+        await house.queue.drain()
+        await house.db.write(ADA, lambda conn: vectors.start_build(conn, 1))
+        await house.db.write(ADA, lambda conn: vectors.step_build(conn, 1))
+    embedder.name = "A"
+    async with a_house(tmp_path / "memd.db", embedder=embedder) as house:
+        await house.queue.drain()
+        live = await house.db.read(vectors.live)
+        assert live is not None
+        assert live.model_key == 1
+        assert await house.db.read(vectors.wrong_rows, live) == 0
+
+
+async def test_a_vector_is_never_filed_under_another_model(tmp_path: Path) -> None:
+    embedder = HashEmbedder("A")
+    async with a_house(tmp_path / "memd.db", embedder=embedder) as house:
+        await stored(house, "first text")
+        embedder.name, embedder.dimension = "B", 16
+        await stored(house, "second text")
+        assert (await house.db.read(_vectors))[1] == ("second text", "pending", None, None)
+        await house.queue.drain()
+        assert (await house.db.read(_vectors))[-1][1:3] == ("active", "B")
+
+
+async def test_what_was_embedded_while_the_model_changed_is_embedded_again(
+    tmp_path: Path,
+) -> None:
+    embedder = _Interrupted("A", present=False)
+
+    async def changes() -> None:
+        embedder.name = "B"
+
+    async with a_house(tmp_path / "memd.db", embedder=embedder) as house:
+        await stored(house, "one text")
+        embedder.present = True
+        embedder.meanwhile = changes
+        with pytest.raises(DegradedError):
+            await house.queue.drain()
+        await house.queue.drain()
+        expected = hash_vector("one text", salt="B")
+        assert await house.db.read(_vectors) == [("one text", "active", "B", expected)]
+        embedder.meanwhile = changes
+        embedder.name = "A"
+        await stored(house, "two texts")
+        assert (await house.db.read(_vectors))[-1] == ("two texts", "pending", None, None)
+
+
+async def test_a_damaged_model_refuses_no_write(tmp_path: Path) -> None:
+    async with a_house(tmp_path / "memd.db", embedder=_Damaged()) as house:
+        await stored(house, "one text")
+        assert await house.db.read(_vectors) == [("one text", "pending", None, None)]
+
+
+async def test_a_text_that_cannot_be_embedded_keeps_no_other_from_its_vector(
+    tmp_path: Path,
+) -> None:
+    embedder = _Unable(present=False)
+    async with a_house(tmp_path / "memd.db", embedder=embedder) as house:
+        texts = ("one text", "a poison", "another text", "the last text")
+        ids = await stored(house, *texts)
+        embedder.present = True
+        assert await house.queue.drain() == 3
+        states = [row[1] for row in await house.db.read(_vectors)]
+        assert states == ["active", "pending", "active", "active"]
+        assert await house.queue.drain() == 0
+        await house.ingest.update(ADA, ids[1], MemoryUpdate(content="a remedy"))
+        assert await house.queue.drain() == 1
+
+
+async def test_a_model_that_embeds_nothing_gives_no_text_up(tmp_path: Path) -> None:
+    embedder = _Unable(present=False)
+    async with a_house(tmp_path / "memd.db", embedder=embedder) as house:
+        await stored(house, "one text", "two texts")
+        embedder.present = True
+        works = embedder.embed
+
+        async def fails(texts: Sequence[str], *, bulk: bool = False) -> list[bytes]:
+            del texts, bulk
+            raise EmbeddingError("the model cannot be loaded")
+
+        embedder.embed = fails  # type: ignore[method-assign]  # the model fails for a while
+        with pytest.raises(EmbeddingError):
+            await house.queue.drain()
+        embedder.embed = works  # type: ignore[method-assign]  # and works again
+        assert await house.queue.drain() == 2
+
+
+async def test_a_vector_that_is_replaced_leaves_the_sum(tmp_path: Path) -> None:
+    embedder = HashEmbedder()
+    async with a_house(tmp_path / "memd.db", embedder=embedder) as house:
+        await stored(house, "one text")
+        await house.db.write(ADA, lambda conn: conn.execute("UPDATE memory SET state = 'pending'"))
+        await house.queue.drain()
+        assert await house.db.read(_counted) == 1
+        total = await house.db.read(_total)
+        assert isinstance(total, bytes)
+        assert math.isclose(math.hypot(*numbers(total)), 1.0, abs_tol=1e-5)
+
+
+async def test_a_text_that_is_merged_whole_leaves_no_copy_behind(tmp_path: Path) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        ids = await told(house, "My bank pin story is Zanzibar.")
+        ids += await told(house, "  My bank pin story is Zanzibar.  ")
+        assert ids[0] == ids[1]
+        await house.archive.forget(ADA, ids=ids[:1])
+        assert await house.db.read(_sources) == 0
+
+
+async def test_an_expiry_before_the_memory_was_made_is_refused(tmp_path: Path) -> None:
+    clock = HeldClock()
+    async with a_house(tmp_path / "memd.db", clock) as house:
+        clock.advance(days=365)
+        (one,) = await stored(house, "made while the clock was wrong")
+        clock.advance(days=-365)
+        with pytest.raises(MemoryStoreError, match="before the memory was made"):
+            await house.ingest.update(
+                ADA, one, MemoryUpdate(expires_at=clock.now + timedelta(days=30))
+            )
+        await house.recall.get(ADA, one)
