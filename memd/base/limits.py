@@ -52,6 +52,7 @@ MODEL_FOLDER_BYTES_MAX = 256 * 1_048_576
 # The store
 WRITE_QUEUE_MAX = 256
 READERS = 2
+SCANNERS = 2
 BUSY_MS_MAX = 5_000
 REPLY_KEPT_DAYS = 7  # how long an idempotency key is remembered (SPEC D7)
 DRAIN_MS_MAX = 1_500  # from SIGTERM to exit < 2 s (P20)

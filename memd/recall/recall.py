@@ -168,7 +168,7 @@ class Recall:
                 sought = await self._with_vector(sought, fingerprint, cached=cached)
             near: list[int] = []
             if sought.vector is not None:
-                near = await self.db.scan(by_meaning, scope, sought.vector, rows, listed)
+                near = await by_meaning(self.db, scope, sought.vector, rows, listed)
             keys = list(dict.fromkeys([*near, *await searching]))
         finally:
             searching.cancel()

@@ -8,6 +8,7 @@ what does not match, and fetches twice as much until it has enough.
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from memd.base.limits import KNN_ROWS_MAX
 from memd.store import memories, vectors, words
 from memd.store.connect import Reading
+from memd.store.database import Database
 from memd.store.filters import Bound
 
 ARM_ROWS = 64  # of each arm; 100 find no more and cost a third more
@@ -41,11 +43,11 @@ class Scope:
             [f"a{self.agent_key}", f"h{self.agent_key}"] if self.hidden else [f"a{self.agent_key}"]
         )
 
-    @property
-    def partitions(self) -> list[int]:
-        visible = vectors.partition(self.agent_key, hidden=False)
-        hidden = vectors.partition(self.agent_key, hidden=True)
-        return [visible, hidden] if self.hidden else [visible]
+    def partitions(self, shard: int) -> list[int]:
+        return [
+            vectors.partition(self.agent_key, hidden=hidden, shard=shard)
+            for hidden in ([False, True] if self.hidden else [False])
+        ]
 
 
 def few(conn: Reading, scope: Scope) -> list[int] | None:
@@ -91,28 +93,42 @@ def rare(conn: Reading, scope: Scope, terms: Sequence[str]) -> Sequence[str]:
     return cheap or known[:1] or list(terms)
 
 
-def by_meaning(
-    conn: Reading, scope: Scope, vector: bytes, rows: int, listed: Sequence[int] | None
+async def by_meaning(
+    db: Database, scope: Scope, vector: bytes, rows: int, listed: Sequence[int] | None
 ) -> list[int]:
-    """Return up to *rows* matching memories nearest to *vector*."""
+    """Return up to *rows* matching memories nearest to *vector*; shards are scanned side by side.
+
+    The shards may be seen at different moments; a memory never changes its own.
+    """
     if listed is not None:
-        near = vectors.among(conn, vector, listed)
-        return sorted(near, key=lambda key: (-near[key], key))[:rows]
-    found = _enough(
-        conn,
-        scope,
-        rows,
-        lambda limit: [
-            near.memory_key for near in vectors.search(conn, vector, scope.partitions, limit)
-        ],
-        limit_max=KNN_ROWS_MAX,
-    )
+        near = await db.read(_among, vector, listed)
+    else:
+        scans = [db.scan(_of_shard, scope, vector, rows, shard) for shard in range(vectors.SHARDS)]
+        near = [each for found in await asyncio.gather(*scans) for each in found]
+    near.sort(key=lambda each: (-each.cosine, each.memory_key))
+    return [each.memory_key for each in near[:rows]]
+
+
+def _of_shard(
+    conn: Reading, scope: Scope, vector: bytes, rows: int, shard: int
+) -> list[vectors.Near]:
+    near: dict[int, vectors.Near] = {}
+
+    def fetch(limit: int) -> list[int]:
+        found = vectors.search(conn, vector, scope.partitions(shard), limit)
+        near.update((each.memory_key, each) for each in found)
+        return [each.memory_key for each in found]
+
+    found = _enough(conn, scope, rows, fetch, limit_max=KNN_ROWS_MAX)
     if found is not None:
-        return found
+        return [near[key] for key in found]
     # k cannot grow further: the filter's rows are many, and far from the query. Scan them.
     every = memories.matching(conn, scope.wanted, -1)
-    near = vectors.among(conn, vector, every)
-    return sorted(near, key=lambda key: (-near[key], key))[:rows]
+    return _among(conn, vector, [key for key in every if vectors.shard(key) == shard])
+
+
+def _among(conn: Reading, vector: bytes, listed: Sequence[int]) -> list[vectors.Near]:
+    return [vectors.Near(*each) for each in vectors.among(conn, vector, listed).items()]
 
 
 def _enough(

@@ -26,7 +26,7 @@ import apsw.aio
 
 from memd.base.clock import Clock
 from memd.base.errors import BusyError, MemdError, ReadOnlyError
-from memd.base.limits import BUSY_MS_MAX, READERS, WRITE_QUEUE_MAX
+from memd.base.limits import BUSY_MS_MAX, READERS, SCANNERS, WRITE_QUEUE_MAX
 from memd.model.caller import Caller
 from memd.store import ballast, caches, replies, transactions
 from memd.store.connect import (
@@ -39,6 +39,7 @@ from memd.store.connect import (
 )
 from memd.store.faults import translated
 from memd.store.migrate import STEPS, Step, migrate
+from memd.store.pool import Pool, closed
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -66,9 +67,8 @@ class Database:
         self._mmap = mmap
         self._steps = steps
         self._writer: Writing | None = None
-        self._readers: list[Reading] = []
-        self._free: asyncio.LifoQueue[Reading] = asyncio.LifoQueue()
-        self._scanner: Reading | None = None
+        self._readers = Pool()
+        self._scanners = Pool()
         self._waiting_writes = 0
         self._wal_pages = 0
         self._checkpoint: asyncio.Task[bool] | None = None
@@ -81,23 +81,19 @@ class Database:
         self, work: Callable[Concatenate[Reading, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run *work* in a read transaction on a free reader; cancelling the caller stops it."""
-        conn = await self._free.get()
-        try:
+        async with self._readers.lent() as conn:
             return await self._run(
                 conn, transactions.reading, conn, lambda: work(conn, *args, **kwargs)
             )
-        finally:
-            self._free.put_nowait(conn)
 
     async def scan(
         self, work: Callable[Concatenate[Reading, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run *work* as :meth:`read` does, on the connection that maps the file for scans."""
-        assert self._scanner is not None
-        conn = self._scanner
-        return await self._run(
-            conn, transactions.reading, conn, lambda: work(conn, *args, **kwargs)
-        )
+        """Run *work* as :meth:`read` does, on a connection that maps the file for scans."""
+        async with self._scanners.lent() as conn:
+            return await self._run(
+                conn, transactions.reading, conn, lambda: work(conn, *args, **kwargs)
+            )
 
     async def write(
         self,
@@ -133,7 +129,7 @@ class Database:
                 return await self._run(conn, transactions.reading, conn, lambda: work(conn))
             return await self._run(conn, transactions.outside, conn, work)
         finally:
-            await asyncio.shield(_closed(conn))
+            await asyncio.shield(closed(conn))
 
     # Below the doors.
 
@@ -231,17 +227,16 @@ class Database:
         if not self.read_only and self._vfs is None:
             ballast.keep(self.path)
         try:
-            self._readers.append(await self._open_reader())
+            self._readers.add(await self._open_reader())
         except ReadOnlyError:
             if not self.read_only:
                 raise
             self._still = True  # until the next start: what nobody may write must not change
-            self._readers.append(await self._open_reader())
-        self._free.put_nowait(self._readers[0])
+            self._readers.add(await self._open_reader())
         for _ in range(READERS - 1):
-            self._readers.append(await self._open_reader())
-            self._free.put_nowait(self._readers[-1])
-        self._scanner = await self._open_reader(mmap=self._mmap)
+            self._readers.add(await self._open_reader())
+        for _ in range(SCANNERS):
+            self._scanners.add(await self._open_reader(mmap=self._mmap))
 
     async def _open_writer(self) -> None:
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
@@ -251,7 +246,7 @@ class Database:
             await self._run(writer, lambda: migrate(writer, self.path, version, self._steps))
             await self._run(writer, caches.ensure, writer)
         except BaseException:
-            await _closed(writer)
+            await closed(writer)
             raise
         await self._run(writer, writer.set_wal_hook, self._count_wal)
         self._writer = writer
@@ -264,7 +259,7 @@ class Database:
         try:
             await self._run(reader, lambda: prepare_reader(reader, mmap=mmap))
         except BaseException:
-            await _closed(reader)
+            await closed(reader)
             raise
         return reader
 
@@ -294,7 +289,7 @@ class Database:
         failed, self._writer = self._writer, None
         try:
             if failed is not None:
-                await _closed(failed)
+                await closed(failed)
             await self._open_writer()
             self.read_only = False
         except MemdError:
@@ -321,16 +316,12 @@ class Database:
         if self._reopening is not None:
             await self._reopening
         await self.checkpoint(truncate=True)
-        conns = [*self._readers, self._scanner, self._writer]
-        self._readers, self._scanner, self._writer = [], None, None
+        conns = [*self._readers.taken_away(), *self._scanners.taken_away()]
+        if self._writer is not None:
+            conns.append(self._writer)
+            self._writer = None
         for conn in conns:
-            if conn is not None:
-                await _closed(conn)
-
-
-async def _closed(conn: Reading) -> None:
-    with suppress(apsw.Error):  # a connection that failed may fail once more; it is closed anyway
-        await cast("Any", conn).aclose(True)
+            await closed(conn)
 
 
 @asynccontextmanager

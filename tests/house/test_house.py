@@ -87,7 +87,7 @@ def test_every_limit_says_its_unit() -> None:
     units = re.compile(
         r"_(BYTES|CHARS|MS|US|S|DAYS|TOKENS|ROWS|ITEMS|TEXTS|REQUESTS|TERMS|K|DEPTH|MAX|MIN|PAIRS|CLUSTERS)"
     )
-    bare = {"READERS", "CONNECTIONS_MAX", "TAGS_MAX", "WRITE_QUEUE_MAX"}
+    bare = {"READERS", "SCANNERS", "CONNECTIONS_MAX", "TAGS_MAX", "WRITE_QUEUE_MAX"}
     for name in vars(limits):
         if name.isupper():
             assert units.search(name) or name in bare, name

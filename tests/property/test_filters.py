@@ -237,10 +237,11 @@ def test_the_nearest_of_a_filter_are_the_nearest_of_brute_force(
     packed = struct.pack(f"<{DIMENSION}f", *asked)
     scope = scope_of(wanted, caller)
 
-    def near(conn: Reading) -> list[int]:
-        return search.by_meaning(conn, scope, packed, rows, search.few(conn, scope))
+    async def near() -> list[int]:
+        listed = await world.house.db.read(search.few, scope)
+        return await search.by_meaning(world.house.db, scope, packed, rows, listed)
 
-    found = world.run(world.house.db.scan(near))
+    found = world.run(near())
     nearness = {
         known.key: sum(a * b for a, b in zip(asked, known.vector, strict=True))
         for known in expected(world, MemoryQuery(**wanted), caller)

@@ -58,7 +58,7 @@ def test_a_unit_vector_is_stored_and_found(conn: Writing) -> None:
     rounded = struct.pack(f"<{DIMENSION}f", *(n * 1.0004 for n in numbers(GOOD)))
     vectors.put(conn, 1, [(1, rounded)])
     vectors.index(conn, [1])
-    (near,) = vectors.search(conn, GOOD, [vectors.partition(1, hidden=False)], 10)
+    (near,) = vectors.search(conn, GOOD, [vectors.partition(1, hidden=False, shard=0)], 10)
     assert near.memory_key == 1
     assert near.cosine == pytest.approx(1.0, abs=1e-3)
-    assert vectors.search(conn, GOOD, [vectors.partition(1, hidden=True)], 10) == []
+    assert vectors.search(conn, GOOD, [vectors.partition(1, hidden=True, shard=0)], 10) == []
