@@ -7,10 +7,12 @@ The map of the house, in the order of a memory's life (a test keeps it true):
     view      one way out: every text for a prompt or a terminal passes here
     store     the one SQLite file and all SQL
     encode    text understood: clean, chunk, tokens, embed, importance, route, secrets
+    signals   the assistants' traces: usage files, transcripts, and who watches them
     archive   put away and brought back: archive, trash, restore, forget
     ingest    a text arrives and becomes memories
     recall    memories are found, ranked, and cut to a budget
     backends  the documented backend protocols over these rooms
+    sleep     memories are consolidated: naps, nights, compression, and undoing them
     rpc       what client and daemon say to each other
     client    connect, call, raise the same errors
     serve     the socket: server, connections, who calls, handlers

@@ -125,3 +125,22 @@ class FusionStrategy(StrEnum):
 
     LINEAR = "linear"
     RRF = "rrf"
+
+
+class RunKind(StrEnum):
+    """What a run of the sleep room is."""
+
+    NAP = "nap"
+    NIGHT = "night"
+    COMPRESS = "compress"
+    UNDO = "undo"
+
+
+class RunState(StrEnum):
+    """How far a run is. An interrupted one is still running and goes on at the next start."""
+
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    UNDOING = "undoing"
+    UNDONE = "undone"

@@ -24,7 +24,7 @@ COLUMNS = """
        m.memory_key, m.memory_id, a.agent_id, s.session_id, p.project_id, m.namespace, m.category,
        m.level, m.origin, m.trust, m.speaker, m.content, m.caption, m.reference, m.ordinal, m.part,
        m.token_count, m.importance, m.confidence, m.created_at_us, m.occurred_at_us, m.state,
-       m.updated_at_us, m.expires_at_us, m.session_key,
+       m.updated_at_us, m.expires_at_us, m.session_key, m.is_summary,
        (SELECT json_group_array(t.tag ORDER BY t.ordinal)
           FROM memory_tag AS t WHERE t.memory_key = m.memory_key) AS tags
   FROM memory AS m
@@ -186,11 +186,13 @@ _INSERT = """
 INSERT INTO memory (memory_id, agent_key, client_key, session_key, project_key, source_key,
                     namespace, category, level, origin, trust, speaker, content, caption, reference,
                     ordinal, part, batch, token_count, importance, confidence, content_hash,
-                    created_at_us, occurred_at_us, row_hash, salt, state, expires_at_us)
+                    created_at_us, occurred_at_us, row_hash, salt, state, expires_at_us,
+                    is_summary)
 VALUES (:memory_id, :agent_key, :client_key, :session_key, :project_key, :source_key,
         :namespace, :category, :level, :origin, :trust, :speaker, :content, :caption, :reference,
         :ordinal, :part, :batch, :token_count, :importance, :confidence, :content_hash,
-        :created_at_us, :occurred_at_us, :row_hash, :salt, :state, :expires_at_us)
+        :created_at_us, :occurred_at_us, :row_hash, :salt, :state, :expires_at_us,
+        :is_summary)
 """
 
 

@@ -50,6 +50,7 @@ class MemoryRow(NamedTuple):
     state: MemoryState
     expires_at_us: int | None
     tags: tuple[str, ...] = ()
+    is_summary: bool = False
 
     @property
     def content_hash(self) -> bytes:
@@ -83,6 +84,7 @@ class MemoryRow(NamedTuple):
                 self.confidence,
                 self.created_at_us,
                 self.occurred_at_us,
+                int(self.is_summary),
             ),
             self.tags,
         )
@@ -97,7 +99,7 @@ def hash_of(columns: tuple[object, ...], tags: tuple[str, ...]) -> bytes:
 HASHED = """
 SELECT memory_id, agent_key, client_key, session_key, project_key, namespace, category, level,
        origin, trust, speaker, content, caption, reference, ordinal, part, batch, token_count,
-       importance, confidence, created_at_us, occurred_at_us, salt
+       importance, confidence, created_at_us, occurred_at_us, is_summary, salt
   FROM memory
  WHERE memory_key = :key
 """
@@ -153,6 +155,7 @@ class FoundRow(NamedTuple):
     updated_at_us: int | None
     expires_at_us: int | None
     session_key: int | None
+    is_summary: int
     tags: str
 
     @property

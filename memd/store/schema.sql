@@ -99,7 +99,8 @@ CREATE TABLE memory (
     salt BLOB NOT NULL,
     state TEXT NOT NULL CHECK (state IN ('active', 'pending', 'compressed', 'archived', 'quarantined', 'stale', 'trashed')),
     updated_at_us INTEGER,
-    expires_at_us INTEGER
+    expires_at_us INTEGER,
+    is_summary INTEGER NOT NULL DEFAULT 0 CHECK (is_summary IN (0, 1))
 ) STRICT;
 
 -- Read by listings, newest first, and by counts: the whole answer without a row.
@@ -172,6 +173,78 @@ CREATE TABLE archive (
     run TEXT,
     archived_at_us INTEGER NOT NULL
 ) STRICT;
+
+-- A nap, a night, a compression or an undo: what was asked, how far it is, what it did.
+-- Read by a start, which goes on where a kill interrupted, by reports and by undo.
+CREATE TABLE run (
+    run_key INTEGER PRIMARY KEY AUTOINCREMENT,
+    run_id TEXT NOT NULL UNIQUE,
+    kind TEXT NOT NULL CHECK (kind IN ('nap', 'night', 'compress', 'undo')),
+    agent_key INTEGER REFERENCES agent (agent_key) ON DELETE SET NULL,
+    state TEXT NOT NULL CHECK (state IN ('running', 'done', 'failed', 'undoing', 'undone')),
+    asked TEXT NOT NULL CHECK (json_valid(asked)),
+    cursor TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(cursor)),
+    report TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(report)),
+    started_at_us INTEGER NOT NULL,
+    finished_at_us INTEGER
+) STRICT;
+
+-- One transaction of a run, recorded in that same transaction. Never holds a memory's text.
+CREATE TABLE run_step (
+    run_key INTEGER NOT NULL REFERENCES run (run_key) ON DELETE CASCADE,
+    step INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    rows INTEGER NOT NULL CHECK (rows >= 0),
+    at_us INTEGER NOT NULL,
+    PRIMARY KEY (run_key, step)
+) STRICT, WITHOUT ROWID;
+
+-- What a run did to one memory, as JSON before and after: state, times, archive and trash rows.
+-- No foreign key to memory: a row that was erased since is noticed by undo, not passed over.
+CREATE TABLE run_change (
+    run_key INTEGER NOT NULL REFERENCES run (run_key) ON DELETE CASCADE,
+    change INTEGER NOT NULL,
+    memory_key INTEGER NOT NULL,
+    what TEXT NOT NULL CHECK (what IN ('made', 'moved')),
+    before TEXT CHECK (json_valid(before)),
+    after TEXT NOT NULL CHECK (json_valid(after)),
+    PRIMARY KEY (run_key, change)
+) STRICT, WITHOUT ROWID;
+-- Read to find the run that last touched a memory.
+CREATE INDEX run_change_by_memory ON run_change (memory_key, run_key);
+
+-- A session's messages as naps read them, each once; the text is a source row.
+CREATE TABLE session_message (
+    session_key INTEGER NOT NULL REFERENCES session (session_key) ON DELETE CASCADE,
+    ordinal INTEGER NOT NULL,
+    source_key INTEGER NOT NULL REFERENCES source (source_key) ON DELETE CASCADE,
+    nth INTEGER NOT NULL CHECK (nth >= 0), -- of equal messages in the session
+    role TEXT NOT NULL,
+    PRIMARY KEY (session_key, ordinal),
+    UNIQUE (session_key, source_key, nth)
+) STRICT, WITHOUT ROWID;
+-- Read when a source is erased.
+CREATE INDEX session_message_by_source ON session_message (source_key);
+
+-- Each assistant's context window as it last said, and whether a crossing may fire. Read by
+-- the trigger, so that a restart fires nothing twice.
+CREATE TABLE usage_window (
+    source TEXT NOT NULL,
+    session_id TEXT NOT NULL,
+    agent_key INTEGER NOT NULL REFERENCES agent (agent_key) ON DELETE CASCADE,
+    used_tokens INTEGER,
+    window_tokens INTEGER,
+    compact_at_tokens INTEGER,
+    used_percent REAL,
+    model TEXT,
+    cwd TEXT,
+    transcript_path TEXT,
+    event TEXT,
+    armed INTEGER NOT NULL CHECK (armed IN (0, 1)),
+    seen_at_us INTEGER NOT NULL,
+    napped_at_us INTEGER,
+    PRIMARY KEY (source, session_id)
+) STRICT, WITHOUT ROWID;
 
 -- Deleted, restorable until erase_after_us (state trashed).
 CREATE TABLE trash (

@@ -20,9 +20,18 @@ PAIRS: dict[str, type[Enum]] = {
     "agent.level": enums.MemoryLevel,
     "archive.reason": enums.ArchiveReason,
     "trash.reason": enums.TrashReason,
+    "run.kind": enums.RunKind,
+    "run.state": enums.RunState,
 }
-# Enumerations of the file alone: truth values, and the kinds of vectors.
-OF_THE_FILE = {"embedding.kind", "session.compressed", "weights.active"}
+# Enumerations of the file alone: truth values, and kinds of vectors and of changes.
+OF_THE_FILE = {
+    "embedding.kind",
+    "memory.is_summary",
+    "run_change.what",
+    "session.compressed",
+    "usage_window.armed",
+    "weights.active",
+}
 
 
 def checks() -> dict[str, list[str]]:

@@ -41,6 +41,7 @@ def a_row(item: Ranked, **more: Any) -> FoundRow:
         "created_at_us": its.created_at_us,
         "state": "active",
         "part": 0,
+        "is_summary": 0,
         "tags": "[]",
     }
     return FoundRow(**(fields | more))
