@@ -167,7 +167,7 @@ class Ingest:
         screening = screen(value)
         self._refuse(screening.kinds, "value")
         tokens = max(1, self.counter.count(screening.text))
-        new = NewPreference(screened_name(name), screening.text, 1.0, tokens, None)
+        new = NewPreference(screened_name(name), screening.text, 1.0, tokens, None, self.ids.salt())
 
         def work(conn: Writing) -> None:
             now_us = self.clock.now_us()
@@ -248,7 +248,7 @@ class Ingest:
                 vectors.ready(conn, fingerprint, now_us)
             return answer([keep(conn, caller, arrival, self.ids, now_us) for arrival in arrivals])
 
-        return await self.db.write(caller, work, reply=reply)
+        return await self.db.write(caller, work, reply=reply, batch=arrivals[0].batch)
 
     def _after(self, receipts: Sequence[Receipt]) -> None:
         if any(receipt.pending for receipt in receipts):

@@ -66,11 +66,12 @@ class _Filing:
     ordinal: int | None
     model_key: int | None
     now_us: int
+    ids: Ids
 
 
 def keep(conn: Writing, caller: Caller, arrival: Arrival, ids: Ids, now_us: int) -> Receipt:
     """Store an arrival and return its receipt, which holds once the transaction is committed."""
-    filing = _file(conn, caller, arrival, now_us)
+    filing = _file(conn, caller, arrival, ids, now_us)
     fate = _Sorted()
     keys: list[int] = []
     turned: list[int] = []
@@ -112,7 +113,7 @@ def keep(conn: Writing, caller: Caller, arrival: Arrival, ids: Ids, now_us: int)
     )
 
 
-def _file(conn: Writing, caller: Caller, arrival: Arrival, now_us: int) -> _Filing:
+def _file(conn: Writing, caller: Caller, arrival: Arrival, ids: Ids, now_us: int) -> _Filing:
     request = arrival.request
     agent_key = names.agent(conn, caller.agent_id, now_us)
     client_key = names.client(conn, caller.client, now_us)
@@ -142,6 +143,7 @@ def _file(conn: Writing, caller: Caller, arrival: Arrival, now_us: int) -> _Fili
         ordinal=ordinal,
         model_key=model_key,
         now_us=now_us,
+        ids=ids,
     )
 
 
@@ -245,7 +247,9 @@ def _prefer(
     if draft.preference is None:
         return
     confidence = 1.0 if importance is None else importance
-    new = NewPreference(draft.preference, draft.content, confidence, draft.token_count, key)
+    new = NewPreference(
+        draft.preference, draft.content, confidence, draft.token_count, key, filing.ids.salt()
+    )
     preferences.put(conn, filing.agent_key, new, filing.now_us)
     fate.preferences.append(draft.preference)
 

@@ -41,7 +41,8 @@ def record(conn: Writing, caller: Caller, now_us: int, batch: str | None) -> Non
     if not conn.touched:
         return
     digest = hashlib.sha256(b"".join(conn.touched)).digest()
-    prev = head(conn)
+    prev, rows = head(conn), len(conn.touched)
+    said = (now_us, caller.client, caller.method, batch, rows)
     conn.execute(
         """
         INSERT INTO change (at_us, client, method, batch, rows, digest, prev, hash)
@@ -52,18 +53,29 @@ def record(conn: Writing, caller: Caller, now_us: int, batch: str | None) -> Non
             "client": caller.client,
             "method": caller.method,
             "batch": batch,
-            "rows": len(conn.touched),
+            "rows": rows,
             "digest": digest,
             "prev": prev,
-            "hash": link(prev, now_us, caller.client, caller.method, digest),
+            "hash": link(prev, said, digest),
         },
     )
 
 
-def link(prev: bytes, at_us: int, client: str, method: str, digest: bytes) -> bytes:
-    """Return the hash of a link: over the one before it and everything it says."""
-    text = f"{at_us}\x1f{client}\x1f{method}\x1f".encode()
-    return hashlib.sha256(prev + text + digest).digest()
+def link(prev: bytes, said: tuple[int, str, str, str | None, int], digest: bytes) -> bytes:
+    """Return the hash of a link: over the one before it and everything it says.
+
+    *said* is at_us, client, method, batch and rows. Each field goes in behind its
+    length, so that no two links are hashed as the same bytes.
+    """
+    hashing = hashlib.sha256()
+    for field in (prev, *map(_field, said), digest):
+        hashing.update(len(field).to_bytes(8, "big") + field)
+    return hashing.digest()
+
+
+def _field(value: int | str | None) -> bytes:
+    # The sign tells a missing batch from an empty one.
+    return b"-" if value is None else f"+{value}".encode()
 
 
 def head(conn: Reading) -> bytes:
@@ -86,7 +98,8 @@ def verify(conn: Reading) -> int | None:
         """
     )
     for found in map(Change._make, links):
-        expected = link(prev, found.at_us, found.client, found.method, found.digest)
+        said = (found.at_us, found.client, found.method, found.batch, found.rows)
+        expected = link(prev, said, found.digest)
         if found.prev != prev or found.hash != expected:
             return found.seq
         prev = found.hash

@@ -1,10 +1,18 @@
-"""Preferences: key-values of one agent, put first in every recall (SPEC D5)."""
+"""Preferences: key-values of one agent, put first in every recall (SPEC D5).
+
+Each change of one stands in the audit under the row's salt, which goes with the
+row or with the value that is replaced: from then on the audit proves nothing of
+what it was.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
+from memd.store import changes
 from memd.store.connect import Reading, Writing
 from memd.store.keys import keys_array
 
@@ -24,13 +32,14 @@ class PreferenceRow(NamedTuple):
 
 
 class NewPreference(NamedTuple):
-    """A preference to be set."""
+    """A preference to be set. *salt* is random: it keys the audit's hash of it."""
 
     name: str
     value: str
     confidence: float
     token_count: int
     memory_key: int | None
+    salt: bytes
 
 
 def put(conn: Writing, agent_key: int, new: NewPreference, now_us: int) -> None:
@@ -38,15 +47,17 @@ def put(conn: Writing, agent_key: int, new: NewPreference, now_us: int) -> None:
     conn.execute(
         """
         INSERT INTO preference (agent_key, name, value, confidence, token_count, memory_key,
-                                created_at_us, updated_at_us)
-        VALUES (:agent_key, :name, :value, :confidence, :token_count, :memory_key, :now_us, :now_us)
+                                salt, created_at_us, updated_at_us)
+        VALUES (:agent_key, :name, :value, :confidence, :token_count, :memory_key,
+                :salt, :now_us, :now_us)
             ON CONFLICT (agent_key, name) DO UPDATE
            SET value = excluded.value, confidence = excluded.confidence,
                token_count = excluded.token_count, memory_key = excluded.memory_key,
-               updated_at_us = excluded.updated_at_us
+               salt = excluded.salt, updated_at_us = excluded.updated_at_us
         """,
         {**new._asdict(), "agent_key": agent_key, "now_us": now_us},
     )
+    changes.touch(conn, new.salt, _hash_of(agent_key, new.name, new.value))
 
 
 def listed(conn: Reading, agent_key: int, now_us: int) -> list[PreferenceRow]:
@@ -70,11 +81,16 @@ def listed(conn: Reading, agent_key: int, now_us: int) -> list[PreferenceRow]:
 
 def delete(conn: Writing, agent_key: int, name: str) -> bool:
     """Remove a preference; False when there was none. Its memory, if any, stays."""
-    conn.execute(
-        "DELETE FROM preference WHERE agent_key = :agent_key AND name = :name",
-        {"agent_key": agent_key, "name": name},
-    )
-    return conn.changes() > 0
+    named = {"agent_key": agent_key, "name": name}
+    found = conn.execute(
+        "SELECT salt, value FROM preference WHERE agent_key = :agent_key AND name = :name", named
+    ).fetchone()
+    if found is None:
+        return False
+    salt, value = cast("tuple[bytes, str]", found)
+    changes.touch(conn, salt, _hash_of(agent_key, name, value))
+    conn.execute("DELETE FROM preference WHERE agent_key = :agent_key AND name = :name", named)
+    return True
 
 
 def erase_of(conn: Writing, keys: Sequence[int]) -> None:
@@ -84,3 +100,8 @@ def erase_of(conn: Writing, keys: Sequence[int]) -> None:
             "DELETE FROM preference WHERE memory_key IN (SELECT value FROM carray(:keys))",
             {"keys": keys_array(keys)},
         )
+
+
+def _hash_of(agent_key: int, name: str, value: str) -> bytes:
+    text = json.dumps([agent_key, name, value], ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

@@ -2,11 +2,16 @@
 
 The reply to a write with an idempotency key is kept in the write's own
 transaction. The same key with the same request gets that reply again, the same
-key with another request is a conflict. Replies hold ids, never a memory's text.
+key with another request is a conflict. Replies hold ids, never a memory's text, and of
+the request only an HMAC under a secret of the file: a bare hash would let
+anyone who has seen it try out what a short text was, long after it was
+forgotten.
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -37,7 +42,8 @@ def find(conn: Reading, caller: Caller) -> str | None:
     if row is None:
         return None
     request_hash, reply = row
-    if request_hash != caller.request_hash:
+    assert isinstance(request_hash, bytes)
+    if not hmac.compare_digest(request_hash, _sealed(conn, caller.request_hash)):
         raise ConflictError(
             "this idempotency key was used for another request",
             field="idempotency_key",
@@ -57,6 +63,7 @@ def once(
     if kept is not None:
         return adapter.validate_json(kept)
     result = work(conn)
+    _keep_secret(conn)
     conn.execute(
         """
         INSERT INTO reply (client, idempotency_key, request_hash, reply, created_at_us)
@@ -65,12 +72,29 @@ def once(
         {
             "client": caller.client,
             "idempotency_key": caller.idempotency_key,
-            "request_hash": caller.request_hash,
+            "request_hash": _sealed(conn, caller.request_hash),
             "reply": adapter.dump_json(result).decode(),
             "created_at_us": now_us,
         },
     )
     return result
+
+
+def _keep_secret(conn: Writing) -> None:
+    """Make the file's secret, once, with its first reply."""
+    conn.execute(
+        """
+        INSERT INTO meta (key, value)
+        VALUES ('reply_secret', randomblob(32))
+            ON CONFLICT (key) DO NOTHING
+        """
+    )
+
+
+def _sealed(conn: Reading, request_hash: bytes) -> bytes:
+    secret = conn.execute("SELECT value FROM meta WHERE key = 'reply_secret'").get
+    assert isinstance(secret, bytes)
+    return hmac.digest(secret, request_hash, hashlib.sha256)
 
 
 def scrub(conn: Writing, ids: Sequence[str]) -> None:

@@ -292,7 +292,7 @@ CREATE TABLE centroid (
     PRIMARY KEY (agent_key, model_key)
 ) STRICT, WITHOUT ROWID;
 
--- Preferences: first in every recall (SPEC D5).
+-- Preferences: first in every recall (SPEC D5). salt keys the audit's hash of the row.
 CREATE TABLE preference (
     preference_key INTEGER PRIMARY KEY,
     agent_key INTEGER NOT NULL REFERENCES agent (agent_key) ON DELETE CASCADE,
@@ -301,6 +301,7 @@ CREATE TABLE preference (
     confidence REAL NOT NULL CHECK (confidence BETWEEN 0 AND 1),
     token_count INTEGER NOT NULL CHECK (token_count >= 1),
     memory_key INTEGER REFERENCES memory (memory_key) ON DELETE SET NULL,
+    salt BLOB NOT NULL,
     created_at_us INTEGER NOT NULL,
     updated_at_us INTEGER NOT NULL,
     UNIQUE (agent_key, name)

@@ -12,9 +12,11 @@ import pytest
 from support.store import ADA, a_house, source_hash, stored, tampering, told, visible
 
 from memd.backends.assembly import Assembly
+from memd.model.ingest import IngestManyRequest, IngestRequest
 from memd.model.memory import MemoryQuery, MemoryUpdate
 from memd.store import vectors, words
 
+MANY = IngestManyRequest(items=(IngestRequest(text="Dora paints boats in Hove."),))
 LONG = "The lighthouse of Skagen was lit in 1747. " * 60
 
 
@@ -31,6 +33,7 @@ async def a_furnished_file(path: Path) -> list[str]:
             metadata={"tags": ["hobby", "weekend"], "source": "diary"},
         )
         await told(house, LONG + "\r\n\r\n\r\n" + LONG)
+        await house.ingest.ingest_many(ADA, MANY)
         await house.ingest.update(ADA, ids[2], MemoryUpdate(content="Cid repairs watches."))
         await house.queue.drain()
         assert (await house.upkeep.check(ADA)).problems == ()
@@ -77,6 +80,8 @@ PLACES = [
     ("change", "digest"),
     ("change", "at_us"),
     ("change", "hash"),
+    ("change", "rows"),
+    ("change", "batch"),
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,29 @@ async def test_the_reply_outlives_a_restart_and_is_forgotten_after_its_days(
         await house.upkeep.tidy()
         assert await replies(house) == 0
         assert await house.ingest.store(KEYED, NOTE) != first
+
+
+async def sealed(house: Assembly) -> bytes:
+    found = await house.db.read(lambda conn: conn.execute("SELECT request_hash FROM reply").get)
+    assert isinstance(found, bytes)
+    return found
+
+
+async def test_what_is_kept_of_a_request_proves_nothing_without_the_files_secret(
+    tmp_path: Path,
+) -> None:
+    request_hash = sha256(b"the short text").digest()
+    caller = replace(KEYED, request_hash=request_hash)
+    kept = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        async with a_house(tmp_path / name / "memd.db") as house:
+            first = await house.ingest.store(caller, NOTE)
+            kept.append(await sealed(house))
+        async with a_house(tmp_path / name / "memd.db") as house:
+            assert await house.ingest.store(caller, NOTE) == first
+    assert request_hash not in kept
+    assert kept[0] != kept[1]
 
 
 async def test_a_reply_holds_no_text_of_a_memory(tmp_path: Path) -> None:
