@@ -211,7 +211,7 @@ class EmbeddingQueue:
                 score = importance(novelty(near), salience(row.content, self.counter))
                 pending.set_importance(conn, row.memory_key, score)
                 stays = is_kept(score) or row.memory_key in preferred
-            if stays:
+            if stays and not row.is_summary:
                 centroids.add(conn, row.agent_key, model_key, vector)
             (kept if stays else turned).append(row.memory_key)
         pending.activate(conn, kept)
@@ -259,5 +259,5 @@ def _renew(conn: Writing, model_key: int, step: Sequence[tuple[Waiting, bytes]])
     there = memories.by_keys(conn, [row.memory_key for row, _ in step])
     for row, vector in step:
         found = there.get(row.memory_key)
-        if found is not None and found.state in VISIBLE:
+        if found is not None and found.state in VISIBLE and not row.is_summary:
             centroids.add(conn, row.agent_key, model_key, vector)

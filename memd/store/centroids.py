@@ -59,7 +59,8 @@ def add(conn: Writing, agent_key: int, model_key: int, vector: bytes) -> None:
 def take(conn: Writing, keys: Sequence[int], model_key: int | None = None) -> None:
     """Subtract the memories' vectors from their agents' sums; before they are erased or replaced.
 
-    What was turned away when it came was never added. *model_key*: of that model alone.
+    What was turned away when it came was never added, nor was a summary: it says
+    nothing new. *model_key*: of that model alone.
     """
     if not keys:
         return
@@ -69,6 +70,7 @@ def take(conn: Writing, keys: Sequence[int], model_key: int | None = None) -> No
           FROM embedding AS e
                JOIN memory AS m ON m.memory_key = e.memory_key
          WHERE e.memory_key IN (SELECT value FROM carray(:keys)) AND e.kind = 'own'
+           AND NOT m.is_summary
            AND e.model_key = coalesce(:model_key, e.model_key)
            AND NOT EXISTS (SELECT 1 FROM archive AS r
                             WHERE r.memory_key = e.memory_key AND r.reason = 'low_importance')

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from memd.model.enums import MemoryState
+from memd.model.enums import VISIBLE, MemoryState
 from memd.store import caches, changes, contexts, names
 from memd.store.connect import Reading, Writing
 from memd.store.filters import Bound
@@ -173,7 +173,7 @@ def insert_bare(conn: Writing, rows: Sequence[MemoryRow], now_us: int) -> list[i
             "INSERT INTO memory_tag (tag, memory_key, ordinal) VALUES (?, ?, ?)",
             ((tag, key, place) for place, tag in enumerate(row.tags)),
         )
-        if row.session_key is not None:
+        if row.session_key is not None and not row.is_summary:  # counted is what arrived
             names.count_session(conn, row.session_key, 1, row.token_count, now_us)
         if row.speaker is not None:
             names.count_speaker(conn, row.agent_key, row.speaker, 1)
@@ -187,12 +187,12 @@ INSERT INTO memory (memory_id, agent_key, client_key, session_key, project_key, 
                     namespace, category, level, origin, trust, speaker, content, caption, reference,
                     ordinal, part, batch, token_count, importance, confidence, content_hash,
                     created_at_us, occurred_at_us, row_hash, salt, state, expires_at_us,
-                    is_summary)
+                    is_summary, as_is)
 VALUES (:memory_id, :agent_key, :client_key, :session_key, :project_key, :source_key,
         :namespace, :category, :level, :origin, :trust, :speaker, :content, :caption, :reference,
         :ordinal, :part, :batch, :token_count, :importance, :confidence, :content_hash,
         :created_at_us, :occurred_at_us, :row_hash, :salt, :state, :expires_at_us,
-        :is_summary)
+        :is_summary, :as_is)
 """
 
 
@@ -205,7 +205,10 @@ def settle(conn: Writing, keys: Sequence[int]) -> None:
 
 
 def set_state(conn: Writing, keys: Sequence[int], state: MemoryState, now_us: int) -> None:
-    """Move memories to *state*, in rows, neighbours' contexts and caches alike."""
+    """Move memories to *state*, in rows, neighbours' contexts and caches alike.
+
+    What is hidden keeps the context that it had: its neighbours may be hidden with it.
+    """
     if not keys:
         return
     beside = contexts.neighbours(conn, keys)
@@ -219,7 +222,8 @@ def set_state(conn: Writing, keys: Sequence[int], state: MemoryState, now_us: in
                 """,
                 ({"state": state, "now_us": now_us, "memory_key": key} for key in keys),
             )
-            contexts.write(conn, keys)
+            if state in VISIBLE:
+                contexts.write(conn, keys)
         contexts.write(conn, beside)
     touch(conn, keys)
 

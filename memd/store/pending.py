@@ -27,6 +27,8 @@ class Waiting(NamedTuple):
     content: str
     speaker: str | None
     memory_id: str
+    is_summary: int
+    """Its vector stays out of the running sum: a summary says nothing new."""
 
 
 def waiting(conn: Reading, limit: int) -> list[Waiting]:
@@ -34,7 +36,7 @@ def waiting(conn: Reading, limit: int) -> list[Waiting]:
     rows = conn.execute(
         """
         SELECT m.memory_key, m.agent_key, m.state, m.importance, w.own, m.content, m.speaker,
-               m.memory_id
+               m.memory_id, m.is_summary
           FROM memory AS m
                JOIN memory_words AS w ON w.memory_key = m.memory_key
          WHERE m.state = 'pending'
@@ -58,7 +60,7 @@ def missing(conn: Reading, model_key: int, after: int, limit: int) -> list[Waiti
     rows = conn.execute(
         """
         SELECT m.memory_key, m.agent_key, m.state, m.importance, w.own, m.content, m.speaker,
-               m.memory_id
+               m.memory_id, m.is_summary
           FROM memory AS m
                JOIN memory_words AS w ON w.memory_key = m.memory_key
          WHERE m.memory_key > :after

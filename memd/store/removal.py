@@ -49,6 +49,7 @@ def archive(
     *,
     new_id: Callable[[], str],
     state: MemoryState = MemoryState.ARCHIVED,
+    run: str | None = None,
 ) -> None:
     """Put memories away; *state* may be COMPRESSED. ``include_compressed`` still finds them.
 
@@ -57,13 +58,22 @@ def archive(
     keys = _out_of_trash(conn, keys)
     conn.executemany(
         """
-        INSERT INTO archive (memory_key, archival_id, reason, state_before, archived_at_us)
-        SELECT :key, :archival_id, :reason, iif(state = 'pending', 'active', state), :now_us
+        INSERT INTO archive (memory_key, archival_id, reason, state_before, run, archived_at_us)
+        SELECT :key, :archival_id, :reason, iif(state = 'pending', 'active', state), :run, :now_us
           FROM memory
          WHERE memory_key = :key
             ON CONFLICT (memory_key) DO NOTHING
         """,
-        ({"key": key, "archival_id": new_id(), "reason": reason, "now_us": now_us} for key in keys),
+        (
+            {
+                "key": key,
+                "archival_id": new_id(),
+                "reason": reason,
+                "run": run,
+                "now_us": now_us,
+            }
+            for key in keys
+        ),
     )
     memories.set_state(conn, keys, state, now_us)
 
@@ -306,7 +316,7 @@ def _uncount(conn: Writing, keys: Sequence[int]) -> None:
         """
         SELECT agent_key, session_key, speaker, token_count
           FROM memory
-         WHERE memory_key IN (SELECT value FROM carray(:keys))
+         WHERE memory_key IN (SELECT value FROM carray(:keys)) AND NOT is_summary
         """,
         {"keys": keys_array(keys)},
     ).fetchall()
