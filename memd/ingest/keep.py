@@ -41,6 +41,10 @@ class Arrival:
     gated: bool = True
     model: ModelFingerprint | None = None
     """Whose vectors they are: those of another model than the store's are made anew later."""
+    distilled: bool = False
+    """Taken from a session's messages: not gated, but what the session knows is not told again."""
+    source_key: int | None = None
+    """The source row that the text was taken from, when it is there already."""
 
 
 @dataclass(slots=True)
@@ -78,12 +82,13 @@ def keep(conn: Writing, caller: Caller, arrival: Arrival, ids: Ids, now_us: int)
     for draft in arrival.drafts.items:
         vector = None if arrival.vectors is None else arrival.vectors[draft.part]
         row = _row(arrival, draft, filing, ids)
-        there = memories.same_content(conn, row, now_us) if arrival.gated else None
+        there = _known(conn, arrival, row, now_us)
         if there is not None:
-            memories.bump(conn, there.memory_key, now_us, row.expires_at_us)
             fate.merged.append(_item_of(there))
-            if there.state in VISIBLE:
-                _prefer(conn, draft, there.importance, there.memory_key, filing, fate)
+            if not arrival.distilled:
+                memories.bump(conn, there.memory_key, now_us, row.expires_at_us)
+                if there.state in VISIBLE:
+                    _prefer(conn, draft, there.importance, there.memory_key, filing, fate)
             continue
         scored = _scored(conn, arrival, row, draft, filing)
         known = _told_before(conn, draft, filing)
@@ -113,6 +118,12 @@ def keep(conn: Writing, caller: Caller, arrival: Arrival, ids: Ids, now_us: int)
     )
 
 
+def _known(conn: Writing, arrival: Arrival, row: MemoryRow, now_us: int) -> FoundRow | None:
+    if arrival.distilled:
+        return memories.told_in_session(conn, row)
+    return memories.same_content(conn, row, now_us) if arrival.gated else None
+
+
 def _file(conn: Writing, caller: Caller, arrival: Arrival, ids: Ids, now_us: int) -> _Filing:
     request = arrival.request
     agent_key = names.agent(conn, caller.agent_id, now_us)
@@ -139,7 +150,7 @@ def _file(conn: Writing, caller: Caller, arrival: Arrival, ids: Ids, now_us: int
         client_key=client_key,
         session_key=session_key,
         project_key=project_key,
-        source_key=None,
+        source_key=arrival.source_key,
         ordinal=ordinal,
         model_key=model_key,
         now_us=now_us,
@@ -199,6 +210,7 @@ def _row(arrival: Arrival, draft: Draft, filing: _Filing, ids: Ids) -> MemoryRow
         state=MemoryState.PENDING,
         expires_at_us=None if request.expires_at is None else to_us(request.expires_at),
         tags=drafts.tags,
+        as_is=not arrival.gated and not arrival.distilled,
     )
 
 

@@ -146,6 +146,29 @@ def same_content(conn: Reading, row: MemoryRow, now_us: int) -> FoundRow | None:
     return None if found is None else FoundRow._make(found)
 
 
+def told_in_session(conn: Reading, row: MemoryRow) -> FoundRow | None:
+    """Return the memory of the row's session that has its text, in whatever state it is.
+
+    Whoever said it, and wherever it is filed: a fact taken from a conversation is not
+    new when the conversation itself was told, nor when it was thrown away since.
+    """
+    found = conn.execute(
+        f"""
+        SELECT {COLUMNS}
+         WHERE m.agent_key = :agent_key AND m.content_hash = :content_hash
+           AND m.session_key IS :session_key
+         ORDER BY m.state IN ('active', 'pending') DESC, m.memory_key
+         LIMIT 1
+        """,
+        {
+            "agent_key": row.agent_key,
+            "content_hash": row.content_hash,
+            "session_key": row.session_key,
+        },
+    ).fetchone()
+    return None if found is None else FoundRow._make(found)
+
+
 # Writing.
 
 

@@ -51,6 +51,8 @@ class MemoryRow(NamedTuple):
     expires_at_us: int | None
     tags: tuple[str, ...] = ()
     is_summary: bool = False
+    as_is: bool = False
+    """Stored as it is, never gated (``memory.store``): working ones end with their session."""
 
     @property
     def content_hash(self) -> bytes:
@@ -85,6 +87,7 @@ class MemoryRow(NamedTuple):
                 self.created_at_us,
                 self.occurred_at_us,
                 int(self.is_summary),
+                int(self.as_is),
             ),
             self.tags,
         )
@@ -99,7 +102,7 @@ def hash_of(columns: tuple[object, ...], tags: tuple[str, ...]) -> bytes:
 HASHED = """
 SELECT memory_id, agent_key, client_key, session_key, project_key, namespace, category, level,
        origin, trust, speaker, content, caption, reference, ordinal, part, batch, token_count,
-       importance, confidence, created_at_us, occurred_at_us, is_summary, salt
+       importance, confidence, created_at_us, occurred_at_us, is_summary, as_is, salt
   FROM memory
  WHERE memory_key = :key
 """

@@ -100,7 +100,8 @@ CREATE TABLE memory (
     state TEXT NOT NULL CHECK (state IN ('active', 'pending', 'compressed', 'archived', 'quarantined', 'stale', 'trashed')),
     updated_at_us INTEGER,
     expires_at_us INTEGER,
-    is_summary INTEGER NOT NULL DEFAULT 0 CHECK (is_summary IN (0, 1))
+    is_summary INTEGER NOT NULL DEFAULT 0 CHECK (is_summary IN (0, 1)),
+    as_is INTEGER NOT NULL DEFAULT 0 CHECK (as_is IN (0, 1)) -- by memory.store: never gated
 ) STRICT;
 
 -- Read by listings, newest first, and by counts: the whole answer without a row.

@@ -6,6 +6,7 @@ import hashlib
 import json
 from typing import NamedTuple
 
+from memd.model.enums import MemoryCategory
 from memd.model.screened import Screened
 from memd.store import caches, centroids, contexts, pending
 from memd.store.connect import Writing
@@ -34,6 +35,20 @@ def replace(conn: Writing, key: int, new: NewVersion, now_us: int) -> None:
                 conn.execute("DELETE FROM embedding WHERE memory_key = :key", {"key": key})
             _rewrite(conn, key, new, now_us)
         contexts.write(conn, beside)
+    pending.rehash(conn, key)
+
+
+def file_anew(conn: Writing, key: int, category: MemoryCategory, now_us: int) -> None:
+    """Keep the row as it is as a version, then give it another category; nothing else changes."""
+    _keep(conn, key, now_us)
+    conn.execute(
+        """
+        UPDATE memory
+           SET category = :category, updated_at_us = max(:now_us, created_at_us)
+         WHERE memory_key = :key
+        """,
+        {"key": key, "category": category, "now_us": now_us},
+    )
     pending.rehash(conn, key)
 
 

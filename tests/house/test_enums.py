@@ -26,6 +26,7 @@ PAIRS: dict[str, type[Enum]] = {
 # Enumerations of the file alone: truth values, and kinds of vectors and of changes.
 OF_THE_FILE = {
     "embedding.kind",
+    "memory.as_is",
     "memory.is_summary",
     "run_change.what",
     "session.compressed",

@@ -1,0 +1,224 @@
+"""Sessions: begun, ended, listed, and the messages that naps kept of them (SPEC 1.8, D2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from memd.store.connect import Reading, Writing
+
+IDLE_US = 6 * 3_600_000_000  # a session that says nothing so long has ended (SPEC D2)
+
+
+class SessionRow(NamedTuple):
+    """One conversation of one agent."""
+
+    session_key: int
+    session_id: str
+    agent_id: str
+    project_id: str | None
+    started_at_us: int
+    last_activity_us: int
+    ended_at_us: int | None
+    memory_count: int
+    token_count: int
+    messages: int
+    compressed: int
+
+
+class MessageRow(NamedTuple):
+    """One message as it was kept; *zlib* holds its text."""
+
+    ordinal: int
+    role: str
+    at_us: int
+    zlib: bytes
+
+
+_COLUMNS = """
+SELECT s.session_key, s.session_id, a.agent_id, p.project_id, s.started_at_us, s.last_activity_us,
+       s.ended_at_us, s.memory_count, s.token_count,
+       (SELECT count(*) FROM session_message AS g WHERE g.session_key = s.session_key),
+       s.compressed
+  FROM session AS s
+       JOIN agent AS a ON a.agent_key = s.agent_key
+       LEFT JOIN project AS p ON p.project_key = s.project_key
+"""
+
+# Reading.
+
+
+def find_key(conn: Reading, agent_key: int, session_id: str) -> int | None:
+    """Return the key of the agent's session, None when there is none of this name."""
+    found = conn.execute(
+        "SELECT session_key FROM session WHERE agent_key = :agent_key AND session_id = :session_id",
+        {"agent_key": agent_key, "session_id": session_id},
+    ).get
+    return found if isinstance(found, int) else None
+
+
+def find(conn: Reading, agent_key: int, session_id: str) -> SessionRow | None:
+    """Return the agent's session, None when there is none of this name."""
+    row = conn.execute(
+        f"{_COLUMNS} WHERE s.agent_key = :agent_key AND s.session_id = :session_id",
+        {"agent_key": agent_key, "session_id": session_id},
+    ).fetchone()
+    return None if row is None else SessionRow._make(row)
+
+
+def listed(conn: Reading, agent_key: int, after: str | None, limit: int) -> list[SessionRow]:
+    """Return the agent's sessions, the one that began last first, from after *after* on."""
+    before = None if after is None else find_key(conn, agent_key, after)
+    rows = conn.execute(
+        f"""
+        {_COLUMNS}
+         WHERE s.agent_key = :agent_key AND (:before IS NULL OR s.session_key < :before)
+         ORDER BY s.session_key DESC
+         LIMIT :limit
+        """,
+        {"agent_key": agent_key, "before": before, "limit": limit},
+    )
+    return [SessionRow._make(row) for row in rows]
+
+
+def messages(conn: Reading, session_key: int, after: int, limit: int) -> list[MessageRow]:
+    """Return the session's messages in order, from after the *after*-th on."""
+    rows = conn.execute(
+        """
+        SELECT g.ordinal, g.role, o.created_at_us, o.zlib
+          FROM session_message AS g
+               JOIN source AS o ON o.source_key = g.source_key
+         WHERE g.session_key = :session_key AND g.ordinal > :after
+         ORDER BY g.ordinal
+         LIMIT :limit
+        """,
+        {"session_key": session_key, "after": after, "limit": limit},
+    )
+    return [MessageRow._make(row) for row in rows]
+
+
+def idle(conn: Reading, now_us: int, limit: int) -> list[tuple[int, str]]:
+    """Return key and agent of sessions that are open and were last heard of long ago."""
+    rows = conn.execute(
+        """
+        SELECT s.session_key, a.agent_id
+          FROM session AS s
+               JOIN agent AS a ON a.agent_key = s.agent_key
+         WHERE s.ended_at_us IS NULL AND s.last_activity_us <= :before_us
+         ORDER BY s.last_activity_us
+         LIMIT :limit
+        """,
+        {"before_us": now_us - IDLE_US, "limit": limit},
+    )
+    return [(key, agent_id) for key, agent_id in rows]
+
+
+def passing(conn: Reading, session_key: int, limit: int) -> list[int]:
+    """Return up to *limit* memories that go when their session ends (SPEC D2, D21).
+
+    Those of level session, and working ones that were stored as they are.
+    """
+    rows = conn.execute(
+        """
+        SELECT memory_key
+          FROM memory
+         WHERE session_key = :session_key AND state <> 'trashed'
+           AND (level = 'session' OR (category = 'working' AND as_is))
+         ORDER BY memory_key
+         LIMIT :limit
+        """,
+        {"session_key": session_key, "limit": limit},
+    )
+    return [key for (key,) in rows]
+
+
+def working(conn: Reading, session_key: int, limit: int) -> list[int]:
+    """Return up to *limit* working memories that arrived as text and outlive the session."""
+    rows = conn.execute(
+        """
+        SELECT memory_key
+          FROM memory
+         WHERE session_key = :session_key AND state <> 'trashed'
+           AND category = 'working' AND level <> 'session' AND NOT as_is
+         ORDER BY memory_key
+         LIMIT :limit
+        """,
+        {"session_key": session_key, "limit": limit},
+    )
+    return [key for (key,) in rows]
+
+
+# Writing.
+
+
+def open_again(conn: Writing, session_key: int, now_us: int) -> None:
+    """Say that the session goes on, whether or not it had ended."""
+    conn.execute(
+        """
+        UPDATE session
+           SET ended_at_us = NULL, last_activity_us = max(last_activity_us, :now_us)
+         WHERE session_key = :session_key
+        """,
+        {"session_key": session_key, "now_us": now_us},
+    )
+
+
+def end(conn: Writing, session_key: int, now_us: int) -> None:
+    """Say that the session is over; the first end counts."""
+    conn.execute(
+        """
+        UPDATE session
+           SET ended_at_us = coalesce(ended_at_us, max(:now_us, started_at_us))
+         WHERE session_key = :session_key
+        """,
+        {"session_key": session_key, "now_us": now_us},
+    )
+
+
+def known_messages(conn: Reading, session_key: int) -> dict[tuple[bytes, int], int]:
+    """Return the source of each message that is kept already, by its text's hash and *nth*."""
+    rows = conn.execute(
+        """
+        SELECT o.sha256, g.nth, g.source_key
+          FROM session_message AS g
+               JOIN source AS o ON o.source_key = g.source_key
+         WHERE g.session_key = :session_key
+        """,
+        {"session_key": session_key},
+    )
+    return {(sha256, nth): key for sha256, nth, key in rows}
+
+
+def add_messages(conn: Writing, session_key: int, rows: Sequence[tuple[int, int, str]]) -> None:
+    """Append messages, as (source_key, nth, role), after the last one that the session has."""
+    last = conn.execute(
+        "SELECT max(ordinal) FROM session_message WHERE session_key = :session_key",
+        {"session_key": session_key},
+    ).get
+    start = last + 1 if isinstance(last, int) else 0
+    conn.executemany(
+        """
+        INSERT INTO session_message (session_key, ordinal, source_key, nth, role)
+        VALUES (:session_key, :ordinal, :source_key, :nth, :role)
+        """,
+        (
+            {
+                "session_key": session_key,
+                "ordinal": ordinal,
+                "source_key": source_key,
+                "nth": nth,
+                "role": role,
+            }
+            for ordinal, (source_key, nth, role) in enumerate(rows, start)
+        ),
+    )
+
+
+def erase_messages(conn: Writing, session_key: int) -> int:
+    """Erase every message of the session, text and all; returns how many there were."""
+    rows = conn.execute(
+        "SELECT DISTINCT source_key FROM session_message WHERE session_key = :session_key",
+        {"session_key": session_key},
+    ).fetchall()
+    conn.executemany("DELETE FROM source WHERE source_key = ?", rows)
+    return len(rows)
