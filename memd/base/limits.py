@@ -49,6 +49,14 @@ HUB_ANSWER_MS_MAX = 3_000
 FETCH_QUIET_MS_MAX = 60_000  # how long a download may receive nothing
 MODEL_FOLDER_BYTES_MAX = 256 * 1_048_576
 
+# The assistants' traces
+USAGE_BYTES_MAX = 65_536  # of one usage file
+USAGE_FILES_MAX = 1_000  # looked at in one folder, the newest
+USAGE_SETTLE_MS = 100  # a file is read once nothing happened to it for so long
+USAGE_POLL_S = 15  # every file's time is looked at, whatever the system announced
+SIGNAL_PATH_CHARS_MAX = 4_096
+TRANSCRIPT_BYTES_MAX = 256 * 1_048_576  # of a longer one only the end is read
+
 # The store
 WRITE_QUEUE_MAX = 256
 READERS = 2
@@ -56,6 +64,10 @@ SCANNERS = 2
 BUSY_MS_MAX = 5_000
 REPLY_KEPT_DAYS = 7  # how long an idempotency key is remembered (SPEC D7)
 DRAIN_MS_MAX = 1_500  # from SIGTERM to exit < 2 s (P20)
+
+# Sleep
+NIGHT_QUIET_S_MIN = 120  # without a request, before a night that is due begins
+NIGHT_RETRY_S = 3_600  # after a night that could not begin
 
 assert CHUNK_TOKENS_MIN < CHUNK_TOKENS_MAX
 assert TEXT_CHARS_MAX < FRAME_BYTES_MAX

@@ -76,3 +76,9 @@ def configure(conn: Writing, agent_key: int, new: AgentRow) -> None:
             "retention_overrides": json.dumps(new.retention_overrides, sort_keys=True),
         },
     )
+
+
+def first_us(conn: Reading) -> int | None:
+    """Return when the first agent came, with the first memory; None for an empty store."""
+    found = conn.execute("SELECT min(created_at_us) FROM agent").get
+    return found if isinstance(found, int) else None

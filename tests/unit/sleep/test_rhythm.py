@@ -1,0 +1,331 @@
+"""When a night begins (SPEC 16.2)."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import pytest
+from support.clocks import HeldClock
+from support.entries import NOW
+from support.sleeping import FakeNight
+
+from memd.base import log
+from memd.base.errors import BusyError, MemoryConfigError
+from memd.model.enums import ConsolidationInterval
+from memd.model.sleep import RunReport
+from memd.sleep import rhythm
+from memd.sleep.rhythm import Moment, Rhythm, due, may_begin, overdue
+
+HOURLY, DAILY, WEEKLY, NEVER = ConsolidationInterval
+QUIET = Moment(quiet_s=120.0, load=0.0, on_battery=False)
+DAY = timedelta(days=1)
+
+
+# The rules.
+
+
+@pytest.mark.parametrize(
+    ("interval", "seconds"), [(HOURLY, 3_600), (DAILY, 86_400), (WEEKLY, 604_800)]
+)
+def test_a_night_is_due_one_interval_after_the_last_one_began(
+    interval: ConsolidationInterval, seconds: int
+) -> None:
+    assert due(interval, NOW, NOW) == NOW + timedelta(seconds=seconds)
+
+
+def test_never_is_nothing_due() -> None:
+    assert due(NEVER, NOW - 1_000 * DAY, NOW) is None
+
+
+def test_a_store_without_a_beginning_has_nothing_due() -> None:
+    assert due(DAILY, None, NOW) is None
+
+
+def test_a_clock_that_went_back_by_less_than_an_interval_makes_no_second_night() -> None:
+    began = NOW + timedelta(hours=5)
+    assert due(DAILY, began, NOW) == began + DAY
+
+
+def test_a_night_of_a_far_future_is_the_work_of_a_wrong_clock_and_stops_no_night() -> None:
+    assert due(DAILY, NOW + 3_650 * DAY, NOW) == NOW
+
+
+@pytest.mark.parametrize(("hours", "late"), [(0, False), (23.9, False), (24, True), (99, True)])
+def test_a_night_is_overdue_after_a_whole_further_interval(hours: float, late: bool) -> None:
+    assert overdue(DAILY, NOW, NOW + timedelta(hours=hours)) is late
+
+
+def test_a_night_that_is_due_begins_at_a_quiet_moment_on_mains_power() -> None:
+    assert may_begin(NOW, NOW, QUIET, overdue=False) is None
+
+
+@pytest.mark.parametrize(
+    ("moment", "late", "why"),
+    [
+        (QUIET._replace(quiet_s=119.9), False, "in use 119 s ago"),
+        (QUIET._replace(load=1.0), False, "busy"),
+        (QUIET._replace(on_battery=True), False, "battery"),
+        (QUIET._replace(on_battery=True), True, "battery"),
+    ],
+)
+def test_a_night_that_waits_says_why(moment: Moment, late: bool, why: str) -> None:
+    assert why in (may_begin(NOW, NOW, moment, overdue=late) or "")
+
+
+@pytest.mark.parametrize("moment", [QUIET._replace(quiet_s=0.0), QUIET._replace(load=9.0)])
+def test_an_overdue_night_waits_for_mains_power_alone(moment: Moment) -> None:
+    assert may_begin(NOW, NOW, moment, overdue=True) is None
+
+
+def test_nothing_begins_before_its_time_or_without_one() -> None:
+    assert may_begin(NOW + DAY, NOW, QUIET, overdue=False) == "it is not time yet"
+    assert may_begin(None, NOW, QUIET, overdue=False) == "no night is due"
+
+
+# The task.
+
+
+class House:
+    """A rhythm with its hands tied: the clock, the power, the switch are the test's."""
+
+    def __init__(self, interval: ConsolidationInterval = DAILY) -> None:
+        self.clock = HeldClock()
+        self.night = FakeNight(self.clock)
+        self.made: datetime | None = self.clock.now
+        self.moment = QUIET
+        self.switch: Callable[[], bool] = lambda: True
+        self.slept = 0
+        self.rhythm = Rhythm(
+            nights=self.night,
+            clock=self.clock,
+            interval=interval,
+            enabled=self.enabled,
+            since=self.since,
+            quiet_s=lambda: self.moment.quiet_s,
+            on_battery=lambda: self.moment.on_battery,
+            load=lambda: self.moment.load,
+            sleep=self.sleep,
+        )
+
+    def enabled(self) -> bool:
+        return self.switch()
+
+    async def since(self) -> datetime | None:
+        return self.made
+
+    async def sleep(self, seconds: float) -> None:
+        """Pass the time at once, until the test has seen enough minutes."""
+        self.slept -= 1
+        if self.slept < 0:
+            raise asyncio.CancelledError
+        self.clock.advance(seconds=seconds)
+
+    async def minutes(self, number: int) -> int:
+        """Let the task run for *number* minutes; return how many nights began."""
+        self.slept, before = number, self.night.begun
+        with pytest.raises(asyncio.CancelledError):
+            await self.rhythm.run()
+        return self.night.begun - before
+
+
+async def test_a_fresh_store_sleeps_one_interval_after_it_was_made_and_not_at_once() -> None:
+    house = House()
+    assert await house.minutes(24 * 60 - 1) == 0
+    assert await house.minutes(1) == 1
+
+
+async def test_an_empty_store_never_sleeps() -> None:
+    house = House(HOURLY)
+    house.made = None
+    assert await house.minutes(180) == 0
+
+
+async def test_three_days_have_three_nights() -> None:
+    house = House()
+    assert await house.minutes(3 * 24 * 60 + 5) == 3
+
+
+async def test_never_makes_no_rhythm_but_finishes_what_a_kill_interrupted() -> None:
+    house = House(NEVER)
+    await house.rhythm.run()
+    assert house.night.went_on == 1
+    assert house.night.begun == 0
+
+
+async def test_an_interrupted_night_goes_on_before_the_first_tick() -> None:
+    house = House()
+    await house.minutes(0)
+    assert house.night.went_on == 1
+
+
+async def test_a_night_that_cannot_go_on_is_tried_again_an_hour_later() -> None:
+    house = House(HOURLY)
+    house.night.stuck = BusyError("the store is busy")
+    await house.minutes(59)
+    assert house.night.went_on == 1
+    house = House(HOURLY)
+    house.night.stuck = BusyError("the store is busy")
+    await house.minutes(60)
+    assert house.night.went_on == 2
+
+
+async def test_a_night_that_has_to_go_on_goes_before_a_new_one_and_even_when_none_ever_comes() -> (
+    None
+):
+    house = House(NEVER)
+    house.night.stuck = BusyError("the store is busy")
+    assert await house.minutes(60) == 0
+    assert house.night.went_on == 2
+
+
+async def test_the_kill_switch_is_read_again_at_every_tick() -> None:
+    house = House(HOURLY)
+    house.switch = lambda: False
+    assert await house.minutes(90) == 0
+    house.switch = lambda: True
+    assert await house.minutes(1) == 1
+
+
+async def test_a_kill_switch_that_cannot_be_read_is_on() -> None:
+    def broken() -> bool:
+        raise MemoryConfigError("the settings cannot be read")
+
+    house = House(HOURLY)
+    house.switch = broken
+    assert await house.minutes(61) == 1
+
+
+async def test_a_pause_lasts_until_it_is_ended() -> None:
+    house = House(HOURLY)
+    house.night.held = True
+    assert await house.minutes(90) == 0
+    house.night.held = False
+    assert await house.minutes(1) == 1
+
+
+async def test_a_pause_that_cannot_be_read_is_none() -> None:
+    class Unreadable(FakeNight):
+        async def paused(self) -> bool:
+            raise BusyError("the store is busy")
+
+    house = House(HOURLY)
+    house.night = house.rhythm.nights = Unreadable(house.clock)
+    assert await house.minutes(61) == 1
+
+
+async def test_a_night_waits_for_a_quiet_moment_but_for_one_interval_only() -> None:
+    house = House(HOURLY)
+    house.moment = QUIET._replace(quiet_s=3.0)
+    assert await house.minutes(119) == 0
+    assert await house.minutes(1) == 1
+
+
+async def test_on_battery_a_night_waits_for_ever() -> None:
+    house = House(HOURLY)
+    house.moment = QUIET._replace(on_battery=True)
+    assert await house.minutes(600) == 0
+
+
+async def test_a_clock_that_jumps_ahead_makes_one_night_and_not_many() -> None:
+    house = House(HOURLY)
+    await house.minutes(61)
+    house.clock.advance(days=30)
+    assert await house.minutes(10) == 1
+
+
+async def test_a_clock_that_jumps_back_makes_no_night_at_once() -> None:
+    house = House(HOURLY)
+    assert await house.minutes(61) == 1
+    house.clock.advance(minutes=-30)
+    assert await house.minutes(60) == 0
+
+
+async def test_a_clock_that_was_years_ahead_keeps_no_night_away() -> None:
+    house = House(HOURLY)
+    house.clock.advance(days=3_650)
+    assert await house.minutes(1) == 1
+    house.clock.advance(days=-3_650)
+    assert await house.minutes(60) == 1
+
+
+async def test_while_a_night_runs_no_second_one_begins() -> None:
+    house = House(HOURLY)
+    house.clock.advance(hours=5)
+    house.night.running = RunReport.model_validate(
+        {"run_id": "r", "kind": "night", "state": "running", "agent_id": None, "started_at": NOW}
+    )
+    assert await house.minutes(5) == 0
+
+
+@pytest.mark.parametrize("fault", [BusyError("the store is busy"), ZeroDivisionError()])
+async def test_a_night_that_cannot_begin_is_tried_again_an_hour_later(fault: Exception) -> None:
+    house = House()
+    house.clock.advance(days=1)
+    house.night.fail = fault
+    assert await house.minutes(60) == 1
+    house.night.fail = None
+    assert await house.minutes(1) == 1
+
+
+async def test_a_fault_is_logged_by_its_kind_and_without_its_message() -> None:
+    said = io.StringIO()
+    log.configure(stream=said)
+    try:
+        house = House(HOURLY)
+        house.night.stuck = BusyError("the gate code is 4711")
+        await house.minutes(0)
+    finally:
+        log.configure()
+    assert "kind=busy" in said.getvalue()
+    assert "4711" not in said.getvalue()
+
+
+async def test_the_status_tells_when_and_why_not() -> None:
+    house = House()
+    told = await house.rhythm.status()
+    assert (told.enabled, told.paused, told.interval) == (True, False, "daily")
+    assert told.next_at == NOW + DAY
+    assert told.waits_for is None
+    house.clock.advance(days=1)
+    house.moment = QUIET._replace(quiet_s=7.0)
+    assert (await house.rhythm.status()).waits_for == "memd was in use 7 s ago"
+    house.night.held = True
+    assert (await house.rhythm.status()).next_at is None
+    house.night.held, house.switch = False, lambda: False
+    assert (await house.rhythm.status()).next_at is None
+
+
+# The hands.
+
+
+@pytest.mark.parametrize(
+    ("found", "emptied"), [(None, False), (True, False), (False, True), ("unknown", False)]
+)
+def test_only_a_battery_that_is_being_emptied_counts(
+    found: object, emptied: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import psutil
+
+    class Battery:
+        power_plugged = None if found == "unknown" else found
+
+    monkeypatch.setattr(
+        psutil, "sensors_battery", lambda: None if found is None else Battery(), raising=False
+    )
+    assert rhythm.discharging() is emptied
+
+
+def test_a_system_that_knows_no_batteries_is_on_mains(monkeypatch: pytest.MonkeyPatch) -> None:
+    import psutil
+
+    monkeypatch.delattr(psutil, "sensors_battery", raising=False)
+    assert rhythm.discharging() is False
+
+
+def test_the_load_is_counted_for_each_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.getloadavg", lambda: (3.0, 0.0, 0.0))
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
+    assert rhythm.load_per_core() == 0.75
