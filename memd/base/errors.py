@@ -222,6 +222,28 @@ class ModelError(StorageError):
     kind = "model"
 
 
+# A language model that the owner has connected; memd works without one (SPEC D8).
+
+
+class ProviderError(MemdError):
+    """Base of what a language model's provider raises; ``retry`` says which of the two it is."""
+
+    kind = "provider"
+    family = "provider"
+
+
+class ProviderBusyError(ProviderError, UnavailableError):
+    """The model did not answer: overloaded, too slow, out of reach."""
+
+    kind = "provider_busy"
+
+
+class ProviderRefusedError(ProviderError, StorageError):
+    """The model will never answer this: wrong key, unknown model. The owner must mend it."""
+
+    kind = "provider_refused"
+
+
 class InternalError(MemdError):
     """A bug in memd; the log has the trace under the incident id."""
 
