@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from memd.base.clock import Clock, from_us
 from memd.base.errors import DiskFullError, InvalidError, MemoryNotFoundError
+from memd.base.limits import FORGOTTEN_IDS_MAX
 from memd.model.caller import Caller
 from memd.model.enums import MemoryCategory, TrashReason
 from memd.model.memory import MemoryEntry, MemoryFilter, MemoryQuery
@@ -62,7 +63,7 @@ class Archive:
         """Erase memories for ever: by id, filter or source reference, in whatever state they are.
 
         The answer proves what went: SHA-256 over the erased rows' ids and hashes. It
-        also names the backups that still hold them. On a full disk it takes the room
+        also names the backups that may still hold them. On a full disk it takes the room
         that was set aside for it. Raises BusyError when the rows are gone but a reader
         keeps the log from being emptied: the same request again finishes it. Raises
         InvalidError for a filter that holds no condition: all is never meant by nothing.
@@ -94,7 +95,8 @@ class Archive:
                 raise
             forgotten = await self.db.write(caller, work, reply=Forgotten)
         await self.db.empty_log()
-        return forgotten.model_copy(update={"backups": backup.existing(self.db.path)})
+        elsewhere = await self.db.read(backup.noted)
+        return forgotten.model_copy(update={"backups": backup.existing(self.db.path, elsewhere)})
 
     async def trash_list(
         self, caller: Caller, after: str | None, limit: int
@@ -243,6 +245,6 @@ def _proof(rows: Sequence[tuple[int, str, bytes]]) -> Forgotten:
         digest.update(memory_id.encode() + row_hash)
     return Forgotten(
         count=len(rows),
-        ids=tuple(memory_id for _, memory_id, _ in rows),
+        ids=tuple(memory_id for _, memory_id, _ in rows[:FORGOTTEN_IDS_MAX]),
         proof=digest.hexdigest(),
     )

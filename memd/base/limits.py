@@ -32,6 +32,7 @@ INGEST_ITEMS_MAX = 256  # texts in one ingest_many
 
 # Lists and recall
 PAGE_ITEMS_MAX = 1_000
+FORGOTTEN_IDS_MAX = 1_000  # named in one answer; the count and the proof are of all
 RECALL_TOP_K_MAX = 100
 RECALL_BUDGET_TOKENS_MAX = 1_000_000
 KNN_ROWS_MAX = 4_096  # vec0's own limit of k
@@ -62,6 +63,7 @@ WRITE_QUEUE_MAX = 256
 READERS = 2
 SCANNERS = 2
 BUSY_MS_MAX = 5_000
+BACKUPS_NOTED_MAX = 1_000  # of those made elsewhere than beside the store
 REPLY_KEPT_DAYS = 7  # how long an idempotency key is remembered (SPEC D7)
 DRAIN_MS_MAX = 1_500  # from SIGTERM to exit < 2 s (P20)
 

@@ -12,8 +12,9 @@ class Forgotten(Value):
     """What was erased everywhere, or with a dry run would be.
 
     *proof* is the SHA-256, in hex, of what was looked for and is no longer found;
-    empty for a dry run. *backups* are the files that still hold it until they are
-    rotated.
+    empty for a dry run. *ids* are the first FORGOTTEN_IDS_MAX, in order of arrival;
+    *count* and *proof* are of all. *backups* are the files that may still hold it
+    until they are removed.
     """
 
     count: int = Field(ge=0)

@@ -3,24 +3,30 @@
 ``VACUUM INTO`` runs inside SQLite while others read and write. The database
 file is never opened or copied past SQLite in this process: closing such a
 handle would drop SQLite's own locks.
+
+A copy holds what is forgotten later, so none may be overlooked. Half a copy
+that a kill left behind is removed at the next start or backup: whoever writes
+one holds a lock on it. Copies elsewhere than beside the database are noted in
+it, before they are made.
 """
 
 from __future__ import annotations
 
+import fcntl
+import json
 import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import apsw
 
 from memd.base.errors import DamagedError, InvalidStateError
-from memd.store.connect import Reading
+from memd.base.limits import BACKUPS_NOTED_MAX
+from memd.store.connect import Reading, Writing
 
 SUFFIX = ".backup.db"
-
-
-def existing(database: Path) -> tuple[str, ...]:
-    """Return the backups that lie beside the database, by name."""
-    return tuple(str(path) for path in sorted(database.parent.glob(f"{database.stem}-*{SUFFIX}")))
+PARTIAL = ".memd-partial"
 
 
 def place(database: Path, stamp: str) -> Path:
@@ -28,20 +34,81 @@ def place(database: Path, stamp: str) -> Path:
     return database.with_name(f"{database.stem}-{stamp}{SUFFIX}")
 
 
+def existing(database: Path, noted: Iterable[Path] = ()) -> tuple[str, ...]:
+    """Return the files that may still hold what is forgotten in *database* now.
+
+    Whole and half backups beside it, and the *noted* ones but those that were
+    removed; on a disk that is not there just now they may still be.
+    """
+    found = {
+        *database.parent.glob(f"{database.stem}-*{SUFFIX}"),
+        *database.parent.glob(f".{database.stem}-*{PARTIAL}"),
+    }
+    for path in noted:
+        found.update(one for one in (path, half(path)) if one.exists())
+        if not path.parent.exists():
+            found.add(path)
+    return tuple(map(str, sorted(found)))
+
+
+def half(target: Path) -> Path:
+    """Return where a backup is written before it is whole."""
+    return target.with_name(f".{target.name}{PARTIAL}")
+
+
+def noted(conn: Reading) -> list[Path]:
+    """Return the backups that were made, or begun, elsewhere than beside the database."""
+    found = conn.execute("SELECT value FROM meta WHERE key = 'backups'").get
+    return [Path(path) for path in json.loads(found)] if isinstance(found, str) else []
+
+
+def note(conn: Writing, target: Path) -> None:
+    """Note a backup elsewhere; what was removed is dropped, then the oldest."""
+    paths = [
+        path
+        for path in noted(conn)
+        if path != target and (path.exists() or half(path).exists() or not path.parent.exists())
+    ]
+    paths = [*paths, target][-BACKUPS_NOTED_MAX:]
+    conn.execute(
+        "INSERT OR REPLACE INTO meta (key, value) VALUES ('backups', :value)",
+        {"value": json.dumps([str(path) for path in paths])},
+    )
+
+
+def sweep(folders: Iterable[Path]) -> None:
+    """Remove the half backups in *folders* that nobody is writing any more."""
+    for folder in set(folders):
+        with suppress(OSError):
+            for left in folder.glob(f".*{PARTIAL}"):
+                with suppress(OSError), _opened(left, os.O_RDONLY) as handle:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    left.unlink()
+
+
 def make(conn: Reading, target: Path) -> None:
     """Write a verified backup to *target*; the connection must not be in a transaction.
 
-    Raises InvalidStateError when *target* exists, DamagedError when the copy does
-    not check. After a crash there is no half backup under that name.
+    Raises InvalidStateError when *target* exists or is being written, DamagedError
+    when the copy does not check. After a crash there is no half backup under that name.
     """
     if target.exists():
         raise InvalidStateError(f"{target} exists", hint="choose another name")
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    partial = target.with_name(f".{target.name}.partial")
-    partial.unlink(missing_ok=True)
-    os.close(
-        os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    )  # VACUUM fills an empty file
+    sweep([target.parent])
+    partial = half(target)
+    try:
+        # VACUUM fills an empty file.
+        with _opened(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY) as handle:
+            with suppress(OSError):  # a file system without locks: then it is not swept either
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _fill(conn, partial, target)
+    except FileExistsError:
+        raise InvalidStateError(f"{target} is being written already") from None
+    _sync(target.parent)
+
+
+def _fill(conn: Reading, partial: Path, target: Path) -> None:
     try:
         conn.execute("VACUUM INTO :target", {"target": str(partial)})
         _verify(partial)
@@ -50,7 +117,15 @@ def make(conn: Reading, target: Path) -> None:
     except BaseException:
         partial.unlink(missing_ok=True)  # it holds every memory, and nobody would look for it
         raise
-    _sync(target.parent)
+
+
+@contextmanager
+def _opened(path: Path, flags: int) -> Iterator[int]:
+    handle = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
 
 
 def _verify(path: Path) -> None:

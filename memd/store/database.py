@@ -28,7 +28,7 @@ from memd.base.clock import Clock
 from memd.base.errors import BusyError, MemdError, ReadOnlyError
 from memd.base.limits import BUSY_MS_MAX, READERS, SCANNERS, WRITE_QUEUE_MAX
 from memd.model.caller import Caller
-from memd.store import ballast, caches, replies, transactions
+from memd.store import backup, ballast, caches, replies, transactions
 from memd.store.connect import (
     Reading,
     Writing,
@@ -226,6 +226,7 @@ class Database:
             self.read_only = True
         if not self.read_only and self._vfs is None:
             ballast.keep(self.path)
+            await self._sweep()
         try:
             self._readers.add(await self._open_reader())
         except ReadOnlyError:
@@ -237,6 +238,13 @@ class Database:
             self._readers.add(await self._open_reader())
         for _ in range(SCANNERS):
             self._scanners.add(await self._open_reader(mmap=self._mmap))
+
+    async def _sweep(self) -> None:
+        """Remove what backups left half-written when they were killed."""
+        writer = self._writer
+        assert writer is not None
+        elsewhere = await self._run(writer, backup.noted, writer)
+        backup.sweep([self.path.parent, *(path.parent for path in elsewhere)])
 
     async def _open_writer(self) -> None:
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import cast
 
 from memd.base.clock import Clock, from_us, to_us
+from memd.base.errors import MemdError
 from memd.model.caller import Caller
 from memd.model.memory import MemoryEntry
 from memd.model.upkeep import CheckReport
@@ -60,10 +62,16 @@ class Upkeep:
         _tell(progress, total, total)
 
     async def backup(self, caller: Caller, target: str | None = None) -> str:
-        """Write a verified copy and return its path; by default beside the database."""
-        del caller
+        """Write a verified copy and return its path; by default beside the database.
+
+        A copy elsewhere is noted first. A store that cannot be written is copied all
+        the same: that is when it is needed most.
+        """
         stamp = from_us(self.clock.now_us()).strftime("%Y%m%dT%H%M%S%f")
-        path = Path(target) if target else backup.place(self.db.path, stamp)
+        path = backup.place(self.db.path, stamp) if target is None else Path(target).absolute()
+        if target is not None:
+            with suppress(MemdError):
+                await self.db.write(caller, lambda conn: backup.note(conn, path))
         await self.db.aside(lambda conn: backup.make(conn, path), within=False)
         return str(path)
 

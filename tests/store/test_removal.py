@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import zlib
 from datetime import timedelta
 from pathlib import Path
@@ -13,6 +14,7 @@ from support.clocks import HeldClock
 from support.entries import NOW
 from support.store import ADA, BOB, EVERYTHING, a_house, bytes_of, stored, told, visible
 
+from memd.archive import archive
 from memd.backends.assembly import Assembly
 from memd.base.errors import BusyError, MemoryNotFoundError
 from memd.model.caller import Caller
@@ -342,12 +344,18 @@ async def test_forgetting_by_source_takes_every_part_of_it(tmp_path: Path) -> No
         assert await visible(house) == {other}
 
 
-async def test_forgetting_names_the_backups_that_still_hold_it(tmp_path: Path) -> None:
+async def test_forgetting_much_names_some_and_proves_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive, "FORGOTTEN_IDS_MAX", 2)
     async with a_house(tmp_path / "memd.db") as house:
-        (secret,) = await stored(house, WORD)
-        saved = await house.upkeep.backup(ADA)
-        assert (await house.archive.forget(ADA, ids=[secret])).backups == (saved,)
-        assert TRACES[1] in Path(saved).read_bytes()
+        ids = await stored(house, *(f"{WORD} {n}" for n in range(5)))
+        digest = hashlib.sha256()
+        for memory_id in ids:
+            digest.update(memory_id.encode() + (await row_of(house, memory_id))["row_hash"])
+        done = await house.archive.forget(ADA, wanted=EVERYTHING)
+        assert (done.count, done.ids, done.proof) == (5, tuple(ids[:2]), digest.hexdigest())
+        assert await visible(house) == set()
 
 
 async def test_a_summary_of_what_is_forgotten_becomes_stale(tmp_path: Path) -> None:

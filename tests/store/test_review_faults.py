@@ -10,10 +10,9 @@ import pytest
 from support.store import ADA, a_house, stored, visible
 
 from memd.backends import assembly
-from memd.base.errors import DamagedError, InvalidError
+from memd.base.errors import InvalidError
 from memd.base.limits import WRITE_QUEUE_MAX
 from memd.model.memory import MemoryFilter, MemoryQuery
-from memd.store import backup
 from memd.store.connect import Reading
 
 
@@ -95,17 +94,3 @@ async def test_emptying_the_log_does_not_make_writes_wait_for_a_reader(tmp_path:
             assert not await house.db.checkpoint(truncate=True)
         held.set()
         await reading
-
-
-async def test_a_backup_that_fails_leaves_nothing_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def damaged(_path: Path) -> None:
-        raise DamagedError("the copy does not check")
-
-    monkeypatch.setattr(backup, "_verify", damaged)
-    async with a_house(tmp_path / "memd.db") as house:
-        await stored(house, "keepsake")
-        with pytest.raises(DamagedError):
-            await house.upkeep.backup(ADA)
-        assert not list(tmp_path.glob(".*.partial"))

@@ -1,0 +1,82 @@
+"""Copies of the file: whole or not at all, and never overlooked when something is forgotten."""
+
+from __future__ import annotations
+
+import fcntl
+from pathlib import Path
+
+import pytest
+from support.store import ADA, a_house, stored
+
+from memd.base.errors import DamagedError
+from memd.store import backup
+
+WORD = "Xylophanes"  # occurs nowhere else
+
+
+async def test_forgetting_names_the_backups_that_still_hold_it(tmp_path: Path) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        (secret,) = await stored(house, WORD)
+        saved = await house.upkeep.backup(ADA)
+        assert (await house.archive.forget(ADA, ids=[secret])).backups == (saved,)
+        assert WORD.encode() in Path(saved).read_bytes()
+
+
+async def test_forgetting_names_the_backups_elsewhere_until_they_are_removed(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "home").mkdir()
+    disk = tmp_path / "disk"
+    async with a_house(tmp_path / "home" / "memd.db") as house:
+        ids = await stored(house, WORD, "Ann keeps bees.", "Bob sails.", "Cid repairs clocks.")
+        saved = [await house.upkeep.backup(ADA, str(disk / name)) for name in ("one.db", "two.db")]
+        assert (await house.archive.forget(ADA, ids=ids[:1])).backups == tuple(saved)
+        Path(saved[0]).unlink()
+        assert (await house.archive.forget(ADA, ids=ids[1:2])).backups == (saved[1],)
+        disk.rename(tmp_path / "unplugged")  # it may still be on a disk that is not there
+        assert (await house.archive.forget(ADA, ids=ids[2:3])).backups == tuple(saved)
+        (tmp_path / "unplugged").rename(disk)
+        await house.upkeep.backup(ADA, str(disk / "three.db"))  # what is gone is not kept noted
+        assert await house.db.read(backup.noted) == [disk / "two.db", disk / "three.db"]
+
+
+@pytest.mark.parametrize("place", ["home", "disk"])
+async def test_what_a_killed_backup_left_is_named_and_removed_at_the_next_start(
+    tmp_path: Path, place: str
+) -> None:
+    path = tmp_path / "home" / "memd.db"
+    path.parent.mkdir()
+    target = str(tmp_path / "disk" / "copy.db") if place == "disk" else None
+    async with a_house(path) as house:
+        ids = await stored(house, WORD, "Ann keeps bees.")
+        saved = Path(await house.upkeep.backup(ADA, target))
+        half = backup.half(saved)
+        saved.rename(half)  # as a kill leaves it
+        assert (await house.archive.forget(ADA, ids=ids[:1])).backups == (str(half),)
+    async with a_house(path) as house:
+        assert not half.exists()
+        assert (await house.archive.forget(ADA, ids=ids[1:])).backups == ()
+
+
+def test_a_backup_that_is_being_written_is_not_swept_away(tmp_path: Path) -> None:
+    half = backup.half(tmp_path / "copy.db")
+    with half.open("wb") as writing:
+        fcntl.flock(writing, fcntl.LOCK_EX)
+        backup.sweep([tmp_path])
+        assert half.exists()
+    backup.sweep([tmp_path])
+    assert not half.exists()
+
+
+async def test_a_backup_that_fails_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damaged(_path: Path) -> None:
+        raise DamagedError("the copy does not check")
+
+    monkeypatch.setattr(backup, "_verify", damaged)
+    async with a_house(tmp_path / "memd.db") as house:
+        await stored(house, "keepsake")
+        with pytest.raises(DamagedError):
+            await house.upkeep.backup(ADA)
+        assert not list(tmp_path.glob(".*"))
