@@ -92,6 +92,8 @@ async def run(
         system = System(rooms, metrics, clock, stop.set, reload)
         dispatch = Dispatch(handlers(rooms, system), clock, metrics)
         system.traffic = server = Server(sock, dispatch, metrics, clock)
+        if rooms.rhythm is not None:
+            rooms.rhythm.heed(dispatch.quiet_s)
         if signals:
             _listen(stack, stop, reload)
         await _serve(server, rooms, stop, ready or (lambda: None), paths.profile)

@@ -15,9 +15,10 @@ from memd.model.memory import MemoryEntry, Preference
 from memd.model.recall import RecallResult
 from memd.model.removal import Forgotten, Trashed
 from memd.model.settings import MemoryConfig
+from memd.model.sleep import RunReport, SleepStatus
 from memd.model.upkeep import CheckReport
 from memd.model.values import Name, Value
-from memd.rpc import params
+from memd.rpc import params, params_sleep
 
 PROTOCOL: Final = 1
 """Counts up when an old client could misunderstand a new daemon."""
@@ -57,6 +58,13 @@ class Agents(Value):
     """The agents that have settings of their own; there is one page."""
 
     items: tuple[AgentSettings, ...]
+    next: Name | None = None
+
+
+class Runs(Value):
+    """One page of what naps, nights, compressions and undoings did, newest first."""
+
+    items: tuple[RunReport, ...]
     next: Name | None = None
 
 
@@ -140,6 +148,13 @@ _ALL = (
     _write("agent.set", params.SetAgent, AgentSettings, "Set what an agent does differently."),
     _read("agent.get", params.Scoped, AgentSettings, "What an agent does differently."),
     _read("agent.list", _none, Agents, "All agents with settings of their own."),
+    _admin("sleep.run", params_sleep.Night, RunReport, "A night now, all of it or some steps."),
+    _write("sleep.compress", params_sleep.Compress, RunReport, "Compress the oldest sessions."),
+    _read("sleep.status", _none, SleepStatus, "Whether memd sleeps, when, and what it waits for."),
+    _read("sleep.report", params_sleep.Reports, Runs, "What runs did: one, or the newest first."),
+    _admin("sleep.undo", params_sleep.Undo, RunReport, "Undo a run exactly, or say why not."),
+    _admin("sleep.pause", _none, SleepStatus, "No more nights until sleep.resume."),
+    _admin("sleep.resume", _none, SleepStatus, "Nights again."),
 )
 
 METHODS: Final[Mapping[str, Method]] = {method.name: method for method in _ALL}

@@ -13,7 +13,8 @@ import hashlib
 import json
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
@@ -55,6 +56,9 @@ class Progress(Protocol):
     def __call__(self, done: int, total: int) -> None: ...
 
 
+_LOOKING: Final = ("system.", "rpc.", "model.", "events.", "sleep.status", "sleep.report", "usage.")
+"""What a window that shows memd's state asks again and again; no night waits for its end."""
+
 _progress: Final[ContextVar[Progress | None]] = ContextVar("progress", default=None)
 
 
@@ -69,6 +73,8 @@ class Dispatch:
     def __init__(self, handlers: Mapping[str, Handler], clock: Clock, metrics: Metrics) -> None:
         self._clock = clock
         self._metrics = metrics
+        self._in_use = 0
+        self._used_us = clock.monotonic_us()
         registry = MethodRegistry(validator_factory=_Unchecked())
         for name, handler in handlers.items():
             registry.add_method(
@@ -96,7 +102,8 @@ class Dispatch:
             "params": {"raw": request.params},
         }
         try:
-            body, _ = await self._inner.dispatch(message, call)
+            with self._using(request.method):
+                body, _ = await self._inner.dispatch(message, call)
             reply, kind = _finish(body, request.id)
         except Exception as error:  # noqa: BLE001  # a result that JSON cannot carry is a bug too
             reply, kind = failed(request.id, self._bug(request.method, error)), "internal"
@@ -104,6 +111,23 @@ class Dispatch:
         self._metrics.count(request.method, kind, elapsed_us)
         log.debug("answered", method=request.method, kind=kind, us=elapsed_us)
         return None if request.notification else reply
+
+    def quiet_s(self) -> float:
+        """Return for how many seconds nobody has used the memory; to look at memd is no use."""
+        if self._in_use:
+            return 0.0
+        return (self._clock.monotonic_us() - self._used_us) / 1e6
+
+    @contextmanager
+    def _using(self, method: str) -> Iterator[None]:
+        counts = not method.startswith(_LOOKING)
+        self._in_use += counts
+        try:
+            yield
+        finally:
+            if counts:
+                self._in_use -= 1
+                self._used_us = self._clock.monotonic_us()
 
     async def _handle(
         self, method: Method, handler: Handler, *, call: Call, raw: dict[str, Any]

@@ -21,6 +21,7 @@ from memd.model.memory import (
 from memd.model.recall import RecallRequest, RecallResult
 from memd.model.removal import Forgotten, Trashed
 from memd.model.settings import MemoryConfig
+from memd.model.sleep import RunReport, SleepStatus
 from memd.model.upkeep import CheckReport
 
 Progress = Callable[[int, int], None]
@@ -88,6 +89,44 @@ class Upkeep(Protocol):
     async def stats(self) -> dict[str, Any]: ...
 
 
+class Sleep(Protocol):
+    """Nights and compressions, and what undoes them."""
+
+    @property
+    def running(self) -> RunReport | None: ...
+    async def run(
+        self,
+        caller: Caller,
+        *,
+        dry_run: bool = False,
+        steps: frozenset[str] | None = None,
+        agent_id: str | None = None,
+        progress: Progress | None = None,
+    ) -> RunReport: ...
+    async def compress(
+        self,
+        caller: Caller,
+        *,
+        force: bool = False,
+        sessions: int | None = None,
+        progress: Progress | None = None,
+    ) -> RunReport: ...
+    async def undo(
+        self, caller: Caller, run_id: str, *, progress: Progress | None = None
+    ) -> RunReport: ...
+    async def report(self, run_id: str) -> RunReport: ...
+    async def reports(self, after: str | None, limit: int) -> tuple[RunReport, ...]: ...
+    async def pause(self, caller: Caller) -> None: ...
+    async def resume(self, caller: Caller) -> None: ...
+
+
+class Rhythm(Protocol):
+    """When nights begin; it is told how long nobody has asked for anything."""
+
+    def heed(self, quiet_s: Callable[[], float]) -> None: ...
+    async def status(self) -> SleepStatus: ...
+
+
 class Agents(Protocol):
     """What each agent does differently."""
 
@@ -106,5 +145,7 @@ class Rooms:
     upkeep: Upkeep
     agents: Agents
     embedder: Embedder
+    sleep: Sleep | None = None
+    rhythm: Rhythm | None = None
     background: tuple[Callable[[], Coroutine[Any, Any, None]], ...] = ()
     """What runs beside the server until the daemon stops."""

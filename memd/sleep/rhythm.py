@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -135,7 +135,7 @@ def load_per_core() -> float:
 
 @dataclass
 class Rhythm:
-    """Begins the nights. The daemon runs :meth:`run` and sets *quiet_s* once it serves."""
+    """Begins the nights. The daemon runs :meth:`run`, and :meth:`heed` is told who is served."""
 
     nights: Nights
     clock: Clock
@@ -144,14 +144,18 @@ class Rhythm:
     """The settings' kill switch, read again at every tick."""
     since: Callable[[], Awaitable[datetime | None]]
     """When the store was made: its first night is due an interval later."""
-    quiet_s: Callable[[], float] = float
-    """Seconds since the last request of anybody; none until the daemon tells."""
+    quiet_s: Callable[[], float] = field(default=float)
+    """Seconds since the last request of anybody."""
     on_battery: Callable[[], bool] = discharging
     load: Callable[[], float] = load_per_core
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     _tried_at: datetime | None = None
     _not_before_us: int = 0
     _went_on: bool = False
+
+    def heed(self, quiet_s: Callable[[], float]) -> None:
+        """Ask *quiet_s* from now on; until then it is never quiet."""
+        self.quiet_s = quiet_s
 
     async def run(self) -> None:
         """Finish what a kill interrupted, then tick; returns when nights never come."""

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from memd.base.clock import Clock
+from support.sleeping import FakeNight, FakeRhythm
+
+from memd.base.clock import Clock, SystemClock
 from memd.base.errors import MemoryNotFoundError
 from memd.base.paths import Paths
 from memd.model.caller import Caller
@@ -46,6 +48,7 @@ class FakeHouse:
     named: dict[str, str] = field(default_factory=dict)
     agents: dict[str, MemoryConfig] = field(default_factory=dict)
     callers: list[Caller] = field(default_factory=list)
+    night: FakeNight = field(default_factory=lambda: FakeNight(SystemClock()))
     gate: asyncio.Event | None = None
     fail: BaseException | None = None
     began: int = 0
@@ -76,6 +79,8 @@ class FakeHouse:
             upkeep=FakeUpkeep(self),
             agents=FakeAgents(self),
             embedder=FakeEmbedder(),
+            sleep=self.night,
+            rhythm=FakeRhythm(self.night),
         )
 
     async def build(

@@ -138,6 +138,9 @@ class FakeRhythm:
 
     night: FakeNight
 
+    def heed(self, quiet_s: Callable[[], float]) -> None:
+        """Nobody to tell."""
+
     async def status(self) -> SleepStatus:
         return SleepStatus(
             enabled=True,

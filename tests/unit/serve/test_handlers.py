@@ -58,6 +58,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "preference.delete": {"name": "a"},
     "trash.restore": {"id": "m000000"},
     "archive.restore": {"id": "m000000"},
+    "sleep.undo": {"run_id": "run-0000"},
     "agent.set": {"level": "persistent", "retention_days": 3},
 }
 
@@ -67,6 +68,7 @@ async def test_every_method_answers_what_the_table_says(method: str) -> None:
     house = FakeHouse()
     dispatch = a_dispatch(house)
     await ask(dispatch, "memory.store", content="a", category="semantic")
+    await ask(dispatch, "sleep.run")
     params = dict(EXAMPLES.get(method, {}))
     if method == "store.import":
         listed = await ask(dispatch, "store.export")
