@@ -1,0 +1,246 @@
+"""How full an assistant's context window is: one usage file, whatever its shape (SPEC 6).
+
+Understood are memd's own contract, the documents' ``current_tokens`` and
+``max_tokens``, what assistants hand to their hooks, and the JSON that Claude
+Code hands to a status line. All become one :class:`Usage`, in which None means
+"not said": whoever keeps the last value keeps it then. A hook that knows no
+window so never wipes out the window of the status line.
+
+Nothing is believed that cannot be true. What is refused says why in words of
+its own, never in the file's.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NoReturn
+
+from memd.base.limits import NAME_CHARS_MAX, SIGNAL_PATH_CHARS_MAX, USAGE_BYTES_MAX
+
+CONTRACT = 1
+STATUS_LINE = "statusline"
+_CLAUDE = "claude-code"
+_PERCENT_MAX = 1_000.0
+_WHOLE_MAX = 2**63 - 1  # what the store can hold
+
+# What the same thing is called by the assistants; memd's own word first, the first that is
+# given counts.
+_USED = ("used_tokens", "current_tokens", "context_tokens", "context_length")
+_WINDOW = ("window_tokens", "max_tokens", "context_window_size", "max_context_length")
+_PERCENT = ("used_percent", "used_percentage", "context_usage_percent")
+_SESSION = ("session_id", "conversation_id")
+_EVENT = ("event", "hook_event_name", "event_type")
+_CWD = ("cwd", "working_directory")
+_AT = ("ts", "timestamp")
+
+# A response's tokens that stand in the window; what it wrote is not in it yet.
+_IN_THE_WINDOW = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+
+_UUID_AT_THE_END = re.compile(r"(.+?)-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})", re.I)
+# Orders to a terminal, and what neither SQLite nor UTF-8 can carry.
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_DASHED_SOURCES = ("claude-code", "gemini-cli", "letta-code")
+
+
+class UnreadableSignal(ValueError):  # noqa: N818  # a reason to report, not a fault of memd's
+    """A usage file or transcript that is not read, and why; never holds what it said."""
+
+
+class MissingSignal(UnreadableSignal):
+    """There is no such file, or no longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What one usage file said; None is what it did not say."""
+
+    source: str | None = None
+    session_id: str | None = None
+    used_tokens: int | None = None
+    window_tokens: int | None = None
+    compact_at_tokens: int | None = None
+    """Where the assistant compacts by itself, when that is before the window's end."""
+    used_percent: float | None = None
+    model: str | None = None
+    cwd: str | None = None
+    transcript_path: str | None = None
+    event: str | None = None
+    at: datetime | None = None
+
+
+def parse(raw: bytes) -> Usage:
+    """Return what the usage file *raw* says.
+
+    Raises UnreadableSignal for what is no JSON object, for a key that is given
+    twice, for a value of a wrong type or out of its range.
+
+    >>> parse(b'{"current_tokens": 25000, "max_tokens": 30000}').window_tokens
+    30000
+    """
+    if len(raw) > USAGE_BYTES_MAX:
+        raise UnreadableSignal(f"it has more than {USAGE_BYTES_MAX} bytes")
+    found = _object(raw)
+    if found.get("v") not in (None, CONTRACT) or isinstance(found.get("v"), bool):
+        raise UnreadableSignal(f"v must be {CONTRACT}")
+    if isinstance(found.get("context_window"), Mapping):
+        found = _status_line(found)
+    if found.get("hook_event_name") is not None:
+        found = {**found, "source": None}  # a hook's source is why it was called, not by whom
+    usage = Usage(
+        source=_name(found, "source"),
+        session_id=_name(found, *_SESSION),
+        used_tokens=_whole(found, *_USED),
+        window_tokens=_whole(found, *_WINDOW, least=1),
+        compact_at_tokens=_whole(found, "compact_at_tokens", least=1),
+        used_percent=_percent(found),
+        model=_model(found),
+        cwd=_text(found, *_CWD, chars_max=SIGNAL_PATH_CHARS_MAX),
+        transcript_path=_text(found, "transcript_path", chars_max=SIGNAL_PATH_CHARS_MAX),
+        event=_name(found, *_EVENT),
+        at=_moment(found),
+    )
+    if (usage.used_tokens or 0) * 100 > (usage.window_tokens or _WHOLE_MAX) * _PERCENT_MAX:
+        raise UnreadableSignal(f"more than {_PERCENT_MAX:.0f} % of the window is used")
+    return usage
+
+
+def named(path: Path) -> tuple[str, str]:
+    """Return source and session of a file called ``<source>-<session_id>.json``.
+
+    A name without a dash is both: the one file of one assistant.
+
+    >>> named(Path("codex-7.json")), named(Path("context.json"))
+    (('codex', '7'), ('context', 'context'))
+    """
+    stem = path.name.removesuffix(".json")
+    if found := _UUID_AT_THE_END.fullmatch(stem):
+        return found[1], found[2]
+    for source in _DASHED_SOURCES:
+        if stem.startswith(f"{source}-") and len(stem) > len(source) + 1:
+            return source, stem[len(source) + 1 :]
+    source, _, session = stem.partition("-")
+    return (source, session) if source and session else (stem, stem)
+
+
+def complete(usage: Usage, path: Path) -> Usage:
+    """Return *usage* with source and session, taken from the name of its file where unsaid."""
+    source, session = named(path)
+    return replace(usage, source=usage.source or source, session_id=usage.session_id or session)
+
+
+def _object(raw: bytes) -> Mapping[str, Any]:
+    try:
+        found = json.loads(
+            raw.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_refuse_constant
+        )
+    except UnreadableSignal:
+        raise
+    except UnicodeDecodeError:
+        raise UnreadableSignal("it is not UTF-8") from None
+    except RecursionError:
+        raise UnreadableSignal("it is nested too deeply") from None
+    except ValueError:  # broken, cut off, or a number of thousands of digits
+        raise UnreadableSignal("it is not JSON, or not all of it") from None
+    if not isinstance(found, dict):
+        raise UnreadableSignal("it is not a JSON object")
+    return found
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise UnreadableSignal("a key is given twice in one object")
+    return found
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise UnreadableSignal(f"{name} is not JSON")
+
+
+def _status_line(found: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return Claude Code's status line in memd's words.
+
+    Its totals were once the whole session's, so only ``current_usage`` counts as
+    tokens; it is null until the first response, which leaves everything unknown.
+    """
+    window = found["context_window"]
+    now = window.get("current_usage")
+    used = None
+    if isinstance(now, Mapping):
+        used = sum(_whole(now, name) or 0 for name in _IN_THE_WINDOW)
+    elif now is not None:
+        raise UnreadableSignal("current_usage must be an object or null")
+    own = {
+        "source": _CLAUDE,
+        "event": STATUS_LINE,
+        "used_tokens": used,
+        "window_tokens": window.get("context_window_size"),
+        "used_percent": window.get("used_percentage"),
+    }
+    return {**own, **{name: value for name, value in found.items() if value is not None}}
+
+
+def _given(found: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, Any]:
+    """Return the first of *names* that has a value, with it."""
+    for name in names:
+        if found.get(name) is not None:
+            return name, found[name]
+    return names[0], None
+
+
+def _whole(found: Mapping[str, Any], *names: str, least: int = 0) -> int | None:
+    name, value = _given(found, names)
+    if value is None:
+        return None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= _WHOLE_MAX:
+        raise UnreadableSignal(f"{name} must be a whole number of at least {least}")
+    return value
+
+
+def _percent(found: Mapping[str, Any]) -> float | None:
+    name, value = _given(found, _PERCENT)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise UnreadableSignal(f"{name} must be a number")
+    if not (0 <= value <= _PERCENT_MAX and math.isfinite(value)):
+        raise UnreadableSignal(f"{name} must be between 0 and {_PERCENT_MAX:.0f}")
+    return float(value)
+
+
+def _text(found: Mapping[str, Any], *names: str, chars_max: int = NAME_CHARS_MAX) -> str | None:
+    name, value = _given(found, names)
+    if value is None or value == "":
+        return None
+    if not isinstance(value, str) or len(value) > chars_max or _UNPRINTABLE.search(value):
+        raise UnreadableSignal(f"{name} must be text of at most {chars_max} printable characters")
+    return value
+
+
+def _name(found: Mapping[str, Any], *names: str) -> str | None:
+    text = _text(found, *names)
+    return (text.strip() or None) if text else None
+
+
+def _model(found: Mapping[str, Any]) -> str | None:
+    model = found.get("model")
+    return _name(model, "id", "display_name") if isinstance(model, dict) else _name(found, "model")
+
+
+def _moment(found: Mapping[str, Any]) -> datetime | None:
+    name, value = _given(found, _AT)
+    if value is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(value)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (TypeError, ValueError, OverflowError):
+        raise UnreadableSignal(f"{name} must be a time as ISO 8601 writes it") from None
