@@ -46,6 +46,8 @@ COMMANDS: tuple[Entry, ...] = (
     Entry("forget", "memd.cli.removal", "forget"),
     Entry("import", "memd.cli.transfer", "import_"),
     Entry("export", "memd.cli.transfer", "export"),
+    Entry("sleep", "memd.cli.sleep", "sleep"),
+    Entry("compress", "memd.cli.sleep", "compress"),
     Entry("check", "memd.cli.upkeep", "check"),
     Entry("rebuild", "memd.cli.upkeep", "rebuild"),
     Entry("backup", "memd.cli.upkeep", "backup"),

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from memd import __version__
 from memd.cli import options, say
 from memd.cli.reach import ask
+from memd.cli.sleep import in_a_line
 
 
 @options.examples("memd serve", "memd serve --profile work")
@@ -35,7 +36,7 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
         say.as_json(told)
     else:
         for name, value in told.items():
-            _show(name, value)
+            _show(name, in_a_line(value) if name == "sleep" and value else value)
     if told.get("status", "ok") != "ok":
         raise say.Leave(say.Exit.DEGRADED)
 

@@ -15,6 +15,7 @@ from memd.base import limits
 from memd.base.clock import Clock
 from memd.base.errors import MemdError
 from memd.model.caller import Caller
+from memd.model.sleep import SleepStatus
 from memd.rpc.methods import METHODS, PROTOCOL
 from memd.serve import discover
 from memd.serve.metrics import Metrics
@@ -109,6 +110,7 @@ class System:
             "rss_bytes": rss_bytes(),
             **self._gauges(),
             "model": self._model(),
+            "sleep": await self._sleep(),
             **stats,
         }
 
@@ -137,6 +139,15 @@ class System:
     async def model(self, caller: Caller, params: Any) -> dict[str, Any]:
         del caller, params
         return self._model()
+
+    async def _sleep(self) -> SleepStatus | None:
+        """Return how memd sleeps, None when the store cannot tell."""
+        if self._rooms.rhythm is None:
+            return None
+        try:
+            return await self._rooms.rhythm.status()
+        except MemdError:
+            return None
 
     def _model(self) -> dict[str, Any]:
         embedder = self._rooms.embedder

@@ -1,0 +1,278 @@
+"""Nights as a person meets them: when, what they did, and the way back.
+
+Every report ends with the command that undoes it: who wonders where a memory
+went must not have to search for the way back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Annotated, Any
+
+from memd.base.errors import InvalidError
+from memd.cli import options, say
+from memd.cli.progress import Progress
+from memd.cli.reach import LONG_SECONDS_MAX, daemon
+
+_ACTIONS = ("now", "dry_run", "undo", "report", "pause", "resume")
+_REPORTS_SHOWN = 20
+
+_DID = {
+    "retention": "into the trash: kept as long as you set",
+    "sessions": "of ended sessions: into the trash, or on as episodes",
+    "consolidation": "put away behind summaries",
+    "compression": "of old sessions put away behind summaries",
+    "ageing": "moved on into the archive",
+    "cap": "put away: there were more than you set",
+}
+"""What a step of a night does to the memories that it counts."""
+
+_UNDOABLE = {"night", "compress", "nap"}
+
+
+@options.examples(
+    "memd sleep",
+    "memd sleep --dry-run",
+    "memd sleep --now",
+    "memd sleep --now --step retention --step cap",
+    "memd sleep --report",
+    "memd sleep --undo 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11",
+    "memd sleep --pause",
+)
+def sleep(
+    run: Annotated[
+        str | None, options.Argument(metavar="[RUN]", help="Which run to report on or to undo.")
+    ] = None,
+    now: Annotated[bool, options.option("--now", help="Have a night at once.")] = False,
+    dry_run: options.DryRun = False,
+    undo: Annotated[
+        bool, options.option("--undo", help="Bring back what was before RUN, exactly.")
+    ] = False,
+    report: Annotated[
+        bool, options.option("--report", help="List what runs did, or tell all about RUN.")
+    ] = False,
+    pause: Annotated[bool, options.option("--pause", help="No nights until --resume.")] = False,
+    resume: Annotated[bool, options.option("--resume", help="Nights again.")] = False,
+    step: Annotated[
+        list[str] | None,
+        options.option(
+            "--step",
+            metavar="NAME",
+            help="Only retention, sessions, consolidation, compression, ageing or cap; "
+            "may be repeated.",
+        ),
+    ] = None,
+    agent: Annotated[
+        str | None,
+        options.option("--agent", metavar="NAME", help="Only NAME's memories; default: all."),
+    ] = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Look at memd's nights, have one now, or undo one. Alone: when the next one comes.
+
+    By night memd puts older memories away behind short summaries, and what is beyond
+    the limits that you set. What was put away is still found when asked for, and a
+    run can be undone.
+    """
+    chosen = _chosen(now=now, dry_run=dry_run, undo=undo, report=report, pause=pause, resume=resume)
+    _check(chosen, run, by_night=bool(step or agent))
+    if chosen == "undo":
+        _long(profile, "sleep.undo", {"run_id": run}, "undoing", json=json)
+    elif chosen == "report":
+        _reports(profile, run, json=json)
+    elif chosen == "night":
+        params = options.given(dry_run=dry_run or None, steps=step or None, agent_id=agent)
+        _long(profile, "sleep.run", params, "sleeping", json=json)
+    else:
+        _status(profile, chosen, json=json)
+
+
+@options.examples("memd compress", "memd compress --force", "memd compress --sessions 3")
+def compress(
+    force: Annotated[
+        bool, options.option("--force", help="However few sessions there are.")
+    ] = False,
+    sessions: Annotated[
+        int | None,
+        options.option("--sessions", metavar="N", help="How many, the oldest first; default: 5."),
+    ] = None,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Put a short summary in place of each of the oldest sessions, when there are more than ten.
+
+    What was said stays in the archive, and the run can be undone.
+    """
+    params = options.given(force=force or None, sessions=sessions, agent_id=agent)
+    _long(profile, "sleep.compress", params, "compressing", json=json)
+
+
+def in_a_line(status: dict[str, Any]) -> str:
+    """Return a ``SleepStatus`` as ``memd status`` tells it: the last night, and the next.
+
+    >>> in_a_line({"enabled": True, "paused": True, "interval": "daily", "last": None})
+    'no night yet; paused: "memd sleep --resume" goes on'
+    """
+    running, last = status.get("running"), status.get("last")
+    if running:
+        return f"a {running['kind']} since {_moment(running['started_at'])}"
+    before = f"last night {_moment(last['started_at'])}" if last else "no night yet"
+    return f"{before}; {_next(status)}"
+
+
+def _next(status: dict[str, Any]) -> str:
+    if not status["enabled"]:
+        return "off: consolidation.enabled is false in the settings"
+    if status["paused"]:
+        return 'paused: "memd sleep --resume" goes on'
+    if status["interval"] == "never":
+        return "none to come: consolidation.interval is never in the settings"
+    if status.get("next_at") is None:
+        return "the first one comes after the first memory"
+    waits = status.get("waits_for")
+    return f"next {_moment(status['next_at'])}" + (f", waiting: {waits}" if waits else "")
+
+
+def _chosen(**said: bool) -> str:
+    """Return what is to be done: one action, ``night`` for now or a rehearsal, or ``status``."""
+    chosen = ["night" if name in {"now", "dry_run"} else name for name in _ACTIONS if said[name]]
+    if len(set(chosen)) > 1:
+        raise InvalidError(
+            "one thing at a time", hint="--now, --dry-run, --undo, --report, --pause or --resume"
+        )
+    return chosen[0] if chosen else "status"
+
+
+def _check(chosen: str, run: str | None, *, by_night: bool) -> None:
+    if chosen == "undo" and run is None:
+        raise InvalidError("undo which run?", hint="memd sleep --report lists them")
+    if run is not None and chosen not in {"undo", "report"}:
+        raise InvalidError("a run is named for --undo or --report only", field="run")
+    if by_night and chosen != "night":
+        raise InvalidError("--step and --agent are for a night", hint="add --now or --dry-run")
+
+
+def _status(profile: str | None, chosen: str, *, json: bool) -> None:
+    with daemon(profile) as client:
+        status: dict[str, Any] = client.call(f"sleep.{chosen}")
+    if json:
+        say.as_json(status)
+        return
+    how = "paused" if status["paused"] else "on" if status["enabled"] else "off"
+    _field("sleep", f"{how}, {status['interval']}")
+    if status.get("running"):
+        _field("running", in_a_line(status))
+    last = status.get("last")
+    _field("last night", "-" if last is None else f"{_moment(last['started_at'])}, {_sum(last)}")
+    _field("next night", _next(status).removeprefix("next "))
+    if status.get("next_at") and not status.get("waits_for"):
+        say.note(
+            "a night that is due begins when memd was not used for two minutes, on mains power"
+        )
+    if last is not None:
+        _way_back(last)
+
+
+def _reports(profile: str | None, run: str | None, *, json: bool) -> None:
+    params = options.given(run_id=run, limit=None if run else _REPORTS_SHOWN)
+    with daemon(profile) as client:
+        page: dict[str, Any] = client.call("sleep.report", params)
+    if json:
+        say.as_json(page)
+    elif run:
+        _tell(page["items"][0])
+    else:
+        rows = (
+            (item["run_id"], _moment(item["started_at"]), _name(item), item["state"], _sum(item))
+            for item in page["items"]
+        )
+        say.table(("RUN", "BEGAN", "WHAT", "STATE", "MEMORIES"), rows)
+
+
+def _long(
+    profile: str | None, method: str, params: dict[str, Any], doing: str, *, json: bool
+) -> None:
+    """Have the daemon do a run, show how far it is, and tell what it did."""
+    with (
+        daemon(profile, seconds_max=LONG_SECONDS_MAX) as client,
+        Progress(doing, unit="steps") as progress,
+    ):
+        try:
+            done: dict[str, Any] = client.call(method, params, progress=progress.at)
+        except KeyboardInterrupt:
+            say.note('memd: it goes on in the daemon; "memd sleep --pause" stops a night')
+            raise
+    if json:
+        say.as_json(done)
+    else:
+        _tell(done)
+
+
+def _tell(run: dict[str, Any]) -> None:
+    """Print all about one run: a line for it, a line for each step, and the way back."""
+    say.out(f"{_name(run)} {run['run_id']}: {run['state']}{_took(run)}")
+    say.out(f"  begun {_moment(run['started_at'])}, {_whose(run)}")
+    for line in _steps(run):
+        say.out(f"  {line}")
+    _way_back(run)
+
+
+def _steps(run: dict[str, Any]) -> Iterator[str]:
+    for step in run["steps"]:
+        did = _DID.get(step["name"], "changed")
+        yield f"{step['name']:<14} {_memories(step['rows'])} {did}"
+    summaries = run.get("detail", {}).get("summaries")
+    if isinstance(summaries, int):
+        yield f"{'in their place':<14} {summaries:,} summar{'y' if summaries == 1 else 'ies'}"
+    if not run["steps"]:
+        yield "nothing to do"
+
+
+def _way_back(run: dict[str, Any]) -> None:
+    if run["kind"] in _UNDOABLE and run["state"] == "done" and not run["dry_run"] and _rows(run):
+        say.note(f"to undo it: memd sleep --undo {run['run_id']}")
+
+
+def _name(run: dict[str, Any]) -> str:
+    names = {"compress": "compression"}
+    name = names.get(run["kind"], str(run["kind"]))
+    return f"rehearsal of a {name}" if run["dry_run"] else name
+
+
+def _whose(run: dict[str, Any]) -> str:
+    return f"of {say.line(run['agent_id'])}" if run.get("agent_id") else "of everybody"
+
+
+def _took(run: dict[str, Any]) -> str:
+    if not run.get("finished_at"):
+        return ""
+    span = _read(run["finished_at"]) - _read(run["started_at"])
+    return f" in {span.total_seconds():,.1f} s"
+
+
+def _sum(run: dict[str, Any]) -> str:
+    return _memories(_rows(run))
+
+
+def _rows(run: dict[str, Any]) -> int:
+    return sum(step["rows"] for step in run["steps"])
+
+
+def _memories(number: int) -> str:
+    return f"{number:,} memor{'y' if number == 1 else 'ies'}"
+
+
+def _field(name: str, text: str) -> None:
+    say.out(f"{name + ':':<12} {text}")
+
+
+def _moment(text: str) -> str:
+    """Return a time of the wire on this computer's clock, since a night is a matter of the day."""
+    return _read(text).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def _read(text: str) -> datetime:
+    return datetime.fromisoformat(text)
