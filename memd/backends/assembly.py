@@ -17,7 +17,7 @@ from memd.encode.tokens import counter_for
 from memd.ingest.agents import Agents
 from memd.ingest.ingest import Ingest
 from memd.ingest.queue import EmbeddingQueue
-from memd.model.encoding import Embedder
+from memd.model.encoding import Embedder, TokenCounter
 from memd.model.settings import MemoryConfig, Settings
 from memd.recall.recall import Recall
 from memd.store.database import Database, opened
@@ -38,6 +38,10 @@ class Assembly:
     agents: Agents
     queue: EmbeddingQueue
     embedder: Embedder
+    clock: Clock
+    ids: Ids
+    work: Work
+    counter: TokenCounter
 
     async def rhythm(self) -> None:
         """Do what is due once a minute: a lost writer, the trash, old replies, the WAL.
@@ -99,4 +103,8 @@ async def assembled(
         agents=Agents(db=db, clock=clock, default=MemoryConfig(type=level)),
         queue=queue,
         embedder=embedder,
+        clock=clock,
+        ids=ids,
+        work=work,
+        counter=counter,
     )

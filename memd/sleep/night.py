@@ -1,0 +1,362 @@
+"""A night: retention, consolidation, compression, ageing, the cap, in steps of about 50 ms.
+
+Each step is one transaction and is recorded in it, so a killed night goes on
+where it was, an interactive write waits for one step at most, and the whole night
+can be undone. Agents come one after another. The night reads the clock once, at
+its beginning: what is due does not change under its hands.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from memd.base import log
+from memd.base.clock import Clock, from_us
+from memd.base.errors import InvalidError, InvalidStateError, MemdError, NotFoundError
+from memd.base.ids import Ids
+from memd.model.caller import Caller
+from memd.model.enums import RunKind, RunState
+from memd.model.events import Emit, EventName
+from memd.model.sleep import RunReport, StepReport
+from memd.sleep.tasks import Cursor, Scope, Task
+from memd.store import groups, runs, undo
+from memd.store.connect import Reading, Writing
+from memd.store.database import Database
+from memd.store.hiding import Step
+from memd.store.runs import RunRow
+
+STEP_MS = 50.0
+ROWS_MIN, ROWS_FIRST, ROWS_MAX = 8, 32, 512
+STEPS = ("retention", "consolidation", "compression", "ageing", "cap")
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass
+class Night:
+    """The room's needs, handed in by the daemon."""
+
+    db: Database
+    clock: Clock
+    ids: Ids
+    tasks: Callable[[Mapping[str, Any]], Sequence[Task]]
+    """The tasks of what was asked: ``steps``, or a compression's ``force`` and ``sessions``."""
+    emit: Emit
+    done: Callable[[], None]
+    """Told when summaries may wait for their vectors."""
+    enabled: Callable[[], bool]
+    """The settings' kill switch."""
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _running: RunReport | None = None
+
+    @property
+    def running(self) -> RunReport | None:
+        """What is going on now."""
+        return self._running
+
+    async def run(
+        self,
+        caller: Caller,
+        *,
+        dry_run: bool = False,
+        steps: frozenset[str] | None = None,
+        agent_id: str | None = None,
+        progress: Progress | None = None,
+    ) -> RunReport:
+        """Run a night now, or with *dry_run* only say what it would do; nothing is written then.
+
+        *steps*: only those; *agent_id*: only that agent's memories. With the kill
+        switch off, or paused, nothing runs. Raises InvalidStateError while another
+        run is going on.
+        """
+        wrong = (steps or frozenset()) - frozenset(STEPS)
+        if wrong:
+            raise InvalidError(
+                f"no such step: {', '.join(sorted(wrong))}",
+                field="steps",
+                hint=f"steps are {', '.join(STEPS)}",
+            )
+        chosen = [name for name in STEPS if steps is None or name in steps]
+        asked = {"steps": chosen, "agent_id": agent_id}
+        return await self._asked(caller, RunKind.NIGHT, asked, progress, dry_run=dry_run)
+
+    async def compress(
+        self,
+        caller: Caller,
+        *,
+        force: bool = False,
+        sessions: int | None = None,
+        progress: Progress | None = None,
+    ) -> RunReport:
+        """Compress the caller's oldest sessions (SPEC 3), with *force* however few there are."""
+        if sessions is not None and sessions < 1:
+            raise InvalidError("at least one session", field="sessions")
+        asked = {
+            "steps": ["compression"],
+            "agent_id": caller.agent_id,
+            "force": force,
+            "sessions": sessions,
+        }
+        return await self._asked(caller, RunKind.COMPRESS, asked, progress, dry_run=False)
+
+    async def _asked(
+        self,
+        caller: Caller,
+        kind: RunKind,
+        asked: dict[str, Any],
+        progress: Progress | None,
+        *,
+        dry_run: bool,
+    ) -> RunReport:
+        if self._lock.locked():
+            raise InvalidStateError("memd is asleep already", hint="see how far it is: memd sleep")
+        async with self._lock:
+            now_us = self.clock.now_us()
+            run_id = self.ids.new()
+            if dry_run or not await self._may():
+                row = RunRow(0, run_id, kind, None, "done", asked, {}, {}, now_us, now_us)
+                found = await self._tried(row) if dry_run else []
+                return _report(row, found).model_copy(update={"dry_run": dry_run})
+            await self._finish_old(caller)
+            await self.db.write(
+                caller, lambda conn: runs.start(conn, run_id, kind, None, asked, now_us)
+            )
+            return await self._work(caller, await self._found(run_id), progress)
+
+    async def _may(self) -> bool:
+        return self.enabled() and not await self.paused()
+
+    async def go_on(self) -> None:
+        """Finish what a kill interrupted."""
+        async with self._lock:
+            if await self._may():
+                await self._finish_old(Caller(client="memd", method="sleep.run"))
+
+    async def _finish_old(self, caller: Caller) -> None:
+        for row in await self.db.read(runs.unfinished):
+            if row.state == RunState.UNDOING:
+                await self._take_back(caller, row, None)
+            else:
+                await self._work(caller, row, None)
+
+    # The work.
+
+    async def _work(self, caller: Caller, row: RunRow, progress: Progress | None) -> RunReport:
+        """Do all steps of a run, from its cursor on; when told to stop it stays unfinished."""
+        self._running = _report(row, [])
+        failed: list[str] = []
+        try:
+            for scope in await self._scopes(row):
+                try:
+                    if not await self._of_agent(caller, row, scope, progress):
+                        return _report(row, await self.db.read(runs.steps, row.run_key))
+                except MemdError as error:
+                    log.error("a night failed for an agent", kind=error.kind)
+                    failed.append(error.kind)
+            return await self._finished(caller, row, failed)
+        finally:
+            self._running = None
+
+    async def _scopes(self, row: RunRow) -> list[Scope]:
+        after = int(row.cursor.get("agent_key", 1)) - 1
+        wanted = row.asked.get("agent_id")
+        return [
+            Scope(key, agent_id, row.started_at_us)
+            for key, agent_id in await self.db.read(groups.agents, after)
+            if wanted is None or agent_id == wanted
+        ]
+
+    async def _of_agent(
+        self, caller: Caller, row: RunRow, scope: Scope, progress: Progress | None
+    ) -> bool:
+        """Do all steps for one agent; False when told to stop."""
+        tasks = self.tasks(row.asked)
+        names = [task.name for task in tasks]
+        mine = row.cursor.get("agent_key") == scope.agent_key
+        first = names.index(row.cursor["task"]) if mine and row.cursor["task"] in names else 0
+        for task in tasks[first:]:
+            at: Cursor = row.cursor["at"] if mine and task.name == row.cursor["task"] else {}
+            limit, done = ROWS_FIRST, 0
+            while (planned := await task.plan(scope, at, limit)) is not None:
+                if not await self._may():
+                    return False
+                at = planned.cursor
+                began = time.perf_counter()
+                rows = await self._step(caller, row, scope, task, planned.apply, at)
+                took_ms = 1_000 * (time.perf_counter() - began)
+                limit = next_limit(limit, took_ms)
+                done += rows
+                if progress is not None:
+                    progress(done, 0)
+                await asyncio.sleep(took_ms / 1_000)  # half of the time belongs to others
+        return True
+
+    async def _step(
+        self,
+        caller: Caller,
+        row: RunRow,
+        scope: Scope,
+        task: Task,
+        apply: Callable[[Writing, Step], int],
+        at: Cursor,
+    ) -> int:
+        cursor = {"agent_key": scope.agent_key, "task": task.name, "at": at}
+        step = Step(row.run_key, row.run_id, scope.now_us, self.ids.new)
+
+        def work(conn: Writing) -> int:
+            rows = apply(conn, step)
+            runs.step(conn, row.run_key, task.name, rows, cursor, self.clock.now_us())
+            return rows
+
+        return await self.db.write(caller, work, batch=row.run_id)
+
+    async def _finished(self, caller: Caller, row: RunRow, failed: list[str]) -> RunReport:
+        now_us = self.clock.now_us()
+        state = RunState.FAILED if failed else RunState.DONE
+        detail = {"errors": failed} if failed else {}
+
+        def work(conn: Writing) -> None:
+            runs.finish(conn, row.run_key, state, {"detail": detail}, now_us)
+
+        await self.db.write(caller, work)
+        report = await self.report(row.run_id)
+        self.done()
+        for agent_id in {scope.agent_id for scope in await self._scopes(row)}:
+            self.emit(agent_id, EventName.CONSOLIDATED, {"run_id": row.run_id, "kind": row.kind})
+        return report
+
+    async def _tried(self, row: RunRow) -> list[runs.StepSum]:
+        """Return what each task would do first to last, without doing it."""
+        sums: dict[str, runs.StepSum] = {}
+        for scope in await self._scopes(row):
+            for task in self.tasks(row.asked):
+                at: Cursor = {}
+                while (planned := await task.plan(scope, at, _ALL)) is not None:
+                    at = planned.cursor
+                    before = sums.get(task.name, runs.StepSum(task.name, 0, 0))
+                    sums[task.name] = before._replace(
+                        rows=before.rows + planned.rows, steps=before.steps + 1
+                    )
+        return list(sums.values())
+
+    # Undoing.
+
+    async def undo(
+        self, caller: Caller, run_id: str, *, progress: Progress | None = None
+    ) -> RunReport:
+        """Bring back, exactly, the state before a run of every memory that it touched.
+
+        Raises NotFoundError, InvalidStateError when it is not finished or was undone,
+        ConflictError when somebody touched one of its memories since: nothing is
+        changed then. Killed half-way, it goes on at the next start.
+        """
+        if self._lock.locked():
+            raise InvalidStateError("memd is asleep", hint="try again when it is awake: memd sleep")
+        async with self._lock:
+            row = await self._found(run_id)
+            if row.state not in {RunState.DONE, RunState.FAILED} or row.kind == RunKind.NAP:
+                raise InvalidStateError(
+                    f"this run is {row.state if row.kind != RunKind.NAP else 'a nap'}",
+                    hint="a finished night or compression can be undone, once",
+                )
+            await self.db.aside(lambda conn: undo.check(conn, row.run_key))
+            await self.db.write(
+                caller, lambda conn: runs.set_state(conn, row.run_key, RunState.UNDOING)
+            )
+            return await self._take_back(caller, row, progress)
+
+    async def _take_back(self, caller: Caller, row: RunRow, progress: Progress | None) -> RunReport:
+        limit, done = ROWS_FIRST, 0
+        while True:
+            began = time.perf_counter()
+            work = partial(undo.take_back, run_key=row.run_key, limit=limit)
+            count = await self.db.write(caller, work, batch=row.run_id)
+            if not count:
+                break
+            took_ms = 1_000 * (time.perf_counter() - began)
+            limit, done = next_limit(limit, took_ms), done + count
+            if progress is not None:
+                progress(done, 0)
+            await asyncio.sleep(took_ms / 1_000)
+        await self.db.write(caller, lambda conn: runs.set_state(conn, row.run_key, RunState.UNDONE))
+        return await self.report(row.run_id)
+
+    # What was done.
+
+    async def report(self, run_id: str) -> RunReport:
+        """Return what a run did; raises NotFoundError."""
+
+        def work(conn: Reading) -> RunReport | None:
+            row = runs.find(conn, run_id)
+            return None if row is None else _report(row, runs.steps(conn, row.run_key))
+
+        found = await self.db.read(work)
+        if found is None:
+            raise NotFoundError("no such run", field="run_id", hint="see: memd sleep --report")
+        return found
+
+    async def reports(self, after: str | None, limit: int) -> tuple[RunReport, ...]:
+        """Return what runs did, newest first, from the one before *after* on."""
+
+        def work(conn: Reading) -> tuple[RunReport, ...]:
+            rows = runs.listed(conn, after, limit)
+            return tuple(_report(row, runs.steps(conn, row.run_key)) for row in rows)
+
+        return await self.db.read(work)
+
+    async def last(self, kind: RunKind) -> RunReport | None:
+        """Return the last run of a kind."""
+        rows = await self.db.read(runs.listed, None, 1, (kind,))
+        return None if not rows else await self.report(rows[0].run_id)
+
+    async def _found(self, run_id: str) -> RunRow:
+        row = await self.db.read(runs.find, run_id)
+        if row is None:
+            raise NotFoundError("no such run", field="run_id", hint="see: memd sleep --report")
+        return row
+
+    # The kill switch at run time.
+
+    async def paused(self) -> bool:
+        """Return whether somebody told memd not to sleep."""
+        return await self.db.read(runs.paused)
+
+    async def pause(self, caller: Caller) -> None:
+        """Do not sleep, until told otherwise; a night that is going on stops at its next step."""
+        await self.db.write(caller, lambda conn: runs.set_paused(conn, paused=True))
+
+    async def resume(self, caller: Caller) -> None:
+        """Sleep again; a night that was stopped goes on before the next one begins."""
+        await self.db.write(caller, lambda conn: runs.set_paused(conn, paused=False))
+
+
+_ALL = 1 << 30
+
+
+def next_limit(limit: int, took_ms: float) -> int:
+    """Return how many memories the next step takes, so that it is done in about STEP_MS.
+
+    >>> next_limit(32, 50.0), next_limit(32, 200.0), next_limit(32, 1.0)
+    (32, 8, 64)
+    """
+    wanted = limit * STEP_MS / max(took_ms, 1.0)
+    return round(min(max(wanted, limit / 4, ROWS_MIN), limit * 2, ROWS_MAX))
+
+
+def _report(row: RunRow, sums: Sequence[runs.StepSum]) -> RunReport:
+    finished = row.finished_at_us
+    return RunReport(
+        run_id=row.run_id,
+        kind=RunKind(row.kind),
+        state=RunState(row.state),
+        agent_id=row.agent_id or row.asked.get("agent_id"),
+        started_at=from_us(row.started_at_us),
+        finished_at=None if finished is None else from_us(finished),
+        steps=tuple(StepReport(name=each.name, rows=each.rows, steps=each.steps) for each in sums),
+        detail=row.report.get("detail", {}),
+    )

@@ -1,0 +1,53 @@
+"""The room, put together over one open file: for the daemon, and for a test.
+
+Read on in the order in which things happen: a window fills (trigger, nap), a
+night comes (rhythm, night, tasks), and one can be undone (night, store/undo).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from memd.backends.assembly import Assembly
+from memd.model.events import Emit, unheard
+from memd.model.settings import Settings
+from memd.sleep.night import Night
+from memd.sleep.plan import Plan
+
+
+@dataclass(frozen=True)
+class Sleep:
+    """What of the room the daemon starts and the socket shows."""
+
+    night: Night
+
+
+def sleeping(
+    house: Assembly,
+    settings: Settings,
+    *,
+    emit: Emit = unheard,
+    enabled: Callable[[], bool] | None = None,
+) -> Sleep:
+    """Build the room over *house*. *enabled* re-reads the kill switch; without it, the settings."""
+    config = settings.memory.consolidation
+    plan = Plan(
+        db=house.db,
+        ids=house.ids,
+        work=house.work,
+        clock=house.clock,
+        counter=house.counter,
+        config=config,
+        undo_days=settings.daemon.undo_days,
+    )
+    night = Night(
+        db=house.db,
+        clock=house.clock,
+        ids=house.ids,
+        tasks=plan.tasks,
+        emit=emit,
+        done=house.queue.wake,
+        enabled=enabled or (lambda: config.enabled),
+    )
+    return Sleep(night=night)

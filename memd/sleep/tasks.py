@@ -1,0 +1,308 @@
+"""The steps of a night: each finds what is due, and says how it would be done.
+
+A task never writes. It plans one small transaction at a time from where the last
+one ended (its *cursor*, kept in the ledger), so a killed night goes on where it
+was; the plan is checked again inside the transaction that carries it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from memd.base.ids import Ids
+from memd.base.work import Work
+from memd.model.encoding import TokenCounter
+from memd.model.enums import ArchiveReason, MemoryCategory, MemoryState
+from memd.sleep import compression
+from memd.sleep.batches import Batch, Made, cut, summary_row
+from memd.store import groups, hiding, names
+from memd.store.connect import Reading, Writing
+from memd.store.database import Database
+from memd.store.groups import MemberRow
+from memd.store.hiding import Step
+
+HOUR_US = 3_600_000_000
+DAY_US = 24 * HOUR_US
+AGE_US_MIN = DAY_US  # what is younger is not consolidated (SPEC D9)
+IDLE_US = 6 * HOUR_US  # a session that was quiet for so long has ended (SPEC D2)
+CLIENT = "memd"
+
+Cursor = dict[str, Any]
+
+
+class Scope(NamedTuple):
+    """Whose memories a task works on, and when the run began."""
+
+    agent_key: int
+    agent_id: str
+    now_us: int
+
+
+class Planned(NamedTuple):
+    """One transaction of a task: how many memories it changes, and where the next one begins."""
+
+    rows: int
+    cursor: Cursor
+    apply: Callable[[Writing, Step], int]
+
+
+class Task(Protocol):
+    """One kind of step."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def plan(self, scope: Scope, cursor: Cursor, limit: int) -> Planned | None:
+        """Return the next transaction, of about *limit* memories; None when all is done."""
+        ...
+
+
+class Condensed(Protocol):
+    """What an operation made of a group (sleep/operations.py)."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def tags(self) -> tuple[str, ...]: ...
+
+
+Condense = Callable[[MemoryCategory, Sequence[MemberRow]], Awaitable[Condensed]]
+Cutoffs = Callable[[str], Awaitable[Mapping[MemoryCategory, int]]]
+
+
+@dataclass(frozen=True)
+class Retention:
+    """Throw away what its category keeps no longer (SPEC 16.4, D21)."""
+
+    db: Database
+    cutoffs_us: Cutoffs
+    undo_us: int
+    name: str = "retention"
+
+    async def plan(self, scope: Scope, cursor: Cursor, limit: int) -> Planned | None:
+        cutoffs = await self.cutoffs_us(scope.agent_id)
+        if not cutoffs:
+            return None
+        keys = await self.db.read(
+            groups.retired, scope.agent_key, cutoffs, cursor.get("after", 0), limit
+        )
+        if not keys:
+            return None
+        return Planned(
+            len(keys),
+            {"after": keys[-1]},
+            lambda conn, step: hiding.retire(conn, step, keys, self.undo_us),
+        )
+
+
+@dataclass(frozen=True)
+class Consolidation:
+    """Put summaries in front of old sessions, which stay behind them (SPEC 16.5, D9)."""
+
+    db: Database
+    ids: Ids
+    work: Work
+    counter: TokenCounter
+    condense: Condense
+    threshold: int
+    name: str = "consolidation"
+
+    async def plan(self, scope: Scope, cursor: Cursor, limit: int) -> Planned | None:
+        start = cursor.get("session", 0)
+        while True:
+            found = await self.db.read(
+                _next_session, scope.agent_key, start, scope.now_us - AGE_US_MIN, self.threshold
+            )
+            if found is None:
+                return None
+            session_key, members = found
+            batches = await self.work.run(cut, members, self.threshold, self.counter.count)
+            if batches:
+                break
+            start = session_key + 1
+        some = _some(batches, limit)
+        ready = [(batch, await self.condense(batch.category, batch.removed)) for batch in some]
+        tokens = await self.work.run(
+            lambda: [self.counter.count(condensed.text) for _, condensed in ready]
+        )
+
+        def apply(conn: Writing, step: Step) -> int:
+            done = 0
+            for (batch, condensed), count in zip(ready, tokens, strict=True):
+                made = _made(conn, scope, self.ids, session_key, count)
+                row = summary_row(
+                    made, batch.members, condensed.text, batch.category, condensed.tags
+                )
+                done += _summarise(conn, step, row, batch.members, batch.removed)
+            return done
+
+        more = len(some) < len(batches)
+        following = {"session": session_key if more else session_key + 1}
+        return Planned(sum(len(batch.removed) for batch in some), following, apply)
+
+
+def _next_session(
+    conn: Reading, agent_key: int, start: int, before_us: int, threshold: int
+) -> tuple[int, list[MemberRow]] | None:
+    """Return the next session with enough members, from session key *start* on."""
+    while True:
+        keys = groups.sessions(conn, agent_key, start, limit=100)
+        if not keys:
+            return None
+        for key in keys:
+            members = groups.members(conn, key, before_us)
+            if len(members) >= threshold:
+                return key, members
+        start = keys[-1] + 1
+
+
+def _some(batches: Sequence[Batch], limit: int) -> list[Batch]:
+    """Return the first of *batches*, of about *limit* memories in all, but one at least."""
+    some: list[Batch] = []
+    rows = 0
+    for batch in batches:
+        if some and rows + len(batch.members) > limit:
+            break
+        some.append(batch)
+        rows += len(batch.members)
+    return some
+
+
+def _made(conn: Writing, scope: Scope, ids: Ids, session_key: int, tokens: int) -> Made:
+    return Made(
+        memory_id=ids.new(),
+        salt=ids.salt(),
+        agent_key=scope.agent_key,
+        session_key=session_key,
+        client_key=names.client(conn, CLIENT, scope.now_us),
+        token_count=max(1, tokens),
+        now_us=scope.now_us,
+    )
+
+
+def _summarise(
+    conn: Writing,
+    step: Step,
+    row: Any,
+    sources: Sequence[MemberRow],
+    hidden: Sequence[MemberRow],
+    reason: ArchiveReason = ArchiveReason.CONSOLIDATED,
+) -> int:
+    """Carry a plan out, unless one of its memories was touched since; returns the rows hidden."""
+    if not hiding.unchanged(conn, [(each.memory_key, each.row_hash) for each in sources]):
+        return 0
+    hiding.summarise(
+        conn,
+        step,
+        row,
+        [each.memory_key for each in sources],
+        [each.memory_key for each in hidden],
+        reason,
+    )
+    return len(hidden)
+
+
+@dataclass(frozen=True)
+class Compression:
+    """Put a few sentences in place of the oldest sessions (SPEC 3), one transaction each."""
+
+    db: Database
+    ids: Ids
+    counter: TokenCounter
+    shorten: Callable[[Sequence[str]], Awaitable[str]]
+    threshold: int
+    sessions: int | None = None
+    force: bool = False
+    name: str = "compression"
+
+    async def plan(self, scope: Scope, cursor: Cursor, limit: int) -> Planned | None:
+        del limit  # a session is one transaction, whole
+        passed: list[int] = cursor.get("passed", [])
+        waiting = await self.db.read(
+            groups.uncompressed, scope.agent_key, scope.now_us - IDLE_US, passed
+        )
+        left = cursor.get("left", self._how_many(len(waiting)))
+        while left > 0 and waiting:
+            session_key = waiting.pop(0)
+            passed = [*passed, session_key]
+            members = await self.db.read(groups.episodes, session_key)
+            text = await self.shorten([member.own for member in members])
+            if text:
+                return self._planned(scope, session_key, members, text, left - 1, passed)
+        return None
+
+    def _how_many(self, waiting: int) -> int:
+        if not self.force and waiting <= self.threshold:
+            return 0
+        return self.sessions or max(1, self.threshold // 2)
+
+    def _planned(
+        self,
+        scope: Scope,
+        session_key: int,
+        members: Sequence[MemberRow],
+        text: str,
+        left: int,
+        passed: list[int],
+    ) -> Planned:
+        def apply(conn: Writing, step: Step) -> int:
+            made = _made(conn, scope, self.ids, session_key, self.counter.count(text))
+            row = summary_row(made, members, text, MemoryCategory.SEMANTIC, (compression.TAG,))
+            done = _summarise(conn, step, row, members, members, ArchiveReason.COMPRESSED)
+            hiding.set_compressed(conn, session_key)
+            return done
+
+        return Planned(len(members), {"left": left, "passed": passed}, apply)
+
+
+@dataclass(frozen=True)
+class Ageing:
+    """Move what was consolidated long ago to the archive (SPEC D9)."""
+
+    db: Database
+    age_us: int
+    name: str = "ageing"
+
+    async def plan(self, scope: Scope, cursor: Cursor, limit: int) -> Planned | None:
+        keys = await self.db.read(
+            groups.ageing,
+            scope.agent_key,
+            scope.now_us - self.age_us,
+            cursor.get("after", 0),
+            limit,
+        )
+        if not keys:
+            return None
+
+        def apply(conn: Writing, step: Step) -> int:
+            hiding.age(conn, step, keys)
+            return len(keys)
+
+        return Planned(len(keys), {"after": keys[-1]}, apply)
+
+
+@dataclass(frozen=True)
+class Cap:
+    """Put the oldest away when an agent has more memories than it may (SPEC 16.3.7, D21)."""
+
+    db: Database
+    memories_max: int
+    name: str = "cap"
+
+    async def plan(self, scope: Scope, cursor: Cursor, limit: int) -> Planned | None:
+        left = cursor.get("left")
+        if left is None:
+            left = await self.db.read(groups.visible, scope.agent_key) - self.memories_max
+        if left <= 0:
+            return None
+        keys = await self.db.read(groups.oldest, scope.agent_key, min(limit, left))
+        if not keys:
+            return None
+
+        def apply(conn: Writing, step: Step) -> int:
+            hiding.hide(conn, step, keys, ArchiveReason.CAP, MemoryState.ARCHIVED)
+            return len(keys)
+
+        return Planned(len(keys), {"left": left - len(keys)}, apply)

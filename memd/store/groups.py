@@ -1,0 +1,219 @@
+"""What a night finds to do: rows that are due, in pages, each found again after a kill.
+
+Members of a consolidation are active memories of a session, old enough, not yet
+part of any summary, and nobody's in particular: no preference, no core memory,
+nothing that expires or lives only as long as its session.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from memd.model.enums import MemoryCategory
+from memd.store.connect import Reading
+
+PROTECTED = ("core", "distillation", "detailed_experience", "compressed_experience", "consolidated")
+
+# Put together from constants of this module only.
+# ruff: noqa: S608
+_NOBODYS = """
+       NOT m.is_summary
+   AND m.expires_at_us IS NULL
+   AND m.level IN ('persistent', 'project')
+   AND NOT EXISTS (SELECT 1 FROM preference AS p WHERE p.memory_key = m.memory_key)
+   AND NOT EXISTS (SELECT 1
+                     FROM memory_tag AS t
+                    WHERE t.memory_key = m.memory_key
+                      AND t.tag IN (SELECT value FROM json_each(:protected)))
+"""
+_FREE = f"""{_NOBODYS}
+   AND NOT EXISTS (SELECT 1 FROM derived AS d WHERE d.from_key = m.memory_key)
+"""
+
+
+class MemberRow(NamedTuple):
+    """One memory that may be consolidated, with what its summary takes over."""
+
+    memory_key: int
+    memory_id: str
+    row_hash: bytes
+    namespace: str
+    category: str
+    level: str
+    project_key: int | None
+    origin: str
+    trust: int
+    own: str
+    ordinal: int | None
+    part: int
+    importance: float | None
+    created_at_us: int
+    occurred_at_us: int | None
+
+
+def agents(conn: Reading, after: int) -> list[tuple[int, str]]:
+    """Return key and id of every agent after key *after*."""
+    rows = conn.execute(
+        "SELECT agent_key, agent_id FROM agent WHERE agent_key > :after ORDER BY agent_key",
+        {"after": after},
+    )
+    return [(key, agent_id) for key, agent_id in rows]
+
+
+def sessions(conn: Reading, agent_key: int, start: int, limit: int) -> list[int]:
+    """Return up to *limit* sessions of the agent from key *start* on."""
+    rows = conn.execute(
+        """
+        SELECT session_key
+          FROM session
+         WHERE agent_key = :agent_key AND session_key >= :start
+         ORDER BY session_key
+         LIMIT :limit
+        """,
+        {"agent_key": agent_key, "start": start, "limit": limit},
+    )
+    return [key for (key,) in rows]
+
+
+def members(conn: Reading, session_key: int, before_us: int) -> list[MemberRow]:
+    """Return the session's memories that may be consolidated, in the order of the session."""
+    rows = conn.execute(
+        f"""
+        SELECT m.memory_key, m.memory_id, m.row_hash, m.namespace, m.category, m.level,
+               m.project_key, m.origin, m.trust, w.own, m.ordinal, m.part, m.importance,
+               m.created_at_us, m.occurred_at_us
+          FROM memory AS m
+               JOIN memory_words AS w ON w.memory_key = m.memory_key
+         WHERE m.session_key = :session_key AND m.state = 'active'
+           AND m.created_at_us <= :before_us AND {_FREE}
+         ORDER BY m.ordinal, m.part, m.memory_key
+        """,
+        {
+            "session_key": session_key,
+            "before_us": before_us,
+            "protected": json.dumps(PROTECTED),
+        },
+    )
+    return [MemberRow._make(row) for row in rows]
+
+
+def retired(
+    conn: Reading, agent_key: int, cutoffs_us: Mapping[MemoryCategory, int], after: int, limit: int
+) -> list[int]:
+    """Return up to *limit* memories after key *after* whose category's time is up, in order."""
+    rows = conn.execute(
+        """
+        SELECT m.memory_key
+          FROM json_each(:cutoffs) AS c
+               JOIN memory AS m ON m.category = c.key AND m.created_at_us < c.value
+         WHERE m.agent_key = :agent_key AND m.memory_key > :after AND m.state <> 'trashed'
+           AND NOT m.is_summary
+         ORDER BY m.memory_key
+         LIMIT :limit
+        """,
+        {
+            "cutoffs": json.dumps(cutoffs_us),
+            "agent_key": agent_key,
+            "after": after,
+            "limit": limit,
+        },
+    )
+    return [key for (key,) in rows]
+
+
+def ageing(conn: Reading, agent_key: int, before_us: int, after: int, limit: int) -> list[int]:
+    """Return up to *limit* hidden memories after key *after* that are due for the archive."""
+    rows = conn.execute(
+        """
+        SELECT m.memory_key
+          FROM archive AS r
+               JOIN memory AS m ON m.memory_key = r.memory_key
+         WHERE r.memory_key > :after AND m.state = 'compressed'
+           AND m.agent_key = :agent_key AND m.created_at_us < :before_us
+         ORDER BY r.memory_key
+         LIMIT :limit
+        """,
+        {"agent_key": agent_key, "before_us": before_us, "after": after, "limit": limit},
+    )
+    return [key for (key,) in rows]
+
+
+def visible(conn: Reading, agent_key: int) -> int:
+    """Return how many memories of the agent count against the cap."""
+    found = conn.execute(
+        """
+        SELECT count(*)
+          FROM memory
+         WHERE agent_key = :agent_key AND state IN ('active', 'pending')
+        """,
+        {"agent_key": agent_key},
+    ).get
+    assert isinstance(found, int)
+    return found
+
+
+def oldest(conn: Reading, agent_key: int, limit: int) -> list[int]:
+    """Return the agent's oldest memories that the cap may put away (SPEC 16.3.7-8)."""
+    rows = conn.execute(
+        """
+        SELECT m.memory_key
+          FROM memory AS m
+         WHERE m.agent_key = :agent_key AND m.state IN ('active', 'pending')
+           AND NOT EXISTS (SELECT 1 FROM preference AS p WHERE p.memory_key = m.memory_key)
+           AND NOT EXISTS (SELECT 1
+                             FROM memory_tag AS t
+                            WHERE t.memory_key = m.memory_key AND t.tag = 'core')
+         ORDER BY m.created_at_us, m.memory_id
+         LIMIT :limit
+        """,
+        {"agent_key": agent_key, "limit": limit},
+    )
+    return [key for (key,) in rows]
+
+
+def uncompressed(
+    conn: Reading, agent_key: int, idle_before_us: int, passed: Sequence[int]
+) -> list[int]:
+    """Return the sessions with uncompressed episodic memories, earliest first (SPEC 3.1-3.2).
+
+    A session that is still going on, and one of *passed*, is left out.
+    """
+    rows = conn.execute(
+        f"""
+        SELECT s.session_key
+          FROM session AS s
+               JOIN memory AS m ON m.session_key = s.session_key
+         WHERE s.agent_key = :agent_key AND s.last_activity_us < :idle_before_us
+           AND m.category = 'episodic' AND m.state = 'active' AND {_NOBODYS}
+           AND s.session_key NOT IN (SELECT value FROM json_each(:passed))
+         GROUP BY s.session_key
+         ORDER BY min(m.created_at_us), s.session_key
+        """,
+        {
+            "agent_key": agent_key,
+            "idle_before_us": idle_before_us,
+            "passed": json.dumps(passed),
+            "protected": json.dumps(PROTECTED),
+        },
+    )
+    return [key for (key,) in rows]
+
+
+def episodes(conn: Reading, session_key: int) -> list[MemberRow]:
+    """Return a session's uncompressed episodic memories in chronological order."""
+    rows = conn.execute(
+        f"""
+        SELECT m.memory_key, m.memory_id, m.row_hash, m.namespace, m.category, m.level,
+               m.project_key, m.origin, m.trust, w.own, m.ordinal, m.part, m.importance,
+               m.created_at_us, m.occurred_at_us
+          FROM memory AS m
+               JOIN memory_words AS w ON w.memory_key = m.memory_key
+         WHERE m.session_key = :session_key AND m.state = 'active'
+           AND m.category = 'episodic' AND {_NOBODYS}
+         ORDER BY m.created_at_us, m.ordinal, m.part, m.memory_key
+        """,
+        {"session_key": session_key, "protected": json.dumps(PROTECTED)},
+    )
+    return [MemberRow._make(row) for row in rows]

@@ -1,0 +1,175 @@
+"""What a run does to memories: hide, put away, throw away, summarise; each with its record.
+
+No column that a row's hash covers is ever changed. Every function checks what it
+is about to change inside the transaction that changes it: a memory that was
+deleted, updated or consolidated since the step was planned is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from memd.model.enums import ArchiveReason, MemoryState, TrashReason
+from memd.store import memories, removal, runs
+from memd.store.connect import Reading, Writing
+from memd.store.keys import keys_array
+from memd.store.rows import MemoryRow
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The run a change belongs to, the time, and where new ids come from."""
+
+    run_key: int
+    run_id: str
+    now_us: int
+    new_id: Callable[[], str]
+
+
+def unchanged(conn: Reading, planned: Sequence[tuple[int, bytes]]) -> bool:
+    """Return whether all of these (memory_key, row_hash) are active and as they were planned."""
+    found = conn.execute(
+        """
+        SELECT m.memory_key, m.row_hash
+          FROM carray(:keys) AS k
+               CROSS JOIN memory AS m ON m.memory_key = k.value
+         WHERE m.state = 'active'
+        """,
+        {"keys": keys_array([key for key, _ in planned])},
+    ).fetchall()
+    return set(found) == set(planned)
+
+
+def summarise(
+    conn: Writing,
+    step: Step,
+    row: MemoryRow,
+    sources: Sequence[int],
+    hidden: Sequence[int],
+    reason: ArchiveReason,
+) -> int:
+    """Put a summary in place of *hidden*, which stay behind it; returns the summary's key.
+
+    *sources* are all memories that it was made from; those not in *hidden* stay visible.
+    """
+    hide(conn, step, hidden, reason, MemoryState.COMPRESSED)
+    (key,) = memories.insert_bare(conn, [row], step.now_us)
+    conn.executemany(
+        "INSERT INTO derived (from_key, to_key) VALUES (?, ?)",
+        ((source, key) for source in sources),
+    )
+    memories.settle(conn, [key])
+    runs.note(conn, step.run_key, [key], runs.MADE, {})
+    return key
+
+
+def hide(
+    conn: Writing, step: Step, keys: Sequence[int], reason: ArchiveReason, state: MemoryState
+) -> None:
+    """Put memories away; ``include_compressed`` finds them, and they can be restored."""
+    before = runs.images(conn, keys)
+    removal.archive(conn, keys, reason, step.now_us, new_id=step.new_id, state=state)
+    conn.execute(
+        """
+        UPDATE archive
+           SET run = :run_id
+         WHERE memory_key IN (SELECT value FROM carray(:keys)) AND run IS NULL
+        """,
+        {"run_id": step.run_id, "keys": keys_array(keys)},
+    )
+    runs.note(conn, step.run_key, keys, runs.MOVED, before)
+
+
+def age(conn: Writing, step: Step, keys: Sequence[int]) -> None:
+    """Move compressed memories to the archive. Both are hidden alike, so no cache changes."""
+    before = runs.images(conn, keys)
+    array = {"keys": keys_array(keys), "now_us": step.now_us}
+    conn.execute(
+        """
+        UPDATE memory
+           SET state = 'archived', updated_at_us = max(:now_us, created_at_us)
+         WHERE memory_key IN (SELECT value FROM carray(:keys))
+        """,
+        array,
+    )
+    conn.execute(
+        """
+        UPDATE archive
+           SET archived_at_us = :now_us
+         WHERE memory_key IN (SELECT value FROM carray(:keys))
+        """,
+        array,
+    )
+    memories.touch(conn, keys)
+    runs.note(conn, step.run_key, keys, runs.MOVED, before)
+
+
+def retire(conn: Writing, step: Step, keys: Sequence[int], undo_us: int) -> int:
+    """Throw memories away whose time is up (SPEC D21); returns how many rows changed.
+
+    A summary goes with the first of its sources, since it holds their words; the
+    others come back from behind it.
+    """
+    summaries, kept = _behind(conn, keys)
+    gone = [*keys, *summaries]
+    before = runs.images(conn, [*gone, *kept])
+    removal.trash(conn, gone, TrashReason.RETENTION, step.now_us, undo_us)
+    kept = [key for key in kept if removal.restore(conn, key, step.now_us)]
+    runs.note(conn, step.run_key, [*gone, *kept], runs.MOVED, before)
+    return len(gone) + len(kept)
+
+
+def _behind(conn: Reading, keys: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Return the visible summaries made from *keys*, and their other sources still hidden."""
+    array = {"keys": keys_array(keys)}
+    summaries = _keys(
+        conn.execute(
+            """
+            SELECT DISTINCT d.to_key
+              FROM carray(:keys) AS k
+                   CROSS JOIN derived AS d ON d.from_key = k.value
+                   JOIN memory AS m ON m.memory_key = d.to_key
+             WHERE m.state <> 'trashed' AND d.to_key NOT IN (SELECT value FROM carray(:keys))
+             ORDER BY d.to_key
+            """,
+            array,
+        )
+    )
+    if not summaries:
+        return [], []
+    others = _keys(
+        conn.execute(
+            """
+            SELECT DISTINCT d.from_key
+              FROM carray(:summaries) AS k
+                   CROSS JOIN derived AS d ON d.to_key = k.value
+                   JOIN memory AS m ON m.memory_key = d.from_key
+             WHERE m.state IN ('compressed', 'archived')
+               AND d.from_key NOT IN (SELECT value FROM carray(:keys))
+             ORDER BY d.from_key
+            """,
+            array | {"summaries": keys_array(summaries)},
+        )
+    )
+    return summaries, others
+
+
+def _keys(rows: Iterable[tuple[object, ...]]) -> list[int]:
+    return [key for (key,) in rows if isinstance(key, int)]
+
+
+def set_compressed(conn: Writing, session_key: int) -> None:
+    """Say of a session whether a compression stands in it (SPEC 3.7)."""
+    conn.execute(
+        """
+        UPDATE session
+           SET compressed = EXISTS (SELECT 1
+                                      FROM memory AS m
+                                           JOIN archive AS r ON r.memory_key = m.memory_key
+                                     WHERE m.session_key = :session_key
+                                       AND r.reason = 'compressed')
+         WHERE session_key = :session_key
+        """,
+        {"session_key": session_key},
+    )
