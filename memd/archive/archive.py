@@ -19,7 +19,7 @@ from memd.model.caller import Caller
 from memd.model.enums import MemoryCategory, TrashReason
 from memd.model.memory import MemoryEntry, MemoryFilter, MemoryQuery
 from memd.model.removal import Forgotten, Trashed
-from memd.store import backup, filters, memories, names, removal
+from memd.store import backup, filters, memories, names, removal, sessions
 from memd.store.connect import Reading, Writing
 from memd.store.database import Database
 
@@ -67,26 +67,27 @@ class Archive:
         that was set aside for it. Raises BusyError when the rows are gone but a reader
         keeps the log from being emptied: the same request again finishes it. Raises
         InvalidError for a filter that holds no condition: all is never meant by nothing.
+
+        A filter that names a session and nothing else also means the messages that naps
+        kept of it. A message goes, too, with a memory that says what stands in it.
         """
-        if ids is None and wanted is None and source is None:
-            raise InvalidError("say what to forget", hint="give ids, a filter or a source")
-        if wanted is not None and not any(getattr(wanted, name) for name in _CONDITIONS):
-            raise InvalidError(
-                "the filter holds no condition and would erase everything",
-                field="filter",
-                hint="name a category, tag, session, time or another condition",
-            )
+        _check_meant(wanted, otherwise=ids is not None or source is not None)
 
         def doomed(conn: Reading) -> list[tuple[int, str, bytes]]:
             return _doomed(conn, caller, ids, wanted, source, self.clock.now_us())
 
         def work(conn: Writing) -> Forgotten:
             rows = doomed(conn)
+            said = sessions.erase_messages(conn, _session(conn, caller, wanted))
             removal.erase(conn, [key for key, _, _ in rows], self.clock.now_us())
-            return _proof(rows)
+            return _proof(rows, said)
+
+        def would(conn: Reading) -> Forgotten:
+            said = sessions.count_messages(conn, _session(conn, caller, wanted))
+            return _proof(doomed(conn), said)
 
         if dry_run:
-            found = _proof(await self.db.read(doomed))
+            found = await self.db.read(would)
             return found.model_copy(update={"proof": "", "dry_run": True})
         try:
             forgotten = await self.db.write(caller, work, reply=Forgotten)
@@ -217,6 +218,20 @@ def _visible(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> int 
     return None if expired else row.memory_key
 
 
+def _check_meant(wanted: MemoryFilter | None, *, otherwise: bool) -> None:
+    """Refuse to erase what nobody named, by the filter or *otherwise*."""
+    if wanted is None:
+        if otherwise:
+            return
+        raise InvalidError("say what to forget", hint="give ids, a filter or a source")
+    if not any(getattr(wanted, name) for name in _CONDITIONS):
+        raise InvalidError(
+            "the filter holds no condition and would erase everything",
+            field="filter",
+            hint="name a category, tag, session, time or another condition",
+        )
+
+
 def _doomed(
     conn: Reading,
     caller: Caller,
@@ -239,12 +254,23 @@ def _doomed(
     return memories.proofs(conn, keys)
 
 
-def _proof(rows: Sequence[tuple[int, str, bytes]]) -> Forgotten:
+def _session(conn: Reading, caller: Caller, wanted: MemoryFilter | None) -> int | None:
+    """Return the session that the filter means as a whole, None when it means less or more."""
+    if wanted is None or wanted.session_id is None:
+        return None
+    if any(getattr(wanted, name) for name in _CONDITIONS if name != "session_id"):
+        return None
+    agent_key = names.find_agent(conn, caller.agent_id)
+    return None if agent_key is None else sessions.find_key(conn, agent_key, wanted.session_id)
+
+
+def _proof(rows: Sequence[tuple[int, str, bytes]], messages: int = 0) -> Forgotten:
     digest = hashlib.sha256()
     for _, memory_id, row_hash in rows:
         digest.update(memory_id.encode() + row_hash)
     return Forgotten(
         count=len(rows),
+        messages=messages,
         ids=tuple(memory_id for _, memory_id, _ in rows[:FORGOTTEN_IDS_MAX]),
         proof=digest.hexdigest(),
     )

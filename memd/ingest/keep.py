@@ -86,9 +86,7 @@ def keep(conn: Writing, caller: Caller, arrival: Arrival, ids: Ids, now_us: int)
         if there is not None:
             fate.merged.append(_item_of(there))
             if not arrival.distilled:
-                memories.bump(conn, there.memory_key, now_us, row.expires_at_us)
-                if there.state in VISIBLE:
-                    _prefer(conn, draft, there.importance, there.memory_key, filing, fate)
+                _tell_again(conn, draft, there, row, filing, fate)
             continue
         scored = _scored(conn, arrival, row, draft, filing)
         known = _told_before(conn, draft, filing)
@@ -122,6 +120,14 @@ def _known(conn: Writing, arrival: Arrival, row: MemoryRow, now_us: int) -> Foun
     if arrival.distilled:
         return memories.told_in_session(conn, row)
     return memories.same_content(conn, row, now_us) if arrival.gated else None
+
+
+def _tell_again(
+    conn: Writing, draft: Draft, there: FoundRow, row: MemoryRow, filing: _Filing, fate: _Sorted
+) -> None:
+    memories.bump(conn, there.memory_key, filing.now_us, row.expires_at_us)
+    if there.state in VISIBLE:
+        _prefer(conn, draft, there.importance, there.memory_key, filing, fate)
 
 
 def _file(conn: Writing, caller: Caller, arrival: Arrival, ids: Ids, now_us: int) -> _Filing:

@@ -18,6 +18,8 @@ class Forgotten(Value):
     """
 
     count: int = Field(ge=0)
+    messages: int = Field(default=0, ge=0)
+    """Of a session that was meant as a whole: its messages that naps kept."""
     ids: tuple[Name, ...] = ()
     proof: str = ""
     backups: tuple[str, ...] = ()

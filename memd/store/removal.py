@@ -21,6 +21,7 @@ from memd.store import (
     names,
     preferences,
     replies,
+    sessions,
     words,
 )
 from memd.store.connect import Reading, Writing
@@ -49,7 +50,6 @@ def archive(
     *,
     new_id: Callable[[], str],
     state: MemoryState = MemoryState.ARCHIVED,
-    run: str | None = None,
 ) -> None:
     """Put memories away; *state* may be COMPRESSED. ``include_compressed`` still finds them.
 
@@ -58,22 +58,13 @@ def archive(
     keys = _out_of_trash(conn, keys)
     conn.executemany(
         """
-        INSERT INTO archive (memory_key, archival_id, reason, state_before, run, archived_at_us)
-        SELECT :key, :archival_id, :reason, iif(state = 'pending', 'active', state), :run, :now_us
+        INSERT INTO archive (memory_key, archival_id, reason, state_before, archived_at_us)
+        SELECT :key, :archival_id, :reason, iif(state = 'pending', 'active', state), :now_us
           FROM memory
          WHERE memory_key = :key
             ON CONFLICT (memory_key) DO NOTHING
         """,
-        (
-            {
-                "key": key,
-                "archival_id": new_id(),
-                "reason": reason,
-                "run": run,
-                "now_us": now_us,
-            }
-            for key in keys
-        ),
+        ({"key": key, "archival_id": new_id(), "reason": reason, "now_us": now_us} for key in keys),
     )
     memories.set_state(conn, keys, state, now_us)
 
@@ -250,7 +241,7 @@ def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
     memories.touch(conn, keys)
     summaries = _summaries_of(conn, keys)
     beside = contexts.quoting(conn, keys)
-    sources = _sources_of(conn, keys)
+    sources = {*_sources_of(conn, keys), *sessions.repeating(conn, keys)}
     preferences.erase_of(conn, keys)
     centroids.take(conn, keys)
     _uncount(conn, keys)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import zlib
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from memd.store import changes
 from memd.store.connect import Reading, Writing
+from memd.store.keys import keys_array
 
 IDLE_US = 6 * 3_600_000_000  # a session that says nothing so long has ended (SPEC D2)
 
@@ -33,6 +37,17 @@ class MessageRow(NamedTuple):
     role: str
     at_us: int
     zlib: bytes
+
+
+class ToldRow(NamedTuple):
+    """One memory of the session as it was told, not as something made of it."""
+
+    memory_key: int
+    ordinal: int | None
+    content: str
+    speaker: str | None
+    origin: str
+    at_us: int
 
 
 _COLUMNS = """
@@ -97,14 +112,77 @@ def messages(conn: Reading, session_key: int, after: int, limit: int) -> list[Me
     return [MessageRow._make(row) for row in rows]
 
 
+def repeating(conn: Reading, keys: Sequence[int]) -> list[int]:
+    """Return the sources of messages in which the text of one of these memories stands too.
+
+    A session's memory and a message of the same session may say the same without one
+    being made from the other. How white space is laid out makes no difference.
+    """
+    rows = conn.execute(
+        """
+        SELECT DISTINCT m.session_key, m.content
+          FROM memory AS m
+         WHERE m.memory_key IN (SELECT value FROM carray(:keys)) AND m.session_key IS NOT NULL
+           AND EXISTS (SELECT 1 FROM session_message AS g WHERE g.session_key = m.session_key)
+        """,
+        {"keys": keys_array(keys)},
+    )
+    wanted: dict[int, list[str]] = {}
+    for session_key, content in rows:
+        wanted.setdefault(session_key, []).append(_flat(content))
+    return [key for each, texts in wanted.items() for key in _holding(conn, each, texts)]
+
+
+def _holding(conn: Reading, session_key: int, texts: Sequence[str]) -> Iterator[int]:
+    rows = conn.execute(
+        """
+        SELECT DISTINCT o.source_key, o.zlib
+          FROM session_message AS g
+               JOIN source AS o ON o.source_key = g.source_key
+         WHERE g.session_key = :session_key
+        """,
+        {"session_key": session_key},
+    )
+    for key, blob in rows:
+        said = _flat(zlib.decompress(blob).decode())
+        if any(text in said for text in texts):
+            yield key
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def told(conn: Reading, session_key: int, limit: int) -> list[ToldRow]:
+    """Return the last *limit* memories that the session was told, in order; no nap's, no summary.
+
+    Hidden ones are among them, since they were said; what was thrown away is not.
+    """
+    rows = conn.execute(
+        """
+        SELECT m.memory_key, m.ordinal, m.content, m.speaker, m.origin,
+               coalesce(m.occurred_at_us, m.created_at_us)
+          FROM memory AS m
+         WHERE m.session_key = :session_key AND NOT m.is_summary
+           AND m.state IN ('active', 'pending', 'compressed', 'archived')
+           AND NOT EXISTS (SELECT 1 FROM run AS r WHERE r.run_id = m.batch AND r.kind = 'nap')
+         ORDER BY m.ordinal DESC, m.part DESC, m.memory_key DESC
+         LIMIT :limit
+        """,
+        {"session_key": session_key, "limit": limit},
+    ).fetchall()
+    return [ToldRow._make(row) for row in reversed(rows)]
+
+
 def idle(conn: Reading, now_us: int, limit: int) -> list[tuple[int, str]]:
-    """Return key and agent of sessions that are open and were last heard of long ago."""
+    """Return key and agent of sessions last heard of long ago, and not ended since then."""
     rows = conn.execute(
         """
         SELECT s.session_key, a.agent_id
           FROM session AS s
                JOIN agent AS a ON a.agent_key = s.agent_key
-         WHERE s.ended_at_us IS NULL AND s.last_activity_us <= :before_us
+         WHERE (s.ended_at_us IS NULL OR s.ended_at_us < s.last_activity_us)
+           AND s.last_activity_us <= :before_us
          ORDER BY s.last_activity_us
          LIMIT :limit
         """,
@@ -164,12 +242,13 @@ def open_again(conn: Writing, session_key: int, now_us: int) -> None:
 
 
 def end(conn: Writing, session_key: int, now_us: int) -> None:
-    """Say that the session is over; the first end counts."""
+    """Say that the session is over; the first end counts, unless it was heard of since."""
     conn.execute(
         """
         UPDATE session
-           SET ended_at_us = coalesce(ended_at_us, max(:now_us, started_at_us))
+           SET ended_at_us = max(:now_us, last_activity_us)
          WHERE session_key = :session_key
+           AND (ended_at_us IS NULL OR ended_at_us < last_activity_us)
         """,
         {"session_key": session_key, "now_us": now_us},
     )
@@ -214,11 +293,40 @@ def add_messages(conn: Writing, session_key: int, rows: Sequence[tuple[int, int,
     )
 
 
-def erase_messages(conn: Writing, session_key: int) -> int:
-    """Erase every message of the session, text and all; returns how many there were."""
-    rows = conn.execute(
-        "SELECT DISTINCT source_key FROM session_message WHERE session_key = :session_key",
+def derive(conn: Writing, from_key: int, memory_ids: Sequence[str]) -> None:
+    """Note that these memories were taken from another one: with it they become stale."""
+    conn.executemany(
+        """
+        INSERT OR IGNORE INTO derived (from_key, to_key)
+        SELECT :from_key, memory_key FROM memory WHERE memory_id = :memory_id
+        """,
+        ({"from_key": from_key, "memory_id": memory_id} for memory_id in memory_ids),
+    )
+
+
+def count_messages(conn: Reading, session_key: int | None) -> int:
+    """Return how many messages of the session are kept; 0 for no session."""
+    found = conn.execute(
+        "SELECT count(*) FROM session_message WHERE session_key = :session_key",
         {"session_key": session_key},
-    ).fetchall()
-    conn.executemany("DELETE FROM source WHERE source_key = ?", rows)
-    return len(rows)
+    ).get
+    assert isinstance(found, int)
+    return found
+
+
+def erase_messages(conn: Writing, session_key: int | None) -> int:
+    """Erase every message of the session, text and all; returns how many there were."""
+    count = count_messages(conn, session_key)
+    if count:
+        conn.execute(
+            """
+            DELETE FROM source
+             WHERE source_key IN (SELECT source_key
+                                    FROM session_message
+                                   WHERE session_key = :session_key)
+            """,
+            {"session_key": session_key},
+        )
+        said = f"messages:{session_key}:{count}".encode()  # what was done, and no word of a text
+        changes.touch(conn, b"", hashlib.sha256(said).digest())
+    return count

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from memd.store.connect import Writing
 
 
@@ -29,3 +31,16 @@ def put(
         },
     )
     return conn.last_insert_rowid()
+
+
+def drop_unused(conn: Writing, keys: Sequence[int]) -> None:
+    """Drop those of *keys* that no memory and no session's message came from."""
+    conn.executemany(
+        """
+        DELETE FROM source
+         WHERE source_key = :key
+           AND NOT EXISTS (SELECT 1 FROM memory WHERE source_key = :key)
+           AND NOT EXISTS (SELECT 1 FROM session_message WHERE source_key = :key)
+        """,
+        ({"key": key} for key in keys),
+    )

@@ -1,0 +1,173 @@
+"""Sessions: begun and ended, by a call or by saying nothing for six hours (SPEC 1.8, D2, D21).
+
+The end of a session is the end of what was about that session alone: memories of
+level session, and working ones that were stored as such, go to the trash; a
+working text that arrived by ``ingest`` becomes episodic, a thing that happened.
+It is done in small steps, each a transaction, and the session has ended with the
+last of them; a kill between two leaves the rest to the next end.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from memd.base.clock import Clock, from_us
+from memd.base.errors import NotFoundError
+from memd.base.ids import Ids
+from memd.base.work import Work
+from memd.model.caller import Caller
+from memd.model.enums import MemoryCategory, TrashReason
+from memd.model.session import Session, SessionMessage
+from memd.store import names, removal, sessions, versions
+from memd.store.connect import Reading, Writing
+from memd.store.database import Database
+from memd.store.sessions import MessageRow, SessionRow
+
+DAY_US = 86_400_000_000
+STEP_ROWS = 64
+IDLE_SESSIONS = 16  # ended a minute at most
+
+
+@dataclass(frozen=True)
+class Sessions:
+    """The room's needs, handed in by the daemon."""
+
+    db: Database
+    clock: Clock
+    ids: Ids
+    work: Work
+    undo_days: int
+
+    async def start(self, caller: Caller, session_id: str | None = None) -> Session:
+        """Begin a session, or go on with the one of this name; without a name it gets one."""
+        name = session_id or self.ids.new()
+
+        def work(conn: Writing) -> str:
+            now_us = self.clock.now_us()
+            agent_key = names.agent(conn, caller.agent_id, now_us)
+            key = names.session(
+                conn,
+                name,
+                agent_key=agent_key,
+                client_key=names.client(conn, caller.client, now_us),
+                project_key=names.project(conn, caller.project_id, now_us),
+                now_us=now_us,
+            )
+            assert key is not None
+            sessions.open_again(conn, key, now_us)
+            return name
+
+        return await self._found(caller, await self.db.write(caller, work, reply=str))
+
+    async def end(self, caller: Caller, session_id: str) -> Session:
+        """End a session; raises NotFoundError for one that never began."""
+        key = await self.db.read(_key, caller.agent_id, session_id)
+        if key is None:
+            raise _unknown()
+        await self._end(caller, key)
+        return await self._found(caller, session_id)
+
+    async def list(
+        self, caller: Caller, after: str | None, limit: int
+    ) -> tuple[tuple[Session, ...], str | None]:
+        """Return a page of the agent's sessions, the newest first, and the next one's cursor."""
+
+        def work(conn: Reading) -> list[SessionRow]:
+            agent_key = names.find_agent(conn, caller.agent_id)
+            return [] if agent_key is None else sessions.listed(conn, agent_key, after, limit + 1)
+
+        rows = await self.db.read(work)
+        items = tuple(map(_session, rows[:limit]))
+        return items, items[-1].session_id if len(rows) > limit else None
+
+    async def messages(
+        self, caller: Caller, session_id: str, after: int | None, limit: int
+    ) -> tuple[tuple[SessionMessage, ...], int | None]:
+        """Return a page of a session's messages in order, and the next one's cursor.
+
+        Raises NotFoundError for a session that never began.
+        """
+        key = await self.db.read(_key, caller.agent_id, session_id)
+        if key is None:
+            raise _unknown()
+        start = -1 if after is None else after
+        rows = await self.db.read(sessions.messages, key, start, limit + 1)
+        items = await self.work.run(_messages, rows[:limit])
+        return items, items[-1].ordinal if len(rows) > limit else None
+
+    async def end_idle(self) -> int:
+        """End the sessions that nobody has heard of for hours; returns how many."""
+        found = await self.db.read(sessions.idle, self.clock.now_us(), IDLE_SESSIONS)
+        for key, agent_id in found:
+            await self._end(_CALLER.acting_for(agent_id), key)
+        return len(found)
+
+    async def _end(self, caller: Caller, key: int) -> None:
+        # Every step is a write of its own: the reply of the first must not stand for all.
+        by = replace(caller, idempotency_key=None)
+        while not await self.db.write(by, lambda conn: self._step(conn, key)):
+            pass
+
+    def _step(self, conn: Writing, key: int) -> bool:
+        """Do the next step of an end; True when the session has ended."""
+        now_us = self.clock.now_us()
+        passing = sessions.passing(conn, key, STEP_ROWS)
+        removal.trash(conn, passing, TrashReason.SESSION_END, now_us, self.undo_days * DAY_US)
+        staying = sessions.working(conn, key, STEP_ROWS - len(passing))
+        for memory_key in staying:
+            versions.file_anew(conn, memory_key, MemoryCategory.EPISODIC, now_us)
+        if len(passing) + len(staying) == STEP_ROWS:
+            return False
+        sessions.end(conn, key, now_us)
+        return True
+
+    async def _found(self, caller: Caller, session_id: str) -> Session:
+        def work(conn: Reading) -> SessionRow | None:
+            agent_key = names.find_agent(conn, caller.agent_id)
+            return None if agent_key is None else sessions.find(conn, agent_key, session_id)
+
+        row = await self.db.read(work)
+        if row is None:
+            raise _unknown()
+        return _session(row)
+
+
+_CALLER = Caller(client="memd", method="session.end")
+
+
+def _key(conn: Reading, agent_id: str, session_id: str) -> int | None:
+    agent_key = names.find_agent(conn, agent_id)
+    return None if agent_key is None else sessions.find_key(conn, agent_key, session_id)
+
+
+def _unknown() -> NotFoundError:
+    return NotFoundError("no such session", field="session_id")
+
+
+def _session(row: SessionRow) -> Session:
+    return Session(
+        session_id=row.session_id,
+        agent_id=row.agent_id,
+        project_id=row.project_id,
+        started_at=from_us(row.started_at_us),
+        last_activity_at=from_us(row.last_activity_us),
+        ended_at=None if row.ended_at_us is None else from_us(row.ended_at_us),
+        memories=row.memory_count,
+        tokens=row.token_count,
+        messages=row.messages,
+        compressed=bool(row.compressed),
+    )
+
+
+def _messages(rows: Sequence[MessageRow]) -> tuple[SessionMessage, ...]:
+    return tuple(
+        SessionMessage(
+            ordinal=row.ordinal,
+            role=row.role,
+            text=zlib.decompress(row.zlib).decode(),
+            kept_at=from_us(row.at_us),
+        )
+        for row in rows
+    )
