@@ -50,18 +50,22 @@ from memd.model.memory import (
 from memd.model.recall import MemoryChunk, RecallRequest, RecallResult
 from memd.model.retrieval import MemoryRetrievalConfig, ScoredMemory
 from memd.model.settings import (
-    ArchivalConfig,
     CompanyMemoryConfig,
     CompositeBackendConfig,
-    ConsolidationConfig,
-    DualModeConfig,
     EmbedderOverrideConfig,
     EmbeddingFineTuneConfig,
     MemoryConfig,
     MemoryOptionsConfig,
     MemoryStorageConfig,
+)
+from memd.model.settings_consolidation import (
+    ArchivalConfig,
+    ConsolidationConfig,
+    DualModeConfig,
+    ExperienceCompressorConfig,
     RetentionConfig,
     RetentionRule,
+    WikiExportConfig,
 )
 from memd.recall.diversify import apply_diversity_penalty, bigram_jaccard
 from memd.recall.filter import (
@@ -86,6 +90,7 @@ __all__ = [
     "EmbedderOverrideConfig",
     "EmbeddingError",
     "EmbeddingFineTuneConfig",
+    "ExperienceCompressorConfig",
     "FusionStrategy",
     "IngestManyRequest",
     "IngestRequest",
@@ -131,6 +136,7 @@ __all__ = [
     "SearchMode",
     "SharedKnowledgeStore",
     "TagBasedMemoryFilter",
+    "WikiExportConfig",
     "apply_diversity_penalty",
     "bigram_jaccard",
     "compute_combined_score",

@@ -8,7 +8,8 @@ from memd.base.clock import Clock
 from memd.base.limits import PAGE_ITEMS_MAX
 from memd.model.caller import Caller
 from memd.model.enums import MemoryCategory
-from memd.model.settings import MemoryConfig, RetentionRule
+from memd.model.settings import MemoryConfig
+from memd.model.settings_consolidation import RetentionRule
 from memd.store import agents, names
 from memd.store.agents import AgentRow
 from memd.store.connect import Reading, Writing

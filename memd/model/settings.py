@@ -13,17 +13,15 @@ default; when both were given and differ, ``consolidation.*`` wins with a
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Iterator, Mapping
-from pathlib import PurePosixPath, PureWindowsPath
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, AliasChoices, Field, ValidationInfo, model_validator
+from pydantic import AliasChoices, Field, ValidationInfo, model_validator
 
-from memd.base.settings import SettingsWarning
-from memd.model.enums import ConsolidationInterval, MemoryCategory, MemoryLevel
+from memd.model.enums import ConsolidationInterval, MemoryLevel
 from memd.model.retrieval import MemoryRetrievalConfig
-from memd.model.values import Name, NotBlankStr, Share, Value
+from memd.model.settings_consolidation import ConsolidationConfig, Days, RetentionRules, warn
+from memd.model.values import Name, NotBlankStr, PosixPath, SafePath, Share, Value
 
 BACKENDS = ("sqlite", "inmemory", "composite")
 SHIPPED_MAX_MEMORIES = 1_000_000
@@ -38,25 +36,6 @@ _MIRRORS = (
 )
 
 _V = TypeVar("_V", bound=Value)
-Days = Annotated[int, Field(ge=1)]
-
-
-def no_traversal(path: str) -> str:
-    """Refuse a path with a ``..`` step, whether read by POSIX or by Windows rules."""
-    if ".." in PurePosixPath(path).parts or ".." in PureWindowsPath(path).parts:
-        raise ValueError("must not contain '..'")
-    return path
-
-
-def _plain_posix(path: str) -> str:
-    """Refuse what Windows would read as a drive or a separator."""
-    if "\\" in path or PureWindowsPath(path).drive:
-        raise ValueError("must be a POSIX path, without backslash or drive letter")
-    return no_traversal(path)
-
-
-SafePath = Annotated[NotBlankStr, AfterValidator(no_traversal)]
-PosixPath = Annotated[NotBlankStr, AfterValidator(_plain_posix)]
 
 
 class MemoryStorageConfig(Value):
@@ -97,70 +76,6 @@ class CompositeBackendConfig(Value):
     default: Name = "inmemory"
 
 
-class RetentionRule(Value):
-    """How many days memories of one category are kept."""
-
-    category: MemoryCategory
-    retention_days: Days
-
-
-def _unique_categories(rules: tuple[RetentionRule, ...]) -> tuple[RetentionRule, ...]:
-    categories = [rule.category for rule in rules]
-    twice = sorted({name for name in categories if categories.count(name) > 1})
-    if twice:
-        raise ValueError(f"each category may have one rule, {', '.join(twice)} has several")
-    return rules
-
-
-RetentionRules = Annotated[tuple[RetentionRule, ...], AfterValidator(_unique_categories)]
-
-
-class RetentionConfig(Value):
-    """How long memories are kept, for all agents that do not say otherwise."""
-
-    rules: RetentionRules = ()
-    default_retention_days: Days | None = None
-
-
-class DualModeConfig(Value):
-    """Which texts are shortened and which keep their facts word for word.
-
-    *summarization_model* may stay out: without a language model memd summarises
-    by rule (SPEC D8).
-    """
-
-    enabled: bool = False
-    dense_threshold: Share = 0.5
-    summarization_model: NotBlankStr | None = None
-    max_summary_tokens: int = Field(default=200, ge=50, le=1000)
-    max_facts: int = Field(default=20, ge=1, le=100)
-    anchor_length: int = Field(default=150, ge=50, le=500)
-
-
-class ArchivalConfig(Value):
-    """When what was consolidated moves to the archive. It always does (SPEC D9)."""
-
-    enabled: bool = True
-    age_threshold_days: Days = 90
-    dual_mode: DualModeConfig = DualModeConfig()
-
-    @model_validator(mode="after")
-    def _always(self) -> Self:
-        if not self.enabled:
-            _warn("archival.enabled = false has no effect: memd never drops an original")
-        return self
-
-
-class ConsolidationConfig(Value):
-    """The nights: whether, how often, how many memories, what is kept how long."""
-
-    enabled: bool = True
-    interval: ConsolidationInterval = ConsolidationInterval.DAILY
-    max_memories_per_agent: int = Field(default=10_000, ge=1)
-    retention: RetentionConfig = RetentionConfig()
-    archival: ArchivalConfig = ArchivalConfig()
-
-
 class CompanyMemoryConfig(Value):
     """The ``memory`` tree of the documents.
 
@@ -197,7 +112,7 @@ class CompanyMemoryConfig(Value):
     @model_validator(mode="after")
     def _embeds_with_its_own(self) -> Self:
         if self.embedder is not None and self.embedder.model is not None:
-            _warn("memory.embedder has no effect: memd embeds with the model it has installed")
+            warn("memory.embedder has no effect: memd embeds with the model it has installed")
         return self
 
     @model_validator(mode="after")
@@ -262,6 +177,34 @@ class DaemonSettings(Value):
     model_idle_minutes: int = Field(default=15, ge=1, le=1440)
 
 
+class UsageSettings(Value):
+    """Where assistants say how full their windows are, and when that is full.
+
+    *path* is one file or a folder of them; without it, ``usage`` in the profile's
+    runtime folder. Full is *threshold_pct* of the window or of where the assistant
+    compacts by itself, whichever is smaller; *max_tokens* stands in for a window
+    that nobody names. A crossing naps once: the next one counts when the window has
+    been below *rearm_pct*, and a loss of more than *drop_pct* of it between two
+    reports means that the assistant has compacted. Transcripts are read below
+    *transcript_roots*, besides where the known assistants keep them.
+    """
+
+    path: SafePath | None = None
+    threshold_pct: Share = Field(default=0.8, gt=0.0)
+    rearm_pct: Share = 0.6
+    drop_pct: Share = Field(default=0.25, gt=0.0)
+    max_tokens: int = Field(default=30_000, ge=1)
+    transcript_roots: tuple[SafePath, ...] = ()
+
+    @model_validator(mode="after")
+    def _rearms_below(self) -> Self:
+        if self.rearm_pct >= self.threshold_pct:
+            raise ValueError(
+                f"rearm_pct = {self.rearm_pct} must be below threshold_pct = {self.threshold_pct}"
+            )
+        return self
+
+
 class Settings(Value):
     """All of memd's settings: one file, one tree.
 
@@ -270,6 +213,7 @@ class Settings(Value):
     """
 
     memory: CompanyMemoryConfig = Field(default_factory=dict, validate_default=True)
+    usage: UsageSettings = UsageSettings()
     daemon: DaemonSettings = DaemonSettings()
 
     @model_validator(mode="before")
@@ -338,7 +282,7 @@ def _stronger(
 ) -> Any:
     """Return the value that counts of two (value, was given), warning when both were given."""
     if option[1] and consolidation[1] and option[0] != consolidation[0]:
-        _warn(
+        warn(
             f"memory.options.{name} = {option[0]} is overruled by "
             f"memory.consolidation.{'.'.join(place)} = {consolidation[0]}"
         )
@@ -351,7 +295,3 @@ def _with(model: _V, place: tuple[str, ...], value: Any) -> _V:
     now = getattr(model, name)
     new = _with(now, tuple(below), value) if below else value
     return model if new is now or new == now else model.model_copy(update={name: new})
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, SettingsWarning, stacklevel=3)

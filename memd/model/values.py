@@ -1,7 +1,8 @@
-"""What all values share: the frozen base and the constrained strings and times."""
+"""What all values share: the frozen base and the constrained strings, paths and times."""
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath, PureWindowsPath
 from typing import Annotated
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
@@ -43,6 +44,20 @@ def _storable(text: str) -> str:
     return text
 
 
+def _no_traversal(path: str) -> str:
+    """Refuse a path with a ``..`` step, whether read by POSIX or by Windows rules."""
+    if ".." in PurePosixPath(path).parts or ".." in PureWindowsPath(path).parts:
+        raise ValueError("must not contain '..'")
+    return path
+
+
+def _plain_posix(path: str) -> str:
+    """Refuse what Windows would read as a drive or a separator."""
+    if "\\" in path or PureWindowsPath(path).drive:
+        raise ValueError("must be a POSIX path, without backslash or drive letter")
+    return _no_traversal(path)
+
+
 NotBlankStr = Annotated[str, AfterValidator(_storable), AfterValidator(_not_blank)]
 """A string with at least one character that is not white space."""
 
@@ -57,3 +72,9 @@ Share = Annotated[float, Field(ge=0.0, le=1.0)]
 
 Time = AwareDatetime
 """A point in time with its zone; naive times are refused."""
+
+SafePath = Annotated[NotBlankStr, AfterValidator(_no_traversal)]
+"""The path of a file or folder, without a ``..`` step by any system's rules."""
+
+PosixPath = Annotated[NotBlankStr, AfterValidator(_plain_posix)]
+"""A safe path without a drive or a backslash."""

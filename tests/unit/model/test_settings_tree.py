@@ -10,17 +10,19 @@ from pydantic import ValidationError
 from memd.base.settings import SettingsWarning
 from memd.model.enums import ConsolidationInterval, MemoryCategory, MemoryLevel
 from memd.model.settings import (
-    ArchivalConfig,
     CompanyMemoryConfig,
     CompositeBackendConfig,
-    DualModeConfig,
     EmbedderOverrideConfig,
     MemoryConfig,
     MemoryOptionsConfig,
     MemoryStorageConfig,
+    Settings,
+)
+from memd.model.settings_consolidation import (
+    ArchivalConfig,
+    DualModeConfig,
     RetentionConfig,
     RetentionRule,
-    Settings,
 )
 
 RULE = RetentionRule(category=MemoryCategory.EPISODIC, retention_days=30)
