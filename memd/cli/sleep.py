@@ -28,7 +28,7 @@ _DID = {
 }
 """What a step of a night does to the memories that it counts."""
 
-_UNDOABLE = {"night", "compress", "nap"}
+_UNDOABLE = {"night", "compress"}
 
 
 @options.examples(
@@ -198,17 +198,24 @@ def _long(
     """Have the daemon do a run, show how far it is, and tell what it did."""
     with (
         daemon(profile, seconds_max=LONG_SECONDS_MAX) as client,
-        Progress(doing, unit="steps") as progress,
+        Progress(doing, unit="memories") as progress,
     ):
         try:
-            done: dict[str, Any] = client.call(method, params, progress=progress.at)
+            done: dict[str, Any] = client.call(
+                method, params, progress=lambda at, total: progress.at(at, total or None)
+            )
         except KeyboardInterrupt:
             say.note('memd: it goes on in the daemon; "memd sleep --pause" stops a night')
             raise
+        status: dict[str, Any] = client.call("sleep.status")
     if json:
         say.as_json(done)
-    else:
-        _tell(done)
+        return
+    _tell(done)
+    if done["state"] == "running":
+        say.note('memd: it was stopped; "memd sleep --resume" lets it go on')
+    elif not done["dry_run"] and not done["steps"] and (status["paused"] or not status["enabled"]):
+        say.note(f"memd: nothing was done: {_next(status)}")
 
 
 def _tell(run: dict[str, Any]) -> None:

@@ -121,8 +121,12 @@ class Sleep(Protocol):
 
 
 class Rhythm(Protocol):
-    """When nights begin; it is told how long nobody has asked for anything."""
+    """When nights begin; it is told how long nobody has asked for anything.
 
+    What is *asked* for goes on when its caller stops waiting.
+    """
+
+    async def asked(self, run: Coroutine[Any, Any, RunReport]) -> RunReport: ...
     def heed(self, quiet_s: Callable[[], float]) -> None: ...
     async def status(self) -> SleepStatus: ...
 

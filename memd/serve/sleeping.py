@@ -1,6 +1,7 @@
 """``sleep.*``: nights and compressions now, what they did, and undoing them.
 
-A night that was begun is a write: it is finished when its client goes away.
+What was begun goes on when its client goes away or cancels the request: that ends
+the waiting. ``sleep.pause`` stops a night, at its next step (docs/decisions/0044).
 """
 
 from __future__ import annotations
@@ -40,18 +41,20 @@ class Sleeping:
         self._rhythm = rhythm
 
     async def run(self, caller: Caller, params: p.Night) -> RunReport:
-        return await self._nights.run(
+        run = self._nights.run(
             caller,
             dry_run=params.dry_run,
             steps=frozenset(params.steps) if params.steps else None,
             agent_id=params.agent_id,
             progress=progress_of_call(),
         )
+        return await self._rhythm.asked(run)
 
     async def compress(self, caller: Caller, params: p.Compress) -> RunReport:
-        return await self._nights.compress(
+        run = self._nights.compress(
             caller, force=params.force, sessions=params.sessions, progress=progress_of_call()
         )
+        return await self._rhythm.asked(run)
 
     async def status(self, caller: Caller, params: Params) -> SleepStatus:
         del caller, params
@@ -66,7 +69,8 @@ class Sleeping:
         return Runs(items=found, next=found[-1].run_id if len(found) == params.limit else None)
 
     async def undo(self, caller: Caller, params: p.Undo) -> RunReport:
-        return await self._nights.undo(caller, params.run_id, progress=progress_of_call())
+        run = self._nights.undo(caller, params.run_id, progress=progress_of_call())
+        return await self._rhythm.asked(run)
 
     async def pause(self, caller: Caller, params: Params) -> SleepStatus:
         """Let no night begin until ``sleep.resume``; the one that runs stops at its next step."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple, Protocol
@@ -151,31 +151,53 @@ class Rhythm:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     _tried_at: datetime | None = None
     _not_before_us: int = 0
-    _went_on: bool = False
+    _begun: set[asyncio.Task[RunReport]] = field(default_factory=set)
 
     def heed(self, quiet_s: Callable[[], float]) -> None:
         """Ask *quiet_s* from now on; until then it is never quiet."""
         self.quiet_s = quiet_s
 
     async def run(self) -> None:
-        """Finish what a kill interrupted, then tick; returns when nights never come."""
-        await self._guarded(self._go_on)
-        while self.interval in INTERVALS or not self._went_on:
-            await self.sleep(TICK_S)
-            await self._guarded(self.tick)
+        """Finish what a kill interrupted, then tick; what was begun ends with this task."""
+        try:
+            await self._guarded(self.nights.go_on)
+            while True:
+                await self.sleep(TICK_S)
+                await self._guarded(self.tick)
+        finally:
+            for task in self._begun:
+                task.cancel()
+            await asyncio.gather(*self._begun, return_exceptions=True)
 
     async def tick(self) -> None:
-        """Begin a night if the status says that nothing keeps it."""
+        """Go on with a night that was stopped; begin one if the status says that nothing keeps it.
+
+        After a fault an hour passes without either.
+        """
         if self.clock.monotonic_us() < self._not_before_us:
             return
-        if not self._went_on:
-            await self._go_on()
+        await self.nights.go_on()
         status = await self.status()
         now = self._now()
         if status.running or status.waits_for or status.next_at is None or status.next_at > now:
             return
         self._tried_at = now
         await self.nights.run(_CALLER)
+
+    async def asked(self, run: Coroutine[Any, Any, RunReport]) -> RunReport:
+        """Return what *run*, which somebody asked for, came to.
+
+        It goes on when its caller stops waiting, and is interrupted, to go on at the
+        next start, when the daemon stops.
+        """
+        task = asyncio.ensure_future(run)
+        self._begun.add(task)
+        task.add_done_callback(self._begun.discard)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            task.add_done_callback(_tell_nobody_waits)
+            raise
 
     async def status(self) -> SleepStatus:
         """Return whether memd sleeps, whether it may, and when it will."""
@@ -197,10 +219,6 @@ class Rhythm:
             next_at=next_at if enabled and not paused else None,
             waits_for=waits_for,
         )
-
-    async def _go_on(self) -> None:
-        await self.nights.go_on()
-        self._went_on = True
 
     async def _last_start(self, last: RunReport | None) -> datetime | None:
         """Return what the interval counts from; a night that failed to begin counts as begun."""
@@ -235,3 +253,9 @@ class Rhythm:
             return
         self._not_before_us = self.clock.monotonic_us() + NIGHT_RETRY_S * 1_000_000
         self._tried_at = None
+
+
+def _tell_nobody_waits(task: asyncio.Task[RunReport]) -> None:
+    """Log what became of a run whose caller has gone, if it failed."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("run failed", kind=error.kind if isinstance(error, MemdError) else "internal")

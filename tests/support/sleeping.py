@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
+from typing import Any
 
 from memd.base.clock import Clock, from_us
 from memd.base.errors import ConflictError, NotFoundError
@@ -20,7 +21,7 @@ class FakeNight:
     """Satisfies what the socket and the rhythm need of the nights.
 
     A run that finds *gate* closed waits there; *fail* is raised by a run, *stuck*
-    by going on. *asked* holds how each run was asked for.
+    by going on, *late* by a run behind the gate. *asked* holds how each run was asked for.
     """
 
     clock: Clock
@@ -32,6 +33,7 @@ class FakeNight:
     gate: asyncio.Event | None = None
     fail: BaseException | None = None
     stuck: BaseException | None = None
+    late: BaseException | None = None
     running: RunReport | None = None
 
     async def run(
@@ -122,6 +124,8 @@ class FakeNight:
         try:
             if self.gate is not None:
                 await self.gate.wait()
+            if self.late is not None:
+                raise self.late
         finally:
             self.running = None
         if progress is not None:
@@ -137,6 +141,9 @@ class FakeRhythm:
     """Tells a status and never begins a night."""
 
     night: FakeNight
+
+    async def asked(self, run: Coroutine[Any, Any, RunReport]) -> RunReport:
+        return await run
 
     def heed(self, quiet_s: Callable[[], float]) -> None:
         """Nobody to tell."""

@@ -14,7 +14,8 @@ from support.sleeping import FakeNight
 
 from memd.base import log
 from memd.base.errors import BusyError, MemoryConfigError
-from memd.model.enums import ConsolidationInterval
+from memd.model.caller import Caller
+from memd.model.enums import ConsolidationInterval, RunState
 from memd.model.sleep import RunReport
 from memd.sleep import rhythm
 from memd.sleep.rhythm import Moment, Rhythm, due, may_begin, overdue
@@ -22,6 +23,7 @@ from memd.sleep.rhythm import Moment, Rhythm, due, may_begin, overdue
 HOURLY, DAILY, WEEKLY, NEVER = ConsolidationInterval
 QUIET = Moment(quiet_s=120.0, load=0.0, on_battery=False)
 DAY = timedelta(days=1)
+CALLER = Caller()
 
 
 # The rules.
@@ -148,11 +150,10 @@ async def test_three_days_have_three_nights() -> None:
     assert await house.minutes(3 * 24 * 60 + 5) == 3
 
 
-async def test_never_makes_no_rhythm_but_finishes_what_a_kill_interrupted() -> None:
+async def test_with_never_no_night_comes_but_what_was_interrupted_goes_on() -> None:
     house = House(NEVER)
-    await house.rhythm.run()
-    assert house.night.went_on == 1
-    assert house.night.begun == 0
+    assert await house.minutes(10 * 24 * 60) == 0
+    assert house.night.went_on > 0
 
 
 async def test_an_interrupted_night_goes_on_before_the_first_tick() -> None:
@@ -161,24 +162,20 @@ async def test_an_interrupted_night_goes_on_before_the_first_tick() -> None:
     assert house.night.went_on == 1
 
 
-async def test_a_night_that_cannot_go_on_is_tried_again_an_hour_later() -> None:
-    house = House(HOURLY)
-    house.night.stuck = BusyError("the store is busy")
-    await house.minutes(59)
-    assert house.night.went_on == 1
-    house = House(HOURLY)
-    house.night.stuck = BusyError("the store is busy")
-    await house.minutes(60)
-    assert house.night.went_on == 2
+async def test_a_night_that_was_stopped_goes_on_at_the_next_tick() -> None:
+    house = House()
+    await house.minutes(3)
+    assert house.night.went_on == 4
 
 
-async def test_a_night_that_has_to_go_on_goes_before_a_new_one_and_even_when_none_ever_comes() -> (
-    None
-):
-    house = House(NEVER)
+@pytest.mark.parametrize(("minutes", "tries"), [(59, 1), (60, 2), (119, 2), (120, 3)])
+async def test_a_night_that_cannot_go_on_is_tried_again_an_hour_later(
+    minutes: int, tries: int
+) -> None:
+    house = House(HOURLY)
     house.night.stuck = BusyError("the store is busy")
-    assert await house.minutes(60) == 0
-    assert house.night.went_on == 2
+    assert await house.minutes(minutes) == 0
+    assert house.night.went_on == tries
 
 
 async def test_the_kill_switch_is_read_again_at_every_tick() -> None:
@@ -277,6 +274,50 @@ async def test_a_fault_is_logged_by_its_kind_and_without_its_message() -> None:
         house = House(HOURLY)
         house.night.stuck = BusyError("the gate code is 4711")
         await house.minutes(0)
+    finally:
+        log.configure()
+    assert "kind=busy" in said.getvalue()
+    assert "4711" not in said.getvalue()
+
+
+async def test_a_run_that_was_asked_for_goes_on_when_nobody_waits_any_more() -> None:
+    house = House()
+    house.night.gate = asyncio.Event()
+    waiting = asyncio.create_task(house.rhythm.asked(house.night.run(CALLER)))
+    await asyncio.sleep(0.01)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert house.night.running is not None
+    house.night.gate.set()
+    await asyncio.sleep(0.01)
+    assert [run.state for run in house.night.runs] == [RunState.DONE]
+
+
+async def test_a_run_that_was_asked_for_is_interrupted_when_the_daemon_stops() -> None:
+    house = House()
+    house.night.gate = asyncio.Event()
+    house.slept = 1
+    waiting = asyncio.create_task(house.rhythm.asked(house.night.run(CALLER)))
+    await asyncio.sleep(0.01)
+    await house.minutes(1)
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert house.night.runs == []
+
+
+async def test_what_fails_when_nobody_waits_any_more_is_logged() -> None:
+    said = io.StringIO()
+    log.configure(stream=said)
+    try:
+        house = House()
+        house.night.gate = asyncio.Event()
+        waiting = asyncio.create_task(house.rhythm.asked(house.night.run(CALLER)))
+        await asyncio.sleep(0.01)
+        waiting.cancel()
+        house.night.late = BusyError("the gate code is 4711")
+        house.night.gate.set()
+        await asyncio.sleep(0.01)
     finally:
         log.configure()
     assert "kind=busy" in said.getvalue()
