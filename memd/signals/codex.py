@@ -1,0 +1,113 @@
+"""Codex' rollouts (PLATFORM 1.2): every line an event, of which ``response_item`` was said.
+
+The lifetime total of tokens is not the window's: only the last request's counts.
+A thread that was rolled back keeps its lines, so they are taken out here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memd.signals.lines import Message, Record, count, mapping, text, text_of
+from memd.signals.usage import Usage
+
+_KINDS = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
+_CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
+_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
+
+# What the program puts before its user's words, as a message of the user.
+_NOT_SAID = ("<environment_context>", "<user_instructions>", "<turn_aborted>", "# AGENTS.md ")
+
+
+def knows(record: Record) -> bool:
+    return record.get("type") in _KINDS and isinstance(record.get("payload"), dict)
+
+
+def session(records: Sequence[Record]) -> str | None:
+    """Return the first session named: a forked one repeats its parent's after its own."""
+    named = (
+        text(mapping(record.get("payload")).get("id"))
+        for record in records
+        if record.get("type") == "session_meta"
+    )
+    return next((name for name in named if name), None)
+
+
+def messages(records: Sequence[Record]) -> list[Message]:
+    """Return what was said, called and answered, without what was rolled back."""
+    found: list[Message] = []
+    names: dict[str, str] = {}
+    for record in records:
+        payload = mapping(record.get("payload"))
+        if record.get("type") == "response_item":
+            _add(found, names, payload)
+        elif record.get("type") == "event_msg" and payload.get("type") == "thread_rolled_back":
+            _roll_back(found, count(payload.get("num_turns")) or 0)
+    return found
+
+
+def usage(records: Sequence[Record]) -> Usage | None:
+    """Return the last request's tokens and the window they count against."""
+    for record in reversed(records):
+        payload = mapping(record.get("payload"))
+        if payload.get("type") == "token_count" and isinstance(payload.get("info"), dict):
+            told = payload["info"]
+            window = count(told.get("model_context_window"))
+            used = count(mapping(told.get("last_token_usage")).get("total_tokens"))
+            if used is not None:
+                return Usage(
+                    source="codex",
+                    session_id=session(records),
+                    used_tokens=used,
+                    window_tokens=window or None,
+                    model=_last(records, "turn_context", "model"),
+                    cwd=_last(records, "turn_context", "cwd"),
+                )
+    return None
+
+
+def _last(records: Sequence[Record], kind: str, key: str) -> str | None:
+    found = (
+        text(mapping(record.get("payload")).get(key))
+        for record in reversed(records)
+        if record.get("type") == kind
+    )
+    return next((value for value in found if value), None)
+
+
+def _add(found: list[Message], names: dict[str, str], payload: Record) -> None:
+    kind = payload.get("type")
+    if kind == "message":
+        said = text(text_of(payload.get("content")))
+        if payload.get("role") in {"user", "assistant"} and said and not _is_preamble(said):
+            found.append({"role": payload["role"], "content": said})
+    elif kind in _CALLS:
+        _call(found, names, payload)
+    elif kind in _OUTPUTS:
+        call_id = text(payload.get("call_id"))
+        output = payload.get("output")
+        answer = {"role": "tool", "content": text_of(mapping(output).get("content", output))}
+        found.append({**answer, "name": names.get(call_id or "", "tool"), "tool_call_id": call_id})
+
+
+def _call(found: list[Message], names: dict[str, str], payload: Record) -> None:
+    """Add a call to the assistant's message before it, or as a message of its own."""
+    call_id = text(payload.get("call_id"))
+    name = text(payload.get("name")) or ("shell" if "action" in payload else "tool")
+    names[call_id or ""] = name
+    given = payload.get("arguments", payload.get("input", payload.get("action")))
+    call = {"id": call_id, "type": "function", "function": {"name": name, "arguments": given}}
+    if not found or found[-1]["role"] != "assistant":
+        found.append({"role": "assistant", "content": ""})
+    found[-1].setdefault("tool_calls", []).append(call)
+
+
+def _is_preamble(said: str) -> bool:
+    return said.lstrip().startswith(_NOT_SAID)
+
+
+def _roll_back(found: list[Message], turns: int) -> None:
+    """Take out the last *turns* prompts with all that followed them."""
+    for _ in range(min(turns, len(found))):
+        prompts = [place for place, message in enumerate(found) if message["role"] == "user"]
+        del found[prompts[-1] if prompts else 0 :]

@@ -1,0 +1,118 @@
+"""Gemini CLI's chats (PLATFORM 1.3): a log of messages that are written again as they grow.
+
+The same id again replaces what it said before; ``$rewindTo`` takes a message and all
+after it back. ``$set`` with messages is the model's context being replaced, as a
+compression does: new ones are added, nothing that was said is lost.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from memd.signals.lines import Message, Record, count, items, mapping, text, text_of
+from memd.signals.usage import Usage
+
+_SPEAKERS = {"user": "user", "gemini": "assistant"}
+# Without settings of the user's own: the window of its models, compressed when half full.
+_WINDOW_TOKENS = 1_048_576
+_COMPACT_AT_TOKENS = _WINDOW_TOKENS // 2
+_ASIDE = frozenset({"info", "error", "warning"})
+_NOT_SAID = ("<state_snapshot>", "<session_context>")
+
+
+def knows(record: Record) -> bool:
+    kind = record.get("type")
+    said = (kind in _SPEAKERS or kind in _ASIDE) and "content" in record
+    return said or "$rewindTo" in record or "$set" in record
+
+
+def session(records: Sequence[Record]) -> str | None:
+    return next((name for record in records if (name := text(record.get("sessionId")))), None)
+
+
+def messages(records: Sequence[Record]) -> list[Message]:
+    """Return what was said, each call of a tool followed by its result."""
+    found: list[Message] = []
+    for record in _standing(records):
+        role = _SPEAKERS.get(str(record.get("type")))
+        said = text_of(record.get("content"))
+        if role is None or said.lstrip().startswith(_NOT_SAID):
+            continue
+        calls = items(record.get("toolCalls"))
+        if said.strip() or calls:
+            found.append({"role": role, "content": said})
+        if calls:
+            found[-1]["tool_calls"] = [_call(call) for call in calls]
+            found.extend(_answer(call) for call in calls if call.get("result") is not None)
+    return found
+
+
+def usage(records: Sequence[Record]) -> Usage | None:
+    """Return the tokens of the last answer's prompt, against the window of Gemini's models."""
+    for record in reversed(_standing(records)):
+        used = count(mapping(record.get("tokens")).get("input"))
+        if used is not None:
+            return Usage(
+                source="gemini",
+                session_id=session(records),
+                used_tokens=used,
+                window_tokens=_WINDOW_TOKENS,
+                compact_at_tokens=_COMPACT_AT_TOKENS,
+                model=text(record.get("model")),
+            )
+    return None
+
+
+def _standing(records: Sequence[Record]) -> list[Record]:
+    """Return the messages as they stand at the end of the log, in their order."""
+    standing: dict[str, Record] = {}
+    for nth, record in enumerate(records):
+        if "$rewindTo" in record:
+            _rewind(standing, record["$rewindTo"])
+        elif "$set" in record or "messages" in record:
+            for message in items(mapping(record.get("$set", record)).get("messages")):
+                standing[str(message.get("id"))] = message
+        elif record.get("type"):
+            standing[str(record.get("id", f"line {nth}"))] = record
+    return list(standing.values())
+
+
+def _rewind(standing: dict[str, Record], target: object) -> None:
+    """Take *target* and all after it back; an unknown one takes everything, as Gemini does."""
+    known = list(standing)
+    place = known.index(str(target)) if str(target) in standing else 0
+    for name in known[place:]:
+        del standing[name]
+
+
+def _call(call: Record) -> dict[str, Any]:
+    function = {"name": call.get("name"), "arguments": call.get("args")}
+    return {"id": call.get("id"), "type": "function", "function": function}
+
+
+def _answer(call: Record) -> Message:
+    return {
+        "role": "tool",
+        "content": _result(call["result"]),
+        "name": text(call.get("name")) or "tool",
+        "tool_call_id": call.get("id"),
+    }
+
+
+def _result(result: object) -> str:
+    """Return the words of a result: text, or what each function response put out."""
+    if isinstance(result, str):
+        return result
+    parts = []
+    for item in items(result if isinstance(result, list) else [result]):
+        response = mapping(mapping(item.get("functionResponse")).get("response"))
+        output = response.get("output", response.get("error"))
+        if isinstance(output, str):
+            parts.append(output)
+        elif response:
+            parts.append(json.dumps(response, ensure_ascii=False))
+        else:
+            parts.append(text_of(item))
+    return "\n".join(part for part in parts if part)

@@ -1,0 +1,116 @@
+"""JSON lines, read leniently: what an assistant's own program wrote for itself.
+
+The formats are nobody's promise: a line that is broken, half written or of an
+unknown kind is passed over, and counted when it is no JSON object.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from memd.signals.usage import UnreadableSignal
+
+Record = Mapping[str, Any]
+Message = dict[str, Any]
+
+# How JSON spells a NUL, or half of a pair (or a whole one).
+_UNSTORABLE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
+_TOKENS_MAX = 2**63 - 1
+
+
+def records(raw: bytes) -> tuple[list[dict[str, Any]], int]:
+    r"""Return the objects in the lines of *raw*, in order, and how many lines were none.
+
+    >>> records(b'{"a": 1}\n42\n{"b"')
+    ([{'a': 1}], 2)
+    """
+    found: list[dict[str, Any]] = []
+    skipped = 0
+    for line in _lines(raw):
+        value = _value(line)
+        if isinstance(value, dict):
+            found.append(value)
+        else:
+            skipped += 1
+    return found, skipped
+
+
+def document(raw: bytes) -> Any:
+    """Return the one JSON value that *raw* is; raises UnreadableSignal when it is none."""
+    value = _value(raw)
+    if value is None:
+        raise UnreadableSignal("it is no transcript that memd knows")
+    return value
+
+
+def text_of(content: object) -> str:
+    """Return the text in *content*: a string, or the text blocks of a list, joined by newlines."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, Mapping):
+        content = [content]
+    if not isinstance(content, Sequence):
+        return ""
+    parts = [item if isinstance(item, str) else _text_in(item) for item in content]
+    return "\n".join(part for part in parts if part)
+
+
+def text(value: object) -> str | None:
+    """Return *value* if it is text that is not blank."""
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def count(value: object) -> int | None:
+    """Return *value* if it is a number of tokens."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if 0 <= value <= _TOKENS_MAX else None
+
+
+def mapping(value: object) -> Record:
+    """Return *value* if it is an object, an empty one otherwise."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def items(value: object) -> list[Record]:
+    """Return the objects in *value* if it is a list."""
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+
+
+def _storable(value: Any) -> Any:
+    """Return *value* without what JSON can spell and no store can hold."""
+    if isinstance(value, str):
+        return value.replace("\x00", "").encode("utf-8", "replace").decode()
+    if isinstance(value, list):
+        return [_storable(item) for item in value]
+    if isinstance(value, dict):
+        return {_storable(key): _storable(item) for key, item in value.items()}
+    return value
+
+
+def _text_in(item: object) -> str:
+    found = mapping(item).get("text")
+    return found if isinstance(found, str) else ""
+
+
+def _lines(raw: bytes) -> Iterator[bytes]:
+    """Yield the lines that are not blank, without a second copy of the whole."""
+    start = 0
+    while start < len(raw):
+        end = raw.find(b"\n", start)
+        end = len(raw) if end < 0 else end
+        line = raw[start:end].strip()
+        if line:
+            yield line
+        start = end + 1
+
+
+def _value(raw: bytes) -> Any:
+    try:
+        value = json.loads(raw.decode("utf-8", "replace"), parse_constant=lambda _: None)
+        return _storable(value) if _UNSTORABLE.search(raw) else value
+    except (ValueError, RecursionError):
+        return None

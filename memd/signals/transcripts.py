@@ -1,0 +1,106 @@
+"""A session as the assistant itself wrote it down: its messages, in order.
+
+Naps read transcripts. Each format has a module that knows it; all give the
+documents' messages: ``role``, ``content``, ``name``, ``tool_calls``,
+``tool_call_id``, and Claude's blocks. Left out is what was never part of the
+conversation: reasoning, side chains, summaries that an assistant made of itself,
+what its user took back. Compacted messages stay: they are what a nap is for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from memd.base.limits import TRANSCRIPT_BYTES_MAX
+from memd.signals import claude, codex, gemini, plain
+from memd.signals.files import read_own
+from memd.signals.lines import Message, Record, document, items, mapping, records
+from memd.signals.usage import UnreadableSignal, Usage
+
+_LOOKED_AT = 200  # records, to tell whose they are
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """What a transcript holds. *skipped* counts the lines that could not be read."""
+
+    messages: list[Message]
+    session_id: str | None
+    format: str
+    skipped: int = 0
+
+
+class _Format(NamedTuple):
+    """What tells a record of this format, and what is made of all of them."""
+
+    knows: Callable[[Record], bool]
+    messages: Callable[[Sequence[Record]], list[Message]]
+    session: Callable[[Sequence[Record]], str | None]
+    usage: Callable[[Sequence[Record]], Usage | None]
+
+
+_FORMATS = {
+    "claude-code": _Format(claude.knows, claude.messages, claude.session, claude.usage),
+    "codex": _Format(codex.knows, codex.messages, codex.session, codex.usage),
+    "gemini": _Format(gemini.knows, gemini.messages, gemini.session, gemini.usage),
+    "messages": _Format(plain.knows, plain.messages, plain.session, plain.usage),
+}
+
+
+def read(raw: bytes | Path, roots: Sequence[Path] = ()) -> Transcript:
+    """Return the messages of a transcript: its bytes, or its path below one of *roots*.
+
+    Of a file over TRANSCRIPT_BYTES_MAX the end is read. Raises UnreadableSignal for a
+    file that is not to be read (see ``files.read_own``) or that no format knows; an
+    empty one has no messages.
+    """
+    name, found, skipped = _recognised(_bytes(raw, roots))
+    if not found:
+        return Transcript([], None, name, skipped)
+    made = _FORMATS[name]
+    return Transcript(made.messages(found), made.session(found), name, skipped)
+
+
+def usage_of(raw: bytes | Path, roots: Sequence[Path] = ()) -> Usage | None:
+    """Return the last usage that a transcript tells by itself, None when it tells none.
+
+    Raises as :func:`read` does.
+    """
+    name, found, _ = _recognised(_bytes(raw, roots))
+    return _FORMATS[name].usage(found) if found else None
+
+
+def _bytes(raw: bytes | Path, roots: Sequence[Path]) -> bytes:
+    if isinstance(raw, Path):
+        return read_own(raw, TRANSCRIPT_BYTES_MAX, roots, tail=True)
+    return raw
+
+
+def _recognised(raw: bytes) -> tuple[str, list[dict[str, Any]], int]:
+    """Return the format, the records and the number of unreadable lines of *raw*."""
+    found, skipped = records(raw)
+    name = _whose(found)
+    if name is None and raw.strip():
+        found, skipped = _one_document(raw), 0
+        name = _whose(found)
+        if name is None:
+            raise UnreadableSignal("it is no transcript that memd knows")
+    return name or "empty", found, skipped
+
+
+def _one_document(raw: bytes) -> list[dict[str, Any]]:
+    """Return the records of a transcript that is one JSON value over many lines."""
+    value = document(raw)
+    inner = mapping(value).get("messages", mapping(value).get("history", value))
+    head = [{"sessionId": mapping(value)["sessionId"]}] if "sessionId" in mapping(value) else []
+    return [*head, *(dict(item) for item in items(inner))]
+
+
+def _whose(found: Sequence[Record]) -> str | None:
+    """Return the format that knows the most of the first records, None when none knows any."""
+    votes = {name: sum(map(made.knows, found[:_LOOKED_AT])) for name, made in _FORMATS.items()}
+    best = max(votes, key=votes.__getitem__)
+    return best if votes[best] else None
