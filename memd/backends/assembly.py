@@ -17,6 +17,7 @@ from memd.encode.tokens import counter_for
 from memd.ingest.agents import Agents
 from memd.ingest.ingest import Ingest
 from memd.ingest.queue import EmbeddingQueue
+from memd.ingest.sessions import Sessions
 from memd.model.encoding import Embedder, TokenCounter
 from memd.model.settings import MemoryConfig, Settings
 from memd.recall.recall import Recall
@@ -36,6 +37,7 @@ class Assembly:
     archive: Archive
     upkeep: Upkeep
     agents: Agents
+    sessions: Sessions
     queue: EmbeddingQueue
     embedder: Embedder
     clock: Clock
@@ -44,7 +46,7 @@ class Assembly:
     counter: TokenCounter
 
     async def rhythm(self) -> None:
-        """Do what is due once a minute: a lost writer, the trash, old replies, the WAL.
+        """Do what is due once a minute: a lost writer, idle sessions, the trash, replies.
 
         Never ends: a fault of the file is logged, and a minute later it is tried again.
         """
@@ -52,6 +54,7 @@ class Assembly:
             await asyncio.sleep(RHYTHM_SECONDS)
             try:
                 if await self.db.recover():
+                    await self.sessions.end_idle()
                     await self.archive.purge()
                     await self.upkeep.tidy()
             except MemdError as error:
@@ -101,6 +104,9 @@ async def assembled(
         archive=Archive(db=db, clock=clock, undo_days=settings.daemon.undo_days),
         upkeep=Upkeep(db=db, clock=clock),
         agents=Agents(db=db, clock=clock, default=MemoryConfig(type=level)),
+        sessions=Sessions(
+            db=db, clock=clock, ids=ids, work=work, undo_days=settings.daemon.undo_days
+        ),
         queue=queue,
         embedder=embedder,
         clock=clock,

@@ -68,6 +68,13 @@ REPLY_KEPT_DAYS = 7  # how long an idempotency key is remembered (SPEC D7)
 DRAIN_MS_MAX = 1_500  # from SIGTERM to exit < 2 s (P20)
 
 # Sleep
+NAP_MESSAGES_MAX = 20_000  # of one nap, the newest
+NAP_TRANSCRIPT_BYTES_MAX = 32 * 1_048_576  # of a longer transcript a nap reads the end
+NAPS_WAITING_MAX = 32
+
+# Events
+EVENTS_WAITING_MAX = 256  # for a client that does not read; the oldest are lost, and counted
+EVENT_IDS_MAX = 100  # named in one event, which counts all
 NIGHT_QUIET_S_MIN = 120  # without a request, before a night that is due begins
 NIGHT_RETRY_S = 3_600  # after a night that could not begin
 

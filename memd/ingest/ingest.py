@@ -25,7 +25,7 @@ from memd.base.errors import (
     UnavailableError,
 )
 from memd.base.ids import Ids
-from memd.base.limits import CHUNK_TOKENS_MAX, CHUNKS_INLINE_MAX
+from memd.base.limits import CHUNK_TOKENS_MAX, CHUNKS_INLINE_MAX, EVENT_IDS_MAX
 from memd.base.work import Work
 from memd.encode.secrets import screen, screened_name
 from memd.ingest.draft import Drafts, drafts, voices
@@ -35,6 +35,7 @@ from memd.ingest.update import change
 from memd.model.caller import Caller
 from memd.model.encoding import Embedder, TokenCounter
 from memd.model.enums import MemoryLevel
+from memd.model.events import Emit, EventName, unheard
 from memd.model.ingest import IngestManyRequest, IngestRequest, Receipt, Receipts
 from memd.model.memory import MemoryEntry, MemoryStoreRequest, MemoryUpdate
 from memd.model.values import RESERVED_AGENT
@@ -67,6 +68,7 @@ class Ingest:
     queue: EmbeddingQueue
     level: MemoryLevel
     refuse_secrets: bool = False
+    emit: Emit = unheard
 
     async def ingest(self, caller: Caller, request: IngestRequest) -> Receipt:
         """Turn a text into memories and return the receipt, after COMMIT.
@@ -80,7 +82,7 @@ class Ingest:
             return Receipt.model_validate_json(kept)
         arrival = await self._arrival(caller, request, await self._drafts(request))
         receipt = await self._kept(caller, [arrival], lambda done: done[0], Receipt)
-        self._after([receipt])
+        self._after(caller, [receipt])
         return receipt
 
     async def ingest_many(
@@ -107,7 +109,7 @@ class Ingest:
         receipts = await self._kept(
             caller, arrivals, lambda done: Receipts(items=tuple(done)), Receipts
         )
-        self._after(receipts.items)
+        self._after(caller, receipts.items)
         if progress is not None:
             progress(len(request.items), len(request.items))
         return receipts
@@ -133,7 +135,7 @@ class Ingest:
             found = await self._drafts(as_ingested, whole=True)
             arrival = await self._arrival(caller, as_ingested, found, gated=False)
         receipt = await self._kept(caller, [arrival], lambda done: done[0], Receipt)
-        self._after([receipt])
+        self._after(caller, [receipt])
         return (receipt.stored + receipt.pending)[0].id
 
     async def update(self, caller: Caller, memory_id: str, changes: MemoryUpdate) -> MemoryEntry:
@@ -250,9 +252,13 @@ class Ingest:
 
         return await self.db.write(caller, work, reply=reply, batch=arrivals[0].batch)
 
-    def _after(self, receipts: Sequence[Receipt]) -> None:
+    def _after(self, caller: Caller, receipts: Sequence[Receipt]) -> None:
         if any(receipt.pending for receipt in receipts):
             self.queue.wake()
+        new = [item.id for receipt in receipts for item in (*receipt.stored, *receipt.pending)]
+        if new:
+            told = {"ids": new[:EVENT_IDS_MAX], "stored": len(new)}
+            self.emit(caller.agent_id, EventName.STORED, told)
 
 
 def _all_drafts(requests: Sequence[IngestRequest], counter: TokenCounter) -> list[Drafts]:

@@ -1,0 +1,335 @@
+"""A nap: one session's messages are kept, its facts become memories, its list becomes short.
+
+In order: the messages, from the caller, from the assistant's transcript or from
+what the session told memd; secrets out; the pure part in the work thread
+(``preparation``); one transaction with the messages, the facts, the record of
+the run and the audit; then vectors are called for, the shorter list is laid
+beside the usage file, and who listens is told. A kill leaves all of it or
+nothing, and the same nap again stores nothing new.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from memd.base import log
+from memd.base.clock import Clock, from_us
+from memd.base.errors import InvalidError, MemoryStoreError, NotFoundError
+from memd.base.ids import Ids
+from memd.base.limits import NAP_MESSAGES_MAX, NAP_TRANSCRIPT_BYTES_MAX
+from memd.base.work import Work
+from memd.ingest.draft import OWNERS
+from memd.ingest.keep import Arrival, keep
+from memd.ingest.queue import EmbeddingQueue
+from memd.model.caller import Caller
+from memd.model.encoding import TokenCounter
+from memd.model.enums import MemoryLevel, Origin, RunKind, RunState
+from memd.model.events import Emit, EventName, unheard
+from memd.model.sleep import NapDetail, NapResult
+from memd.model.values import RESERVED_AGENT, Value
+from memd.signals import files, transcripts
+from memd.signals.usage import UnreadableSignal
+from memd.sleep.preparation import Message, Prepared, prepared
+from memd.store import agents, changes, names, runs, sessions, sources
+from memd.store.connect import Reading, Writing
+from memd.store.database import Database
+from memd.store.sessions import ToldRow
+
+ASKED = "asked"
+METHOD = "memory.consolidate"
+SUFFIX = ".consolidated.json"
+"""Of the file beside a usage file; never itself a usage file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which session to nap, from where its messages come, and why.
+
+    *last*: take the facts of all messages, since nobody will nap over the rest.
+    *seen* is called inside the transaction with the time: what must hold exactly
+    when the nap does. *beside* is the usage file that called for it.
+    """
+
+    messages: Sequence[Message] | None = None
+    transcript_path: str | None = None
+    session_id: str | None = None
+    reason: str = ASKED
+    max_tokens: int | None = None
+    last: bool = False
+    seen: Callable[[Writing, int], None] | None = None
+    beside: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """The messages of a nap; *rows* are the memories that they come from, if they do."""
+
+    messages: Sequence[Message]
+    session_id: str | None
+    rows: Sequence[int] = ()
+
+
+class _Kept(Value):
+    """What a nap did, as its reply is kept: never a message's text."""
+
+    run_id: str
+    stored: int
+    merged: int
+
+
+@dataclass(frozen=True)
+class Nap:
+    """The room's needs, handed in by the daemon."""
+
+    db: Database
+    ids: Ids
+    clock: Clock
+    work: Work
+    counter: TokenCounter
+    queue: EmbeddingQueue
+    level: MemoryLevel
+    max_tokens: int
+    roots: tuple[Path, ...] = ()
+    """Below which transcripts are read."""
+    emit: Emit = field(default=unheard)
+
+    async def nap(self, caller: Caller, wanted: Wanted) -> NapResult:
+        """Nap and return the shorter list, after COMMIT (SPEC 6).
+
+        Raises InvalidError for a transcript that cannot be read, NotFoundError for a
+        session that never said anything, MemoryStoreError for an agent that keeps
+        nothing, BusyError, ReadOnlyError, DiskFullError.
+        """
+        level = await self._level(caller)
+        heard = await self._heard(caller, wanted)
+        ready = await self.work.run(
+            prepared,
+            heard.messages,
+            self.counter,
+            max_tokens=wanted.max_tokens or self.max_tokens,
+            session_id=heard.session_id,
+            last=wanted.last,
+        )
+        run_id = self.ids.new()
+        writing = _Writing(self.ids, run_id, level, heard, ready, wanted)
+        by = _as_consolidation(caller)
+        kept = await self.db.write(
+            by,
+            lambda conn: writing.keep(conn, by, self.clock.now_us()),
+            reply=_Kept,
+            batch=run_id,
+        )
+        self.queue.wake()
+        result = NapResult(
+            run_id=kept.run_id,
+            session_id=heard.session_id,
+            messages=ready.answer,
+            summary_text=ready.summary,
+            stored=kept.stored,
+            merged=kept.merged,
+            detail=ready.detail,
+        )
+        if wanted.beside is not None:
+            await self.work.run(self._lay, wanted.beside, result, ready)
+        self.emit(caller.agent_id, EventName.CONSOLIDATED, _told(result, wanted.reason))
+        return result
+
+    async def _level(self, caller: Caller) -> MemoryLevel:
+        if caller.agent_id == RESERVED_AGENT:
+            raise MemoryStoreError(f"{RESERVED_AGENT} is reserved", field="agent_id")
+        level = await self.db.read(agents.level, caller.agent_id) or self.level
+        if level is MemoryLevel.NONE:
+            raise MemoryStoreError("the memory level is none: nothing is stored", field="agent_id")
+        return level
+
+    # Where the messages come from.
+
+    async def _heard(self, caller: Caller, wanted: Wanted) -> _Heard:
+        session_id = wanted.session_id or caller.session_id
+        if wanted.messages is not None:
+            return _Heard(wanted.messages, session_id)
+        if wanted.transcript_path is not None:
+            read = await self.work.run(self._transcript, Path(wanted.transcript_path))
+            return _Heard(read.messages[-NAP_MESSAGES_MAX:], session_id or read.session_id)
+        if session_id is None:
+            raise InvalidError(
+                "say what to nap over", hint="give messages, a transcript_path or a session_id"
+            )
+        rows = await self.db.read(_told_rows, caller.agent_id, session_id)
+        if rows is None:
+            raise NotFoundError("no such session", field="session_id")
+        return _Heard([_message(row) for row in rows], session_id, [r.memory_key for r in rows])
+
+    def _transcript(self, path: Path) -> transcripts.Transcript:
+        try:
+            raw = files.read_own(path, NAP_TRANSCRIPT_BYTES_MAX, self.roots, tail=True)
+            return transcripts.read(raw)
+        except UnreadableSignal as error:
+            raise InvalidError(
+                f"the transcript is not read: {error}", field="transcript_path"
+            ) from None
+
+    # What is laid beside the usage file.
+
+    def _lay(self, usage_file: Path, result: NapResult, ready: Prepared) -> None:
+        """Write the shorter list beside *usage_file*: whole or not at all, for its owner alone."""
+        target = usage_file.with_name(usage_file.name.removesuffix(".json") + SUFFIX)
+        whole = {
+            "v": 1,
+            **_told(result, None),
+            "at": from_us(self.clock.now_us()).isoformat(),
+            "messages": ready.shorter,
+            "summary_text": ready.summary,
+            "detail": result.detail.model_dump(),
+        }
+        try:
+            _replace(target, json.dumps(whole, ensure_ascii=False).encode())
+        except OSError as error:
+            log.warning("the consolidated list was not written", errno=error.errno)
+
+
+@dataclass(frozen=True, slots=True)
+class _Writing:
+    """One nap's transaction."""
+
+    ids: Ids
+    run_id: str
+    level: MemoryLevel
+    heard: _Heard
+    ready: Prepared
+    wanted: Wanted
+
+    def keep(self, conn: Writing, caller: Caller, now_us: int) -> _Kept:
+        agent_key = names.agent(conn, caller.agent_id, now_us)
+        asked = {
+            "reason": self.wanted.reason,
+            "session_id": self.heard.session_id,
+            "messages": len(self.heard.messages),
+        }
+        run_key = runs.start(conn, self.run_id, RunKind.NAP, agent_key, asked, now_us)
+        kept_as = self._keep_messages(conn, caller, agent_key, now_us)
+        stored: list[str] = []
+        merged = 0
+        for fact in self.ready.facts:
+            arrival = Arrival(
+                fact.request,
+                fact.drafts,
+                self.level,
+                batch=self.run_id,
+                gated=False,
+                distilled=True,
+                source_key=kept_as.get(fact.message),
+            )
+            receipt = keep(conn, caller, arrival, self.ids, now_us)
+            made = [item.id for item in receipt.stored + receipt.pending]
+            if self.heard.rows:
+                sessions.derive(conn, self.heard.rows[fact.message], made)
+            stored += made
+            merged += len(receipt.merged)
+        if self.heard.session_id is None:
+            sources.drop_unused(conn, list(kept_as.values()))
+        self._finish(conn, run_key, len(stored), now_us)
+        if self.wanted.seen is not None:
+            self.wanted.seen(conn, now_us)
+        return _Kept(run_id=self.run_id, stored=len(stored), merged=merged)
+
+    def _keep_messages(
+        self, conn: Writing, caller: Caller, agent_key: int, now_us: int
+    ) -> dict[int, int]:
+        """Keep the messages that are not kept yet; return each one's source, by its place.
+
+        What the session told memd is kept already, as memories.
+        """
+        if self.heard.rows:
+            return {}
+        session_key = names.session(
+            conn,
+            self.heard.session_id,
+            agent_key=agent_key,
+            client_key=names.client(conn, caller.client, now_us),
+            project_key=names.project(conn, caller.project_id, now_us),
+            now_us=now_us,
+        )
+        known = {} if session_key is None else sessions.known_messages(conn, session_key)
+        wanted = set(range(len(self.ready.kept)))
+        if session_key is None:
+            wanted = {fact.message for fact in self.ready.facts}
+        kept_as: dict[int, int] = {}
+        new: list[tuple[int, int, str]] = []
+        for place, message in enumerate(self.ready.kept):
+            if message is None or place not in wanted:
+                continue
+            key = known.get((message.sha256, message.nth))
+            if key is None:
+                key = sources.put(
+                    conn, agent_key, session_key, message.sha256, message.zlib, now_us
+                )
+                new.append((key, message.nth, message.role))
+            kept_as[place] = key
+        if session_key is not None:
+            sessions.add_messages(conn, session_key, new)
+            names.count_session(conn, session_key, 0, 0, now_us)
+        return kept_as
+
+    def _finish(self, conn: Writing, run_key: int, stored: int, now_us: int) -> None:
+        """Record what the nap did: the run, and through it the audit (SPEC 6.17)."""
+        runs.step(conn, run_key, "nap", stored, {}, now_us)
+        report = {
+            "steps": [{"name": "nap", "rows": stored, "steps": 1}],
+            "detail": self.ready.detail.model_dump(),
+        }
+        runs.finish(conn, run_key, RunState.DONE, report, now_us)
+        said = json.dumps(report, sort_keys=True).encode()
+        changes.touch(conn, self.run_id.encode(), hashlib.sha256(said).digest())
+
+
+def _as_consolidation(caller: Caller) -> Caller:
+    from dataclasses import replace
+
+    return replace(caller, method=METHOD)
+
+
+def _told(result: NapResult, reason: str | None) -> dict[str, Any]:
+    said = {
+        "run_id": result.run_id,
+        "session_id": result.session_id,
+        "stored": result.stored,
+        "merged": result.merged,
+    }
+    return said if reason is None else {**said, "reason": reason, **_counts(result.detail)}
+
+
+def _counts(detail: NapDetail) -> dict[str, int]:
+    return {name: getattr(detail, name) for name in ("messages_removed", "facts", "summary_chars")}
+
+
+def _told_rows(conn: Reading, agent_id: str, session_id: str) -> list[ToldRow] | None:
+    agent_key = names.find_agent(conn, agent_id)
+    key = None if agent_key is None else sessions.find_key(conn, agent_key, session_id)
+    return None if key is None else sessions.told(conn, key, NAP_MESSAGES_MAX)
+
+
+def _message(row: ToldRow) -> Message:
+    """Return a memory as the message that it was."""
+    role = "assistant"
+    if row.origin in {Origin.TOOL, Origin.WEB}:
+        role = "tool"
+    elif row.origin == Origin.PERSON and (row.speaker or "user").casefold() in OWNERS:
+        role = "user"
+    return {"role": role, "content": row.content, "timestamp": from_us(row.at_us).isoformat()}
+
+
+def _replace(target: Path, raw: bytes) -> None:
+    """Put *raw* in the place of *target* at once."""
+    draft = target.with_name(f".{target.name}.tmp")
+    draft.unlink(missing_ok=True)
+    fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with os.fdopen(fd, "wb") as stream:
+        stream.write(raw)
+    draft.replace(target)

@@ -1,0 +1,222 @@
+"""What a nap will store, worked out beforehand, so that its transaction only writes. Pure.
+
+Secrets are replaced first: what is consolidated, kept, written beside the usage
+file or drafted into memories here has none. A message of the list that the
+caller gave is handed back to the caller as it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from memd.base.limits import TEXT_CHARS_MAX
+from memd.encode.secrets import screen
+from memd.ingest.draft import Drafts, drafts
+from memd.model.encoding import TokenCounter
+from memd.model.enums import Origin
+from memd.model.ingest import IngestRequest
+from memd.model.sleep import NapDetail
+from memd.sleep.blocks import TOOL_ROLE, text_of, turn
+from memd.sleep.consolidator import MemoryConsolidator, kept_from
+from memd.sleep.facts import SUMMARY_ROLE, Fact
+
+Message = dict[str, Any]
+
+TAG = "nap"
+_DEPTH_MAX = 64  # of what a message nests; deeper is nobody's format
+_USER_ROLES = frozenset({"user", "human"})
+_ROLE_CHARS = 32
+
+
+class KeptMessage(NamedTuple):
+    """One message for the session: the *nth* of those that say the same."""
+
+    role: str
+    sha256: bytes
+    zlib: bytes
+    nth: int
+
+
+class DraftedFact(NamedTuple):
+    """One fact on its way to become a memory, and the place of the message it is from."""
+
+    request: IngestRequest
+    drafts: Drafts
+    message: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A nap but for the storing. *shorter* has no secrets, *answer* is the caller's own tail."""
+
+    kept: tuple[KeptMessage | None, ...]
+    facts: tuple[DraftedFact, ...]
+    shorter: tuple[Message, ...]
+    answer: tuple[Message, ...]
+    summary: str
+    detail: NapDetail
+
+
+def prepared(
+    given: Sequence[Message],
+    counter: TokenCounter,
+    *,
+    max_tokens: int,
+    session_id: str | None,
+    last: bool,
+) -> Prepared:
+    """Consolidate *given* and draft what is to be stored.
+
+    Facts are taken from the messages that the summary replaces; with *last* from all
+    of them, because nobody will nap over the rest.
+    """
+    messages = [clean(message) for message in given]
+    consolidator = MemoryConsolidator(max_tokens=max_tokens)
+    shorter, summary = consolidator.consolidate(messages)
+    start = len(messages) if last else kept_from(messages)
+    kept = _kept(messages)
+    found = consolidator.facts(messages[:start] if last else messages)
+    facts = tuple(
+        _drafted(fact, messages[fact.index], counter, session_id)
+        for fact in found
+        if fact.index < start
+    )
+    tail = len(shorter) - 1
+    return Prepared(
+        kept=kept,
+        facts=facts,
+        shorter=tuple(shorter),
+        answer=(shorter[0], *given[len(given) - tail :]) if summary else tuple(given),
+        summary=summary,
+        detail=NapDetail(
+            messages_before=len(messages),
+            messages_after=len(shorter),
+            messages_removed=len(messages) - tail if summary else 0,
+            facts=len(facts),
+            summary_chars=len(summary),
+            tokens_before=consolidator.estimate_tokens(messages),
+            tokens_after=consolidator.estimate_tokens(shorter),
+        ),
+    )
+
+
+def clean(message: Message) -> Message:
+    """Return *message* without secrets, and without what no file can carry.
+
+    >>> clean({"role": "user", "content": "ghp_0123456789abcdefghijABCDEFGHIJ012345"})
+    {'role': 'user', 'content': '[secret:github-token#1]'}
+    """
+    found = _cleaned(message, _DEPTH_MAX)
+    assert isinstance(found, dict)
+    return found
+
+
+def _cleaned(value: Any, depth: int) -> Any:
+    if isinstance(value, str):
+        return screen(_storable(value)).text
+    if depth and isinstance(value, Mapping):
+        return {_cleaned(str(k), 0): _cleaned(v, depth - 1) for k, v in value.items()}
+    if depth and isinstance(value, list | tuple):
+        return [_cleaned(item, depth - 1) for item in value]
+    return value if isinstance(value, int | float | bool) else None
+
+
+def _storable(text: str) -> str:
+    """Replace what neither SQLite nor UTF-8 can carry: NUL and lone surrogates."""
+    if "\x00" in text:
+        text = text.replace("\x00", "\ufffd")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
+
+
+def _kept(messages: Sequence[Message]) -> tuple[KeptMessage | None, ...]:
+    """Return what is kept of each message, None for one that says nothing."""
+    seen: Counter[bytes] = Counter()
+    found: list[KeptMessage | None] = []
+    for message in messages:
+        text = said(message)
+        if not text.strip():
+            found.append(None)
+            continue
+        raw = text.encode()
+        sha256 = hashlib.sha256(raw).digest()
+        role = _role(message)
+        found.append(KeptMessage(role, sha256, zlib.compress(raw), seen[sha256]))
+        seen[sha256] += 1
+    return tuple(found)
+
+
+def said(message: Message) -> str:
+    """Return what is kept of a message: its text, and what it calls with which arguments.
+
+    >>> said({"content": [{"type": "tool_use", "name": "ls", "input": {"path": "."}}]})
+    '[calls ls] {"path": "."}'
+    """
+    lines = [text_of(message.get("content")), *(_call(*call) for call in _calls(message))]
+    return "\n".join(line for line in lines if line)
+
+
+def _calls(message: Message) -> list[tuple[Any, Any]]:
+    content, called = message.get("content"), message.get("tool_calls")
+    blocks = [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
+    found = [(b.get("name"), b.get("input")) for b in blocks if b.get("type") == "tool_use"]
+    for call in called if isinstance(called, list) else ():
+        if isinstance(call, dict):
+            named = call["function"] if isinstance(call.get("function"), dict) else call
+            found.append((named.get("name"), named.get("arguments")))
+    return found
+
+
+def _call(name: Any, arguments: Any) -> str:
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return f"[calls {name}] {text}" if arguments else f"[calls {name}]"
+
+
+def _role(message: Message) -> str:
+    role = message.get("role")
+    only_results = turn(message)
+    if only_results.results and not only_results.text.strip():
+        return TOOL_ROLE
+    return role[:_ROLE_CHARS] if isinstance(role, str) and role.strip() else "unknown"
+
+
+def _drafted(
+    fact: Fact, message: Message, counter: TokenCounter, session_id: str | None
+) -> DraftedFact:
+    request = IngestRequest(
+        text=fact.text[:TEXT_CHARS_MAX],
+        session_id=session_id,
+        occurred_at=_moment(message),
+        tags=(TAG,),
+        origin=_origin(fact),
+    )
+    return DraftedFact(request, drafts(request, counter), fact.index)
+
+
+def _origin(fact: Fact) -> Origin:
+    """Return who said a fact; of an earlier summary's facts only a tool's can be told apart."""
+    if fact.role == TOOL_ROLE or (fact.role == SUMMARY_ROLE and fact.text.startswith("[")):
+        return Origin.TOOL
+    return Origin.PERSON if fact.role in _USER_ROLES else Origin.ASSISTANT
+
+
+def _moment(message: Message) -> datetime | None:
+    """Return when a message was said, if it says so with its zone."""
+    text = message.get("timestamp")
+    if not isinstance(text, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo is not None and moment.year > 1 else None
