@@ -17,14 +17,14 @@ SIDE_CHARS = 600  # of a long neighbour only what touches this memory
 
 _BESIDE = """
 SELECT (SELECT n.memory_key
-          FROM memory AS n
+          FROM memory AS n INDEXED BY memory_beside
          WHERE n.session_key = m.session_key
            AND (n.ordinal, n.part, n.memory_key) < (m.ordinal, m.part, m.memory_key)
            AND n.state IN ('active', 'pending')
          ORDER BY n.ordinal DESC, n.part DESC, n.memory_key DESC
          LIMIT 1) AS before_key,
        (SELECT n.memory_key
-          FROM memory AS n
+          FROM memory AS n INDEXED BY memory_beside
          WHERE n.session_key = m.session_key
            AND (n.ordinal, n.part, n.memory_key) > (m.ordinal, m.part, m.memory_key)
            AND n.state IN ('active', 'pending')
@@ -57,19 +57,18 @@ def quoting(conn: Reading, keys: Sequence[int]) -> list[int]:
         return []
     rows = conn.execute(
         """
-        SELECT DISTINCT n.memory_key
-          FROM memory AS m
-               JOIN memory AS n ON n.session_key = m.session_key
-               JOIN memory_context AS c
-                 ON c.memory_key = n.memory_key
-                    AND m.memory_key IN (c.before_key, c.after_key)
-         WHERE m.memory_key IN (SELECT value FROM carray(:keys))
-           AND n.memory_key NOT IN (SELECT value FROM carray(:keys))
-         ORDER BY n.memory_key
+        SELECT memory_key
+          FROM memory_context
+         WHERE before_key IN (SELECT value FROM carray(:keys))
+         UNION
+        SELECT memory_key
+          FROM memory_context
+         WHERE after_key IN (SELECT value FROM carray(:keys))
         """,
         {"keys": keys_array(keys)},
     )
-    return [key for (key,) in rows]
+    mine = frozenset(keys)
+    return sorted(key for (key,) in rows if key not in mine)
 
 
 def write(conn: Writing, keys: Sequence[int]) -> None:

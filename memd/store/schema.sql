@@ -113,8 +113,11 @@ CREATE INDEX memory_by_content ON memory (agent_key, content_hash);
 CREATE INDEX memory_by_reference ON memory (agent_key, reference) WHERE reference IS NOT NULL;
 -- Read when a source is erased.
 CREATE INDEX memory_by_source ON memory (source_key) WHERE source_key IS NOT NULL;
--- Read by recall for neighbours and by naps for a session in order.
+-- Read by naps for a session in order.
 CREATE INDEX memory_by_session ON memory (session_key, ordinal, part, memory_key) WHERE session_key IS NOT NULL;
+-- Read for a turn's visible neighbours, however many hidden ones lie between.
+CREATE INDEX memory_beside ON memory (session_key, ordinal, part, memory_key)
+    WHERE session_key IS NOT NULL AND state IN ('active', 'pending');
 -- Read by the embedding queue at every start: the rows without a vector.
 CREATE INDEX memory_pending ON memory (memory_key) WHERE state = 'pending';
 -- Read by the purge of what expired.
@@ -145,6 +148,9 @@ CREATE TABLE memory_context (
     after_key INTEGER,
     context TEXT NOT NULL
 ) STRICT;
+-- Read by erasing, for the memories whose context quotes one.
+CREATE INDEX memory_context_by_before ON memory_context (before_key) WHERE before_key IS NOT NULL;
+CREATE INDEX memory_context_by_after ON memory_context (after_key) WHERE after_key IS NOT NULL;
 
 -- Earlier versions of an updated memory (SPEC D21), whole rows as JSON.
 CREATE TABLE memory_version (
