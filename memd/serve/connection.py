@@ -22,6 +22,7 @@ from memd.base.errors import InvalidRequestError, MemdError, StoppingError, TooL
 from memd.rpc import envelope, framing
 from memd.rpc.methods import METHODS
 from memd.serve.dispatch import Call, Dispatch, failed
+from memd.serve.events import Listener
 
 _PAUSE_BYTES = 262_144
 LINGER_S = 1.0
@@ -56,6 +57,7 @@ class Connection(asyncio.Protocol):
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._deaf = False  # nothing more is read: we are closing
         self._stopping = False
+        self.listener: Listener | None = None
 
     @property
     def in_flight(self) -> int:
@@ -96,6 +98,8 @@ class Connection(asyncio.Protocol):
         del exc
         for name in list(self._timers):
             self._disarm(name)
+        if self.listener is not None:
+            self.listener.close()
         self._transport = None
         self._deaf = True
         self._backlog.clear()
@@ -110,6 +114,8 @@ class Connection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._disarm("drain")
+        if self.listener is not None:
+            self.listener.flush()
         self._pump()
 
     # Frames in.
@@ -144,7 +150,7 @@ class Connection(asyncio.Protocol):
         self._rest()
 
     def _rest(self) -> None:
-        if not self._frames and not self._splitter.waiting:
+        if not self._frames and not self._splitter.waiting and self.listener is None:
             self._arm("idle", limits.CONNECTION_IDLE_MS_MAX, lambda: self._drop("idle"))
 
     def _start(self, frame: bytes) -> None:
@@ -204,7 +210,7 @@ class Connection(asyncio.Protocol):
             return failed(
                 member.id, InvalidRequestError("this id is in use by a request in flight")
             )
-        call = Call(self._client, self._tell)
+        call = Call(self._client, self._tell, peer=self)
         task = self._loop.create_task(self._run(member, call))
         self._calls[task] = (member, call)
         if member.id is not None:
@@ -249,6 +255,13 @@ class Connection(asyncio.Protocol):
         """Send a notification, which may get lost, only to a client that reads."""
         if "drain" not in self._timers:
             self.send(frame)
+
+    def offer(self, frame: bytes) -> bool:
+        """Send an event unless the client is behind with reading; return whether it was sent."""
+        if self._transport is None or self._transport.is_closing() or "drain" in self._timers:
+            return False
+        self.send(frame)
+        return True
 
     # The end.
 

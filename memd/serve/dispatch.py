@@ -32,6 +32,7 @@ from memd.model.values import DEFAULT_AGENT, RESERVED_AGENT
 from memd.rpc import envelope, faults
 from memd.rpc.methods import METHODS, Method
 from memd.rpc.params import Params, validate
+from memd.serve.events import Peer
 from memd.serve.metrics import Metrics
 
 Handler = Callable[[Caller, Any], Awaitable[Any]]
@@ -48,6 +49,8 @@ class Call:
     client: str
     notify: Send | None = None
     begun: bool = False
+    peer: Peer | None = None
+    """The connection, for who wants to listen."""
 
 
 class Progress(Protocol):
@@ -60,6 +63,14 @@ _LOOKING: Final = ("system.", "rpc.", "model.", "events.", "sleep.status", "slee
 """What a window that shows memd's state asks again and again; no night waits for its end."""
 
 _progress: Final[ContextVar[Progress | None]] = ContextVar("progress", default=None)
+
+
+_peer: Final[ContextVar[Peer | None]] = ContextVar("peer", default=None)
+
+
+def peer_of_call() -> Peer | None:
+    """Return the connection that the request being handled came by, if it came by one."""
+    return _peer.get()
 
 
 def progress_of_call() -> Progress | None:
@@ -137,6 +148,7 @@ class Dispatch:
             caller = _caller(method, params, raw, call)
             token = getattr(params, "progress_token", None)
             _progress.set(None if token is None else _reporter(token, call))
+            _peer.set(call.peer)
             call.begun = True
             return await handler(caller, params)
         except MemdError as error:
