@@ -1,0 +1,174 @@
+"""What a night costs recall: ``python -m tests.bench.night FILE --json OUT``.
+
+FILE is in the LoCoMo format. Every turn is ingested, the clock is moved 120 days
+on, and a night with the product's defaults is run. Before and after it the same
+questions are asked: turn by turn with ``include_compressed``, and by session with
+the defaults, where a summary counts for the session whose turns it was made from.
+The rooms are the daemon's own, in this process, because the clock must be moved.
+Fails when the night consolidates less than half of the memories.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import tempfile
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from bench import locomo
+from bench.locomo import ADVERSARIAL, Asked, Dialogue
+from bench.recall import SESSION_BUDGET_TOKENS, SESSION_TOP_K, TOP_K
+from bench.scores import Graded, report
+from bench.stage import model_dir
+from memd.backends.assembly import Assembly, assembled
+from memd.base.clock import SystemClock
+from memd.encode.embed import ModelThread
+from memd.model.caller import Caller
+from memd.model.ingest import IngestManyRequest
+from memd.model.recall import RecallRequest, RecallResult
+from memd.model.settings import Settings
+from memd.sleep.sleep import sleeping
+from memd.store.connect import Reading
+
+DAYS = 120
+SHARE_MIN = 50.0
+BATCH = 100
+
+
+class MovedClock(SystemClock):
+    """The machine's clock, and then some."""
+
+    ahead = timedelta()
+
+    def now_us(self) -> int:
+        return super().now_us() + self.ahead // timedelta(microseconds=1)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.night", description=__doc__)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--json", type=Path, dest="out")
+    said = parser.parse_args(argv)
+    with tempfile.TemporaryDirectory(prefix="memd-bench-") as made:
+        result = asyncio.run(measure(locomo.read(said.file), Path(made) / "memd.db"))
+    print(json.dumps(result, indent=1))
+    if said.out is not None:
+        said.out.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+    if result["consolidated_percent"] < SHARE_MIN:
+        raise SystemExit(f"only {result['consolidated_percent']} % were consolidated")
+
+
+@asynccontextmanager
+async def house(path: Path, clock: MovedClock) -> AsyncIterator[Assembly]:
+    """Open the rooms over *path* with the installed model."""
+    async with AsyncExitStack() as stack:
+        embedder = ModelThread(model_dir())
+        stack.push_async_callback(embedder.close)
+        yield await assembled(Settings(), path, embedder, model_dir(), clock, stack)
+
+
+async def measure(dialogues: Sequence[Dialogue], path: Path) -> dict[str, Any]:
+    """Return the figures before and after the night, and what it did."""
+    clock = MovedClock()
+    async with house(path, clock) as rooms:
+        for dialogue in dialogues:
+            caller = Caller(agent_id=dialogue.name, method="bench")
+            items = [turn.item() for turn in dialogue.turns]
+            for start in range(0, len(items), BATCH):
+                request = IngestManyRequest.model_validate({"items": items[start : start + BATCH]})
+                await rooms.ingest.ingest_many(caller, request)
+        await rooms.queue.drain()
+        return await _with_night(rooms, clock, dialogues)
+
+
+async def _with_night(
+    rooms: Assembly, clock: MovedClock, dialogues: Sequence[Dialogue]
+) -> dict[str, Any]:
+    before = await _asked(rooms, dialogues)
+    visible = await rooms.db.read(_visible)
+    clock.ahead = timedelta(days=DAYS)
+    start = time.perf_counter()
+    night = await sleeping(rooms, Settings()).night.run(Caller(method="bench"))
+    seconds = time.perf_counter() - start
+    await rooms.queue.drain()
+    after = await _asked(rooms, dialogues)
+    hidden = await rooms.db.read(_put_away)
+    return {
+        "memories": visible,
+        "consolidated_percent": round(100 * hidden / visible, 1),
+        "visible_after": await rooms.db.read(_visible),
+        "night_seconds": round(seconds, 1),
+        "steps": [step.model_dump() for step in night.steps],
+        "before": before,
+        "after": after,
+        "lost": {
+            "turn R@10, include_compressed": _lost(before, after, "turn_compressed"),
+            "session R@10": _lost(before, after, "session"),
+        },
+    }
+
+
+def _lost(before: dict[str, Any], after: dict[str, Any], what: str) -> float:
+    return round(before[what]["R@10"] - after[what]["R@10"], 2)
+
+
+def _visible(conn: Reading) -> int:
+    return _count(conn, "state IN ('active', 'pending')")
+
+
+def _put_away(conn: Reading) -> int:
+    return _count(
+        conn,
+        "memory_key IN (SELECT memory_key FROM archive WHERE reason IN ('consolidated','compressed'))",
+    )
+
+
+def _count(conn: Reading, where: str) -> int:
+    found = conn.execute(f"SELECT count(*) FROM memory WHERE {where}").get  # noqa: S608  # ours
+    assert isinstance(found, int)
+    return found
+
+
+async def _asked(rooms: Assembly, dialogues: Sequence[Dialogue]) -> dict[str, Any]:
+    turns: list[Graded] = []
+    sessions: list[Graded] = []
+    tokens: list[int] = []
+    for dialogue in dialogues:
+        for asked in dialogue.questions:
+            caller = Caller(agent_id=dialogue.name, method="bench")
+            found = await rooms.recall.recall(
+                caller, RecallRequest(query=asked.text, top_k=TOP_K, include_compressed=True)
+            )
+            turns.append(Graded(asked.category, asked.gold, _places(found)))
+            tokens.append(found.total_tokens)
+            sessions.append(await _by_session(rooms, caller, dialogue, asked))
+    return {
+        "turn_compressed": report(turns, ADVERSARIAL),
+        "session": report(sessions, ADVERSARIAL),
+        "tokens_returned": round(sum(tokens) / len(tokens), 1),
+    }
+
+
+def _places(found: RecallResult) -> tuple[str, ...]:
+    return tuple(str(each.source) for each in found.memories if not each.preference)
+
+
+async def _by_session(rooms: Assembly, caller: Caller, dialogue: Dialogue, asked: Asked) -> Graded:
+    session = {turn.place: turn.session for turn in dialogue.turns}
+    found = await rooms.recall.recall(
+        caller,
+        RecallRequest(query=asked.text, top_k=SESSION_TOP_K, token_budget=SESSION_BUDGET_TOKENS),
+    )
+    gold = tuple(dict.fromkeys(session[place] for place in asked.gold))
+    places = (str(each.session_id) for each in found.memories if not each.preference)
+    return Graded(asked.category, gold, tuple(dict.fromkeys(places)))
+
+
+if __name__ == "__main__":
+    main()
