@@ -22,8 +22,8 @@ from memd.encode.importance import importance, is_kept, novelty, salience
 from memd.ingest.draft import voices
 from memd.model.caller import Caller
 from memd.model.encoding import Embedder, ModelFingerprint, TokenCounter
-from memd.model.enums import VISIBLE, ArchiveReason
-from memd.store import centroids, memories, pending, preferences, removal, vectors
+from memd.model.enums import ArchiveReason
+from memd.store import centroids, pending, preferences, removal, vectors
 from memd.store.connect import Writing
 from memd.store.database import Database
 from memd.store.pending import Waiting
@@ -252,12 +252,8 @@ def _preferred(conn: Writing, rows: Sequence[Waiting], now_us: int) -> frozenset
 
 
 def _renew(conn: Writing, model_key: int, step: Sequence[tuple[Waiting, bytes]]) -> None:
-    """Store vectors of a new model, and begin its running sums with what is visible."""
+    """Store vectors of a new model and add to its running sums what belongs to them."""
     unchanged = pending.unchanged(conn, [row for row, _ in step])
     step = [(row, vector) for row, vector in step if row.memory_key in unchanged]
     pending.give(conn, model_key, [(row.memory_key, vector) for row, vector in step])
-    there = memories.by_keys(conn, [row.memory_key for row, _ in step])
-    for row, vector in step:
-        found = there.get(row.memory_key)
-        if found is not None and found.state in VISIBLE and not row.is_summary:
-            centroids.add(conn, row.agent_key, model_key, vector)
+    centroids.renew(conn, [row.memory_key for row, _ in step], model_key)

@@ -59,11 +59,36 @@ def add(conn: Writing, agent_key: int, model_key: int, vector: bytes) -> None:
 def take(conn: Writing, keys: Sequence[int], model_key: int | None = None) -> None:
     """Subtract the memories' vectors from their agents' sums; before they are erased or replaced.
 
-    What was turned away when it came was never added, nor was a summary: it says
-    nothing new. *model_key*: of that model alone.
+    *model_key*: of that model alone.
+    """
+    conn.executemany(
+        """
+        UPDATE centroid
+           SET vectors = max(0, vectors - 1), total = vec_sub(total, :vector)
+         WHERE agent_key = :agent_key AND model_key = :model_key
+        """,
+        (
+            {"agent_key": agent_key, "model_key": model_key, "vector": vector}
+            for agent_key, model_key, vector in _belonging(conn, keys, model_key)
+        ),
+    )
+
+
+def renew(conn: Writing, keys: Sequence[int], model_key: int) -> None:
+    """Add the memories' new vectors of a model: just those that :func:`take` will subtract."""
+    for agent_key, of_model, vector in _belonging(conn, keys, model_key):
+        add(conn, agent_key, of_model, vector)
+
+
+def _belonging(
+    conn: Reading, keys: Sequence[int], model_key: int | None
+) -> list[tuple[int, int, bytes]]:
+    """Return agent, model and vector of those of *keys* that belong to a sum, hidden or not.
+
+    What was turned away when it came does not, nor does a summary: it says nothing new.
     """
     if not keys:
-        return
+        return []
     rows = conn.execute(
         """
         SELECT m.agent_key, e.model_key, e.vector
@@ -76,18 +101,8 @@ def take(conn: Writing, keys: Sequence[int], model_key: int | None = None) -> No
                             WHERE r.memory_key = e.memory_key AND r.reason = 'low_importance')
         """,
         {"keys": keys_array(keys), "model_key": model_key},
-    ).fetchall()
-    conn.executemany(
-        """
-        UPDATE centroid
-           SET vectors = max(0, vectors - 1), total = vec_sub(total, :vector)
-         WHERE agent_key = :agent_key AND model_key = :model_key
-        """,
-        (
-            {"agent_key": agent_key, "model_key": model_key, "vector": vector}
-            for agent_key, model_key, vector in rows
-        ),
     )
+    return cast("list[tuple[int, int, bytes]]", rows.fetchall())
 
 
 def admit(conn: Writing, key: int) -> None:
@@ -98,7 +113,7 @@ def admit(conn: Writing, key: int) -> None:
           FROM archive AS r
                JOIN memory AS m ON m.memory_key = r.memory_key
                JOIN embedding AS e ON e.memory_key = r.memory_key AND e.kind = 'own'
-         WHERE r.memory_key = :key AND r.reason = 'low_importance'
+         WHERE r.memory_key = :key AND r.reason = 'low_importance' AND NOT m.is_summary
         """,
         {"key": key},
     ).fetchall()
