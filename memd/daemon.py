@@ -92,8 +92,7 @@ async def run(
         system = System(rooms, metrics, clock, stop.set, reload)
         dispatch = Dispatch(handlers(rooms, system), clock, metrics)
         system.traffic = server = Server(sock, dispatch, metrics, clock)
-        if rooms.rhythm is not None:
-            rooms.rhythm.heed(dispatch.quiet_s)
+        rooms.rhythm.heed(dispatch.quiet_s)
         if signals:
             _listen(stack, stop, reload)
         await _serve(server, rooms, stop, ready or (lambda: None), paths.profile)
@@ -141,19 +140,26 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
     from memd.backends.assembly import assembled
     from memd.encode.embed import ModelThread
     from memd.serve.rooms import Rooms
+    from memd.sleep.sleep import sleeping
+    from memd.sleep.switch import Switch
 
     idle_ms = settings.daemon.model_idle_minutes * 60_000
     embedder = ModelThread(paths.model_dir, idle_ms=idle_ms)
     stack.push_async_callback(embedder.close)
     house = await assembled(settings, paths.database, embedder, paths.model_dir, clock, stack)
+    enabled = Switch(settings, paths.config_file, os.environ)
+    sleep = sleeping(house, settings, enabled=enabled)
     return Rooms(
         ingest=house.ingest,
         recall=house.recall,
         archive=house.archive,
+        archival=house.archival,
         upkeep=house.upkeep,
         agents=house.agents,
         embedder=embedder,
-        background=(house.queue.run, house.rhythm),
+        sleep=sleep.night,
+        rhythm=sleep.rhythm,
+        background=(house.queue.run, house.rhythm, sleep.rhythm.run),
     )
 
 

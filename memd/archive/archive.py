@@ -1,7 +1,7 @@
-"""The room of what is put away: the trash, the archive, and forgetting (SPEC D21).
+"""The room of what is taken away: the trash, and forgetting (SPEC D21).
 
-``delete`` goes to the trash and can be undone for ``undo_days``. The archive is
-for good and can always be restored. ``forget`` erases at once, everywhere, and
+``delete`` goes to the trash and can be undone for ``undo_days``. The archive
+(archival.py) is for good and can always be restored. ``forget`` erases at once, everywhere, and
 empties the write-ahead log before it answers, so that no byte is left in the
 file.
 """
@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memd.base.clock import Clock, from_us
-from memd.base.errors import DiskFullError, InvalidError, MemoryNotFoundError
+from memd.base.errors import DiskFullError, InvalidError
 from memd.base.limits import FORGOTTEN_IDS_MAX
 from memd.model.caller import Caller
 from memd.model.enums import MemoryCategory, TrashReason
-from memd.model.memory import MemoryEntry, MemoryFilter, MemoryQuery
+from memd.model.memory import MemoryFilter
 from memd.model.removal import Forgotten, Trashed
 from memd.store import backup, filters, memories, names, removal, sessions
 from memd.store.connect import Reading, Writing
@@ -132,51 +132,6 @@ class Archive:
             return key is not None and removal.untrash(conn, key, self.clock.now_us())
 
         return await self.db.write(caller, work, reply=bool)
-
-    async def restore(self, caller: Caller, memory_id: str) -> MemoryEntry:
-        """Bring a memory back from the archive, byte for byte; raises MemoryNotFoundError."""
-
-        def work(conn: Writing) -> bool:
-            key = _key(conn, caller, memory_id)
-            return key is not None and removal.restore(conn, key, self.clock.now_us())
-
-        if not await self.db.write(caller, work, reply=bool):
-            raise MemoryNotFoundError("no such memory in the archive", field="id")
-
-        def read(conn: Reading) -> MemoryEntry | None:
-            key = _key(conn, caller, memory_id)
-            return None if key is None else memories.by_keys(conn, [key])[key].entry()
-
-        entry = await self.db.read(read)
-        if entry is None:
-            raise MemoryNotFoundError("no such memory in the archive", field="id")
-        return entry
-
-    async def search(self, caller: Caller, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
-        """Return what lies in the archive, by words with text, newest first without."""
-        now_us = self.clock.now_us()
-
-        def work(conn: Reading) -> tuple[MemoryEntry, ...]:
-            agent_key = names.find_agent(conn, caller.agent_id)
-            if agent_key is None:
-                return ()
-            params = filters.bound(agent_key, query, now_us, only_hidden=True)
-            return tuple(
-                row.entry() for row in removal.search(conn, params, query.text, query.limit)
-            )
-
-        return await self.db.read(work)
-
-    async def count(self, caller: Caller) -> int:
-        """Return how many of the agent's memories are in the archive."""
-
-        def work(conn: Reading) -> int:
-            agent_key = names.find_agent(conn, caller.agent_id)
-            if agent_key is None:
-                return 0
-            return removal.count_archived(conn, agent_key, self.clock.now_us())
-
-        return await self.db.read(work)
 
     async def purge(self) -> int:
         """Erase what was in the trash long enough, trash what expired; returns how many went."""

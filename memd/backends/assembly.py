@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from memd.archive.archival import Archival
 from memd.archive.archive import Archive
 from memd.base import log
 from memd.base.clock import Clock
@@ -35,6 +36,7 @@ class Assembly:
     ingest: Ingest
     recall: Recall
     archive: Archive
+    archival: Archival
     upkeep: Upkeep
     agents: Agents
     sessions: Sessions
@@ -102,6 +104,7 @@ async def assembled(
             level=level,
         ),
         archive=Archive(db=db, clock=clock, undo_days=settings.daemon.undo_days),
+        archival=Archival(db=db, clock=clock, ids=ids),
         upkeep=Upkeep(db=db, clock=clock),
         agents=Agents(db=db, clock=clock, default=MemoryConfig(type=level)),
         sessions=Sessions(

@@ -1,10 +1,12 @@
-"""What removal answers: what was erased, what waits in the trash (SPEC D21)."""
+"""What removal answers: what was erased, what waits in the trash, what was put away (SPEC D21)."""
 
 from __future__ import annotations
 
 from pydantic import Field
 
-from memd.model.enums import MemoryCategory, TrashReason
+from memd.model.consolidation import ArchivalMode
+from memd.model.enums import ArchiveReason, MemoryCategory, TrashReason
+from memd.model.memory import MemoryEntry
 from memd.model.values import Name, Text, Time, Value
 
 
@@ -36,3 +38,16 @@ class Trashed(Value):
     reason: TrashReason
     trashed_at: Time
     erase_at: Time
+
+
+class Archived(Value):
+    """A memory in the archive: why and when it was put away, and how it was shortened before.
+
+    *archival_id* is its name in the archive; *entry* is the memory as it was stored.
+    """
+
+    archival_id: Name
+    reason: ArchiveReason
+    archived_at: Time
+    mode: ArchivalMode = ArchivalMode.EXTRACTIVE
+    entry: MemoryEntry

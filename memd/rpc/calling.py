@@ -22,7 +22,7 @@ TOKEN: Final = "progress_token"  # noqa: S105  # the name of a parameter
 KEYED: Final = frozenset(
     {
         "agent.set",
-        "archive.restore",
+        "archive.restore_to_hot",
         "memory.delete",
         "memory.forget",
         "memory.ingest",

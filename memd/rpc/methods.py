@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 from memd.model.ingest import Receipt, Receipts
 from memd.model.memory import MemoryEntry, Preference
 from memd.model.recall import RecallResult
-from memd.model.removal import Forgotten, Trashed
+from memd.model.removal import Archived, Forgotten, Trashed
 from memd.model.settings import MemoryConfig
 from memd.model.sleep import RunReport, SleepStatus
 from memd.model.upkeep import CheckReport
@@ -136,8 +136,9 @@ _ALL = (
     _write("preference.delete", params.DeletePreference, bool, "Delete a preference."),
     _read("trash.list", params.Paged, TrashPage, "What is in the trash, and until when."),
     _write("trash.restore", params.WritingById, bool, "Bring a memory back from the trash."),
-    _read("archive.search", params.Retrieve, tuple[MemoryEntry, ...], "Search what was put away."),
-    _write("archive.restore", params.WritingById, MemoryEntry, "Bring a memory back."),
+    _read("archive.search", params.Retrieve, tuple[Archived, ...], "Search what was put away."),
+    _read("archive.restore", params.ById, Archived, "One memory of the archive; it stays there."),
+    _write("archive.restore_to_hot", params.WritingById, MemoryEntry, "Bring a memory back."),
     _read("archive.count", params.Scoped, int, "How many memories were put away."),
     _read("model.status", _none, _anything, "The embedding model: which, loaded or not."),
     _admin("store.check", _none, CheckReport, "Check the whole file."),

@@ -17,7 +17,7 @@ from memd.model.caller import Caller
 from memd.model.ingest import Receipt, Receipts
 from memd.model.memory import MemoryEntry, MemoryStoreRequest, Preference
 from memd.model.recall import RecallResult
-from memd.model.removal import Forgotten
+from memd.model.removal import Archived, Forgotten
 from memd.model.settings import MemoryConfig
 from memd.model.upkeep import CheckReport
 from memd.rpc import params as p
@@ -31,7 +31,7 @@ from memd.serve.status import System
 def handlers(rooms: Rooms, system: System) -> Mapping[str, Handler]:
     """Return the handler of each method in the table."""
     memory, archive, agents = _Memory(rooms), _Archive(rooms), _Agents(rooms)
-    upkeep = _Upkeep(rooms)
+    archival, upkeep = _Archival(rooms), _Upkeep(rooms)
     return {
         "system.hello": system.hello,
         "system.status": system.status,
@@ -56,9 +56,10 @@ def handlers(rooms: Rooms, system: System) -> Mapping[str, Handler]:
         "preference.delete": memory.delete_preference,
         "trash.list": archive.trash,
         "trash.restore": archive.restore_from_trash,
-        "archive.search": archive.search,
-        "archive.restore": archive.restore,
-        "archive.count": archive.count,
+        "archive.search": archival.search,
+        "archive.restore": archival.restore,
+        "archive.restore_to_hot": archival.restore_to_hot,
+        "archive.count": archival.count,
         "model.status": system.model,
         "store.check": upkeep.check,
         "store.rebuild": upkeep.rebuild,
@@ -143,7 +144,7 @@ class _Memory:
 
 
 class _Archive:
-    """``memory.delete``, ``memory.forget``, ``trash.*`` and ``archive.*``."""
+    """``memory.delete``, ``memory.forget`` and ``trash.*``."""
 
     def __init__(self, rooms: Rooms) -> None:
         self._archive = rooms.archive
@@ -163,15 +164,25 @@ class _Archive:
     async def restore_from_trash(self, caller: Caller, params: p.WritingById) -> bool:
         return await self._archive.trash_restore(caller, params.id)
 
-    async def search(self, caller: Caller, params: p.Retrieve) -> Memories:
-        return await self._archive.search(caller, params)
 
-    async def restore(self, caller: Caller, params: p.WritingById) -> MemoryEntry:
-        return await self._archive.restore(caller, params.id)
+class _Archival:
+    """``archive.*``."""
+
+    def __init__(self, rooms: Rooms) -> None:
+        self._archival = rooms.archival
+
+    async def search(self, caller: Caller, params: p.Retrieve) -> tuple[Archived, ...]:
+        return await self._archival.search(caller, params)
+
+    async def restore(self, caller: Caller, params: p.ById) -> Archived:
+        return await self._archival.restore(caller, params.id)
+
+    async def restore_to_hot(self, caller: Caller, params: p.WritingById) -> MemoryEntry:
+        return await self._archival.restore_to_hot(caller, params.id)
 
     async def count(self, caller: Caller, params: p.Scoped) -> int:
         del params
-        return await self._archive.count(caller)
+        return await self._archival.count(caller)
 
 
 class _Upkeep:

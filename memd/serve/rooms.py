@@ -19,7 +19,7 @@ from memd.model.memory import (
     Preference,
 )
 from memd.model.recall import RecallRequest, RecallResult
-from memd.model.removal import Forgotten, Trashed
+from memd.model.removal import Archived, Forgotten, Trashed
 from memd.model.settings import MemoryConfig
 from memd.model.sleep import RunReport, SleepStatus
 from memd.model.upkeep import CheckReport
@@ -59,7 +59,7 @@ class Recall(Protocol):
 
 
 class Archive(Protocol):
-    """Put away, brought back, erased."""
+    """Thrown away, brought back, erased."""
 
     async def delete(self, caller: Caller, memory_id: str) -> bool: ...
     async def forget(
@@ -74,8 +74,14 @@ class Archive(Protocol):
         self, caller: Caller, after: str | None, limit: int
     ) -> tuple[tuple[Trashed, ...], str | None]: ...
     async def trash_restore(self, caller: Caller, memory_id: str) -> bool: ...
-    async def search(self, caller: Caller, query: MemoryQuery) -> Memories: ...
-    async def restore(self, caller: Caller, memory_id: str) -> MemoryEntry: ...
+
+
+class Archival(Protocol):
+    """What was put away, shown and brought back."""
+
+    async def search(self, caller: Caller, query: MemoryQuery) -> tuple[Archived, ...]: ...
+    async def restore(self, caller: Caller, entry_id: str) -> Archived: ...
+    async def restore_to_hot(self, caller: Caller, entry_id: str) -> MemoryEntry: ...
     async def count(self, caller: Caller) -> int: ...
 
 
@@ -146,10 +152,11 @@ class Rooms:
     ingest: Ingest
     recall: Recall
     archive: Archive
+    archival: Archival
     upkeep: Upkeep
     agents: Agents
     embedder: Embedder
-    sleep: Sleep | None = None
-    rhythm: Rhythm | None = None
+    sleep: Sleep
+    rhythm: Rhythm
     background: tuple[Callable[[], Coroutine[Any, Any, None]], ...] = ()
     """What runs beside the server until the daemon stops."""

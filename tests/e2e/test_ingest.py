@@ -120,7 +120,7 @@ def test_an_unimportant_repetition_goes_to_the_archive_and_is_found_there(desk: 
     assert desk.count() == 1
     assert desk.archived() == 1
     hidden = desk.call("archive.search", text="went home")
-    assert [memory["id"] for memory in hidden] == [item["id"]]
+    assert [memory["entry"]["id"] for memory in hidden] == [item["id"]]
     assert item["id"] not in _ids(desk.recall("Who went home?", top_k=20))
     assert item["id"] in _ids(
         desk.recall("Who went home?", top_k=20, include_compressed=True, search_mode="words")
@@ -135,7 +135,7 @@ def test_what_was_turned_away_can_be_brought_back_and_is_then_recalled(desk: Des
     desk.ingest("We went home", session_id="one")
     item = only(desk.ingest("We went home", session_id="two")["turned_away"])
 
-    desk.call("archive.restore", id=item["id"])
+    desk.call("archive.restore_to_hot", id=item["id"])
 
     assert item["id"] in _ids(desk.recall("went home", search_mode="words"))
 

@@ -148,12 +148,12 @@ class Lives(RuleBasedStateMachine):
     @rule(memory_id=ids)
     def restore_from_archive(self, memory_id: str) -> None:
         if memory_id in self.seen("archive"):
-            entry = self.run(self.house.archive.restore(ADA, memory_id))
+            entry = self.run(self.house.archival.restore_to_hot(ADA, memory_id))
             assert entry.content == self.lives[memory_id].content
             self.lives[memory_id].place = "visible"
         else:
             with pytest.raises(MemoryNotFoundError):
-                self.run(self.house.archive.restore(ADA, memory_id))
+                self.run(self.house.archival.restore_to_hot(ADA, memory_id))
 
     @rule(memory_id=consumes(ids))
     def forget(self, memory_id: str) -> None:
@@ -205,7 +205,7 @@ class Lives(RuleBasedStateMachine):
     def the_rooms_agree_with_the_dict(self) -> None:
         assert self.run(visible(self.house)) == self.seen("visible")
         assert self.run(self.house.recall.count(ADA, None)) == len(self.seen("visible"))
-        assert self.run(self.house.archive.count(ADA)) == len(self.seen("archive"))
+        assert self.run(self.house.archival.count(ADA)) == len(self.seen("archive"))
         binned, _ = self.run(self.house.archive.trash_list(ADA, None, 1000))
         assert {item.id for item in binned} == self.seen("trash")
 

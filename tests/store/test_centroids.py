@@ -45,7 +45,7 @@ async def test_what_is_brought_back_counts_as_known(tmp_path: Path) -> None:
         await told(house, SAME, source="one")
         (turned,) = await told(house, SAME, source="two")
         (count, _) = await house.db.read(_sum)
-        await house.archive.restore(ADA, turned)
+        await house.archival.restore_to_hot(ADA, turned)
         assert (await house.db.read(_sum))[0] == count + 1
 
 

@@ -63,7 +63,7 @@ async def writes(house: Assembly, ids: list[str]) -> None:
         "delete": lambda: house.archive.delete(ADA, ids[0]),
         "forget": lambda: house.archive.forget(ADA, ids=ids),
         "trash_restore": lambda: house.archive.trash_restore(ADA, ids[0]),
-        "restore": lambda: house.archive.restore(ADA, ids[0]),
+        "restore": lambda: house.archival.restore_to_hot(ADA, ids[0]),
         "purge": house.archive.purge,
         "tidy": house.upkeep.tidy,
         "rebuild": lambda: house.upkeep.rebuild(ADA),

@@ -91,7 +91,7 @@ async def test_what_is_deleted_is_invisible_everywhere_and_can_be_brought_back(
         for hidden in (False, True):
             query = MemoryQuery(text=f"safe {WORD}", include_compressed=hidden)
             assert ids[1] not in {entry.id for entry in await house.recall.retrieve(ADA, query)}
-        assert await house.archive.count(ADA) == 0
+        assert await house.archival.count(ADA) == 0
         assert not await house.archive.delete(ADA, ids[1])
         (binned,), rest = await house.archive.trash_list(ADA, None, 10)
         assert (binned.id, rest) == (ids[1], None)
@@ -108,17 +108,17 @@ async def test_what_is_put_away_is_brought_back_byte_for_byte(tmp_path: Path) ->
         before = [await row_of(house, memory_id) for memory_id in ids]
         await put_away(house, ids[1])
         assert await visible(house) == {ids[0], ids[2]}
-        assert await house.archive.count(ADA) == 1
-        assert await house.archive.count(BOB) == 0
-        (found,) = await house.archive.search(ADA, MemoryQuery(text=WORD))
-        assert (found.id, found.state) == (ids[1], MemoryState.ARCHIVED)
-        (listed,) = await house.archive.search(ADA, MemoryQuery())
-        assert listed.id == ids[1]
-        entry = await house.archive.restore(ADA, ids[1])
+        assert await house.archival.count(ADA) == 1
+        assert await house.archival.count(BOB) == 0
+        (found,) = await house.archival.search(ADA, MemoryQuery(text=WORD))
+        assert (found.entry.id, found.entry.state) == (ids[1], MemoryState.ARCHIVED)
+        (listed,) = await house.archival.search(ADA, MemoryQuery())
+        assert listed == found
+        entry = await house.archival.restore_to_hot(ADA, ids[1])
         assert entry.content == f"The safe opens with {WORD}."
         assert [await row_of(house, memory_id) for memory_id in ids] == before
         with pytest.raises(MemoryNotFoundError):
-            await house.archive.restore(ADA, ids[1])
+            await house.archival.restore_to_hot(ADA, ids[1])
         assert (await house.upkeep.check(ADA)).ok
 
 
@@ -128,10 +128,10 @@ async def test_the_trash_of_what_was_put_away_leads_back_to_the_archive(tmp_path
         await put_away(house, ids[0])
         assert await house.archive.delete(ADA, ids[0])
         with pytest.raises(MemoryNotFoundError):  # it would be erased by the purge, though visible
-            await house.archive.restore(ADA, ids[0])
+            await house.archival.restore_to_hot(ADA, ids[0])
         assert await house.archive.trash_restore(ADA, ids[0])
-        assert await house.archive.count(ADA) == 1
-        await house.archive.restore(ADA, ids[0])
+        assert await house.archival.count(ADA) == 1
+        await house.archival.restore_to_hot(ADA, ids[0])
         assert await visible(house) == set(ids)
 
 
@@ -140,7 +140,7 @@ async def test_what_lies_in_the_trash_is_not_put_away(tmp_path: Path) -> None:
         ids = await three(house)
         await house.archive.delete(ADA, ids[0])
         await put_away(house, ids[0])
-        assert await house.archive.count(ADA) == 0
+        assert await house.archival.count(ADA) == 0
         assert await house.archive.trash_restore(ADA, ids[0])
         assert await visible(house) == set(ids)
 
@@ -201,9 +201,9 @@ async def test_what_expires_is_invisible_everywhere_at_that_very_moment(tmp_path
         assert await house.recall.count(ADA, None) == 1
         assert await house.recall.preferences(ADA) == ()
         assert not (await house.recall.recall(ADA, RecallRequest(query="tea or coffee"))).memories
-        assert await house.archive.count(ADA) == 0
-        assert await house.archive.search(ADA, MemoryQuery()) == ()
-        assert await house.archive.search(ADA, MemoryQuery(text="clocks")) == ()
+        assert await house.archival.count(ADA) == 0
+        assert await house.archival.search(ADA, MemoryQuery()) == ()
+        assert await house.archival.search(ADA, MemoryQuery(text="clocks")) == ()
         for text in (None, f"safe {WORD}", "tea"):
             query = MemoryQuery(text=text, include_compressed=True)
             assert {entry.id for entry in await house.recall.retrieve(ADA, query)} == {kept}
@@ -213,7 +213,7 @@ async def test_what_expires_is_invisible_everywhere_at_that_very_moment(tmp_path
             with pytest.raises(MemoryNotFoundError):
                 await house.ingest.update(ADA, memory_id, MemoryUpdate(content="still here"))
             with pytest.raises(MemoryNotFoundError):
-                await house.archive.restore(ADA, memory_id)
+                await house.archival.restore_to_hot(ADA, memory_id)
 
 
 async def test_what_expired_is_in_the_trash_until_it_is_erased(tmp_path: Path) -> None:

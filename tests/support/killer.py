@@ -42,6 +42,7 @@ from memd.client import Client
 from memd.model.caller import Caller
 from memd.model.settings import DaemonSettings, Settings
 from memd.serve.rooms import Rooms
+from memd.sleep.sleep import sleeping
 from memd.store import database, transactions
 from memd.store.connect import Writing
 
@@ -168,14 +169,18 @@ def _serve(paths: Paths, fuse: Fuse, shared: Shared, ready: int, mutant: str | N
     async def build(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack) -> Rooms:
         embedder = HashEmbedder()
         house = await assembled(settings, paths.database, embedder, paths.model_dir, clock, stack)
+        sleep = sleeping(house, settings)
         return Rooms(
             ingest=house.ingest,
             recall=house.recall,
             archive=house.archive,
+            archival=house.archival,
             upkeep=house.upkeep,
             agents=house.agents,
             embedder=embedder,
-            background=(house.queue.run, house.rhythm),
+            sleep=sleep.night,
+            rhythm=sleep.rhythm,
+            background=(house.queue.run, house.rhythm, sleep.rhythm.run),
         )
 
     def say_ready() -> None:

@@ -16,7 +16,7 @@ from memd.base.errors import MemoryNotFoundError
 from memd.base.paths import Paths
 from memd.model.caller import Caller
 from memd.model.encoding import ModelFingerprint
-from memd.model.enums import MemoryCategory
+from memd.model.enums import ArchiveReason, MemoryCategory
 from memd.model.ingest import IngestManyRequest, IngestRequest, Receipt, ReceiptItem, Receipts
 from memd.model.memory import (
     MemoryEntry,
@@ -27,7 +27,7 @@ from memd.model.memory import (
     Preference,
 )
 from memd.model.recall import RecallRequest, RecallResult
-from memd.model.removal import Forgotten, Trashed
+from memd.model.removal import Archived, Forgotten, Trashed
 from memd.model.settings import MemoryConfig, Settings
 from memd.model.upkeep import CheckReport
 from memd.serve.rooms import Memories, Progress, Rooms
@@ -76,6 +76,7 @@ class FakeHouse:
             ingest=FakeIngest(self),
             recall=FakeRecall(self),
             archive=FakeArchive(self),
+            archival=FakeArchival(self),
             upkeep=FakeUpkeep(self),
             agents=FakeAgents(self),
             embedder=FakeEmbedder(),
@@ -233,12 +234,21 @@ class FakeArchive:
         await self.house.pass_through(caller)
         return False
 
-    async def search(self, caller: Caller, query: MemoryQuery) -> Memories:
-        return await FakeRecall(self.house).retrieve(caller, query)
 
-    async def restore(self, caller: Caller, memory_id: str) -> MemoryEntry:
+@dataclass
+class FakeArchival:
+    house: FakeHouse
+
+    async def search(self, caller: Caller, query: MemoryQuery) -> tuple[Archived, ...]:
+        found = await FakeRecall(self.house).retrieve(caller, query)
+        return tuple(_archived(entry) for entry in found)
+
+    async def restore(self, caller: Caller, entry_id: str) -> Archived:
+        return _archived(await self.restore_to_hot(caller, entry_id))
+
+    async def restore_to_hot(self, caller: Caller, entry_id: str) -> MemoryEntry:
         await self.house.pass_through(caller)
-        found = _mine(self.house, caller, memory_id)
+        found = _mine(self.house, caller, entry_id)
         if found is None:
             raise MemoryNotFoundError("no such memory", field="id")
         return found
@@ -296,6 +306,15 @@ class FakeEmbedder:
     async def embed(self, texts: Sequence[str], *, bulk: bool = False) -> list[bytes]:
         del texts, bulk
         raise AssertionError("the socket embeds nothing")
+
+
+def _archived(entry: MemoryEntry) -> Archived:
+    return Archived(
+        archival_id=f"a-{entry.id}",
+        reason=ArchiveReason.CAP,
+        archived_at=entry.created_at,
+        entry=entry,
+    )
 
 
 def _mine(house: FakeHouse, caller: Caller, memory_id: str) -> MemoryEntry | None:

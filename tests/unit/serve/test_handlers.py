@@ -58,6 +58,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "preference.delete": {"name": "a"},
     "trash.restore": {"id": "m000000"},
     "archive.restore": {"id": "m000000"},
+    "archive.restore_to_hot": {"id": "m000000"},
     "sleep.undo": {"run_id": "run-0000"},
     "agent.set": {"level": "persistent", "retention_days": 3},
 }

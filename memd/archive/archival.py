@@ -1,0 +1,206 @@
+"""The archive: what was put away for good, looked at and brought back (SPEC 16.13, D21).
+
+Two ways back, and they are not the same. ``restore`` shows a memory as it is
+kept and changes nothing; ``restore_to_hot`` makes it an ordinary memory again,
+under its own id and byte for byte. Either id names it: the one it has always
+had, or the one under which it was put away. Nobody sees, counts or brings back
+what another agent put away.
+
+:class:`OwnArchive` is the same archive as the documents' ``ArchivalStore``, for
+a program that works with a backend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from memd.base.clock import Clock, from_us
+from memd.base.errors import MemoryNotFoundError, MemoryStoreError
+from memd.base.ids import Ids
+from memd.model.caller import Caller
+from memd.model.consolidation import ArchivalEntry, ArchivalMode
+from memd.model.enums import ArchiveReason
+from memd.model.memory import MemoryEntry, MemoryQuery
+from memd.model.removal import Archived
+from memd.store import archived, filters, memories, names, removal
+from memd.store.archived import ArchivedRow
+from memd.store.connect import Reading, Writing
+from memd.store.database import Database
+from memd.store.rows import FoundRow
+
+
+@dataclass(frozen=True)
+class Archival:
+    """The room's needs, handed in by whoever opens the file."""
+
+    db: Database
+    clock: Clock
+    ids: Ids
+
+    async def search(self, caller: Caller, query: MemoryQuery) -> tuple[Archived, ...]:
+        """Return what lies in the archive, by words with text, newest first without."""
+        now_us = self.clock.now_us()
+
+        def work(conn: Reading) -> tuple[Archived, ...]:
+            agent_key = names.find_agent(conn, caller.agent_id)
+            if agent_key is None:
+                return ()
+            wanted = filters.bound(agent_key, query, now_us, only_hidden=True)
+            found = archived.search(conn, wanted, query.text, query.limit)
+            return tuple(_shown(row, away) for row, away in found)
+
+        return await self.db.read(work)
+
+    async def restore(self, caller: Caller, entry_id: str) -> Archived:
+        """Return an archived memory; it stays where it is. Raises MemoryNotFoundError."""
+
+        def work(conn: Reading) -> Archived | None:
+            key = _find(conn, caller, entry_id, self.clock.now_us())
+            if key is None:
+                return None
+            return _shown(memories.by_keys(conn, [key])[key], archived.of(conn, [key])[key])
+
+        found = await self.db.read(work)
+        if found is None:
+            raise _unknown()
+        return found
+
+    async def restore_to_hot(self, caller: Caller, entry_id: str) -> MemoryEntry:
+        """Make an archived memory an ordinary one again, byte for byte, and return it.
+
+        Raises MemoryNotFoundError. A repetition under the same idempotency key has the
+        first one's answer.
+        """
+
+        def work(conn: Writing) -> str:
+            now_us = self.clock.now_us()
+            key = _find(conn, caller, entry_id, now_us)
+            if key is None or not removal.restore(conn, key, now_us):
+                raise _unknown()
+            return memories.by_keys(conn, [key])[key].memory_id
+
+        memory_id = await self.db.write(caller, work, reply=str)
+
+        def read(conn: Reading) -> MemoryEntry:
+            agent_key = names.find_agent(conn, caller.agent_id)
+            row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
+            if row is None:
+                raise _unknown()
+            return row.entry()
+
+        return await self.db.read(read)
+
+    async def put_away(self, caller: Caller, memory_id: str, reason: ArchiveReason) -> str | None:
+        """Put a memory into the archive and return its archival id; None when there is none.
+
+        What lies in the trash because it was deleted comes out of it; what is in the
+        archive already stays as it is. One transaction.
+        """
+
+        def work(conn: Writing) -> str | None:
+            agent_key = names.find_agent(conn, caller.agent_id)
+            row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
+            if row is None:
+                return None
+            now_us = self.clock.now_us()
+            removal.untrash(conn, row.memory_key, now_us)
+            if row.memory_key not in archived.of(conn, [row.memory_key]):
+                removal.archive(conn, [row.memory_key], reason, now_us, new_id=self.ids.new)
+            return archived.of(conn, [row.memory_key])[row.memory_key].archival_id
+
+        return await self.db.write(caller, work)
+
+    async def count(self, caller: Caller) -> int:
+        """Return how many of the agent's memories are in the archive."""
+
+        def work(conn: Reading) -> int:
+            agent_key = names.find_agent(conn, caller.agent_id)
+            if agent_key is None:
+                return 0
+            return removal.count_archived(conn, agent_key, self.clock.now_us())
+
+        return await self.db.read(work)
+
+
+@dataclass(frozen=True)
+class OwnArchive:
+    """The documents' ``ArchivalStore`` over memd's own file.
+
+    *room* is asked at each call, so that a backend which is not connected can say
+    so. What is archived must be a memory of this file: it is put away there, in one
+    transaction, and never copied.
+    """
+
+    room: Callable[[], Archival]
+
+    async def archive(self, entry: ArchivalEntry) -> str:
+        """Put the memory that *entry* is of away, and return its archival id.
+
+        Raises MemoryStoreError when the file has no such memory, or another one under
+        its id.
+        """
+        room, caller = self.room(), Caller(agent_id=entry.agent_id)
+        archival_id = await room.put_away(caller, entry.original_id, ArchiveReason.CONSOLIDATED)
+        if archival_id is None:
+            raise MemoryStoreError(
+                "only what this store holds can be put into its archive", field="original_id"
+            )
+        return archival_id
+
+    async def search(self, agent_id: str, query: MemoryQuery) -> tuple[ArchivalEntry, ...]:
+        found = await self.room().search(Caller(agent_id=agent_id), query)
+        return tuple(as_documented(each) for each in found)
+
+    async def restore(self, agent_id: str, entry_id: str) -> ArchivalEntry | None:
+        """Return an archived memory, None when it is unknown or another's; it stays there."""
+        try:
+            return as_documented(await self.room().restore(Caller(agent_id=agent_id), entry_id))
+        except MemoryNotFoundError:
+            return None
+
+    async def restore_to_hot(self, agent_id: str, entry_id: str) -> MemoryEntry | None:
+        """Make an archived memory an ordinary one again; None when there is none."""
+        try:
+            return await self.room().restore_to_hot(Caller(agent_id=agent_id), entry_id)
+        except MemoryNotFoundError:
+            return None
+
+    async def count(self, agent_id: str) -> int:
+        return await self.room().count(Caller(agent_id=agent_id))
+
+
+def as_documented(found: Archived) -> ArchivalEntry:
+    """Return an archived memory as the documents have it (SPEC 16.13)."""
+    entry = found.entry
+    return ArchivalEntry(
+        original_id=entry.id,
+        agent_id=entry.agent_id,
+        content=entry.content,
+        category=entry.category,
+        metadata=entry.metadata,
+        created_at=entry.created_at,
+        archived_at=max(found.archived_at, entry.created_at),
+        archival_mode=found.mode,
+    )
+
+
+def _shown(row: FoundRow, away: ArchivedRow) -> Archived:
+    return Archived(
+        archival_id=away.archival_id,
+        reason=ArchiveReason(away.reason),
+        archived_at=from_us(away.archived_at_us),
+        mode=ArchivalMode.ABSTRACTIVE if away.abstracted else ArchivalMode.EXTRACTIVE,
+        entry=row.entry(),
+    )
+
+
+def _find(conn: Reading, caller: Caller, entry_id: str, now_us: int) -> int | None:
+    agent_key = names.find_agent(conn, caller.agent_id)
+    return None if agent_key is None else archived.find(conn, agent_key, entry_id, now_us)
+
+
+def _unknown() -> MemoryNotFoundError:
+    return MemoryNotFoundError(
+        "no such memory in the archive", field="id", hint="archive.search lists what is in it"
+    )
