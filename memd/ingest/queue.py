@@ -23,7 +23,7 @@ from memd.ingest.draft import voices
 from memd.model.caller import Caller
 from memd.model.encoding import Embedder, ModelFingerprint, TokenCounter
 from memd.model.enums import ArchiveReason
-from memd.store import centroids, pending, preferences, removal, vectors
+from memd.store import centroids, changes, pending, preferences, removal, vectors
 from memd.store.connect import Writing
 from memd.store.database import Database
 from memd.store.pending import Waiting
@@ -55,6 +55,8 @@ class EmbeddingQueue:
     _idle: asyncio.Event = field(default_factory=asyncio.Event)
     _unable: set[tuple[int, str]] = field(default_factory=set)
     """Rows whose text the model fails on, alone: found by words, tried again after a restart."""
+    _complete: tuple[int, bytes] | None = None
+    """The model, and the audit's head, for which no row was without a vector when last looked."""
 
     def wake(self) -> None:
         """Say that there are rows to embed."""
@@ -218,11 +220,18 @@ class EmbeddingQueue:
         removal.archive(conn, turned, ArchiveReason.LOW_IMPORTANCE, now_us, new_id=self.ids.new)
 
     async def _new_vectors(self, model_key: int, fingerprint: ModelFingerprint) -> int:
-        """Embed rows that have a vector of another model only."""
+        """Embed rows that have a vector of another model only; they are looked for after a change.
+
+        Looking reads every row, which is too much for every few seconds of an idle day.
+        """
+        now = (model_key, await self.db.read(changes.head))
+        if now == self._complete:
+            return 0
         done, after = 0, 0
         while True:
             rows = await self.db.read(pending.missing, model_key, after, SWEEP_ROWS)
             if not rows:
+                self._complete = now
                 return done
             found = await self._vectors(self._able(rows), fingerprint)
             step = list(zip(found.rows, found.own, strict=True))

@@ -13,10 +13,11 @@ from support.fakes import HashEmbedder, hash_vector, numbers
 from support.store import ADA, a_house, stored, told
 
 from memd.base.errors import DegradedError, EmbeddingError, MemoryStoreError, ModelError
+from memd.model.enums import ArchiveReason
 from memd.model.memory import MemoryUpdate
 from memd.model.recall import RecallRequest
-from memd.store import vectors
-from memd.store.connect import Reading
+from memd.store import pending, removal, vectors
+from memd.store.connect import Reading, Writing
 
 
 class _Interrupted(HashEmbedder):
@@ -219,6 +220,42 @@ async def test_a_vector_that_is_replaced_leaves_the_sum(tmp_path: Path) -> None:
         total = await house.db.read(_total)
         assert isinstance(total, bytes)
         assert math.isclose(math.hypot(*numbers(total)), 1.0, abs_tol=1e-5)
+
+
+async def test_rows_without_a_vector_are_looked_for_only_when_something_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedder = HashEmbedder()
+    looks = 0
+
+    def missing(conn: Reading, model_key: int, after: int, limit: int) -> list[pending.Waiting]:
+        nonlocal looks
+        looks += 1
+        return looked(conn, model_key, after, limit)
+
+    looked = pending.missing
+    monkeypatch.setattr(pending, "missing", missing)
+    async with a_house(tmp_path / "memd.db", embedder=embedder) as house:
+        await stored(house, "Ann keeps bees.")
+        await house.queue.drain()
+        seen = looks
+        assert seen
+        await house.queue.drain()
+        assert looks == seen
+        embedder.present = False
+        await stored(house, "Bob sails.")
+        embedder.present = True
+
+        def put_away(conn: Writing) -> None:  # before it had a vector
+            removal.archive(conn, [2], ArchiveReason.CAP, 1, new_id=house.ingest.ids.new)
+
+        await house.db.write(ADA, put_away)
+        assert await house.queue.drain() == 1
+        embedder.name = "another"
+        assert await house.queue.drain() == 2
+        seen = looks
+        await house.queue.drain()
+        assert looks == seen
 
 
 async def test_a_text_that_is_merged_whole_leaves_no_copy_behind(tmp_path: Path) -> None:
