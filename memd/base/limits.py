@@ -53,7 +53,8 @@ MODEL_FOLDER_BYTES_MAX = 256 * 1_048_576
 # The assistants' traces
 USAGE_BYTES_MAX = 65_536  # of one usage file
 USAGE_FILES_MAX = 1_000  # looked at in one folder, the newest
-USAGE_SETTLE_MS = 100  # a file is read once nothing happened to it for so long
+USAGE_SETTLE_MS = 100  # from the news of a file to its reading, so that one write is read once
+USAGE_BLIND_POLL_S = 2  # the same, where the system has no watch to give
 USAGE_POLL_S = 15  # every file's time is looked at, whatever the system announced
 SIGNAL_PATH_CHARS_MAX = 4_096
 TRANSCRIPT_BYTES_MAX = 256 * 1_048_576  # of a longer one only the end is read
@@ -71,6 +72,9 @@ DRAIN_MS_MAX = 1_500  # from SIGTERM to exit < 2 s (P20)
 NAP_MESSAGES_MAX = 20_000  # of one nap, the newest
 NAP_TRANSCRIPT_BYTES_MAX = 32 * 1_048_576  # of a longer transcript a nap reads the end
 NAPS_WAITING_MAX = 32
+FACT_CHARS_MAX = 500  # of one line that a summary copies word for word
+PROVIDER_REQUESTS_MAX = 4  # asked of a language model at the same time, by one consolidation
+PROVIDER_ANSWER_MS_MAX = 120_000
 
 # Events
 EVENTS_WAITING_MAX = 256  # for a client that does not read; the oldest are lost, and counted

@@ -25,6 +25,8 @@ from memd.base.limits import NAME_CHARS_MAX, SIGNAL_PATH_CHARS_MAX, USAGE_BYTES_
 
 CONTRACT = 1
 STATUS_LINE = "statusline"
+CONSOLIDATED_SUFFIX = ".consolidated.json"
+"""Of what a nap lays beside a usage file; never itself a usage file."""
 _CLAUDE = "claude-code"
 _PERCENT_MAX = 1_000.0
 _WHOLE_MAX = 2**63 - 1  # what the store can hold

@@ -104,12 +104,13 @@ def step(
 ) -> tuple[State, Reason | None]:
     """Return the state after *usage* and why a nap is due, None when it is not.
 
-    Equality fires. However low *threshold* is set, a window must empty by a quarter
-    of it before the next crossing.
+    Equality fires. A *rearm* that is not below *threshold* becomes three quarters of
+    it, so that no window hovers between the two and fires at every sample.
     """
     now = merge(state, usage)
     share = fill(now, max_tokens)
-    rearm = min(rearm, threshold * REARM / THRESHOLD)
+    if rearm >= threshold:
+        rearm = threshold * REARM / THRESHOLD
     crossed = state.armed and share is not None and share >= threshold
     reason = _announced(state, usage, share, rearm)
     if reason is None and crossed:

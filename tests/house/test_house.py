@@ -59,6 +59,11 @@ def test_the_command_line_is_found_without_its_libraries() -> None:
     assert not HEAVY & loaded("import memd.__main__, memd.cli.cli")
 
 
+def test_reading_what_assistants_wrote_loads_the_standard_library_only() -> None:
+    assert not HEAVY & loaded("import memd.signals.transcripts, memd.signals.watch")
+    assert not HEAVY & loaded("import memd.sleep.trigger")
+
+
 def loaded(code: str) -> set[str]:
     """Return the top-level modules that a fresh Python has loaded after *code*."""
     code += "; import sys; sys.stderr.flush(); print('\\n'.join(sys.modules))"
