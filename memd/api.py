@@ -76,6 +76,7 @@ from memd.recall.filter import (
 )
 from memd.recall.fuse import fuse_ranked_lists
 from memd.recall.rank import compute_combined_score, compute_recency_score, rank_memories
+from memd.sleep.consolidator import MemoryConsolidator
 
 __all__ = [
     "ArchivalConfig",
@@ -108,6 +109,7 @@ __all__ = [
     "MemoryConfig",
     "MemoryConfigError",
     "MemoryConnectionError",
+    "MemoryConsolidator",
     "MemoryEntry",
     "MemoryFilter",
     "MemoryFilterStrategy",

@@ -72,6 +72,7 @@ ERRORS = (
 CLASSES = {
     "MemoryBackendRegistry": "register create",
     "DefaultTokenEstimator": "estimate_tokens",
+    "MemoryConsolidator": "should_consolidate consolidate estimate_tokens",
     "TagBasedMemoryFilter": "strategy_name filter_for_injection",
     "PassthroughMemoryFilter": "strategy_name filter_for_injection",
     "Client": "call ingest recall",

@@ -1,0 +1,156 @@
+"""The nap as a pure function: a full window becomes one summary and the latest messages (SPEC 6).
+
+Needs no language model, no clock and no file; the same messages always give the
+same summary, and consolidating what was consolidated changes nothing. What this
+promises to keep is facts, not prose: the whole messages are for the caller to
+keep before the list is replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from memd.sleep import facts as rules
+from memd.sleep.blocks import Pairs, asked, paired, said, turn
+from memd.sleep.facts import HEADER, SUMMARY_ROLE, Fact, bullet, bullets
+from memd.sleep.mentions import enumerates, mentioned
+
+KEPT_MESSAGES = 4
+THRESHOLD_SHARE = 0.8
+MAX_TOKENS = 30_000
+SUMMARY_SHARE = 0.25
+MENTION_SHARE = 0.05  # what a nap gives the enumeration of concrete things
+CHARS_PER_TOKEN = 4
+
+_CUT_MARK = " …"
+_SHARE_OF_ONE_FACT = 8
+_LONG_FACT_CHARS = 200
+
+
+class MemoryConsolidator:
+    """Decides when a window is full and makes the shorter list (SPEC 6.1).
+
+    *threshold_pct* is a share, 0.8 for eighty per cent. A *max_tokens* of zero or
+    less never asks for a consolidation. The summary takes a quarter of the
+    window at most; *mention_share* of the window, none by default, may be a last
+    bullet that enumerates the concrete things which no other bullet names.
+    """
+
+    def __init__(
+        self,
+        threshold_pct: float = THRESHOLD_SHARE,
+        max_tokens: int = MAX_TOKENS,
+        *,
+        mention_share: float = 0.0,
+    ) -> None:
+        self.threshold_pct = threshold_pct
+        self.max_tokens = max_tokens
+        self.mention_share = mention_share
+
+    def should_consolidate(self, current_tokens: int) -> bool:
+        """Return whether the window is full; exactly the threshold is (SPEC 6.2).
+
+        >>> MemoryConsolidator().should_consolidate(current_tokens=24_000)
+        True
+        """
+        return bool(self.max_tokens > 0 and current_tokens / self.max_tokens >= self.threshold_pct)
+
+    def consolidate(
+        self, messages: Sequence[Any], system_prompt: str = ""
+    ) -> tuple[list[Any], str]:
+        """Return the shorter list and the summary's bullets without its header (SPEC 6.3-6.6).
+
+        The last four messages stay as they are, more if a tool's result among
+        them answers an earlier call: neither stands without the other. All
+        before them becomes one message of the user, placed first. With nothing
+        before them the list is a copy of what was given and the summary "".
+        *messages* is never changed; *system_prompt* is accepted and plays no part.
+        """
+        del system_prompt
+        turns = [turn(message) for message in messages]
+        pairs = paired(turns)
+        start = _tail_start(pairs)
+        if not start:
+            return list(messages), ""
+        summary = bullets(self._summed_up(messages, rules.facts_of(turns, pairs, start), start))
+        content = f"{HEADER}\n\n{summary}"
+        return [{"role": "user", "content": content}, *messages[start:]], summary
+
+    @staticmethod
+    def estimate_tokens(messages: Iterable[Any]) -> int:
+        """Return a quarter of the characters of all contents (SPEC 6.14).
+
+        Roles, names and what tools are called with do not count; of blocks their
+        text does, a tool's result included. The caller adds its system prompt.
+
+        >>> MemoryConsolidator.estimate_tokens([{"content": "x" * 800}, {"role": "user"}])
+        200
+        """
+        return sum(len(said(message)) for message in messages) // CHARS_PER_TOKEN
+
+    @staticmethod
+    def facts(messages: Sequence[Any]) -> tuple[Fact, ...]:
+        """Return every fact of *messages*, none left out for want of room."""
+        return rules.facts(messages)
+
+    def _summed_up(self, messages: Sequence[Any], found: Sequence[Fact], start: int) -> list[str]:
+        """Return the texts of the bullets: the facts that fit, then what else was mentioned."""
+        room = self._chars(SUMMARY_SHARE) - len(HEADER) - len("\n\n")
+        if self.mention_share <= 0:
+            return newest([fact.text for fact in found], room)
+        share = min(room, self._chars(self.mention_share))
+        kept = newest([fact.text for fact in found if not _is_mention(fact)], room - share)
+        texts = [f"{said(message)}\n{asked(message)}" for message in messages]
+        known = "\n".join((*kept, *texts[start:]))
+        more = mentioned(texts[:start], known, share - len("\n- "))
+        return [*kept, more] if more else kept
+
+    def _chars(self, share: float) -> int:
+        window = self.max_tokens if self.max_tokens > 0 else MAX_TOKENS
+        return int(share * window) * CHARS_PER_TOKEN
+
+
+def newest(texts: Sequence[str], room_chars: int) -> list[str]:
+    """Return the last of *texts* whose bullets fit into *room_chars*, in order (SPEC 6.16).
+
+    If all fit they stay as they are. If not, a text that would take more than an
+    eighth of the room for itself is cut first: one line must not push out all
+    others.
+    """
+    if sum(len(bullet(text)) + 1 for text in texts) <= room_chars + 1:
+        return list(texts)
+    longest = max(room_chars // _SHARE_OF_ONE_FACT, min(room_chars, _LONG_FACT_CHARS))
+    kept: dict[str, None] = {}
+    for text in reversed(texts):
+        short = _cut(text, longest)
+        room_chars -= 0 if short in kept else len(bullet(short)) + 1
+        if room_chars < 0:
+            break
+        kept[short] = None
+    return list(reversed(kept))
+
+
+def _cut(text: str, chars: int) -> str:
+    if len(bullet(text)) <= chars:
+        return text
+    return text[: max(0, chars - len(bullet(_CUT_MARK)))] + _CUT_MARK
+
+
+def _is_mention(fact: Fact) -> bool:
+    return fact.role == SUMMARY_ROLE and enumerates(fact.text)
+
+
+def kept_from(messages: Sequence[Any]) -> int:
+    """Return the place of the first message that a consolidation keeps; 0 if it keeps all."""
+    return _tail_start(paired([turn(message) for message in messages]))
+
+
+def _tail_start(pairs: Pairs) -> int:
+    """Go back from the end until no result's call is left outside (SPEC 6.12)."""
+    place = len(pairs.starts)
+    start = max(0, place - KEPT_MESSAGES)
+    while place > start:
+        place -= 1
+        start = min(start, pairs.starts[place])
+    return start
