@@ -235,7 +235,7 @@ def _steps(run: dict[str, Any]) -> Iterator[str]:
     if isinstance(summaries, int):
         yield f"{'in their place':<14} {summaries:,} summar{'y' if summaries == 1 else 'ies'}"
     if not run["steps"]:
-        yield "nothing to do"
+        yield "nothing to do; memories younger than a day are left alone"
 
 
 def _way_back(run: dict[str, Any]) -> None:

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 
 from memd.backends.assembly import Assembly
+from memd.base.clock import from_us
 from memd.model.events import Emit, unheard
 from memd.model.settings import Settings
 from memd.sleep.night import Night
 from memd.sleep.plan import Plan
+from memd.sleep.rhythm import Rhythm
+from memd.store import agents
+from memd.store.database import Database
 
 
 @dataclass(frozen=True)
@@ -21,6 +26,7 @@ class Sleep:
     """What of the room the daemon starts and the socket shows."""
 
     night: Night
+    rhythm: Rhythm
 
 
 def sleeping(
@@ -50,4 +56,17 @@ def sleeping(
         done=house.queue.wake,
         enabled=enabled or (lambda: config.enabled),
     )
-    return Sleep(night=night)
+    rhythm = Rhythm(
+        nights=night,
+        clock=house.clock,
+        interval=config.interval,
+        enabled=night.enabled,
+        since=lambda: _since(house.db),
+    )
+    return Sleep(night=night, rhythm=rhythm)
+
+
+async def _since(db: Database) -> datetime | None:
+    """Return when the store was made, as far as nights go: when its first memory came."""
+    found_us = await db.read(agents.first_us)
+    return None if found_us is None else from_us(found_us)
