@@ -62,6 +62,14 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
             Entry("restore", "memd.cli.removal", "trash_restore"),
         ),
     ),
+    "archive": (
+        "What was put away, and the way back.",
+        (
+            Entry("search", "memd.cli.archive", "search"),
+            Entry("restore", "memd.cli.archive", "restore"),
+            Entry("count", "memd.cli.archive", "count"),
+        ),
+    ),
     "model": (
         "The embedding model: install it, look at it, carry it to another machine.",
         (

@@ -1,0 +1,113 @@
+"""What was put away, as a person meets it: found, looked at, brought back."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from memd.base.errors import MemoryNotFoundError
+from memd.cli import options, say
+from memd.cli.reach import ask, daemon
+
+
+@options.examples('memd archive search "old deploy notes"', "memd archive search -n 20 --json")
+def search(
+    query: Annotated[
+        str | None,
+        options.Argument(metavar="[QUERY]", help="Words to look for; without, the newest."),
+    ] = None,
+    category: options.Category = None,
+    namespace: options.Namespace = None,
+    tag: options.Tags = None,
+    session: options.Session = None,
+    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 50,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Search what was put away: behind summaries, by the limit you set, or as unimportant."""
+    params = options.given(
+        text=query,
+        categories=[category] if category else None,
+        namespaces=[namespace] if namespace else None,
+        tags=tag or None,
+        session_id=session,
+        agent_id=agent,
+    )
+    found = ask(profile, "archive.search", {**params, "limit": limit})
+    if json:
+        say.as_json({"items": found})
+        return
+    say.table(("ID", "PUT AWAY", "REASON", "TEXT"), (_row(item) for item in found))
+    if not found:
+        say.note("nothing that was put away fits" if query else "nothing was put away")
+
+
+@options.examples(
+    "memd archive restore 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11",
+    "memd archive restore --show 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11",
+)
+def restore(
+    memory_ids: Annotated[
+        list[str], options.Argument(metavar="ID...", help="Of the memory, or its archival id.")
+    ],
+    show: Annotated[
+        bool, options.option("--show", help="Only print it; it stays in the archive.")
+    ] = False,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Bring memories back from the archive, byte for byte, under the ids they had."""
+    found, missing = _each(profile, memory_ids, agent, show=show)
+    if json:
+        say.as_json({"archived" if show else "restored": found, "missing": missing})
+    else:
+        for item in found:
+            _print(item) if show else say.out(item["id"])
+    for memory_id in missing:
+        say.note(f"memd: not in the archive: {say.line(memory_id)}")
+    if missing:
+        raise say.Leave(say.Exit.ERROR)
+
+
+def _each(
+    profile: str | None, memory_ids: list[str], agent: str | None, *, show: bool
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return what the daemon shows or brings back, and the ids that are not in the archive."""
+    method = "archive.restore" if show else "archive.restore_to_hot"
+    found, missing = [], []
+    with daemon(profile) as client:
+        for memory_id in memory_ids:
+            try:
+                found.append(client.call(method, options.given(id=memory_id, agent_id=agent)))
+            except MemoryNotFoundError:
+                missing.append(memory_id)
+    return found, missing
+
+
+@options.examples("memd archive count", "memd archive count --json")
+def count(
+    agent: options.Agent = None, profile: options.Profile = None, json: options.Json = False
+) -> None:
+    """Say how many memories are in the archive."""
+    number = ask(profile, "archive.count", options.given(agent_id=agent))
+    if json:
+        say.as_json({"count": number})
+    else:
+        say.out(str(number))
+
+
+def _print(item: dict[str, Any]) -> None:
+    entry = item["entry"]
+    for name in ("archival_id", "reason", "archived_at"):
+        say.note(f"{name + ':':<13} {say.line(str(item[name]))}")
+    for name in ("id", "category", "created_at"):
+        say.note(f"{name + ':':<13} {say.line(str(entry[name]))}")
+    say.out(say.shown(entry["content"]))
+
+
+def _row(item: dict[str, Any]) -> tuple[str, str, str, str]:
+    entry = item["entry"]
+    room = max(20, say.width() - 36 - 16 - 14 - 6)
+    away = say.moment(item["archived_at"])
+    return entry["id"], away, item["reason"], say.line(entry["content"], room)

@@ -1,0 +1,223 @@
+"""SPEC 16.13: the archive shows what was put away, and gives it back to its owner only."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.clocks import HeldClock
+from support.store import ADA, BOB, a_house, stored, visible
+
+from memd.archive.archival import OwnArchive, as_documented
+from memd.backends.assembly import Assembly
+from memd.base.errors import MemoryNotFoundError, MemoryStoreError
+from memd.model.consolidation import ArchivalEntry, ArchivalMode, ArchivalStore
+from memd.model.enums import ArchiveReason, MemoryState
+from memd.model.memory import MemoryEntry, MemoryQuery
+from memd.store import memories, names
+from memd.store.connect import Reading
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[Assembly]:
+    async with a_house(tmp_path / "memd.db") as house:
+        yield house
+
+
+async def put_away(house: Assembly, memory_id: str) -> str:
+    archival_id = await house.archival.put_away(ADA, memory_id, ArchiveReason.CONSOLIDATED)
+    assert archival_id is not None
+    return archival_id
+
+
+async def read(house: Assembly, memory_id: str) -> MemoryEntry:
+    entry = await house.recall.get(ADA, memory_id)
+    assert entry is not None
+    return entry
+
+
+@pytest.mark.parametrize("by", ["its own id", "the archival id"])
+async def test_restore_shows_what_was_put_away_and_changes_nothing(
+    house: Assembly, by: str
+) -> None:
+    (memory_id,) = await stored(house, "Ann keeps bees.", metadata={"tags": ["a"]})
+    before = await read(house, memory_id)
+    archival_id = await put_away(house, memory_id)
+
+    for _ in range(2):
+        found = await house.archival.restore(ADA, memory_id if by == "its own id" else archival_id)
+        assert found.archival_id == archival_id
+        assert found.reason is ArchiveReason.CONSOLIDATED
+        assert found.entry.content == before.content
+        assert found.entry.metadata == before.metadata
+        assert found.entry.created_at == before.created_at
+    assert await house.archival.count(ADA) == 1
+    assert await visible(house) == set()
+
+
+@pytest.mark.parametrize("by", ["its own id", "the archival id"])
+async def test_restore_to_hot_brings_it_back_under_its_own_id(house: Assembly, by: str) -> None:
+    (memory_id,) = await stored(house, "Ann keeps bees.")
+    archival_id = await put_away(house, memory_id)
+
+    entry = await house.archival.restore_to_hot(
+        ADA, memory_id if by == "its own id" else archival_id
+    )
+
+    assert (entry.id, entry.state) == (memory_id, MemoryState.ACTIVE)
+    assert await visible(house) == {memory_id}
+    assert await house.archival.count(ADA) == 0
+    assert (await house.upkeep.check(ADA)).ok
+
+
+@pytest.mark.parametrize("how", ["unknown", "foreign", "foreign archival", "never away", "trash"])
+async def test_what_is_not_in_the_agents_archive_is_a_clear_error(
+    house: Assembly, how: str
+) -> None:
+    away, hot = await stored(house, "Ann keeps bees.", "Bob sails.")
+    archival_id = await put_away(house, away)
+    caller = BOB if how.startswith("foreign") else ADA
+    if how == "trash":
+        await house.archive.delete(ADA, hot)
+    named = {"unknown": "x", "foreign": away, "foreign archival": archival_id}.get(how, hot)
+
+    for back in (house.archival.restore, house.archival.restore_to_hot):
+        with pytest.raises(MemoryNotFoundError, match="no such memory in the archive"):
+            await back(caller, named)
+    assert await house.archival.count(ADA) == 1
+
+
+async def test_a_search_names_each_with_its_archival_id_reason_and_time(tmp_path: Path) -> None:
+    clock = HeldClock()
+    async with a_house(tmp_path / "memd.db", clock) as house:
+        ids = await stored(house, "Ann keeps bees.", "Bob sails.")
+        then = clock.advance(days=3)
+        archival_ids = [await put_away(house, memory_id) for memory_id in ids]
+
+        (found,) = await house.archival.search(ADA, MemoryQuery(text="bees"))
+        every = await house.archival.search(ADA, MemoryQuery())
+
+        assert found.archival_id == archival_ids[0]
+        assert found.archived_at == then
+        assert {each.entry.id for each in every} == set(ids)
+        assert await house.archival.search(BOB, MemoryQuery()) == ()
+
+
+async def test_putting_away_takes_what_was_deleted_out_of_the_trash(house: Assembly) -> None:
+    (memory_id,) = await stored(house, "Ann keeps bees.")
+    before = await read(house, memory_id)
+    await house.archive.delete(ADA, memory_id)
+
+    archival_id = await put_away(house, memory_id)
+
+    assert await house.archive.trash_list(ADA, None, 10) == ((), None)
+    assert (await house.archival.restore(ADA, archival_id)).entry.content == before.content
+    assert await put_away(house, memory_id) == archival_id
+    assert (await house.upkeep.check(ADA)).ok
+
+
+async def test_putting_away_what_is_not_there_or_another_agents_is_nothing(
+    house: Assembly,
+) -> None:
+    (memory_id,) = await stored(house, "Ann keeps bees.")
+
+    assert await house.archival.put_away(BOB, memory_id, ArchiveReason.CAP) is None
+    assert await house.archival.put_away(ADA, "x", ArchiveReason.CAP) is None
+    assert await visible(house) == {memory_id}
+
+
+# The documents' store over the same archive.
+
+
+def documented(entry: MemoryEntry) -> ArchivalEntry:
+    return ArchivalEntry(
+        original_id=entry.id,
+        agent_id=entry.agent_id,
+        content=entry.content,
+        category=entry.category,
+        metadata=entry.metadata,
+        created_at=entry.created_at,
+        archived_at=entry.created_at + timedelta(days=1),
+        archival_mode=ArchivalMode.EXTRACTIVE,
+    )
+
+
+async def test_the_own_archive_is_a_store_of_the_documents(house: Assembly) -> None:
+    store = OwnArchive(lambda: house.archival)
+    (memory_id,) = await stored(house, "Ann keeps bees.")
+    original = documented(await read(house, memory_id))
+
+    archival_id = await store.archive(original)
+
+    assert isinstance(store, ArchivalStore)
+    assert archival_id != memory_id
+    kept = await store.restore("ada", archival_id)
+    assert kept is not None
+    assert kept.model_copy(update={"archived_at": original.archived_at}) == original
+    assert await store.search("ada", MemoryQuery(text="bees")) == (kept,)
+    assert await store.count("ada") == 1
+    assert await store.restore("bob", archival_id) is None
+    assert await store.restore("ada", "x") is None
+    assert await store.restore_to_hot("bob", archival_id) is None
+    back = await store.restore_to_hot("ada", archival_id)
+    assert back is not None
+    assert back.id == memory_id
+
+
+async def test_the_own_archive_takes_only_what_its_file_holds(house: Assembly) -> None:
+    (memory_id,) = await stored(house, "Ann keeps bees.")
+    foreign = documented(await read(house, memory_id)).model_copy(update={"agent_id": "bob"})
+
+    with pytest.raises(MemoryStoreError, match="only what this store holds"):
+        await OwnArchive(lambda: house.archival).archive(foreign)
+
+
+async def test_a_clock_that_ran_backwards_archives_nothing_before_it_was_made(
+    tmp_path: Path,
+) -> None:
+    clock = HeldClock()
+    async with a_house(tmp_path / "memd.db", clock) as house:
+        (memory_id,) = await stored(house, "Ann keeps bees.")
+        clock.advance(days=-2)
+        found = await house.archival.restore(ADA, await put_away(house, memory_id))
+
+        assert as_documented(found).archived_at == found.entry.created_at
+
+
+def row_of(conn: Reading, memory_id: str) -> dict[str, object]:
+    agent_key = names.find_agent(conn, "ada")
+    assert agent_key is not None
+    row = memories.by_id(conn, agent_key, memory_id)
+    assert row is not None
+    kept = row._asdict()
+    del kept["updated_at_us"]
+    hashes = conn.execute(
+        "SELECT row_hash, content_hash, salt FROM memory WHERE memory_id = ?", (memory_id,)
+    ).fetchone()
+    return {**kept, "hashes": hashes}
+
+
+TEXT = st.text(
+    st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=80
+).filter(str.strip)
+
+
+@given(content=TEXT, tags=st.lists(st.text("abc ", min_size=1).filter(str.strip), max_size=3))
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+async def test_what_comes_back_is_byte_for_byte_what_went(
+    tmp_path_factory: pytest.TempPathFactory, content: str, tags: list[str]
+) -> None:
+    async with a_house(tmp_path_factory.mktemp("own") / "memd.db") as house:
+        (memory_id,) = await stored(house, content, metadata={"tags": tags})
+        before = await house.db.read(row_of, memory_id)
+        archival_id = await put_away(house, memory_id)
+        shown = await house.archival.restore(ADA, archival_id)
+
+        entry = await house.archival.restore_to_hot(ADA, archival_id)
+
+        assert await house.db.read(row_of, memory_id) == before
+        assert shown.entry.content.encode() == entry.content.encode()
