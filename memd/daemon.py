@@ -14,6 +14,7 @@ import socket
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memd.base import log
@@ -139,7 +140,9 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
     """Build the rooms, from the store upwards; *stack* closes them in reverse."""
     from memd.backends.assembly import assembled
     from memd.encode.embed import ModelThread
+    from memd.serve.events import Events
     from memd.serve.rooms import Rooms
+    from memd.sleep.naps import napping
     from memd.sleep.sleep import sleeping
     from memd.sleep.switch import Switch
 
@@ -147,19 +150,26 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
     embedder = ModelThread(paths.model_dir, idle_ms=idle_ms)
     stack.push_async_callback(embedder.close)
     house = await assembled(settings, paths.database, embedder, paths.model_dir, clock, stack)
+    events = Events()
+    usage_dir = paths.socket.with_name("usage" + paths.socket.stem.removeprefix("memd"))
+    naps = napping(house, settings, usage_dir, emit=events.emit)
     enabled = Switch(settings, paths.config_file, os.environ)
-    sleep = sleeping(house, settings, enabled=enabled)
+    sleep = sleeping(house, settings, emit=events.emit, enabled=enabled)
     return Rooms(
-        ingest=house.ingest,
+        ingest=replace(house.ingest, emit=events.emit),
         recall=house.recall,
         archive=house.archive,
         archival=house.archival,
         upkeep=house.upkeep,
         agents=house.agents,
+        sessions=house.sessions,
+        usage=naps.watching,
+        naps=naps.nap,
+        events=events,
         embedder=embedder,
         sleep=sleep.night,
         rhythm=sleep.rhythm,
-        background=(house.queue.run, house.rhythm, sleep.rhythm.run),
+        background=(house.queue.run, house.rhythm, sleep.rhythm.run, naps.watching.run),
     )
 
 

@@ -31,6 +31,9 @@ KEYED: Final = frozenset(
         "memory.update",
         "preference.delete",
         "preference.set",
+        "session.end",
+        "session.start",
+        "sleep.consolidate",
         "trash.restore",
     }
 )

@@ -10,15 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from memd.model.events import EventName
 from memd.model.ingest import Receipt, Receipts
 from memd.model.memory import MemoryEntry, Preference
 from memd.model.recall import RecallResult
 from memd.model.removal import Archived, Forgotten, Trashed
+from memd.model.session import Session, SessionMessage
 from memd.model.settings import MemoryConfig
-from memd.model.sleep import RunReport, SleepStatus
+from memd.model.sleep import NapResult, RunReport, SleepStatus, Window
 from memd.model.upkeep import CheckReport
 from memd.model.values import Name, Value
-from memd.rpc import params, params_sleep
+from memd.rpc import params, params_nap, params_sleep
 
 PROTOCOL: Final = 1
 """Counts up when an old client could misunderstand a new daemon."""
@@ -66,6 +68,33 @@ class Runs(Value):
 
     items: tuple[RunReport, ...]
     next: Name | None = None
+
+
+class Sessions(Value):
+    """One page of sessions, the newest first."""
+
+    items: tuple[Session, ...]
+    next: Name | None = None
+
+
+class SessionMessages(Value):
+    """One page of a session's messages, in order."""
+
+    items: tuple[SessionMessage, ...]
+    next: int | None = None
+
+
+class Windows(Value):
+    """Every context window of an agent's assistants; there is one page."""
+
+    items: tuple[Window, ...]
+    next: Name | None = None
+
+
+class Subscribed(Value):
+    """What the connection now hears about the agent."""
+
+    names: tuple[EventName, ...]
 
 
 class Imported(Value):
@@ -149,6 +178,17 @@ _ALL = (
     _write("agent.set", params.SetAgent, AgentSettings, "Set what an agent does differently."),
     _read("agent.get", params.Scoped, AgentSettings, "What an agent does differently."),
     _read("agent.list", _none, Agents, "All agents with settings of their own."),
+    _read("events.subscribe", params_nap.Subscribe, Subscribed, "Hear of events, on this line."),
+    _read("events.unsubscribe", params_nap.Subscribe, Subscribed, "Hear of them no longer."),
+    _write("session.start", params_nap.StartSession, Session, "Begin a session, or go on."),
+    _write("session.end", params_nap.EndSession, Session, "End a session: what was its own goes."),
+    _read("session.list", params.Paged, Sessions, "All sessions, page by page."),
+    _read("session.messages", params_nap.SessionMessages, SessionMessages, "What naps kept of it."),
+    _write("usage.report", params_nap.ReportUsage, Window, "How full a window is; naps when full."),
+    _read("usage.list", params.Scoped, Windows, "Each assistant's window, as it last said."),
+    _write("sleep.consolidate", params_nap.Consolidate, NapResult, "A nap: facts, a short list."),
+    _read("sleep.should_consolidate", params_nap.ShouldConsolidate, bool, "Whether it is full."),
+    _read("sleep.estimate_tokens", params_nap.EstimateTokens, int, "How many tokens, about."),
     _admin("sleep.run", params_sleep.Night, RunReport, "A night now, all of it or some steps."),
     _write("sleep.compress", params_sleep.Compress, RunReport, "Compress the oldest sessions."),
     _read("sleep.status", _none, SleepStatus, "Whether memd sleeps, when, and what it waits for."),

@@ -22,7 +22,7 @@ from memd.model.settings import MemoryConfig
 from memd.model.upkeep import CheckReport
 from memd.rpc import params as p
 from memd.rpc.methods import Agents, AgentSettings, Imported, Page, Preferences, TrashPage
-from memd.serve import sleeping
+from memd.serve import napping, sleeping
 from memd.serve.dispatch import Handler, progress_of_call
 from memd.serve.rooms import Memories, Rooms
 from memd.serve.status import System
@@ -69,6 +69,7 @@ def handlers(rooms: Rooms, system: System) -> Mapping[str, Handler]:
         "agent.set": agents.set,
         "agent.get": agents.get,
         "agent.list": agents.list,
+        **napping.handlers(rooms),
         **sleeping.handlers(rooms),
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -20,9 +20,13 @@ from memd.model.memory import (
 )
 from memd.model.recall import RecallRequest, RecallResult
 from memd.model.removal import Archived, Forgotten, Trashed
+from memd.model.session import Session, SessionMessage
 from memd.model.settings import MemoryConfig
-from memd.model.sleep import RunReport, SleepStatus
+from memd.model.sleep import NapResult, RunReport, SleepStatus, Window
 from memd.model.upkeep import CheckReport
+from memd.serve.events import Events
+from memd.signals.usage import Usage as Said
+from memd.sleep.consolidator import MemoryConsolidator
 
 Progress = Callable[[int, int], None]
 """Told how many steps are done, and of how many."""
@@ -95,6 +99,41 @@ class Upkeep(Protocol):
     async def stats(self) -> dict[str, Any]: ...
 
 
+class Sessions(Protocol):
+    """Assistants' conversations."""
+
+    async def start(self, caller: Caller, session_id: str | None = None) -> Session: ...
+    async def end(self, caller: Caller, session_id: str) -> Session: ...
+    async def list(
+        self, caller: Caller, after: str | None, limit: int
+    ) -> tuple[tuple[Session, ...], str | None]: ...
+    async def messages(
+        self, caller: Caller, session_id: str, after: int | None, limit: int
+    ) -> tuple[tuple[SessionMessage, ...], int | None]: ...
+
+
+class Usage(Protocol):
+    """Assistants' context windows."""
+
+    async def report(self, caller: Caller, usage: Said) -> Window: ...
+    async def list(self, caller: Caller) -> tuple[Window, ...]: ...
+
+
+class Naps(Protocol):
+    """Naps by call."""
+
+    @property
+    def rule(self) -> MemoryConsolidator: ...
+    async def consolidate(
+        self,
+        caller: Caller,
+        *,
+        messages: Sequence[dict[str, Any]] | None = None,
+        transcript_path: str | None = None,
+        max_tokens: int | None = None,
+    ) -> NapResult: ...
+
+
 class Sleep(Protocol):
     """Nights and compressions, and what undoes them."""
 
@@ -155,6 +194,10 @@ class Rooms:
     archival: Archival
     upkeep: Upkeep
     agents: Agents
+    sessions: Sessions
+    usage: Usage
+    naps: Naps
+    events: Events
     embedder: Embedder
     sleep: Sleep
     rhythm: Rhythm

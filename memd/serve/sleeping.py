@@ -19,8 +19,6 @@ from memd.serve.rooms import Rhythm, Rooms, Sleep
 
 def handlers(rooms: Rooms) -> Mapping[str, Handler]:
     """Return the handlers of the nights."""
-    if rooms.sleep is None or rooms.rhythm is None:
-        return {}
     sleeping = Sleeping(rooms.sleep, rooms.rhythm)
     return {
         "sleep.run": sleeping.run,

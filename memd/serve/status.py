@@ -142,8 +142,6 @@ class System:
 
     async def _sleep(self) -> SleepStatus | None:
         """Return how memd sleeps, None when the store cannot tell."""
-        if self._rooms.rhythm is None:
-            return None
         try:
             return await self._rooms.rhythm.status()
         except MemdError:

@@ -34,7 +34,8 @@ from memd.model.events import Emit, EventName, unheard
 from memd.model.sleep import NapDetail, NapResult
 from memd.model.values import RESERVED_AGENT, Value
 from memd.signals import files, transcripts
-from memd.signals.usage import UnreadableSignal
+from memd.signals.usage import CONSOLIDATED_SUFFIX, UnreadableSignal
+from memd.sleep.consolidator import MemoryConsolidator
 from memd.sleep.preparation import Message, Prepared, prepared
 from memd.store import agents, changes, names, runs, sessions, sources
 from memd.store.connect import Reading, Writing
@@ -43,8 +44,6 @@ from memd.store.sessions import ToldRow
 
 ASKED = "asked"
 METHOD = "memory.consolidate"
-SUFFIX = ".consolidated.json"
-"""Of the file beside a usage file; never itself a usage file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +93,8 @@ class Nap:
     counter: TokenCounter
     queue: EmbeddingQueue
     level: MemoryLevel
-    max_tokens: int
+    rule: MemoryConsolidator
+    """When a window is full, and how large one is that nobody measured."""
     roots: tuple[Path, ...] = ()
     """Below which transcripts are read."""
     emit: Emit = field(default=unheard)
@@ -112,7 +112,7 @@ class Nap:
             prepared,
             heard.messages,
             self.counter,
-            max_tokens=wanted.max_tokens or self.max_tokens,
+            max_tokens=wanted.max_tokens or self.rule.max_tokens,
             session_id=heard.session_id,
             last=wanted.last,
         )
@@ -139,6 +139,20 @@ class Nap:
             await self.work.run(self._lay, wanted.beside, result, ready)
         self.emit(caller.agent_id, EventName.CONSOLIDATED, _told(result, wanted.reason))
         return result
+
+    async def consolidate(
+        self,
+        caller: Caller,
+        *,
+        messages: Sequence[Message] | None = None,
+        transcript_path: str | None = None,
+        max_tokens: int | None = None,
+    ) -> NapResult:
+        """Nap because somebody asks for it; the session is the caller's (``sleep.consolidate``)."""
+        return await self.nap(
+            caller,
+            Wanted(messages=messages, transcript_path=transcript_path, max_tokens=max_tokens),
+        )
 
     async def _level(self, caller: Caller) -> MemoryLevel:
         if caller.agent_id == RESERVED_AGENT:
@@ -179,7 +193,7 @@ class Nap:
 
     def _lay(self, usage_file: Path, result: NapResult, ready: Prepared) -> None:
         """Write the shorter list beside *usage_file*: whole or not at all, for its owner alone."""
-        target = usage_file.with_name(usage_file.name.removesuffix(".json") + SUFFIX)
+        target = usage_file.with_name(usage_file.name.removesuffix(".json") + CONSOLIDATED_SUFFIX)
         whole = {
             "v": 1,
             **_told(result, None),

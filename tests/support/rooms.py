@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from support.napping import FakeNaps, FakeSessions, FakeUsage
 from support.sleeping import FakeNight, FakeRhythm
 
 from memd.base.clock import Clock, SystemClock
@@ -30,6 +31,7 @@ from memd.model.recall import RecallRequest, RecallResult
 from memd.model.removal import Archived, Forgotten, Trashed
 from memd.model.settings import MemoryConfig, Settings
 from memd.model.upkeep import CheckReport
+from memd.serve.events import Events
 from memd.serve.rooms import Memories, Progress, Rooms
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -49,6 +51,9 @@ class FakeHouse:
     agents: dict[str, MemoryConfig] = field(default_factory=dict)
     callers: list[Caller] = field(default_factory=list)
     night: FakeNight = field(default_factory=lambda: FakeNight(SystemClock()))
+    sessions: FakeSessions = field(default_factory=FakeSessions)
+    usage: FakeUsage = field(default_factory=FakeUsage)
+    events: Events = field(default_factory=Events)
     gate: asyncio.Event | None = None
     fail: BaseException | None = None
     began: int = 0
@@ -79,6 +84,10 @@ class FakeHouse:
             archival=FakeArchival(self),
             upkeep=FakeUpkeep(self),
             agents=FakeAgents(self),
+            sessions=self.sessions,
+            usage=self.usage,
+            naps=FakeNaps(),
+            events=self.events,
             embedder=FakeEmbedder(),
             sleep=self.night,
             rhythm=FakeRhythm(self.night),

@@ -14,6 +14,7 @@ from memd.rpc.envelope import Request
 from memd.rpc.methods import METHODS
 from memd.serve.discover import document
 from memd.serve.dispatch import Call, Dispatch
+from memd.serve.events import Listener
 from memd.serve.handlers import handlers
 from memd.serve.metrics import BOUNDS_US, Metrics
 from memd.serve.status import System
@@ -30,8 +31,17 @@ def a_dispatch(house: FakeHouse, stopped: list[bool] | None = None) -> Dispatch:
     return Dispatch(handlers(house.rooms(), system), clock, metrics)
 
 
+class APeer:
+    """A connection that takes every event."""
+
+    listener: Listener | None = None
+
+    def offer(self, frame: bytes) -> bool:
+        return bool(frame)
+
+
 async def ask(dispatch: Dispatch, method: str, **params: Any) -> dict[str, Any]:
-    frame = await dispatch.answer(Request(7, method, params), Call("test"))
+    frame = await dispatch.answer(Request(7, method, params), Call("test", peer=APeer()))
     assert frame is not None
     answer: dict[str, Any] = json.loads(frame)
     assert answer["id"] == 7
@@ -59,6 +69,12 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "trash.restore": {"id": "m000000"},
     "archive.restore": {"id": "m000000"},
     "archive.restore_to_hot": {"id": "m000000"},
+    "session.end": {"session_id": "s0"},
+    "session.messages": {"session_id": "s0"},
+    "usage.report": {"source": "codex", "session_id": "s0", "used_tokens": 7},
+    "sleep.consolidate": {"messages": [{"role": "user", "content": "a"}]},
+    "sleep.should_consolidate": {"current_tokens": 25_000},
+    "sleep.estimate_tokens": {"messages": [{"role": "user", "content": "a"}]},
     "sleep.undo": {"run_id": "run-0000"},
     "agent.set": {"level": "persistent", "retention_days": 3},
 }
@@ -70,6 +86,7 @@ async def test_every_method_answers_what_the_table_says(method: str) -> None:
     dispatch = a_dispatch(house)
     await ask(dispatch, "memory.store", content="a", category="semantic")
     await ask(dispatch, "sleep.run")
+    await ask(dispatch, "session.start", session_id="s0")
     params = dict(EXAMPLES.get(method, {}))
     if method == "store.import":
         listed = await ask(dispatch, "store.export")

@@ -1,0 +1,90 @@
+"""The params of ``session.*``, ``usage.*``, ``events.*`` and of naps."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import AliasChoices, Field
+
+from memd.base.limits import NAP_MESSAGES_MAX, PAGE_ITEMS_MAX, SIGNAL_PATH_CHARS_MAX
+from memd.model.events import EventName
+from memd.model.values import Name, NotBlankStr, Time
+from memd.rpc.params import Params, Scoped, Writing
+
+Messages = Annotated[tuple[dict[str, Any], ...], Field(max_length=NAP_MESSAGES_MAX)]
+Path = Annotated[NotBlankStr, Field(max_length=SIGNAL_PATH_CHARS_MAX)]
+Tokens = Annotated[int, Field(ge=0, le=2**53)]
+
+
+class StartSession(Writing):
+    """The session to begin, or to go on with; without an id it is given one."""
+
+    session_id: Name | None = None
+    project_id: Name | None = None
+
+
+class EndSession(Writing):
+    """The session that is over."""
+
+    session_id: Name
+
+
+class SessionMessages(Scoped):
+    """Whose messages, from after the *after*-th on."""
+
+    session_id: Name
+    after: int | None = Field(default=None, ge=0)
+    limit: int = Field(default=100, ge=1, le=PAGE_ITEMS_MAX)
+
+
+class ReportUsage(Scoped):
+    """What a usage file says, by call; what is left out stays as it was said last."""
+
+    source: Name
+    session_id: Name
+    used_tokens: Tokens | None = Field(
+        default=None, validation_alias=AliasChoices("used_tokens", "current_tokens")
+    )
+    window_tokens: Tokens | None = Field(
+        default=None, ge=1, validation_alias=AliasChoices("window_tokens", "max_tokens")
+    )
+    compact_at_tokens: Tokens | None = Field(default=None, ge=1)
+    used_percent: float | None = Field(default=None, ge=0.0, le=1000.0)
+    model: Name | None = None
+    cwd: Path | None = None
+    transcript_path: Path | None = None
+    event: Name | None = None
+    ts: Time | None = None
+
+
+class Subscribe(Scoped):
+    """Which events of which agent; all of them when none are named."""
+
+    names: frozenset[EventName] = Field(default=frozenset(EventName), min_length=1)
+
+
+class Consolidate(Writing):
+    """A nap over *messages*, over the transcript at a path, or over what a session told memd."""
+
+    messages: Messages | None = None
+    transcript_path: Path | None = None
+    session_id: Name | None = None
+    project_id: Name | None = None
+    max_tokens: int | None = Field(default=None, ge=1)
+    """The window that the summary must fit into, by a quarter."""
+    system_prompt: str = ""
+    """Accepted, and of no effect (SPEC 6.3)."""
+
+
+class ShouldConsolidate(Params):
+    """How many tokens are used; without *max_tokens* of what the settings say."""
+
+    current_tokens: Tokens
+    max_tokens: int | None = Field(default=None, le=2**53)
+    threshold_pct: float | None = Field(default=None, gt=0.0, le=1.0)
+
+
+class EstimateTokens(Params):
+    """The messages to measure."""
+
+    messages: Messages

@@ -1,0 +1,290 @@
+"""From what a usage file says to a nap: the windows, when they call for one, and that it happens.
+
+A window's new state is stored with the nap that it calls for, in one transaction:
+killed before, memd sees the same file again and naps; killed after, it does not.
+What is said while a session naps is looked at when the nap is done. One session
+naps once at a time, few nap at once, and no fault of one file, transcript or nap
+ends the watching.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from memd.base import log
+from memd.base.clock import Clock, from_us, to_us
+from memd.base.errors import (
+    BusyError,
+    CallerError,
+    InvalidError,
+    MemdError,
+    NotFoundError,
+)
+from memd.base.limits import NAPS_WAITING_MAX
+from memd.model.caller import LOCAL, Caller
+from memd.model.events import Emit, EventName, unheard
+from memd.model.settings import UsageSettings
+from memd.model.sleep import Window
+from memd.signals.usage import Usage
+from memd.signals.watch import UsageWatcher
+from memd.sleep import trigger
+from memd.sleep.nap import METHOD, Nap, Wanted
+from memd.sleep.trigger import Reason, State
+from memd.store import names, windows
+from memd.store.connect import Writing
+from memd.store.database import Database
+from memd.store.windows import WindowRow
+
+Key = tuple[str, str]
+"""Source and session of a window."""
+
+NAPS_AT_ONCE = 2
+SAID_MEANWHILE_MAX = 8
+RETRY_SECONDS = (1.0, 5.0, 25.0)
+KEPT_US = 30 * 86_400_000_000  # a window that nothing is said of so long is dropped
+
+
+class Ends(Protocol):
+    """What ends a session."""
+
+    async def end(self, caller: Caller, session_id: str) -> object: ...
+
+
+class _Said(NamedTuple):
+    """One thing that was said of a window, by whom or in which file."""
+
+    caller: Caller
+    usage: Usage
+    file: Path | None
+
+
+@dataclass
+class Watching:
+    """Owns the windows, the naps that they called for, and the task that watches."""
+
+    db: Database
+    clock: Clock
+    nap: Nap
+    sessions: Ends
+    rule: UsageSettings
+    place: Path
+    """The usage file, or the folder of them, that is watched."""
+    own: Path | None = None
+    """That folder, where it is memd's own: it is made."""
+    emit: Emit = field(default=unheard)
+    _napping: dict[Key, deque[_Said]] = field(default_factory=dict)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _taking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(NAPS_AT_ONCE))
+
+    async def report(self, caller: Caller, usage: Usage) -> Window:
+        """Take what an assistant says of its window (``usage.report``); a nap follows by itself.
+
+        Raises BusyError when too many naps wait: nothing is noted then, so that the same
+        report again is as good.
+        """
+        return await self._take(_Said(caller, usage, None))
+
+    async def list(self, caller: Caller) -> tuple[Window, ...]:
+        """Return the windows of the caller's agent, the one last heard of first."""
+        rows = await self.db.read(windows.listed, caller.agent_id)
+        return tuple(self._window(row) for row in rows)
+
+    async def run(self) -> None:
+        """Watch for ever; what is under way is given up when the daemon stops."""
+        try:
+            await self._drop_old()
+            await UsageWatcher([self.place], self.on_usage, own=self.own).run()
+        finally:
+            for task in list(self._tasks):
+                task.cancel()
+
+    async def settled(self) -> None:
+        """Wait until every nap that was called for is over."""
+        while self._tasks:
+            await asyncio.gather(*self._tasks)
+
+    async def on_usage(self, path: Path, usage: Usage) -> None:
+        """Take what a usage file says (``UsageWatcher``)."""
+        caller = Caller(client=LOCAL, session_id=usage.session_id, method=METHOD)
+        await self._take(_Said(caller, usage, path))
+
+    # What is made of it.
+
+    async def _take(self, said: _Said) -> Window:
+        key = _key(said.usage)
+        async with self._taking:
+            before = await self.db.read(windows.get, *key)
+            if before is not None and before.agent_id != said.caller.agent_id:
+                before = None  # another agent's session of the same name has a window of its own
+            after, reason = trigger.step(
+                _state(before),
+                said.usage,
+                max_tokens=self.rule.max_tokens,
+                threshold=self.rule.threshold_pct,
+                rearm=self.rule.rearm_pct,
+                drop=self.rule.drop_pct,
+            )
+            row = _row(said, before, after, self.clock.now_us())
+            if key in self._napping:
+                self._napping[key].append(said)
+                return self._window(row)
+            if reason is None:
+                await self._store(row)
+            else:
+                self._begin(said, row, reason)
+        window = self._window(row)
+        self.emit(said.caller.agent_id, EventName.USAGE, _event(window, reason))
+        return window
+
+    def _begin(self, said: _Said, row: WindowRow, reason: Reason) -> None:
+        if len(self._napping) >= NAPS_WAITING_MAX:
+            raise BusyError(f"{NAPS_WAITING_MAX} naps are waiting")
+        self._napping[_key(said.usage)] = deque(maxlen=SAID_MEANWHILE_MAX)
+        task = asyncio.create_task(self._nap(said, row, reason))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _nap(self, said: _Said, row: WindowRow, reason: Reason) -> None:
+        key = _key(said.usage)
+        try:
+            async with self._gate:
+                await self._until_done(said, row, reason)
+            if reason is Reason.ENDED:
+                with suppress(NotFoundError):
+                    await self.sessions.end(said.caller, key[1])
+        except MemdError as error:
+            log.error("a nap failed", kind=error.kind)
+        except Exception as error:  # noqa: BLE001  # a bug in one nap must not end the watching
+            log.error("a nap failed", trace=log.trace_of(error))
+        finally:
+            waiting = self._napping.pop(key)
+        for later in waiting:
+            with suppress(MemdError):
+                await self._take(later)
+
+    async def _until_done(self, said: _Said, row: WindowRow, reason: Reason) -> None:
+        """Nap; what the disk or the load prevents is tried again, anything else is given up.
+
+        Given up or done, the window has fired.
+        """
+        for seconds in (*RETRY_SECONDS, None):
+            try:
+                await self._over_something(said, row, reason)
+            except CallerError as error:
+                log.warning("no nap", kind=error.kind, why=error.message)
+                await self._store(row)
+            except MemdError as error:
+                if seconds is None:
+                    raise
+                log.warning("a nap waits", kind=error.kind)
+                await asyncio.sleep(seconds)
+                continue
+            return
+
+    async def _over_something(self, said: _Said, row: WindowRow, reason: Reason) -> None:
+        """Nap over the transcript, or where it cannot be read over what the session told memd."""
+
+        def seen(conn: Writing, now_us: int) -> None:
+            _store(conn, row._replace(napped_at_us=now_us), now_us)
+
+        wanted = Wanted(
+            transcript_path=row.transcript_path,
+            session_id=row.session_id,
+            reason=reason.value,
+            last=reason is not Reason.FULL,
+            seen=seen,
+            beside=said.file,
+        )
+        if row.transcript_path is not None:
+            try:
+                await self.nap.nap(said.caller, wanted)
+            except InvalidError as error:
+                log.warning("a nap without transcript", why=error.message)
+            else:
+                return
+        await self.nap.nap(said.caller, replace(wanted, transcript_path=None))
+
+    async def _store(self, row: WindowRow) -> None:
+        now_us = self.clock.now_us()
+        await self.db.write(
+            _CALLER.acting_for(row.agent_id), lambda conn: _store(conn, row, now_us)
+        )
+
+    async def _drop_old(self) -> None:
+        before_us = self.clock.now_us() - KEPT_US
+        try:
+            await self.db.write(_CALLER, lambda conn: windows.forget_idle(conn, before_us))
+        except MemdError as error:
+            log.warning("old windows stay", kind=error.kind)
+
+    def _window(self, row: WindowRow) -> Window:
+        said: dict[str, Any] = row._asdict()
+        napped_us = said.pop("napped_at_us")
+        said.pop("used_percent")
+        return Window(
+            **{name: value for name, value in said.items() if name != "seen_at_us"},
+            fill=trigger.fill(_state(row), self.rule.max_tokens),
+            seen_at=from_us(row.seen_at_us),
+            napped_at=None if napped_us is None else from_us(napped_us),
+        )
+
+
+_CALLER = Caller(client="memd", method="usage")
+
+
+def _key(usage: Usage) -> Key:
+    assert usage.source is not None
+    assert usage.session_id is not None
+    return usage.source, usage.session_id
+
+
+def _state(row: WindowRow | None) -> State:
+    if row is None:
+        return State()
+    return State(
+        used=row.used_tokens,
+        window=row.window_tokens,
+        compact_at=row.compact_at_tokens,
+        percent=row.used_percent,
+        event=row.event,
+        at=from_us(row.seen_at_us),
+        armed=row.armed,
+    )
+
+
+def _row(said: _Said, before: WindowRow | None, after: State, now_us: int) -> WindowRow:
+    usage = said.usage
+    source, session_id = _key(usage)
+    return WindowRow(
+        source=source,
+        session_id=session_id,
+        agent_id=said.caller.agent_id,
+        used_tokens=after.used,
+        window_tokens=after.window,
+        compact_at_tokens=after.compact_at,
+        used_percent=after.percent,
+        model=usage.model or (before.model if before else None),
+        cwd=usage.cwd or (before.cwd if before else None),
+        transcript_path=usage.transcript_path or (before.transcript_path if before else None),
+        event=after.event,
+        armed=after.armed,
+        seen_at_us=now_us if usage.at is None else to_us(usage.at),
+        napped_at_us=before.napped_at_us if before else None,
+    )
+
+
+def _store(conn: Writing, row: WindowRow, now_us: int) -> None:
+    windows.put(conn, names.agent(conn, row.agent_id, now_us), row)
+
+
+def _event(window: Window, reason: Reason | None) -> dict[str, Any]:
+    told = window.model_dump(
+        mode="json", include={"source", "session_id", "used_tokens", "window_tokens", "fill"}
+    )
+    return told if reason is None else {**told, "nap": reason.value}
