@@ -56,7 +56,7 @@ def import_(
     if dry_run:
         _report({"parts": total, "files": len(files)}, json=json)
         return
-    tally = dict.fromkeys(("stored", "pending", "merged", "turned_away"), 0)
+    tally = dict.fromkeys(("stored", "pending", "merged", "turned_away", "skipped"), 0)
     with (
         daemon(profile, seconds_max=LONG_SECONDS_MAX) as client,
         Progress("importing", unit="parts") as progress,
@@ -126,7 +126,7 @@ def _parts(file: Path, kind: str | None) -> Iterator[dict[str, Any]]:
     except UnicodeDecodeError as error:
         raise InvalidError(f"{file} is not UTF-8 text", field="file") from error
     if kind == "jsonl":
-        return parts.jsonl_parts(text.splitlines(), str(file))
+        return parts.jsonl_parts(text.split("\n"), str(file))  # texts may hold other line ends
     if kind == "markdown":
         return parts.markdown_parts(text, str(file.absolute()))
     if kind == "text":
@@ -164,6 +164,7 @@ def _send(
         answer = client.call("store.import", {"items": entries})
         tally["stored"] += answer["stored"]
         tally["merged"] += answer["known"]
+        tally["skipped"] += answer["skipped"]
 
 
 def _report(told: dict[str, Any], *, json: bool) -> None:

@@ -3,9 +3,9 @@
 The reply to a write with an idempotency key is kept in the write's own
 transaction. The same key with the same request gets that reply again, the same
 key with another request is a conflict. Replies hold ids, never a memory's text, and of
-the request only an HMAC under a secret of the file: a bare hash would let
-anyone who has seen it try out what a short text was, long after it was
-forgotten.
+the key and the request only HMACs under a secret of the file: a client may make
+its keys of words, and a bare hash would let anyone who has seen it try out what
+a short text was, long after it was forgotten.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ DAY_US = 86_400_000_000
 
 def find(conn: Reading, caller: Caller) -> str | None:
     """Return the kept reply as JSON; raises ConflictError when it was another request's."""
-    if caller.idempotency_key is None:
+    secret = _secret(conn)
+    if caller.idempotency_key is None or secret is None:
         return None
     row = conn.execute(
         """
@@ -37,13 +38,13 @@ def find(conn: Reading, caller: Caller) -> str | None:
           FROM reply
          WHERE client = :client AND idempotency_key = :idempotency_key
         """,
-        {"client": caller.client, "idempotency_key": caller.idempotency_key},
+        {"client": caller.client, "idempotency_key": _key(secret, caller.idempotency_key)},
     ).fetchone()
     if row is None:
         return None
     request_hash, reply = row
     assert isinstance(request_hash, bytes)
-    if not hmac.compare_digest(request_hash, _sealed(conn, caller.request_hash)):
+    if not hmac.compare_digest(request_hash, _sealed(secret, caller.request_hash)):
         raise ConflictError(
             "this idempotency key was used for another request",
             field="idempotency_key",
@@ -63,7 +64,7 @@ def once(
     if kept is not None:
         return adapter.validate_json(kept)
     result = work(conn)
-    _keep_secret(conn)
+    secret = _make_secret(conn)
     conn.execute(
         """
         INSERT INTO reply (client, idempotency_key, request_hash, reply, created_at_us)
@@ -71,8 +72,8 @@ def once(
         """,
         {
             "client": caller.client,
-            "idempotency_key": caller.idempotency_key,
-            "request_hash": _sealed(conn, caller.request_hash),
+            "idempotency_key": _key(secret, caller.idempotency_key),
+            "request_hash": _sealed(secret, caller.request_hash),
             "reply": adapter.dump_json(result).decode(),
             "created_at_us": now_us,
         },
@@ -80,8 +81,13 @@ def once(
     return result
 
 
-def _keep_secret(conn: Writing) -> None:
-    """Make the file's secret, once, with its first reply."""
+def _secret(conn: Reading) -> bytes | None:
+    found = conn.execute("SELECT value FROM meta WHERE key = 'reply_secret'").get
+    return found if isinstance(found, bytes) else None
+
+
+def _make_secret(conn: Writing) -> bytes:
+    """Return the file's secret; made with its first reply."""
     conn.execute(
         """
         INSERT INTO meta (key, value)
@@ -89,12 +95,17 @@ def _keep_secret(conn: Writing) -> None:
             ON CONFLICT (key) DO NOTHING
         """
     )
+    secret = _secret(conn)
+    assert secret is not None
+    return secret
 
 
-def _sealed(conn: Reading, request_hash: bytes) -> bytes:
-    secret = conn.execute("SELECT value FROM meta WHERE key = 'reply_secret'").get
-    assert isinstance(secret, bytes)
-    return hmac.digest(secret, request_hash, hashlib.sha256)
+def _sealed(secret: bytes, said: bytes) -> bytes:
+    return hmac.digest(secret, said, hashlib.sha256)
+
+
+def _key(secret: bytes, idempotency_key: str) -> str:
+    return _sealed(secret, b"key " + idempotency_key.encode("utf-8", "surrogatepass")).hex()
 
 
 def scrub(conn: Writing, ids: Sequence[str]) -> None:

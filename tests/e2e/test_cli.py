@@ -161,6 +161,24 @@ def test_an_export_can_be_imported_elsewhere_and_here_it_is_known(
         assert contents[0] == contents[1]
 
 
+def test_an_import_tells_what_it_skipped_and_reads_every_line_end_that_a_text_holds(
+    memd: Terminal, tmp_path: Path
+) -> None:
+    text = "Chapter one\u2028chapter two\x85and the end"
+    memd("add", "The index is on the red disk")
+    entry = {"content": text, "category": "semantic"}
+    memd("export", str(tmp_path / "all.jsonl"))
+    exported = (tmp_path / "all.jsonl").read_text("utf-8").split("\n")
+    known = json.loads(next(line for line in exported if "red disk" in line))
+    lines = [{"memd": "export", "v": 1}, known, {**known, **entry, "id": "0" * 36}]
+    file = tmp_path / "some.jsonl"
+    file.write_text("\n".join(json.dumps(each, ensure_ascii=False) for each in lines), "utf-8")
+    memd("forget", str(known["id"]), "--yes")
+    told = memd("import", str(file), "--json").json
+    assert (told["stored"], told["skipped"]) == (1, 1)
+    assert memd("import", str(file)).out == "parts 2, files 1, merged 1, skipped 1\n"
+
+
 def test_a_list_says_how_to_go_on(memd: Terminal) -> None:
     for number in range(3):
         memd("add", f"Entry number {number} of the visitors' book")

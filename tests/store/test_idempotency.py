@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.clocks import HeldClock
-from support.store import ADA, BOB, a_house, visible
+from support.store import ADA, BOB, a_house, bytes_of, visible
 
 from memd.backends.assembly import Assembly
 from memd.base.errors import ConflictError
@@ -18,7 +18,8 @@ from memd.model.enums import MemoryCategory
 from memd.model.ingest import IngestManyRequest, IngestRequest
 from memd.model.memory import MemoryStoreRequest, MemoryUpdate
 
-KEYED = replace(ADA, idempotency_key="k1", request_hash=b"one")
+KEY = "note: the short text"  # some clients make their keys of words
+KEYED = replace(ADA, idempotency_key=KEY, request_hash=b"one")
 NOTE = MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content="Ann keeps bees.")
 TEXT = IngestRequest(text="Bob sails to Faro on Sunday.")
 
@@ -131,6 +132,7 @@ async def test_what_is_kept_of_a_request_proves_nothing_without_the_files_secret
             kept.append(await sealed(house))
         async with a_house(tmp_path / name / "memd.db") as house:
             assert await house.ingest.store(caller, NOTE) == first
+        assert KEY.encode() not in bytes_of(tmp_path / name)
     assert request_hash not in kept
     assert kept[0] != kept[1]
 
