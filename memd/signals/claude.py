@@ -43,7 +43,7 @@ def session(records: Sequence[Record]) -> str | None:
 
 def messages(records: Sequence[Record]) -> list[Message]:
     """Return what user, assistant and tools said, each response whole."""
-    said = [record for record in _unique(records) if _is_said(record)]
+    said = [record for record in _unique(map(_typed, records)) if _is_said(record)]
     taken_back = _taken_back(records, said)
     found: list[Message] = []
     responses: dict[str, list[dict[str, Any]]] = {}
@@ -91,6 +91,20 @@ def _unique(records: Iterable[Record]) -> Iterator[Record]:
                 continue
             known.add(uuid)
         yield record
+
+
+def _typed(record: Record) -> Record:
+    """Return a prompt that was typed while the assistant worked as the prompt that it was.
+
+    It stands in the transcript as an attachment alone.
+    """
+    attached = mapping(record.get("attachment"))
+    if (
+        attached.get("type") != "queued_command"
+        or attached.get("commandMode", "prompt") != "prompt"
+    ):
+        return record
+    return {**record, "type": "user", "message": {"content": attached.get("prompt")}}
 
 
 def _is_said(record: Record) -> bool:

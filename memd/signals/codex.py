@@ -6,6 +6,8 @@ A thread that was rolled back keeps its lines, so they are taken out here.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 
 from memd.signals.lines import Message, Record, count, mapping, text, text_of
@@ -15,6 +17,8 @@ _KINDS = frozenset({"session_meta", "turn_context", "response_item", "event_msg"
 _CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
 _OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
 
+# What an editor puts above its user's words, in the same message.
+_REQUEST = re.compile(r"^## My request for Codex:\s*", re.MULTILINE)
 # What the program puts before its user's words, as a message of the user.
 _NOT_SAID = ("<environment_context>", "<user_instructions>", "<turn_aborted>", "# AGENTS.md ")
 
@@ -79,6 +83,8 @@ def _add(found: list[Message], names: dict[str, str], payload: Record) -> None:
     kind = payload.get("type")
     if kind == "message":
         said = text(text_of(payload.get("content")))
+        if payload.get("role") == "user" and said:
+            said = text(_REQUEST.split(said, 1)[-1])
         if payload.get("role") in {"user", "assistant"} and said and not _is_preamble(said):
             found.append({"role": payload["role"], "content": said})
     elif kind in _CALLS:
@@ -86,7 +92,7 @@ def _add(found: list[Message], names: dict[str, str], payload: Record) -> None:
     elif kind in _OUTPUTS:
         call_id = text(payload.get("call_id"))
         output = payload.get("output")
-        answer = {"role": "tool", "content": text_of(mapping(output).get("content", output))}
+        answer = {"role": "tool", "content": _put_out(output)}
         found.append({**answer, "name": names.get(call_id or "", "tool"), "tool_call_id": call_id})
 
 
@@ -100,6 +106,17 @@ def _call(found: list[Message], names: dict[str, str], payload: Record) -> None:
     if not found or found[-1]["role"] != "assistant":
         found.append({"role": "assistant", "content": ""})
     found[-1].setdefault("tool_calls", []).append(call)
+
+
+def _put_out(output: object) -> str:
+    """Return the words of a tool's output, which may be wrapped, also in JSON of its own."""
+    if isinstance(output, str) and output.startswith('{"output":'):
+        try:
+            inner = mapping(json.loads(output)).get("output")
+        except (ValueError, RecursionError):
+            return output
+        return inner if isinstance(inner, str) else output
+    return text_of(mapping(output).get("content", output))
 
 
 def _is_preamble(said: str) -> bool:

@@ -127,6 +127,22 @@ def test_side_chains_and_what_the_program_wrote_in_its_users_name_are_left_out()
     assert words(*lines) == ["one", "two", "three"]
 
 
+def test_a_prompt_that_was_typed_while_the_assistant_worked_is_not_lost() -> None:
+    queued = {"type": "queued_command", "prompt": "use port 81", "commandMode": "prompt"}
+    note = {
+        "type": "queued_command",
+        "prompt": "task 1 is done",
+        "commandMode": "task-notification",
+    }
+    lines = [
+        prompt("u1", None, "one"),
+        {"type": "attachment", "uuid": "q1", "parentUuid": "u1", "attachment": queued},
+        {"type": "attachment", "uuid": "q2", "parentUuid": "q1", "attachment": note},
+        prompt("u2", "q2", "two"),
+    ]
+    assert words(*lines) == ["one", "use port 81", "two"]
+
+
 def test_images_are_left_out_of_results_and_prompts() -> None:
     image = {"type": "image", "source": {"data": "AAAA"}}
     shown = {"type": "tool_result", "tool_use_id": "t1", "content": [image, text("a chart")]}

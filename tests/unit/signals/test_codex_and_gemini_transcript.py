@@ -64,6 +64,24 @@ def test_a_rollout_gives_what_was_said_called_and_answered() -> None:
     ]
 
 
+def test_what_an_editor_put_above_a_request_is_left_out() -> None:
+    said = (
+        "# Context from my IDE setup:\n\n## Open tabs:\n- a.py\n\n## My request for Codex:\nfix it"
+    )
+    assert codex.messages([spoke("user", said)]) == [{"role": "user", "content": "fix it"}]
+
+
+def test_an_output_that_is_wrapped_in_json_is_unwrapped() -> None:
+    wrapped = json.dumps({"output": "a.py", "metadata": {"exit_code": 0}})
+    for output, words in (
+        (wrapped, "a.py"),
+        ('{"output": 1}', '{"output": 1}'),
+        ('{"output":', '{"output":'),
+    ):
+        (message,) = codex.messages([item("function_call_output", call_id="c", output=output)])
+        assert message["content"] == words
+
+
 def test_turns_that_were_rolled_back_are_not_there() -> None:
     back = event("event_msg", type="thread_rolled_back", num_turns=1)
     lines = [*ROLLOUT, spoke("user", "no"), spoke("assistant", "sorry"), back, spoke("user", "yes")]
