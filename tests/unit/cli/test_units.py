@@ -80,6 +80,13 @@ def test_the_agent_of_launchd_says_only_absolute_paths() -> None:
     assert "@" not in files["dev.memd.memd.plist"]
 
 
+def test_no_library_of_the_service_reports_to_its_maker() -> None:
+    service = units.systemd(COMMAND, places(), HOME, sandbox=False)["memd.service"]
+    assert "\nEnvironment=ORT_DISABLE_TELEMETRY=1\n" in service
+    (text,) = units.launchd(COMMAND, places(), {}, log=Path("/l")).values()
+    assert plistlib.loads(text.encode())["EnvironmentVariables"]["ORT_DISABLE_TELEMETRY"] == "1"
+
+
 def test_a_service_file_that_is_missing_is_named() -> None:
     with pytest.raises(InvalidStateError, match="no-such"):
         units.shipped("systemd/no-such.service")
