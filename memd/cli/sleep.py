@@ -239,7 +239,7 @@ def _steps(run: dict[str, Any]) -> Iterator[str]:
 
 
 def _way_back(run: dict[str, Any]) -> None:
-    if run["kind"] in _UNDOABLE and run["state"] == "done" and not run["dry_run"] and _rows(run):
+    if run["kind"] in _UNDOABLE and run["state"] == "done" and not run["dry_run"] and run["steps"]:
         say.note(f"to undo it: memd sleep --undo {run['run_id']}")
 
 
@@ -261,11 +261,8 @@ def _took(run: dict[str, Any]) -> str:
 
 
 def _sum(run: dict[str, Any]) -> str:
-    return _memories(_rows(run))
-
-
-def _rows(run: dict[str, Any]) -> int:
-    return sum(step["rows"] for step in run["steps"])
+    """Return how many memories a run moved; what ages was moved before, and is not counted anew."""
+    return _memories(sum(step["rows"] for step in run["steps"] if step["name"] != "ageing"))
 
 
 def _memories(number: int) -> str:

@@ -1,0 +1,190 @@
+"""What a person types about sleep, against the real daemon over a store of long ago."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from support import aged
+from support.daemon import Spawned, environment, spawned
+
+from memd.base.paths import Paths
+
+NEVER = {"MEMD_MEMORY__CONSOLIDATION__INTERVAL": "never"}  # only the nights that are asked for
+
+
+class Said(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+class Typist:
+    """Types commands for one daemon."""
+
+    def __init__(self, daemon: Spawned) -> None:
+        self.daemon = daemon
+        self.home = daemon.paths.data_dir.parent
+
+    def __call__(self, *words: str) -> Said:
+        done = subprocess.run(
+            [sys.executable, "-m", "memd", *words],
+            env=environment(self.home, {**NEVER, "TZ": "UTC"}),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return Said(done.returncode, done.stdout, done.stderr)
+
+    def json(self, *words: str) -> dict[str, Any]:
+        said = self(*words, "--json")
+        assert said.code == 0, said.err
+        told: dict[str, Any] = json.loads(said.out)
+        assert told.pop("v") == 1
+        return told
+
+    def state(self) -> list[str]:
+        """Return everything that the store shows, as lines that can be compared."""
+        lines = []
+        with self.daemon.client() as client:
+            for method in ("store.export", "archive.search"):
+                answer = client.call(method, {"limit": 100})
+                items = answer if isinstance(answer, list) else answer["items"]
+                lines += [f"{method} {json.dumps(item, sort_keys=True)}" for item in items]
+        return sorted(lines)
+
+
+@pytest.fixture
+async def filled(tmp_path: Path) -> Path:
+    await aged.fill(Paths.resolve(home=tmp_path, environ={}))
+    return tmp_path
+
+
+@pytest.fixture
+def memd(filled: Path) -> Iterator[Typist]:
+    with spawned(filled, NEVER) as daemon:
+        yield Typist(daemon)
+
+
+def a_run(text: str) -> str:
+    found = re.search(r"[0-9a-f]{8}-[0-9a-f-]{27}", text)
+    assert found, text
+    return found.group()
+
+
+def test_a_rehearsal_says_what_a_night_does_and_changes_nothing(memd: Typist) -> None:
+    before = memd.state()
+    tried = memd.json("sleep", "--dry-run")
+    assert memd.state() == before
+    assert memd.json("sleep", "--report")["items"] == []
+    done = memd.json("sleep", "--now")
+    assert tried["dry_run"] is True
+    rows = {step["name"]: step["rows"] for step in done["steps"]}
+    assert rows["consolidation"] > 0
+    assert {step["name"]: step["rows"] for step in tried["steps"]}.items() <= rows.items()
+
+
+def test_a_night_is_reported_and_undone_exactly(memd: Typist) -> None:
+    before = memd.state()
+    night = memd("sleep", "--now")
+    assert night.code == 0
+    assert "put away behind summaries" in night.out
+    run = a_run(night.out)
+    assert f"memd sleep --undo {run}" in night.err
+    slept = memd.state()
+    assert slept != before
+    assert run in memd("sleep", "--report").out
+    assert "put away behind summaries" in memd("sleep", "--report", run).out
+    assert f"memd sleep --undo {run}" in memd("sleep").err
+    undone = memd("sleep", "--undo", run)
+    assert (undone.code, a_run(undone.out)) == (0, run)
+    assert "undone" in undone.out
+    assert memd.state() == before
+    again = memd("sleep", "--undo", run)
+    assert (again.code, again.out) == (1, "")
+    assert "undone" in again.err
+
+
+def test_only_the_steps_that_were_named_are_done(memd: Typist) -> None:
+    assert memd.json("sleep", "--now", "--step", "cap", "--step", "retention")["steps"] == []
+    done = memd.json("sleep", "--now", "--step", "consolidation")
+    assert [step["name"] for step in done["steps"]] == ["consolidation"]
+    assert memd("sleep", "--now", "--step", "dreaming").code == 2
+
+
+def test_only_the_agent_that_was_named_sleeps(memd: Typist) -> None:
+    assert memd.json("sleep", "--now", "--agent", "ada")["steps"] == []
+    assert memd.json("sleep", "--now", "--agent", "default")["steps"] != []
+
+
+def test_sessions_are_compressed_when_they_are_many_or_by_force(memd: Typist) -> None:
+    assert "nothing to do" in memd("compress").out
+    done = memd("compress", "--force", "--sessions", "2")
+    assert "12 memories of old sessions put away behind summaries" in done.out
+    assert memd("sleep", "--undo", a_run(done.out)).code == 0
+
+
+def test_nights_are_paused_and_resumed(memd: Typist) -> None:
+    assert memd("sleep", "--pause").out.startswith("sleep:       paused")
+    held = memd("sleep", "--now")
+    assert "nothing was done" in held.err
+    assert "memd sleep --resume" in held.err
+    assert 'paused: "memd sleep --resume"' in memd("status").out
+    assert memd("sleep", "--resume").out.startswith("sleep:       on")
+    assert "put away" in memd("sleep", "--now").out
+
+
+def test_the_kill_switch_in_the_settings_works_without_a_restart(memd: Typist) -> None:
+    file = memd.daemon.paths.config_file.with_suffix(".yaml")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("memory:\n  consolidation:\n    enabled: false\n", "utf-8")
+    assert "off: consolidation.enabled" in memd("status").out
+    assert memd.json("sleep", "--now")["steps"] == []
+    file.unlink()
+    assert memd.json("sleep", "--now")["steps"] != []
+
+
+def test_the_status_has_one_line_about_sleep(memd: Typist) -> None:
+    lines = [line for line in memd("status").out.splitlines() if line.startswith("sleep:")]
+    assert len(lines) == 1
+    assert "no night yet" in lines[0]
+    memd("sleep", "--now")
+    assert "last night 20" in memd("status").out
+    with memd.daemon.client() as client:
+        assert client.call("system.status")["sleep"]["interval"] == "never"
+
+
+def test_an_unknown_run_is_said_to_be_unknown(memd: Typist) -> None:
+    for words in (("--undo", "r1"), ("--report", "r1")):
+        said = memd("sleep", *words)
+        assert said.code == 1
+        assert "memd sleep --report" in said.err
+
+
+async def test_a_night_over_what_is_younger_than_a_day_changes_no_row(tmp_path: Path) -> None:
+    await aged.fill(Paths.resolve(home=tmp_path, environ={}), days=0.9)
+    with spawned(tmp_path, NEVER) as daemon:
+        memd = Typist(daemon)
+        before = memd.state()
+        assert "younger than a day" in memd("sleep", "--now").out
+        assert memd.state() == before
+
+
+async def test_an_old_store_that_never_slept_has_a_night_due(tmp_path: Path) -> None:
+    await aged.fill(Paths.resolve(home=tmp_path, environ={}), sessions=1, each=1)
+    with spawned(tmp_path) as daemon, daemon.client() as client:
+        status = client.call("sleep.status")
+        assert status["last"] is None
+        made = client.call("memory.list")["items"][0]["created_at"]
+    due = datetime.fromisoformat(made) + timedelta(days=1)
+    assert datetime.fromisoformat(status["next_at"]) == due
