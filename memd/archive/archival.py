@@ -19,7 +19,7 @@ from memd.base.clock import Clock, from_us
 from memd.base.errors import MemoryNotFoundError, MemoryStoreError
 from memd.base.ids import Ids
 from memd.model.caller import Caller
-from memd.model.consolidation import ArchivalEntry, ArchivalMode
+from memd.model.consolidation import ArchivalEntry, ArchivalMode, archival_entry
 from memd.model.enums import ArchiveReason
 from memd.model.memory import MemoryEntry, MemoryQuery
 from memd.model.removal import Archived
@@ -172,17 +172,7 @@ class OwnArchive:
 
 def as_documented(found: Archived) -> ArchivalEntry:
     """Return an archived memory as the documents have it (SPEC 16.13)."""
-    entry = found.entry
-    return ArchivalEntry(
-        original_id=entry.id,
-        agent_id=entry.agent_id,
-        content=entry.content,
-        category=entry.category,
-        metadata=entry.metadata,
-        created_at=entry.created_at,
-        archived_at=max(found.archived_at, entry.created_at),
-        archival_mode=found.mode,
-    )
+    return archival_entry(found.entry, found.mode, found.archived_at)
 
 
 def _shown(row: FoundRow, away: ArchivedRow) -> Archived:

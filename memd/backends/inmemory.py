@@ -9,9 +9,10 @@ call is atomic.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
 from datetime import datetime
 
+from memd.backends.inmemory_archive import InMemoryArchive
+from memd.backends.matching import expired, select
 from memd.base.clock import Clock, SystemClock, from_us
 from memd.base.errors import (
     MemdMemoryError,
@@ -21,8 +22,9 @@ from memd.base.errors import (
     MemoryStoreError,
 )
 from memd.base.ids import Ids
+from memd.model.consolidation import ArchivalMode
 from memd.model.enums import MemoryCategory, MemoryLevel
-from memd.model.memory import MemoryEntry, MemoryFilter, MemoryQuery, MemoryStoreRequest
+from memd.model.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
 from memd.model.settings import CompanyMemoryConfig
 from memd.model.values import RESERVED_AGENT
 
@@ -45,6 +47,7 @@ class InMemoryBackend:
         self._connected = False
         self._private: dict[str, dict[str, MemoryEntry]] = {}
         self._shared: dict[str, MemoryEntry] = {}
+        self._archive = InMemoryArchive(clock=self._clock, ids=self._ids, hot=self._private)
 
     # Its life.
 
@@ -108,12 +111,12 @@ class InMemoryBackend:
 
     async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
         self._ready(agent_id, MemoryRetrievalError)
-        return _select(self._private.get(agent_id, {}).values(), query, self._now())
+        return select(self._private.get(agent_id, {}).values(), query, self._now())
 
     async def get(self, agent_id: str, memory_id: str) -> MemoryEntry | None:
         self._ready(agent_id, MemoryRetrievalError)
         entry = self._private.get(agent_id, {}).get(memory_id)
-        return None if entry is None or _expired(entry, self._now()) else entry
+        return None if entry is None or expired(entry, self._now()) else entry
 
     async def delete(self, agent_id: str, memory_id: str) -> bool:
         """Take a memory away. Another agent's is as good as not there; a shared one is refused."""
@@ -121,15 +124,26 @@ class InMemoryBackend:
         if memory_id in self._shared:
             raise MemoryStoreError(f"{memory_id} is shared", hint="its publisher may retract it")
         entry = self._private.get(agent_id, {}).pop(memory_id, None)
-        return entry is not None and not _expired(entry, self._now())
+        return entry is not None and not expired(entry, self._now())
 
     async def count(self, agent_id: str, *, category: MemoryCategory | None = None) -> int:
         self._ready(agent_id, MemoryRetrievalError)
         now = self._now()
         return sum(
-            category in (None, entry.category) and not _expired(entry, now)
+            category in (None, entry.category) and not expired(entry, now)
             for entry in self._private.get(agent_id, {}).values()
         )
+
+    @property
+    def archival_store(self) -> InMemoryArchive:
+        return self._archive
+
+    async def put_away(
+        self, agent_id: str, memory_id: str, mode: ArchivalMode = ArchivalMode.EXTRACTIVE
+    ) -> str | None:
+        """Move a memory into the archive and return its id there; None when there is none."""
+        self._ready(agent_id, MemoryStoreError)
+        return self._archive.put_away(agent_id, memory_id, mode)
 
     # What agents share. A shared entry's agent is its publisher.
 
@@ -150,14 +164,14 @@ class InMemoryBackend:
         if not self.supports_shared_access:
             return ()
         others = [entry for entry in self._shared.values() if entry.agent_id != exclude_agent]
-        return _select(others, query, self._now())
+        return select(others, query, self._now())
 
     async def retract(self, agent_id: str, memory_id: str) -> bool:
         self._ready(agent_id, MemoryStoreError)
         if memory_id in self._private.get(agent_id, {}):
             raise MemoryStoreError(f"{memory_id} is not shared", hint="delete it instead")
         entry = self._shared.get(memory_id)
-        if entry is None or _expired(entry, self._now()):
+        if entry is None or expired(entry, self._now()):
             return False
         if entry.agent_id != agent_id:
             raise MemoryStoreError(f"{memory_id} was published by another agent")
@@ -223,40 +237,5 @@ def _put(room: dict[str, MemoryEntry], entry: MemoryEntry, config: CompanyMemory
 
 
 def _prune(room: dict[str, MemoryEntry], now: datetime) -> None:
-    for memory_id in [entry.id for entry in room.values() if _expired(entry, now)]:
+    for memory_id in [entry.id for entry in room.values() if expired(entry, now)]:
         del room[memory_id]
-
-
-def _expired(entry: MemoryEntry, now: datetime) -> bool:
-    return entry.expires_at is not None and entry.expires_at <= now
-
-
-def _select(
-    entries: Iterable[MemoryEntry], query: MemoryQuery, now: datetime
-) -> tuple[MemoryEntry, ...]:
-    """Return what matches *query*, newest first and by id among equals, at most its limit."""
-    needle = query.text.casefold() if query.text else ""
-    found = [
-        entry
-        for entry in entries
-        if not _expired(entry, now) and _fits(entry, query) and needle in entry.content.casefold()
-    ]
-    found.sort(key=lambda entry: entry.id)
-    found.sort(key=lambda entry: entry.created_at, reverse=True)
-    return tuple(found[: query.limit])
-
-
-def _fits(entry: MemoryEntry, wanted: MemoryFilter) -> bool:
-    """Return whether every condition given in *wanted* holds. An empty set is no condition."""
-    return all(
-        (
-            not wanted.namespaces or entry.namespace in wanted.namespaces,
-            not wanted.categories or entry.category in wanted.categories,
-            not wanted.levels or entry.level in wanted.levels,
-            set(wanted.tags) <= set(entry.metadata.tags),
-            wanted.since is None or wanted.since <= entry.created_at,
-            wanted.until is None or entry.created_at < wanted.until,
-            wanted.session_id in (None, entry.session_id),
-            wanted.project_id in (None, entry.project_id),
-        )
-    )

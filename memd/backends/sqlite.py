@@ -14,6 +14,7 @@ from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+from memd.archive.archival import Archival, OwnArchive
 from memd.base import log
 from memd.base.clock import Clock, SystemClock
 from memd.base.errors import (
@@ -26,8 +27,9 @@ from memd.base.errors import (
 from memd.base.lock import lock
 from memd.base.paths import Paths
 from memd.model.caller import Caller
+from memd.model.consolidation import ArchivalMode
 from memd.model.encoding import Embedder
-from memd.model.enums import MemoryCategory
+from memd.model.enums import ArchiveReason, MemoryCategory
 from memd.model.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
 from memd.model.settings import CompanyMemoryConfig, Settings
 from memd.model.values import RESERVED_AGENT
@@ -53,6 +55,7 @@ class SqliteBackend:
         self._clock = clock
         self._stack: AsyncExitStack | None = None
         self._house: Any = None
+        self._archive = OwnArchive(self._archival)
 
     # Its life.
 
@@ -182,6 +185,33 @@ class SqliteBackend:
             lambda house, caller: house.recall.count(caller, category),
         )
 
+    @property
+    def archival_store(self) -> OwnArchive:
+        """Return this file's own archive."""
+        return self._archive
+
+    async def put_away(
+        self, agent_id: str, memory_id: str, mode: ArchivalMode = ArchivalMode.EXTRACTIVE
+    ) -> str | None:
+        """Move a memory into the archive, in one transaction; None when there is none.
+
+        *mode* is not kept: the lineage tells it (docs/decisions/0039).
+        """
+        del mode
+        return await self._done(
+            agent_id,
+            MemoryStoreError,
+            lambda house, caller: house.archival.put_away(
+                caller, memory_id, ArchiveReason.CONSOLIDATED
+            ),
+        )
+
+    def _archival(self) -> Archival:
+        if self._house is None:
+            raise _not_connected()
+        archival: Archival = self._house.archival
+        return archival
+
     async def _done(
         self,
         agent_id: str,
@@ -189,9 +219,7 @@ class SqliteBackend:
         call: Callable[[Any, Caller], Coroutine[Any, Any, T]],
     ) -> T:
         if self._house is None:
-            raise MemoryConnectionError(
-                "the backend is not connected", hint="await connect() first"
-            )
+            raise _not_connected()
         if not agent_id.strip():
             raise family("agent_id is blank", field="agent_id")
         if agent_id == RESERVED_AGENT:
@@ -202,6 +230,10 @@ class SqliteBackend:
             raise
         except MemdError as error:
             raise family(error.message, field=error.field, hint=error.hint) from error
+
+
+def _not_connected() -> MemoryConnectionError:
+    return MemoryConnectionError("the backend is not connected", hint="await connect() first")
 
 
 async def _stopped(task: asyncio.Task[None]) -> None:

@@ -8,6 +8,7 @@ are values only: what compresses them belongs to the learning room.
 
 from __future__ import annotations
 
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Protocol, Self, runtime_checkable
 
@@ -216,6 +217,20 @@ class ConsolidationStrategy(Protocol):
         ...
 
 
+def archival_entry(entry: MemoryEntry, mode: ArchivalMode, now: datetime) -> ArchivalEntry:
+    """Return *entry* as it goes into an archive at *now*, content and metadata as they are."""
+    return ArchivalEntry(
+        original_id=entry.id,
+        agent_id=entry.agent_id,
+        content=entry.content,
+        category=entry.category,
+        metadata=entry.metadata,
+        created_at=entry.created_at,
+        archived_at=max(now, entry.created_at),  # a clock may run backwards
+        archival_mode=mode,
+    )
+
+
 @runtime_checkable
 class ArchivalStore(Protocol):
     """Keeps what was put away, and gives it back to its owner only (SPEC 16.13)."""
@@ -237,6 +252,28 @@ class ArchivalStore(Protocol):
 
     async def count(self, agent_id: NotBlankStr) -> int:
         """Return how many entries the agent has in the archive."""
+        ...
+
+
+@runtime_checkable
+class KeepsArchive(Protocol):
+    """A backend with an archive of its own, into which a memory goes in one step."""
+
+    @property
+    def archival_store(self) -> ArchivalStore:
+        """Return the archive, to search and restore; the same one each time."""
+        ...
+
+    async def put_away(
+        self,
+        agent_id: NotBlankStr,
+        memory_id: NotBlankStr,
+        mode: ArchivalMode = ArchivalMode.EXTRACTIVE,
+    ) -> NotBlankStr | None:
+        """Move a memory into the archive, all or nothing; return its id there.
+
+        None when the agent has no such memory.
+        """
         ...
 
 
