@@ -132,14 +132,14 @@ def _taken_back(records: Sequence[Record], said: Sequence[Record]) -> set[str]:
         if isinstance(record.get("uuid"), str) and not record.get("isSidechain")
     }
     way: set[str] = set()
-    leaf = step = next((r["uuid"] for r in reversed(said) if r.get("uuid") in parents), None)
+    step = next((r["uuid"] for r in reversed(said) if r.get("uuid") in parents), None)
     while isinstance(step, str) and step not in way:
         way.add(step)
         step = parents.get(step)
     prompts = {record["uuid"] for record in said if record.get("uuid") and _is_prompt(record)}
     gone: set[str] = set()
     for uuid, parent in parents.items():  # in the order of the lines: a parent comes first
-        replaced = uuid in prompts and uuid not in way and parent in way and parent != leaf
+        replaced = uuid in prompts and uuid not in way and parent in way
         if replaced or (parent in gone and uuid not in way):
             gone.add(uuid)
     return gone

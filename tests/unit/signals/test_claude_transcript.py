@@ -70,6 +70,8 @@ def test_calls_that_ran_side_by_side_keep_all_their_results() -> None:
         prompt("u4", "a3", "thanks"),
     ]
     assert words(*lines) == ["list", "t1", "t2", "of t1", "of t2", "done", "thanks"]
+    lines[3]["message"]["content"].append(text("denied"))
+    assert words(*lines) == ["list", "t1", "t2", "of t1", "denied", "of t2", "done", "thanks"]
 
 
 def test_a_prompt_that_was_taken_back_goes_with_its_answers() -> None:
@@ -88,6 +90,7 @@ def test_a_prompt_that_was_taken_back_goes_with_its_answers() -> None:
 def test_what_was_said_before_a_compaction_stays_and_the_summary_does_not() -> None:
     lines = [
         prompt("u1", None, "one"),
+        prompt("u0", "u1", "no"),
         block("a1", "u1", "r1", text("yes")),
         {"type": "system", "subtype": "compact_boundary", "uuid": "s1", "parentUuid": None,
          "logicalParentUuid": "a1"},
@@ -95,8 +98,8 @@ def test_what_was_said_before_a_compaction_stays_and_the_summary_does_not() -> N
         prompt("u3", "u2", "two"),
     ]  # fmt: skip
     assert words(*lines) == ["one", "yes", "two"]
-    del lines[2]["logicalParentUuid"]
-    assert words(*lines) == ["one", "yes", "two"]
+    del lines[3]["logicalParentUuid"]
+    assert words(*lines) == ["one", "no", "yes", "two"]  # rather too much than too little
 
 
 def test_lines_that_name_no_parent_are_all_kept() -> None:

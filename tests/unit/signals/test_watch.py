@@ -212,14 +212,15 @@ async def test_its_own_folder_is_made_for_its_user_alone(tmp_path: Path) -> None
 
 async def test_a_folder_that_was_replaced_is_watched_again(folder: Path) -> None:
     heard = Heard()
-    async with watching(heard, folder, poll_s=0.3, observer=None) as watcher:
+    async with watching(heard, folder, poll_s=1.0, observer=None) as watcher:
         await until(lambda: not watcher.blind)
         folder.rename(folder.with_name("old"))
         folder.mkdir()
         put(folder / "codex-7.json", percent(1))
         await until(lambda: heard.percents == [1])
         put(folder / "codex-7.json", percent(2))
-        await until(lambda: heard.percents == [1, 2])
+        async with asyncio.timeout(0.8):  # before the next look
+            await until(lambda: heard.percents == [1, 2])
 
 
 async def test_what_is_no_usage_file_is_passed_over(folder: Path) -> None:
@@ -297,6 +298,21 @@ async def test_a_bad_file_is_reported_once_without_its_content_and_the_watch_goe
         put(bad, percent(2))
         await until(lambda: heard.percents == [1, 2])
         assert watcher.unreadable == {}
+
+
+async def test_news_of_a_bad_file_that_did_not_change_are_no_second_report(
+    folder: Path, written: io.StringIO
+) -> None:
+    bad = put(folder / "codex-6.json", "broken")
+    async with watching(Heard(), folder, poll_s=NEVER_S, observer=None) as watcher:
+        await until(lambda: not watcher.blind)
+        await until(lambda: watcher.unreadable)
+        for _ in range(3):
+            bad.open("a").close()
+            await asyncio.sleep(2 * SETTLE_S)
+        assert written.getvalue().count("usage_unreadable") == 1
+        bad.write_text("broken still", encoding="utf-8")
+        await until(lambda: written.getvalue().count("usage_unreadable") == 2)
 
 
 async def test_a_file_that_goes_is_forgotten_and_one_that_comes_back_is_news(folder: Path) -> None:

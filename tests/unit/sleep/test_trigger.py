@@ -92,11 +92,13 @@ def test_a_hook_without_a_window_leaves_the_one_of_the_status_line() -> None:
     assert (state.window, reason) == (200_000, Reason.FULL)
 
 
-def test_a_new_percentage_is_not_outvoted_by_tokens_of_before() -> None:
+def test_a_new_percentage_is_not_outvoted_by_tokens_of_before_nor_tokens_by_a_percentage() -> None:
     state, _ = step(State(), used(162_000, 200_000))
     state, _ = step(state, Usage(used_percent=20.0))
     assert fill(state) == pytest.approx(0.2)
     assert state.armed
+    state, reason = step(State(percent=20.0), used(24_000, None))
+    assert (fill(state), reason) == (0.8, Reason.FULL)
 
 
 @pytest.mark.parametrize("name", ["PreCompact", "preCompact", "experimental.session.compacting"])
