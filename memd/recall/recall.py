@@ -25,14 +25,14 @@ from memd.recall import answer, listing
 from memd.recall.answer import Found
 from memd.recall.features import Statistics, measure
 from memd.recall.question import Question, name_candidates, question
-from memd.recall.rankings import gate, ranked
+from memd.recall.rankings import Ranked, gate, ranked
 from memd.recall.search import ARM_ROWS, Scope, by_meaning, by_words, few
 from memd.recall.weights import HYBRID, WITHOUT_VECTORS
 from memd.store import agents, memories, names, preferences, vectors, words
 from memd.store import ranked as ranked_rows
 from memd.store.connect import Reading
 from memd.store.database import Database
-from memd.store.filters import bound
+from memd.store.filters import bound, either, evidence
 
 OTHER_MODEL = "the memories are being embedded with a new model: only words are searched"
 NO_MODEL = "no embedding model: only words are searched; run: memd model install"
@@ -151,7 +151,7 @@ class Recall:
         now_us = self.clock.now_us()
         kept = bound(agent_key or 0, wanted, now_us, hidden=hidden, active=caller)
         here = bound(agent_key or 0, MemoryFilter(), now_us, active=caller)
-        return Scope(kept, here, hidden), agent_key
+        return Scope(kept, evidence(kept, hidden=hidden), here, hidden), agent_key
 
     async def _found(
         self, scope: Scope, text: str, mode: SearchMode, rows: int, fill: int = 0
@@ -229,7 +229,7 @@ def _preferences(
 def _ranked(conn: Reading, scope: Scope, sought: Sought, keys: Sequence[int]) -> Found:
     """Measure and order the candidates, and ask the gate."""
     asked, vector, mode = sought.question, sought.vector, sought.mode
-    found = ranked_rows.candidates(conn, scope.wanted, keys)
+    found = ranked_rows.candidates(conn, either(scope.reach, scope.wanted), keys)
     around = {
         key
         for candidate in found
@@ -243,7 +243,24 @@ def _ranked(conn: Reading, scope: Scope, sought: Sought, keys: Sequence[int]) ->
     weights = HYBRID if vector is not None else WITHOUT_VECTORS
     project_id = scope.wanted.active_project_id
     items = ranked(measured, weights, mode, project_id)
-    if mode is not SearchMode.HYBRID:
-        return Found(items, 1.0, opened=True, degraded=sought.degraded)
-    chance = gate(items, weights)
-    return Found(items, chance, opened=chance >= weights.gate_min, degraded=sought.degraded)
+    chance = gate(items, weights) if mode is SearchMode.HYBRID else 1.0
+    opened = mode is not SearchMode.HYBRID or chance >= weights.gate_min
+    return Found(_shown(conn, scope, items), chance, opened=opened, degraded=sought.degraded)
+
+
+def _shown(conn: Reading, scope: Scope, items: Sequence[Ranked]) -> list[Ranked]:
+    """Return *items* with the summary, once, in place of what stands behind it."""
+    if scope.hidden:
+        return list(items)
+    hidden = [
+        item.measured.candidate.memory_key for item in items if item.measured.candidate.is_hidden
+    ]
+    fronts = ranked_rows.in_front(conn, scope.wanted, hidden)
+    shown: dict[int, Ranked] = {}
+    for item in items:
+        its = item.measured.candidate
+        front = fronts.get(its.memory_key) if its.is_hidden else its
+        if front is not None and front.memory_key not in shown:
+            measured = replace(item.measured, candidate=front)
+            shown[front.memory_key] = replace(item, measured=measured)
+    return list(shown.values())

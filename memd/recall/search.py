@@ -29,6 +29,9 @@ class Scope:
     """Which rows are searched."""
 
     wanted: Bound
+    """What may be shown."""
+    reach: Bound
+    """What is searched: memories themselves; a summary is shown for what stands behind it."""
     here: Bound
     """Without the filter: what the caller's session and project let it see."""
     hidden: bool
@@ -39,22 +42,20 @@ class Scope:
 
     @property
     def owners(self) -> list[str]:
-        return (
-            [f"a{self.agent_key}", f"h{self.agent_key}"] if self.hidden else [f"a{self.agent_key}"]
-        )
+        return [f"a{self.agent_key}", f"h{self.agent_key}"]
 
     def partitions(self, shard: int) -> list[int]:
         return [
             vectors.partition(self.agent_key, hidden=hidden, shard=shard)
-            for hidden in ([False, True] if self.hidden else [False])
+            for hidden in (False, True)
         ]
 
 
 def few(conn: Reading, scope: Scope) -> list[int] | None:
     """Return the rows of a filter that keeps few; None without a filter, or if it keeps many."""
-    if not scope.wanted.narrow:
+    if not scope.reach.narrow:
         return None
-    keys = memories.matching(conn, scope.wanted, LISTED_ROWS_MAX + 1)
+    keys = memories.matching(conn, scope.reach, LISTED_ROWS_MAX + 1)
     return keys if len(keys) <= LISTED_ROWS_MAX else None
 
 
@@ -123,7 +124,7 @@ def _of_shard(
     if found is not None:
         return [near[key] for key in found]
     # k cannot grow further: the filter's rows are many, and far from the query. Scan them.
-    every = memories.matching(conn, scope.wanted, -1)
+    every = memories.matching(conn, scope.reach, -1)
     return _among(conn, vector, [key for key in every if vectors.shard(key) == shard])
 
 
@@ -143,12 +144,12 @@ def _enough(
 
     None when *limit_max* was not enough.
     """
-    limit = rows if not scope.wanted.narrow else rows * 2
+    limit = rows if not scope.reach.narrow else rows * 2
     while True:
         if limit_max is not None:
             limit = min(limit, limit_max)
         found = fetch(limit)
-        matching = memories.matching_among(conn, scope.wanted, found)
+        matching = memories.matching_among(conn, scope.reach, found)
         kept = [key for key in found if key in matching]
         if len(kept) >= rows or len(found) < limit:
             return kept[:rows]

@@ -8,7 +8,7 @@ cannot diverge (SPEC 7.10.6).
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memd.base.clock import to_us
 from memd.model.caller import Caller
@@ -76,6 +76,32 @@ def bound(
         narrow=bool(_conditions(wanted)),
         active_project_id=None if active is None else active.project_id,
     )
+
+
+def evidence(kept: Bound, *, hidden: bool) -> Bound:
+    """Return *kept* for a search: memories themselves, not the summaries made from them.
+
+    What stands behind a visible summary is searched in its stead, with all that is
+    known of it; the search then shows the summary. With *hidden* everything that
+    was put away is searched and shown as it is.
+    """
+    behind = """
+        EXISTS (SELECT 1
+                  FROM derived AS d
+                       JOIN memory AS s ON s.memory_key = d.to_key
+                 WHERE d.from_key = m.memory_key AND s.state IN ('active', 'pending'))
+    """
+    put_away = f"m.state IN ('compressed', 'archived'){'' if hidden else f' AND {behind}'}"
+    where = f"""
+        {kept.meant} AND NOT m.is_summary AND (m.state IN ('active', 'pending') OR {put_away})
+        AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
+    """
+    return replace(kept, where=where)
+
+
+def either(one: Bound, other: Bound) -> Bound:
+    """Return what matches any of two bounds of one filter."""
+    return replace(one, where=f"(({one.where}) OR ({other.where}))")
 
 
 def _conditions(wanted: MemoryFilter) -> list[tuple[str, Parameters]]:

@@ -30,6 +30,21 @@ class Candidate(NamedTuple):
     occurred_at_us: int | None
     token_count: int
     memory_id: str
+    is_hidden: int
+
+
+_COLUMNS = """
+       m.memory_key, m.session_key, p.project_id, m.speaker, m.caption IS NOT NULL,
+       iif(m.speaker IS NULL, '', m.speaker || ': ') || m.content
+           || iif(m.caption IS NULL, '', ' [shares photo: ' || m.caption || ']'),
+       coalesce(c.context, ''), c.before_key, c.after_key, m.importance,
+       m.created_at_us, m.occurred_at_us, m.token_count, m.memory_id,
+       m.state IN ('compressed', 'archived')
+"""
+_JOINED = """
+       LEFT JOIN memory_context AS c ON c.memory_key = m.memory_key
+       LEFT JOIN project AS p ON p.project_key = m.project_key
+"""
 
 
 def candidates(conn: Reading, wanted: Bound, keys: Sequence[int]) -> list[Candidate]:
@@ -38,17 +53,30 @@ def candidates(conn: Reading, wanted: Bound, keys: Sequence[int]) -> list[Candid
         return []
     rows = conn.execute(
         f"""
-        SELECT m.memory_key, m.session_key, p.project_id, m.speaker, m.caption IS NOT NULL,
-               iif(m.speaker IS NULL, '', m.speaker || ': ') || m.content
-                   || iif(m.caption IS NULL, '', ' [shares photo: ' || m.caption || ']'),
-               coalesce(c.context, ''), c.before_key, c.after_key, m.importance,
-               m.created_at_us, m.occurred_at_us, m.token_count, m.memory_id
+        SELECT {_COLUMNS}
           FROM carray(:keys) AS k
                CROSS JOIN memory AS m ON m.memory_key = k.value
-               LEFT JOIN memory_context AS c ON c.memory_key = m.memory_key
-               LEFT JOIN project AS p ON p.project_key = m.project_key
+               {_JOINED}
          WHERE {wanted.where}
         """,
         {**wanted.params, "keys": keys_array(keys)},
     )
     return [Candidate._make(row) for row in rows]
+
+
+def in_front(conn: Reading, wanted: Bound, keys: Sequence[int]) -> dict[int, Candidate]:
+    """Return the summary that stands before each of *keys*, where there is one that matches."""
+    if not keys:
+        return {}
+    rows = conn.execute(
+        f"""
+        SELECT d.from_key, {_COLUMNS}
+          FROM carray(:keys) AS k
+               CROSS JOIN derived AS d ON d.from_key = k.value
+               CROSS JOIN memory AS m ON m.memory_key = d.to_key
+               {_JOINED}
+         WHERE {wanted.where}
+        """,
+        {**wanted.params, "keys": keys_array(keys)},
+    )
+    return {key: Candidate._make(row) for key, *row in rows}

@@ -223,7 +223,7 @@ def scope_of(wanted: dict[str, Any], caller: Caller) -> Scope:
     now_us = to_us(NOW)
     params = filters.bound(1, query, now_us, hidden=hidden, active=caller)
     here = filters.bound(1, MemoryFilter(), now_us, active=caller)
-    return Scope(params, here, hidden)
+    return Scope(params, filters.evidence(params, hidden=hidden), here, hidden)
 
 
 @SOME

@@ -30,6 +30,7 @@ def a_found(tokens: int = 10, own: str | None = None, relevance: float = 0.5) ->
         occurred_at_us=None,
         token_count=tokens,
         memory_id=f"m{key:06}",
+        is_hidden=0,
     )
     measured = Measured(candidate, dict.fromkeys(NAMES, 0.0), 0.0, ())
     return Ranked(measured, relevance, relevance)

@@ -39,6 +39,7 @@ def a_candidate(key: int, own: str, **fields: Any) -> Candidate:
         "occurred_at_us": None,
         "token_count": 10,
         "memory_id": f"m{key:04}",
+        "is_hidden": 0,
     }
     return Candidate(**(given | fields))
 

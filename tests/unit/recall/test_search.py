@@ -31,7 +31,7 @@ def conn(tmp_path: Path) -> Iterator[Writing]:
 
 def _scope() -> Scope:
     everything = bound(1, MemoryFilter(), 1)
-    return Scope(everything, everything, hidden=False)
+    return Scope(everything, everything, everything, hidden=False)
 
 
 def test_in_a_small_store_every_term_is_looked_up(conn: Writing) -> None:
