@@ -198,7 +198,7 @@ def insert_bare(conn: Writing, rows: Sequence[MemoryRow], now_us: int) -> list[i
         )
         if row.session_key is not None and not row.is_summary:  # counted is what arrived
             names.count_session(conn, row.session_key, 1, row.token_count, now_us)
-        if row.speaker is not None:
+        if row.speaker is not None and not row.is_summary:
             names.count_speaker(conn, row.agent_key, row.speaker, 1)
         changes.touch(conn, row.salt, row_hash)
         keys.append(key)

@@ -31,13 +31,15 @@ def test_x22_relevance_and_recency_combine() -> None:
     assert fresh.combined_score == pytest.approx(0.787, abs=5e-4)
 
 
-@pytest.mark.parametrize(("raw", "kept"), [(0.3286, True), (0.32, False)])
-def test_x22_a_year_old_memory_must_be_relevant(raw: float, kept: bool) -> None:
+@pytest.mark.parametrize(("raw", "score", "kept"), [(0.3286, 0.3, True), (0.32, 0.294, False)])
+def test_x22_a_year_old_memory_must_be_relevant(raw: float, score: float, kept: bool) -> None:
     old = an_entry(relevance_score=raw, hours_old=YEAR_HOURS)
 
     ranked = rank_memories((old,), config=MemoryRetrievalConfig(), now=NOW)
+    (all_the_same,) = rank_memories((old,), config=MemoryRetrievalConfig(min_relevance=0), now=NOW)
 
     assert bool(ranked) is kept
+    assert all_the_same.combined_score == pytest.approx(score, abs=5e-4)
 
 
 def test_x23_two_lists_fuse() -> None:

@@ -1,4 +1,5 @@
 import plistlib
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from memd.base.paths import Paths
 from memd.cli import units
 
 HOME = {"HOME": "/home/ada", "XDG_RUNTIME_DIR": "/run/user/7"}
+ROOT = Path(__file__).resolve().parents[3]
 COMMAND = Path("/home/ada/.local/bin/memd")
 
 
@@ -85,6 +87,22 @@ def test_no_library_of_the_service_reports_to_its_maker() -> None:
     assert "\nEnvironment=ORT_DISABLE_TELEMETRY=1\n" in service
     (text,) = units.launchd(COMMAND, places(), {}, log=Path("/l")).values()
     assert plistlib.loads(text.encode())["EnvironmentVariables"]["ORT_DISABLE_TELEMETRY"] == "1"
+
+
+def test_a_wheel_carries_the_service_files_where_they_are_looked_for() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    carried = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    looked_for = Path(units.__file__).parent / "units"
+    assert {ROOT / target for target in carried.values()} == {
+        looked_for / "systemd",
+        looked_for / "launchd",
+    }
+    for source in carried:
+        assert all(units.shipped(str(path.relative_to(ROOT))) for path in files(ROOT / source))
+
+
+def files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
 
 
 def test_a_service_file_that_is_missing_is_named() -> None:

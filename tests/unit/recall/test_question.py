@@ -10,6 +10,12 @@ from support.measured import asked
 from memd.recall.question import AskedDate, dates_in, name_candidates
 
 
+def test_h27_a_question_has_at_most_64_terms() -> None:
+    many = asked(" ".join(f"lamp{number}" for number in range(2_000)))
+    assert many.terms == tuple(f"lamp{number}" for number in range(64))
+    assert asked("OR " * 2_000).terms == ("or",)
+
+
 def test_function_words_are_no_terms() -> None:
     assert asked("What did you do with the red bicycle?").terms == ("red", "bicycle")
 
