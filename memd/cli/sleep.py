@@ -232,7 +232,7 @@ def _steps(run: dict[str, Any]) -> Iterator[str]:
         did = _DID.get(step["name"], "changed")
         yield f"{step['name']:<14} {_memories(step['rows'])} {did}"
     summaries = run.get("detail", {}).get("summaries")
-    if isinstance(summaries, int):
+    if isinstance(summaries, int) and summaries:
         yield f"{'in their place':<14} {summaries:,} summar{'y' if summaries == 1 else 'ies'}"
     if not run["steps"]:
         yield "nothing to do; memories younger than a day are left alone"

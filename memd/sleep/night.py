@@ -218,9 +218,10 @@ class Night:
     async def _finished(self, caller: Caller, row: RunRow, failed: list[str]) -> RunReport:
         now_us = self.clock.now_us()
         state = RunState.FAILED if failed else RunState.DONE
-        detail = {"errors": failed} if failed else {}
+        errors = {"errors": failed} if failed else {}
 
         def work(conn: Writing) -> None:
+            detail = {"summaries": runs.made(conn, row.run_key), **errors}
             runs.finish(conn, row.run_key, state, {"detail": detail}, now_us)
 
         await self.db.write(caller, work)

@@ -253,6 +253,15 @@ def changes(conn: Reading, run_key: int, limit: int) -> list[Changed]:
     return [_changed(row) for row in rows]
 
 
+def made(conn: Reading, run_key: int) -> int:
+    """Return how many memories a run made: its summaries."""
+    found = conn.execute(
+        "SELECT count(*) FROM run_change WHERE run_key = ? AND what = 'made'", (run_key,)
+    ).get
+    assert isinstance(found, int)
+    return found
+
+
 def every_change(conn: Reading, run_key: int) -> Iterator[Changed]:
     """Yield every change of a run that is not undone, in order."""
     rows = conn.execute(

@@ -99,6 +99,7 @@ def test_a_night_is_reported_and_undone_exactly(memd: Typist) -> None:
     night = memd("sleep", "--now")
     assert night.code == 0
     assert "put away behind summaries" in night.out
+    assert re.search(r"in their place +\d+ summar", night.out)
     run = a_run(night.out)
     assert f"memd sleep --undo {run}" in night.err
     slept = memd.state()
