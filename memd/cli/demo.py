@@ -46,7 +46,7 @@ class Question(NamedTuple):
 
 QUESTIONS = (
     Question("Which database does the billing service use now?"),
-    Question("Why were people logged out too early?"),
+    Question("What was wrong with the login?"),
     Question("How long should an answer be?", "preference"),
     Question("What is the melting point of tungsten?", "nothing"),
 )

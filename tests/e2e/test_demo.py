@@ -44,6 +44,7 @@ def test_the_demonstration_answers_and_leaves_nothing_behind(home: Path, model_d
     by_question = {asked["question"]: asked["answers"] for asked in told["questions"]}
     billing = by_question["Which database does the billing service use now?"]
     assert any("PostgreSQL" in found["text"] for found in billing)
+    assert "cookie expired" in by_question["What was wrong with the login?"][0]["text"]
     assert by_question["What is the melting point of tungsten?"] == []
     assert "short answers" in by_question["How long should an answer be?"][0]["text"]
     assert list(home.iterdir()) == []
