@@ -33,6 +33,11 @@ class Batch:
     def removed(self) -> tuple[MemberRow, ...]:
         return tuple(member for member in self.members if member is not self.kept)
 
+    def those(self, ids: Sequence[str]) -> list[MemberRow]:
+        """Return those to be removed that a summary stands for."""
+        wanted = frozenset(ids)
+        return [member for member in self.removed if member.memory_id in wanted]
+
     @property
     def category(self) -> MemoryCategory:
         return MemoryCategory(self.kept.category)

@@ -6,25 +6,28 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memd.base.clock import Clock
+from memd.base.clock import from_us, to_us
 from memd.base.ids import Ids
 from memd.base.work import Work
+from memd.ingest.agents import Agents
+from memd.model.caller import Caller
 from memd.model.encoding import TokenCounter
 from memd.model.enums import MemoryCategory
 from memd.model.settings_consolidation import ConsolidationConfig
 from memd.sleep.compression import in_short
+from memd.sleep.operations import ConsolidationOp
+from memd.sleep.retention import cutoffs
 from memd.sleep.tasks import (
+    CLIENT,
     DAY_US,
     Ageing,
     Cap,
     Compression,
-    Condensed,
     Consolidation,
     Retention,
     Task,
 )
 from memd.store.database import Database
-from memd.store.groups import MemberRow
 
 Tasks = Callable[[Mapping[str, Any]], Sequence[Task]]
 
@@ -36,9 +39,10 @@ class Plan:
     db: Database
     ids: Ids
     work: Work
-    clock: Clock
     counter: TokenCounter
     config: ConsolidationConfig
+    operation: ConsolidationOp
+    agents: Agents
     undo_days: int
 
     def tasks(self, asked: Mapping[str, Any]) -> list[Task]:
@@ -47,7 +51,7 @@ class Plan:
         every: tuple[Task, ...] = (
             Retention(db, self._cutoffs, self.undo_days * DAY_US),
             Consolidation(
-                db, self.ids, self.work, self.counter, self._condense, config.group_threshold
+                db, self.ids, self.work, self.counter, self.operation, config.group_threshold
             ),
             Compression(
                 db,
@@ -66,19 +70,8 @@ class Plan:
     async def _shorten(self, contents: Sequence[str]) -> str:
         return await self.work.run(in_short, contents)
 
-    async def _condense(self, category: MemoryCategory, members: Sequence[MemberRow]) -> Condensed:
-        lines = [f"Consolidated {category} memories:"]
-        for member in members:
-            cut = member.own[:200] + ("..." if len(member.own) > 200 else "")
-            lines.append(f"- {cut}")
-        return Plain("\n".join(lines), ("consolidated",))
-
-    async def _cutoffs(self, agent_id: str) -> Mapping[MemoryCategory, int]:
-        del agent_id
-        return {}
-
-
-@dataclass(frozen=True)
-class Plain:
-    text: str
-    tags: tuple[str, ...]
+    async def _cutoffs(self, agent_id: str, now_us: int) -> Mapping[MemoryCategory, int]:
+        caller = Caller(client=CLIENT, agent_id=agent_id, method="sleep.run")
+        own = await self.agents.get(caller)
+        found = cutoffs(self.config.retention, own, from_us(now_us))
+        return {category: to_us(moment) for category, moment in found.items()}

@@ -14,6 +14,7 @@ from memd.backends.assembly import Assembly
 from memd.base.clock import from_us
 from memd.model.events import Emit, unheard
 from memd.model.settings import Settings
+from memd.sleep.choice import operation_of
 from memd.sleep.night import Night
 from memd.sleep.plan import Plan
 from memd.sleep.rhythm import Rhythm
@@ -42,9 +43,10 @@ def sleeping(
         db=house.db,
         ids=house.ids,
         work=house.work,
-        clock=house.clock,
         counter=house.counter,
         config=config,
+        operation=operation_of(config),
+        agents=house.agents,
         undo_days=settings.daemon.undo_days,
     )
     night = Night(

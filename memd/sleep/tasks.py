@@ -17,11 +17,13 @@ from memd.model.encoding import TokenCounter
 from memd.model.enums import ArchiveReason, MemoryCategory, MemoryState
 from memd.sleep import compression
 from memd.sleep.batches import Batch, Made, cut, summary_row
+from memd.sleep.operations import Condensed, ConsolidationOp, Member
 from memd.store import groups, hiding, names
 from memd.store.connect import Reading, Writing
 from memd.store.database import Database
 from memd.store.groups import MemberRow
 from memd.store.hiding import Step
+from memd.store.rows import MemoryRow
 
 HOUR_US = 3_600_000_000
 DAY_US = 24 * HOUR_US
@@ -59,17 +61,8 @@ class Task(Protocol):
         ...
 
 
-class Condensed(Protocol):
-    """What an operation made of a group (sleep/operations.py)."""
-
-    @property
-    def text(self) -> str: ...
-    @property
-    def tags(self) -> tuple[str, ...]: ...
-
-
-Condense = Callable[[MemoryCategory, Sequence[MemberRow]], Awaitable[Condensed]]
-Cutoffs = Callable[[str], Awaitable[Mapping[MemoryCategory, int]]]
+Cutoffs = Callable[[str, int], Awaitable[Mapping[MemoryCategory, int]]]
+"""Of an agent, at a time: from when on each category is kept."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +75,7 @@ class Retention:
     name: str = "retention"
 
     async def plan(self, scope: Scope, cursor: Cursor, limit: int) -> Planned | None:
-        cutoffs = await self.cutoffs_us(scope.agent_id)
+        cutoffs = await self.cutoffs_us(scope.agent_id, scope.now_us)
         if not cutoffs:
             return None
         keys = await self.db.read(
@@ -105,7 +98,7 @@ class Consolidation:
     ids: Ids
     work: Work
     counter: TokenCounter
-    condense: Condense
+    operation: ConsolidationOp
     threshold: int
     name: str = "consolidation"
 
@@ -123,7 +116,7 @@ class Consolidation:
                 break
             start = session_key + 1
         some = _some(batches, limit)
-        ready = [(batch, await self.condense(batch.category, batch.removed)) for batch in some]
+        ready = [(batch, await self._condensed(batch)) for batch in some]
         tokens = await self.work.run(
             lambda: [self.counter.count(condensed.text) for _, condensed in ready]
         )
@@ -131,16 +124,21 @@ class Consolidation:
         def apply(conn: Writing, step: Step) -> int:
             done = 0
             for (batch, condensed), count in zip(ready, tokens, strict=True):
+                gone = batch.those(condensed.removable_ids)
+                sources = [each for each in batch.members if each in gone or each is batch.kept]
                 made = _made(conn, scope, self.ids, session_key, count)
-                row = summary_row(
-                    made, batch.members, condensed.text, batch.category, condensed.tags
-                )
-                done += _summarise(conn, step, row, batch.members, batch.removed)
+                row = summary_row(made, sources, condensed.text, batch.category, condensed.tags)
+                done += _summarise(conn, step, row, sources, gone)
             return done
 
         more = len(some) < len(batches)
         following = {"session": session_key if more else session_key + 1}
         return Planned(sum(len(batch.removed) for batch in some), following, apply)
+
+    async def _condensed(self, batch: Batch) -> Condensed:
+        members = [Member(each.memory_id, each.own) for each in batch.removed]
+        kept = Member(batch.kept.memory_id, batch.kept.own)
+        return await self.operation.condense(batch.category, members, kept=kept)
 
 
 def _next_session(
@@ -185,7 +183,7 @@ def _made(conn: Writing, scope: Scope, ids: Ids, session_key: int, tokens: int) 
 def _summarise(
     conn: Writing,
     step: Step,
-    row: Any,
+    row: MemoryRow,
     sources: Sequence[MemberRow],
     hidden: Sequence[MemberRow],
     reason: ArchiveReason = ArchiveReason.CONSOLIDATED,
