@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from support.napping import FakeNaps, FakeSessions, FakeUsage
-from support.sleeping import FakeNight, FakeRhythm
+from support.sleeping import FakeNight, a_rhythm
 
 from memd.base.clock import Clock, SystemClock
 from memd.base.errors import MemoryNotFoundError
@@ -90,7 +90,7 @@ class FakeHouse:
             events=self.events,
             embedder=FakeEmbedder(),
             sleep=self.night,
-            rhythm=FakeRhythm(self.night),
+            rhythm=a_rhythm(self.night),
         )
 
     async def build(

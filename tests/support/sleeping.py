@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import datetime
 
 from memd.base.clock import Clock, from_us
 from memd.base.errors import ConflictError, NotFoundError
 from memd.model.caller import Caller
-from memd.model.enums import RunKind, RunState
-from memd.model.sleep import RunReport, SleepStatus, StepReport
+from memd.model.enums import ConsolidationInterval, RunKind, RunState
+from memd.model.sleep import RunReport, StepReport
+from memd.sleep.rhythm import Rhythm
 
 Progress = Callable[[int, int], None]
 
@@ -136,26 +137,18 @@ class FakeNight:
         return done
 
 
-@dataclass
-class FakeRhythm:
-    """Tells a status and never begins a night."""
+def a_rhythm(night: FakeNight) -> Rhythm:
+    """Return the rhythm over *night* of a store that is empty: nothing is ever due."""
 
-    night: FakeNight
+    async def since() -> datetime | None:
+        return None
 
-    async def asked(self, run: Coroutine[Any, Any, RunReport]) -> RunReport:
-        return await run
-
-    def heed(self, quiet_s: Callable[[], float]) -> None:
-        """Nobody to tell."""
-
-    async def status(self) -> SleepStatus:
-        return SleepStatus(
-            enabled=True,
-            paused=self.night.held,
-            interval="daily",
-            running=self.night.running,
-            last=await self.night.last(RunKind.NIGHT),
-        )
-
-    async def run(self) -> None:
-        """End at once."""
+    return Rhythm(
+        nights=night,
+        clock=night.clock,
+        interval=ConsolidationInterval.DAILY,
+        enabled=lambda: True,
+        since=since,
+        on_battery=lambda: False,
+        load=lambda: 0.0,
+    )

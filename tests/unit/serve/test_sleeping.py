@@ -120,6 +120,21 @@ async def test_a_night_tells_its_progress() -> None:
     assert [message["params"]["token"] for message in told] == ["t"]
 
 
+async def test_a_cancelled_request_ends_the_waiting_and_not_the_night() -> None:
+    house = FakeHouse()
+    house.night.gate = asyncio.Event()
+    dispatch = a_dispatch(house)
+    asking = asyncio.create_task(ask(dispatch, "sleep.run"))
+    await asyncio.sleep(0.01)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert (await ask(dispatch, "sleep.status"))["running"]["kind"] == "night"
+    house.night.gate.set()
+    await asyncio.sleep(0.01)
+    assert (await ask(dispatch, "sleep.status"))["last"]["state"] == "done"
+
+
 async def test_a_use_of_the_memory_ends_the_quiet_and_a_look_at_memd_does_not() -> None:
     clock = HeldClock()
     dispatch = a_dispatch(FakeHouse(), clock)
