@@ -1,0 +1,131 @@
+"""SPEC 16.6, 16.9: what becomes of a group of memories."""
+
+from __future__ import annotations
+
+import pytest
+from support.providers import StubProvider
+
+from memd.base.errors import ProviderRefusedError
+from memd.base.limits import TEXT_CHARS_MAX
+from memd.encode.density import DensityClassifier
+from memd.model.consolidation import ArchivalMode, ConsolidationStrategyType
+from memd.model.enums import MemoryCategory
+from memd.model.settings_consolidation import ConsolidationConfig
+from memd.sleep.abstractive import AbstractiveSummarizer
+from memd.sleep.choice import operation_of
+from memd.sleep.extractive import ExtractivePreserver
+from memd.sleep.llm_synthesis import LLMSynthesisOp
+from memd.sleep.operations import ConcatenationOp, DensityRoutingOp, Member, voted
+
+SEMANTIC = MemoryCategory.SEMANTIC
+PROSE = Member("p", "We met last week and talked about the move to the coast.")
+DENSE = Member("d", "host: db1\nport: 5432\ndebug: true")
+LONG = Member("l", "We walked " + "and walked " * 40)
+
+
+async def test_a_list_has_a_heading_and_the_first_200_characters_of_each() -> None:
+    made = await ConcatenationOp().condense(SEMANTIC, [PROSE, LONG])
+    assert made.text == (f"Consolidated semantic memories:\n- {PROSE.text}\n- {LONG.text[:200]}...")
+    assert made.tags == ("consolidated",)
+    assert made.removable_ids == ("p", "l")
+    assert made.assignments == ()
+    assert not made.fallback
+
+
+async def test_a_text_of_200_characters_is_not_cut() -> None:
+    made = await ConcatenationOp().condense(SEMANTIC, [Member("x", "x" * 200)])
+    assert made.text.endswith("- " + "x" * 200)
+
+
+async def test_a_member_that_has_no_room_in_the_summary_is_not_removable() -> None:
+    members = [Member(f"m{number}", "x" * 300_000) for number in range(4)]
+    made = await ConcatenationOp(truncate_length=300_000).condense(SEMANTIC, members)
+    assert made.removable_ids == ("m0", "m1")
+    assert len(made.text) <= TEXT_CHARS_MAX
+
+
+async def test_no_member_is_no_group() -> None:
+    for op in (ConcatenationOp(), DensityRoutingOp(), LLMSynthesisOp()):
+        with pytest.raises(ValueError, match="at least one"):
+            await op.condense(SEMANTIC, [])
+
+
+def test_a_group_is_extractive_when_more_than_half_of_it_is_dense() -> None:
+    classifier = DensityClassifier()
+    assert voted(classifier, [DENSE.text, DENSE.text, PROSE.text]) is ArchivalMode.EXTRACTIVE
+    assert voted(classifier, [DENSE.text, PROSE.text]) is ArchivalMode.ABSTRACTIVE
+    assert voted(classifier, [DENSE.text, PROSE.text, PROSE.text]) is ArchivalMode.ABSTRACTIVE
+
+
+async def test_the_member_that_is_kept_votes_and_is_not_in_the_text() -> None:
+    op = DensityRoutingOp()
+    without = await op.condense(SEMANTIC, [DENSE, PROSE])
+    made = await op.condense(SEMANTIC, [DENSE, PROSE], kept=Member("k", '{"kept": 1}'))
+
+    assert without.tags == ("consolidated", "mode:abstractive")
+    assert made.tags == ("consolidated", "mode:extractive")
+    assert "kept" not in made.text
+    assert made.removable_ids == ("d", "p")
+
+
+async def test_parts_are_joined_with_three_hyphens_and_each_has_its_mode() -> None:
+    made = await DensityRoutingOp().condense(SEMANTIC, [PROSE, LONG])
+    assert made.text == f"{PROSE.text}\n---\n{LONG.text[:200]}..."
+    assert [(each.original_id, each.mode) for each in made.assignments] == [
+        ("p", ArchivalMode.ABSTRACTIVE),
+        ("l", ArchivalMode.ABSTRACTIVE),
+    ]
+
+
+async def test_a_dense_group_keeps_its_facts() -> None:
+    op = DensityRoutingOp(extractor=ExtractivePreserver(max_facts=1, anchor_length=9))
+    made = await op.condense(SEMANTIC, [DENSE])
+    assert made.text.split("\n")[:3] == ["[Extractive preservation]", "Key facts:", "- host: db1"]
+    assert made.assignments[0].mode is ArchivalMode.EXTRACTIVE
+
+
+async def test_abstractive_parts_are_asked_for_at_the_same_time_in_the_order_given() -> None:
+    provider = StubProvider(lambda prompt: prompt.split("\n")[1][-1])
+    op = DensityRoutingOp(summarizer=AbstractiveSummarizer(provider=provider, model="small"))
+    members = [Member(f"m{number}", f"we spoke of {number}") for number in range(6)]
+
+    made = await op.condense(SEMANTIC, members)
+
+    assert made.text == "\n---\n".join("012345")
+    assert provider.most > 1
+
+
+async def test_a_provider_that_needs_its_owner_ends_the_operation() -> None:
+    provider = StubProvider([ProviderRefusedError("wrong key")])
+    op = DensityRoutingOp(summarizer=AbstractiveSummarizer(provider=provider, model="small"))
+    with pytest.raises(ProviderRefusedError):
+        await op.condense(SEMANTIC, [PROSE, LONG])
+
+
+async def test_the_settings_choose_the_operation_and_its_measures() -> None:
+    simple = operation_of(ConsolidationConfig())
+    dual = operation_of(
+        ConsolidationConfig.model_validate(
+            {
+                "strategy": "dual_mode",
+                "archival": {"dual_mode": {"max_facts": 1, "anchor_length": 50}},
+            }
+        )
+    )
+    llm = operation_of(ConsolidationConfig(strategy=ConsolidationStrategyType.LLM))
+
+    assert (await simple.condense(SEMANTIC, [DENSE])).text.startswith("Consolidated semantic")
+    assert (await dual.condense(SEMANTIC, [DENSE])).text.count("\n- ") == 1
+    assert (await llm.condense(SEMANTIC, [DENSE])).tags == ("consolidated", "concat-fallback")
+
+
+def test_a_model_must_be_named_only_where_a_provider_is_asked() -> None:
+    provider = StubProvider(["x"])
+    named = {"strategy": "dual_mode", "archival": {"dual_mode": {"summarization_model": "small"}}}
+
+    operation_of(ConsolidationConfig(), provider=provider)
+    operation_of(ConsolidationConfig.model_validate(named), provider=provider)
+    for strategy in (ConsolidationStrategyType.LLM, ConsolidationStrategyType.DUAL_MODE):
+        with pytest.raises(ValueError, match="model"):
+            operation_of(ConsolidationConfig(strategy=strategy), provider=provider)
+        operation_of(ConsolidationConfig(strategy=strategy), provider=provider, model="small")
