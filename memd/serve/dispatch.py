@@ -59,7 +59,15 @@ class Progress(Protocol):
     def __call__(self, done: int, total: int) -> None: ...
 
 
-_LOOKING: Final = ("system.", "rpc.", "model.", "events.", "sleep.status", "sleep.report", "usage.")
+_LOOKING: Final = (
+    "system.",
+    "rpc.",
+    "model.",
+    "events.",
+    "sleep.status",
+    "sleep.report",
+    "usage.list",
+)
 """What a window that shows memd's state asks again and again; no night waits for its end."""
 
 _progress: Final[ContextVar[Progress | None]] = ContextVar("progress", default=None)

@@ -204,7 +204,9 @@ class Rhythm:
         now = self._now()
         last = await self.nights.last(RunKind.NIGHT)
         enabled, paused = self._may(), await self._paused()
-        next_at = due(self.interval, await self._last_start(last), now)
+        next_at = None
+        if enabled and not paused:
+            next_at = due(self.interval, await self._last_start(last), now)
         waits_for = None
         if next_at is not None and next_at <= now:
             moment = Moment(self.quiet_s(), self.load(), self.on_battery())
@@ -216,7 +218,7 @@ class Rhythm:
             interval=self.interval.value,
             running=self.nights.running,
             last=last,
-            next_at=next_at if enabled and not paused else None,
+            next_at=next_at,
             waits_for=waits_for,
         )
 

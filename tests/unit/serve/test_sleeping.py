@@ -139,7 +139,8 @@ async def test_a_use_of_the_memory_ends_the_quiet_and_a_look_at_memd_does_not() 
     clock = HeldClock()
     dispatch = a_dispatch(FakeHouse(), clock)
     clock.advance(seconds=100)
-    for method in ("system.status", "system.hello", "sleep.status", "model.status", "rpc.discover"):
+    looking = "system.status system.hello sleep.status sleep.report model.status usage.list"
+    for method in looking.split():
         await ask(dispatch, method)
     assert dispatch.quiet_s() == 100.0
     await ask(dispatch, "memory.count")
