@@ -248,7 +248,7 @@ class Ingest:
             now_us = self.clock.now_us()
             if fingerprint is not None:
                 vectors.ready(conn, fingerprint, now_us)
-            return answer([keep(conn, caller, arrival, self.ids, now_us) for arrival in arrivals])
+            return answer(keep(conn, caller, arrivals, self.ids, now_us))
 
         return await self.db.write(caller, work, reply=reply, batch=arrivals[0].batch)
 

@@ -59,6 +59,14 @@ class _Sorted:
 
 
 @dataclass(slots=True)
+class _New:
+    """The rows that were made, and those of them that are not important enough."""
+
+    keys: list[int] = field(default_factory=list)
+    turned: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class _Filing:
     """Where the arrival's rows belong."""
 
@@ -73,12 +81,25 @@ class _Filing:
     ids: Ids
 
 
-def keep(conn: Writing, caller: Caller, arrival: Arrival, ids: Ids, now_us: int) -> Receipt:
-    """Store an arrival and return its receipt, which holds once the transaction is committed."""
+def keep(
+    conn: Writing, caller: Caller, arrivals: Sequence[Arrival], ids: Ids, now_us: int
+) -> list[Receipt]:
+    """Store arrivals and return their receipts, which hold once the transaction is committed.
+
+    They find their places among their neighbours and in the caches together, at the end.
+    """
+    new = _New()
+    receipts = [_keep(conn, caller, arrival, ids, now_us, new) for arrival in arrivals]
+    memories.settle(conn, new.keys)
+    removal.archive(conn, new.turned, ArchiveReason.LOW_IMPORTANCE, now_us, new_id=ids.new)
+    return receipts
+
+
+def _keep(
+    conn: Writing, caller: Caller, arrival: Arrival, ids: Ids, now_us: int, new: _New
+) -> Receipt:
     filing = _file(conn, caller, arrival, ids, now_us)
     fate = _Sorted()
-    keys: list[int] = []
-    turned: list[int] = []
     for draft in arrival.drafts.items:
         vector = None if arrival.vectors is None else arrival.vectors[draft.part]
         row = _row(arrival, draft, filing, ids)
@@ -92,20 +113,18 @@ def keep(conn: Writing, caller: Caller, arrival: Arrival, ids: Ids, now_us: int)
         known = _told_before(conn, draft, filing)
         kept = _stays(arrival, scored, draft, known)
         (key,) = memories.insert_bare(conn, [_sourced(conn, arrival, scored, filing)], now_us)
-        keys.append(key)
+        new.keys.append(key)
         if vector is not None and filing.model_key is not None:
             vectors.put(conn, filing.model_key, [(key, vector)])
             if kept:
                 centroids.add(conn, filing.agent_key, filing.model_key, vector)
         if not kept:
-            turned.append(key)
+            new.turned.append(key)
         # What is told again while its importance is still unknown may yet be put away: the
         # preference stays with the memory that it came from.
         stands = key if kept and (scored.importance is not None or known is None) else known
         _prefer(conn, draft, scored.importance, stands, filing, fate)
         _sort(fate, scored, kept=kept)
-    memories.settle(conn, keys)
-    removal.archive(conn, turned, ArchiveReason.LOW_IMPORTANCE, now_us, new_id=ids.new)
     return Receipt(
         stored=tuple(fate.stored),
         pending=tuple(fate.pending),

@@ -228,10 +228,8 @@ class _Writing:
         }
         run_key = runs.start(conn, self.run_id, RunKind.NAP, agent_key, asked, now_us)
         kept_as = self._keep_messages(conn, caller, agent_key, now_us)
-        stored: list[str] = []
-        merged = 0
-        for fact in self.ready.facts:
-            arrival = Arrival(
+        arrivals = [
+            Arrival(
                 fact.request,
                 fact.drafts,
                 self.level,
@@ -240,18 +238,21 @@ class _Writing:
                 distilled=True,
                 source_key=kept_as.get(fact.message),
             )
-            receipt = keep(conn, caller, arrival, self.ids, now_us)
-            made = [item.id for item in receipt.stored + receipt.pending]
-            if self.heard.rows:
+            for fact in self.ready.facts
+        ]
+        receipts = keep(conn, caller, arrivals, self.ids, now_us)
+        if self.heard.rows:
+            for fact, receipt in zip(self.ready.facts, receipts, strict=True):
+                made = [item.id for item in receipt.stored + receipt.pending]
                 sessions.derive(conn, self.heard.rows[fact.message], made)
-            stored += made
-            merged += len(receipt.merged)
         if self.heard.session_id is None:
             sources.drop_unused(conn, list(kept_as.values()))
-        self._finish(conn, run_key, len(stored), now_us)
+        stored = sum(len(receipt.stored) + len(receipt.pending) for receipt in receipts)
+        self._finish(conn, run_key, stored, now_us)
         if self.wanted.seen is not None:
             self.wanted.seen(conn, now_us)
-        return _Kept(run_id=self.run_id, stored=len(stored), merged=merged)
+        merged = sum(len(receipt.merged) for receipt in receipts)
+        return _Kept(run_id=self.run_id, stored=stored, merged=merged)
 
     def _keep_messages(
         self, conn: Writing, caller: Caller, agent_key: int, now_us: int

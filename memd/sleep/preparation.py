@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from memd.base.limits import TEXT_CHARS_MAX
@@ -33,6 +34,7 @@ TAG = "nap"
 _DEPTH_MAX = 64  # of what a message nests; deeper is nobody's format
 _USER_ROLES = frozenset({"user", "human"})
 _ROLE_CHARS = 32
+_SHORT_CHARS = 16  # no secret is so short
 
 
 class KeptMessage(NamedTuple):
@@ -120,7 +122,7 @@ def clean(message: Message) -> Message:
 
 def _cleaned(value: Any, depth: int) -> Any:
     if isinstance(value, str):
-        return screen(_storable(value)).text
+        return _short(value) if len(value) <= _SHORT_CHARS else screen(_storable(value)).text
     if depth and isinstance(value, Mapping):
         return {_cleaned(str(k), 0): _cleaned(v, depth - 1) for k, v in value.items()}
     if depth and isinstance(value, list | tuple):
@@ -128,12 +130,19 @@ def _cleaned(value: Any, depth: int) -> Any:
     return value if isinstance(value, int | float | bool) else None
 
 
+@lru_cache(maxsize=1_024)
+def _short(text: str) -> str:
+    """Return what :func:`_cleaned` makes of a short text; a list repeats keys, roles and types."""
+    return screen(_storable(text)).text
+
+
 def _storable(text: str) -> str:
     """Replace what neither SQLite nor UTF-8 can carry: NUL and lone surrogates."""
     if "\x00" in text:
         text = text.replace("\x00", "\ufffd")
     try:
-        text.encode()
+        if not text.isascii():
+            text.encode()
     except UnicodeEncodeError:
         return text.encode("utf-8", "replace").decode()
     return text
