@@ -14,6 +14,7 @@ import logging
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any, TypeVar
 
+from memd.backends.composite_archive import CompositeArchive
 from memd.base.errors import (
     MemdMemoryError,
     MemoryCapabilityError,
@@ -22,6 +23,7 @@ from memd.base.errors import (
     MemoryRetrievalError,
 )
 from memd.model.backend import MemoryBackend, SharedKnowledgeStore
+from memd.model.consolidation import ArchivalMode, KeepsArchive
 from memd.model.enums import MemoryCategory
 from memd.model.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
 from memd.model.settings import CompositeBackendConfig
@@ -49,6 +51,9 @@ class CompositeBackend:
             raise MemoryConfigError("the name of a composite's child must not contain a colon")
         self._children = dict(children)
         self._config = config
+        self._archive = CompositeArchive(
+            {n: c.archival_store for n, c in children.items() if isinstance(c, KeepsArchive)}
+        )
 
     # Its life.
 
@@ -136,6 +141,21 @@ class CompositeBackend:
         self._ready()
         children = self._children.values()
         return sum(await _all(child.count(agent_id, category=category) for child in children))
+
+    @property
+    def archival_store(self) -> CompositeArchive:
+        return self._archive
+
+    async def put_away(
+        self, agent_id: str, memory_id: str, mode: ArchivalMode = ArchivalMode.EXTRACTIVE
+    ) -> str | None:
+        """Move a memory into its child's archive; MemoryCapabilityError when that has none."""
+        self._ready()
+        name, child, there = self._find(memory_id)
+        if not isinstance(child, KeepsArchive):
+            raise MemoryCapabilityError(f"backend {name} has no archive")
+        archival_id = await child.put_away(agent_id, there, mode)
+        return archival_id and f"{name}:{archival_id}"
 
     # What agents share, among the children that can.
 

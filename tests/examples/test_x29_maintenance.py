@@ -1,0 +1,140 @@
+"""X29: maintenance of an agent's memories with dual mode on and no language model."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from support.clocks import HeldClock
+from support.fakes import HashEmbedder
+
+from memd.api import (
+    ArchivalConfig,
+    CompanyMemoryConfig,
+    CompositeBackendConfig,
+    ConsolidationConfig,
+    DualModeConfig,
+    MemoryBackend,
+    MemoryCategory,
+    MemoryQuery,
+    MemoryStoreRequest,
+    create_memory_backend,
+)
+from memd.backends.inmemory_archive import InMemoryArchive
+from memd.model.consolidation import ArchivalMode, ArchivalStore, ConsolidationResult, KeepsArchive
+from memd.sleep.service import MemoryConsolidationService
+from memd.sleep.strategies import DualModeConsolidationStrategy
+
+AGENT = "ada"
+TALK = [
+    "We talked about the holidays for a while and everybody was in a good mood.",
+    "Later on the team went out for lunch and came back \u2014 tired, but happy \U0001f60a.",
+    "In the evening there was a short walk through the park, and it was getting cold.",
+    "The next morning nobody wanted to start, so we had coffee first.",
+]
+CONFIG = ConsolidationConfig(
+    archival=ArchivalConfig(enabled=True, dual_mode=DualModeConfig(enabled=True))
+)
+
+
+@pytest.fixture
+def clock() -> HeldClock:
+    return HeldClock()
+
+
+@pytest.fixture(params=["inmemory", "sqlite", "composite"])
+async def backend(
+    request: pytest.FixtureRequest,
+    clock: HeldClock,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> AsyncIterator[MemoryBackend]:
+    monkeypatch.setenv("MEMD_HOME", str(tmp_path))
+    plan = CompositeBackendConfig(default="sqlite") if request.param == "composite" else None
+    config = CompanyMemoryConfig(backend=request.param, composite=plan)
+    backend = create_memory_backend(config, clock=clock, embedder=HashEmbedder())
+    await backend.connect()
+    yield backend
+    await backend.disconnect()
+
+
+async def told(backend: MemoryBackend, clock: HeldClock) -> dict[str, str]:
+    """Store the talk, a day and an hour ago."""
+    ids = {}
+    for text in TALK:
+        clock.advance(minutes=1)
+        request = MemoryStoreRequest(category=MemoryCategory.EPISODIC, content=text)
+        ids[await backend.store(AGENT, request)] = text
+    clock.advance(hours=25)
+    return ids
+
+
+def a_service(
+    backend: MemoryBackend,
+    clock: HeldClock,
+    *,
+    config: ConsolidationConfig = CONFIG,
+    store: ArchivalStore | None = None,
+) -> MemoryConsolidationService:
+    return MemoryConsolidationService(
+        backend=backend,
+        config=config,
+        strategy=DualModeConsolidationStrategy(backend=backend, clock=clock),
+        archival_store=store,
+        clock=clock,
+    )
+
+
+@pytest.mark.parametrize("given", ["its own archive", "another archive"])
+async def test_x29_the_originals_come_back_byte_for_byte_by_the_archival_index(
+    backend: MemoryBackend, clock: HeldClock, given: str
+) -> None:
+    ids = await told(backend, clock)
+    another = InMemoryArchive(clock=clock) if given == "another archive" else None
+    assert isinstance(backend, KeepsArchive)
+    store: ArchivalStore = another or backend.archival_store
+
+    result = await a_service(backend, clock, store=another).run_maintenance(AGENT)
+
+    assert len(result.removed_ids) == 3
+    assert set(result.removed_ids) < set(ids)
+    assert result.archived_count == 3
+    assert {each.mode for each in result.archival_index} == {ArchivalMode.ABSTRACTIVE}
+    for each in result.archival_index:
+        archived = await store.restore(AGENT, each.archival_id)
+        assert archived is not None
+        assert archived.content.encode() == ids[each.original_id].encode()
+        assert archived.original_id in result.removed_ids
+        assert await store.restore("bob", each.archival_id) is None
+    assert await store.count(AGENT) == 3
+    assert await backend.count(AGENT) == 2  # the one that was kept, and the summary
+    assert result.summary_id is not None
+    summary = await backend.get(AGENT, result.summary_id)
+    assert summary is not None
+    assert {"consolidated", "mode:abstractive"} <= set(summary.metadata.tags)
+
+
+async def test_x29_the_kill_switch_leaves_everything_as_it_is(
+    backend: MemoryBackend, clock: HeldClock
+) -> None:
+    ids = await told(backend, clock)
+    before = await backend.retrieve(AGENT, MemoryQuery())
+    off = CONFIG.model_copy(update={"enabled": False, "max_memories_per_agent": 1})
+    service = a_service(backend, clock, config=off)
+
+    assert await service.run_maintenance(AGENT) == ConsolidationResult()
+    assert await service.run_consolidation(AGENT) == ConsolidationResult()
+
+    assert await backend.retrieve(AGENT, MemoryQuery()) == before
+    assert await backend.count(AGENT) == len(ids)
+
+
+async def test_x29_what_is_younger_than_a_day_is_not_consolidated(
+    backend: MemoryBackend, clock: HeldClock
+) -> None:
+    ids = await told(backend, clock)
+    clock.advance(hours=-24)
+
+    assert await a_service(backend, clock).run_maintenance(AGENT) == ConsolidationResult()
+    assert await backend.count(AGENT) == len(ids)
