@@ -23,10 +23,28 @@ from memd.base.errors import (
     MemoryNotFoundError,
     MemoryRetrievalError,
     MemoryStoreError,
+    ProviderBusyError,
+    ProviderError,
+    ProviderRefusedError,
 )
 from memd.client import AsyncClient, Client
+from memd.encode.density import DensityClassifier, classify_batch
 from memd.encode.tokens import DefaultTokenEstimator
 from memd.model.backend import MemoryBackend, MemoryCapabilities, SharedKnowledgeStore
+from memd.model.consolidation import (
+    ArchivalEntry,
+    ArchivalIndexEntry,
+    ArchivalMode,
+    ArchivalModeAssignment,
+    ArchivalStore,
+    CompressedExperience,
+    ConsolidationResult,
+    ConsolidationStrategy,
+    ConsolidationStrategyType,
+    ContentDensity,
+    DetailedExperience,
+    LLMConsolidationConfig,
+)
 from memd.model.enums import (
     ConsolidationInterval,
     FusionStrategy,
@@ -47,6 +65,7 @@ from memd.model.memory import (
     MemoryStoreRequest,
     MemoryUpdate,
 )
+from memd.model.provider import CompletionProvider
 from memd.model.recall import MemoryChunk, RecallRequest, RecallResult
 from memd.model.retrieval import MemoryRetrievalConfig, ScoredMemory
 from memd.model.settings import (
@@ -76,28 +95,60 @@ from memd.recall.filter import (
 )
 from memd.recall.fuse import fuse_ranked_lists
 from memd.recall.rank import compute_combined_score, compute_recency_score, rank_memories
+from memd.sleep.abstractive import AbstractiveSummarizer
 from memd.sleep.consolidator import MemoryConsolidator
+from memd.sleep.extractive import ExtractivePreserver
+from memd.sleep.llm_synthesis import LLMSynthesisOp
+from memd.sleep.operations import ConcatenationOp, DensityRoutingOp
+from memd.sleep.selection import HighestRelevanceSelector
+from memd.sleep.strategies import (
+    DualModeConsolidationStrategy,
+    LLMConsolidationStrategy,
+    SimpleConsolidationStrategy,
+)
 
 __all__ = [
+    "AbstractiveSummarizer",
     "ArchivalConfig",
+    "ArchivalEntry",
+    "ArchivalIndexEntry",
+    "ArchivalMode",
+    "ArchivalModeAssignment",
+    "ArchivalStore",
     "AsyncClient",
     "Client",
     "CompanyMemoryConfig",
+    "CompletionProvider",
     "CompositeBackendConfig",
+    "CompressedExperience",
+    "ConcatenationOp",
     "ConsolidationConfig",
     "ConsolidationInterval",
+    "ConsolidationResult",
+    "ConsolidationStrategy",
+    "ConsolidationStrategyType",
+    "ContentDensity",
     "DefaultTokenEstimator",
+    "DensityClassifier",
+    "DensityRoutingOp",
+    "DetailedExperience",
     "DualModeConfig",
+    "DualModeConsolidationStrategy",
     "EmbedderOverrideConfig",
     "EmbeddingError",
     "EmbeddingFineTuneConfig",
     "ExperienceCompressorConfig",
+    "ExtractivePreserver",
     "FusionStrategy",
+    "HighestRelevanceSelector",
     "IngestManyRequest",
     "IngestRequest",
     "IngestionError",
     "InjectionPoint",
     "InjectionStrategy",
+    "LLMConsolidationConfig",
+    "LLMConsolidationStrategy",
+    "LLMSynthesisOp",
     "MemdError",
     "MemdMemoryError",
     "MemoryBackend",
@@ -127,6 +178,9 @@ __all__ = [
     "MemoryType",
     "MemoryUpdate",
     "PassthroughMemoryFilter",
+    "ProviderBusyError",
+    "ProviderError",
+    "ProviderRefusedError",
     "RecallRequest",
     "RecallResult",
     "Receipt",
@@ -137,10 +191,12 @@ __all__ = [
     "ScoredMemory",
     "SearchMode",
     "SharedKnowledgeStore",
+    "SimpleConsolidationStrategy",
     "TagBasedMemoryFilter",
     "WikiExportConfig",
     "apply_diversity_penalty",
     "bigram_jaccard",
+    "classify_batch",
     "compute_combined_score",
     "compute_recency_score",
     "create_memory_backend",

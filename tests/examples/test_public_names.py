@@ -14,6 +14,9 @@ from support.daemon import ROOT
 import memd.api
 
 PROTOCOLS = {
+    "ArchivalStore": "archive search restore count",
+    "CompletionProvider": "complete",
+    "ConsolidationStrategy": "consolidate",
     "MemoryBackend": "connect disconnect health_check is_connected backend_name store retrieve get"
     " delete count",
     "MemoryCapabilities": "supported_categories supports_graph supports_temporal"
@@ -22,6 +25,18 @@ PROTOCOLS = {
     "MemoryFilterStrategy": "strategy_name filter_for_injection",
 }
 MODELS = {
+    "ArchivalEntry": "original_id agent_id content category metadata created_at archived_at"
+    " archival_mode",
+    "ArchivalIndexEntry": "original_id archival_id mode",
+    "ArchivalModeAssignment": "original_id mode",
+    "CompressedExperience": "id agent_id strategic_decisions applicable_contexts"
+    " source_artifact_ids compression_ratio compressor_version metadata created_at",
+    "ConsolidationResult": "removed_ids summary_ids archived_count mode_assignments archival_index",
+    "DetailedExperience": "id agent_id prompt output verification_feedback reasoning_trace metadata"
+    " created_at source_task_id",
+    "LLMConsolidationConfig": "group_threshold temperature max_summary_tokens"
+    " include_distillation_context max_trajectory_context_entries max_trajectory_chars_per_entry"
+    " max_entry_input_chars max_total_user_content_chars fallback_truncate_length",
     "MemoryMetadata": "source confidence tags",
     "MemoryStoreRequest": "category namespace content metadata expires_at",
     "MemoryEntry": "id agent_id namespace category content metadata created_at updated_at"
@@ -46,6 +61,15 @@ MODELS = {
     "EmbeddingFineTuneConfig": "enabled checkpoint_path base_model training_data_dir",
 }
 FUNCTIONS = {
+    "AbstractiveSummarizer": "provider model max_summary_tokens temperature",
+    "DensityClassifier": "dense_threshold",
+    "DualModeConsolidationStrategy": "backend classifier extractor summarizer group_threshold",
+    "ExtractivePreserver": "max_facts anchor_length",
+    "HighestRelevanceSelector": "group_threshold",
+    "LLMConsolidationStrategy": "backend provider model config",
+    "LLMSynthesisOp": "provider model config",
+    "SimpleConsolidationStrategy": "backend group_threshold",
+    "classify_batch": "entries",
     "create_memory_backend": "config embedder",
     "rank_memories": "entries config now shared_entries",
     "fuse_ranked_lists": "ranked_lists k max_results",
@@ -57,6 +81,9 @@ FUNCTIONS = {
     "default_registry": "",
 }
 ENUMS = {
+    "ArchivalMode": "abstractive extractive",
+    "ConsolidationStrategyType": "simple dual_mode llm",
+    "ContentDensity": "sparse dense",
     "MemoryCategory": "working episodic semantic procedural social",
     "MemoryType": "working episodic semantic procedural social",
     "MemoryLevel": "persistent project session none",
@@ -70,6 +97,16 @@ ERRORS = (
     " MemoryNotFoundError MemoryConfigError MemoryCapabilityError IngestionError EmbeddingError"
 )
 CLASSES = {
+    "AbstractiveSummarizer": "summarize summarize_batch",
+    "ConcatenationOp": "condense",
+    "DensityClassifier": "classify classify_batch score",
+    "DensityRoutingOp": "condense",
+    "DualModeConsolidationStrategy": "consolidate",
+    "ExtractivePreserver": "extract",
+    "HighestRelevanceSelector": "select",
+    "LLMConsolidationStrategy": "consolidate",
+    "LLMSynthesisOp": "condense",
+    "SimpleConsolidationStrategy": "consolidate",
     "MemoryBackendRegistry": "register create",
     "DefaultTokenEstimator": "estimate_tokens",
     "MemoryConsolidator": "should_consolidate consolidate estimate_tokens",
