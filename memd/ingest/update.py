@@ -8,7 +8,7 @@ from memd.encode.secrets import screen, screened_name
 from memd.model.caller import Caller
 from memd.model.encoding import TokenCounter
 from memd.model.memory import MemoryUpdate, distinct
-from memd.store import memories, names, versions
+from memd.store import memories, names, removal, versions
 from memd.store.connect import Writing
 from memd.store.rows import FoundRow
 from memd.store.versions import NewVersion
@@ -39,6 +39,9 @@ def change(
     content = None
     if update.content is not None:
         content = screen(update.content).text  # as it is, like memory.store
+        # Summaries say what it no longer says. What they were made from comes back from behind
+        # them, so nothing is lost with them.
+        removal.erase(conn, removal.uncover(conn, [row.memory_key], now_us), now_us)
     tags = row.tag_names
     reference, confidence = row.reference, row.confidence
     if update.metadata is not None:

@@ -7,11 +7,11 @@ deleted, updated or consolidated since the step was planned is left alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from memd.model.enums import ArchiveReason, MemoryState, TrashReason
-from memd.store import memories, removal, runs
+from memd.store import lineage, memories, removal, runs
 from memd.store.connect import Reading, Writing
 from memd.store.keys import keys_array
 from memd.store.rows import MemoryRow
@@ -108,55 +108,14 @@ def age(conn: Writing, step: Step, keys: Sequence[int]) -> None:
 def retire(conn: Writing, step: Step, keys: Sequence[int], undo_us: int) -> int:
     """Throw memories away whose time is up (SPEC D21); returns how many rows changed.
 
-    A summary goes with the first of its sources, since it holds their words; the
-    others come back from behind it.
+    A summary goes with the first of its sources, and the others come back.
     """
-    summaries, kept = _behind(conn, keys)
-    gone = [*keys, *summaries]
-    before = runs.images(conn, [*gone, *kept])
-    removal.trash(conn, gone, TrashReason.RETENTION, step.now_us, undo_us)
-    kept = [key for key in kept if removal.restore(conn, key, step.now_us)]
-    runs.note(conn, step.run_key, [*gone, *kept], runs.MOVED, before)
-    return len(gone) + len(kept)
-
-
-def _behind(conn: Reading, keys: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Return the visible summaries made from *keys*, and their other sources still hidden."""
-    array = {"keys": keys_array(keys)}
-    summaries = _keys(
-        conn.execute(
-            """
-            SELECT DISTINCT d.to_key
-              FROM carray(:keys) AS k
-                   CROSS JOIN derived AS d ON d.from_key = k.value
-                   JOIN memory AS m ON m.memory_key = d.to_key
-             WHERE m.state <> 'trashed' AND d.to_key NOT IN (SELECT value FROM carray(:keys))
-             ORDER BY d.to_key
-            """,
-            array,
-        )
-    )
-    if not summaries:
-        return [], []
-    others = _keys(
-        conn.execute(
-            """
-            SELECT DISTINCT d.from_key
-              FROM carray(:summaries) AS k
-                   CROSS JOIN derived AS d ON d.to_key = k.value
-                   JOIN memory AS m ON m.memory_key = d.from_key
-             WHERE m.state IN ('compressed', 'archived')
-               AND d.from_key NOT IN (SELECT value FROM carray(:keys))
-             ORDER BY d.from_key
-            """,
-            array | {"summaries": keys_array(summaries)},
-        )
-    )
-    return summaries, others
-
-
-def _keys(rows: Iterable[tuple[object, ...]]) -> list[int]:
-    return [key for (key,) in rows if isinstance(key, int)]
+    summaries, sources = lineage.behind(conn, keys)
+    touched = list(dict.fromkeys([*keys, *summaries, *sources]))
+    before = runs.images(conn, touched)
+    removal.trash(conn, keys, TrashReason.RETENTION, step.now_us, undo_us)
+    runs.note(conn, step.run_key, touched, runs.MOVED, before)
+    return len(touched)
 
 
 def set_compressed(conn: Writing, session_key: int) -> None:

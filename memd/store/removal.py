@@ -17,6 +17,7 @@ from memd.store import (
     caches,
     centroids,
     contexts,
+    lineage,
     memories,
     names,
     preferences,
@@ -95,8 +96,12 @@ def restore(conn: Writing, key: int, now_us: int) -> bool:
 def trash(
     conn: Writing, keys: Sequence[int], reason: TrashReason, now_us: int, undo_us: int
 ) -> None:
-    """Make memories invisible everywhere; :func:`due` to be erased after *undo_us*."""
-    keys = _out_of_trash(conn, keys)
+    """Make memories invisible everywhere; :func:`due` to be erased after *undo_us*.
+
+    Summaries made from them go too, and their other sources come back.
+    """
+    summaries = uncover(conn, keys, now_us)
+    keys = _out_of_trash(conn, [*keys, *(key for key in summaries if key not in keys)])
     conn.executemany(
         """
         INSERT INTO trash (memory_key, reason, state_before, deleted_at_us, erase_after_us)
@@ -110,6 +115,21 @@ def trash(
         ),
     )
     memories.set_state(conn, keys, MemoryState.TRASHED, now_us)
+
+
+def uncover(
+    conn: Writing, keys: Sequence[int], now_us: int, *, but: Sequence[int] = ()
+) -> list[int]:
+    """Bring back what stands behind the summaries made from *keys*, *but* not those.
+
+    Returns the summaries, for the caller to remove: they hold words of *keys*.
+    """
+    summaries, sources = lineage.behind(conn, keys)
+    left = frozenset(but)
+    for source in sources:
+        if source not in left:
+            restore(conn, source, now_us)
+    return summaries
 
 
 def untrash(conn: Writing, key: int, now_us: int) -> bool:
@@ -230,16 +250,16 @@ def expired(conn: Reading, now_us: int, limit: int) -> list[int]:
 
 
 def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
-    """Destroy memories everywhere. Summaries made from them become stale.
+    """Destroy memories everywhere, and the summaries made from them, which hold their words.
 
-    The WAL still holds their pages until it is truncated: checkpoint with
-    ``truncate=True`` after the commit.
+    The other sources of those summaries come back. The WAL still holds the pages
+    until it is truncated: checkpoint with ``truncate=True`` after the commit.
     """
     if not keys:
         return
+    keys = list(dict.fromkeys([*keys, *uncover(conn, keys, now_us, but=keys)]))
     array = {"keys": keys_array(keys), "now_us": now_us}
     memories.touch(conn, keys)
-    summaries = _summaries_of(conn, keys)
     beside = contexts.quoting(conn, keys)
     sources = {*_sources_of(conn, keys), *sessions.repeating(conn, keys)}
     preferences.erase_of(conn, keys)
@@ -260,8 +280,6 @@ def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
             )
         contexts.write(conn, beside)
     conn.executemany("DELETE FROM source WHERE source_key = ?", ((key,) for key in sources))
-    if summaries:
-        memories.set_state(conn, summaries, MemoryState.STALE, now_us)
 
 
 def _may_be_preferences(conn: Reading, keys: Sequence[int]) -> list[str]:
@@ -287,19 +305,6 @@ def _sources_of(conn: Reading, keys: Sequence[int]) -> list[int]:
         {"keys": keys_array(keys)},
     )
     return [key for (key,) in rows]
-
-
-def _summaries_of(conn: Reading, keys: Sequence[int]) -> list[int]:
-    rows = conn.execute(
-        """
-        SELECT DISTINCT to_key
-          FROM derived
-         WHERE from_key IN (SELECT value FROM carray(:keys))
-        """,
-        {"keys": keys_array(keys)},
-    )
-    mine = frozenset(keys)
-    return [key for (key,) in rows if key not in mine]
 
 
 def _uncount(conn: Writing, keys: Sequence[int]) -> None:

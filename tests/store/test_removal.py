@@ -358,7 +358,7 @@ async def test_forgetting_much_names_some_and_proves_all(
         assert await visible(house) == set()
 
 
-async def test_a_summary_of_what_is_forgotten_becomes_stale(tmp_path: Path) -> None:
+async def test_a_summary_of_what_is_forgotten_is_erased_with_it(tmp_path: Path) -> None:
     async with a_house(tmp_path / "memd.db") as house:
         secret, other, summary = await stored(house, WORD, "Ann keeps bees.", "a summary of both")
 
@@ -368,8 +368,11 @@ async def test_a_summary_of_what_is_forgotten_becomes_stale(tmp_path: Path) -> N
         await house.db.write(ADA, derive)
         await house.archive.forget(ADA, ids=[secret])
         assert await visible(house) == {other}
-        assert (await row_of(house, summary))["state"] == "stale"
         assert await house.recall.get(ADA, summary) is None
+        left = await house.db.read(
+            lambda conn: conn.execute("SELECT memory_id FROM memory").fetchall()
+        )
+        assert left == [(other,)]
 
 
 async def test_an_erased_id_is_remembered_as_forgotten(tmp_path: Path) -> None:

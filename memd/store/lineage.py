@@ -1,0 +1,49 @@
+"""What summaries were made from: who must come back when one of them goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from memd.store.connect import Reading
+from memd.store.keys import keys_array
+
+
+def behind(conn: Reading, keys: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Return the summaries made from *keys*, and all their sources that are hidden.
+
+    Whoever removes one of *keys* must remove the summaries too, since they hold its
+    words, and bring the other sources back: nothing else shows them.
+    """
+    if not keys:
+        return [], []
+    summaries = _keys(
+        conn.execute(
+            """
+            SELECT DISTINCT d.to_key
+              FROM carray(:keys) AS k
+                   CROSS JOIN derived AS d ON d.from_key = k.value
+             ORDER BY d.to_key
+            """,
+            {"keys": keys_array(keys)},
+        )
+    )
+    if not summaries:
+        return [], []
+    sources = _keys(
+        conn.execute(
+            """
+            SELECT DISTINCT d.from_key
+              FROM carray(:summaries) AS k
+                   CROSS JOIN derived AS d ON d.to_key = k.value
+                   JOIN memory AS m ON m.memory_key = d.from_key
+             WHERE m.state IN ('compressed', 'archived')
+             ORDER BY d.from_key
+            """,
+            {"summaries": keys_array(summaries)},
+        )
+    )
+    return summaries, sources
+
+
+def _keys(rows: Iterable[tuple[object, ...]]) -> list[int]:
+    return [key for (key,) in rows if isinstance(key, int)]

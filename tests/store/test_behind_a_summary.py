@@ -1,0 +1,123 @@
+"""What becomes of a summary, and of what stands behind it, when one of its sources goes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from support.clocks import HeldClock
+from support.house import a_house
+
+from memd.backends.assembly import Assembly
+from memd.model.caller import Caller
+from memd.model.enums import MemoryCategory
+from memd.model.memory import MemoryFilter, MemoryStoreRequest, MemoryUpdate
+from memd.model.settings import Settings
+from memd.sleep.sleep import sleeping
+from memd.store.connect import Reading
+
+ADA = Caller(agent_id="ada", method="test")
+TURNS = [
+    "the ferry to Gotland leaves at nine",
+    "Ulla keeps bees behind the old mill",
+    "the rent is due on the third of each month",
+    "Bertil prefers rye bread with caraway",
+    "the spare key hangs under the blue lantern",
+]
+
+
+@pytest.fixture
+async def night_house(tmp_path: Path) -> AsyncIterator[Assembly]:
+    """One session of five turns, consolidated in a night: four stand behind a summary."""
+    clock = HeldClock()
+    async with a_house(tmp_path, clock=clock) as house:
+        for text in TURNS:
+            await house.ingest.store(
+                ADA,
+                MemoryStoreRequest(
+                    category=MemoryCategory.EPISODIC, content=text, session_id="one"
+                ),
+            )
+        await house.queue.drain()
+        clock.advance(days=2)
+        await sleeping(house, Settings()).night.run(ADA)
+        await house.queue.drain()
+        assert await states(house) == {**dict.fromkeys(TURNS[1:], "compressed"), TURNS[0]: "active"}
+        yield house
+
+
+async def states(house: Assembly) -> dict[str, str]:
+    """Return the state of every memory that is no summary."""
+    rows = await house.db.read(
+        lambda conn: conn.execute(
+            "SELECT content, state FROM memory WHERE NOT is_summary"
+        ).fetchall()
+    )
+    return {str(content): str(state) for content, state in rows}
+
+
+async def summaries(house: Assembly) -> list[str]:
+    """Return the states of all summaries."""
+    rows = await house.db.read(
+        lambda conn: conn.execute("SELECT state FROM memory WHERE is_summary").fetchall()
+    )
+    return [str(state) for (state,) in rows]
+
+
+async def id_of(house: Assembly, text: str) -> str:
+    def work(conn: Reading) -> str:
+        return str(
+            conn.execute("SELECT memory_id FROM memory WHERE content = ?", (text,)).fetchall()[0][0]
+        )
+
+    return await house.db.read(work)
+
+
+async def test_deleting_a_source_takes_the_summary_along_and_brings_the_others_back(
+    night_house: Assembly,
+) -> None:
+    assert await night_house.archive.delete(ADA, await id_of(night_house, TURNS[1]))
+    assert await states(night_house) == {**dict.fromkeys(TURNS, "active"), TURNS[1]: "trashed"}
+    assert await summaries(night_house) == ["trashed"]
+    assert (await night_house.upkeep.check(ADA)).ok
+
+
+async def test_a_deleted_source_comes_back_from_the_trash_visible(night_house: Assembly) -> None:
+    memory_id = await id_of(night_house, TURNS[1])
+    await night_house.archive.delete(ADA, memory_id)
+    assert await night_house.archive.trash_restore(ADA, memory_id)
+    assert await states(night_house) == dict.fromkeys(TURNS, "active")
+    assert (await night_house.upkeep.check(ADA)).ok
+
+
+@pytest.mark.parametrize("deleted_before", [False, True])
+async def test_forgetting_a_source_leaves_none_of_its_words_in_the_file(
+    night_house: Assembly, *, deleted_before: bool
+) -> None:
+    memory_id = await id_of(night_house, TURNS[1])
+    if deleted_before:
+        await night_house.archive.delete(ADA, memory_id)
+    await night_house.archive.forget(ADA, [memory_id])
+    assert await states(night_house) == dict.fromkeys([TURNS[0], *TURNS[2:]], "active")
+    assert await summaries(night_house) == []
+    for file in night_house.db.path.parent.glob("memd.db*"):
+        assert b"keeps bees" not in file.read_bytes()
+    assert (await night_house.upkeep.check(ADA)).ok
+
+
+async def test_forgetting_a_whole_session_erases_its_summary_too(night_house: Assembly) -> None:
+    await night_house.archive.forget(ADA, wanted=MemoryFilter(session_id="one"))
+    assert await states(night_house) == {}
+    assert await summaries(night_house) == []
+    assert (await night_house.upkeep.check(ADA)).ok
+
+
+async def test_a_changed_source_is_not_answered_by_what_it_said_before(
+    night_house: Assembly,
+) -> None:
+    memory_id = await id_of(night_house, TURNS[0])
+    await night_house.ingest.update(ADA, memory_id, MemoryUpdate(content="the ferry leaves at ten"))
+    assert await summaries(night_house) == []
+    assert set((await states(night_house)).values()) <= {"active", "pending"}
+    assert (await night_house.upkeep.check(ADA)).ok
