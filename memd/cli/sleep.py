@@ -20,7 +20,6 @@ _REPORTS_SHOWN = 20
 
 _DID = {
     "retention": "into the trash: kept as long as you set",
-    "sessions": "of ended sessions: into the trash, or on as episodes",
     "consolidation": "put away behind summaries",
     "compression": "of old sessions put away behind summaries",
     "ageing": "moved on into the archive",
@@ -59,8 +58,7 @@ def sleep(
         options.option(
             "--step",
             metavar="NAME",
-            help="Only retention, sessions, consolidation, compression, ageing or cap; "
-            "may be repeated.",
+            help="Only retention, consolidation, compression, ageing or cap; may be repeated.",
         ),
     ] = None,
     agent: Annotated[

@@ -10,7 +10,7 @@ from memd.base.limits import PAGE_ITEMS_MAX
 from memd.model.values import Name
 from memd.rpc.params import Params, Progressing, Scoped
 
-NightStep = Literal["retention", "sessions", "consolidation", "compression", "ageing", "cap"]
+NightStep = Literal["retention", "consolidation", "compression", "ageing", "cap"]
 """What a night does, in this order."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from support.clocks import HeldClock
@@ -12,11 +12,14 @@ from support.rooms import FakeHouse
 from support.sleeping import FakeNight
 
 from memd.base.clock import Clock, SystemClock
+from memd.cli.sleep import _DID
 from memd.rpc.envelope import Request
+from memd.rpc.params_sleep import NightStep
 from memd.serve.dispatch import Call, Dispatch
 from memd.serve.handlers import handlers
 from memd.serve.metrics import Metrics
 from memd.serve.status import System
+from memd.sleep.night import STEPS
 
 
 async def nothing() -> None:
@@ -46,6 +49,11 @@ async def test_a_night_is_asked_for_with_its_steps_and_its_agent() -> None:
     assert house.night.asked == [
         {"dry_run": True, "steps": frozenset({"retention", "cap"}), "agent_id": "ada"}
     ]
+
+
+def test_the_steps_that_can_be_asked_for_are_those_of_a_night_and_each_is_explained() -> None:
+    assert get_args(NightStep) == STEPS
+    assert tuple(_DID) == STEPS
 
 
 async def test_a_night_without_an_agent_is_everybodys() -> None:
