@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,6 +52,8 @@ class Assembly:
 
         Never ends: a fault of the file is logged, and a minute later it is tried again.
         """
+        with suppress(MemdError):
+            await self.upkeep.sweep()
         while True:
             await asyncio.sleep(RHYTHM_SECONDS)
             try:

@@ -59,7 +59,10 @@ def half(target: Path) -> Path:
 def noted(conn: Reading) -> list[Path]:
     """Return the backups that were made, or begun, elsewhere than beside the database."""
     found = conn.execute("SELECT value FROM meta WHERE key = 'backups'").get
-    return [Path(path) for path in json.loads(found)] if isinstance(found, str) else []
+    try:
+        return [Path(path) for path in json.loads(found)] if isinstance(found, str) else []
+    except (ValueError, TypeError):  # damaged: what else is in the file can still be read
+        return []
 
 
 def note(conn: Writing, target: Path) -> None:

@@ -226,7 +226,7 @@ class Database:
             self.read_only = True
         if not self.read_only and self._vfs is None:
             ballast.keep(self.path)
-            await self._sweep()
+            backup.sweep([self.path.parent])
         try:
             self._readers.add(await self._open_reader())
         except ReadOnlyError:
@@ -238,13 +238,6 @@ class Database:
             self._readers.add(await self._open_reader())
         for _ in range(SCANNERS):
             self._scanners.add(await self._open_reader(mmap=self._mmap))
-
-    async def _sweep(self) -> None:
-        """Remove what backups left half-written when they were killed."""
-        writer = self._writer
-        assert writer is not None
-        elsewhere = await self._run(writer, backup.noted, writer)
-        backup.sweep([self.path.parent, *(path.parent for path in elsewhere)])
 
     async def _open_writer(self) -> None:
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE

@@ -75,6 +75,10 @@ class Upkeep:
         await self.db.aside(lambda conn: backup.make(conn, path), within=False)
         return str(path)
 
+    async def sweep(self) -> None:
+        """Remove what backups elsewhere left half-written when they were killed."""
+        await self.db.aside(lambda conn: backup.sweep([path.parent for path in backup.noted(conn)]))
+
     async def met(self, caller: Caller, entry: MemoryEntry) -> str | None:
         """Return "known" for what the caller's agent has, "skipped" for what was erased or expired.
 

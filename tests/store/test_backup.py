@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 from pathlib import Path
 
 import pytest
+from support.daemon import until
 from support.store import ADA, a_house, stored
 
 from memd.base.errors import DamagedError
@@ -54,7 +56,9 @@ async def test_what_a_killed_backup_left_is_named_and_removed_at_the_next_start(
         saved.rename(half)  # as a kill leaves it
         assert (await house.archive.forget(ADA, ids=ids[:1])).backups == (str(half),)
     async with a_house(path) as house:
-        assert not half.exists()
+        rhythm = asyncio.create_task(house.rhythm())
+        await until(lambda: not half.exists(), "it is removed")
+        rhythm.cancel()
         assert (await house.archive.forget(ADA, ids=ids[1:])).backups == ()
 
 
