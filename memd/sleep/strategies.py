@@ -6,10 +6,11 @@ it stands for put away, one by one, and removed. What fails before the summary i
 stored has changed nothing; what fails after it leaves an original beside its
 summary, which the next night finds, never a summary without its originals.
 
-*put_away* is how an original reaches the archive. It is called before each
-removal, and an original that could not be put away is not removed. A backend's
-own ``delete`` may be final: so without *put_away* nothing is removed, or
-stored, when a language model that was to write the summary did not (SPEC 16.11.5).
+*put_away* is how an original reaches the archive: what is passed in, or else the
+backend's own archive, if it has one. It is called before each removal, and an
+original that could not be put away is not removed. The ``delete`` of a backend
+without an archive may be final: then nothing is removed, or stored, when a
+language model that was to write the summary did not (SPEC 16.11.5).
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from memd.model.consolidation import (
     ArchivalMode,
     ArchivalModeAssignment,
     ConsolidationResult,
+    KeepsArchive,
     LLMConsolidationConfig,
 )
 from memd.model.memory import MemoryEntry, MemoryMetadata, MemoryQuery, MemoryStoreRequest
@@ -70,7 +72,8 @@ class _Done:
 class CompositeConsolidationStrategy:
     """A selector and an operation over *backend*: what the documented strategies are made of.
 
-    *put_away* is called before each removal; *clock* says how old an entry is.
+    *put_away* is called before each removal, in place of the backend's own archive;
+    *clock* says how old an entry is.
     """
 
     def __init__(
@@ -85,7 +88,7 @@ class CompositeConsolidationStrategy:
         self._backend = backend
         self._selector = selector
         self._op = op
-        self._put_away = put_away
+        self._put_away = put_away or _own_archive(backend)
         self._clock = clock or SystemClock()
         self._missing_is_removed = True
         self._groups_at_once = 1
@@ -253,6 +256,17 @@ class LLMConsolidationStrategy(CompositeConsolidationStrategy):
             return ()
         newest = sorted(found, key=lambda entry: entry.created_at, reverse=True)[:wanted]
         return tuple(entry.content for entry in newest)
+
+
+def _own_archive(backend: MemoryBackend) -> PutAway | None:
+    """Return how *backend* itself puts a memory away, if it can."""
+    if not isinstance(backend, KeepsArchive):
+        return None
+
+    async def put_away(agent_id: str, entry: MemoryEntry, mode: ArchivalMode) -> bool:
+        return await backend.put_away(agent_id, entry.id, mode) is not None
+
+    return put_away
 
 
 def _member(entry: MemoryEntry) -> Member:

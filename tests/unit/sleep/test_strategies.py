@@ -40,7 +40,9 @@ EPISODIC, SEMANTIC = MemoryCategory.EPISODIC, MemoryCategory.SEMANTIC
 
 
 class Watched(InMemoryBackend):
-    """Remembers what was called, in order, and fails where it is told to."""
+    """Remembers what was called, in order, and fails where it is told to. Has no archive."""
+
+    put_away = None  # type: ignore[assignment]  # how a class says that it is not of a protocol
 
     def __init__(self, clock: HeldClock) -> None:
         super().__init__(clock=clock, ids=Ids(clock))
@@ -202,6 +204,32 @@ def test_a_group_has_two_members_at_least(desk: Desk, make: Any) -> None:
     make(backend=desk.backend, group_threshold=2)
     with pytest.raises(ValueError, match="group_threshold"):
         make(backend=desk.backend, group_threshold=1)
+
+
+@pytest.mark.parametrize("model", [False, True])
+async def test_a_backend_with_an_archive_of_its_own_keeps_the_originals(
+    desk: Desk, *, model: bool
+) -> None:
+    entries = await desk.filled(*THREE)
+    backend = InMemoryBackend(clock=desk.clock)
+    await backend.connect()
+    for entry in entries:
+        await backend.store(ADA, a_request(entry.content))
+    desk.clock.advance(days=3)
+    found = await backend.retrieve(ADA, MemoryQuery())
+    provider = StubProvider([ProviderBusyError("later")])
+    strategy = (
+        LLMConsolidationStrategy(backend=backend, provider=provider, model="m", clock=desk.clock)
+        if model
+        else SimpleConsolidationStrategy(backend=backend, clock=desk.clock)
+    )
+
+    result = await strategy.consolidate(found, ADA)
+
+    away = await backend.archival_store.search(ADA, MemoryQuery())
+    assert {entry.original_id for entry in away} == set(result.removed_ids)
+    assert len(away) == 2
+    assert {entry.content for entry in away} < set(THREE)
 
 
 # Simple
