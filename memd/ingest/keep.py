@@ -233,7 +233,10 @@ def _row(arrival: Arrival, draft: Draft, filing: _Filing, ids: Ids) -> MemoryRow
         occurred_at_us=None if request.occurred_at is None else to_us(request.occurred_at),
         salt=ids.salt(),
         state=MemoryState.PENDING,
-        expires_at_us=None if request.expires_at is None else to_us(request.expires_at),
+        # It may have passed while the text was embedded: then it expires as it is made.
+        expires_at_us=None
+        if request.expires_at is None
+        else max(to_us(request.expires_at), filing.now_us),
         tags=drafts.tags,
         as_is=not arrival.gated and not arrival.distilled,
     )

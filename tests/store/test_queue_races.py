@@ -16,7 +16,7 @@ from memd.base.errors import DegradedError, EmbeddingError, MemoryStoreError, Mo
 from memd.model.enums import ArchiveReason
 from memd.model.memory import MemoryUpdate
 from memd.model.recall import RecallRequest
-from memd.store import pending, removal, vectors
+from memd.store import memories, pending, removal, vectors
 from memd.store.connect import Reading, Writing
 
 
@@ -220,6 +220,23 @@ async def test_a_vector_that_is_replaced_leaves_the_sum(tmp_path: Path) -> None:
         total = await house.db.read(_total)
         assert isinstance(total, bytes)
         assert math.isclose(math.hypot(*numbers(total)), 1.0, abs_tol=1e-5)
+
+
+async def test_an_expiry_that_passes_while_the_text_is_embedded_is_none_before_it_was_made(
+    tmp_path: Path,
+) -> None:
+    clock, embedder = HeldClock(), _Interrupted()
+
+    async def late() -> None:
+        clock.advance(seconds=2)
+
+    async with a_house(tmp_path / "memd.db", clock, embedder) as house:
+        await stored(house, "a first text, so that the model is ready")
+        embedder.meanwhile = late
+        (one,) = await stored(house, "soon over", expires_at=clock.now + timedelta(seconds=1))
+        assert await house.recall.get(ADA, one) is None
+        rows = await house.db.read(memories.by_keys, [2])
+        assert rows[2].entry().expires_at == clock.now
 
 
 async def test_rows_without_a_vector_are_looked_for_only_when_something_changed(
