@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import socket as sockets
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from memd.model.enums import MemoryCategory
     from memd.model.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
+    from memd.rpc.hearing import Hearing
 
 TIMEOUT_S = 30.0
 _READ_BYTES = 262_144
@@ -192,6 +193,7 @@ class AsyncClient:
         self._ids = count(1)
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._listeners: dict[int, Progress] = {}
+        self._hearings: list[Hearing] = []
         self._writer: asyncio.StreamWriter | None = None
         self._listening: asyncio.Task[None] | None = None
         self._connecting: asyncio.Lock | None = None
@@ -254,6 +256,12 @@ class AsyncClient:
         except _LostError:
             return await self._exchange(method, said, progress)
 
+    def events(self, *names: str, **more: Any) -> AsyncGenerator[dict[str, Any], None]:
+        """Yield events of these *names*, all without any, as they happen (``rpc.hearing``)."""
+        from memd.rpc.hearing import events
+
+        return events(self.call, self._hearings, names, more)
+
     async def _exchange(self, method: str, said: dict[str, Any], progress: Progress | None) -> Any:
         import asyncio
 
@@ -307,8 +315,11 @@ class AsyncClient:
     def _hear(self, answer: dict[str, Any]) -> MemdError | None:
         """Hand *answer* to who waits for it; return an error that is for everybody."""
         if answer.get("method") == envelope.PROGRESS:
-            params = answer.get("params", {})
-            calling.tell(self._listeners.get(params.get("token")), answer)
+            calling.tell(self._listeners.get(answer.get("params", {}).get("token")), answer)
+            return None
+        if str(answer.get("method")).startswith("event."):
+            for hearing in self._hearings:
+                hearing.hear(answer)
             return None
         waiting = self._waiting.get(cast("int", answer.get("id")))
         try:
@@ -326,18 +337,17 @@ class AsyncClient:
     def _lose(self, error: MemdError) -> None:
         for waiting in self._waiting.values():
             if not waiting.done():
-                waiting.set_exception(error)
-        self._waiting.clear()
+                waiting.set_exception(error)  # who waits takes himself off the list
+        for hearing in self._hearings:
+            hearing.end(error)
 
     # The protocol MemoryBackend.
 
     async def health_check(self) -> bool:
         """Return whether the daemon answers."""
-        try:
-            await self.call("system.hello")
-        except MemdError:
-            return False
-        return True
+        with suppress(MemdError):
+            return bool(await self.call("system.hello"))
+        return False
 
     async def store(self, agent_id: str, request: MemoryStoreRequest) -> str:
         said = request.model_dump(mode="json", exclude_none=True)
