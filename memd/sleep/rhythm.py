@@ -149,7 +149,6 @@ class Rhythm:
     on_battery: Callable[[], bool] = discharging
     load: Callable[[], float] = load_per_core
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    _tried_at: datetime | None = None
     _not_before_us: int = 0
     _begun: set[asyncio.Task[RunReport]] = field(default_factory=set)
 
@@ -178,11 +177,10 @@ class Rhythm:
             return
         await self.nights.go_on()
         status = await self.status()
-        now = self._now()
-        if status.running or status.waits_for or status.next_at is None or status.next_at > now:
+        if status.running or status.waits_for or status.next_at is None:
             return
-        self._tried_at = now
-        await self.nights.run(_CALLER)
+        if status.next_at <= self._now():
+            await self.nights.run(_CALLER)
 
     async def asked(self, run: Coroutine[Any, Any, RunReport]) -> RunReport:
         """Return what *run*, which somebody asked for, came to.
@@ -206,7 +204,8 @@ class Rhythm:
         enabled, paused = self._may(), await self._paused()
         next_at = None
         if enabled and not paused:
-            next_at = due(self.interval, await self._last_start(last), now)
+            began = last.started_at if last else await self.since()
+            next_at = due(self.interval, began, now)
         waits_for = None
         if next_at is not None and next_at <= now:
             moment = Moment(self.quiet_s(), self.load(), self.on_battery())
@@ -221,12 +220,6 @@ class Rhythm:
             next_at=next_at,
             waits_for=waits_for,
         )
-
-    async def _last_start(self, last: RunReport | None) -> datetime | None:
-        """Return what the interval counts from; a night that failed to begin counts as begun."""
-        if last is None and self._tried_at is None:
-            return await self.since()
-        return max(filter(None, (last.started_at if last else None, self._tried_at)))
 
     def _may(self) -> bool:
         """Read the kill switch; one that cannot be read is on (SPEC 16.2)."""
@@ -254,7 +247,6 @@ class Rhythm:
         else:
             return
         self._not_before_us = self.clock.monotonic_us() + NIGHT_RETRY_S * 1_000_000
-        self._tried_at = None
 
 
 def _tell_nobody_waits(task: asyncio.Task[RunReport]) -> None:
