@@ -1,4 +1,4 @@
-"""What a night costs recall: ``python -m tests.bench.night FILE --json OUT``.
+"""What a night costs: ``python -m tests.bench.night FILE [--rows 100000] --json OUT``.
 
 FILE is in the LoCoMo format. Every turn is ingested, the clock is moved 120 days
 on, and a night with the product's defaults is run. Before and after it the same
@@ -6,6 +6,10 @@ questions are asked: turn by turn with ``include_compressed``, and by session wi
 the defaults, where a summary counts for the session whose turns it was made from.
 The rooms are the daemon's own, in this process, because the clock must be moved.
 Fails when the night consolidates less than half of the memories.
+
+With ``--rows`` a night over a made store of so many memories follows, while a
+client stores a memory ten times a second: how long the night takes, and how long
+the client waits.
 """
 
 from __future__ import annotations
@@ -22,15 +26,18 @@ from pathlib import Path
 from typing import Any
 
 from bench import locomo
+from bench.filled import main as filled
 from bench.locomo import ADVERSARIAL, Asked, Dialogue
 from bench.recall import SESSION_BUDGET_TOKENS, SESSION_TOP_K, TOP_K
-from bench.scores import Graded, report
+from bench.scores import Graded, quantile, report
 from bench.stage import model_dir
 from memd.backends.assembly import Assembly, assembled
 from memd.base.clock import SystemClock
 from memd.encode.embed import ModelThread
 from memd.model.caller import Caller
+from memd.model.enums import MemoryCategory
 from memd.model.ingest import IngestManyRequest
+from memd.model.memory import MemoryStoreRequest
 from memd.model.recall import RecallRequest, RecallResult
 from memd.model.settings import Settings
 from memd.sleep.sleep import sleeping
@@ -39,6 +46,7 @@ from memd.store.connect import Reading
 DAYS = 120
 SHARE_MIN = 50.0
 BATCH = 100
+QUIET_SECONDS = 10.0
 
 
 class MovedClock(SystemClock):
@@ -53,10 +61,15 @@ class MovedClock(SystemClock):
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.night", description=__doc__)
     parser.add_argument("file", type=Path)
+    parser.add_argument("--rows", type=int)
     parser.add_argument("--json", type=Path, dest="out")
     said = parser.parse_args(argv)
     with tempfile.TemporaryDirectory(prefix="memd-bench-") as made:
         result = asyncio.run(measure(locomo.read(said.file), Path(made) / "memd.db"))
+        if said.rows:
+            large = Path(made) / "large.db"
+            filled(large, said.rows)
+            result["large"] = asyncio.run(over(large, said.rows))
     print(json.dumps(result, indent=1))
     if said.out is not None:
         said.out.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
@@ -114,8 +127,51 @@ async def _with_night(
     }
 
 
+async def over(path: Path, rows: int) -> dict[str, Any]:
+    """Return how long a night over the store takes, and how long a client's writes wait."""
+    clock = MovedClock()
+    clock.ahead = timedelta(days=DAYS)
+    async with house(path, clock) as rooms:
+        quiet = await _writing(rooms, asyncio.create_task(asyncio.sleep(QUIET_SECONDS)))
+        start = time.perf_counter()
+        night = asyncio.create_task(sleeping(rooms, Settings()).night.run(Caller(method="bench")))
+        waits = await _writing(rooms, night)
+        return {
+            "rows": rows,
+            "night_seconds": round(time.perf_counter() - start, 1),
+            "steps": [step.model_dump() for step in night.result().steps],
+            "write_ms_quiet": _waits(quiet),
+            "write_ms_during": _waits(waits),
+        }
+
+
+async def _writing(rooms: Assembly, until: asyncio.Task[Any]) -> list[float]:
+    """Store a memory ten times a second until the task is done; returns how long each took."""
+    waits: list[float] = []
+    caller = Caller(agent_id="somebody", method="bench")
+    while not until.done():
+        request = MemoryStoreRequest(
+            category=MemoryCategory.EPISODIC, content=f"an interactive write, number {len(waits)}"
+        )
+        start = time.perf_counter()
+        await rooms.ingest.store(caller, request)
+        waits.append(1_000 * (time.perf_counter() - start))
+        await asyncio.sleep(0.1)
+    return waits
+
+
+def _waits(waits: Sequence[float]) -> dict[str, float]:
+    return {
+        "writes": len(waits),
+        "p50": round(quantile(waits, 0.5), 1),
+        "p99": round(quantile(waits, 0.99), 1),
+        "longest": round(max(waits), 1),
+    }
+
+
 def _lost(before: dict[str, Any], after: dict[str, Any], what: str) -> float:
-    return round(before[what]["R@10"] - after[what]["R@10"], 2)
+    lost: float = before[what]["R@10"] - after[what]["R@10"]
+    return round(lost, 2)
 
 
 def _visible(conn: Reading) -> int:
@@ -125,12 +181,13 @@ def _visible(conn: Reading) -> int:
 def _put_away(conn: Reading) -> int:
     return _count(
         conn,
-        "memory_key IN (SELECT memory_key FROM archive WHERE reason IN ('consolidated','compressed'))",
+        "memory_key IN (SELECT memory_key FROM archive"
+        " WHERE reason IN ('consolidated', 'compressed'))",
     )
 
 
 def _count(conn: Reading, where: str) -> int:
-    found = conn.execute(f"SELECT count(*) FROM memory WHERE {where}").get  # noqa: S608  # ours
+    found = conn.execute(f"SELECT count(*) FROM memory WHERE {where}").get
     assert isinstance(found, int)
     return found
 
