@@ -84,6 +84,7 @@ def test_prose_and_times_are_no_pairs(line: str) -> None:
 
 def test_a_bare_address_is_a_fact_once_and_no_pair() -> None:
     assert facts(URL) == (URL,)
+    assert facts(f"{URL} is down") == (URL,)
 
 
 @pytest.mark.parametrize(
