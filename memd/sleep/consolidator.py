@@ -20,7 +20,7 @@ KEPT_MESSAGES = 4
 THRESHOLD_SHARE = 0.8
 MAX_TOKENS = 30_000
 SUMMARY_SHARE = 0.25
-MENTION_SHARE = 0.05  # what a nap gives the enumeration of concrete things
+MENTION_SHARE = 0.08  # what a nap gives the enumeration of concrete things
 CHARS_PER_TOKEN = 4
 
 _CUT_MARK = " …"
@@ -124,7 +124,7 @@ def newest(texts: Sequence[str], room_chars: int) -> list[str]:
     kept: dict[str, None] = {}
     for text in reversed(texts):
         short = _cut(text, longest)
-        room_chars -= 0 if short in kept else len(bullet(short)) + 1
+        room_chars -= len(bullet(short)) + 1
         if room_chars < 0:
             break
         kept[short] = None

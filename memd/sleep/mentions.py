@@ -2,8 +2,8 @@
 
 The documents' rules keep what tools began to say and what was announced with a
 keyword; on real coding sessions that is a third of the paths and names that the
-rest of the session needs again. Their plain enumeration costs a twentieth of
-the window and keeps most of the others. It is no rule of the documents, so it is
+rest of the session needs again. Their plain enumeration costs a twelfth of the
+window and keeps most of the others. It is no rule of the documents, so it is
 there only where it is asked for (``mention_share``).
 """
 
@@ -73,6 +73,8 @@ def things(text: str) -> Counter[str]:
     """
     found: Counter[str] = Counter()
     for word, count in Counter(_WORD.findall(_MARGIN.sub("", text))).items():
+        if word.isalpha() and word[1:].islower():  # most words: no thing, and seen at once
+            continue
         bare = word.strip("-+") if word.endswith("(") else word.strip("-+").rstrip(".")
         if len(bare) <= _THING_CHARS_MAX and _THING.fullmatch(bare):
             found[bare + ")" if bare.endswith("(") else bare] += count

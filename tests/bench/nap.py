@@ -8,8 +8,10 @@ list: in the summary or in the messages kept. What only the kept messages had
 said is not counted, as no nap can lose it. What was lost in an earlier nap
 stays lost in the later ones.
 
-No daemon and no model. The share that is in the list *or among the five memories
-recalled* is measured by whoever passes :func:`measure` a :data:`Recalled`.
+Both columns are printed: by the documents' rules alone, and with the enumeration of
+what was mentioned (decision 0036). No daemon and no model: the share that is in the
+list *or among the five memories recalled* is measured by whoever passes
+:func:`measure` a :data:`Recalled`.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ class Nap:
 
     tokens_before: int
     tokens_after: int
-    ms: float
+    times_ms: tuple[float, ...]
     needed: dict[str, int]
     kept: dict[str, int]
     recalled: dict[str, int]
@@ -99,7 +101,7 @@ def figures(
     if not told:
         return counts
     before, after = sum(n.tokens_before for n in told), sum(n.tokens_after for n in told)
-    times = [nap.ms for nap in told]
+    times = [ms for nap in told for ms in nap.times_ms]
     return counts | {
         "tokens_before": round(before / len(told)),
         "tokens_after": round(after / len(told)),
@@ -129,27 +131,27 @@ def walked(
         start = kept_from(window)
         if not consolidator.should_consolidate(tokens) or start < 2:
             continue
-        ms, shorter = _timed(consolidator, window)
+        times, shorter = _timed(consolidator, window)
         cut = place - (len(window) - start)
         needed = _both(_union(said[:cut]), _union(said[place:]))
         kept = _both(needed, things("\n".join(map(_all_text, shorter))))
         again = recalled(name, messages[:cut], _less(needed, kept)) if recalled else {}
         after = consolidator.estimate_tokens(shorter)
-        naps.append(Nap(tokens, after, ms, _count(needed), _count(kept), _count(again)))
+        naps.append(Nap(tokens, after, times, _count(needed), _count(kept), _count(again)))
         window = shorter
     return naps
 
 
 def _timed(
     consolidator: MemoryConsolidator, window: Sequence[Message]
-) -> tuple[float, list[Message]]:
+) -> tuple[tuple[float, ...], list[Message]]:
     times = []
     shorter: list[Message] = []
     for _ in range(REPEATS):
         start = time.perf_counter()
         shorter, _summary = consolidator.consolidate(window)
         times.append(1_000 * (time.perf_counter() - start))
-    return quantile(times, 0.5), shorter
+    return tuple(times), shorter
 
 
 def _all_text(message: Message) -> str:

@@ -154,7 +154,10 @@ def test_6_12_a_result_whose_call_is_nowhere_moves_nothing() -> None:
     orphan = {"role": "tool", "tool_call_id": "gone", "content": "x"}
     named = {"role": "tool", "name": "shell_exec", "content": "x"}
 
+    late = [*nameless_pair("a")[:1], {"role": "user", "content": "and?"}, {"role": "tool"}]
+
     assert kept_from([*talk(6), orphan, *talk(3)]) == 6
+    assert kept_from([*talk(6), *late, *talk(3)]) == 8
     assert kept_from([*talk(6), named, named, *talk(3)]) == 7
 
 
