@@ -36,6 +36,7 @@ from memd.model.consolidation import (
 from memd.model.enums import MemoryCategory
 from memd.model.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
 from memd.model.settings_consolidation import ConsolidationConfig
+from memd.sleep.pages import pages
 from memd.sleep.retention import RetentionEnforcer
 from memd.sleep.selection import AGE_DAYS_MIN
 from memd.sleep.strategies import PutAway
@@ -243,23 +244,13 @@ class MemoryConsolidationService:
     async def _oldest(self, agent_id: str, number: int, stuck: set[str]) -> list[MemoryEntry]:
         """Return the oldest *number* memories, neither protected nor *stuck*, by time and id.
 
-        A backend lists the newest first and no further than a page, so the listing is
-        followed down to its end.
+        A backend lists the newest first, so the listing is followed down to its end.
         """
-        found: dict[str, MemoryEntry] = {}
-        query = MemoryQuery(limit=PAGE_ITEMS_MAX)
-        while True:
-            page = await self._backend.retrieve(agent_id, query)
-            free = {e.id: e for e in page if e.id not in stuck and not _protected(e)}
-            kept = nsmallest(number, (found | free).values(), key=_age)
-            found = {entry.id: entry for entry in kept}
-            if len(page) < query.limit:
-                return kept
-            last = min(entry.created_at for entry in page)
-            # What was made in the very same moment may be on the next page.
-            following = last + timedelta(microseconds=1)
-            until = following if query.until is None or following < query.until else last
-            query = query.model_copy(update={"until": until})
+        oldest: list[MemoryEntry] = []
+        async for page in pages(self._backend, agent_id, MemoryQuery(limit=PAGE_ITEMS_MAX)):
+            free = [entry for entry in page if entry.id not in stuck and not _protected(entry)]
+            oldest = nsmallest(number, oldest + free, key=_age)
+        return oldest
 
 
 class _Archive:

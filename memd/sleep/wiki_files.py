@@ -1,0 +1,140 @@
+"""A folder of Markdown files that memd keeps up to date, among files that are not memd's.
+
+Everything happens inside a folder that is held open, by names without a slash,
+and no symlink is followed below it: what a link points at is never written. A
+file is there whole or not at all. Only what memd has made is replaced or
+removed, and it is known by the mark in its head. Folders are 0700, files 0600.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from memd.base.errors import DiskFullError, InvalidStateError, ReadOnlyError, UnsafePathError
+
+MARK = "made by memd"
+_HEAD_BYTES = 4_096
+_PART = ".memd-part"
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_NO_FOLDER = frozenset({errno.ELOOP, errno.ENOTDIR})
+
+
+def update(root: Path, folders: tuple[str, ...], files: Mapping[str, str]) -> int:
+    """Make a folder of *root* hold *files*, text by name; return how many changed.
+
+    *folders* leads there from *root*; what is missing is made. Raises UnsafePathError
+    for a symlink on that way, InvalidStateError for a file that is not memd's,
+    DiskFullError and ReadOnlyError.
+    """
+    with _saying(root), _inside(root, folders) as folder:
+        return sum(_put(folder, name, text.encode()) for name, text in files.items())
+
+
+def prune(root: Path, folders: tuple[str, ...], keep: frozenset[str]) -> int:
+    """Remove memd's files from a folder of *root*, but those named in *keep*; say how many."""
+    removed = 0
+    with _saying(root), _inside(root, folders) as folder:
+        for name in os.listdir(folder):  # noqa: PTH208  # what is held open has no path
+            stale = name.endswith(".md") and name not in keep and _is_ours(folder, name)
+            if stale or name.endswith(_PART):
+                os.unlink(name, dir_fd=folder)
+                removed += stale
+    return removed
+
+
+def is_there(root: Path, name: str) -> bool:
+    """Return whether *root* has a folder *name*, not a link to one."""
+    with suppress(OSError):
+        return stat.S_ISDIR((root / name).lstat().st_mode)
+    return False
+
+
+@contextmanager
+def _inside(root: Path, folders: tuple[str, ...]) -> Iterator[int]:
+    """Yield the folder at the end of *folders*, open."""
+    root.mkdir(parents=True, exist_ok=True, mode=0o700)
+    held = os.open(root, _FOLDER)
+    try:
+        for name in folders:
+            with suppress(FileExistsError):
+                os.mkdir(name, 0o700, dir_fd=held)
+            inner = _opened(held, name)
+            os.close(held)
+            held = inner
+            os.fchmod(held, 0o700)
+        yield held
+    finally:
+        os.close(held)
+
+
+def _opened(folder: int, name: str) -> int:
+    try:
+        return os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=folder)
+    except OSError as error:
+        if error.errno in _NO_FOLDER:
+            raise UnsafePathError(
+                f"{name} in the wiki's folder is a link or a file", hint="move it away"
+            ) from error
+        raise
+
+
+def _put(folder: int, name: str, body: bytes) -> bool:
+    """Write a file unless it holds *body* already."""
+    found = _read(folder, name, len(body) + 1)
+    if found == body:
+        return False
+    if found is not None and not _is_ours(folder, name):
+        raise InvalidStateError(f"{name} is there and was not {MARK}", hint="use another folder")
+    part = f".{name}{_PART}"
+    with suppress(FileNotFoundError):  # of an export that was killed
+        os.unlink(part, dir_fd=folder)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        with os.fdopen(os.open(part, flags, 0o600, dir_fd=folder), "wb") as file:
+            file.write(body)
+        os.rename(part, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(part, dir_fd=folder)
+        raise
+    return True
+
+
+def _is_ours(folder: int, name: str) -> bool:
+    return MARK.encode() in (_read(folder, name, _HEAD_BYTES) or b"")
+
+
+def _read(folder: int, name: str, bytes_max: int) -> bytes | None:
+    """Return the beginning of a regular file, None when there is none of that name."""
+    try:
+        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        handle = os.open(name, flags, dir_fd=folder)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return b""  # a link: there, and not memd's
+        raise
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return b""
+        return file.read(bytes_max)
+
+
+@contextmanager
+def _saying(root: Path) -> Iterator[None]:
+    """Turn what the system refuses into memd's errors."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _NO_ROOM:
+            raise DiskFullError("the disk is full", hint="free some space") from error
+        raise ReadOnlyError(
+            f"{root} cannot be written: {error.strerror}", hint="name another folder"
+        ) from error
