@@ -91,8 +91,11 @@ class MemoryConsolidator:
 
     @staticmethod
     def facts(messages: Sequence[Any]) -> tuple[Fact, ...]:
-        """Return every fact of *messages*, none left out for want of room."""
-        return rules.facts(messages)
+        """Return every fact of *messages*, none left out for want of room.
+
+        The enumeration in an earlier summary is none: names without their sentences.
+        """
+        return tuple(fact for fact in rules.facts(messages) if not _is_mention(fact))
 
     def _summed_up(self, messages: Sequence[Any], found: Sequence[Fact], start: int) -> list[str]:
         """Return the texts of the bullets: the facts that fit, then what else was mentioned."""

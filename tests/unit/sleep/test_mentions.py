@@ -95,3 +95,16 @@ def test_an_earlier_enumeration_is_merged_into_the_new_one() -> None:
         "- mentioned: old_one"
     ]
     assert "- use /x/y" in summary.splitlines()
+
+
+def test_an_enumeration_is_no_fact_to_be_remembered() -> None:
+    nap = MemoryConsolidator(mention_share=MENTION_SHARE)
+    first, summary = nap.consolidate(
+        [{"role": "assistant", "content": "found: /a/b, x_y"}, *RECENT]
+    )
+    second, _ = nap.consolidate([{"role": "assistant", "content": "see old_one"}, *first[1:]])
+
+    assert summary == "- found: /a/b, x_y"
+    assert [fact.text for fact in nap.facts(first[:1])] == ["found: /a/b, x_y"]
+    assert second[0]["content"].endswith("- mentioned: old_one")
+    assert nap.facts(second[:1]) == ()
