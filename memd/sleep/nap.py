@@ -10,10 +10,9 @@ nothing, and the same nap again stores nothing new.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,61 +24,24 @@ from memd.base.ids import Ids
 from memd.base.limits import NAP_MESSAGES_MAX, NAP_TRANSCRIPT_BYTES_MAX
 from memd.base.work import Work
 from memd.ingest.draft import OWNERS
-from memd.ingest.keep import Arrival, keep
 from memd.ingest.queue import EmbeddingQueue
 from memd.model.caller import Caller
 from memd.model.encoding import TokenCounter
-from memd.model.enums import MemoryLevel, Origin, RunKind, RunState
+from memd.model.enums import MemoryLevel, Origin
 from memd.model.events import Emit, EventName, unheard
 from memd.model.sleep import NapDetail, NapResult
-from memd.model.values import RESERVED_AGENT, Value
+from memd.model.values import RESERVED_AGENT
 from memd.signals import files, transcripts
 from memd.signals.usage import CONSOLIDATED_SUFFIX, UnreadableSignal
 from memd.sleep.consolidator import MemoryConsolidator
+from memd.sleep.keeping import Heard, Keeping, Kept, Wanted
 from memd.sleep.preparation import Message, Prepared, prepared
-from memd.store import agents, changes, names, runs, sessions, sources
-from memd.store.connect import Reading, Writing
+from memd.store import agents, names, sessions
+from memd.store.connect import Reading
 from memd.store.database import Database
 from memd.store.sessions import ToldRow
 
-ASKED = "asked"
 METHOD = "memory.consolidate"
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which session to nap, from where its messages come, and why.
-
-    *last*: take the facts of all messages, since nobody will nap over the rest.
-    *seen* is called inside the transaction with the time: what must hold exactly
-    when the nap does. *beside* is the usage file that called for it.
-    """
-
-    messages: Sequence[Message] | None = None
-    transcript_path: str | None = None
-    session_id: str | None = None
-    reason: str = ASKED
-    max_tokens: int | None = None
-    last: bool = False
-    seen: Callable[[Writing, int], None] | None = None
-    beside: Path | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Heard:
-    """The messages of a nap; *rows* are the memories that they come from, if they do."""
-
-    messages: Sequence[Message]
-    session_id: str | None
-    rows: Sequence[int] = ()
-
-
-class _Kept(Value):
-    """What a nap did, as its reply is kept: never a message's text."""
-
-    run_id: str
-    stored: int
-    merged: int
 
 
 @dataclass(frozen=True)
@@ -117,12 +79,12 @@ class Nap:
             last=wanted.last,
         )
         run_id = self.ids.new()
-        writing = _Writing(self.ids, run_id, level, heard, ready, wanted)
+        writing = Keeping(self.ids, run_id, level, heard, ready, wanted)
         by = _as_consolidation(caller)
         kept = await self.db.write(
             by,
             lambda conn: writing.keep(conn, by, self.clock.now_us()),
-            reply=_Kept,
+            reply=Kept,
             batch=run_id,
         )
         self.queue.wake()
@@ -164,13 +126,13 @@ class Nap:
 
     # Where the messages come from.
 
-    async def _heard(self, caller: Caller, wanted: Wanted) -> _Heard:
+    async def _heard(self, caller: Caller, wanted: Wanted) -> Heard:
         session_id = wanted.session_id or caller.session_id
         if wanted.messages is not None:
-            return _Heard(wanted.messages, session_id)
+            return Heard(wanted.messages, session_id)
         if wanted.transcript_path is not None:
             read = await self.work.run(self._transcript, Path(wanted.transcript_path))
-            return _Heard(read.messages[-NAP_MESSAGES_MAX:], session_id or read.session_id)
+            return Heard(read.messages[-NAP_MESSAGES_MAX:], session_id or read.session_id)
         if session_id is None:
             raise InvalidError(
                 "say what to nap over", hint="give messages, a transcript_path or a session_id"
@@ -178,7 +140,7 @@ class Nap:
         rows = await self.db.read(_told_rows, caller.agent_id, session_id)
         if rows is None:
             raise NotFoundError("no such session", field="session_id")
-        return _Heard([_message(row) for row in rows], session_id, [r.memory_key for r in rows])
+        return Heard([_message(row) for row in rows], session_id, [r.memory_key for r in rows])
 
     def _transcript(self, path: Path) -> transcripts.Transcript:
         try:
@@ -206,102 +168,6 @@ class Nap:
             _replace(target, json.dumps(whole, ensure_ascii=False).encode())
         except OSError as error:
             log.warning("the consolidated list was not written", errno=error.errno)
-
-
-@dataclass(frozen=True, slots=True)
-class _Writing:
-    """One nap's transaction."""
-
-    ids: Ids
-    run_id: str
-    level: MemoryLevel
-    heard: _Heard
-    ready: Prepared
-    wanted: Wanted
-
-    def keep(self, conn: Writing, caller: Caller, now_us: int) -> _Kept:
-        agent_key = names.agent(conn, caller.agent_id, now_us)
-        asked = {
-            "reason": self.wanted.reason,
-            "session_id": self.heard.session_id,
-            "messages": len(self.heard.messages),
-        }
-        run_key = runs.start(conn, self.run_id, RunKind.NAP, agent_key, asked, now_us)
-        kept_as = self._keep_messages(conn, caller, agent_key, now_us)
-        arrivals = [
-            Arrival(
-                fact.request,
-                fact.drafts,
-                self.level,
-                batch=self.run_id,
-                gated=False,
-                distilled=True,
-                source_key=kept_as.get(fact.message),
-            )
-            for fact in self.ready.facts
-        ]
-        receipts = keep(conn, caller, arrivals, self.ids, now_us)
-        if self.heard.rows:
-            for fact, receipt in zip(self.ready.facts, receipts, strict=True):
-                made = [item.id for item in receipt.stored + receipt.pending]
-                sessions.derive(conn, self.heard.rows[fact.message], made)
-        if self.heard.session_id is None:
-            sources.drop_unused(conn, list(kept_as.values()))
-        stored = sum(len(receipt.stored) + len(receipt.pending) for receipt in receipts)
-        self._finish(conn, run_key, stored, now_us)
-        if self.wanted.seen is not None:
-            self.wanted.seen(conn, now_us)
-        merged = sum(len(receipt.merged) for receipt in receipts)
-        return _Kept(run_id=self.run_id, stored=stored, merged=merged)
-
-    def _keep_messages(
-        self, conn: Writing, caller: Caller, agent_key: int, now_us: int
-    ) -> dict[int, int]:
-        """Keep the messages that are not kept yet; return each one's source, by its place.
-
-        What the session told memd is kept already, as memories.
-        """
-        if self.heard.rows:
-            return {}
-        session_key = names.session(
-            conn,
-            self.heard.session_id,
-            agent_key=agent_key,
-            client_key=names.client(conn, caller.client, now_us),
-            project_key=names.project(conn, caller.project_id, now_us),
-            now_us=now_us,
-        )
-        known = {} if session_key is None else sessions.known_messages(conn, session_key)
-        wanted = set(range(len(self.ready.kept)))
-        if session_key is None:
-            wanted = {fact.message for fact in self.ready.facts}
-        kept_as: dict[int, int] = {}
-        new: list[tuple[int, int, str]] = []
-        for place, message in enumerate(self.ready.kept):
-            if message is None or place not in wanted:
-                continue
-            key = known.get((message.sha256, message.nth))
-            if key is None:
-                key = sources.put(
-                    conn, agent_key, session_key, message.sha256, message.zlib, now_us
-                )
-                new.append((key, message.nth, message.role))
-            kept_as[place] = key
-        if session_key is not None:
-            sessions.add_messages(conn, session_key, new)
-            names.count_session(conn, session_key, 0, 0, now_us)
-        return kept_as
-
-    def _finish(self, conn: Writing, run_key: int, stored: int, now_us: int) -> None:
-        """Record what the nap did: the run, and through it the audit (SPEC 6.17)."""
-        runs.step(conn, run_key, "nap", stored, {}, now_us)
-        report = {
-            "steps": [{"name": "nap", "rows": stored, "steps": 1}],
-            "detail": self.ready.detail.model_dump(),
-        }
-        runs.finish(conn, run_key, RunState.DONE, report, now_us)
-        said = json.dumps(report, sort_keys=True).encode()
-        changes.touch(conn, self.run_id.encode(), hashlib.sha256(said).digest())
 
 
 def _as_consolidation(caller: Caller) -> Caller:

@@ -33,7 +33,8 @@ from memd.model.sleep import Window
 from memd.signals.usage import Usage
 from memd.signals.watch import UsageWatcher
 from memd.sleep import trigger
-from memd.sleep.nap import METHOD, Nap, Wanted
+from memd.sleep.keeping import Wanted
+from memd.sleep.nap import METHOD, Nap
 from memd.sleep.trigger import Reason, State
 from memd.store import names, windows
 from memd.store.connect import Writing

@@ -1,0 +1,157 @@
+"""One nap's transaction: messages, facts, the run and its audit, all or nothing.
+
+Everything that takes time was done before (``preparation``). A message that the
+session has already is not kept twice, and a fact that it knows is no new memory,
+so the same nap again changes nothing but the ledger, which says that it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from memd.base.ids import Ids
+from memd.ingest.keep import Arrival, keep
+from memd.model.caller import Caller
+from memd.model.enums import MemoryLevel, RunKind, RunState
+from memd.model.values import Value
+from memd.sleep.preparation import Message, Prepared
+from memd.store import changes, names, runs, sessions, sources
+from memd.store.connect import Writing
+
+ASKED = "asked"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which session to nap, from where its messages come, and why.
+
+    *last*: take the facts of all messages, since nobody will nap over the rest.
+    *seen* is called inside the transaction with the time: what must hold exactly
+    when the nap does. *beside* is the usage file that called for it.
+    """
+
+    messages: Sequence[Message] | None = None
+    transcript_path: str | None = None
+    session_id: str | None = None
+    reason: str = ASKED
+    max_tokens: int | None = None
+    last: bool = False
+    seen: Callable[[Writing, int], None] | None = None
+    beside: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """The messages of a nap; *rows* are the memories that they come from, if they do."""
+
+    messages: Sequence[Message]
+    session_id: str | None
+    rows: Sequence[int] = ()
+
+
+class Kept(Value):
+    """What a nap did, as its reply is kept: never a message's text."""
+
+    run_id: str
+    stored: int
+    merged: int
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """One nap's transaction."""
+
+    ids: Ids
+    run_id: str
+    level: MemoryLevel
+    heard: Heard
+    ready: Prepared
+    wanted: Wanted
+
+    def keep(self, conn: Writing, caller: Caller, now_us: int) -> Kept:
+        agent_key = names.agent(conn, caller.agent_id, now_us)
+        asked = {
+            "reason": self.wanted.reason,
+            "session_id": self.heard.session_id,
+            "messages": len(self.heard.messages),
+        }
+        run_key = runs.start(conn, self.run_id, RunKind.NAP, agent_key, asked, now_us)
+        kept_as = self._keep_messages(conn, caller, agent_key, now_us)
+        arrivals = [
+            Arrival(
+                fact.request,
+                fact.drafts,
+                self.level,
+                batch=self.run_id,
+                gated=False,
+                distilled=True,
+                source_key=kept_as.get(fact.message),
+            )
+            for fact in self.ready.facts
+        ]
+        receipts = keep(conn, caller, arrivals, self.ids, now_us)
+        if self.heard.rows:
+            for fact, receipt in zip(self.ready.facts, receipts, strict=True):
+                made = [item.id for item in receipt.stored + receipt.pending]
+                sessions.derive(conn, self.heard.rows[fact.message], made)
+        if self.heard.session_id is None:
+            sources.drop_unused(conn, list(kept_as.values()))
+        stored = sum(len(receipt.stored) + len(receipt.pending) for receipt in receipts)
+        self._finish(conn, run_key, stored, now_us)
+        if self.wanted.seen is not None:
+            self.wanted.seen(conn, now_us)
+        merged = sum(len(receipt.merged) for receipt in receipts)
+        return Kept(run_id=self.run_id, stored=stored, merged=merged)
+
+    def _keep_messages(
+        self, conn: Writing, caller: Caller, agent_key: int, now_us: int
+    ) -> dict[int, int]:
+        """Keep the messages that are not kept yet; return each one's source, by its place.
+
+        What the session told memd is kept already, as memories.
+        """
+        if self.heard.rows:
+            return {}
+        session_key = names.session(
+            conn,
+            self.heard.session_id,
+            agent_key=agent_key,
+            client_key=names.client(conn, caller.client, now_us),
+            project_key=names.project(conn, caller.project_id, now_us),
+            now_us=now_us,
+        )
+        known = {} if session_key is None else sessions.known_messages(conn, session_key)
+        wanted = set(range(len(self.ready.kept)))
+        if session_key is None:
+            wanted = {fact.message for fact in self.ready.facts}
+        kept_as: dict[int, int] = {}
+        new: list[tuple[int, int, str]] = []
+        for place, message in enumerate(self.ready.kept):
+            if message is None or place not in wanted:
+                continue
+            key = known.get((message.sha256, message.nth))
+            if key is None:
+                key = sources.put(
+                    conn, agent_key, session_key, message.sha256, message.zlib, now_us
+                )
+                new.append((key, message.nth, message.role))
+            kept_as[place] = key
+        if session_key is not None:
+            sessions.add_messages(conn, session_key, new)
+            names.count_session(conn, session_key, 0, 0, now_us)
+        return kept_as
+
+    def _finish(self, conn: Writing, run_key: int, stored: int, now_us: int) -> None:
+        """Record what the nap did: the run, and through it the audit (SPEC 6.17)."""
+        runs.step(conn, run_key, "nap", stored, {}, now_us)
+        report = {
+            "steps": [{"name": "nap", "rows": stored, "steps": 1}],
+            "detail": self.ready.detail.model_dump(),
+        }
+        runs.finish(conn, run_key, RunState.DONE, report, now_us)
+        said = json.dumps(report, sort_keys=True).encode()
+        changes.touch(conn, self.run_id.encode(), hashlib.sha256(said).digest())

@@ -1,0 +1,111 @@
+"""The power may go at any operation of a nap: all of it is there, or nothing (P3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import apsw
+from support.builders import an_id_source
+from support.powercut import RecordingVFS, images
+from support.store import ADA
+
+from memd.encode.tokens import DefaultTokenEstimator
+from memd.model.enums import MemoryLevel
+from memd.sleep.keeping import Heard, Keeping, Wanted
+from memd.sleep.preparation import prepared
+from memd.store import caches, changes, check, windows
+from memd.store.connect import Writing, prepare_writer
+from memd.store.transactions import transacted
+from memd.store.windows import WindowRow
+
+MESSAGES: list[dict[str, Any]] = [
+    {"role": "user", "content": "Check the nginx config before restarting"},
+    {"role": "tool", "name": "sh", "content": "Exit code 0. Deployed 47 files to /opt/app"},
+    {"role": "assistant", "content": "Well.\ndecided: use blue-green deployment"},
+    *({"role": "assistant", "content": f"This is turn {n} of the rest."} for n in range(4)),
+]
+WINDOW = WindowRow(
+    "codex", "s", "ada", 25_000, 30_000, None, None, None, None, None, None, False, 7, None
+)
+ALL, NOTHING = (7, 3, 1, 1, 1), (0, 0, 0, 0, 0)
+
+
+def nap(conn: Writing, *, whole: bool = True) -> None:
+    """Nap as the daemon does; not *whole*, each statement is a transaction of its own."""
+    ready = prepared(
+        MESSAGES, DefaultTokenEstimator(), max_tokens=30_000, session_id="s", last=False
+    )
+
+    def seen(conn: Writing, now_us: int) -> None:
+        del now_us
+        windows.put(conn, 1, WINDOW)
+
+    wanted = Wanted(messages=MESSAGES, seen=seen)
+    keeping = Keeping(
+        an_id_source(), "run", MemoryLevel.PERSISTENT, Heard(MESSAGES, "s"), ready, wanted
+    )
+    if whole:
+        transacted(conn, lambda: keeping.keep(conn, ADA, 7), ADA, "run", 7)
+    else:
+        keeping.keep(conn, ADA, 7)
+        changes.record(conn, ADA, 7, "run")
+
+
+def outcome(folder: Path) -> tuple[int, ...] | None:
+    """Return how many messages, facts, runs, windows and audit rows there are; None: damage."""
+    try:
+        conn = Writing(str(folder / "memd.db"))
+        try:
+            prepare_writer(conn)
+            caches.ensure(conn)
+            if [*check.rows(conn), *check.caches(conn)]:
+                return None
+            counts = (
+                "SELECT count(*) FROM session_message",
+                "SELECT count(*) FROM memory",
+                "SELECT count(*) FROM run WHERE state = 'done'",
+                "SELECT count(*) FROM usage_window WHERE armed = 0",
+                "SELECT count(*) FROM change",
+            )
+            return tuple(int(conn.execute(sql).get) for sql in counts)
+        finally:
+            conn.close()
+    except apsw.Error:
+        return None
+
+
+def outcomes(tmp_path: Path, work: Callable[[Writing], None]) -> set[tuple[int, ...] | None]:
+    """Return what the images of every moment of *work* hold."""
+    (tmp_path / "live").mkdir()
+    (tmp_path / "image").mkdir()
+    vfs = RecordingVFS()
+    conn = Writing(str(tmp_path / "live" / "memd.db"), vfs="recording")
+    try:
+        conn.pragma("locking_mode", "exclusive")
+        prepare_writer(conn)
+        caches.ensure(conn)
+        conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        start = len(vfs.trace)
+        vfs.mark("ready")
+        work(conn)
+        trace = list(vfs.trace)
+    finally:
+        conn.close(True)
+        vfs.unregister()
+    assert len(trace) > start
+    seen = set()
+    for acknowledged in images(trace, tmp_path / "image"):
+        if acknowledged:  # before that, the file itself was being made
+            seen.add(outcome(tmp_path / "image"))
+    return seen
+
+
+def test_a_power_cut_at_any_moment_of_a_nap_leaves_all_of_it_or_nothing(tmp_path: Path) -> None:
+    assert outcomes(tmp_path, nap) == {ALL, NOTHING}
+
+
+def test_a_nap_in_pieces_would_have_been_found_out(tmp_path: Path) -> None:
+    """The control: statement by statement, some image holds half of it."""
+    assert outcomes(tmp_path, lambda conn: nap(conn, whole=False)) - {ALL, NOTHING}
