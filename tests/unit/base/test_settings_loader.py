@@ -108,7 +108,7 @@ def test_an_unknown_key_is_answered_with_the_known_ones() -> None:
         "memory.storage.vector is no setting; there are data_dir, vector_store, history_store "
         "(in MEMD_MEMORY__STORAGE__VECTOR)"
     )
-    assert "there are memory, daemon" in _refusal(MEMD_MEMROY__LEVEL="none").message
+    assert "memroy is no setting; there are memory, " in _refusal(MEMD_MEMROY__LEVEL="none").message
 
 
 def test_a_key_inside_a_list_is_named_by_its_place() -> None:
