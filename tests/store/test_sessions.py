@@ -1,0 +1,314 @@
+"""Sessions: begun, ended, idle, listed; their messages kept and forgotten (SPEC 1.8, D2, D21)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.clocks import HeldClock
+from support.store import ADA, BOB, a_house, told
+
+from memd.backends.assembly import Assembly
+from memd.base.errors import NotFoundError
+from memd.model.enums import MemoryCategory, MemoryLevel, Origin, Trust
+from memd.model.memory import MemoryEntry, MemoryFilter, MemoryStoreRequest
+from memd.model.settings import MemoryConfig, Settings
+from memd.model.sleep import NapResult
+from memd.sleep.keeping import Wanted
+from memd.sleep.naps import napping
+from memd.store import versions
+from memd.store.sessions import IDLE_US
+
+RIGHT_NOW = "Right now in this session we are looking at the parser."
+MESSAGES: list[dict[str, Any]] = [
+    {"role": "user", "content": "Check the nginx config"},
+    {"role": "tool", "name": "sh", "content": "Exit code 0. Deployed 47 files"},
+    {"role": "assistant", "content": "Well, here it is.\ndecided: use blue-green deployment"},
+    {"role": "user", "content": "ok"},
+    {"role": "user", "content": "ok"},
+    *({"role": "assistant", "content": f"This is turn {n} of the rest."} for n in range(4)),
+]
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[Assembly]:
+    async with a_house(tmp_path / "memd.db", HeldClock()) as opened:
+        yield opened
+
+
+async def nap(house: Assembly, session_id: str | None = "s", **more: Any) -> NapResult:
+    wanted = Wanted(**{"messages": MESSAGES, "session_id": session_id, **more})
+    return await napping(house, Settings(), Path("nowhere"), environ={}).nap.nap(ADA, wanted)
+
+
+async def get(house: Assembly, memory_id: str) -> MemoryEntry | None:
+    return await house.recall.get(ADA, memory_id)
+
+
+async def contents(house: Assembly, **wanted: Any) -> dict[str, MemoryEntry]:
+    items, _ = await house.recall.list(ADA, MemoryFilter(**wanted), None, 100)
+    return {item.content: item for item in items}
+
+
+async def test_a_session_is_begun_once(house: Assembly) -> None:
+    first = await house.sessions.start(ADA, "s")
+    again = await house.sessions.start(ADA, "s")
+    assert first == again
+    assert (first.session_id, first.agent_id, first.ended_at) == ("s", "ada", None)
+    assert (await house.sessions.start(ADA)).session_id != "s"
+
+
+async def test_sessions_are_listed_newest_first_page_by_page(house: Assembly) -> None:
+    for number in range(5):
+        await house.sessions.start(ADA, f"s{number}")
+    await house.sessions.start(BOB, "s9")
+    seen: list[str] = []
+    after = None
+    while True:
+        items, after = await house.sessions.list(ADA, after, 2)
+        seen += [item.session_id for item in items]
+        if after is None:
+            break
+    assert seen == ["s4", "s3", "s2", "s1", "s0"]
+
+
+async def test_working_text_that_arrived_becomes_episodic_when_its_session_ends(
+    house: Assembly,
+) -> None:
+    (arrived,) = await told(house, RIGHT_NOW, session_id="s")
+    (elsewhere,) = await told(house, RIGHT_NOW, session_id="other")
+    before = await get(house, arrived)
+
+    session = await house.sessions.end(ADA, "s")
+
+    after, untouched = await get(house, arrived), await get(house, elsewhere)
+    assert session.ended_at is not None
+    assert before is not None
+    assert after is not None
+    assert untouched is not None
+    assert before.category is untouched.category is MemoryCategory.WORKING
+    assert after.category is MemoryCategory.EPISODIC
+    assert after.content == before.content
+    key = "SELECT memory_key FROM memory WHERE memory_id = ?"
+    kept = await house.db.write(
+        ADA, lambda conn: versions.count(conn, conn.execute(key, (arrived,)).get)
+    )
+    assert kept == 1
+    assert (await house.upkeep.check(ADA)).ok
+
+
+async def test_what_was_stored_as_working_goes_to_the_trash_and_can_come_back(
+    house: Assembly,
+) -> None:
+    stored = await house.ingest.store(
+        ADA,
+        MemoryStoreRequest(category=MemoryCategory.WORKING, content="the plan", session_id="s"),
+    )
+    await house.sessions.end(ADA, "s")
+
+    assert await get(house, stored) is None
+    (item,), _ = await house.archive.trash_list(ADA, None, 10)
+    assert (item.id, item.reason) == (stored, "session_end")
+    assert await house.archive.trash_restore(ADA, stored)
+    assert await get(house, stored) is not None
+
+
+async def test_memories_of_level_session_go_with_their_session(house: Assembly) -> None:
+    await house.agents.set(ADA, MemoryConfig(type=MemoryLevel.SESSION))
+    ids = await told(house, "The kettle is on.", RIGHT_NOW, session_id="s")
+    await house.agents.set(ADA, MemoryConfig(type=MemoryLevel.PERSISTENT))
+    (stays,) = await told(house, "The roof is green.", session_id="s")
+
+    await house.sessions.end(ADA, "s")
+
+    assert [await get(house, memory_id) for memory_id in ids] == [None, None]
+    assert await get(house, stays) is not None
+
+
+async def test_a_session_of_many_memories_ends_in_steps(house: Assembly) -> None:
+    texts = [f"Right now in this session the pump number {n} is checked." for n in range(150)]
+    ids = await told(house, *texts, session_id="s")
+    before = await house.db.read(lambda conn: conn.execute("SELECT max(seq) FROM change").get)
+    await house.sessions.end(ADA, "s")
+    after = await house.db.read(lambda conn: conn.execute("SELECT max(seq) FROM change").get)
+
+    entries = [await get(house, memory_id) for memory_id in ids]
+    assert {entry.category for entry in entries if entry} == {MemoryCategory.EPISODIC}
+    assert after - before == 3
+
+
+async def test_an_end_counts_once_unless_the_session_goes_on(house: Assembly) -> None:
+    clock = house.clock
+    assert isinstance(clock, HeldClock)
+    await house.sessions.start(ADA, "s")
+    first = await house.sessions.end(ADA, "s")
+    clock.advance(seconds=1)
+    assert (await house.sessions.end(ADA, "s")).ended_at == first.ended_at
+
+    await told(house, RIGHT_NOW, session_id="s")
+    assert (await house.sessions.end(ADA, "s")).ended_at != first.ended_at
+    assert (await contents(house))[RIGHT_NOW].category is MemoryCategory.EPISODIC
+
+
+async def test_an_unknown_session_cannot_end(house: Assembly) -> None:
+    await house.sessions.start(BOB, "s")
+    with pytest.raises(NotFoundError):
+        await house.sessions.end(ADA, "s")
+    with pytest.raises(NotFoundError):
+        await house.sessions.messages(ADA, "s", None, 10)
+
+
+async def test_a_session_that_says_nothing_for_six_hours_has_ended(house: Assembly) -> None:
+    clock = house.clock
+    assert isinstance(clock, HeldClock)
+    (early,) = await told(house, RIGHT_NOW, session_id="s")
+    clock.advance(microseconds=IDLE_US - 1)
+    await told(house, RIGHT_NOW, session_id="other")
+    assert await house.sessions.end_idle() == 0
+    clock.advance(microseconds=1)
+    assert await house.sessions.end_idle() == 1
+    assert await house.sessions.end_idle() == 0
+
+    entry = await get(house, early)
+    assert entry is not None
+    assert entry.category is MemoryCategory.EPISODIC
+    ended = {s.session_id: s.ended_at for s in (await house.sessions.list(ADA, None, 10))[0]}
+    assert ended["s"] is not None
+    assert ended["other"] is None
+
+
+# Naps, as the store sees them.
+
+
+async def test_a_nap_keeps_every_message_once_and_in_order(house: Assembly) -> None:
+    await nap(house)
+    more = [*MESSAGES, {"role": "user", "content": "ok"}, {"role": "user", "content": "And go."}]
+    await nap(house, messages=more)
+
+    items, after = await house.sessions.messages(ADA, "s", None, 100)
+    assert after is None
+    assert [item.text for item in items] == [m["content"] for m in more]
+    assert [item.ordinal for item in items] == list(range(len(more)))
+    assert [item.role for item in items][:3] == ["user", "tool", "assistant"]
+    first, after = await house.sessions.messages(ADA, "s", None, 4)
+    rest, _ = await house.sessions.messages(ADA, "s", after, 100)
+    assert (*first, *rest) == items
+
+
+async def test_a_fact_says_who_said_it_and_is_trusted_accordingly(house: Assembly) -> None:
+    await nap(house)
+    found = await contents(house, session_id="s")
+    assert {text: (e.origin, e.trust) for text, e in found.items()} == {
+        "Check the nginx config": (Origin.PERSON, Trust.OWNER),
+        "[sh] Exit code 0. Deployed 47 files": (Origin.TOOL, Trust.UNTRUSTED),
+        "decided: use blue-green deployment": (Origin.ASSISTANT, Trust.ASSISTED),
+        "ok": (Origin.PERSON, Trust.OWNER),
+    }
+    assert {e.metadata.tags for e in found.values()} == {("nap",)}
+
+
+async def test_what_the_session_told_already_is_not_stored_twice(house: Assembly) -> None:
+    (known,) = await told(house, "Check the nginx config", session_id="s", source="chat/1")
+    result = await nap(house)
+    assert (result.stored, result.merged) == (3, 1)
+    entry = await get(house, known)
+    assert entry is not None
+    assert entry.updated_at is None  # it was not told again: it is the same message
+
+
+async def test_what_was_thrown_away_does_not_come_back_with_the_next_nap(house: Assembly) -> None:
+    await nap(house)
+    found = await contents(house)
+    await house.archive.delete(ADA, found["decided: use blue-green deployment"].id)
+    assert (await nap(house)).stored == 0
+    assert "decided: use blue-green deployment" not in await contents(house)
+
+
+async def test_the_audit_and_the_run_name_a_nap(house: Assembly) -> None:
+    result = await nap(house)
+    row = await house.db.read(
+        lambda conn: conn.execute(
+            "SELECT method, batch, rows FROM change ORDER BY seq DESC LIMIT 1"
+        ).fetchone()
+    )
+    assert row == ("memory.consolidate", result.run_id, 5)  # four facts and the run's report
+    assert result.detail.messages_removed == 5
+    assert result.detail.summary_chars == len(result.summary_text)
+
+
+async def test_a_nap_without_a_session_keeps_only_what_its_facts_are_from(house: Assembly) -> None:
+    assert (await nap(house, None)).stored == 4
+    assert (await nap(house, None)).stored == 0
+    count = await house.db.read(lambda conn: conn.execute("SELECT count(*) FROM source").get)
+    assert count == 4
+    assert await house.db.read(lambda c: c.execute("SELECT count(*) FROM session").get) == 0
+
+
+async def test_what_a_session_told_is_a_source_of_its_facts(house: Assembly) -> None:
+    text = "A long story first.\ndecided: use blue-green deployment\nAnd so on."
+    (source,) = await told(house, text, session_id="s", speaker="assistant")
+    await told(house, *(f"Turn {n} of the rest." for n in range(4)), session_id="s")
+    result = await nap(house, messages=None)
+    assert result.stored == 1
+
+    await house.archive.forget(ADA, ids=[source])
+
+    assert "decided: use blue-green deployment" not in await contents(house)
+
+
+# Forgetting reaches messages.
+
+
+async def said(house: Assembly) -> list[str]:
+    items, _ = await house.sessions.messages(ADA, "s", None, 100)
+    return [item.text for item in items]
+
+
+async def test_forgetting_a_fact_forgets_the_message_it_is_from(house: Assembly) -> None:
+    await nap(house)
+    found = await contents(house)
+    await house.archive.forget(ADA, ids=[found["decided: use blue-green deployment"].id])
+    assert len(await said(house)) == len(MESSAGES) - 1
+    assert not any("blue-green" in text for text in await said(house))
+
+
+async def test_forgetting_a_memory_forgets_the_messages_that_say_the_same(house: Assembly) -> None:
+    (known,) = await told(house, "Well, here it is.", session_id="s")
+    await nap(house)
+    await house.archive.forget(ADA, ids=[known])
+    assert not any("here it is" in text for text in await said(house))
+    assert "Check the nginx config" in await said(house)
+
+
+async def test_forgetting_a_session_forgets_all_its_messages(house: Assembly) -> None:
+    await nap(house)
+    wanted = MemoryFilter(session_id="s")
+    dry = await house.archive.forget(ADA, wanted=wanted, dry_run=True)
+    assert (dry.count, dry.messages) == (4, len(MESSAGES))
+    assert await said(house)
+
+    gone = await house.archive.forget(ADA, wanted=wanted)
+
+    assert (gone.count, gone.messages) == (4, len(MESSAGES))
+    assert await said(house) == []
+    assert await house.db.read(lambda conn: conn.execute("SELECT count(*) FROM source").get) == 0
+    raw = Path(house.db.path).read_bytes()
+    assert b"blue-green" not in raw
+    assert (await house.upkeep.check(ADA)).ok
+
+
+async def test_a_narrower_filter_leaves_the_other_messages(house: Assembly) -> None:
+    await nap(house)
+    only = MemoryFilter(session_id="s", tags=("nap",))
+    gone = await house.archive.forget(ADA, wanted=only)
+    assert (gone.count, gone.messages) == (4, 0)
+    assert await said(house) == [f"This is turn {n} of the rest." for n in range(4)]
+
+
+async def test_another_agents_session_of_the_same_name_is_left_alone(house: Assembly) -> None:
+    await nap(house)
+    gone = await house.archive.forget(BOB, wanted=MemoryFilter(session_id="s"))
+    assert (gone.count, gone.messages) == (0, 0)
+    assert len(await said(house)) == len(MESSAGES)
