@@ -42,12 +42,13 @@ class Scope:
 
     @property
     def owners(self) -> list[str]:
-        return [f"a{self.agent_key}", f"h{self.agent_key}"]
+        read = f"a{self.agent_key}"
+        return [read, f"h{self.agent_key}"] if self.hidden else [read]
 
     def partitions(self, shard: int) -> list[int]:
         return [
             vectors.partition(self.agent_key, hidden=hidden, shard=shard)
-            for hidden in (False, True)
+            for hidden in ([False, True] if self.hidden else [False])
         ]
 
 

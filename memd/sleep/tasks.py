@@ -22,7 +22,7 @@ from memd.store import groups, hiding, names
 from memd.store.connect import Reading, Writing
 from memd.store.database import Database
 from memd.store.groups import MemberRow
-from memd.store.hiding import Step
+from memd.store.hiding import Step, Summary
 from memd.store.rows import MemoryRow
 
 HOUR_US = 3_600_000_000
@@ -122,14 +122,14 @@ class Consolidation:
         )
 
         def apply(conn: Writing, step: Step) -> int:
-            done = 0
+            summaries = []
             for (batch, condensed), count in zip(ready, tokens, strict=True):
                 gone = batch.those(condensed.removable_ids)
                 sources = [each for each in batch.members if each in gone or each is batch.kept]
                 made = _made(conn, scope, self.ids, session_key, count)
                 row = summary_row(made, sources, condensed.text, batch.category, condensed.tags)
-                done += _summarise(conn, step, row, sources, gone)
-            return done
+                summaries.append(_summary(row, sources, gone, ArchiveReason.CONSOLIDATED))
+            return _summarise(conn, step, summaries)
 
         more = len(some) < len(batches)
         following = {"session": session_key if more else session_key + 1}
@@ -180,26 +180,27 @@ def _made(conn: Writing, scope: Scope, ids: Ids, session_key: int, tokens: int) 
     )
 
 
-def _summarise(
-    conn: Writing,
-    step: Step,
+def _summary(
     row: MemoryRow,
     sources: Sequence[MemberRow],
     hidden: Sequence[MemberRow],
-    reason: ArchiveReason = ArchiveReason.CONSOLIDATED,
-) -> int:
-    """Carry a plan out, unless one of its memories was touched since; returns the rows hidden."""
-    if not hiding.unchanged(conn, [(each.memory_key, each.row_hash) for each in sources]):
-        return 0
-    hiding.summarise(
-        conn,
-        step,
-        row,
-        [each.memory_key for each in sources],
-        [each.memory_key for each in hidden],
-        reason,
+    reason: ArchiveReason,
+) -> tuple[Summary, list[tuple[int, bytes]]]:
+    """Return a summary to be made, and what its sources must still be."""
+    summary = Summary(
+        row, [each.memory_key for each in sources], [each.memory_key for each in hidden], reason
     )
-    return len(hidden)
+    return summary, [(each.memory_key, each.row_hash) for each in sources]
+
+
+def _summarise(
+    conn: Writing, step: Step, planned: Sequence[tuple[Summary, list[tuple[int, bytes]]]]
+) -> int:
+    """Carry out what none of whose memories was touched since; returns the rows hidden."""
+    ready = [summary for summary, were in planned if hiding.unchanged(conn, were)]
+    if ready:
+        hiding.summarise(conn, step, ready)
+    return sum(len(summary.hidden) for summary in ready)
 
 
 @dataclass(frozen=True)
@@ -248,7 +249,8 @@ class Compression:
         def apply(conn: Writing, step: Step) -> int:
             made = _made(conn, scope, self.ids, session_key, self.counter.count(text))
             row = summary_row(made, members, text, MemoryCategory.SEMANTIC, (compression.TAG,))
-            done = _summarise(conn, step, row, members, members, ArchiveReason.COMPRESSED)
+            summary = _summary(row, members, members, ArchiveReason.COMPRESSED)
+            done = _summarise(conn, step, [summary])
             hiding.set_compressed(conn, session_key)
             return done
 

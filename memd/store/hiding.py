@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from memd.model.enums import ArchiveReason, MemoryState, TrashReason
-from memd.store import lineage, memories, removal, runs
+from memd.store import contexts, lineage, memories, removal, runs, vectors, words
 from memd.store.connect import Reading, Writing
 from memd.store.keys import keys_array
 from memd.store.rows import MemoryRow
@@ -41,27 +42,72 @@ def unchanged(conn: Reading, planned: Sequence[tuple[int, bytes]]) -> bool:
     return set(found) == set(planned)
 
 
-def summarise(
-    conn: Writing,
-    step: Step,
-    row: MemoryRow,
-    sources: Sequence[int],
-    hidden: Sequence[int],
-    reason: ArchiveReason,
-) -> int:
-    """Put a summary in place of *hidden*, which stay behind it; returns the summary's key.
+class Summary(NamedTuple):
+    """A summary to be put in place of *hidden*.
 
-    *sources* are all memories that it was made from; those not in *hidden* stay visible.
+    *sources* are all memories that it stands for; those not in *hidden* stay visible.
     """
-    hide(conn, step, hidden, reason, MemoryState.COMPRESSED)
-    (key,) = memories.insert_bare(conn, [row], step.now_us)
+
+    row: MemoryRow
+    sources: Sequence[int]
+    hidden: Sequence[int]
+    reason: ArchiveReason
+
+
+def summarise(conn: Writing, step: Step, summaries: Sequence[Summary]) -> None:
+    """Put summaries in place of memories, which stay behind them.
+
+    A search still reads what stands behind a summary, so no cache changes for it;
+    for the summaries and those beside, the words cache is written once, in order.
+    """
+    keys = memories.insert_bare(conn, [each.row for each in summaries], step.now_us)
     conn.executemany(
         "INSERT INTO derived (from_key, to_key) VALUES (?, ?)",
-        ((source, key) for source in sources),
+        (
+            (source, key)
+            for key, each in zip(keys, summaries, strict=True)
+            for source in each.sources
+        ),
     )
-    memories.settle(conn, [key])
-    runs.note(conn, step.run_key, [key], runs.MADE, {})
-    return key
+    for each in summaries:
+        _put_behind(conn, step, each.hidden, each.reason)
+    hidden = [key for each in summaries for key in each.hidden]
+    beside = [key for key in contexts.neighbours(conn, [*hidden, *keys]) if key not in keys]
+    words.unindex(conn, beside)
+    contexts.write(conn, [*beside, *keys])
+    words.index(conn, sorted([*beside, *keys]))
+    vectors.index(conn, keys)
+    runs.note(conn, step.run_key, keys, runs.MADE, {})
+
+
+def _put_behind(conn: Writing, step: Step, keys: Sequence[int], reason: ArchiveReason) -> None:
+    before = runs.images(conn, keys)
+    conn.executemany(
+        """
+        INSERT INTO archive (memory_key, archival_id, reason, state_before, run, archived_at_us)
+        VALUES (:key, :archival_id, :reason, 'active', :run_id, :now_us)
+        """,
+        (
+            {
+                "key": key,
+                "archival_id": step.new_id(),
+                "reason": reason,
+                "run_id": step.run_id,
+                "now_us": step.now_us,
+            }
+            for key in keys
+        ),
+    )
+    conn.execute(
+        """
+        UPDATE memory
+           SET state = 'compressed', updated_at_us = max(:now_us, created_at_us)
+         WHERE memory_key IN (SELECT value FROM carray(:keys))
+        """,
+        {"now_us": step.now_us, "keys": keys_array(keys)},
+    )
+    memories.touch(conn, keys)
+    runs.note(conn, step.run_key, keys, runs.MOVED, before)
 
 
 def hide(

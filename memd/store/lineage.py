@@ -9,7 +9,7 @@ from memd.store.keys import keys_array
 
 
 def behind(conn: Reading, keys: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Return the summaries made from *keys*, and all their sources that are hidden.
+    """Return the summaries made from *keys* or among them, and all their hidden sources.
 
     Whoever removes one of *keys* must remove the summaries too, since they hold its
     words, and bring the other sources back: nothing else shows them.
@@ -19,10 +19,14 @@ def behind(conn: Reading, keys: Sequence[int]) -> tuple[list[int], list[int]]:
     summaries = _keys(
         conn.execute(
             """
-            SELECT DISTINCT d.to_key
+            SELECT d.to_key
               FROM carray(:keys) AS k
                    CROSS JOIN derived AS d ON d.from_key = k.value
-             ORDER BY d.to_key
+             UNION
+            SELECT d.to_key
+              FROM carray(:keys) AS k
+                   CROSS JOIN derived AS d ON d.to_key = k.value
+             ORDER BY 1
             """,
             {"keys": keys_array(keys)},
         )

@@ -212,7 +212,8 @@ def search(conn: Reading, wanted: Bound, text: str | None, limit: int) -> list[F
     terms = words.stemmer(conn)(text)[:QUERY_TERMS_MAX]
     if not terms:
         return []
-    hits = words.search(conn, words.match_text(terms, [f"h{wanted.agent_key}"]), -1)
+    owners = [f"a{wanted.agent_key}", f"h{wanted.agent_key}"]
+    hits = words.search(conn, words.match_text(terms, owners), -1)
     matching = memories.matching_among(conn, wanted, [hit.memory_key for hit in hits])
     best = [hit.memory_key for hit in hits if hit.memory_key in matching][:limit]
     found = memories.by_keys(conn, best)

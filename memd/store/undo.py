@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memd.base.errors import ConflictError
-from memd.store import caches, contexts, hiding, memories, runs
+from memd.model.enums import HIDDEN
+from memd.store import caches, contexts, hiding, lineage, memories, runs
 from memd.store.connect import Reading, Writing
 from memd.store.keys import keys_array
 from memd.store.runs import Changed, Image
@@ -74,7 +75,7 @@ def take_back(conn: Writing, run_key: int, limit: int) -> int:
     What somebody did to one of the rows meanwhile stays done, as if it had been
     done after all was undone.
     """
-    done = runs.changes(conn, run_key, limit)
+    done = _whole(conn, run_key, limit)
     made = [each.memory_key for each in done if each.what == runs.MADE]
     now = runs.images(conn, [each.memory_key for each in done])
     before: dict[int, Image] = {}
@@ -88,7 +89,11 @@ def take_back(conn: Writing, run_key: int, limit: int) -> int:
             _outlived(conn, key, each.before)
     keys = list(before)
     beside = {*contexts.neighbours(conn, [*made, *keys])}
-    with caches.moving(conn, [*made, *keys]):
+    behind = frozenset(key for key in _behind(conn, keys) if now[key]["state"] in HIDDEN)
+    quiet = [key for key in behind if before[key]["state"] in HIDDEN]
+    reworded = sorted(behind - {*quiet})
+    moved = [*made, *(key for key in keys if key not in behind)]
+    with caches.rewording(conn, reworded), caches.moving(conn, moved):
         _unmake(conn, made)
         for key, image in before.items():
             _restore(conn, key, image)
@@ -100,6 +105,36 @@ def take_back(conn: Writing, run_key: int, limit: int) -> int:
     memories.touch(conn, keys)
     runs.undone(conn, run_key, done)
     return len(done)
+
+
+def _whole(conn: Reading, run_key: int, limit: int) -> list[Changed]:
+    """Return about *limit* changes, last first; no summary without all that it hides.
+
+    What stands behind a summary is searched, and what stands behind nothing is not:
+    the caches would be wrong between two transactions.
+    """
+    while True:
+        done = runs.changes(conn, run_key, limit)
+        made = [each.memory_key for each in done if each.what == runs.MADE]
+        hidden = lineage.behind(conn, made)[1]
+        if len(done) < limit or not {*hidden} - {each.memory_key for each in done}:
+            return done
+        limit += 64
+
+
+def _behind(conn: Reading, keys: Sequence[int]) -> list[int]:
+    """Return those of *keys* that a summary was made from."""
+    if not keys:
+        return []
+    rows = conn.execute(
+        """
+        SELECT DISTINCT d.from_key
+          FROM carray(:keys) AS k
+               CROSS JOIN derived AS d ON d.from_key = k.value
+        """,
+        {"keys": keys_array(keys)},
+    )
+    return [key for (key,) in rows]
 
 
 def _reword(conn: Writing, keys: Sequence[int]) -> None:

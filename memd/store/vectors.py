@@ -2,8 +2,8 @@
 
 L2 on normalised vectors (cos = 1 - d^2 / 2): vec0's own cosine is slower. The
 owner is the partition key, so a search costs what the owner has, not what the
-file has; hidden rows (compressed, archived) lie in a second partition of the
-same owner, so the default search never reads them (STORE 4). Each is cut into
+file has; what was put away and stands behind no summary lies in a second
+partition of the same owner, so the default search never reads it (STORE 4). Each is cut into
 shards, so that one search can use two cores.
 
 A cache generation belongs to one model. Vectors of different models are never
@@ -31,7 +31,10 @@ CHUNK_ROWS = 512
 SHARDS = 2  # partitions of an owner, scanned side by side: on two cores in half the time
 _SHARD_BITS = 13  # blocks of 8,192 memories take turns, so a small store has one partition
 _PARTITION = f"""(
-    (m.agent_key * 2 + iif(m.state IN ('compressed', 'archived'), 1, 0)) * {SHARDS}
+    (m.agent_key * 2
+     + iif(m.state IN ('active', 'pending')
+               OR EXISTS (SELECT 1 FROM derived AS d WHERE d.from_key = m.memory_key),
+           0, 1)) * {SHARDS}
     + (m.memory_key >> {_SHARD_BITS}) % {SHARDS}
 )"""
 SQUARE_ERROR_MAX = 2e-3  # of a length within 0.001 of 1

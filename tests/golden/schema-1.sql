@@ -359,13 +359,16 @@ CREATE TABLE weights (
 ) STRICT;
 
 -- What the words cache indexes, and what its integrity check compares it with. The owner
--- token stands for whose row it is and whether it is visible (a12) or hidden (h12).
+-- token stands for whose row it is and whether a search reads it (a12) or only one that
+-- includes what was put away (h12). What stands behind a summary is read in its stead.
 CREATE VIEW memory_words (memory_key, own, context, owner) AS
 SELECT m.memory_key,
        iif(m.speaker IS NULL, '', m.speaker || ': ') || m.content
            || iif(m.caption IS NULL, '', ' [shares photo: ' || m.caption || ']'),
        coalesce(c.context, ''),
-       iif(m.state IN ('active', 'pending'), 'a', 'h') || m.agent_key
+       iif(m.state IN ('active', 'pending')
+               OR EXISTS (SELECT 1 FROM derived AS d WHERE d.from_key = m.memory_key),
+           'a', 'h') || m.agent_key
   FROM memory AS m
        LEFT JOIN memory_context AS c ON c.memory_key = m.memory_key
  WHERE m.state IN ('active', 'pending', 'compressed', 'archived');
