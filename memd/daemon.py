@@ -142,6 +142,7 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
     from memd.encode.embed import ModelThread
     from memd.serve.events import Events
     from memd.serve.rooms import Rooms
+    from memd.sleep.exports import exporting
     from memd.sleep.naps import napping
     from memd.sleep.sleep import sleeping
     from memd.sleep.switch import Switch
@@ -153,8 +154,10 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
     events = Events()
     usage_dir = paths.socket.with_name("usage" + paths.socket.stem.removeprefix("memd"))
     naps = napping(house, settings, usage_dir, emit=events.emit)
+    wiki_dir = paths.data_dir / ("wiki" + paths.database.stem.removeprefix("memd"))
+    wiki = exporting(house, settings.memory.consolidation.wiki_export, wiki_dir)
     enabled = Switch(settings, paths.config_file, os.environ)
-    sleep = sleeping(house, settings, emit=events.emit, enabled=enabled)
+    sleep = sleeping(house, settings, emit=wiki.hearing(events.emit), enabled=enabled)
     return Rooms(
         ingest=replace(house.ingest, emit=events.emit),
         recall=house.recall,
@@ -167,9 +170,10 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
         naps=naps.nap,
         events=events,
         embedder=embedder,
+        wiki=wiki,
         sleep=sleep.night,
         rhythm=sleep.rhythm,
-        background=(house.queue.run, house.rhythm, sleep.rhythm.run, naps.watching.run),
+        background=(house.queue.run, house.rhythm, sleep.rhythm.run, naps.watching.run, wiki.run),
     )
 
 

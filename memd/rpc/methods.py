@@ -20,6 +20,7 @@ from memd.model.settings import MemoryConfig
 from memd.model.sleep import NapResult, RunReport, SleepStatus, Window
 from memd.model.upkeep import CheckReport
 from memd.model.values import Name, Value
+from memd.model.wiki import WikiExport
 from memd.rpc import params, params_nap, params_sleep
 
 PROTOCOL: Final = 1
@@ -169,6 +170,7 @@ _ALL = (
     _read("archive.restore", params.ById, Archived, "One memory of the archive; it stays there."),
     _write("archive.restore_to_hot", params.WritingById, MemoryEntry, "Bring a memory back."),
     _read("archive.count", params.Scoped, int, "How many memories were put away."),
+    _admin("wiki.export", params_sleep.Export, WikiExport, "Write memories as Markdown files."),
     _read("model.status", _none, _anything, "The embedding model: which, loaded or not."),
     _admin("store.check", _none, CheckReport, "Check the whole file."),
     _admin("store.rebuild", params.Rebuild, None, "Build the word and vector indexes anew."),

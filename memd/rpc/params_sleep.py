@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from memd.base.limits import PAGE_ITEMS_MAX
-from memd.model.values import Name
+from memd.model.values import Name, SafePath
 from memd.rpc.params import Params, Progressing, Scoped
 
 NightStep = Literal["retention", "consolidation", "compression", "ageing", "cap"]
@@ -26,6 +26,12 @@ class Compress(Scoped, Progressing):
 
     force: bool = False
     sessions: int | None = Field(default=None, ge=1)
+
+
+class Export(Scoped):
+    """Whose memories to write as files, below the folder *target* if not below memd's own."""
+
+    target: SafePath | None = None
 
 
 class Undo(Progressing):

@@ -20,8 +20,10 @@ from memd.model.recall import RecallResult
 from memd.model.removal import Archived, Forgotten
 from memd.model.settings import MemoryConfig
 from memd.model.upkeep import CheckReport
+from memd.model.wiki import WikiExport
 from memd.rpc import params as p
 from memd.rpc.methods import Agents, AgentSettings, Imported, Page, Preferences, TrashPage
+from memd.rpc.params_sleep import Export
 from memd.serve import napping, sleeping
 from memd.serve.dispatch import Handler, progress_of_call
 from memd.serve.rooms import Memories, Rooms
@@ -60,6 +62,7 @@ def handlers(rooms: Rooms, system: System) -> Mapping[str, Handler]:
         "archive.restore": archival.restore,
         "archive.restore_to_hot": archival.restore_to_hot,
         "archive.count": archival.count,
+        "wiki.export": archival.export,
         "model.status": system.model,
         "store.check": upkeep.check,
         "store.rebuild": upkeep.rebuild,
@@ -149,14 +152,19 @@ class _Archive:
 
     def __init__(self, rooms: Rooms) -> None:
         self._archive = rooms.archive
+        self._wiki = rooms.wiki
 
     async def delete(self, caller: Caller, params: p.WritingById) -> bool:
         return await self._archive.delete(caller, params.id)
 
     async def forget(self, caller: Caller, params: p.Forget) -> Forgotten:
-        return await self._archive.forget(
+        forgotten = await self._archive.forget(
             caller, params.ids, params.filter, params.source, params.dry_run
         )
+        left = None if params.dry_run else await self._wiki.forgotten(caller)
+        if left is None:
+            return forgotten
+        return forgotten.model_copy(update={"backups": (*forgotten.backups, left)})
 
     async def trash(self, caller: Caller, params: p.Paged) -> TrashPage:
         items, after = await self._archive.trash_list(caller, params.after, params.limit)
@@ -167,10 +175,11 @@ class _Archive:
 
 
 class _Archival:
-    """``archive.*``."""
+    """``archive.*`` and ``wiki.export``."""
 
     def __init__(self, rooms: Rooms) -> None:
         self._archival = rooms.archival
+        self._wiki = rooms.wiki
 
     async def search(self, caller: Caller, params: p.Retrieve) -> tuple[Archived, ...]:
         return await self._archival.search(caller, params)
@@ -184,6 +193,9 @@ class _Archival:
     async def count(self, caller: Caller, params: p.Scoped) -> int:
         del params
         return await self._archival.count(caller)
+
+    async def export(self, caller: Caller, params: Export) -> WikiExport:
+        return await self._wiki.export(caller, params.target)
 
 
 class _Upkeep:

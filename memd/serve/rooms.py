@@ -24,6 +24,7 @@ from memd.model.session import Session, SessionMessage
 from memd.model.settings import MemoryConfig
 from memd.model.sleep import NapResult, RunReport, SleepStatus, Window
 from memd.model.upkeep import CheckReport
+from memd.model.wiki import WikiExport
 from memd.serve.events import Events
 from memd.signals.usage import Usage as Said
 from memd.sleep.consolidator import MemoryConsolidator
@@ -176,6 +177,13 @@ class Rhythm(Protocol):
     async def status(self) -> SleepStatus: ...
 
 
+class Wiki(Protocol):
+    """Memories as files."""
+
+    async def export(self, caller: Caller, target: str | None) -> WikiExport: ...
+    async def forgotten(self, caller: Caller) -> str | None: ...
+
+
 class Agents(Protocol):
     """What each agent does differently."""
 
@@ -199,6 +207,7 @@ class Rooms:
     naps: Naps
     events: Events
     embedder: Embedder
+    wiki: Wiki
     sleep: Sleep
     rhythm: Rhythm
     background: tuple[Callable[[], Coroutine[Any, Any, None]], ...] = ()

@@ -41,7 +41,11 @@ from memd.base.paths import Paths
 from memd.client import Client
 from memd.model.caller import Caller
 from memd.model.settings import DaemonSettings, Settings
+from memd.model.settings_consolidation import WikiExportConfig
+from memd.serve.events import Events
 from memd.serve.rooms import Rooms
+from memd.sleep.exports import exporting
+from memd.sleep.naps import napping
 from memd.sleep.sleep import sleeping
 from memd.store import database, transactions
 from memd.store.connect import Writing
@@ -169,6 +173,7 @@ def _serve(paths: Paths, fuse: Fuse, shared: Shared, ready: int, mutant: str | N
     async def build(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack) -> Rooms:
         embedder = HashEmbedder()
         house = await assembled(settings, paths.database, embedder, paths.model_dir, clock, stack)
+        naps = napping(house, settings, paths.socket.with_name("usage"), environ={})
         sleep = sleeping(house, settings)
         return Rooms(
             ingest=house.ingest,
@@ -177,7 +182,12 @@ def _serve(paths: Paths, fuse: Fuse, shared: Shared, ready: int, mutant: str | N
             archival=house.archival,
             upkeep=house.upkeep,
             agents=house.agents,
+            sessions=house.sessions,
+            usage=naps.watching,
+            naps=naps.nap,
+            events=Events(),
             embedder=embedder,
+            wiki=exporting(house, WikiExportConfig(), paths.data_dir / "wiki"),
             sleep=sleep.night,
             rhythm=sleep.rhythm,
             background=(house.queue.run, house.rhythm, sleep.rhythm.run),

@@ -31,6 +31,7 @@ from memd.model.recall import RecallRequest, RecallResult
 from memd.model.removal import Archived, Forgotten, Trashed
 from memd.model.settings import MemoryConfig, Settings
 from memd.model.upkeep import CheckReport
+from memd.model.wiki import WikiExport
 from memd.serve.events import Events
 from memd.serve.rooms import Memories, Progress, Rooms
 
@@ -89,6 +90,7 @@ class FakeHouse:
             naps=FakeNaps(),
             events=self.events,
             embedder=FakeEmbedder(),
+            wiki=FakeWiki(),
             sleep=self.night,
             rhythm=a_rhythm(self.night),
         )
@@ -265,6 +267,15 @@ class FakeArchival:
     async def count(self, caller: Caller) -> int:
         await self.house.pass_through(caller)
         return 0
+
+
+class FakeWiki:
+    async def export(self, caller: Caller, target: str | None) -> WikiExport:
+        return WikiExport(agent_id=caller.agent_id, path=target or "nowhere")
+
+    async def forgotten(self, caller: Caller) -> str | None:
+        del caller
+        return None
 
 
 @dataclass

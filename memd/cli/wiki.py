@@ -1,0 +1,53 @@
+"""Memories as files that a person can read, and any editor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from memd.cli import options, say
+from memd.cli.reach import LONG_SECONDS_MAX, daemon
+
+
+@options.examples("memd wiki", "memd wiki ~/notes/memd", "memd wiki --agent ada --json")
+def wiki(
+    folder: Annotated[
+        str | None, options.Argument(metavar="[DIR]", help="Where to; default: memd's own folder.")
+    ] = None,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Write all memories as Markdown files: what was told, what was made of it, an index.
+
+    Each agent has a folder of its own. A later export brings it up to date; files
+    that are not memd's stay as they are.
+    """
+    target = None if folder is None else str(Path(folder).expanduser().resolve())
+    with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
+        params = options.given(agent_id=agent, target=target)
+        done = client.call("wiki.export", params)
+    if json:
+        say.as_json(done)
+    elif done["path"] is not None:
+        say.out(done["path"])
+        say.note(_told(done["raw"], done["wiki"]))
+    for view in done["cut"]:
+        say.note(f"memd: {view} holds the newest {done[view]} only; more do not fit one view")
+    for view in done["failed"]:
+        say.note(f"memd: {view} could not be read and was left as it was")
+    if done["path"] is None:
+        say.note("memd: nothing was written: memory.consolidation.wiki_export.enabled is false")
+    if done["path"] is None or done["failed"]:
+        raise say.Leave(say.Exit.ERROR)
+
+
+def _told(raw: int, made: int) -> str:
+    """Say what was written.
+
+    >>> _told(1, 2)
+    '1 memory, 2 summaries'
+    """
+    memories = "memory" if raw == 1 else "memories"
+    summaries = "summary" if made == 1 else "summaries"
+    return f"{raw} {memories}, {made} {summaries}"

@@ -1,0 +1,141 @@
+"""SPEC 16.16, D21: the wiki follows the store, and forgetting reaches it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from support.store import ADA, BOB, a_house, bytes_of, stored
+
+from memd.backends.assembly import Assembly
+from memd.base.errors import InvalidError
+from memd.model.enums import ArchiveReason
+from memd.model.events import EventName
+from memd.model.settings_consolidation import WikiExportConfig
+from memd.sleep.exports import Wiki, exporting
+
+WORD = "quincunx"
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[Assembly]:
+    async with a_house(tmp_path / "memd.db") as house:
+        yield house
+
+
+def a_wiki(house: Assembly, tmp_path: Path, **settings: object) -> Wiki:
+    return exporting(house, WikiExportConfig.model_validate(settings), tmp_path / "wiki")
+
+
+async def test_an_export_shows_what_is_visible_to_its_agent_only(
+    house: Assembly, tmp_path: Path
+) -> None:
+    away, here = await stored(house, "Ann keeps bees.", "Bob sails.")
+    await stored(house, "of another", caller=BOB)
+    await house.archival.put_away(ADA, away, ArchiveReason.CAP)
+
+    done = await a_wiki(house, tmp_path).export(ADA)
+
+    assert done.path == str(tmp_path / "wiki" / "ada")
+    assert [path.name for path in (tmp_path / "wiki").rglob("raw/*")] == [f"{here}.md"]
+
+
+async def test_what_was_forgotten_goes_from_the_wiki(house: Assembly, tmp_path: Path) -> None:
+    wiki = a_wiki(house, tmp_path)
+    (secret, _) = await stored(house, f"The safe opens with {WORD}.", "Bob sails.")
+    await wiki.export(ADA)
+    assert WORD.encode() in bytes_of(tmp_path / "wiki")
+    await house.archive.forget(ADA, ids=[secret])
+
+    assert await wiki.forgotten(ADA) is None
+    assert WORD.encode() not in bytes_of(tmp_path / "wiki")
+
+
+async def test_forgetting_makes_no_wiki_where_there_is_none(
+    house: Assembly, tmp_path: Path
+) -> None:
+    assert await a_wiki(house, tmp_path).forgotten(ADA) is None
+    assert not (tmp_path / "wiki").exists()
+
+
+async def test_a_wiki_that_cannot_be_brought_up_to_date_is_named(
+    house: Assembly, tmp_path: Path
+) -> None:
+    wiki = a_wiki(house, tmp_path)
+    await stored(house, "Bob sails.")
+    await wiki.export(ADA)
+    (tmp_path / "wiki" / "ada" / "index.md").write_text("# mine now\n")
+
+    assert await wiki.forgotten(ADA) == str(tmp_path / "wiki" / "ada")
+    assert await a_wiki(house, tmp_path, enabled=False).forgotten(ADA) == str(
+        tmp_path / "wiki" / "ada"
+    )
+
+
+async def test_an_export_elsewhere_is_named_when_something_is_forgotten(
+    house: Assembly, tmp_path: Path
+) -> None:
+    (secret,) = await stored(house, f"The safe opens with {WORD}.")
+    done = await a_wiki(house, tmp_path).export(ADA, str(tmp_path / "elsewhere"))
+
+    forgotten = await house.archive.forget(ADA, ids=[secret])
+
+    assert done.path == str(tmp_path / "elsewhere" / "ada")
+    assert forgotten.backups == (done.path,)
+
+
+async def test_a_target_is_an_absolute_path(house: Assembly, tmp_path: Path) -> None:
+    with pytest.raises(InvalidError, match="absolute"):
+        await a_wiki(house, tmp_path).export(ADA, "notes")
+
+
+@pytest.mark.parametrize(
+    ("said", "root"), [(None, "wiki"), ("notes", "notes"), ("/srv/x", "/srv/x")]
+)
+async def test_the_root_is_memds_own_or_what_the_settings_say(
+    house: Assembly, tmp_path: Path, said: str | None, root: str
+) -> None:
+    assert a_wiki(house, tmp_path, export_root=said).root == tmp_path / root
+
+
+async def test_a_root_in_the_owners_home_may_be_written_with_a_tilde(
+    house: Assembly, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "me"))
+
+    assert a_wiki(house, tmp_path, export_root="~/w").root == tmp_path / "me" / "w"
+
+
+@pytest.mark.parametrize(
+    ("settings", "follows"),
+    [
+        ({"enabled": True, "trigger": "on_consolidation"}, True),
+        ({"enabled": True}, False),
+        ({"trigger": "on_consolidation"}, False),
+    ],
+)
+async def test_a_consolidation_is_followed_by_an_export_if_the_settings_say_so(
+    house: Assembly, tmp_path: Path, settings: dict[str, object], follows: bool
+) -> None:
+    told: list[str] = []
+    wiki = a_wiki(house, tmp_path, **settings)
+    emit = wiki.hearing(lambda agent_id, name, body: told.append(f"{agent_id} {name} {body}"))
+    await stored(house, "Bob sails.")
+    task = asyncio.create_task(wiki.run())
+
+    emit("ada", EventName.STORED, {})
+    emit("ada", EventName.CONSOLIDATED, {"kind": "night"})
+
+    assert len(told) == 2
+    if follows:
+        async with asyncio.timeout(10):
+            while not (tmp_path / "wiki" / "ada" / "index.md").exists():  # noqa: ASYNC110  # a file tells nobody
+                await asyncio.sleep(0.01)
+    else:
+        assert not wiki.waiting
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
