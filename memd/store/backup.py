@@ -86,6 +86,7 @@ def sweep(folders: Iterable[Path]) -> None:
             for left in folder.glob(f".*{PARTIAL}"):
                 with suppress(OSError), _opened(left, os.O_RDONLY) as handle:
                     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    left.with_name(f"{left.name}-journal").unlink(missing_ok=True)
                     left.unlink()
 
 
