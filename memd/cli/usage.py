@@ -1,0 +1,97 @@
+"""Each assistant's context window as it last said, and whether its session napped."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any
+
+from memd.cli import options, say
+from memd.cli.reach import daemon
+
+LOOK_S = 1.0
+_BAR = 16
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_HEAD = ("ASSISTANT", "SESSION", "USED", "OF", "FULL", "NAP")
+_HOME = "\x1b[H\x1b[J"  # to the top left, and what was there goes
+
+
+@options.examples("memd usage", "memd usage --watch", "memd usage --json | jq '.items[].fill'")
+def usage(
+    watch: Annotated[
+        bool, options.option("--watch", "-w", help="Go on showing them until Ctrl-C.")
+    ] = False,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Show how full each assistant's context window is. At 80 % its session naps, once."""
+    params = options.given(agent_id=agent)
+    with daemon(profile) as client:
+        found = client.call("usage.list", params)
+        _show(found["items"], json=json)
+        if not found["items"] and not watch:
+            say.note("no assistant has told memd of its window")
+        while watch:
+            time.sleep(LOOK_S)
+            now = client.call("usage.list", params)
+            if now != found:
+                found = now
+                _show(found["items"], json=json, again=True)
+
+
+def _show(windows: Sequence[Mapping[str, Any]], *, json: bool, again: bool = False) -> None:
+    if json:
+        say.as_json({"items": list(windows)})
+    else:
+        if again and sys.stdout.isatty():
+            say.out(_HOME)
+        say.table(_HEAD, _rows(windows))
+    sys.stdout.flush()
+
+
+def _rows(windows: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[str]]:
+    for window in windows:
+        yield (
+            say.line(window["source"]),
+            say.line(window["session_id"], 20),
+            _number(window["used_tokens"]),
+            _number(_end(window)),
+            bar(window["fill"]),
+            _nap(window),
+        )
+
+
+def _end(window: Mapping[str, Any]) -> int | None:
+    """Return where the window ends: its size, or where the assistant compacts by itself."""
+    ends = [end for end in (window["window_tokens"], window["compact_at_tokens"]) if end]
+    return min(ends) if ends else None
+
+
+def bar(fill: float | None) -> str:
+    """Return how full a window is, as a bar and a number.
+
+    >>> bar(0.5), bar(None), bar(2.0)
+    ('████████          50 %', '?', '████████████████ 200 %')
+    """
+    if fill is None:
+        return "?"
+    eighths = min(_BAR * 8, round(fill * _BAR * 8))
+    whole, rest = divmod(eighths, 8)
+    drawn = "█" * whole + (_EIGHTHS[rest] if rest else "")
+    return f"{drawn.ljust(_BAR)} {round(fill * 100):>3} %"
+
+
+def _nap(window: Mapping[str, Any]) -> str:
+    if window["armed"]:
+        return "when full" if window["napped_at"] is None else f"{_at(window)}; again when full"
+    return "nothing to nap over" if window["napped_at"] is None else _at(window)
+
+
+def _at(window: Mapping[str, Any]) -> str:
+    return f"napped {say.moment(window['napped_at'])}"
+
+
+def _number(count: int | None) -> str:
+    return "?" if count is None else f"{count:,}"

@@ -1,0 +1,80 @@
+"""``memd usage``: the windows as a person sees them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.daemon import Spawned, environment, spawned, wait_until
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[Spawned]:
+    with spawned(tmp_path, {"MEMD_MODEL_DIR": str(tmp_path / "none")}) as found:
+        yield found
+
+
+def typed(daemon: Spawned, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "memd", "usage", *words],
+        env=environment(daemon.paths.data_dir.parent),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+
+
+def report(daemon: Spawned, **said: Any) -> None:
+    with daemon.client() as client:
+        client.call("usage.report", said)
+
+
+def test_a_window_is_a_line_with_what_is_used_of_what_and_how_full(daemon: Spawned) -> None:
+    report(daemon, source="codex", session_id="s1", used_tokens=15_000, window_tokens=30_000)
+    report(daemon, source="gemini", session_id="s2", event="AfterAgent")
+
+    lines = typed(daemon).stdout.splitlines()
+
+    assert [line.split("\t") for line in lines] == [
+        ["gemini", "s2", "?", "?", "?", "when full"],
+        ["codex", "s1", "15,000", "30,000", "████████          50 %", "when full"],
+    ]
+
+
+def test_the_answer_is_one_object_for_a_program(daemon: Spawned) -> None:
+    report(daemon, source="codex", session_id="s1", used_tokens=25_000, window_tokens=30_000)
+
+    (window,) = json.loads(typed(daemon, "--json").stdout)["items"]
+
+    assert (window["source"], window["armed"]) == ("codex", False)
+    assert window["fill"] == pytest.approx(0.8333, abs=1e-4)
+
+
+def test_without_a_window_it_says_so(daemon: Spawned) -> None:
+    said = typed(daemon)
+    assert said.stdout == ""
+    assert "no assistant" in said.stderr
+
+
+def test_watching_shows_what_changes(daemon: Spawned, tmp_path: Path) -> None:
+    shown = tmp_path / "shown"
+    with shown.open("wb") as stream:
+        watching = subprocess.Popen(
+            [sys.executable, "-m", "memd", "usage", "--watch", "--json"],
+            env=environment(daemon.paths.data_dir.parent),
+            stdout=stream,
+        )
+    try:
+        wait_until(lambda: shown.read_text("utf-8").count("\n") == 1, "the first look")
+        report(daemon, source="codex", session_id="s1", used_tokens=100)
+        wait_until(lambda: shown.read_text("utf-8").count("\n") == 2, "the change")
+    finally:
+        watching.terminate()
+        watching.wait()
+    assert json.loads(shown.read_text("utf-8").splitlines()[1])["items"][0]["used_tokens"] == 100
