@@ -100,7 +100,9 @@ from memd.sleep.consolidator import MemoryConsolidator
 from memd.sleep.extractive import ExtractivePreserver
 from memd.sleep.llm_synthesis import LLMSynthesisOp
 from memd.sleep.operations import ConcatenationOp, DensityRoutingOp
+from memd.sleep.retention import RetentionEnforcer, cleanup_expired
 from memd.sleep.selection import HighestRelevanceSelector
+from memd.sleep.service import MemoryConsolidationService, cleanup_retention
 from memd.sleep.strategies import (
     DualModeConsolidationStrategy,
     LLMConsolidationStrategy,
@@ -160,6 +162,7 @@ __all__ = [
     "MemoryConfig",
     "MemoryConfigError",
     "MemoryConnectionError",
+    "MemoryConsolidationService",
     "MemoryConsolidator",
     "MemoryEntry",
     "MemoryFilter",
@@ -187,6 +190,7 @@ __all__ = [
     "ReceiptItem",
     "Receipts",
     "RetentionConfig",
+    "RetentionEnforcer",
     "RetentionRule",
     "ScoredMemory",
     "SearchMode",
@@ -197,6 +201,8 @@ __all__ = [
     "apply_diversity_penalty",
     "bigram_jaccard",
     "classify_batch",
+    "cleanup_expired",
+    "cleanup_retention",
     "compute_combined_score",
     "compute_recency_score",
     "create_memory_backend",

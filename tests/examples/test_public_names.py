@@ -57,12 +57,27 @@ MODELS = {
     "MemoryRetrievalConfig": "strategy relevance_weight recency_weight fusion_strategy rrf_k",
     "CompositeBackendConfig": "routes default",
     "MemoryConfig": "type retention_days retention_overrides",
+    "ConsolidationConfig": "enabled interval max_memories_per_agent retention archival"
+    " experience_compressor wiki_export",
+    "RetentionConfig": "rules default_retention_days",
+    "RetentionRule": "category retention_days",
+    "ArchivalConfig": "enabled age_threshold_days dual_mode",
+    "DualModeConfig": "enabled dense_threshold summarization_model max_summary_tokens max_facts"
+    " anchor_length",
+    "ExperienceCompressorConfig": "enabled model temperature max_tokens min_compression_ratio",
+    "WikiExportConfig": "enabled export_root trigger include_raw_tier include_compressed_tier"
+    " max_entries_per_view",
     "EmbedderOverrideConfig": "provider model dims",
     "EmbeddingFineTuneConfig": "enabled checkpoint_path base_model training_data_dir",
 }
 FUNCTIONS = {
     "AbstractiveSummarizer": "provider model max_summary_tokens temperature",
     "DensityClassifier": "dense_threshold",
+    "MemoryConsolidationService": "backend config strategy archival_store max_enforce_batch"
+    " config_resolver",
+    "RetentionEnforcer": "config backend",
+    "cleanup_expired": "agent_id now agent_category_overrides agent_default_retention_days",
+    "cleanup_retention": "agent_id agent_category_overrides agent_default_retention_days",
     "DualModeConsolidationStrategy": "backend classifier extractor summarizer group_threshold",
     "ExtractivePreserver": "max_facts anchor_length",
     "HighestRelevanceSelector": "group_threshold",
@@ -97,6 +112,9 @@ ERRORS = (
     " MemoryNotFoundError MemoryConfigError MemoryCapabilityError IngestionError EmbeddingError"
 )
 CLASSES = {
+    "MemoryConsolidationService": "run_maintenance run_consolidation enforce_max_memories"
+    " cleanup_retention",
+    "RetentionEnforcer": "cleanup_expired",
     "AbstractiveSummarizer": "summarize summarize_batch",
     "ConcatenationOp": "condense",
     "DensityClassifier": "classify classify_batch score",

@@ -11,20 +11,23 @@ from support.fakes import HashEmbedder
 
 from memd.api import (
     ArchivalConfig,
+    ArchivalMode,
+    ArchivalStore,
     CompanyMemoryConfig,
     CompositeBackendConfig,
     ConsolidationConfig,
+    ConsolidationResult,
     DualModeConfig,
+    DualModeConsolidationStrategy,
     MemoryBackend,
     MemoryCategory,
+    MemoryConsolidationService,
     MemoryQuery,
     MemoryStoreRequest,
     create_memory_backend,
 )
 from memd.backends.inmemory_archive import InMemoryArchive
-from memd.model.consolidation import ArchivalMode, ArchivalStore, ConsolidationResult, KeepsArchive
-from memd.sleep.service import MemoryConsolidationService
-from memd.sleep.strategies import DualModeConsolidationStrategy
+from memd.model.consolidation import KeepsArchive
 
 AGENT = "ada"
 TALK = [
