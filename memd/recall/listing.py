@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from memd.base.clock import from_us
 from memd.base.errors import InvalidError
@@ -27,19 +28,26 @@ def one(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> MemoryEnt
     return row.entry()
 
 
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """Which page is wanted. With *sources*, what stands behind a summary comes in its stead."""
+
+    after: str | None
+    limit: int
+    sources: bool = False
+
+
 def page(
-    conn: Reading, caller: Caller, wanted: MemoryFilter, after: str | None, limit: int, now_us: int
+    conn: Reading, caller: Caller, wanted: MemoryFilter, paging: Paging, now_us: int
 ) -> tuple[tuple[MemoryEntry, ...], str | None]:
     """Return a page of matching memories, newest first, and the cursor of the next one."""
     agent_key = names.find_agent(conn, caller.agent_id)
     if agent_key is None:
         return (), None
-    params = filters.bound(
-        agent_key,
-        wanted,
-        now_us,
-        active=caller,
-    )
+    after, limit = paging.after, paging.limit
+    params = filters.bound(agent_key, wanted, now_us, active=caller)
+    if paging.sources:
+        params = filters.evidence(params, hidden=False)
     rows = memories.listed(conn, params, limit + 1, None if after is None else _place(after))
     entries = tuple(row.entry() for row in rows[:limit])
     return entries, _cursor(rows[limit - 1]) if len(rows) > limit else None

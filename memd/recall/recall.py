@@ -24,6 +24,7 @@ from memd.model.values import RESERVED_AGENT
 from memd.recall import answer, listing
 from memd.recall.answer import Found
 from memd.recall.features import Statistics, measure
+from memd.recall.listing import Paging
 from memd.recall.question import Question, name_candidates, question
 from memd.recall.rankings import Ranked, gate, ranked
 from memd.recall.search import ARM_ROWS, Scope, by_meaning, by_words, few
@@ -124,7 +125,16 @@ class Recall:
         self, caller: Caller, wanted: MemoryFilter, after: str | None, limit: int
     ) -> tuple[tuple[MemoryEntry, ...], str | None]:
         """Return a page of matching memories, newest first, and where the next page begins."""
-        return await self.db.read(listing.page, caller, wanted, after, limit, self.clock.now_us())
+        return await self.db.read(
+            listing.page, caller, wanted, Paging(after, limit), self.clock.now_us()
+        )
+
+    async def export(
+        self, caller: Caller, wanted: MemoryFilter, after: str | None, limit: int
+    ) -> tuple[tuple[MemoryEntry, ...], str | None]:
+        """Return a page as :meth:`list` does, of what was told: no summary, but its originals."""
+        paging = Paging(after, limit, sources=True)
+        return await self.db.read(listing.page, caller, wanted, paging, self.clock.now_us())
 
     async def count(self, caller: Caller, category: MemoryCategory | None) -> int:
         """Return how many visible memories the agent has, of one category or of all."""

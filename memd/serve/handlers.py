@@ -7,7 +7,7 @@ method's result type. It decides nothing.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from pydantic_core import to_json
@@ -15,7 +15,7 @@ from pydantic_core import to_json
 from memd.base.limits import FRAME_BYTES_MAX
 from memd.model.caller import Caller
 from memd.model.ingest import Receipt, Receipts
-from memd.model.memory import MemoryEntry, MemoryStoreRequest, Preference
+from memd.model.memory import MemoryEntry, MemoryFilter, MemoryStoreRequest, Preference
 from memd.model.recall import RecallResult
 from memd.model.removal import Archived, Forgotten
 from memd.model.settings import MemoryConfig
@@ -28,6 +28,8 @@ from memd.serve import napping, sleeping
 from memd.serve.dispatch import Handler, progress_of_call
 from memd.serve.rooms import Memories, Rooms
 from memd.serve.status import System
+
+Pages = Callable[[Caller, MemoryFilter, str | None, int], Awaitable[tuple[Memories, str | None]]]
 
 
 def handlers(rooms: Rooms, system: System) -> Mapping[str, Handler]:
@@ -67,7 +69,7 @@ def handlers(rooms: Rooms, system: System) -> Mapping[str, Handler]:
         "store.check": upkeep.check,
         "store.rebuild": upkeep.rebuild,
         "store.backup": upkeep.backup,
-        "store.export": memory.list,
+        "store.export": memory.export,
         "store.import": memory.import_,
         "agent.set": agents.set,
         "agent.get": agents.get,
@@ -108,13 +110,11 @@ class _Memory:
 
     async def list(self, caller: Caller, params: p.ListMemories) -> Page:
         """Return one page, shorter than asked for when its texts would not fit into a frame."""
-        limit = params.limit
-        while True:
-            items, after = await self._recall.list(caller, params, params.after, limit)
-            page = Page(items=items, next=after)
-            if limit == 1 or len(to_json(page)) <= FRAME_BYTES_MAX:
-                return page
-            limit = max(1, limit // 4)
+        return await _fitting(self._recall.list, caller, params)
+
+    async def export(self, caller: Caller, params: p.ListMemories) -> Page:
+        """Return one page of what was told: of what stands behind a summary, not the summary."""
+        return await _fitting(self._recall.export, caller, params)
 
     async def count(self, caller: Caller, params: p.Count) -> int:
         return await self._recall.count(caller, params.category)
@@ -237,6 +237,16 @@ class _Agents:
         del params
         known = await self._agents.list(caller)
         return Agents(items=tuple(AgentSettings(agent_id=a, settings=s) for a, s in known))
+
+
+async def _fitting(pages: Pages, caller: Caller, params: p.ListMemories) -> Page:
+    limit = params.limit
+    while True:
+        items, after = await pages(caller, params, params.after, limit)
+        page = Page(items=items, next=after)
+        if limit == 1 or len(to_json(page)) <= FRAME_BYTES_MAX:
+            return page
+        limit = max(1, limit // 4)
 
 
 def _importing(caller: Caller, entry: MemoryEntry) -> Caller:

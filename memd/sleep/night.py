@@ -252,7 +252,8 @@ class Night:
     ) -> RunReport:
         """Bring back, exactly, the state before a run of every memory that it touched.
 
-        Raises NotFoundError, InvalidStateError when it is not finished or was undone,
+        One that was stopped on its way can be undone, too, and ends with that.
+        Raises NotFoundError, InvalidStateError while a run is going on or when it was undone,
         ConflictError when somebody touched one of its memories since: nothing is
         changed then. Killed half-way, it goes on at the next start.
         """
@@ -260,10 +261,10 @@ class Night:
             raise InvalidStateError("memd is asleep", hint="try again when it is awake: memd sleep")
         async with self._lock:
             row = await self._found(run_id)
-            if row.state not in {RunState.DONE, RunState.FAILED} or row.kind == RunKind.NAP:
+            if row.kind == RunKind.NAP or row.state == RunState.UNDONE:
                 raise InvalidStateError(
-                    f"this run is {row.state if row.kind != RunKind.NAP else 'a nap'}",
-                    hint="a finished night or compression can be undone, once",
+                    "this run is a nap" if row.kind == RunKind.NAP else "this run is undone",
+                    hint="a night or a compression can be undone, once",
                 )
             await self.db.aside(lambda conn: undo.check(conn, row.run_key))
             await self.db.write(

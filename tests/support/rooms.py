@@ -193,6 +193,11 @@ class FakeRecall:
         page = tuple(self.house.kept[k] for k in rest[:limit])
         return page, page[-1].id if len(rest) > limit else None
 
+    async def export(
+        self, caller: Caller, wanted: MemoryFilter, after: str | None, limit: int
+    ) -> tuple[Memories, str | None]:
+        return await self.list(caller, wanted, after, limit)
+
     async def count(self, caller: Caller, category: MemoryCategory | None) -> int:
         await self.house.pass_through(caller)
         return sum(
