@@ -143,7 +143,7 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
     from memd.serve.events import Events
     from memd.serve.rooms import Rooms
     from memd.sleep.exports import exporting
-    from memd.sleep.naps import napping
+    from memd.sleep.naps import Naps
     from memd.sleep.sleep import sleeping
     from memd.sleep.switch import Switch
 
@@ -153,7 +153,7 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
     house = await assembled(settings, paths.database, embedder, paths.model_dir, clock, stack)
     events = Events()
     usage_dir = paths.socket.with_name("usage" + paths.socket.stem.removeprefix("memd"))
-    naps = napping(house, settings, usage_dir, emit=events.emit)
+    naps = Naps(house, settings, usage_dir, emit=events.emit)
     wiki_dir = paths.data_dir / ("wiki" + paths.database.stem.removeprefix("memd"))
     wiki = exporting(house, settings.memory.consolidation.wiki_export, wiki_dir)
     enabled = Switch(settings, paths.config_file, os.environ)
@@ -166,14 +166,14 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
         upkeep=house.upkeep,
         agents=house.agents,
         sessions=house.sessions,
-        usage=naps.watching,
-        naps=naps.nap,
+        usage=naps,
+        naps=naps,
         events=events,
         embedder=embedder,
         wiki=wiki,
         sleep=sleep.night,
         rhythm=sleep.rhythm,
-        background=(house.queue.run, house.rhythm, sleep.rhythm.run, naps.watching.run, wiki.run),
+        background=(house.queue.run, house.rhythm, sleep.rhythm.run, naps.run, wiki.run),
     )
 
 

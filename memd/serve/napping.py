@@ -13,8 +13,6 @@ from memd.rpc.methods import SessionMessages, Sessions, Subscribed, Windows
 from memd.rpc.params import Paged, Scoped
 from memd.serve.dispatch import Handler, peer_of_call
 from memd.serve.rooms import Rooms
-from memd.signals.usage import Usage
-from memd.sleep.consolidator import MemoryConsolidator
 
 
 def handlers(rooms: Rooms) -> Mapping[str, Handler]:
@@ -71,6 +69,8 @@ class _Usage:
         self._usage = rooms.usage
 
     async def report(self, caller: Caller, params: p.ReportUsage) -> Window:
+        from memd.signals.usage import Usage
+
         usage = Usage(
             source=params.source,
             session_id=params.session_id,
@@ -107,6 +107,8 @@ class _Naps:
 
     async def should_consolidate(self, caller: Caller, params: p.ShouldConsolidate) -> bool:
         del caller
+        from memd.sleep.consolidator import MemoryConsolidator
+
         rule = self._naps.rule
         most = rule.max_tokens if params.max_tokens is None else params.max_tokens
         share = params.threshold_pct or rule.threshold_pct
@@ -114,7 +116,7 @@ class _Naps:
 
     async def estimate_tokens(self, caller: Caller, params: p.EstimateTokens) -> int:
         del caller
-        return MemoryConsolidator.estimate_tokens(params.messages)
+        return self._naps.rule.estimate_tokens(params.messages)
 
 
 class _Events:

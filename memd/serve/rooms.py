@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from memd.model.caller import Caller
 from memd.model.encoding import Embedder
@@ -26,8 +26,10 @@ from memd.model.sleep import NapResult, RunReport, SleepStatus, Window
 from memd.model.upkeep import CheckReport
 from memd.model.wiki import WikiExport
 from memd.serve.events import Events
-from memd.signals.usage import Usage as Said
-from memd.sleep.consolidator import MemoryConsolidator
+
+if TYPE_CHECKING:
+    from memd.signals.usage import Usage as Said
+    from memd.sleep.consolidator import MemoryConsolidator
 
 Progress = Callable[[int, int], None]
 """Told how many steps are done, and of how many."""

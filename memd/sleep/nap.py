@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -101,20 +100,6 @@ class Nap:
             await self.work.run(self._lay, wanted.beside, result, ready)
         self.emit(caller.agent_id, EventName.CONSOLIDATED, _told(result, wanted.reason))
         return result
-
-    async def consolidate(
-        self,
-        caller: Caller,
-        *,
-        messages: Sequence[Message] | None = None,
-        transcript_path: str | None = None,
-        max_tokens: int | None = None,
-    ) -> NapResult:
-        """Nap because somebody asks for it; the session is the caller's (``sleep.consolidate``)."""
-        return await self.nap(
-            caller,
-            Wanted(messages=messages, transcript_path=transcript_path, max_tokens=max_tokens),
-        )
 
     async def _level(self, caller: Caller) -> MemoryLevel:
         if caller.agent_id == RESERVED_AGENT:

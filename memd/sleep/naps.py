@@ -1,60 +1,123 @@
-"""Naps, put together over one open file: by call, and by watching windows."""
+"""Naps, put together over one open file: by call, and by watching windows.
+
+They are built when the first is asked for, or a moment after the start: the
+daemon answers before it has read what naps are made of.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from memd.backends.assembly import Assembly
 from memd.model.events import Emit, unheard
-from memd.model.settings import Settings
-from memd.signals.files import known_roots
-from memd.sleep.consolidator import MemoryConsolidator
-from memd.sleep.nap import Nap
-from memd.sleep.watching import Watching
+
+if TYPE_CHECKING:
+    from memd.backends.assembly import Assembly
+    from memd.model.caller import Caller
+    from memd.model.settings import Settings
+    from memd.model.sleep import NapResult, Window
+    from memd.signals.usage import Usage
+    from memd.sleep.consolidator import MemoryConsolidator
+    from memd.sleep.nap import Nap
+    from memd.sleep.watching import Watching
+
+START_S = 0.3
 
 
-@dataclass(frozen=True)
 class Naps:
-    """What of naps the daemon starts and the socket shows."""
+    """What of naps the daemon starts and the socket shows.
 
-    nap: Nap
-    watching: Watching
+    *own* is the folder of usage files where no setting names one.
+    """
 
+    def __init__(
+        self,
+        house: Assembly,
+        settings: Settings,
+        own: Path,
+        *,
+        environ: Mapping[str, str] = os.environ,
+        emit: Emit = unheard,
+    ) -> None:
+        self._house = house
+        self._settings = settings
+        self._own = own
+        self._environ = environ
+        self._emit = emit
 
-def napping(
-    house: Assembly,
-    settings: Settings,
-    own: Path,
-    *,
-    environ: Mapping[str, str] = os.environ,
-    emit: Emit = unheard,
-) -> Naps:
-    """Build naps over *house*. *own* is the folder of usage files where no setting names one."""
-    said = settings.usage
-    extra = [Path(root).expanduser() for root in said.transcript_roots]
-    nap = Nap(
-        db=house.db,
-        ids=house.ids,
-        clock=house.clock,
-        work=house.work,
-        counter=house.counter,
-        queue=house.queue,
-        level=settings.memory.level,
-        rule=MemoryConsolidator(said.threshold_pct, said.max_tokens),
-        roots=known_roots(environ, Path.home(), extra),
-        emit=emit,
-    )
-    watching = Watching(
-        db=house.db,
-        clock=house.clock,
-        nap=nap,
-        sessions=house.sessions,
-        rule=said,
-        place=own if said.path is None else Path(said.path).expanduser(),
-        own=own if said.path is None else None,
-        emit=emit,
-    )
-    return Naps(nap, watching)
+    @cached_property
+    def rule(self) -> MemoryConsolidator:
+        """When a window is full, and how large one is that nobody measured."""
+        from memd.sleep.consolidator import MemoryConsolidator
+
+        said = self._settings.usage
+        return MemoryConsolidator(said.threshold_pct, said.max_tokens)
+
+    @cached_property
+    def nap(self) -> Nap:
+        """The nap itself."""
+        from memd.signals.files import known_roots
+        from memd.sleep.nap import Nap
+
+        house = self._house
+        extra = [Path(root).expanduser() for root in self._settings.usage.transcript_roots]
+        return Nap(
+            db=house.db,
+            ids=house.ids,
+            clock=house.clock,
+            work=house.work,
+            counter=house.counter,
+            queue=house.queue,
+            level=self._settings.memory.level,
+            rule=self.rule,
+            roots=known_roots(self._environ, Path.home(), extra),
+            emit=self._emit,
+        )
+
+    @cached_property
+    def watching(self) -> Watching:
+        """The windows, and what they call for."""
+        from memd.sleep.watching import Watching
+
+        house, said = self._house, self._settings.usage
+        return Watching(
+            db=house.db,
+            clock=house.clock,
+            nap=self.nap,
+            sessions=house.sessions,
+            rule=said,
+            place=self._own if said.path is None else Path(said.path).expanduser(),
+            own=self._own if said.path is None else None,
+            emit=self._emit,
+        )
+
+    async def run(self) -> None:
+        """Watch the usage files for ever."""
+        await asyncio.sleep(START_S)
+        await self.watching.run()
+
+    async def consolidate(
+        self,
+        caller: Caller,
+        *,
+        messages: Sequence[dict[str, Any]] | None = None,
+        transcript_path: str | None = None,
+        max_tokens: int | None = None,
+    ) -> NapResult:
+        """Nap because somebody asks for it (``Nap.nap``); the session is the caller's."""
+        from memd.sleep.keeping import Wanted
+
+        wanted = Wanted(messages=messages, transcript_path=transcript_path, max_tokens=max_tokens)
+        return await self.nap.nap(caller, wanted)
+
+    async def report(self, caller: Caller, usage: Usage) -> Window:
+        """Take what an assistant says of its window (``Watching.report``)."""
+        return await self.watching.report(caller, usage)
+
+    async def list(self, caller: Caller) -> tuple[Window, ...]:
+        """Return the windows of the caller's agent."""
+        return await self.watching.list(caller)

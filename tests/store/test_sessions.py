@@ -17,7 +17,7 @@ from memd.model.memory import MemoryEntry, MemoryFilter, MemoryStoreRequest
 from memd.model.settings import MemoryConfig, Settings
 from memd.model.sleep import NapResult
 from memd.sleep.keeping import Wanted
-from memd.sleep.naps import napping
+from memd.sleep.naps import Naps
 from memd.store import versions
 from memd.store.sessions import IDLE_US
 
@@ -40,7 +40,7 @@ async def house(tmp_path: Path) -> AsyncIterator[Assembly]:
 
 async def nap(house: Assembly, session_id: str | None = "s", **more: Any) -> NapResult:
     wanted = Wanted(**{"messages": MESSAGES, "session_id": session_id, **more})
-    return await napping(house, Settings(), Path("nowhere"), environ={}).nap.nap(ADA, wanted)
+    return await Naps(house, Settings(), Path("nowhere"), environ={}).nap.nap(ADA, wanted)
 
 
 async def get(house: Assembly, memory_id: str) -> MemoryEntry | None:
