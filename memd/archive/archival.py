@@ -74,11 +74,7 @@ class Archival:
         """
 
         def work(conn: Writing) -> str:
-            now_us = self.clock.now_us()
-            key = _find(conn, caller, entry_id, now_us)
-            if key is None or not removal.restore(conn, key, now_us):
-                raise _unknown()
-            return memories.by_keys(conn, [key])[key].memory_id
+            return back_from_archive(conn, caller, entry_id, self.clock.now_us())
 
         memory_id = await self.db.write(caller, work, reply=str)
 
@@ -103,11 +99,7 @@ class Archival:
             row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
             if row is None:
                 return None
-            now_us = self.clock.now_us()
-            removal.untrash(conn, row.memory_key, now_us)
-            if row.memory_key not in archived.of(conn, [row.memory_key]):
-                removal.archive(conn, [row.memory_key], reason, now_us, new_id=self.ids.new)
-            return archived.of(conn, [row.memory_key])[row.memory_key].archival_id
+            return into_archive(conn, row.memory_key, reason, self.clock.now_us(), self.ids)
 
         return await self.db.write(caller, work)
 
@@ -121,6 +113,22 @@ class Archival:
             return removal.count_archived(conn, agent_key, self.clock.now_us())
 
         return await self.db.read(work)
+
+
+def into_archive(conn: Writing, key: int, reason: ArchiveReason, now_us: int, ids: Ids) -> str:
+    """Put a memory that exists into the archive, out of the trash if need be; its id there."""
+    removal.untrash(conn, key, now_us)
+    if key not in archived.of(conn, [key]):
+        removal.archive(conn, [key], reason, now_us, new_id=ids.new)
+    return archived.of(conn, [key])[key].archival_id
+
+
+def back_from_archive(conn: Writing, caller: Caller, entry_id: str, now_us: int) -> str:
+    """Make an archived memory an ordinary one again; its own id. Raises MemoryNotFoundError."""
+    key = _find(conn, caller, entry_id, now_us)
+    if key is None or not removal.restore(conn, key, now_us):
+        raise _unknown()
+    return memories.by_keys(conn, [key])[key].memory_id
 
 
 @dataclass(frozen=True)

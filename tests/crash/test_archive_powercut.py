@@ -1,0 +1,127 @@
+"""The power may go at any operation: a memory is in the archive, or it is not (P3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import apsw
+from support.builders import a_row, an_id_source
+from support.fakes import fingerprint, hash_vector
+from support.powercut import RecordingVFS, images
+from support.store import ADA
+
+from memd.archive.archival import back_from_archive, into_archive
+from memd.model.enums import ArchiveReason, TrashReason
+from memd.store import caches, changes, check, memories, names, removal, vectors
+from memd.store.connect import Writing, prepare_writer
+from memd.store.transactions import transacted
+
+Pass = Callable[[Writing, Callable[[], Any], int], Any]
+
+HOT, AWAY, TRASHED = ("active", 0, 0), ("archived", 1, 0), ("trashed", 0, 1)
+
+
+def one_transaction(conn: Writing, work: Callable[[], Any], now_us: int) -> Any:
+    """Do *work* as the daemon does."""
+    return transacted(conn, work, ADA, None, now_us)
+
+
+def statement_by_statement(conn: Writing, work: Callable[[], Any], now_us: int) -> Any:
+    """Do *work* with a transaction for each statement: what the test must find out."""
+    conn.touched.clear()
+    done = work()
+    changes.record(conn, ADA, now_us, None)
+    return done
+
+
+def away_and_back(conn: Writing, done: Pass, *, trashed: bool) -> None:
+    """Put the first memory into the archive, from the trash if *trashed*, and bring it back."""
+    ids = an_id_source(1_000)
+    if trashed:
+        done(conn, lambda: removal.trash(conn, [1], TrashReason.DELETED, 7, 99), 7)
+    archival_id = done(conn, lambda: into_archive(conn, 1, ArchiveReason.CAP, 8, ids), 8)
+    done(conn, lambda: back_from_archive(conn, ADA, archival_id, 9), 9)
+
+
+def fill(conn: Writing) -> None:
+    agent_key = names.agent(conn, "ada", 1)
+    model_key = vectors.ready(conn, fingerprint(), 1)
+    rows = [a_row(SOURCE, text, agent_key=agent_key) for text in ("Ann keeps bees.", "Bob sails.")]
+    keys = memories.insert_bare(conn, rows, 1)
+    assert keys == [1, 2]
+    vectors.put(
+        conn, model_key, [(k, hash_vector(r.content)) for k, r in zip(keys, rows, strict=True)]
+    )
+    memories.settle(conn, keys)
+
+
+SOURCE = an_id_source()
+
+
+def outcome(folder: Path) -> tuple[str, int, int] | None:
+    """Return the memory's state, its rows of the archive and of the trash; None: damage."""
+    try:
+        conn = Writing(str(folder / "memd.db"))
+        try:
+            prepare_writer(conn)
+            caches.ensure(conn)
+            if [*check.rows(conn), *check.caches(conn)]:
+                return None
+            counted = [
+                conn.execute(sql).get
+                for sql in (
+                    "SELECT state FROM memory WHERE memory_key = 1",
+                    "SELECT count(*) FROM archive",
+                    "SELECT count(*) FROM trash",
+                )
+            ]
+            return str(counted[0]), int(counted[1]), int(counted[2])
+        finally:
+            conn.close()
+    except apsw.Error:
+        return None
+
+
+def outcomes(tmp_path: Path, work: Callable[[Writing], None]) -> set[tuple[str, int, int] | None]:
+    """Return what the images of every moment of *work* hold."""
+    (tmp_path / "live").mkdir()
+    (tmp_path / "image").mkdir()
+    vfs = RecordingVFS()
+    conn = Writing(str(tmp_path / "live" / "memd.db"), vfs="recording")
+    try:
+        conn.pragma("locking_mode", "exclusive")
+        prepare_writer(conn)
+        caches.ensure(conn)
+        transacted(conn, lambda: fill(conn), ADA, None, 1)
+        conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        vfs.mark("filled")
+        work(conn)
+        trace = list(vfs.trace)
+    finally:
+        conn.close(True)
+        vfs.unregister()
+    return {outcome(tmp_path / "image") for acked in images(trace, tmp_path / "image") if acked}
+
+
+def test_a_power_cut_while_putting_away_and_bringing_back_leaves_one_or_the_other(
+    tmp_path: Path,
+) -> None:
+    work = partial(away_and_back, done=one_transaction, trashed=False)
+
+    assert outcomes(tmp_path, work) == {HOT, AWAY}
+
+
+def test_from_the_trash_into_the_archive_is_one_step(tmp_path: Path) -> None:
+    work = partial(away_and_back, done=one_transaction, trashed=True)
+
+    assert outcomes(tmp_path, work) == {HOT, TRASHED, AWAY}
+
+
+def test_the_same_statement_by_statement_would_have_been_found_out(tmp_path: Path) -> None:
+    """The control: some image holds half of it."""
+    work = partial(away_and_back, done=statement_by_statement, trashed=False)
+
+    assert outcomes(tmp_path, work) - {HOT, AWAY}
