@@ -32,8 +32,8 @@ from memd.model.sleep import NapDetail, NapResult
 from memd.model.values import RESERVED_AGENT
 from memd.signals import files, transcripts
 from memd.signals.usage import CONSOLIDATED_SUFFIX, UnreadableSignal
-from memd.sleep.consolidator import MemoryConsolidator
-from memd.sleep.keeping import Heard, Keeping, Kept, Wanted
+from memd.sleep.consolidator import MENTION_SHARE, MemoryConsolidator
+from memd.sleep.keeping import ASKED, Heard, Keeping, Kept, Wanted
 from memd.sleep.preparation import Message, Prepared, prepared
 from memd.store import agents, names, sessions
 from memd.store.connect import Reading
@@ -76,6 +76,8 @@ class Nap:
             max_tokens=wanted.max_tokens or self.rule.max_tokens,
             session_id=heard.session_id,
             last=wanted.last,
+            # Who asks gets the documents' rules to the letter (SPEC 6.5).
+            mention_share=0.0 if wanted.reason == ASKED else MENTION_SHARE,
         )
         run_id = self.ids.new()
         writing = Keeping(self.ids, run_id, level, heard, ready, wanted)

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
+from math import isfinite
 from typing import Any, NamedTuple
 
 from memd.base.limits import TEXT_CHARS_MAX
@@ -73,14 +74,16 @@ def prepared(
     max_tokens: int,
     session_id: str | None,
     last: bool,
+    mention_share: float = 0.0,
 ) -> Prepared:
     """Consolidate *given* and draft what is to be stored.
 
-    Facts are taken from the messages that the summary replaces; with *last* from all
-    of them, because nobody will nap over the rest.
+    *mention_share* of the window may enumerate what no fact names. Facts are taken
+    from the messages that the summary replaces; with *last* from all of them,
+    because nobody will nap over the rest.
     """
     messages = [clean(message) for message in given]
-    consolidator = MemoryConsolidator(max_tokens=max_tokens)
+    consolidator = MemoryConsolidator(max_tokens=max_tokens, mention_share=mention_share)
     shorter, summary = consolidator.consolidate(messages)
     start = len(messages) if last else kept_from(messages)
     kept = _kept(messages)
@@ -127,7 +130,9 @@ def _cleaned(value: Any, depth: int) -> Any:
         return {_cleaned(str(k), 0): _cleaned(v, depth - 1) for k, v in value.items()}
     if depth and isinstance(value, list | tuple):
         return [_cleaned(item, depth - 1) for item in value]
-    return value if isinstance(value, int | float | bool) else None
+    if isinstance(value, float) and not isfinite(value):
+        return None  # JSON has no word for it
+    return value if isinstance(value, int | float) else None
 
 
 @lru_cache(maxsize=1_024)
@@ -177,8 +182,12 @@ def said(message: Message) -> str:
 
 def _calls(message: Message) -> list[tuple[Any, Any]]:
     content, called = message.get("content"), message.get("tool_calls")
-    blocks = [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
-    found = [(b.get("name"), b.get("input")) for b in blocks if b.get("type") == "tool_use"]
+    blocks = content if isinstance(content, list) else [content]
+    found = [
+        (block.get("name"), block.get("input"))
+        for block in blocks
+        if isinstance(block, dict) and block.get("type") == "tool_use"
+    ]
     for call in called if isinstance(called, list) else ():
         if isinstance(call, dict):
             named = call["function"] if isinstance(call.get("function"), dict) else call

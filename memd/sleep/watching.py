@@ -198,6 +198,7 @@ class Watching:
             transcript_path=row.transcript_path,
             session_id=row.session_id,
             reason=reason.value,
+            max_tokens=_room(row, self.rule.max_tokens),
             last=reason is not Reason.FULL,
             seen=seen,
             beside=said.file,
@@ -282,6 +283,12 @@ def _row(said: _Said, before: WindowRow | None, after: State, now_us: int) -> Wi
 
 def _store(conn: Writing, row: WindowRow, now_us: int) -> None:
     windows.put(conn, names.agent(conn, row.agent_id, now_us), row)
+
+
+def _room(row: WindowRow, max_tokens: int) -> int:
+    """Return the window that a summary is measured by: a small one's own, else the usual one."""
+    ends = (row.window_tokens, row.compact_at_tokens, max_tokens)
+    return min(end for end in ends if end)
 
 
 def _event(window: Window, reason: Reason | None) -> dict[str, Any]:

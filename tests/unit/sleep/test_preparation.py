@@ -1,0 +1,154 @@
+"""What a nap will store, worked out beforehand: secrets out, messages kept, facts drafted."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from memd.encode.tokens import DefaultTokenEstimator
+from memd.model.enums import MemoryCategory, Origin
+from memd.sleep.facts import HEADER
+from memd.sleep.preparation import Prepared, clean, prepared, said
+
+KEY = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+TAIL: list[dict[str, Any]] = [{"role": "assistant", "content": f"Turn {n}."} for n in range(4)]
+
+
+def a_nap(*messages: dict[str, Any], **more: Any) -> Prepared:
+    chosen = {"max_tokens": 30_000, "session_id": "s", "last": False, **more}
+    return prepared([*messages, *TAIL], DefaultTokenEstimator(), **chosen)
+
+
+def texts(nap: Prepared) -> list[str | None]:
+    return [None if kept is None else zlib.decompress(kept.zlib).decode() for kept in nap.kept]
+
+
+def test_secrets_are_gone_from_everything_but_the_callers_own_tail() -> None:
+    call = {"type": "tool_use", "id": "1", "name": "sh", "input": {"cmd": ["echo", KEY]}}
+    nap = prepared(
+        [
+            {"role": "user", "content": f"error: {KEY}"},
+            {"role": "assistant", "content": [call]},
+            {"role": "tool", "tool_call_id": "1", "content": KEY},
+            *TAIL[:3],
+            {"role": "user", "content": KEY},
+        ],
+        DefaultTokenEstimator(),
+        max_tokens=30_000,
+        session_id="s",
+        last=True,
+    )
+
+    drafts = [draft.content for fact in nap.facts for draft in fact.drafts.items]
+    assert KEY not in json.dumps([nap.shorter, texts(nap), drafts, nap.summary])
+    assert nap.answer[0] == nap.shorter[0]
+    assert nap.answer[-1] == {"role": "user", "content": KEY}
+
+
+def test_what_no_file_can_carry_is_replaced() -> None:
+    assert clean({"role": "user", "content": "a\x00b\ud800c"}) == {
+        "role": "user",
+        "content": "a\ufffdb?c",
+    }
+    nested: Any = "deep"
+    for _ in range(5_000):
+        nested = [nested]
+    odd: dict[Any, Any] = {"role": "user", "content": nested, 5: float("inf")}
+    cleaned = clean(odd)
+    assert (cleaned["role"], cleaned["5"]) == ("user", None)
+    json.dumps(cleaned, allow_nan=False)
+
+
+def test_a_message_is_kept_with_what_it_calls_and_with_what_arguments() -> None:
+    blocks = [
+        {"type": "text", "text": "Look."},
+        {"type": "tool_use", "name": "read", "input": {"path": "a.py"}},
+    ]
+    assert said({"content": blocks}) == 'Look.\n[calls read] {"path": "a.py"}'
+    calls = [{"id": "1", "function": {"name": "ls", "arguments": '{"all": true}'}}]
+    assert said({"content": None, "tool_calls": calls}) == '[calls ls] {"all": true}'
+    assert said({}) == ""
+
+
+def test_a_message_that_says_nothing_is_not_kept() -> None:
+    nap = a_nap({"role": "user"}, {"role": "user", "content": " \n"}, {"content": None})
+    assert nap.kept[:3] == (None, None, None)
+    assert nap.detail.messages_before == 7
+
+
+def test_equal_messages_are_told_apart_by_their_number() -> None:
+    nap = a_nap(*({"role": "user", "content": "ok"} for _ in range(3)))
+    assert [kept.nth for kept in nap.kept[:3] if kept] == [0, 1, 2]
+    assert len(nap.facts) == 1
+
+
+def test_results_in_blocks_are_a_tools() -> None:
+    call = {"role": "assistant", "content": [{"type": "tool_use", "id": "7", "name": "cat"}]}
+    result = [{"type": "tool_result", "tool_use_id": "7", "content": "x = 1"}]
+    nap = a_nap(call, {"role": "user", "content": result})
+    assert nap.kept[1] is not None
+    assert nap.kept[1].role == "tool"
+    assert [(f.request.text, f.request.origin) for f in nap.facts] == [("[cat] x = 1", Origin.TOOL)]
+
+
+@pytest.mark.parametrize(
+    ("message", "origin"),
+    [
+        ({"role": "user", "content": "use tabs"}, Origin.PERSON),
+        ({"role": "human", "content": "decided: tabs"}, Origin.PERSON),
+        ({"role": "assistant", "content": "decided: tabs"}, Origin.ASSISTANT),
+        ({"role": "system", "content": "decided: tabs"}, Origin.ASSISTANT),
+        ({"content": "decided: tabs"}, Origin.ASSISTANT),
+        ({"role": "tool", "content": "tabs"}, Origin.TOOL),
+        ({"role": "user", "content": f"{HEADER}\n\n- decided: tabs"}, Origin.ASSISTANT),
+        ({"role": "user", "content": f"{HEADER}\n\n- [sh] tabs"}, Origin.TOOL),
+    ],
+)
+def test_a_fact_comes_from_whoever_said_it(message: dict[str, Any], origin: Origin) -> None:
+    (fact,) = a_nap(message).facts
+    assert fact.request.origin is origin
+
+
+def test_only_the_owner_has_preferences() -> None:
+    (own,) = a_nap({"role": "user", "content": "My favourite editor is Helix."}).facts
+    (of_a_tool,) = a_nap({"role": "tool", "content": "My favourite editor is Vim."}).facts
+    assert own.drafts.items[0].preference == "favorite_editor"
+    assert own.drafts.items[0].category is MemoryCategory.PROCEDURAL
+    assert of_a_tool.drafts.items[0].preference is None
+
+
+def test_the_time_of_a_message_is_when_its_facts_happened() -> None:
+    at = {"role": "user", "content": "use tabs", "timestamp": "2026-03-01T10:00:00Z"}
+    for broken in ("yesterday", "2026-03-01T10:00:00", 7):
+        (fact,) = a_nap({**at, "timestamp": broken}).facts
+        assert fact.request.occurred_at is None
+    (fact,) = a_nap(at).facts
+    assert fact.request.occurred_at == datetime(2026, 3, 1, 10, tzinfo=UTC)
+
+
+def test_the_last_nap_takes_the_facts_of_the_tail_too() -> None:
+    tail = {"role": "user", "content": "and lock the door"}
+    whole = [{"role": "user", "content": "use tabs"}, *TAIL, tail]
+    for last, found in ((False, ["use tabs"]), (True, ["use tabs", "and lock the door"])):
+        nap = prepared(whole, DefaultTokenEstimator(), max_tokens=30_000, session_id="s", last=last)
+        assert [fact.request.text for fact in nap.facts] == found
+        assert len(nap.kept) == 6
+
+
+def test_a_short_list_is_left_as_it_is() -> None:
+    nap = a_nap()
+    assert nap.answer == tuple(TAIL)
+    assert nap.summary == ""
+    assert nap.detail.messages_removed == 0
+    assert nap.facts == ()
+
+
+def test_a_long_fact_is_cut_like_any_text() -> None:
+    line = "result: " + " ".join(f"word{n}" for n in range(3_000))
+    (fact,) = a_nap({"role": "assistant", "content": line}).facts
+    assert len(fact.drafts.items) > 1
+    assert all(draft.token_count <= 254 for draft in fact.drafts.items)
