@@ -45,7 +45,7 @@ from memd.model.settings_consolidation import WikiExportConfig
 from memd.serve.events import Events
 from memd.serve.rooms import Rooms
 from memd.sleep.exports import exporting
-from memd.sleep.naps import napping
+from memd.sleep.naps import Naps
 from memd.sleep.sleep import sleeping
 from memd.store import database, transactions
 from memd.store.connect import Writing
@@ -173,7 +173,7 @@ def _serve(paths: Paths, fuse: Fuse, shared: Shared, ready: int, mutant: str | N
     async def build(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack) -> Rooms:
         embedder = HashEmbedder()
         house = await assembled(settings, paths.database, embedder, paths.model_dir, clock, stack)
-        naps = napping(house, settings, paths.socket.with_name("usage"), environ={})
+        naps = Naps(house, settings, paths.socket.with_name("usage"), environ={})
         sleep = sleeping(house, settings)
         return Rooms(
             ingest=house.ingest,
@@ -183,8 +183,8 @@ def _serve(paths: Paths, fuse: Fuse, shared: Shared, ready: int, mutant: str | N
             upkeep=house.upkeep,
             agents=house.agents,
             sessions=house.sessions,
-            usage=naps.watching,
-            naps=naps.nap,
+            usage=naps,
+            naps=naps,
             events=Events(),
             embedder=embedder,
             wiki=exporting(house, WikiExportConfig(), paths.data_dir / "wiki"),
