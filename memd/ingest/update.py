@@ -39,9 +39,10 @@ def change(
     content = None
     if update.content is not None:
         content = screen(update.content).text  # as it is, like memory.store
-        # Summaries say what it no longer says. What they were made from comes back from behind
-        # them, so nothing is lost with them.
-        removal.erase(conn, removal.uncover(conn, [row.memory_key], now_us), now_us)
+        if not row.is_summary:
+            # Summaries say what it no longer says. What they were made from comes back from
+            # behind them, so nothing is lost with them.
+            removal.erase(conn, removal.uncover(conn, [row.memory_key], now_us), now_us)
     tags = row.tag_names
     reference, confidence = row.reference, row.confidence
     if update.metadata is not None:

@@ -251,7 +251,7 @@ class Compression:
             row = summary_row(made, members, text, MemoryCategory.SEMANTIC, (compression.TAG,))
             summary = _summary(row, members, members, ArchiveReason.COMPRESSED)
             done = _summarise(conn, step, [summary])
-            hiding.set_compressed(conn, session_key)
+            names.set_compressed(conn, session_key)
             return done
 
         return Planned(len(members), {"left": left, "passed": passed}, apply)

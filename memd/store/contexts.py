@@ -74,23 +74,27 @@ def quoting(conn: Reading, keys: Sequence[int]) -> list[int]:
 def write(conn: Writing, keys: Sequence[int]) -> None:
     """Write the contexts of *keys* as their sessions are now; their words must be uncached."""
     for key in keys:
-        before, after = beside(conn, key)
-        context = "\n".join(part for part in (_tail(conn, before), _head(conn, after)) if part)
-        if context:
-            conn.execute(
-                """
-                INSERT INTO memory_context (memory_key, before_key, after_key, context)
-                VALUES (:memory_key, :before_key, :after_key, :context)
-                    ON CONFLICT (memory_key) DO UPDATE
-                   SET before_key = excluded.before_key, after_key = excluded.after_key,
-                       context = excluded.context
-                """,
-                {"memory_key": key, "before_key": before, "after_key": after, "context": context},
-            )
-        else:
-            conn.execute(
-                "DELETE FROM memory_context WHERE memory_key = :memory_key", {"memory_key": key}
-            )
+        quote(conn, key, *beside(conn, key))
+
+
+def quote(conn: Writing, key: int, before: int | None, after: int | None) -> None:
+    """Write the context of *key* from the words of these two; its own must be uncached."""
+    context = "\n".join(part for part in (_tail(conn, before), _head(conn, after)) if part)
+    if context:
+        conn.execute(
+            """
+            INSERT INTO memory_context (memory_key, before_key, after_key, context)
+            VALUES (:memory_key, :before_key, :after_key, :context)
+                ON CONFLICT (memory_key) DO UPDATE
+               SET before_key = excluded.before_key, after_key = excluded.after_key,
+                   context = excluded.context
+            """,
+            {"memory_key": key, "before_key": before, "after_key": after, "context": context},
+        )
+    else:
+        conn.execute(
+            "DELETE FROM memory_context WHERE memory_key = :memory_key", {"memory_key": key}
+        )
 
 
 def _tail(conn: Reading, key: int | None) -> str:
@@ -105,6 +109,12 @@ def _own(conn: Reading, key: int | None) -> str:
     if key is None:
         return ""
     found = conn.execute(
-        "SELECT own FROM memory_words WHERE memory_key = :memory_key", {"memory_key": key}
+        """
+        SELECT iif(speaker IS NULL, '', speaker || ': ') || content
+                   || iif(caption IS NULL, '', ' [shares photo: ' || caption || ']')
+          FROM memory
+         WHERE memory_key = :memory_key
+        """,
+        {"memory_key": key},
     ).get
     return found if isinstance(found, str) else ""

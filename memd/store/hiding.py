@@ -162,19 +162,3 @@ def retire(conn: Writing, step: Step, keys: Sequence[int], undo_us: int) -> int:
     removal.trash(conn, keys, TrashReason.RETENTION, step.now_us, undo_us)
     runs.note(conn, step.run_key, touched, runs.MOVED, before)
     return len(touched)
-
-
-def set_compressed(conn: Writing, session_key: int) -> None:
-    """Say of a session whether a compression stands in it (SPEC 3.7)."""
-    conn.execute(
-        """
-        UPDATE session
-           SET compressed = EXISTS (SELECT 1
-                                      FROM memory AS m
-                                           JOIN archive AS r ON r.memory_key = m.memory_key
-                                     WHERE m.session_key = :session_key
-                                       AND r.reason = 'compressed')
-         WHERE session_key = :session_key
-        """,
-        {"session_key": session_key},
-    )

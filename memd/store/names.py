@@ -114,6 +114,22 @@ def count_session(conn: Writing, session_key: int, memories: int, tokens: int, n
     )
 
 
+def set_compressed(conn: Writing, session_key: int) -> None:
+    """Say of a session whether a compression stands in it (SPEC 3.7)."""
+    conn.execute(
+        """
+        UPDATE session
+           SET compressed = EXISTS (SELECT 1
+                                      FROM memory AS m
+                                           JOIN archive AS r ON r.memory_key = m.memory_key
+                                     WHERE m.session_key = :session_key
+                                       AND r.reason = 'compressed')
+         WHERE session_key = :session_key
+        """,
+        {"session_key": session_key},
+    )
+
+
 def next_ordinal(conn: Reading, session_key: int) -> int:
     """Return the place after the session's last memory."""
     found = conn.execute(

@@ -75,20 +75,23 @@ def restore(conn: Writing, key: int, now_us: int) -> bool:
 
     A memory in the trash, and one that has expired, is not there.
     """
-    before = conn.execute(
+    found = conn.execute(
         """
-        SELECT r.state_before
+        SELECT r.state_before, m.session_key
           FROM archive AS r
                JOIN memory AS m ON m.memory_key = r.memory_key
          WHERE r.memory_key = :key AND m.state IN ('archived', 'compressed')
            AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
         """,
         {"key": key, "now_us": now_us},
-    ).get
-    if not isinstance(before, str):
+    ).fetchone()
+    if found is None:
         return False
+    before, session_key = cast("tuple[str, int | None]", found)
     centroids.admit(conn, key)
     conn.execute("DELETE FROM archive WHERE memory_key = :key", {"key": key})
+    if session_key is not None:
+        names.set_compressed(conn, session_key)
     memories.set_state(conn, [key], MemoryState(before), now_us)
     return True
 
@@ -265,7 +268,7 @@ def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
     sources = {*_sources_of(conn, keys), *sessions.repeating(conn, keys)}
     preferences.erase_of(conn, keys)
     centroids.take(conn, keys)
-    _uncount(conn, keys)
+    told_in = _uncount(conn, keys)
     replies.scrub(conn, _may_be_preferences(conn, keys))
     conn.execute(
         """
@@ -281,6 +284,8 @@ def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
             )
         contexts.write(conn, beside)
     conn.executemany("DELETE FROM source WHERE source_key = ?", ((key,) for key in sources))
+    for session_key in told_in:
+        names.set_compressed(conn, session_key)
 
 
 def _may_be_preferences(conn: Reading, keys: Sequence[int]) -> list[str]:
@@ -308,7 +313,8 @@ def _sources_of(conn: Reading, keys: Sequence[int]) -> list[int]:
     return [key for (key,) in rows]
 
 
-def _uncount(conn: Writing, keys: Sequence[int]) -> None:
+def _uncount(conn: Writing, keys: Sequence[int]) -> list[int]:
+    """Take the memories off their sessions' and speakers' counters; returns the sessions."""
     rows = conn.execute(
         """
         SELECT agent_key, session_key, speaker, token_count
@@ -322,3 +328,4 @@ def _uncount(conn: Writing, keys: Sequence[int]) -> None:
             names.count_session(conn, session_key, -1, -token_count, 0)
         if speaker is not None:
             names.count_speaker(conn, agent_key, speaker, -1)
+    return list(dict.fromkeys(row[1] for row in rows if isinstance(row[1], int)))

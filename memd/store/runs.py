@@ -18,7 +18,8 @@ from memd.store.connect import Reading, Writing
 from memd.store.keys import keys_array
 
 Image = dict[str, Any]
-"""One memory's mutable columns, its row hash, and its archive and trash rows."""
+"""One memory's mutable columns, its row hash, its archive and trash rows, and which neighbours
+its context quotes."""
 
 MADE, MOVED = "made", "moved"
 
@@ -196,6 +197,8 @@ def images(conn: Reading, keys: Sequence[int]) -> dict[int, Image]:
                    'archive', iif(r.memory_key IS NULL, NULL,
                                   json_array(r.archival_id, r.reason, r.state_before, r.run,
                                              r.archived_at_us)),
+                   'beside', iif(c.memory_key IS NULL, NULL,
+                                 json_array(c.before_key, c.after_key)),
                    'trash', iif(t.memory_key IS NULL, NULL,
                                 json_array(t.reason, t.state_before, t.deleted_at_us,
                                            t.erase_after_us)))
@@ -203,6 +206,7 @@ def images(conn: Reading, keys: Sequence[int]) -> dict[int, Image]:
                CROSS JOIN memory AS m ON m.memory_key = k.value
                LEFT JOIN archive AS r ON r.memory_key = m.memory_key
                LEFT JOIN trash AS t ON t.memory_key = m.memory_key
+               LEFT JOIN memory_context AS c ON c.memory_key = m.memory_key
         """,
         {"keys": keys_array(keys)},
     )

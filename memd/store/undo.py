@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from memd.base.errors import ConflictError
 from memd.model.enums import HIDDEN
-from memd.store import caches, contexts, hiding, lineage, memories, runs
+from memd.store import caches, contexts, lineage, memories, names, runs
 from memd.store.connect import Reading, Writing
 from memd.store.keys import keys_array
 from memd.store.runs import Changed, Image
@@ -66,7 +66,8 @@ def _alike(now: Image, then: Image) -> bool:
 
 
 def _settled(image: Image) -> Image:
-    return image | {"state": "active"} if image["state"] == "pending" else image
+    state = "active" if image["state"] == "pending" else image["state"]
+    return image | {"state": state, "beside": None}
 
 
 def take_back(conn: Writing, run_key: int, limit: int) -> int:
@@ -88,9 +89,10 @@ def take_back(conn: Writing, run_key: int, limit: int) -> int:
         else:
             _outlived(conn, key, each.before)
     keys = list(before)
-    beside = {*contexts.neighbours(conn, [*made, *keys])}
+    beside = {*contexts.neighbours(conn, [*made, *keys]), *contexts.quoting(conn, made)}
     behind = frozenset(key for key in _behind(conn, keys) if now[key]["state"] in HIDDEN)
-    quiet = [key for key in behind if before[key]["state"] in HIDDEN]
+    quoting = {key: image["beside"] for key, image in before.items() if _quotes(image, now[key])}
+    quiet = [key for key in behind if before[key]["state"] in HIDDEN and key not in quoting]
     reworded = sorted(behind - {*quiet})
     moved = [*made, *(key for key in keys if key not in behind)]
     with caches.rewording(conn, reworded), caches.moving(conn, moved):
@@ -98,13 +100,23 @@ def take_back(conn: Writing, run_key: int, limit: int) -> int:
         for key, image in before.items():
             _restore(conn, key, image)
         contexts.write(conn, _visible(conn, keys))
+        for key, others in quoting.items():
+            contexts.quote(conn, key, *(others or (None, None)))
     beside |= {*contexts.neighbours(conn, keys)}
     _reword(conn, sorted(beside - {*made, *keys}))
     for session_key in _sessions(conn, keys):
-        hiding.set_compressed(conn, session_key)
+        names.set_compressed(conn, session_key)
     memories.touch(conn, keys)
     runs.undone(conn, run_key, done)
     return len(done)
+
+
+def _quotes(before: Image, now: Image) -> bool:
+    """Return whether a memory goes back behind others than those whose words it quotes now.
+
+    What is hidden keeps the context of the time when it was hidden.
+    """
+    return before["state"] in HIDDEN and before.get("beside") != now["beside"]
 
 
 def _whole(conn: Reading, run_key: int, limit: int) -> list[Changed]:

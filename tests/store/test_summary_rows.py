@@ -1,0 +1,78 @@
+"""A summary is a memory too: it can be rewritten; and sessions know whether one stands in them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from support.nights import ADA, Bed, a_bed, settled
+
+from memd.model.enums import RunKind
+from memd.model.memory import MemoryUpdate
+
+TURNS = [f"Lamp number {number} hangs in the hall." for number in range(6)]
+
+
+async def slept(bed: Bed) -> None:
+    await bed.tell(*TURNS)
+    bed.clock.advance(days=2)
+    await bed.night.run(ADA, steps=frozenset({"consolidation"}))
+
+
+async def id_of_summary(bed: Bed) -> str:
+    ((memory_id,),) = await bed.rows("SELECT memory_id FROM memory WHERE is_summary")
+    return str(memory_id)
+
+
+async def compressed(bed: Bed) -> int:
+    ((flag,),) = await bed.rows("SELECT compressed FROM session")
+    return int(flag)
+
+
+async def test_a_rewritten_summary_stays_in_front_of_its_sources(tmp_path: Path) -> None:
+    async with a_bed(tmp_path) as bed:
+        await slept(bed)
+        before = await bed.states()
+        change = MemoryUpdate(content="The hall has six lamps.")
+        await bed.house.ingest.update(ADA, await id_of_summary(bed), change)
+        assert await bed.summaries() == ["The hall has six lamps."]
+        assert await bed.states() == before
+        assert await bed.is_sound()
+
+
+async def test_a_session_is_compressed_as_long_as_a_compression_stands_in_it(
+    tmp_path: Path,
+) -> None:
+    async with a_bed(tmp_path, settings=settled(compression_threshold=1)) as bed:
+        ids = await bed.tell(*TURNS)
+        bed.clock.advance(hours=7)
+        run = await bed.night.compress(ADA, force=True)
+        assert run.kind is RunKind.COMPRESS
+        assert await compressed(bed) == 1
+        assert await bed.house.archive.delete(ADA, ids[0])
+        assert set((await bed.states()).values()) == {"active", "trashed"}
+        assert await compressed(bed) == 0  # the summary went, and the others came back
+        await bed.house.archive.forget(ADA, ids=ids)
+        assert await compressed(bed) == 0
+
+
+async def test_forgetting_all_of_a_compressed_session_leaves_it_uncompressed(
+    tmp_path: Path,
+) -> None:
+    async with a_bed(tmp_path) as bed:
+        ids = await bed.tell(*TURNS)
+        bed.clock.advance(hours=7)
+        await bed.night.compress(ADA, force=True)
+        await bed.house.archive.forget(ADA, ids=ids)
+        assert await compressed(bed) == 0
+
+
+async def test_bringing_everything_back_by_hand_leaves_a_session_uncompressed(
+    tmp_path: Path,
+) -> None:
+    async with a_bed(tmp_path) as bed:
+        ids = await bed.tell(*TURNS[:2])
+        bed.clock.advance(hours=7)
+        await bed.night.compress(ADA, force=True)
+        for memory_id in ids:
+            await bed.house.archival.restore_to_hot(ADA, memory_id)
+        assert await compressed(bed) == 0

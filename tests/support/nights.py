@@ -1,0 +1,250 @@
+"""Nights over real rooms: a house with a night, stores of every kind, and what a file holds."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from support.clocks import HeldClock
+from support.fakes import HashEmbedder
+from support.house import a_house
+
+from memd.backends.assembly import Assembly
+from memd.model.caller import Caller
+from memd.model.enums import ArchiveReason, MemoryCategory, MemoryLevel
+from memd.model.events import Emit, unheard
+from memd.model.ingest import IngestRequest
+from memd.model.memory import MemoryMetadata, MemoryStoreRequest, MemoryUpdate
+from memd.model.settings import Settings
+from memd.sleep.night import Night
+from memd.sleep.sleep import sleeping
+from memd.store import memories, names, removal
+from memd.store.connect import Reading, Writing
+
+ADA = Caller(agent_id="ada", method="test")
+BOB = Caller(agent_id="bob", method="test")
+EPISODIC = MemoryCategory.EPISODIC
+
+# What an undone run leaves as it was, and the order in which each is read.
+TABLES = {
+    "memory": "memory_key", "memory_tag": "tag, memory_key", "memory_context": "memory_key",
+    "memory_use": "memory_key", "memory_version": "memory_key, version",
+    "derived": "from_key, to_key", "archive": "memory_key", "trash": "memory_key",
+    "forgotten": "memory_id", "embedding": "embedding_key", "centroid": "agent_key, model_key",
+    "preference": "preference_key", "session": "session_key", "source": "source_key",
+    "speaker": "agent_key, name", "project": "project_key", "agent": "agent_key",
+    "session_message": "session_key, ordinal",
+}  # fmt: skip
+Tables = dict[str, list[tuple[Any, ...]]]
+
+
+@dataclass
+class Bed:
+    """A house whose nights come when the test says so."""
+
+    house: Assembly
+    clock: HeldClock
+    embedder: HashEmbedder
+    night: Night
+
+    def other_night(self, settings: Settings) -> Night:
+        """Return a night over the same rooms with other settings."""
+        return sleeping(self.house, settings).night
+
+    async def tell(self, *texts: str, caller: Caller = ADA, **fields: Any) -> list[str]:
+        """Store *texts*, one a minute, as episodic memories of session ``s``; returns their ids."""
+        given = {"category": EPISODIC, "session_id": "s"} | fields
+        ids = []
+        for text in texts:
+            self.clock.advance(minutes=1)
+            request = MemoryStoreRequest.model_validate({"content": text} | given)
+            ids.append(await self.house.ingest.store(caller, request))
+        return ids
+
+    async def states(self) -> dict[str, str]:
+        """Return the state of every memory that is no summary, by its text."""
+        rows = await self.rows("SELECT content, state FROM memory WHERE NOT is_summary")
+        return {str(content): str(state) for content, state in rows}
+
+    async def summaries(self) -> list[str]:
+        """Return the texts of the visible summaries, in order of making."""
+        rows = await self.rows(
+            "SELECT content FROM memory WHERE is_summary AND state IN ('active', 'pending')"
+            " ORDER BY memory_key"
+        )
+        return [str(content) for (content,) in rows]
+
+    async def rows(self, sql: str, *given: Any) -> list[tuple[Any, ...]]:
+        return await self.house.db.read(lambda conn: conn.execute(sql, given).fetchall())
+
+    async def tables(self) -> Tables:
+        """Return every row of every table that holds what memd was told."""
+        return await self.house.db.read(_tables)
+
+    async def is_sound(self) -> bool:
+        report = await self.house.upkeep.check(ADA)
+        assert report.problems == (), report.problems
+        return report.ok
+
+
+def _tables(conn: Reading) -> Tables:
+    return {
+        table: conn.execute(f"SELECT * FROM {table} ORDER BY {order}").fetchall()
+        for table, order in TABLES.items()
+    }
+
+
+def differing(one: Tables, other: Tables) -> list[str]:
+    """Return the names of the tables that are not the same.
+
+    What is hidden quotes neighbours as they were when it was hidden; an undoing makes its
+    context anew, of the same neighbours as they are now.
+    """
+    ours, theirs = _compared(one), _compared(other)
+    return [table for table in one if ours[table] != theirs[table]]
+
+
+def _compared(tables: Tables) -> Tables:
+    hidden = {row[0] for row in tables["memory"] if {"archived", "compressed"}.intersection(row)}
+    quoted = [row[:3] if row[0] in hidden else row for row in tables["memory_context"]]
+    return tables | {"memory_context": quoted}
+
+
+def settled(**consolidation: Any) -> Settings:
+    """Return the settings with *consolidation* in place of its defaults."""
+    return Settings.model_validate({"memory": {"consolidation": consolidation}})
+
+
+@asynccontextmanager
+async def a_bed(
+    folder: Path,
+    clock: HeldClock | None = None,
+    embedder: HashEmbedder | None = None,
+    *,
+    settings: Settings | None = None,
+    emit: Emit = unheard,
+) -> AsyncIterator[Bed]:
+    """Open the rooms over the file in *folder*, with a night."""
+    clock, settings = clock or HeldClock(), settings or Settings()
+    embedder = embedder or HashEmbedder()
+    async with a_house(folder, clock=clock, embedder=embedder, settings=settings) as house:
+        yield Bed(house, clock, embedder, sleeping(house, settings, emit=emit).night)
+
+
+# Stores of every kind.
+
+TAGS = ("core", "distillation", "detailed_experience", "red", "green")
+
+
+async def fill(bed: Bed, chance: random.Random) -> None:
+    """Fill the store with everything that a night may meet, over many days."""
+    lives = len(await bed.rows("SELECT 1 FROM session"))
+    for agent_id in ("ada", "bob")[: chance.choice([1, 2, 2])]:
+        caller = Caller(agent_id=agent_id, method="test")
+        for number in range(chance.randint(1, 5)):
+            session = chance.choice([None, *(f"s{lives + number}" for _ in range(3)), f"s{number}"])
+            bed.embedder.present = chance.random() < 0.8
+            await _session(bed, chance, caller, session, chance.choice([0, 1, 3, 6, 12, 25]))
+            bed.clock.advance(hours=chance.choice([1, 10, 50, 500]))
+        await _lived(bed, chance, caller)
+
+
+async def _session(
+    bed: Bed, chance: random.Random, caller: Caller, session: str | None, turns: int
+) -> None:
+    if turns and chance.random() < 0.3:
+        told = IngestRequest(text="hm, well, so it is", session_id=session)  # is turned away
+        await bed.house.ingest.ingest(caller, told)
+    places = [_place(chance) for _ in range(chance.choice([1, 1, 2]))]
+    for turn in range(turns):
+        text = f"{session} {turn} {chance.random()} " + "word " * chance.choice([1, 5, 40])
+        expires = timedelta(hours=chance.choice([1, 2000])) if chance.random() < 0.1 else None
+        await bed.tell(
+            text,
+            caller=caller,
+            session_id=session,
+            speaker=chance.choice([None, "Ann", "Bob"]),
+            expires_at=None if expires is None else bed.clock.now + expires,
+            metadata=MemoryMetadata(tags=tuple(t for t in TAGS if chance.random() < 0.06)),
+            **chance.choice(places),
+        )
+
+
+def _place(chance: random.Random) -> Mapping[str, Any]:
+    return {
+        "category": chance.choice([EPISODIC, EPISODIC, *MemoryCategory]),
+        "namespace": chance.choice(["default", "default", "work"]),
+        "project_id": chance.choice([None, None, "p1"]),
+        "level": chance.choice([None, None, None, *list(MemoryLevel)[:3]]),
+    }
+
+
+async def _lived(bed: Bed, chance: random.Random, caller: Caller) -> None:
+    """Let things happen to some of the agent's memories."""
+    rows = await bed.rows(
+        "SELECT memory_id FROM memory JOIN agent USING (agent_key) WHERE agent_id = ?"
+        " AND state IN ('active', 'pending') AND expires_at_us IS NULL AND NOT is_summary"
+        " ORDER BY memory_key",
+        caller.agent_id,
+    )
+    for (memory_id,) in rows:
+        fate = chance.random()
+        if fate < 0.04:
+            await bed.house.ingest.update(caller, memory_id, MemoryUpdate(content=f"new {fate}"))
+        elif fate < 0.08:
+            await bed.house.archive.delete(caller, memory_id)
+        elif fate < 0.12:
+            await put_away(bed, caller, memory_id, ArchiveReason.CAP)
+        elif fate < 0.14:
+            await bed.house.archive.forget(caller, ids=[memory_id])
+        elif fate < 0.18:
+            await bed.house.db.write(caller, partial(_used, memory_id=memory_id))
+    if rows and chance.random() < 0.5:
+        await bed.house.ingest.set_preference(caller, "tea", "green")
+
+
+def _used(conn: Writing, memory_id: str) -> None:
+    conn.execute(
+        "INSERT OR REPLACE INTO memory_use SELECT memory_key, 3, 7 FROM memory WHERE memory_id = ?",
+        (memory_id,),
+    )
+
+
+async def put_away(bed: Bed, caller: Caller, memory_id: str, reason: ArchiveReason) -> None:
+    """Put a memory into the archive, for whatever reason."""
+
+    def work(conn: Writing) -> None:
+        agent_key = names.find_agent(conn, caller.agent_id)
+        row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
+        assert row is not None
+        now_us, new_id = bed.clock.now_us(), bed.house.ids.new
+        removal.archive(conn, [row.memory_key], reason, now_us, new_id=new_id)
+
+    await bed.house.db.write(caller, work)
+
+
+def some_settings(chance: random.Random) -> Settings:
+    """Return settings of a night that has something to do."""
+    retention = {
+        "default_retention_days": chance.choice([None, None, None, None, 100, 10]),
+        "rules": [
+            {"category": str(category), "retention_days": chance.choice([1, 10, 100])}
+            for category in MemoryCategory
+            if chance.random() < 0.08
+        ],
+    }
+    return settled(
+        retention=retention,
+        strategy=chance.choice(["simple", "dual_mode", "llm"]),
+        group_threshold=chance.choice([2, 3, 5]),
+        compression_threshold=chance.choice([1, 2, 10]),
+        compression_sessions=chance.choice([None, 1, 3]),
+        max_memories_per_agent=chance.choice([10_000, 10_000, 20, 3, 1]),
+        archival={"age_threshold_days": chance.choice([1, 5, 90])},
+    )
