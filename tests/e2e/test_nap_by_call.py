@@ -1,0 +1,198 @@
+"""``sleep.consolidate`` and its two questions over the socket (X3-X5), and what they refuse."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.daemon import Spawned, spawned
+from support.desk import Desk
+
+from memd.base.errors import (
+    ConflictError,
+    InvalidError,
+    MemdError,
+    MemoryStoreError,
+    NotFoundError,
+    TooLargeError,
+)
+
+PROSE = (
+    "There are several ways to do this, each with costs of its own, as is well known by now. " * 2
+)
+OLDER: list[dict[str, Any]] = [
+    {"role": "tool", "name": "shell_exec", "content": "Exit code 0. Deployed 47 files to /opt/app"},
+    {"role": "assistant", "content": f"{PROSE}\ndecided: use blue-green deployment strategy"},
+    {"role": "assistant", "content": f"{PROSE}\ncreated: backup at /app-backup-20260317.tar.gz"},
+    {"role": "user", "content": "Check the nginx config before restarting"},
+    {"role": "tool", "name": "file_read", "content": "server { listen 80; server_name x; ..."},
+]
+RECENT: list[dict[str, Any]] = [
+    {"role": "assistant", "content": f"The configuration is valid in part {n}."} for n in range(4)
+]
+SUMMARY = """\
+[Session context consolidated]
+
+- [shell_exec] Exit code 0. Deployed 47 files to /opt/app
+- decided: use blue-green deployment strategy
+- created: backup at /app-backup-20260317.tar.gz
+- Check the nginx config before restarting
+- [file_read] server { listen 80; server_name x; ..."""
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spawned]:
+    home = tmp_path_factory.mktemp("home")
+    with spawned(home, {"MEMD_MODEL_DIR": str(home / "none")}) as found:
+        yield found
+
+
+@pytest.fixture
+def desk(daemon: Spawned, request: pytest.FixtureRequest) -> Iterator[Desk]:
+    with daemon.client() as client:
+        yield Desk(client, request.node.name.replace("[", "-").replace("]", ""))
+
+
+@pytest.mark.parametrize(("tokens", "full"), [(25_000, True), (23_999, False), (24_000, True)])
+def test_x3_a_window_is_full_from_eighty_percent_on(desk: Desk, tokens: int, full: bool) -> None:
+    assert desk.client.call("sleep.should_consolidate", {"current_tokens": tokens}) is full
+
+
+def test_a_window_of_another_size_or_share_is_asked_about_as_well(desk: Desk) -> None:
+    ask = desk.client.call
+    said = {"current_tokens": 25_000, "max_tokens": 200_000}
+    assert ask("sleep.should_consolidate", said) is False
+    assert ask("sleep.should_consolidate", {**said, "threshold_pct": 0.1}) is True
+    assert ask("sleep.should_consolidate", {**said, "max_tokens": 0}) is False
+
+
+def test_x4_the_documents_example_comes_back_and_its_facts_are_found(desk: Desk) -> None:
+    result = desk.call(
+        "sleep.consolidate",
+        messages=[*OLDER, *RECENT],
+        session_id="s",
+        system_prompt="You deploy services.",
+    )
+
+    assert result["messages"] == [{"role": "user", "content": SUMMARY}, *RECENT]
+    assert f"[Session context consolidated]\n\n{result['summary_text']}" == SUMMARY
+    assert (result["stored"], result["session_id"]) == (5, "s")
+    assert result["detail"]["messages_removed"] == 5
+    assert result["detail"]["summary_chars"] == len(result["summary_text"])
+    facts = desk.contents("blue-green deployment", search_mode="words")
+    assert facts[0] == "decided: use blue-green deployment strategy"
+
+
+def test_x5_a_token_is_four_characters_with_and_without_the_model(desk: Desk) -> None:
+    said = {"messages": [{"content": "x" * 800}]}
+    assert desk.client.call("sleep.estimate_tokens", said) == 200
+    assert desk.client.call("sleep.estimate_tokens", {"messages": [{"content": "abc"}]}) == 0
+
+
+def test_the_consolidated_list_may_be_consolidated_again(desk: Desk) -> None:
+    first = desk.call("sleep.consolidate", messages=[*OLDER, *RECENT], session_id="s")
+    again = desk.call("sleep.consolidate", messages=first["messages"], session_id="s")
+    assert again["messages"] == first["messages"]
+    assert again["stored"] == 0
+
+
+def test_the_same_call_twice_naps_once_and_its_reply_holds_no_text(
+    daemon: Spawned, desk: Desk
+) -> None:
+    said = {"messages": [*OLDER, *RECENT], "session_id": "s", "idempotency_key": desk.agent_id}
+    first = desk.call("sleep.consolidate", **said)
+    again = desk.call("sleep.consolidate", **said)
+
+    assert again == first
+    with pytest.raises(ConflictError):
+        desk.call("sleep.consolidate", **{**said, "messages": RECENT})
+    with sqlite3.connect(f"file:{daemon.paths.database}?mode=ro", uri=True) as file:
+        replies = " ".join(text for (text,) in file.execute("SELECT reply FROM reply"))
+        reports = " ".join(text for (text,) in file.execute("SELECT asked || report FROM run"))
+    file.close()
+    assert first["run_id"] in replies
+    assert "blue-green" not in replies + reports
+
+
+def test_one_agents_nap_is_no_other_agents(desk: Desk) -> None:
+    desk.call("sleep.consolidate", messages=[*OLDER, *RECENT], session_id="s")
+    other = Desk(desk.client, f"{desk.agent_id}-other")
+    result = other.call("sleep.consolidate", messages=[*OLDER, *RECENT], session_id="s")
+    assert result["stored"] == 5
+    assert desk.count() == other.count() == 5
+
+
+@pytest.mark.parametrize(
+    ("said", "error"),
+    [
+        ({}, InvalidError),
+        ({"session_id": "nobody's"}, NotFoundError),
+        ({"transcript_path": "/etc/hostname"}, InvalidError),
+        ({"transcript_path": "relative.jsonl"}, InvalidError),
+        ({"transcript_path": "/nowhere/\x00"}, InvalidError),
+        ({"messages": "all of them"}, InvalidError),
+        ({"messages": ["text"]}, InvalidError),
+        ({"messages": [{"role": "user", "content": "x"}], "max_tokens": 0}, InvalidError),
+        ({"messages": [{"content": "x" * 1_100_000}]}, TooLargeError),
+    ],
+)
+def test_what_cannot_be_napped_over_is_refused(
+    desk: Desk, said: dict[str, Any], error: type[MemdError]
+) -> None:
+    found = desk.refused("sleep.consolidate", **said)
+    assert isinstance(found, error)
+    assert desk.count() == 0
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [],
+        [{}],
+        [{"role": None, "content": None}] * 6,
+        [{"role": 7, "content": 7.5}] * 6,
+        [{"content": {"a": [1, {"b": None}]}}] * 6,
+        [{"role": "user", "content": [None, 3, {"type": "image"}]}] * 6,
+        [{"role": "tool", "content": "x", "tool_call_id": "nobody's"}] * 6,
+        [{"role": "assistant", "tool_calls": [{"function": 3}, None]}] * 6,
+    ],
+)
+def test_messages_without_role_or_content_do_no_harm(
+    desk: Desk, messages: list[dict[str, Any]]
+) -> None:
+    result = desk.call("sleep.consolidate", messages=messages, session_id="s")
+    assert len(result["messages"]) <= max(5, len(messages))
+    json.dumps(result, allow_nan=False)
+
+
+def test_an_agent_that_keeps_nothing_naps_not(desk: Desk) -> None:
+    desk.call("agent.set", type="none")
+    assert isinstance(desk.refused("sleep.consolidate", messages=OLDER), MemoryStoreError)
+
+
+def test_a_session_lives_on_the_socket(desk: Desk) -> None:
+    begun = desk.call("session.start", session_id="s", project_id="p")
+    desk.call("sleep.consolidate", messages=[*OLDER, *RECENT], session_id="s")
+    ended = desk.call("session.end", session_id="s")
+    (listed,) = desk.call("session.list")["items"]
+
+    assert (begun["project_id"], begun["ended_at"]) == ("p", None)
+    assert ended["ended_at"] is not None
+    assert listed == ended
+    assert (listed["messages"], listed["memories"]) == (9, 5)
+    page = desk.call("session.messages", session_id="s", limit=2)
+    assert [item["text"] for item in page["items"]] == [m["content"] for m in OLDER[:2]]
+    rest = desk.call("session.messages", session_id="s", after=page["next"])
+    assert len(rest["items"]) == 7
+    assert isinstance(desk.refused("session.end", session_id="t"), NotFoundError)
+
+
+def test_a_file_that_is_no_transcript_is_said_to_be_none(daemon: Spawned, desk: Desk) -> None:
+    del daemon
+    error = desk.refused("sleep.consolidate", transcript_path=str(Path(__file__)))
+    assert error.field == "transcript_path"
+    assert "folder" in error.message
