@@ -1,0 +1,255 @@
+"""What is said of a window becomes a nap: once, in its turn, whatever goes wrong meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from support.clocks import HeldClock
+from support.store import ADA, BOB, a_house
+
+from memd.base.errors import BusyError, DiskFullError, InvalidError, MemdError, NotFoundError
+from memd.base.limits import NAPS_WAITING_MAX
+from memd.model.caller import Caller
+from memd.model.events import EventName
+from memd.model.settings import UsageSettings
+from memd.model.sleep import Window
+from memd.signals.usage import Usage
+from memd.sleep import watching as room
+from memd.sleep.keeping import Wanted
+from memd.sleep.nap import Nap
+from memd.sleep.watching import Watching
+from memd.store.database import Database
+
+
+@dataclass
+class FakeNap:
+    """Notes what is wanted, and does what a nap does for the windows.
+
+    A nap that finds *gate* closed waits there; each nap raises the next of *fails*, if any.
+    """
+
+    db: Database
+    wanted: list[Wanted] = field(default_factory=list)
+    fails: list[BaseException] = field(default_factory=list)
+    gate: asyncio.Event | None = None
+
+    async def nap(self, caller: Caller, wanted: Wanted) -> None:
+        self.wanted.append(wanted)
+        if self.gate is not None:
+            await self.gate.wait()
+        if self.fails:
+            raise self.fails.pop(0)
+        assert wanted.seen is not None
+        seen = wanted.seen
+        await self.db.write(caller, lambda conn: seen(conn, 5))
+
+
+@dataclass
+class FakeSessions:
+    ended: list[str] = field(default_factory=list)
+
+    async def end(self, caller: Caller, session_id: str) -> None:
+        del caller
+        self.ended.append(session_id)
+        raise NotFoundError("no such session")
+
+
+@dataclass
+class Stage:
+    watching: Watching
+    nap: FakeNap
+    sessions: FakeSessions
+    told: list[dict[str, Any]]
+
+    async def say(self, used: int | None = None, caller: Caller = ADA, **more: Any) -> Window:
+        said = {"source": "codex", "session_id": "s", "used_tokens": used, **more}
+        return await self.watching.report(caller, Usage(**said))
+
+    async def window(self) -> Window:
+        await self.watching.settled()
+        (found,) = await self.watching.list(ADA)
+        return found
+
+
+@pytest.fixture
+async def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Stage]:
+    monkeypatch.setattr(room, "RETRY_SECONDS", (0.0, 0.0))
+    async with a_house(tmp_path / "memd.db", HeldClock()) as house:
+        nap, sessions, told = FakeNap(house.db), FakeSessions(), list[dict[str, Any]]()
+
+        def emit(agent_id: str, name: EventName, body: Any) -> None:
+            told.append({"agent_id": agent_id, "name": name, **body})
+
+        watching = Watching(
+            db=house.db,
+            clock=house.clock,
+            nap=cast("Nap", nap),
+            sessions=sessions,
+            rule=UsageSettings(),
+            place=tmp_path / "usage",
+            emit=emit,
+        )
+        yield Stage(watching, nap, sessions, told)
+
+
+async def test_a_window_is_known_before_it_is_full(stage: Stage) -> None:
+    said = await stage.say(15_000, window_tokens=30_000, model="m")
+    assert said.fill == 0.5
+    assert await stage.window() == said
+    assert stage.nap.wanted == []
+    assert stage.told == [
+        {
+            "agent_id": "ada",
+            "name": "event.usage",
+            "source": "codex",
+            "session_id": "s",
+            "used_tokens": 15_000,
+            "window_tokens": 30_000,
+            "fill": 0.5,
+        }
+    ]
+
+
+async def test_what_is_not_said_stays_as_it_was(stage: Stage) -> None:
+    await stage.say(15_000, window_tokens=60_000, model="m", cwd="/here")
+    said = await stage.say(None, event="Stop", transcript_path="/there")
+    assert (said.used_tokens, said.window_tokens, said.model, said.cwd) == (
+        15_000,
+        60_000,
+        "m",
+        "/here",
+    )
+    assert (await stage.window()).transcript_path == "/there"
+
+
+async def test_a_crossing_naps_once_and_says_why(stage: Stage) -> None:
+    said = await stage.say(25_000)
+    await stage.watching.settled()
+    await stage.say(26_000)
+    window = await stage.window()
+
+    assert said.armed is window.armed is False
+    assert window.napped_at is not None
+    (wanted,) = stage.nap.wanted
+    assert (wanted.reason, wanted.session_id, wanted.last) == ("full", "s", False)
+    assert [told.get("nap") for told in stage.told] == ["full", None]
+
+
+async def test_until_the_nap_is_done_the_window_may_still_fire(stage: Stage) -> None:
+    """So a kill in between leaves the nap to the next start."""
+    stage.nap.gate = asyncio.Event()
+    await stage.say(15_000)
+    await stage.say(25_000)
+    assert [w.used_tokens for w in await stage.watching.list(ADA)] == [15_000]
+    assert [w.armed for w in await stage.watching.list(ADA)] == [True]
+    stage.nap.gate.set()
+    assert (await stage.window()).armed is False
+
+
+async def test_what_is_said_meanwhile_is_looked_at_afterwards(stage: Stage) -> None:
+    stage.nap.gate = asyncio.Event()
+    await stage.say(25_000)
+    await asyncio.sleep(0)
+    for used in (26_000, 27_000, 9_000):
+        await stage.say(used)
+    assert len(stage.nap.wanted) <= 1
+    stage.nap.gate.set()
+    window = await stage.window()
+
+    assert (window.used_tokens, window.armed) == (9_000, True)
+    assert [wanted.reason for wanted in stage.nap.wanted] == ["full"]
+
+
+async def test_the_end_of_a_session_takes_everything_and_ends_it(stage: Stage) -> None:
+    await stage.say(3_000, event="SessionEnd", transcript_path="/there")
+    await stage.watching.settled()
+    (wanted,) = stage.nap.wanted
+    assert (wanted.reason, wanted.last, wanted.transcript_path) == ("ended", True, "/there")
+    assert stage.sessions.ended == ["s"]
+
+
+async def test_without_a_readable_transcript_the_session_is_napped_over(stage: Stage) -> None:
+    stage.nap.fails = [InvalidError("the transcript is not read: it is elsewhere")]
+    await stage.say(25_000, transcript_path="/elsewhere")
+    window = await stage.window()
+    assert [wanted.transcript_path for wanted in stage.nap.wanted] == ["/elsewhere", None]
+    assert window.napped_at is not None
+
+
+async def test_where_there_is_nothing_to_nap_over_the_window_has_fired_all_the_same(
+    stage: Stage,
+) -> None:
+    stage.nap.fails = [NotFoundError("no such session")]
+    await stage.say(25_000)
+    window = await stage.window()
+    assert (window.armed, window.napped_at) == (False, None)
+
+
+async def test_what_the_load_prevents_is_tried_again(stage: Stage) -> None:
+    stage.nap.fails = [BusyError("busy"), BusyError("busy")]
+    await stage.say(25_000)
+    assert (await stage.window()).napped_at is not None
+    assert len(stage.nap.wanted) == 3
+
+
+@pytest.mark.parametrize("error", [DiskFullError("full"), RuntimeError("a bug")])
+async def test_a_nap_that_failed_is_called_for_again_by_the_next_report(
+    stage: Stage, error: Exception
+) -> None:
+    stage.nap.fails = [error] * (3 if isinstance(error, MemdError) else 1)
+    await stage.say(25_000)
+    await stage.watching.settled()
+    assert await stage.watching.list(ADA) == ()
+
+    await stage.say(25_100)
+    assert (await stage.window()).napped_at is not None
+
+
+async def test_too_many_naps_are_refused_and_nothing_is_noted(stage: Stage) -> None:
+    stage.nap.gate = asyncio.Event()
+    for number in range(NAPS_WAITING_MAX):
+        await stage.say(25_000, session_id=f"s{number}")
+    with pytest.raises(BusyError):
+        await stage.say(25_000, session_id="one too many")
+    assert len(stage.nap.wanted) <= room.NAPS_AT_ONCE
+    stage.nap.gate.set()
+    await stage.watching.settled()
+    await stage.say(25_000, session_id="one too many")
+    await stage.watching.settled()
+    assert len(stage.nap.wanted) == NAPS_WAITING_MAX + 1
+
+
+async def test_each_agent_has_its_own_windows(stage: Stage) -> None:
+    await stage.say(15_000)
+    await stage.say(15_000, BOB, session_id="other")
+    assert [w.session_id for w in await stage.watching.list(BOB)] == ["other"]
+    assert [told["agent_id"] for told in stage.told] == ["ada", "bob"]
+
+
+async def test_an_event_that_is_read_again_is_no_news(stage: Stage) -> None:
+    at = datetime(2026, 3, 1, tzinfo=UTC)
+    for _ in range(2):
+        await stage.say(9_000, event="PreCompact", at=at)
+        await stage.watching.settled()
+    assert [wanted.reason for wanted in stage.nap.wanted] == ["event"]
+    assert (await stage.window()).seen_at == at
+
+
+async def test_a_small_window_has_a_small_summary(stage: Stage) -> None:
+    await stage.say(7_000, window_tokens=8_000)
+    await stage.say(190_000, window_tokens=200_000, session_id="large")
+    await stage.watching.settled()
+    assert [wanted.max_tokens for wanted in stage.nap.wanted] == [8_000, 30_000]
+
+
+async def test_a_file_is_what_the_list_is_laid_beside(stage: Stage, tmp_path: Path) -> None:
+    path = tmp_path / "codex-s.json"
+    await stage.watching.on_usage(path, Usage(source="codex", session_id="s", used_tokens=25_000))
+    await stage.watching.settled()
+    assert [wanted.beside for wanted in stage.nap.wanted] == [path]
