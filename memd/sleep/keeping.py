@@ -133,8 +133,10 @@ class Keeping:
         for place, message in enumerate(self.ready.kept):
             if message is None or place not in wanted:
                 continue
-            key = known.get((message.sha256, message.nth))
-            if key is None:
+            there = known.get((message.sha256, message.nth))
+            if there is not None:
+                key, _ = there
+            else:
                 key = sources.put(
                     conn, agent_key, session_key, message.sha256, message.zlib, now_us
                 )

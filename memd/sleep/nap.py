@@ -33,8 +33,9 @@ from memd.model.values import RESERVED_AGENT
 from memd.signals import files, transcripts
 from memd.signals.usage import CONSOLIDATED_SUFFIX, UnreadableSignal
 from memd.sleep.consolidator import MENTION_SHARE, MemoryConsolidator
+from memd.sleep.erased import NEW, History
 from memd.sleep.keeping import ASKED, Heard, Keeping, Kept, Wanted
-from memd.sleep.preparation import Message, Prepared, prepared
+from memd.sleep.preparation import Message, Prepared, prepared, remembered
 from memd.store import agents, names, sessions
 from memd.store.connect import Reading
 from memd.store.database import Database
@@ -119,7 +120,12 @@ class Nap:
             return Heard(wanted.messages, session_id)
         if wanted.transcript_path is not None:
             read = await self.work.run(self._transcript, Path(wanted.transcript_path))
-            return Heard(read.messages[-NAP_MESSAGES_MAX:], session_id or read.session_id)
+            session_id = session_id or read.session_id
+            messages = read.messages[-NAP_MESSAGES_MAX:]
+            history = await self.db.read(_history, caller.agent_id, session_id)
+            if history.heard > len(history.places):
+                messages = await self.work.run(remembered, messages, history)
+            return Heard(messages, session_id)
         if session_id is None:
             raise InvalidError(
                 "say what to nap over", hint="give messages, a transcript_path or a session_id"
@@ -175,6 +181,17 @@ def _told(result: NapResult, reason: str | None) -> dict[str, Any]:
 
 def _counts(detail: NapDetail) -> dict[str, int]:
     return {name: getattr(detail, name) for name in ("messages_removed", "facts", "summary_chars")}
+
+
+def _history(conn: Reading, agent_id: str, session_id: str | None) -> History:
+    agent_key = names.find_agent(conn, agent_id)
+    if agent_key is None or session_id is None:
+        return NEW
+    key = sessions.find_key(conn, agent_key, session_id)
+    if key is None:
+        return NEW
+    places = {mark: place for mark, (_, place) in sessions.known_messages(conn, key).items()}
+    return History(places, sessions.heard(conn, key))
 
 
 def _told_rows(conn: Reading, agent_id: str, session_id: str) -> list[ToldRow] | None:

@@ -27,6 +27,7 @@ from memd.model.ingest import IngestRequest
 from memd.model.sleep import NapDetail
 from memd.sleep.blocks import TOOL_ROLE, text_of, turn
 from memd.sleep.consolidator import MemoryConsolidator, kept_from
+from memd.sleep.erased import History, erased
 from memd.sleep.facts import SUMMARY_ROLE, Fact
 
 Message = dict[str, Any]
@@ -86,7 +87,6 @@ def prepared(
     consolidator = MemoryConsolidator(max_tokens=max_tokens, mention_share=mention_share)
     shorter, summary = consolidator.consolidate(messages)
     start = len(messages) if last else kept_from(messages)
-    kept = _kept(messages)
     found = consolidator.facts(messages[:start] if last else messages)
     facts = tuple(
         _drafted(fact, messages[fact.index], counter, session_id)
@@ -95,7 +95,7 @@ def prepared(
     )
     tail = len(shorter) - 1
     return Prepared(
-        kept=kept,
+        kept=_kept(messages),
         facts=facts,
         shorter=tuple(shorter),
         answer=(shorter[0], *given[len(given) - tail :]) if summary else tuple(given),
@@ -110,6 +110,13 @@ def prepared(
             tokens_after=consolidator.estimate_tokens(shorter),
         ),
     )
+
+
+def remembered(given: Sequence[Message], history: History) -> list[Message]:
+    """Return *given* without the messages that were forgotten since they were napped over."""
+    kept = _kept([clean(message) for message in given])
+    gone = erased([None if one is None else (one.sha256, one.nth) for one in kept], history)
+    return [message for place, message in enumerate(given) if place not in gone]
 
 
 def clean(message: Message) -> Message:

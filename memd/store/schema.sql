@@ -52,6 +52,7 @@ CREATE TABLE session (
     memory_count INTEGER NOT NULL DEFAULT 0 CHECK (memory_count >= 0),
     token_count INTEGER NOT NULL DEFAULT 0 CHECK (token_count >= 0),
     compressed INTEGER NOT NULL DEFAULT 0 CHECK (compressed IN (0, 1)),
+    heard INTEGER NOT NULL DEFAULT 0 CHECK (heard >= 0), -- messages ever kept: the next one's place
     UNIQUE (agent_key, session_id)
 ) STRICT;
 

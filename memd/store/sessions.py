@@ -254,27 +254,32 @@ def end(conn: Writing, session_key: int, now_us: int) -> None:
     )
 
 
-def known_messages(conn: Reading, session_key: int) -> dict[tuple[bytes, int], int]:
-    """Return the source of each message that is kept already, by its text's hash and *nth*."""
+def known_messages(conn: Reading, session_key: int) -> dict[tuple[bytes, int], tuple[int, int]]:
+    """Return source and place of each message that is kept, by its text's hash and *nth*."""
     rows = conn.execute(
         """
-        SELECT o.sha256, g.nth, g.source_key
+        SELECT o.sha256, g.nth, g.source_key, g.ordinal
           FROM session_message AS g
                JOIN source AS o ON o.source_key = g.source_key
          WHERE g.session_key = :session_key
         """,
         {"session_key": session_key},
     )
-    return {(sha256, nth): key for sha256, nth, key in rows}
+    return {(sha256, nth): (key, ordinal) for sha256, nth, key, ordinal in rows}
+
+
+def heard(conn: Reading, session_key: int) -> int:
+    """Return how many messages of the session were ever kept, erased ones among them."""
+    found = conn.execute(
+        "SELECT heard FROM session WHERE session_key = :session_key", {"session_key": session_key}
+    ).get
+    assert isinstance(found, int)
+    return found
 
 
 def add_messages(conn: Writing, session_key: int, rows: Sequence[tuple[int, int, str]]) -> None:
-    """Append messages, as (source_key, nth, role), after the last one that the session has."""
-    last = conn.execute(
-        "SELECT max(ordinal) FROM session_message WHERE session_key = :session_key",
-        {"session_key": session_key},
-    ).get
-    start = last + 1 if isinstance(last, int) else 0
+    """Append messages, as (source_key, nth, role), after the last one that there ever was."""
+    start = heard(conn, session_key)
     conn.executemany(
         """
         INSERT INTO session_message (session_key, ordinal, source_key, nth, role)
@@ -290,6 +295,10 @@ def add_messages(conn: Writing, session_key: int, rows: Sequence[tuple[int, int,
             }
             for ordinal, (source_key, nth, role) in enumerate(rows, start)
         ),
+    )
+    conn.execute(
+        "UPDATE session SET heard = heard + :new WHERE session_key = :session_key",
+        {"new": len(rows), "session_key": session_key},
     )
 
 

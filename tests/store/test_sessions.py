@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from memd.backends.assembly import Assembly
 from memd.base.errors import NotFoundError
 from memd.model.enums import MemoryCategory, MemoryLevel, Origin, Trust
 from memd.model.memory import MemoryEntry, MemoryFilter, MemoryStoreRequest
-from memd.model.settings import MemoryConfig, Settings
+from memd.model.settings import MemoryConfig, Settings, UsageSettings
 from memd.model.sleep import NapResult
 from memd.sleep.keeping import Wanted
 from memd.sleep.naps import Naps
@@ -297,6 +298,35 @@ async def test_forgetting_a_session_forgets_all_its_messages(house: Assembly) ->
     raw = Path(house.db.path).read_bytes()
     assert b"blue-green" not in raw
     assert (await house.upkeep.check(ADA)).ok
+
+
+async def test_what_was_forgotten_is_not_learned_again_from_the_transcript(
+    house: Assembly, tmp_path: Path
+) -> None:
+    transcript = tmp_path / "t.jsonl"
+
+    async def again(*more: dict[str, Any]) -> NapResult:
+        lines = "".join(f"{json.dumps(m)}\n" for m in [*MESSAGES, *more])
+        transcript.write_text(lines, "utf-8")
+        settings = Settings(usage=UsageSettings(transcript_roots=(str(tmp_path),)))
+        naps = Naps(house, settings, tmp_path / "nowhere", environ={})
+        wanted = Wanted(transcript_path=str(transcript), session_id="s", last=True)
+        return await naps.nap.nap(ADA, wanted)
+
+    await again()
+    fact = (await contents(house))["decided: use blue-green deployment"]
+    await house.archive.forget(ADA, ids=[fact.id])
+    result = await again({"role": "user", "content": "and go"})
+
+    assert result.stored == 1
+    assert "blue-green" not in result.summary_text
+    assert set(await contents(house)) >= {"Check the nginx config", "and go"}
+    assert not any("blue-green" in text for text in [*await contents(house), *await said(house)])
+
+    await house.archive.forget(ADA, wanted=MemoryFilter(session_id="s"))
+    result = await again({"role": "user", "content": "and go"}, {"role": "user", "content": "far"})
+    assert list(await contents(house)) == ["far"]
+    assert await said(house) == ["far"]
 
 
 async def test_a_narrower_filter_leaves_the_other_messages(house: Assembly) -> None:

@@ -1,0 +1,67 @@
+"""Who stands where a number is missing was forgotten; who is new was not."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from memd.sleep.erased import NEW, History, erased
+
+Mark = tuple[bytes, int] | None
+
+
+def marks(names: str) -> list[Mark]:
+    """Return a mark for each letter; a dash is a message that says nothing."""
+    return [None if name == "-" else (name.encode(), 0) for name in names]
+
+
+def history(kept: str, heard: int | None = None) -> History:
+    """Return the history in which each letter has its place in *kept*; dots were erased."""
+    places = {(name.encode(), 0): place for place, name in enumerate(kept) if name != "."}
+    return History(places, len(kept) if heard is None else heard)
+
+
+@pytest.mark.parametrize(
+    ("kept", "given", "gone"),
+    [
+        ("abc", "abc", ""),
+        ("abc", "abcde", ""),
+        ("a.c", "abc", "b"),
+        ("a.c", "abcd", "b"),
+        (".bc", "abc", "a"),
+        ("ab.", "abc", "c"),
+        ("ab.", "abcd", "c"),
+        ("a...e", "abcde", "bcd"),
+        ("...", "abc", "abc"),
+        ("...", "abcde", "abc"),
+        ("a.c", "a-b-c-d", "b"),
+        ("a.c", "xyz", ""),  # another list: nothing tells where it begins
+        ("a.c", "ac", ""),
+        ("a.cd", "cdxy", ""),  # its beginning is gone, what follows is new
+        ("a.c", "abxc", "b"),
+        ("", "abc", ""),
+    ],
+)
+def test_what_stands_where_a_number_is_missing_was_forgotten(
+    kept: str, given: str, gone: str
+) -> None:
+    found = erased(marks(given), history(kept))
+    assert "".join(given[place] for place in sorted(found)) == gone
+
+
+def test_a_list_that_was_heard_in_another_order_loses_nothing_new() -> None:
+    """First the end of a conversation was napped over, then the whole of it."""
+    assert erased(marks("abcdxy"), history("cdab")) == frozenset()
+    assert erased(marks("abcdxy"), history("cd.b")) == {0}
+    assert erased(marks("xyz"), NEW) == frozenset()
+
+
+def test_whatever_is_forgotten_is_found_and_nothing_else() -> None:
+    chance = random.Random(7)
+    for _ in range(300):
+        size = chance.randrange(1, 12)
+        names = "abcdefghijkl"[:size]
+        kept = "".join(name if chance.random() < 0.6 else "." for name in names)
+        found = erased(marks(names + "xyz"), history(kept))
+        assert found == {place for place, name in enumerate(kept) if name == "."}
