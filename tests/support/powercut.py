@@ -123,13 +123,21 @@ def _write(content: bytearray, op: Op, size: int) -> None:
 
 
 def images(
-    trace: list[Op], folder: Path, *, seed: int = 0, hows: tuple[str, ...] = ("all", "none", "torn")
+    trace: list[Op],
+    folder: Path,
+    *,
+    seed: int = 0,
+    hows: tuple[str, ...] = ("all", "none", "torn"),
+    start: int = 0,
 ) -> Iterator[list[str]]:
-    """Write each image into *folder* in turn; yields what had been acknowledged by then."""
+    """Write each image into *folder* in turn; yields what had been acknowledged by then.
+
+    The first *start* operations are what came before: no cut is made there.
+    """
     disk, chance = Disk(), random.Random(seed)
-    for op in trace:
+    for number, op in enumerate(trace):
         disk.apply(op)
-        if op.kind == "mark":
+        if op.kind == "mark" or number < start:
             continue
         for how in hows:
             for old in folder.iterdir():
