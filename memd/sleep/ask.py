@@ -63,8 +63,16 @@ def connected(
 async def ask(model: Model, prompt: str, *, system: str = "") -> str | None:
     """Return the stripped answer to *prompt*, or None when there is none that can be stored.
 
-    Raises ProviderRefusedError, and what no fallback can mend: exhausted memory
-    or stack, and the cancellation of the caller.
+    Raises as :func:`said` does.
+    """
+    return await said(model, prompt, system=system) or None
+
+
+async def said(model: Model, prompt: str, *, system: str = "") -> str | None:
+    """Return the stripped answer to *prompt*, "" for an empty one, None for none.
+
+    What cannot be stored is no answer. Raises ProviderRefusedError, and what no
+    fallback can mend: exhausted memory or stack, and the cancellation of the caller.
     """
     try:
         async with asyncio.timeout(PROVIDER_ANSWER_MS_MAX / 1000):
@@ -75,6 +83,9 @@ async def ask(model: Model, prompt: str, *, system: str = "") -> str | None:
                 temperature=model.temperature,
                 max_tokens=model.max_tokens,
             )
+        if answer == "" or answer.isspace():
+            _log.warning("the language model answered with nothing")
+            return ""
         return _STORABLE.validate_python(answer, strict=True).strip()
     except (MemoryError, RecursionError):
         raise

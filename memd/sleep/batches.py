@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from memd.encode.secrets import screen
 from memd.model.enums import MemoryCategory, MemoryLevel, MemoryState, Origin, Trust
-from memd.model.screened import Screened
 from memd.store.groups import MemberRow
 from memd.store.rows import MemoryRow
 
@@ -51,9 +51,14 @@ def cut(members: Iterable[MemberRow], threshold: int, count: Callable[[str], int
     """
     return [
         Batch(tuple(some), kept(some))
-        for _, group in groupby(sorted(members, key=_place), key=_place)
-        for some in _cut(list(group), threshold, count)
+        for group in alike(members)
+        for some in _cut(group, threshold, count)
     ]
+
+
+def alike(members: Iterable[MemberRow]) -> list[list[MemberRow]]:
+    """Return *members* by where they belong, so that no summary mixes what a filter keeps apart."""
+    return [list(group) for _, group in groupby(sorted(members, key=_place), key=_place)]
 
 
 def _place(member: MemberRow) -> tuple[str, str, str, int]:
@@ -121,7 +126,7 @@ def summary_row(
         origin=Origin(least.origin),
         trust=Trust(least.trust),
         speaker=None,
-        content=Screened(text),
+        content=screen(text).text,  # a language model may have written it
         caption=None,
         reference=SOURCE,
         ordinal=first.ordinal,

@@ -235,7 +235,7 @@ class Night:
         """Return what each task would do first to last, without doing it."""
         sums: dict[str, runs.StepSum] = {}
         for scope in await self._scopes(row):
-            for task in self.tasks(row.asked):
+            for task in self.tasks(row.asked | {"dry_run": True}):
                 at: Cursor = {}
                 while (planned := await task.plan(scope, at, _ALL)) is not None:
                     at = planned.cursor

@@ -13,8 +13,11 @@ from memd.ingest.agents import Agents
 from memd.model.caller import Caller
 from memd.model.encoding import TokenCounter
 from memd.model.enums import MemoryCategory
+from memd.model.provider import CompletionProvider
 from memd.model.settings_consolidation import ConsolidationConfig
-from memd.sleep.compression import in_short
+from memd.sleep.ask import Model, connected
+from memd.sleep.choice import operation_of
+from memd.sleep.compression import fitting, in_short, summarised
 from memd.sleep.operations import ConsolidationOp
 from memd.sleep.retention import cutoffs
 from memd.sleep.tasks import (
@@ -44,20 +47,34 @@ class Plan:
     operation: ConsolidationOp
     agents: Agents
     undo_days: int
+    provider: CompletionProvider | None = None
+    model: str | None = None
+    """Which of the provider's models writes summaries; needed with a provider."""
+
+    def __post_init__(self) -> None:
+        self._asked()  # so that a provider without a model is refused at once
 
     def tasks(self, asked: Mapping[str, Any]) -> list[Task]:
-        """Return the tasks of a run, in their order; ``steps`` of *asked* are their names."""
-        config, db = self.config, self.db
+        """Return the tasks of a run, in their order; ``steps`` of *asked* are their names.
+
+        With ``dry_run`` no language model is asked: what it would say is nobody's to see.
+        """
+        config, db, rehearsed = self.config, self.db, bool(asked.get("dry_run"))
         every: tuple[Task, ...] = (
             Retention(db, self._cutoffs, self.undo_days * DAY_US),
             Consolidation(
-                db, self.ids, self.work, self.counter, self.operation, config.group_threshold
+                db,
+                self.ids,
+                self.work,
+                self.counter,
+                operation_of(config) if rehearsed else self.operation,
+                config.group_threshold,
             ),
             Compression(
                 db,
                 self.ids,
                 self.counter,
-                self._shorten,
+                self._by_rule if rehearsed else self._shorten,
                 config.compression_threshold,
                 asked.get("sessions") or config.compression_sessions,
                 bool(asked.get("force")),
@@ -67,8 +84,30 @@ class Plan:
         )
         return [task for task in every if task.name in asked["steps"]]
 
-    async def _shorten(self, contents: Sequence[str]) -> str:
-        return await self.work.run(in_short, contents)
+    async def _shorten(self, contents: Sequence[str]) -> tuple[str, int]:
+        model = self._asked()
+        if model is None:
+            return await self._by_rule(contents)
+        bounds = self.config.llm
+        read = fitting(
+            contents,
+            each_max=bounds.max_entry_input_chars,
+            chars_max=bounds.max_total_user_content_chars,
+        )
+        answer = await summarised(model, read)
+        return await self._by_rule(contents) if answer is None else (answer, len(read))
+
+    async def _by_rule(self, contents: Sequence[str]) -> tuple[str, int]:
+        return await self.work.run(in_short, contents), len(contents)
+
+    def _asked(self) -> Model | None:
+        bounds = self.config.llm
+        return connected(
+            self.provider,
+            self.model,
+            temperature=bounds.temperature,
+            max_tokens=bounds.max_summary_tokens,
+        )
 
     async def _cutoffs(self, agent_id: str, now_us: int) -> Mapping[MemoryCategory, int]:
         caller = Caller(client=CLIENT, agent_id=agent_id, method="sleep.run")

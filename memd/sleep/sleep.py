@@ -13,6 +13,7 @@ from datetime import datetime
 from memd.backends.assembly import Assembly
 from memd.base.clock import from_us
 from memd.model.events import Emit, unheard
+from memd.model.provider import CompletionProvider
 from memd.model.settings import Settings
 from memd.sleep.choice import operation_of
 from memd.sleep.night import Night
@@ -36,8 +37,14 @@ def sleeping(
     *,
     emit: Emit = unheard,
     enabled: Callable[[], bool] | None = None,
+    provider: CompletionProvider | None = None,
+    model: str | None = None,
 ) -> Sleep:
-    """Build the room over *house*. *enabled* re-reads the kill switch; without it, the settings."""
+    """Build the room over *house*. *enabled* re-reads the kill switch; without it, the settings.
+
+    With a *provider* its *model* writes the summaries that the settings leave to one;
+    raises ValueError when none is named.
+    """
     config = settings.memory.consolidation
     plan = Plan(
         db=house.db,
@@ -45,9 +52,11 @@ def sleeping(
         work=house.work,
         counter=house.counter,
         config=config,
-        operation=operation_of(config),
+        operation=operation_of(config, provider=provider, model=model),
         agents=house.agents,
         undo_days=settings.daemon.undo_days,
+        provider=provider,
+        model=model,
     )
     night = Night(
         db=house.db,

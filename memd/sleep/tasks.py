@@ -16,7 +16,7 @@ from memd.base.work import Work
 from memd.model.encoding import TokenCounter
 from memd.model.enums import ArchiveReason, MemoryCategory, MemoryState
 from memd.sleep import compression
-from memd.sleep.batches import Batch, Made, cut, summary_row
+from memd.sleep.batches import Batch, Made, alike, cut, summary_row
 from memd.sleep.operations import Condensed, ConsolidationOp, Member
 from memd.store import groups, hiding, names
 from memd.store.connect import Reading, Writing
@@ -203,14 +203,28 @@ def _summarise(
     return sum(len(summary.hidden) for summary in ready)
 
 
+Shorten = Callable[[Sequence[str]], Awaitable[tuple[str, int]]]
+"""Of texts: a summary, empty when there is none, and of how many of them, from the first on."""
+
+
+class Short(NamedTuple):
+    """A summary, and the memories that it is of."""
+
+    text: str
+    members: Sequence[MemberRow]
+
+
 @dataclass(frozen=True)
 class Compression:
-    """Put a few sentences in place of the oldest sessions (SPEC 3), one transaction each."""
+    """Put a few sentences in place of the oldest sessions (SPEC 3), one transaction each.
+
+    A session that was filed in several places has a summary in each of them.
+    """
 
     db: Database
     ids: Ids
     counter: TokenCounter
-    shorten: Callable[[Sequence[str]], Awaitable[str]]
+    shorten: Shorten
     threshold: int
     sessions: int | None = None
     force: bool = False
@@ -227,10 +241,15 @@ class Compression:
             session_key = waiting.pop(0)
             passed = [*passed, session_key]
             members = await self.db.read(groups.episodes, session_key)
-            text = await self.shorten([member.own for member in members])
-            if text:
-                return self._planned(scope, session_key, members, text, left - 1, passed)
+            found = [await self._short(part) for part in alike(members)]
+            shorts = [short for short in found if short.text]
+            if shorts:
+                return self._planned(scope, session_key, shorts, left - 1, passed)
         return None
+
+    async def _short(self, members: Sequence[MemberRow]) -> Short:
+        text, count = await self.shorten([member.own for member in members])
+        return Short(text, members[:count])
 
     def _how_many(self, waiting: int) -> int:
         if not self.force and waiting <= self.threshold:
@@ -241,20 +260,22 @@ class Compression:
         self,
         scope: Scope,
         session_key: int,
-        members: Sequence[MemberRow],
-        text: str,
+        shorts: Sequence[Short],
         left: int,
         passed: list[int],
     ) -> Planned:
         def apply(conn: Writing, step: Step) -> int:
-            made = _made(conn, scope, self.ids, session_key, self.counter.count(text))
-            row = summary_row(made, members, text, MemoryCategory.SEMANTIC, (compression.TAG,))
-            summary = _summary(row, members, members, ArchiveReason.COMPRESSED)
-            done = _summarise(conn, step, [summary])
+            summaries = []
+            for text, members in shorts:
+                made = _made(conn, scope, self.ids, session_key, self.counter.count(text))
+                row = summary_row(made, members, text, MemoryCategory.SEMANTIC, (compression.TAG,))
+                summaries.append(_summary(row, members, members, ArchiveReason.COMPRESSED))
+            done = _summarise(conn, step, summaries)
             names.set_compressed(conn, session_key)
             return done
 
-        return Planned(len(members), {"left": left, "passed": passed}, apply)
+        rows = sum(len(short.members) for short in shorts)
+        return Planned(rows, {"left": left, "passed": passed}, apply)
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from support.house import a_house
 from memd.backends.assembly import Assembly
 from memd.model.caller import Caller
 from memd.model.enums import ArchiveReason, MemoryCategory, MemoryLevel
-from memd.model.events import Emit, unheard
 from memd.model.ingest import IngestRequest
 from memd.model.memory import MemoryMetadata, MemoryStoreRequest, MemoryUpdate
+from memd.model.provider import CompletionProvider
 from memd.model.settings import Settings
 from memd.sleep.night import Night
 from memd.sleep.sleep import sleeping
@@ -128,13 +128,16 @@ async def a_bed(
     embedder: HashEmbedder | None = None,
     *,
     settings: Settings | None = None,
-    emit: Emit = unheard,
+    provider: CompletionProvider | None = None,
 ) -> AsyncIterator[Bed]:
     """Open the rooms over the file in *folder*, with a night."""
+    model = None if provider is None else "stub"
     clock, settings = clock or HeldClock(), settings or Settings()
     embedder = embedder or HashEmbedder()
     async with a_house(folder, clock=clock, embedder=embedder, settings=settings) as house:
-        yield Bed(house, clock, embedder, sleeping(house, settings, emit=emit).night)
+        yield Bed(
+            house, clock, embedder, sleeping(house, settings, provider=provider, model=model).night
+        )
 
 
 # Stores of every kind.
