@@ -19,7 +19,7 @@ from memd.base import log
 from memd.base.errors import InvalidError, MemdError
 from memd.model.caller import Caller
 from memd.model.events import Emit, EventName
-from memd.model.memory import MemoryEntry, MemoryQuery
+from memd.model.memory import MemoryEntry, MemoryFilter, MemoryQuery
 from memd.model.settings_consolidation import WikiExportConfig
 from memd.model.wiki import WikiExport
 from memd.recall.recall import Recall
@@ -126,3 +126,9 @@ class _Listed:
 
     async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
         return await self.recall.retrieve(Caller(agent_id=agent_id), query)
+
+    async def originals(
+        self, agent_id: str, after: str | None, limit: int
+    ) -> tuple[tuple[MemoryEntry, ...], str | None]:
+        caller = Caller(agent_id=agent_id)
+        return await self.recall.export(caller, MemoryFilter(), after, limit)

@@ -12,10 +12,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from memd.base import log
 from memd.base.clock import Clock, SystemClock, from_us
@@ -44,6 +44,17 @@ _NOTHING = "_Nothing is recorded._"
 
 Files = dict[str, str]
 Run = Callable[..., Awaitable[Any]]
+
+
+@runtime_checkable
+class KeepsOriginals(Protocol):
+    """A backend that knows what was told from what was made of it."""
+
+    async def originals(
+        self, agent_id: str, after: str | None, limit: int
+    ) -> tuple[tuple[MemoryEntry, ...], str | None]:
+        """Return a page of what was told, newest first, and where the next one begins."""
+        ...
 
 
 class _View(NamedTuple):
@@ -130,11 +141,23 @@ class WikiExporter:
 
     async def _told(self, agent_id: str, limit: int) -> tuple[Files, bool]:
         found: list[MemoryEntry] = []
-        async for page in pages(self._backend, agent_id, MemoryQuery(limit=PAGE_ITEMS_MAX)):
+        async for page in self._originals(agent_id):
             found += [entry for entry in page if not _is_made(entry)]
             if len(found) > limit:
                 break
         return named(found[:limit], raw_page), len(found) > limit
+
+    async def _originals(self, agent_id: str) -> AsyncIterator[tuple[MemoryEntry, ...]]:
+        if not isinstance(self._backend, KeepsOriginals):
+            async for page in pages(self._backend, agent_id, MemoryQuery(limit=PAGE_ITEMS_MAX)):
+                yield page
+            return
+        after: str | None = None
+        while True:
+            page, after = await self._backend.originals(agent_id, after, PAGE_ITEMS_MAX)
+            yield page
+            if after is None:
+                return
 
     async def _made(self, agent_id: str, limit: int) -> tuple[Files, bool]:
         found: dict[str, MemoryEntry] = {}

@@ -139,3 +139,13 @@ async def test_a_consolidation_is_followed_by_an_export_if_the_settings_say_so(
     task.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await task
+
+
+async def test_more_of_one_instant_than_a_view_holds_is_cut_and_said_so(
+    house: Assembly, tmp_path: Path
+) -> None:
+    await stored(house, *(f"Lamp number {number}." for number in range(12)))
+
+    done = await a_wiki(house, tmp_path, max_entries_per_view=10).export(ADA)
+
+    assert (done.raw, done.cut) == (10, ("raw",))
