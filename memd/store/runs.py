@@ -216,22 +216,30 @@ def images(conn: Reading, keys: Sequence[int]) -> dict[int, Image]:
 def note(
     conn: Writing, run_key: int, keys: Sequence[int], what: str, before: Mapping[int, Image]
 ) -> None:
-    """Record what was done to *keys*, after it was done; *before* is empty for what was made."""
+    """Record what was done to *keys*, after it was done; *before* is empty for what was made.
+
+    :func:`step` must follow in the same transaction.
+    """
     after = images(conn, keys)
-    last = conn.execute(
-        "SELECT coalesce(max(change), 0) FROM run_change WHERE run_key = :run_key",
+    found = conn.execute(
+        """
+        SELECT (SELECT coalesce(max(change), 0) FROM run_change WHERE run_key = :run_key),
+               (SELECT coalesce(max(step), 0) + 1 FROM run_step WHERE run_key = :run_key)
+        """,
         {"run_key": run_key},
-    ).get
-    assert isinstance(last, int)
+    ).fetchone()
+    assert found is not None
+    last, number = found
     conn.executemany(
         """
-        INSERT INTO run_change (run_key, change, memory_key, what, before, after)
-        VALUES (:run_key, :change, :memory_key, :what, :before, :after)
+        INSERT INTO run_change (run_key, change, step, memory_key, what, before, after)
+        VALUES (:run_key, :change, :step, :memory_key, :what, :before, :after)
         """,
         (
             {
                 "run_key": run_key,
                 "change": last + place,
+                "step": number,
                 "memory_key": key,
                 "what": what,
                 "before": json.dumps(before[key]) if key in before else None,
@@ -243,18 +251,29 @@ def note(
 
 
 def changes(conn: Reading, run_key: int, limit: int) -> list[Changed]:
-    """Return the last *limit* changes of a run that are not undone, last first."""
+    """Return the last changes of a run that are not undone, last first: its last steps, whole.
+
+    They are the fewest steps with *limit* changes: what one transaction did, one must
+    undo, or between two a summary would be gone and its sources still hidden.
+    """
     rows = conn.execute(
         """
-        SELECT change, memory_key, what, before, after
+        SELECT change, memory_key, what, before, after, step
           FROM run_change
          WHERE run_key = :run_key
          ORDER BY change DESC
-         LIMIT :limit
         """,
-        {"run_key": run_key, "limit": limit},
+        {"run_key": run_key},
     )
-    return [_changed(row) for row in rows]
+    found: list[Changed] = []
+    last = 0
+    for *row, number in rows:
+        if len(found) >= limit and number != last:
+            break
+        found.append(_changed(tuple(row)))
+        last = number
+    rows.close()
+    return found
 
 
 def made(conn: Reading, run_key: int) -> int:

@@ -212,6 +212,7 @@ CREATE TABLE run_step (
 CREATE TABLE run_change (
     run_key INTEGER NOT NULL REFERENCES run (run_key) ON DELETE CASCADE,
     change INTEGER NOT NULL,
+    step INTEGER NOT NULL, -- the transaction that did it, and is undone as a whole
     memory_key INTEGER NOT NULL,
     what TEXT NOT NULL CHECK (what IN ('made', 'moved')),
     before TEXT CHECK (json_valid(before)),

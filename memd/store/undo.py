@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from memd.base.errors import ConflictError
 from memd.model.enums import HIDDEN
-from memd.store import caches, contexts, lineage, memories, names, runs
+from memd.store import caches, contexts, memories, names, runs
 from memd.store.connect import Reading, Writing
 from memd.store.keys import keys_array
 from memd.store.runs import Changed, Image
@@ -71,12 +71,12 @@ def _settled(image: Image) -> Image:
 
 
 def take_back(conn: Writing, run_key: int, limit: int) -> int:
-    """Undo up to *limit* of a run's changes, last first; returns how many, 0 when none are left.
+    """Undo about *limit* of a run's changes, last first; returns how many, 0 when none are left.
 
     What somebody did to one of the rows meanwhile stays done, as if it had been
     done after all was undone.
     """
-    done = _whole(conn, run_key, limit)
+    done = runs.changes(conn, run_key, limit)
     made = [each.memory_key for each in done if each.what == runs.MADE]
     now = runs.images(conn, [each.memory_key for each in done])
     before: dict[int, Image] = {}
@@ -117,21 +117,6 @@ def _quotes(before: Image, now: Image) -> bool:
     What is hidden keeps the context of the time when it was hidden.
     """
     return before["state"] in HIDDEN and before.get("beside") != now["beside"]
-
-
-def _whole(conn: Reading, run_key: int, limit: int) -> list[Changed]:
-    """Return about *limit* changes, last first; no summary without all that it hides.
-
-    What stands behind a summary is searched, and what stands behind nothing is not:
-    the caches would be wrong between two transactions.
-    """
-    while True:
-        done = runs.changes(conn, run_key, limit)
-        made = [each.memory_key for each in done if each.what == runs.MADE]
-        hidden = lineage.behind(conn, made)[1]
-        if len(done) < limit or not {*hidden} - {each.memory_key for each in done}:
-            return done
-        limit += 64
 
 
 def _behind(conn: Reading, keys: Sequence[int]) -> list[int]:
