@@ -1,0 +1,115 @@
+"""A house whose every read and write goes over one recorded connection, so that it can be replayed.
+
+``OneConnection`` has the doors of ``Database`` and nothing behind them: exclusive
+mode allows no second connection, and a replay must be able to tell what was
+acknowledged when. After each COMMIT it leaves a mark in the trace and notes what
+the file holds then: an image must hold what one of two neighbouring marks holds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
+
+import apsw
+import pytest
+from support.clocks import HeldClock
+from support.fakes import HashEmbedder
+from support.nights import Bed
+from support.powercut import RecordingVFS
+from support.store import SOURCE_TABLES, a_house
+
+from memd.backends import assembly
+from memd.model.caller import Caller
+from memd.model.settings import Settings
+from memd.sleep.sleep import sleeping
+from memd.store import caches, replies, transactions
+from memd.store.connect import Reading, Writing, prepare_writer
+from memd.store.database import Database
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+LEDGER_TABLES = ("run", "run_step", "run_change", "session_message", "usage_window")
+CHECKPOINT_WRITES = 9  # between two checkpoints, so that a trace has a few in odd places
+
+
+class OneConnection(Database):
+    """The doors, all on *conn*. *held* is what the file held after each COMMIT, first to last."""
+
+    def __init__(self, conn: Writing, clock: HeldClock, vfs: RecordingVFS) -> None:
+        super().__init__(Path(conn.filename), clock)
+        self.held = [held(conn)]
+        self._conn = conn
+        self._disk = vfs
+
+    async def read(
+        self, work: Callable[Concatenate[Reading, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        return transactions.reading(self._conn, lambda: work(self._conn, *args, **kwargs))
+
+    async def scan(
+        self, work: Callable[Concatenate[Reading, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        return await self.read(work, *args, **kwargs)
+
+    async def aside(self, work: Callable[[Reading], T], *, within: bool = True) -> T:
+        assert within
+        return await self.read(work)
+
+    async def write(
+        self,
+        caller: Caller,
+        work: Callable[[Writing], T],
+        *,
+        reply: type[T] | None = None,
+        batch: str | None = None,
+    ) -> T:
+        conn, now_us = self._conn, self.clock.now_us()
+        result = transactions.transacted(
+            conn, lambda: replies.once(conn, caller, now_us, reply, work), caller, batch, now_us
+        )
+        self.held.append(held(conn))
+        self._disk.mark(str(len(self.held) - 1))
+        if len(self.held) % CHECKPOINT_WRITES == 0:
+            conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        return result
+
+
+def held(conn: apsw.Connection) -> str:
+    """Return a hash over every row that memd was told or has noted about its sleep."""
+    digest = hashlib.sha256()
+    for table in (*SOURCE_TABLES, *LEDGER_TABLES):
+        digest.update(table.encode())
+        for row in conn.execute(f"SELECT * FROM {table} ORDER BY 1, 2"):
+            digest.update(repr(row).encode())
+    return digest.hexdigest()
+
+
+@asynccontextmanager
+async def a_recorded_bed(
+    folder: Path, settings: Settings
+) -> AsyncIterator[tuple[RecordingVFS, OneConnection, Bed]]:
+    """Open the rooms over a new file in *folder*, on a disk that remembers."""
+    clock, embedder, vfs = HeldClock(), HashEmbedder(), RecordingVFS()
+    conn = Writing(str(folder / "memd.db"), vfs="recording")
+    try:
+        conn.pragma("locking_mode", "exclusive")
+        prepare_writer(conn)
+        caches.ensure(conn)
+        db = OneConnection(conn, clock, vfs)
+
+        @asynccontextmanager
+        async def opened(*_args: object, **_more: object) -> AsyncIterator[Database]:
+            yield db
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(assembly, "opened", opened)
+            async with a_house(folder / "memd.db", clock, embedder, settings) as house:
+                yield vfs, db, Bed(house, clock, embedder, sleeping(house, settings).night)
+    finally:
+        conn.close(True)
+        vfs.unregister()
