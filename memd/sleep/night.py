@@ -17,7 +17,13 @@ from typing import Any
 
 from memd.base import log
 from memd.base.clock import Clock, from_us
-from memd.base.errors import InvalidError, InvalidStateError, MemdError, NotFoundError
+from memd.base.errors import (
+    InternalError,
+    InvalidError,
+    InvalidStateError,
+    MemdError,
+    NotFoundError,
+)
 from memd.base.ids import Ids
 from memd.model.caller import Caller
 from memd.model.enums import RunKind, RunState
@@ -158,6 +164,9 @@ class Night:
                 except MemdError as error:
                     log.error("a night failed for an agent", kind=error.kind)
                     failed.append(error.kind)
+                except Exception as error:  # noqa: BLE001  # a bug must not be met again every night
+                    log.error("bug", method=caller.method, trace=log.trace_of(error))
+                    failed.append(InternalError.kind)
             return await self._finished(caller, row, failed)
         finally:
             self._running = None

@@ -318,12 +318,14 @@ class Cap:
             left = await self.db.read(groups.visible, scope.agent_key) - self.memories_max
         if left <= 0:
             return None
-        keys = await self.db.read(groups.oldest, scope.agent_key, min(limit, left))
+        wanted = min(limit, left)
+        keys = await self.db.read(groups.oldest, scope.agent_key, wanted)
         if not keys:
             return None
+        left = left - len(keys) if len(keys) == wanted else 0  # what is left may not be put away
 
         def apply(conn: Writing, step: Step) -> int:
             hiding.hide(conn, step, keys, ArchiveReason.CAP, MemoryState.ARCHIVED)
             return len(keys)
 
-        return Planned(len(keys), {"left": left - len(keys)}, apply)
+        return Planned(len(keys), {"left": left}, apply)
