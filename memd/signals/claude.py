@@ -31,7 +31,7 @@ _NOT_SAID = (
 
 
 def knows(record: Record) -> bool:
-    said = record.get("type") in {"user", "assistant"} and "message" in record
+    said = text(record.get("type")) in {"user", "assistant"} and "message" in record
     return said or "parentUuid" in record or "leafUuid" in record
 
 
@@ -48,7 +48,7 @@ def messages(records: Sequence[Record]) -> list[Message]:
     found: list[Message] = []
     responses: dict[str, list[dict[str, Any]]] = {}
     for record in said:
-        if record.get("uuid") in taken_back:
+        if text(record.get("uuid")) in taken_back:
             continue
         message = mapping(record["message"])
         content = _content(message.get("content"))
@@ -110,7 +110,7 @@ def _typed(record: Record) -> Record:
 def _is_said(record: Record) -> bool:
     message = record.get("message")
     return (
-        record.get("type") in {"user", "assistant"}
+        text(record.get("type")) in {"user", "assistant"}
         and isinstance(message, dict)
         and not record.get("isSidechain")
         and not record.get("isMeta")
@@ -127,16 +127,16 @@ def _taken_back(records: Sequence[Record], said: Sequence[Record]) -> set[str]:
     but not into prompts, so they stay.
     """
     parents = {
-        record["uuid"]: record.get("parentUuid") or record.get("logicalParentUuid")
+        record["uuid"]: text(record.get("parentUuid")) or text(record.get("logicalParentUuid"))
         for record in records
         if isinstance(record.get("uuid"), str) and not record.get("isSidechain")
     }
     way: set[str] = set()
-    step = next((r["uuid"] for r in reversed(said) if r.get("uuid") in parents), None)
+    step = next((r["uuid"] for r in reversed(said) if text(r.get("uuid")) in parents), None)
     while isinstance(step, str) and step not in way:
         way.add(step)
         step = parents.get(step)
-    prompts = {record["uuid"] for record in said if record.get("uuid") and _is_prompt(record)}
+    prompts = {record["uuid"] for record in said if text(record.get("uuid")) and _is_prompt(record)}
     gone: set[str] = set()
     for uuid, parent in parents.items():  # in the order of the lines: a parent comes first
         replaced = uuid in prompts and uuid not in way and parent in way

@@ -24,7 +24,7 @@ _NOT_SAID = ("<environment_context>", "<user_instructions>", "<turn_aborted>", "
 
 
 def knows(record: Record) -> bool:
-    return record.get("type") in _KINDS and isinstance(record.get("payload"), dict)
+    return text(record.get("type")) in _KINDS and isinstance(record.get("payload"), dict)
 
 
 def session(records: Sequence[Record]) -> str | None:
@@ -80,12 +80,12 @@ def _last(records: Sequence[Record], kind: str, key: str) -> str | None:
 
 
 def _add(found: list[Message], names: dict[str, str], payload: Record) -> None:
-    kind = payload.get("type")
+    kind = text(payload.get("type"))
     if kind == "message":
         said = text(text_of(payload.get("content")))
         if payload.get("role") == "user" and said:
             said = text(_REQUEST.split(said, 1)[-1])
-        if payload.get("role") in {"user", "assistant"} and said and not _is_preamble(said):
+        if text(payload.get("role")) in {"user", "assistant"} and said and not _is_preamble(said):
             found.append({"role": payload["role"], "content": said})
     elif kind in _CALLS:
         _call(found, names, payload)

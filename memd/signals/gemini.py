@@ -23,7 +23,7 @@ _NOT_SAID = ("<state_snapshot>", "<session_context>")
 
 
 def knows(record: Record) -> bool:
-    kind = record.get("type")
+    kind = text(record.get("type"))
     said = (kind in _SPEAKERS or kind in _ASIDE) and "content" in record
     return said or "$rewindTo" in record or "$set" in record
 

@@ -129,7 +129,7 @@ KINDS = ["user", "assistant", "gemini", "response_item", "event_msg", "session_m
 
 odd_records = st.builds(
     lambda kind, found: {**found, "type": kind},
-    st.sampled_from(KINDS),
+    st.sampled_from(KINDS) | values,
     st.dictionaries(st.sampled_from(KEYS), values, max_size=6),
 )
 
