@@ -49,7 +49,7 @@ def prompted(contents: Sequence[str]) -> str:
 def fitting(contents: Sequence[str], *, each_max: int, chars_max: int) -> list[str]:
     """Return the first of *contents* that a prompt has room for, one at least, each cut short.
 
-    >>> fitting(["abcdef", "ab", "abc"], each_max=4, chars_max=7)
+    >>> fitting(["abcdef", "ab", "abc"], each_max=4, chars_max=8)
     ['abcd', 'ab']
     """
     taken: list[str] = []
