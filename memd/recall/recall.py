@@ -183,7 +183,8 @@ class Recall:
         finally:
             searching.cancel()
         if len(keys) < fill:
-            rest = await self.db.read(memories.matching, scope.wanted, fill)
+            shown = scope.reach if scope.hidden else scope.wanted
+            rest = await self.db.read(memories.matching, shown, fill)
             keys = list(dict.fromkeys([*keys, *rest]))
         return await self.db.read(_ranked, scope, sought, keys)
 
@@ -239,7 +240,8 @@ def _preferences(
 def _ranked(conn: Reading, scope: Scope, sought: Sought, keys: Sequence[int]) -> Found:
     """Measure and order the candidates, and ask the gate."""
     asked, vector, mode = sought.question, sought.vector, sought.mode
-    found = ranked_rows.candidates(conn, either(scope.reach, scope.wanted), keys)
+    among = scope.reach if scope.hidden else either(scope.reach, scope.wanted)
+    found = ranked_rows.candidates(conn, among, keys)
     around = {
         key
         for candidate in found

@@ -31,7 +31,8 @@ class Bound:
 
     *meant* is what the filter itself says, whatever state a row is in; *where*
     adds what may be seen: the states and the expiry. *narrow* says that some row
-    of the agent may be left out for another reason than its state.
+    of the agent may be left out for another reason than its state, *apart* that a
+    summary may match where what it was made from does not.
     """
 
     agent_key: int
@@ -40,6 +41,7 @@ class Bound:
     where: str
     params: Parameters
     narrow: bool
+    apart: bool
     active_project_id: str | None
 
 
@@ -74,6 +76,7 @@ def bound(
         where=meant + seen,
         params=params,
         narrow=bool(_conditions(wanted)),
+        apart=bool(wanted.categories or wanted.tags or wanted.since or wanted.until),
         active_project_id=None if active is None else active.project_id,
     )
 
@@ -82,18 +85,24 @@ def evidence(kept: Bound, *, hidden: bool) -> Bound:
     """Return *kept* for a search: memories themselves, not the summaries made from them.
 
     What stands behind a visible summary is searched in its stead, with all that is
-    known of it; the search then shows the summary. With *hidden* everything that
-    was put away is searched and shown as it is.
+    known of it; the search then shows the summary. Where the filter may keep the
+    summary and not what it was made from, it is searched itself, too. With *hidden*
+    everything that was put away is searched and shown as it is, and no summary.
     """
     behind = """
         EXISTS (SELECT 1
                   FROM derived AS d
                        JOIN memory AS s ON s.memory_key = d.to_key
                  WHERE d.from_key = m.memory_key AND s.state IN ('active', 'pending'))
+        AND EXISTS (SELECT 1
+                      FROM archive AS r
+                     WHERE r.memory_key = m.memory_key
+                       AND r.reason IN ('consolidated', 'compressed'))
     """
+    memories = "" if kept.apart and not hidden else "AND NOT m.is_summary"
     put_away = f"m.state IN ('compressed', 'archived'){'' if hidden else f' AND {behind}'}"
     where = f"""
-        {kept.meant} AND NOT m.is_summary AND (m.state IN ('active', 'pending') OR {put_away})
+        {kept.meant} {memories} AND (m.state IN ('active', 'pending') OR {put_away})
         AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
     """
     return replace(kept, where=where)

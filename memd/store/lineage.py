@@ -9,7 +9,7 @@ from memd.store.keys import keys_array
 
 
 def behind(conn: Reading, keys: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Return the summaries made from *keys* or among them, and all their hidden sources.
+    """Return the summaries made from *keys* or among them, and all sources hidden behind them.
 
     Whoever removes one of *keys* must remove the summaries too, since they hold its
     words, and bring the other sources back: nothing else shows them.
@@ -40,7 +40,9 @@ def behind(conn: Reading, keys: Sequence[int]) -> tuple[list[int], list[int]]:
               FROM carray(:summaries) AS k
                    CROSS JOIN derived AS d ON d.to_key = k.value
                    JOIN memory AS m ON m.memory_key = d.from_key
+                   JOIN archive AS r ON r.memory_key = d.from_key
              WHERE m.state IN ('compressed', 'archived')
+               AND r.reason IN ('consolidated', 'compressed') -- not what was put away by itself
              ORDER BY d.from_key
             """,
             {"summaries": keys_array(summaries)},

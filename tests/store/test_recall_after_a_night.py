@@ -1,0 +1,243 @@
+"""What recall finds after a night: summaries in front of what they were made from (D9)."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import tempfile
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.nights import ADA, BOB, Bed, a_bed, fill, put_away, settled, some_settings
+
+from memd.model.caller import Caller
+from memd.model.enums import ArchiveReason, MemoryCategory, Origin, SearchMode, Trust
+from memd.model.ingest import IngestRequest
+from memd.model.memory import MemoryEntry, MemoryFilter, MemoryMetadata, MemoryQuery
+from memd.model.recall import RecallRequest
+from memd.store import memories
+from memd.store.connect import Reading
+from memd.store.filters import bound, evidence
+
+TURNS = (
+    "the ferry to Gotland leaves at nine",
+    "Ulla keeps bees behind the old mill",
+    "the rent is due on the third",
+    "Bertil prefers rye bread with caraway",
+    "the spare key hangs under the blue lantern",
+    "nobody has seen the cat since Tuesday",
+)
+
+
+async def slept(bed: Bed, **fields: Any) -> list[str]:
+    """Have five of six turns consolidated behind a summary."""
+    ids = await bed.tell(*TURNS, **fields)
+    bed.clock.advance(days=2)
+    await bed.night.run(ADA, steps=frozenset({"consolidation"}))
+    await bed.house.queue.drain()
+    assert len(await bed.summaries()) == 1
+    return ids
+
+
+async def recalled(bed: Bed, query: str, caller: Caller = ADA, **fields: Any) -> list[Any]:
+    given = {"query": query, "search_mode": SearchMode.WORDS, "token_budget": 8000} | fields
+    answer = await bed.house.recall.recall(caller, RecallRequest.model_validate(given))
+    return list(answer.memories)
+
+
+async def retrieved(bed: Bed, caller: Caller = ADA, **fields: Any) -> tuple[MemoryEntry, ...]:
+    query = MemoryQuery.model_validate({"limit": 100} | fields)
+    return await bed.house.recall.retrieve(caller, query)
+
+
+@pytest.mark.parametrize("mode", list(SearchMode))
+async def test_what_a_hidden_memory_answers_is_answered_once_by_its_summary(
+    tmp_path: Path, mode: SearchMode
+) -> None:
+    async with a_bed(tmp_path) as bed:
+        ids = await slept(bed)
+        question = "who keeps bees behind the old mill"
+        summary, *others = await recalled(bed, question, search_mode=mode)
+        assert "Ulla keeps bees" in summary.content
+        assert summary.id not in ids
+        assert {other.id for other in others} <= {ids[-1]}
+        original, *_ = await recalled(bed, question, search_mode=mode, include_compressed=True)
+        assert original.id == ids[1]
+        assert summary.relevance_score == pytest.approx(original.relevance_score)
+
+
+async def test_with_include_compressed_the_originals_are_shown_and_no_summary(
+    tmp_path: Path,
+) -> None:
+    async with a_bed(tmp_path) as bed:
+        ids = await slept(bed)
+        words = "ferry bees rent bread key cat"
+        found = await recalled(bed, words, include_compressed=True, top_k=50)
+        assert {memory.id for memory in found} == set(ids)
+        every = await retrieved(bed, text=words, include_compressed=True)
+        assert {entry.id for entry in every} == set(ids)
+
+
+async def test_a_summary_of_an_old_session_is_found_among_what_is_semantic(tmp_path: Path) -> None:
+    async with a_bed(tmp_path) as bed:
+        await bed.tell(*TURNS)
+        bed.clock.advance(hours=7)
+        await bed.night.compress(ADA, force=True)
+        for categories in (None, {MemoryCategory.SEMANTIC}):
+            (found,) = await recalled(bed, "who keeps bees", categories=categories)
+            assert found.content.startswith("the ferry")
+        assert await recalled(bed, "bees", categories={MemoryCategory.EPISODIC}) == []
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"tags": ("consolidated",)},
+        {"session_id": "s"},
+        {"namespaces": frozenset({"default"})},
+        {"since": "new"},
+    ],
+    ids=str,
+)
+async def test_a_summary_is_found_by_what_is_true_of_itself(
+    tmp_path: Path, wanted: dict[str, Any]
+) -> None:
+    async with a_bed(tmp_path) as bed:
+        ids = await slept(bed)
+        if "since" in wanted:
+            wanted = {"since": bed.clock.now - timedelta(hours=1)}
+        found = await recalled(bed, "who keeps bees", **wanted)
+        assert found[0].id not in ids
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [{"tags": ("red",)}, {"session_id": "t"}, {"namespaces": frozenset({"work"})}, {"until": 1}],
+    ids=str,
+)
+async def test_a_summary_is_not_found_by_what_is_true_of_its_sources_alone(
+    tmp_path: Path, wanted: dict[str, Any]
+) -> None:
+    async with a_bed(tmp_path) as bed:
+        await slept(bed, metadata=MemoryMetadata(tags=("red",)))
+        if "until" in wanted:
+            wanted = {"until": bed.clock.now - timedelta(hours=1)}
+        assert [m.content for m in await recalled(bed, "who keeps bees", **wanted)] in (
+            [],
+            [TURNS[-1]],
+        )
+
+
+async def test_what_was_turned_away_is_not_found_by_default(tmp_path: Path) -> None:
+    async with a_bed(tmp_path) as bed:
+        (away,) = await bed.tell("hm, so it is", session_id=None)
+        await put_away(bed, ADA, away, ArchiveReason.LOW_IMPORTANCE)
+        await slept(bed)
+        assert await recalled(bed, "hm so") == []
+        found = await retrieved(bed, text="hm, so it is")
+        assert away not in {entry.id for entry in found}
+        (shown,) = await recalled(bed, "hm so", include_compressed=True)
+        assert shown.id == away
+
+
+async def test_what_the_cap_put_away_is_not_found_by_default(tmp_path: Path) -> None:
+    async with a_bed(tmp_path, settings=settled(max_memories_per_agent=1)) as bed:
+        await bed.tell(*TURNS[:3], session_id=None)
+        await bed.night.run(ADA, steps=frozenset({"cap"}))
+        assert await recalled(bed, "who keeps bees") == []
+        assert len(await recalled(bed, "rent")) == 1
+
+
+async def test_a_summary_stands_for_what_is_hidden_behind_it_and_not_for_what_stood_beside_it(
+    tmp_path: Path,
+) -> None:
+    async with a_bed(tmp_path) as bed:
+        ids = await slept(bed)
+        await put_away(bed, ADA, ids[-1], ArchiveReason.CAP)
+
+        def searched(conn: Reading) -> set[str]:
+            reach = evidence(bound(1, MemoryFilter(), bed.clock.now_us()), hidden=False)
+            rows = memories.by_keys(conn, memories.matching(conn, reach, 100))
+            return {row.memory_id for row in rows.values()}
+
+        assert await bed.house.db.read(searched) == set(ids[:-1])
+        await bed.house.archive.delete(ADA, ids[0])
+        states = await bed.states()
+        assert [states[turn] for turn in TURNS] == ["trashed", *["active"] * 4, "archived"]
+
+
+async def test_a_summary_is_no_more_trusted_than_the_least_trusted_of_its_sources(
+    tmp_path: Path,
+) -> None:
+    async with a_bed(tmp_path) as bed:
+        for turn in TURNS:
+            origin = Origin.WEB if turn == TURNS[2] else Origin.PERSON
+            request = IngestRequest(text=turn, session_id="s", origin=origin, category="episodic")
+            await bed.house.ingest.ingest(ADA, request)
+        bed.clock.advance(days=2)
+        await bed.night.run(ADA)
+        ((trust, origin, category),) = await bed.rows(
+            "SELECT trust, origin, category FROM memory WHERE is_summary"
+        )
+        least = await bed.rows("SELECT min(trust) FROM memory WHERE NOT is_summary")
+        assert (trust, origin, category) == (least[0][0], "web", "episodic")
+        assert Trust(trust) < Trust.OWNER
+
+
+async def test_an_agent_is_not_shown_anothers_summary(tmp_path: Path) -> None:
+    async with a_bed(tmp_path) as bed:
+        await bed.tell("the old mill burnt down", caller=BOB)
+        await slept(bed)
+        found = await recalled(bed, "who keeps bees behind the old mill", BOB)
+        assert [memory.content for memory in found] == ["the old mill burnt down"]
+        assert len(await retrieved(bed, BOB, text="bees")) == 1
+
+
+async def every_filter_finds_its_rows(bed: Bed, chance: random.Random) -> None:
+    rows = await bed.rows("SELECT content FROM memory ORDER BY memory_key")
+    for _ in range(12):
+        words = " ".join(chance.choice(rows)[0].split()[:6]) if rows else "word"
+        now = bed.clock.now
+        wanted: dict[str, Any] = {
+            "namespaces": chance.choice([None, None, frozenset({"work"})]),
+            "categories": chance.choice(
+                [None, None, frozenset(chance.sample(list(MemoryCategory), 2))]
+            ),
+            "tags": chance.choice([(), (), ("consolidated",), ("compressed",), ("red",)]),
+            "session_id": chance.choice([None, None, "s0", "s1"]),
+            "since": chance.choice([None, None, now - timedelta(days=chance.choice([1, 20, 200]))]),
+        }
+        caller = Caller(agent_id=chance.choice(["ada", "bob"]), method="test")
+        may = {entry.id for entry in await retrieved(bed, caller, limit=1000, **wanted)}
+        found = [
+            entry.id for entry in await retrieved(bed, caller, text=words, limit=1000, **wanted)
+        ]
+        assert len(found) == len(set(found))
+        assert set(found) == may
+        answer = await recalled(bed, words, caller, top_k=50, **wanted)
+        mine = [memory.id for memory in answer if memory.id != "proc_tea"]  # no memory
+        assert len(mine) == len(set(mine))
+        assert set(mine) <= may
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.integers(0, 2**32))
+def test_after_nights_a_search_still_finds_exactly_the_visible_rows_of_its_filter(
+    seed: int,
+) -> None:
+    async def run(folder: Path) -> None:
+        chance = random.Random(seed)
+        async with a_bed(folder, settings=some_settings(chance)) as bed:
+            for _ in range(2):
+                await fill(bed, chance)
+                bed.clock.advance(hours=30)
+                await bed.night.run(ADA)
+                await bed.house.queue.drain()
+            await every_filter_finds_its_rows(bed, chance)
+
+    with tempfile.TemporaryDirectory() as made:
+        asyncio.run(run(Path(made)))
