@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
@@ -78,10 +79,10 @@ class EmbeddingQueue:
 
     async def _rest(self) -> None:
         self._wake.clear()
-        try:
-            await asyncio.wait_for(self._wake.wait(), LOOK_SECONDS)
-        except TimeoutError:
-            return
+        # Not wait_for: woken and cancelled at once, it forgets that it was cancelled.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LOOK_SECONDS):
+                await self._wake.wait()
 
     async def drain(self) -> int:
         """Embed until nothing waits and return how many rows got a vector; 0 without a model.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
@@ -295,3 +296,13 @@ async def test_an_expiry_before_the_memory_was_made_is_refused(tmp_path: Path) -
                 ADA, one, MemoryUpdate(expires_at=clock.now + timedelta(days=30))
             )
         await house.recall.get(ADA, one)
+
+
+async def test_a_queue_that_is_woken_and_stopped_at_once_stops(tmp_path: Path) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        running = asyncio.create_task(house.queue.run())
+        await asyncio.sleep(0.05)
+        house.queue.wake()
+        running.cancel()
+        await asyncio.wait({running}, timeout=5.0)
+        assert running.cancelled()
