@@ -1,0 +1,126 @@
+"""A night over a file that is held, read-only or on a full disk: refused, and nothing is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+from support.disks import fill, read_only, small_disk
+from support.nights import ADA, Bed, a_bed, differing
+
+from memd.base.errors import BusyError, ReadOnlyError, StorageError
+from memd.model.enums import RunKind, RunState
+from memd.store import connect
+
+TURNS = tuple(f"Lamp {number} hangs in the hall." for number in range(6))
+
+
+@pytest.fixture
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connect, "BUSY_MS_MAX", 30)
+
+
+async def two_sessions(bed: Bed, words: str = "") -> None:
+    for session in ("a", "b"):
+        await bed.tell(*(f"{session}: {turn}{words}" for turn in TURNS), session_id=session)
+    bed.clock.advance(days=2)
+
+
+@pytest.mark.usefixtures("_impatient")
+async def test_a_night_over_a_file_that_another_program_holds_is_refused(tmp_path: Path) -> None:
+    async with a_bed(tmp_path) as bed:
+        await two_sessions(bed)
+        done = await bed.night.run(ADA)
+        after = await bed.tables()
+        other = apsw.Connection(str(bed.house.db.path))
+        other.execute("BEGIN IMMEDIATE")
+        asks: dict[str, Callable[[], Awaitable[Any]]] = {
+            "run": lambda: bed.night.run(ADA),
+            "compress": lambda: bed.night.compress(ADA, force=True),
+            "undo": lambda: bed.night.undo(ADA, done.run_id),
+            "pause": lambda: bed.night.pause(ADA),
+            "resume": lambda: bed.night.resume(ADA),
+        }
+        for ask in asks.values():
+            with pytest.raises(BusyError):
+                await ask()
+        assert not (await bed.night.run(ADA, dry_run=True)).steps
+        other.execute("ROLLBACK")
+        other.close()
+        assert differing(after, await bed.tables()) == []
+        assert (await bed.night.undo(ADA, done.run_id)).state is RunState.UNDONE
+
+
+@pytest.mark.usefixtures("_impatient")
+async def test_a_night_whose_file_is_held_half_way_goes_on_later_as_the_same_run(
+    tmp_path: Path,
+) -> None:
+    async with a_bed(tmp_path) as bed:
+        await two_sessions(bed)
+        before = await bed.tables()
+        other = apsw.Connection(str(bed.house.db.path))
+
+        def hold(done: int, total: int) -> None:
+            del done, total
+            if not other.in_transaction:
+                other.execute("BEGIN IMMEDIATE")
+
+        with pytest.raises(BusyError):
+            await bed.night.run(ADA, progress=hold)
+        other.execute("ROLLBACK")
+        other.close()
+        assert len(await bed.summaries()) == 1
+        await bed.night.go_on()
+        run = await bed.night.last(RunKind.NIGHT)
+        assert run is not None
+        assert run.state is RunState.DONE
+        assert len(await bed.summaries()) == 2
+        await bed.night.undo(ADA, run.run_id)
+        assert differing(before, await bed.tables()) == []
+
+
+async def test_a_read_only_store_has_rehearsals_and_no_nights(tmp_path: Path) -> None:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    async with a_bed(folder) as bed:
+        await two_sessions(bed)
+        clock = bed.clock
+    with read_only(folder):
+        async with a_bed(folder, clock) as bed:
+            with pytest.raises(ReadOnlyError):
+                await bed.night.run(ADA)
+            rehearsed = await bed.night.run(ADA, dry_run=True)
+            assert [(step.name, step.rows) for step in rehearsed.steps] == [("consolidation", 10)]
+
+
+async def nights_until_it_is_full(bed: Bed) -> None:
+    for _ in range(2_000):  # what is still free of the log is soon used up
+        run = await bed.night.run(ADA)
+        await bed.night.undo(ADA, run.run_id)
+
+
+async def test_a_night_on_a_full_disk_loses_nothing_and_goes_on_when_there_is_room(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    with small_disk(folder, 24):
+        async with a_bed(folder) as bed:
+            await two_sessions(bed, " So it is." * 200)
+            before = await bed.tables()
+            make_room = fill(folder)
+            with pytest.raises(StorageError):
+                await nights_until_it_is_full(bed)
+            make_room()
+            assert await bed.house.db.recover()
+            await bed.night.go_on()
+            await bed.night.run(ADA)
+            assert len(await bed.summaries()) == 2
+            for run in await bed.night.reports(None, 1_000):
+                if run.steps and run.state is RunState.DONE:
+                    await bed.night.undo(ADA, run.run_id)
+            assert differing(before, await bed.tables()) == []
+            assert await bed.is_sound()
