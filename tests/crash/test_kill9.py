@@ -1,4 +1,4 @@
-"""No acknowledged write is lost by kill -9, and none half done (P1, P3)."""
+"""No acknowledged write is lost by kill -9, and none half done, asleep or awake (P1, P3)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from support.daemon import environment
 
 KILLS_MIN = 20  # in each phase, or the test has shown nothing about it
-PHASES = ("ingest", "bulk", "embed", "checkpoint")
+PHASES = ("ingest", "bulk", "embed", "checkpoint", "night", "nap", "undo")
 
 
 def killed(folder: Path, cycles: int, seed: int, *more: str) -> dict[str, Any]:
@@ -32,13 +32,14 @@ def killed(folder: Path, cycles: int, seed: int, *more: str) -> dict[str, Any]:
 def assert_nothing_was_lost(report: dict[str, Any]) -> None:
     assert report["lost"] == 0, report
     assert report["risen"] == 0, report  # neither did what was deleted or forgotten come back
+    assert report["halves"] == []
     assert report["ok"], report["problems"]
     assert all(report["kills"].get(phase, 0) >= KILLS_MIN for phase in PHASES), report["kills"]
     assert report["acks"] > report["kept"] > 500
 
 
 def test_no_acknowledged_write_is_lost_by_kill_9(tmp_path: Path) -> None:
-    assert_nothing_was_lost(killed(tmp_path, 300, seed=1))
+    assert_nothing_was_lost(killed(tmp_path, 360, seed=1))
 
 
 @pytest.mark.long
@@ -48,3 +49,8 @@ def test_no_acknowledged_write_is_lost_by_thousands_of_kills(tmp_path: Path) -> 
 
 def test_a_daemon_that_answers_before_it_commits_is_found_out(tmp_path: Path) -> None:
     assert killed(tmp_path, 40, 3, "--mutant", "ack_early")["lost"] > 0
+
+
+def test_a_night_that_hides_later_than_it_summarises_is_found_out(tmp_path: Path) -> None:
+    nights = ("--phases", "any", "night")
+    assert killed(tmp_path, 40, 3, "--mutant", "summary_first", *nights)["halves"]

@@ -1,0 +1,219 @@
+"""A daemon that dies at an operation on its file, chosen beforehand (P1, P3).
+
+``serve`` is what a fork of the judge's process becomes. It is ``memd serve`` but for
+the file system, which counts, the embedder, which hashes, and the clock, which runs
+days ahead. A mutant is a daemon with a fault planted that the judge must find.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import mmap
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import apsw
+from support.fakes import HashEmbedder
+
+from memd import daemon
+from memd.base import log
+from memd.base.clock import SystemClock
+from memd.base.paths import Paths
+from memd.encode import embed
+from memd.model.caller import Caller
+from memd.model.settings import DaemonSettings, Settings
+from memd.serve import events
+from memd.sleep import exports, naps, sleep, switch
+from memd.store import database, memories, transactions
+from memd.store.connect import Writing
+from memd.store.rows import MemoryRow
+
+PHASES = (
+    "idle", "ingest", "bulk", "delete", "forget", "embed", "checkpoint", "night", "nap", "undo",
+)  # fmt: skip
+METHODS = {
+    "memory.ingest": "ingest",
+    "memory.ingest_many": "bulk",
+    "memory.delete": "delete",
+    "memory.forget": "forget",
+    "embed": "embed",
+    "sleep.run": "night",
+    "sleep.compress": "night",
+    "memory.consolidate": "nap",
+    "sleep.undo": "undo",
+}
+IMPORTED = (events, exports, naps, sleep, switch)  # before the fork, so that each life is short
+
+
+class Shared:
+    """What the daemon's last breath leaves behind: its phase, in memory that outlives it."""
+
+    def __init__(self) -> None:
+        self._page = mmap.mmap(-1, 4096)
+
+    def enter(self, phase: str) -> None:
+        self._page[0] = PHASES.index(phase)
+
+    @property
+    def phase(self) -> str:
+        return PHASES[self._page[0]]
+
+
+class Fuse:
+    """Kills its process at the *number*-th operation on the file within *phase*."""
+
+    def __init__(self, shared: Shared, phase: str, number: int) -> None:
+        self._shared = shared
+        self._phase = phase
+        self._left = number
+
+    def burn(self) -> None:
+        if self._shared.phase == self._phase:
+            self._left -= 1
+            if self._left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+
+class FusedVFS(apsw.VFS):
+    """The system's files, with a fuse before and after each write, sync and truncation."""
+
+    def __init__(self, fuse: Fuse) -> None:
+        self._base = apsw.vfs_names()[0]
+        super().__init__("fused", self._base, makedefault=True)
+        self._fuse = fuse
+
+    def xOpen(self, name: Any, flags: list[int]) -> FusedFile:  # noqa: N802  # SQLite's name
+        return FusedFile(self._base, name, flags, self._fuse)
+
+
+class FusedFile(apsw.VFSFile):
+    """One file."""
+
+    def __init__(self, base: str, name: Any, flags: list[int], fuse: Fuse) -> None:
+        super().__init__(base, name, flags)
+        self._fuse = fuse
+
+    def xWrite(self, data: Any, offset: int) -> None:  # noqa: N802  # SQLite's name
+        self._fuse.burn()
+        super().xWrite(data, offset)
+        self._fuse.burn()
+
+    def xSync(self, flags: int) -> None:  # noqa: N802  # SQLite's name
+        self._fuse.burn()
+        super().xSync(flags)
+        self._fuse.burn()
+
+    def xTruncate(self, size: int) -> None:  # noqa: N802  # SQLite's name
+        self._fuse.burn()
+        super().xTruncate(size)
+
+
+class Ahead(SystemClock):
+    """The machine's clock, some days ahead: what was told in an earlier life is old in this."""
+
+    def __init__(self, days: int) -> None:
+        self._ahead_us = days * 86_400_000_000
+
+    def now_us(self) -> int:
+        return super().now_us() + self._ahead_us
+
+
+class Embedder(HashEmbedder):
+    """In place of the model's thread."""
+
+    def __init__(self, *_given: object, **_more: object) -> None:
+        super().__init__()
+
+    async def close(self) -> None:
+        return
+
+
+def serve(
+    paths: Paths, fuse: Fuse, shared: Shared, ready: int, *, days: int, mutant: str | None
+) -> NoReturn:
+    """Be the daemon until killed; *ready* is where it says that it answers."""
+    vfs = FusedVFS(fuse)
+    _instrument(shared)
+    if mutant is not None:
+        MUTANTS[mutant]()
+    log.configure(level="error")
+    settings = Settings(daemon=DaemonSettings(mmap_vectors=False))
+    running = daemon.run(settings, paths, clock=Ahead(days), ready=lambda: _say(ready))
+    try:
+        asyncio.run(running)
+    except BaseException:  # noqa: BLE001  # the judge must see it, and the fork must not go on
+        traceback.print_exc()
+    finally:
+        del vfs
+        sys.stderr.flush()
+        os._exit(1)
+
+
+def _say(ready: int) -> None:
+    os.write(ready, b"r")
+
+
+def _instrument(shared: Shared) -> None:
+    """Note the phase around every transaction."""
+    checkpointing = transactions.checkpointing
+    transacted: Callable[..., Any] = transactions.transacted
+
+    def in_phase(conn: Writing, work: Any, caller: Caller, batch: str | None, now: int) -> Any:
+        shared.enter(METHODS.get(caller.method, "idle"))
+        try:
+            return INSTEAD.get("transacted", transacted)(conn, work, caller, batch, now)
+        finally:
+            shared.enter("idle")
+
+    def in_checkpoint(conn: Writing, mode: int, wait_ms: int) -> None:
+        shared.enter("checkpoint")
+        try:
+            checkpointing(conn, mode, wait_ms)
+        finally:
+            shared.enter("idle")
+
+    vars(transactions).update(transacted=in_phase, checkpointing=in_checkpoint)
+    vars(database).update(CHECKPOINT_PAGES=60)  # so that every cycle has several
+    vars(embed).update(ModelThread=Embedder)
+
+
+# The mutants.
+
+INSTEAD: dict[str, Callable[..., Any]] = {}
+
+
+def _ack_early() -> None:
+    """The reply goes out, the COMMIT waits for the next write."""
+
+    def answers_before_commit(
+        conn: Writing, work: Callable[[], Any], caller: Caller, batch: str | None, now_us: int
+    ) -> Any:
+        del caller, batch, now_us
+        conn.touched.clear()
+        if conn.in_transaction:
+            conn.execute("COMMIT")
+        conn.execute("BEGIN IMMEDIATE")
+        return work()
+
+    INSTEAD["transacted"] = answers_before_commit
+
+
+def _summary_first() -> None:
+    """A summary is stored, and what it stands for is hidden in the next transaction."""
+    insert = memories.insert_bare
+
+    def in_two(conn: Writing, rows: Sequence[MemoryRow], now_us: int) -> list[int]:
+        keys = insert(conn, rows, now_us)
+        if any(row.is_summary for row in rows):
+            conn.execute("COMMIT")
+            conn.execute("BEGIN IMMEDIATE")
+        return keys
+
+    vars(memories).update(insert_bare=in_two)
+
+
+MUTANTS = {"ack_early": _ack_early, "summary_first": _summary_first}

@@ -1,0 +1,134 @@
+"""The judge's hand that lets a daemon sleep, and looks for halves over its socket (P3).
+
+A night over the socket shows itself in what is visible: a summary names the crates
+that it stands for, each of them must be hidden, and what is hidden must be named by
+one summary, or lie in a session that was compressed. A nap is there whole or not at
+all: as many messages and facts as were given.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+from memd.base.errors import InvalidStateError, MemdError, NotFoundError
+from memd.base.limits import PAGE_ITEMS_MAX
+from memd.base.paths import Paths
+from memd.client import Client
+from memd.encode.importance import is_kept
+
+SLEEPS = ("night", "nap", "undo")
+MESSAGES = 7  # of a nap; each is one fact
+HIDDEN = ("compressed", "archived")
+
+_CRATE = re.compile(r"Crate (\d+) holds")
+
+
+class Sleeper:
+    """Asks for nights, naps and undoings; remembers what was acknowledged."""
+
+    def __init__(self, paths: Paths) -> None:
+        self._paths = paths
+        self.sessions: list[str] = []
+        """Told in, first to last."""
+        self.napped: dict[str, bool] = {}
+        """By session, whether its nap was acknowledged."""
+        self.halves: set[str] = set()
+        self.acks = 0
+
+    def work(self, phase: str, until: float, seed: int) -> None:
+        """Sleep in the way of *phase* until the daemon is dead."""
+        chance = random.Random(seed)
+        with suppress(MemdError), Client(socket=self._paths.socket, timeout=5.0) as client:
+            while time.monotonic() < until + 1.0:
+                try:
+                    self._sleep(client, phase, chance)
+                except InvalidStateError:  # it still goes on with what a kill interrupted
+                    time.sleep(0.005)
+
+    def _sleep(self, client: Client, phase: str, chance: random.Random) -> None:
+        if phase == "nap":
+            self._nap(client)
+        elif phase == "night" and chance.random() < 0.3:
+            client.call("sleep.compress", {"agent_id": "ada", "force": True, "sessions": 3})
+        elif phase == "night":
+            client.call("sleep.run", {"agent_id": "ada"})
+        else:
+            run = client.call("sleep.run", {"agent_id": "ada", "steps": ["consolidation"]})
+            client.call("sleep.undo", {"run_id": run["run_id"]})
+        self.acks += 1
+
+    def _nap(self, client: Client) -> None:
+        session_id = f"talk{len(self.napped)}"
+        self.napped[session_id] = False
+        said = [
+            {"role": "user", "content": f"Paint fence {session_id}-{number} green by Friday."}
+            for number in range(MESSAGES)
+        ]
+        client.call(
+            "sleep.consolidate", {"agent_id": "ada", "session_id": session_id, "messages": said}
+        )
+        self.napped[session_id] = True
+
+    # What must hold after each start.
+
+    def judge(self, client: Client, *, newest: int) -> None:
+        """Look at the *newest* sessions and naps for halves."""
+        for session_id in self.sessions[-newest:]:
+            self.halves.update(_groups(session_id, _all(client, session_id)))
+        for session_id in list(self.napped)[-newest:]:
+            self.halves.update(self._naps(client, session_id))
+
+    def _naps(self, client: Client, session_id: str) -> Iterator[str]:
+        found = 0
+        with suppress(NotFoundError):
+            params = {"agent_id": "ada", "session_id": session_id}
+            found = len(client.call("session.messages", params)["items"])
+        told = [entry for entry in _all(client, session_id) if not _is_summary(entry)]
+        if found not in {MESSAGES, 0}:
+            yield f"{session_id}: {found} of {MESSAGES} messages"
+        if self.napped[session_id] and not found:
+            yield f"{session_id}: an acknowledged nap is gone"
+        if bool(found) != bool(told):
+            yield f"{session_id}: {found} messages, {len(told)} facts"
+
+
+def _all(client: Client, session_id: str) -> list[dict[str, Any]]:
+    """Return all of a session's memories, the hidden ones too, as of one moment."""
+    params = {
+        "agent_id": "ada",
+        "session_id": session_id,
+        "include_compressed": True,
+        "limit": PAGE_ITEMS_MAX,
+    }
+    found: list[dict[str, Any]] = client.call("memory.retrieve", params)
+    return found
+
+
+def _is_summary(entry: dict[str, Any]) -> bool:
+    return bool({"consolidated", "compressed"}.intersection(entry["metadata"]["tags"]))
+
+
+def _groups(session_id: str, entries: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield what is half in a session."""
+    told = {
+        _CRATE.findall(entry["content"])[0]: entry for entry in entries if not _is_summary(entry)
+    }
+    lists = [
+        _CRATE.findall(entry["content"])
+        for entry in entries
+        if "consolidated" in entry["metadata"]["tags"]
+    ]
+    shortened = sum("compressed" in entry["metadata"]["tags"] for entry in entries)
+    named = [crate for crates in lists for crate in crates]
+    for crate in named:
+        if crate in told and told[crate]["state"] not in HIDDEN:
+            yield f"{session_id}: crate {crate} is in a summary and beside it"
+    for crate, entry in told.items():
+        fronts = named.count(crate) or min(shortened, 1)
+        if entry["state"] in HIDDEN and is_kept(entry["importance"] or 0.0) and fronts != 1:
+            yield f"{session_id}: crate {crate} is hidden behind {fronts} summaries"
