@@ -93,7 +93,8 @@ def evidence(kept: Bound, *, hidden: bool) -> Bound:
         EXISTS (SELECT 1
                   FROM derived AS d
                        JOIN memory AS s ON s.memory_key = d.to_key
-                 WHERE d.from_key = m.memory_key AND s.state IN ('active', 'pending'))
+                 WHERE d.from_key = m.memory_key AND s.is_summary
+                   AND s.state IN ('active', 'pending'))
         AND EXISTS (SELECT 1
                       FROM archive AS r
                      WHERE r.memory_key = m.memory_key

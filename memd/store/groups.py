@@ -29,7 +29,10 @@ _NOBODYS = """
                       AND t.tag IN (SELECT value FROM json_each(:protected)))
 """
 _FREE = f"""{_NOBODYS}
-   AND NOT EXISTS (SELECT 1 FROM derived AS d WHERE d.from_key = m.memory_key)
+   AND NOT EXISTS (SELECT 1
+                     FROM derived AS d
+                          JOIN memory AS s ON s.memory_key = d.to_key
+                    WHERE d.from_key = m.memory_key AND s.is_summary)
 """
 
 

@@ -7,11 +7,12 @@ deleted, updated or consolidated since the step was planned is left alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from memd.model.enums import ArchiveReason, MemoryState, TrashReason
+from memd.model.enums import VISIBLE, ArchiveReason, MemoryState, TrashReason
 from memd.store import contexts, lineage, memories, removal, runs, vectors, words
 from memd.store.connect import Reading, Writing
 from memd.store.keys import keys_array
@@ -112,8 +113,14 @@ def _put_behind(conn: Writing, step: Step, keys: Sequence[int], reason: ArchiveR
 
 def hide(
     conn: Writing, step: Step, keys: Sequence[int], reason: ArchiveReason, state: MemoryState
-) -> None:
-    """Put memories away; ``include_compressed`` finds them, and they can be restored."""
+) -> int:
+    """Put visible memories away; ``include_compressed`` finds them, and they can be restored.
+
+    Returns how many they were.
+    """
+    keys = _in_states(conn, keys, VISIBLE)
+    if not keys:
+        return 0
     before = runs.images(conn, keys)
     removal.archive(conn, keys, reason, step.now_us, new_id=step.new_id, state=state)
     conn.execute(
@@ -125,10 +132,17 @@ def hide(
         {"run_id": step.run_id, "keys": keys_array(keys)},
     )
     runs.note(conn, step.run_key, keys, runs.MOVED, before)
+    return len(keys)
 
 
-def age(conn: Writing, step: Step, keys: Sequence[int]) -> None:
-    """Move compressed memories to the archive. Both are hidden alike, so no cache changes."""
+def age(conn: Writing, step: Step, keys: Sequence[int]) -> int:
+    """Move compressed memories to the archive; returns how many they were.
+
+    Both are hidden alike, so no cache changes.
+    """
+    keys = _in_states(conn, keys, {MemoryState.COMPRESSED})
+    if not keys:
+        return 0
     before = runs.images(conn, keys)
     array = {"keys": keys_array(keys), "now_us": step.now_us}
     conn.execute(
@@ -149,6 +163,23 @@ def age(conn: Writing, step: Step, keys: Sequence[int]) -> None:
     )
     memories.touch(conn, keys)
     runs.note(conn, step.run_key, keys, runs.MOVED, before)
+    return len(keys)
+
+
+def _in_states(conn: Reading, keys: Sequence[int], states: Collection[MemoryState]) -> list[int]:
+    """Return those of *keys* that are still what they were planned as."""
+    if not keys:
+        return []
+    rows = conn.execute(
+        """
+        SELECT m.memory_key
+          FROM carray(:keys) AS k
+               CROSS JOIN memory AS m ON m.memory_key = k.value
+         WHERE m.state IN (SELECT value FROM json_each(:states))
+        """,
+        {"keys": keys_array(keys), "states": json.dumps(sorted(states))},
+    )
+    return [key for (key,) in rows]
 
 
 def retire(conn: Writing, step: Step, keys: Sequence[int], undo_us: int) -> int:
@@ -160,5 +191,4 @@ def retire(conn: Writing, step: Step, keys: Sequence[int], undo_us: int) -> int:
     touched = list(dict.fromkeys([*keys, *summaries, *sources]))
     before = runs.images(conn, touched)
     removal.trash(conn, keys, TrashReason.RETENTION, step.now_us, undo_us)
-    runs.note(conn, step.run_key, touched, runs.MOVED, before)
-    return len(touched)
+    return runs.note(conn, step.run_key, touched, runs.MOVED, before)

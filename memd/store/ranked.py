@@ -73,7 +73,7 @@ def in_front(conn: Reading, wanted: Bound, keys: Sequence[int]) -> dict[int, Can
         SELECT d.from_key, {_COLUMNS}
           FROM carray(:keys) AS k
                CROSS JOIN derived AS d ON d.from_key = k.value
-               CROSS JOIN memory AS m ON m.memory_key = d.to_key
+               CROSS JOIN memory AS m ON m.memory_key = d.to_key AND m.is_summary
                {_JOINED}
          WHERE {wanted.where}
         """,

@@ -89,10 +89,11 @@ def restore(conn: Writing, key: int, now_us: int) -> bool:
         return False
     before, session_key = cast("tuple[str, int | None]", found)
     centroids.admit(conn, key)
+    # First the state: the caches are told by its reason where a hidden memory lies in them.
+    memories.set_state(conn, [key], MemoryState(before), now_us)
     conn.execute("DELETE FROM archive WHERE memory_key = :key", {"key": key})
     if session_key is not None:
         names.set_compressed(conn, session_key)
-    memories.set_state(conn, [key], MemoryState(before), now_us)
     return True
 
 

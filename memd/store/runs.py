@@ -215,12 +215,13 @@ def images(conn: Reading, keys: Sequence[int]) -> dict[int, Image]:
 
 def note(
     conn: Writing, run_key: int, keys: Sequence[int], what: str, before: Mapping[int, Image]
-) -> None:
+) -> int:
     """Record what was done to *keys*, after it was done; *before* is empty for what was made.
 
-    :func:`step` must follow in the same transaction.
+    What is gone or as it was is left out; returns how many the others are. :func:`step` must follow in the same transaction.
     """
     after = images(conn, keys)
+    keys = [key for key in keys if key in after and after[key] != before.get(key)]
     found = conn.execute(
         """
         SELECT (SELECT coalesce(max(change), 0) FROM run_change WHERE run_key = :run_key),
@@ -248,6 +249,7 @@ def note(
             for place, key in enumerate(keys, start=1)
         ),
     )
+    return len(keys)
 
 
 def changes(conn: Reading, run_key: int, limit: int) -> list[Changed]:

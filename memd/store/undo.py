@@ -90,7 +90,7 @@ def take_back(conn: Writing, run_key: int, limit: int) -> int:
             _outlived(conn, key, each.before)
     keys = list(before)
     beside = {*contexts.neighbours(conn, [*made, *keys]), *contexts.quoting(conn, made)}
-    behind = frozenset(key for key in _behind(conn, keys) if now[key]["state"] in HIDDEN)
+    behind = frozenset(_behind(conn, keys))
     quoting = {key: image["beside"] for key, image in before.items() if _quotes(image, now[key])}
     quiet = [key for key in behind if before[key]["state"] in HIDDEN and key not in quoting]
     reworded = sorted(behind - {*quiet})
@@ -120,14 +120,17 @@ def _quotes(before: Image, now: Image) -> bool:
 
 
 def _behind(conn: Reading, keys: Sequence[int]) -> list[int]:
-    """Return those of *keys* that a summary was made from."""
+    """Return those of *keys* that are hidden behind a summary: the caches hold them as visible."""
     if not keys:
         return []
     rows = conn.execute(
         """
-        SELECT DISTINCT d.from_key
+        SELECT r.memory_key
           FROM carray(:keys) AS k
-               CROSS JOIN derived AS d ON d.from_key = k.value
+               CROSS JOIN archive AS r ON r.memory_key = k.value
+               JOIN memory AS m ON m.memory_key = r.memory_key
+         WHERE m.state IN ('compressed', 'archived')
+           AND r.reason IN ('consolidated', 'compressed')
         """,
         {"keys": keys_array(keys)},
     )

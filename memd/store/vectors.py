@@ -33,7 +33,10 @@ _SHARD_BITS = 13  # blocks of 8,192 memories take turns, so a small store has on
 _PARTITION = f"""(
     (m.agent_key * 2
      + iif(m.state IN ('active', 'pending')
-               OR EXISTS (SELECT 1 FROM derived AS d WHERE d.from_key = m.memory_key),
+               OR EXISTS (SELECT 1
+                            FROM archive AS r
+                           WHERE r.memory_key = m.memory_key
+                             AND r.reason IN ('consolidated', 'compressed')),
            0, 1)) * {SHARDS}
     + (m.memory_key >> {_SHARD_BITS}) % {SHARDS}
 )"""

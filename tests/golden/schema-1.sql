@@ -369,7 +369,10 @@ SELECT m.memory_key,
            || iif(m.caption IS NULL, '', ' [shares photo: ' || m.caption || ']'),
        coalesce(c.context, ''),
        iif(m.state IN ('active', 'pending')
-               OR EXISTS (SELECT 1 FROM derived AS d WHERE d.from_key = m.memory_key),
+               OR EXISTS (SELECT 1
+                            FROM archive AS r
+                           WHERE r.memory_key = m.memory_key
+                             AND r.reason IN ('consolidated', 'compressed')),
            'a', 'h') || m.agent_key
   FROM memory AS m
        LEFT JOIN memory_context AS c ON c.memory_key = m.memory_key

@@ -7,16 +7,20 @@ from pathlib import Path
 
 import pytest
 from support.clocks import HeldClock
+from support.entries import NOW
 from support.house import a_house
 
 from memd.backends.assembly import Assembly
+from memd.base.clock import to_us
 from memd.model.caller import Caller
-from memd.model.enums import MemoryCategory
+from memd.model.enums import ArchiveReason, MemoryCategory
 from memd.model.memory import MemoryFilter, MemoryStoreRequest, MemoryUpdate
 from memd.model.settings import Settings
 from memd.sleep.sleep import sleeping
-from memd.store.connect import Reading
+from memd.store import removal
+from memd.store.connect import Reading, Writing
 
+NOW_US = to_us(NOW) + 3 * 86_400_000_000
 ADA = Caller(agent_id="ada", method="test")
 TURNS = [
     "the ferry to Gotland leaves at nine",
@@ -120,4 +124,28 @@ async def test_a_changed_source_is_not_answered_by_what_it_said_before(
     await night_house.ingest.update(ADA, memory_id, MemoryUpdate(content="the ferry leaves at ten"))
     assert await summaries(night_house) == []
     assert set((await states(night_house)).values()) <= {"active", "pending"}
+    assert (await night_house.upkeep.check(ADA)).ok
+
+
+async def test_what_was_put_away_by_itself_stays_away_when_its_summary_goes(
+    night_house: Assembly,
+) -> None:
+    def put_away(conn: Writing) -> None:
+        key = conn.execute("SELECT memory_key FROM memory WHERE content = ?", (TURNS[0],)).get
+        assert isinstance(key, int)
+        removal.archive(conn, [key], ArchiveReason.CAP, NOW_US, new_id=lambda: "away")
+
+    await night_house.db.write(ADA, put_away)
+    await night_house.archive.forget(ADA, [await id_of(night_house, TURNS[2])])
+    rest = dict.fromkeys([TURNS[1], *TURNS[3:]], "active")
+    assert await states(night_house) == {**rest, TURNS[0]: "archived"}
+    assert (await night_house.upkeep.check(ADA)).ok
+
+
+async def test_an_original_that_was_brought_back_is_where_a_search_looks_for_it(
+    night_house: Assembly,
+) -> None:
+    entry_id = await id_of(night_house, TURNS[3])
+    await night_house.archive.restore_to_hot(ADA, entry_id)
+    assert (await states(night_house))[TURNS[3]] == "active"
     assert (await night_house.upkeep.check(ADA)).ok

@@ -17,6 +17,7 @@ from memd.model.enums import (
     MemoryState,
     RunKind,
     RunState,
+    TrashReason,
 )
 from memd.store import groups, hiding, memories, names, preferences, removal, runs, undo
 from memd.store.connect import Writing
@@ -150,12 +151,14 @@ def test_members_are_a_sessions_old_memories_that_are_nobodys_in_particular(conn
     filed(conn, "goes", expires_at_us=NOW, **at)
     filed(conn, "ends", level=MemoryLevel.SESSION, **at)
     filed(conn, "waits", state=MemoryState.PENDING, **at)
-    filed(conn, "summary", is_summary=True, **at)
+    (summary,) = filed(conn, "summary", is_summary=True, **at)
     filed(conn, "hidden", state=MemoryState.ARCHIVED, **at)
     for tag in groups.PROTECTED:
         filed(conn, tag, tags=("red", tag), **at)
     (source, liked) = filed(conn, "in a summary", "liked", **at)
-    conn.execute("INSERT INTO derived (from_key, to_key) VALUES (?, ?)", (source, good[0]))
+    conn.execute("INSERT INTO derived (from_key, to_key) VALUES (?, ?)", (source, summary))
+    good += filed(conn, "a fact was taken from it", **at)
+    conn.execute("INSERT INTO derived (from_key, to_key) VALUES (?, ?)", (good[-1], good[0]))
     preferences.put(conn, 1, NewPreference("tea", "green", 1.0, 1, liked, IDS.salt()), NOW)
     assert keys_of(groups.members(conn, session, T)) == good
     assert groups.members(conn, session, T - 1) == []
@@ -230,6 +233,28 @@ def test_what_was_touched_since_it_was_planned_is_not_as_it_was(conn: Writing) -
     assert not hiding.unchanged(conn, planned)
     assert hiding.unchanged(conn, planned[1:])
     assert not hiding.unchanged(conn, [*planned[1:], (999, b"never was")])
+
+
+def test_what_was_touched_since_it_was_planned_is_left_alone(conn: Writing) -> None:
+    visible, binned, erased, hidden, restored = keys = filed(conn, *"abcde")
+    compressed = {"new_id": IDS.new, "state": MemoryState.COMPRESSED}
+    removal.archive(conn, [hidden, restored], ArchiveReason.CONSOLIDATED, NOW, **compressed)
+    removal.trash(conn, [binned], TrashReason.DELETED, NOW, 1)
+    removal.erase(conn, [erased], NOW)
+    removal.restore(conn, restored, NOW)
+    step = begun(conn)
+    assert hiding.age(conn, step, [restored, binned, erased]) == 0
+    assert hiding.age(conn, step, keys) == 1
+    assert hiding.hide(conn, step, [binned, erased], ArchiveReason.CAP, MemoryState.ARCHIVED) == 0
+    assert hiding.hide(conn, step, keys, ArchiveReason.CAP, MemoryState.ARCHIVED) == 2
+    assert hiding.retire(conn, step, [binned, erased], 1) == 0
+    states = dict(conn.execute("SELECT memory_key, state FROM memory").fetchall())
+    assert states == {
+        visible: "archived", binned: "trashed", hidden: "archived", restored: "archived",
+    }  # fmt: skip
+    assert removal.count_archived(conn, 1, NOW) == 3
+    noted = conn.execute("SELECT memory_key FROM run_change ORDER BY 1").fetchall()
+    assert noted == [(visible,), (hidden,), (restored,)]
 
 
 def test_an_undo_in_steps_of_a_run_that_touched_one_memory_twice_ends_where_it_began(
