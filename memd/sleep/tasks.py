@@ -297,11 +297,9 @@ class Ageing:
         if not keys:
             return None
 
-        def apply(conn: Writing, step: Step) -> int:
-            hiding.age(conn, step, keys)
-            return len(keys)
-
-        return Planned(len(keys), {"after": keys[-1]}, apply)
+        return Planned(
+            len(keys), {"after": keys[-1]}, lambda conn, step: hiding.age(conn, step, keys)
+        )
 
 
 @dataclass(frozen=True)
@@ -325,7 +323,6 @@ class Cap:
         left = left - len(keys) if len(keys) == wanted else 0  # what is left may not be put away
 
         def apply(conn: Writing, step: Step) -> int:
-            hiding.hide(conn, step, keys, ArchiveReason.CAP, MemoryState.ARCHIVED)
-            return len(keys)
+            return hiding.hide(conn, step, keys, ArchiveReason.CAP, MemoryState.ARCHIVED)
 
         return Planned(len(keys), {"left": left}, apply)

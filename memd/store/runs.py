@@ -218,7 +218,8 @@ def note(
 ) -> int:
     """Record what was done to *keys*, after it was done; *before* is empty for what was made.
 
-    What is gone or as it was is left out; returns how many the others are. :func:`step` must follow in the same transaction.
+    What is gone or as it was is left out; returns how many the others are. :func:`step`
+    must follow in the same transaction.
     """
     after = images(conn, keys)
     keys = [key for key in keys if key in after and after[key] != before.get(key)]

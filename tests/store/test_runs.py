@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -130,7 +131,7 @@ def test_the_last_later_run_that_touched_a_memory_is_named(conn: Writing) -> Non
     one, other = filed(conn, "a", "b")
     for number, keys in enumerate(([one, other], [one], [one])):
         step = begun(conn, f"r{number}")
-        runs.note(conn, step.run_key, keys, runs.MOVED, runs.images(conn, keys))
+        runs.note(conn, step.run_key, keys, runs.MOVED, {})
         runs.step(conn, step.run_key, "cap", len(keys), {}, NOW)
     assert runs.later(conn, 1, one) == "r2"
     assert runs.later(conn, 1, other) is None
@@ -237,8 +238,8 @@ def test_what_was_touched_since_it_was_planned_is_not_as_it_was(conn: Writing) -
 
 def test_what_was_touched_since_it_was_planned_is_left_alone(conn: Writing) -> None:
     visible, binned, erased, hidden, restored = keys = filed(conn, *"abcde")
-    compressed = {"new_id": IDS.new, "state": MemoryState.COMPRESSED}
-    removal.archive(conn, [hidden, restored], ArchiveReason.CONSOLIDATED, NOW, **compressed)
+    behind = partial(removal.archive, new_id=IDS.new, state=MemoryState.COMPRESSED)
+    behind(conn, [hidden, restored], ArchiveReason.CONSOLIDATED, NOW)
     removal.trash(conn, [binned], TrashReason.DELETED, NOW, 1)
     removal.erase(conn, [erased], NOW)
     removal.restore(conn, restored, NOW)
@@ -248,10 +249,10 @@ def test_what_was_touched_since_it_was_planned_is_left_alone(conn: Writing) -> N
     assert hiding.hide(conn, step, [binned, erased], ArchiveReason.CAP, MemoryState.ARCHIVED) == 0
     assert hiding.hide(conn, step, keys, ArchiveReason.CAP, MemoryState.ARCHIVED) == 2
     assert hiding.retire(conn, step, [binned, erased], 1) == 0
-    states = dict(conn.execute("SELECT memory_key, state FROM memory").fetchall())
-    assert states == {
-        visible: "archived", binned: "trashed", hidden: "archived", restored: "archived",
-    }  # fmt: skip
+    states = conn.execute("SELECT memory_key, state FROM memory ORDER BY 1").fetchall()
+    assert states == [
+        (visible, "archived"), (binned, "trashed"), (hidden, "archived"), (restored, "archived"),
+    ]  # fmt: skip
     assert removal.count_archived(conn, 1, NOW) == 3
     noted = conn.execute("SELECT memory_key FROM run_change ORDER BY 1").fetchall()
     assert noted == [(visible,), (hidden,), (restored,)]
