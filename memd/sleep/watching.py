@@ -35,6 +35,7 @@ from memd.signals.watch import UsageWatcher
 from memd.sleep import trigger
 from memd.sleep.keeping import Wanted
 from memd.sleep.nap import METHOD, Nap
+from memd.sleep.project import project_of
 from memd.sleep.trigger import Reason, State
 from memd.store import names, windows
 from memd.store.connect import Writing
@@ -203,14 +204,16 @@ class Watching:
             seen=seen,
             beside=said.file,
         )
+        project_id = said.caller.project_id or project_of(row.cwd)
+        caller = replace(said.caller, session_id=row.session_id, project_id=project_id)
         if row.transcript_path is not None:
             try:
-                await self.nap.nap(said.caller, wanted)
+                await self.nap.nap(caller, wanted)
             except InvalidError as error:
                 log.warning("a nap without transcript", why=error.message)
             else:
                 return
-        await self.nap.nap(said.caller, replace(wanted, transcript_path=None))
+        await self.nap.nap(caller, replace(wanted, transcript_path=None))
 
     async def _store(self, row: WindowRow) -> None:
         now_us = self.clock.now_us()

@@ -23,6 +23,7 @@ from memd.signals.usage import Usage
 from memd.sleep import watching as room
 from memd.sleep.keeping import Wanted
 from memd.sleep.nap import Nap
+from memd.sleep.project import project_of
 from memd.sleep.watching import Watching
 from memd.store.database import Database
 
@@ -36,11 +37,13 @@ class FakeNap:
 
     db: Database
     wanted: list[Wanted] = field(default_factory=list)
+    callers: list[Caller] = field(default_factory=list)
     fails: list[BaseException] = field(default_factory=list)
     gate: asyncio.Event | None = None
 
     async def nap(self, caller: Caller, wanted: Wanted) -> None:
         self.wanted.append(wanted)
+        self.callers.append(caller)
         if self.gate is not None:
             await self.gate.wait()
         if self.fails:
@@ -253,3 +256,19 @@ async def test_a_file_is_what_the_list_is_laid_beside(stage: Stage, tmp_path: Pa
     await stage.watching.on_usage(path, Usage(source="codex", session_id="s", used_tokens=25_000))
     await stage.watching.settled()
     assert [wanted.beside for wanted in stage.nap.wanted] == [path]
+
+
+async def test_the_project_is_the_working_tree_that_the_assistant_stands_in(
+    stage: Stage, tmp_path: Path
+) -> None:
+    deep = tmp_path / "tree" / "src" / "room"
+    deep.mkdir(parents=True)
+    (tmp_path / "tree" / ".git").mkdir()
+    await stage.say(25_000, cwd=str(deep))
+    await stage.watching.settled()
+    assert [caller.project_id for caller in stage.nap.callers] == [str(tmp_path / "tree")]
+
+
+@pytest.mark.parametrize("cwd", [None, "", "relative", "/\0", "/nowhere/at/all"])
+def test_outside_of_any_working_tree_there_is_no_project(cwd: str | None) -> None:
+    assert project_of(cwd) is None
