@@ -18,7 +18,7 @@ from memd.ingest.keep import Arrival, keep
 from memd.model.caller import Caller
 from memd.model.enums import MemoryLevel, RunKind, RunState
 from memd.model.values import Value
-from memd.sleep.preparation import Message, Prepared
+from memd.sleep.preparation import DraftedFact, Message, Prepared
 from memd.store import changes, names, runs, sessions, sources
 from memd.store.connect import Writing
 
@@ -80,6 +80,7 @@ class Keeping:
             "messages": len(self.heard.messages),
         }
         run_key = runs.start(conn, self.run_id, RunKind.NAP, agent_key, asked, now_us)
+        facts = self._facts()
         kept_as = self._keep_messages(conn, caller, agent_key, now_us)
         arrivals = [
             Arrival(
@@ -91,11 +92,11 @@ class Keeping:
                 distilled=True,
                 source_key=kept_as.get(fact.message),
             )
-            for fact in self.ready.facts
+            for fact in facts
         ]
         receipts = keep(conn, caller, arrivals, self.ids, now_us)
         if self.heard.rows:
-            for fact, receipt in zip(self.ready.facts, receipts, strict=True):
+            for fact, receipt in zip(facts, receipts, strict=True):
                 made = [item.id for item in receipt.stored + receipt.pending]
                 sessions.derive(conn, self.heard.rows[fact.message], made)
         if self.heard.session_id is None:
@@ -106,6 +107,10 @@ class Keeping:
             self.wanted.seen(conn, now_us)
         merged = sum(len(receipt.merged) for receipt in receipts)
         return Kept(run_id=self.run_id, stored=stored, merged=merged)
+
+    def _facts(self) -> tuple[DraftedFact, ...]:
+        """Return what becomes memories; the lines of what is a memory already do not."""
+        return self.ready.facts + (() if self.heard.rows else self.ready.excerpts)
 
     def _keep_messages(
         self, conn: Writing, caller: Caller, agent_key: int, now_us: int
@@ -127,7 +132,7 @@ class Keeping:
         known = {} if session_key is None else sessions.known_messages(conn, session_key)
         wanted = set(range(len(self.ready.kept)))
         if session_key is None:
-            wanted = {fact.message for fact in self.ready.facts}
+            wanted = {fact.message for fact in self._facts()}
         kept_as: dict[int, int] = {}
         new: list[tuple[int, int, str]] = []
         for place, message in enumerate(self.ready.kept):

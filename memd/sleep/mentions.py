@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 MARK = "mentioned: "
 
@@ -72,13 +72,39 @@ def things(text: str) -> Counter[str]:
     ['4711', 'ValueError', 'parse()', 'src/app.py']
     """
     found: Counter[str] = Counter()
-    for word, count in Counter(_WORD.findall(_MARGIN.sub("", text))).items():
-        if word.isalpha() and word[1:].islower():  # most words: no thing, and seen at once
-            continue
-        bare = word.strip("-+") if word.endswith("(") else word.strip("-+").rstrip(".")
-        if len(bare) <= _THING_CHARS_MAX and _THING.fullmatch(bare):
-            found[bare + ")" if bare.endswith("(") else bare] += count
+    for word, count in Counter(_WORD.findall(unnumbered(text))).items():
+        thing = _thing(word)
+        if thing:
+            found[thing] += count
     return found
+
+
+def first_said(text: str) -> Iterator[tuple[str, int]]:
+    """Yield each concrete thing of *text*, an :func:`unnumbered` one, and where it is first."""
+    seen: set[str] = set()
+    for match in _WORD.finditer(text):
+        word = match[0]
+        if word in seen:
+            continue
+        seen.add(word)
+        thing = _thing(word)
+        if thing:
+            yield thing, match.start()
+
+
+def unnumbered(text: str) -> str:
+    """Return *text* without the numbers in the margin of a listing."""
+    return _MARGIN.sub("", text)
+
+
+def _thing(word: str) -> str:
+    """Return the thing that *word* is, or "" for most words."""
+    if word.isalpha() and word[1:].islower():  # seen at once
+        return ""
+    bare = word.strip("-+") if word.endswith("(") else word.strip("-+").rstrip(".")
+    if len(bare) > _THING_CHARS_MAX or not _THING.fullmatch(bare):
+        return ""
+    return bare + ")" if bare.endswith("(") else bare
 
 
 def enumerates(fact: str) -> bool:

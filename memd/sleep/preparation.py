@@ -26,8 +26,14 @@ from memd.model.enums import Origin
 from memd.model.ingest import IngestRequest
 from memd.model.sleep import NapDetail
 from memd.sleep.blocks import TOOL_ROLE, text_of, turn
-from memd.sleep.consolidator import MemoryConsolidator, kept_from
+from memd.sleep.consolidator import (
+    CHARS_PER_TOKEN,
+    SUMMARY_SHARE,
+    MemoryConsolidator,
+    kept_from,
+)
 from memd.sleep.erased import History, erased
+from memd.sleep.excerpts import excerpts
 from memd.sleep.facts import SUMMARY_ROLE, Fact
 
 Message = dict[str, Any]
@@ -62,6 +68,8 @@ class Prepared:
 
     kept: tuple[KeptMessage | None, ...]
     facts: tuple[DraftedFact, ...]
+    excerpts: tuple[DraftedFact, ...]
+    """Lines that name what no fact does, to be found where the messages are not memories."""
     shorter: tuple[Message, ...]
     answer: tuple[Message, ...]
     summary: str
@@ -79,24 +87,27 @@ def prepared(
 ) -> Prepared:
     """Consolidate *given* and draft what is to be stored.
 
-    *mention_share* of the window may enumerate what no fact names. Facts are taken
-    from the messages that the summary replaces; with *last* from all of them,
-    because nobody will nap over the rest.
+    *mention_share* of the window may enumerate what no fact names; then the lines
+    that name it are stored beside the facts. Both are taken from the messages that
+    the summary replaces; with *last* from all of them, because nobody will nap over
+    the rest.
     """
     messages = [clean(message) for message in given]
     consolidator = MemoryConsolidator(max_tokens=max_tokens, mention_share=mention_share)
     shorter, summary = consolidator.consolidate(messages)
     start = len(messages) if last else kept_from(messages)
     found = consolidator.facts(messages[:start] if last else messages)
-    facts = tuple(
-        _drafted(fact, messages[fact.index], counter, session_id)
-        for fact in found
-        if fact.index < start
+    found = tuple(fact for fact in found if fact.index < start)
+    more = _excerpts(messages[:start], found, consolidator) if mention_share else ()
+    facts, lines = (
+        tuple(_drafted(fact, messages[fact.index], counter, session_id) for fact in some)
+        for some in (found, more)
     )
     tail = len(shorter) - 1
     return Prepared(
         kept=_kept(messages),
         facts=facts,
+        excerpts=lines,
         shorter=tuple(shorter),
         answer=(shorter[0], *given[len(given) - tail :]) if summary else tuple(given),
         summary=summary,
@@ -226,6 +237,15 @@ def _drafted(
         origin=_origin(fact),
     )
     return DraftedFact(request, drafts(request, counter), fact.index)
+
+
+def _excerpts(
+    messages: Sequence[Message], found: Sequence[Fact], rule: MemoryConsolidator
+) -> tuple[Fact, ...]:
+    """Return the lines that first name a thing; as many as a summary may have."""
+    room = int(SUMMARY_SHARE * rule.max_tokens) * CHARS_PER_TOKEN
+    kept = excerpts([said(message) for message in messages], found, room)
+    return tuple(Fact(text, _role(messages[place]), None, place) for place, text in kept.items())
 
 
 def _origin(fact: Fact) -> Origin:

@@ -152,3 +152,15 @@ def test_a_long_fact_is_cut_like_any_text() -> None:
     (fact,) = a_nap({"role": "assistant", "content": line}).facts
     assert len(fact.drafts.items) > 1
     assert all(draft.token_count <= 254 for draft in fact.drafts.items)
+
+
+def test_lines_that_name_a_thing_are_drafted_only_with_the_enumeration() -> None:
+    said = {"role": "tool", "content": "x" * 200 + "\nTypeError in parse_line of main.go"}
+
+    plain, thorough = a_nap(said), a_nap(said, mention_share=0.08)
+
+    assert plain.excerpts == ()
+    (line,) = thorough.excerpts
+    assert line.request.text == "TypeError in parse_line of main.go"
+    assert (line.request.origin, line.message) == (Origin.TOOL, 0)
+    assert thorough.facts == plain.facts

@@ -1,0 +1,72 @@
+"""What a nap remembers of its messages besides the facts: the lines that first name a thing. Pure.
+
+The documents' facts hold the first 200 characters of what a tool said. Where a
+path or a name is told for the first time, its line says what it is for; kept as
+a memory it is found by what stands around the name when that is needed again.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import accumulate
+
+from memd.sleep.facts import HEADER, Fact
+from memd.sleep.mentions import first_said, things, unnumbered
+
+LINE_CHARS_MAX = 300
+PART_CHARS = 600  # two hundred tokens of what is mostly names
+
+
+def excerpts(texts: Sequence[str], facts: Sequence[Fact], room_chars: int) -> dict[int, str]:
+    """Return by their places the excerpts of *texts*, the latest that *room_chars* hold.
+
+    *facts* are those of the same messages: what one names is not excerpted. An
+    excerpt depends on nothing later, so that a longer session repeats it word for
+    word. An earlier summary has none.
+    """
+    told: defaultdict[int, list[str]] = defaultdict(list)
+    for fact in facts:
+        told[fact.index].append(fact.text)
+    named: set[str] = set()
+    found: dict[int, str] = {}
+    for place, text in enumerate(texts):
+        named.update(things("\n".join(told[place])))
+        excerpt = "" if text.startswith(HEADER) else _excerpt(text, named)
+        if excerpt:
+            found[place] = excerpt
+    return _latest(found, room_chars)
+
+
+def _excerpt(text: str, named: set[str]) -> str:
+    """Return the lines of *text* with a thing that is not *named* yet, and name it.
+
+    Blank lines stand between parts that fit a memory each.
+    """
+    lines = [line.strip()[:LINE_CHARS_MAX] for line in unnumbered(text).splitlines()]
+    ends = list(accumulate(len(line) + 1 for line in lines))
+    chosen: set[int] = set()
+    for thing, place in first_said("\n".join(lines)):
+        if thing not in named:
+            named.add(thing)
+            chosen.add(bisect_right(ends, place))
+    parts: list[list[str]] = []
+    room = 0
+    for number in sorted(chosen):
+        room -= len(lines[number])
+        if room < 0:
+            parts.append([])
+            room = PART_CHARS - len(lines[number])
+        parts[-1].append(lines[number])
+    return "\n\n".join(map("\n".join, parts))
+
+
+def _latest(found: dict[int, str], room_chars: int) -> dict[int, str]:
+    kept: dict[int, str] = {}
+    for place in sorted(found, reverse=True):
+        room_chars -= len(found[place])
+        if room_chars < 0:
+            break
+        kept[place] = found[place]
+    return dict(sorted(kept.items()))
