@@ -1,55 +1,52 @@
 """What a nap keeps of what a session needs again: ``python -m tests.bench.nap DIR --json OUT``.
 
 DIR holds recorded coding sessions (``bench.transcripts``). Each is walked message
-by message; whenever the estimate reaches 80 % of the window it is consolidated.
-Of the concrete things (``bench.things``) that were said before the cut and that
-the rest of the session uses again, the share is printed that is still in the
-list: in the summary or in the messages kept. What only the kept messages had
-said is not counted, as no nap can lose it. What was lost in an earlier nap
-stays lost in the later ones.
+by message (``bench.walk``); whenever the estimate reaches 80 % of the window it
+naps: the daemon's own rooms, in this process, read the window as a transcript, keep
+its messages, store its facts and give the shorter list, with which the walk goes
+on. Two shares of what the rest of the session needs again are printed: what is in
+that list, and what is there *or in the top 5* that recall finds for what is said
+where the thing is needed, with the thing itself taken out. Of what is not in the
+list, at most a hundred things a nap are asked for, drawn with a fixed seed, and
+the share stands for all. All sessions of a kind are one agent's, as they are for
+the daemon.
 
-Both columns are printed: by the documents' rules alone, and with the enumeration of
-what was mentioned (decision 0036). No daemon and no model: the share that is in the
-list *or among the five memories recalled* is measured by whoever passes
-:func:`measure` a :data:`Recalled`.
+By the documents' rules, which is what memd does with messages it is handed, and with
+the enumeration of what was mentioned, which is what it does by itself (decision 0036).
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
+import random
+import tempfile
 import time
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.night import MovedClock, house
 from bench.scores import quantile
 from bench.things import KINDS, things
 from bench.transcripts import Message, exported, trajectories
-from memd.sleep.consolidator import MENTION_SHARE, MemoryConsolidator, kept_from
+from bench.walk import Nap, Question, walked
+from memd.backends.assembly import Assembly
+from memd.model.caller import Caller
+from memd.model.recall import RecallRequest
+from memd.model.settings import Settings
+from memd.sleep.consolidator import MENTION_SHARE, MemoryConsolidator
+from memd.sleep.keeping import Wanted
+from memd.sleep.naps import Naps
+from memd.sleep.trigger import Reason
 
 WINDOW_TOKENS = 30_000
 SMALL_WINDOW_TOKENS = 8_000
-REPEATS = 5
-
-Things = dict[str, set[str]]
-Recalled = Callable[[str, Sequence[Message], Things], Things]
-"""Given a session's name, the messages that a nap replaced, and the needed things that are
-neither in the summary nor in the tail: those of them that recall brings back in its top 5."""
-
-
-@dataclass(frozen=True, slots=True)
-class Nap:
-    """One consolidation: what it cost, and of what was *needed* again what was *kept*."""
-
-    tokens_before: int
-    tokens_after: int
-    times_ms: tuple[float, ...]
-    needed: dict[str, int]
-    kept: dict[str, int]
-    recalled: dict[str, int]
+TOP_K = 5
+SEED = 20_260_101
+AGENT = Caller(agent_id="bench", method="bench")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -57,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--json", type=Path, dest="out")
     said = parser.parse_args(argv)
-    result = measure(said.folder)
+    result = asyncio.run(measure(said.folder))
     for name, told in result.items():
         for rules in ("documented", "with_mentions"):
             print(f"{name} ({told['window_tokens']} tokens), {rules}: {json.dumps(told[rules])}")
@@ -65,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         said.out.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
 
 
-def measure(folder: Path, recalled: Recalled | None = None) -> dict[str, Any]:
+async def measure(folder: Path) -> dict[str, Any]:
     """Return the figures by kind of session and size of window."""
     kinds = {
         "sessions": (exported(folder, sidechains=False), WINDOW_TOKENS),
@@ -73,116 +70,107 @@ def measure(folder: Path, recalled: Recalled | None = None) -> dict[str, Any]:
         "trajectories": (trajectories(folder), WINDOW_TOKENS),
         "trajectories in a small window": (trajectories(folder), SMALL_WINDOW_TOKENS),
     }
+    rules = {"documented": 0.0, "with_mentions": MENTION_SHARE}
     return {
         name: {
             "window_tokens": tokens,
-            "documented": figures(sessions, MemoryConsolidator(max_tokens=tokens), recalled),
-            "with_mentions": figures(
-                sessions,
-                MemoryConsolidator(max_tokens=tokens, mention_share=MENTION_SHARE),
-                recalled,
-            ),
+            **{
+                rule: await lived(sessions, MemoryConsolidator(max_tokens=tokens, mention_share=s))
+                for rule, s in rules.items()
+            },
         }
         for name, (sessions, tokens) in kinds.items()
     }
 
 
-def figures(
-    sessions: Mapping[str, Sequence[Message]],
-    consolidator: MemoryConsolidator,
-    recalled: Recalled | None = None,
+async def lived(
+    sessions: Mapping[str, Sequence[Message]], rule: MemoryConsolidator
 ) -> dict[str, Any]:
-    """Return counts, tokens, times and shares over all naps of *sessions*."""
-    naps = {
-        name: walked(name, messages, consolidator, recalled) for name, messages in sessions.items()
-    }
+    """Walk the sessions with the daemon's rooms over a file of their own."""
+    naps = {}
+    with tempfile.TemporaryDirectory(prefix="memd-bench-") as made:
+        async with house(Path(made) / "memd.db", MovedClock()) as rooms:
+            for name, messages in sessions.items():
+                made_by = Rooms(rooms, rule, Path(made), name)
+                naps[name] = await walked(messages, rule, made_by, random.Random(SEED))
+    return figures(naps)
+
+
+@dataclass(frozen=True)
+class Rooms:
+    """The daemon's rooms, napping over one session (``walk.Napping``)."""
+
+    rooms: Assembly
+    rule: MemoryConsolidator
+    folder: Path
+    session_id: str
+
+    async def nap(self, window: Sequence[Message]) -> tuple[list[Message], float]:
+        usage = {"max_tokens": self.rule.max_tokens, "transcript_roots": [str(self.folder)]}
+        naps = Naps(self.rooms, Settings.model_validate({"usage": usage}), self.folder)
+        path = self.folder / "window.jsonl"
+        path.write_text("".join(f"{json.dumps(message)}\n" for message in window), "utf-8")
+        wanted = Wanted(messages=window, session_id=self.session_id)
+        if self.rule.mention_share:
+            wanted = Wanted(
+                transcript_path=str(path), session_id=self.session_id, reason=Reason.FULL.value
+            )
+        nap = naps.nap
+        start = time.perf_counter()
+        made = await nap.nap(AGENT, wanted)
+        ms = 1_000 * (time.perf_counter() - start)
+        await self.rooms.queue.drain()
+        return list(made.messages), ms
+
+    async def brings_back(self, question: Question) -> bool:
+        if not question.query:
+            return False
+        asked = RecallRequest(query=question.query, top_k=TOP_K)
+        found = await self.rooms.recall.recall(AGENT, asked)
+        contents = "\n".join(memory.content for memory in found.memories)
+        return question.thing in things(contents)[question.kind]
+
+
+def figures(naps: Mapping[str, Sequence[Nap]]) -> dict[str, Any]:
+    """Return counts, tokens, times and shares over the naps of all sessions."""
     told = [nap for row in naps.values() for nap in row]
     counts = {"sessions": len(naps), "napping": sum(map(bool, naps.values())), "naps": len(told)}
     if not told:
         return counts
     before, after = sum(n.tokens_before for n in told), sum(n.tokens_after for n in told)
-    times = [ms for nap in told for ms in nap.times_ms]
     return counts | {
         "tokens_before": round(before / len(told)),
         "tokens_after": round(after / len(told)),
-        "ms_p50": round(quantile(times, 0.5), 2),
-        "ms_p95": round(quantile(times, 0.95), 2),
+        "pure_ms": _times([ms for nap in told for ms in nap.pure_ms]),
+        "nap_ms": _times([nap.whole_ms for nap in told]),
         "kept_percent": _shares(told, [nap.kept for nap in told]),
-        "kept_or_recalled_percent": _shares(told, [_sum(n.kept, n.recalled) for n in told])
-        if recalled
-        else None,
-        "needed": dict(sum((Counter(nap.needed) for nap in told), Counter())),
+        "kept_or_recalled_percent": _shares(told, [_with_recalled(nap) for nap in told]),
+        "needed": _totals([nap.needed for nap in told]),
+        "asked": _totals([nap.asked for nap in told]),
+        "recalled": _totals([nap.recalled for nap in told]),
     }
 
 
-def walked(
-    name: str,
-    messages: Sequence[Message],
-    consolidator: MemoryConsolidator,
-    recalled: Recalled | None = None,
-) -> list[Nap]:
-    """Walk one session, consolidating whenever its window is full; return the naps."""
-    said = [things(_all_text(message)) for message in messages]
-    window: list[Message] = []
-    naps = []
-    for place, message in enumerate(messages, 1):
-        window.append(message)
-        tokens = consolidator.estimate_tokens(window)
-        start = kept_from(window)
-        if not consolidator.should_consolidate(tokens) or start < 2:
-            continue
-        times, shorter = _timed(consolidator, window)
-        cut = place - (len(window) - start)
-        needed = _both(_union(said[:cut]), _union(said[place:]))
-        kept = _both(needed, things("\n".join(map(_all_text, shorter))))
-        again = recalled(name, messages[:cut], _less(needed, kept)) if recalled else {}
-        after = consolidator.estimate_tokens(shorter)
-        naps.append(Nap(tokens, after, times, _count(needed), _count(kept), _count(again)))
-        window = shorter
-    return naps
+def _times(times: Sequence[float]) -> dict[str, float]:
+    return {f"p{q}": round(quantile(times, q / 100), 2) for q in (50, 95)}
 
 
-def _timed(
-    consolidator: MemoryConsolidator, window: Sequence[Message]
-) -> tuple[tuple[float, ...], list[Message]]:
-    times = []
-    shorter: list[Message] = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        shorter, _summary = consolidator.consolidate(window)
-        times.append(1_000 * (time.perf_counter() - start))
-    return tuple(times), shorter
+def _with_recalled(nap: Nap) -> dict[str, float]:
+    """Return what was kept, and of the rest as much as was recalled of the sample."""
+    return {
+        kind: nap.kept[kind]
+        + (nap.needed[kind] - nap.kept[kind]) * nap.recalled[kind] / (nap.asked[kind] or 1)
+        for kind in KINDS
+    }
 
 
-def _all_text(message: Message) -> str:
-    """Return the content of *message* and what it calls tools with."""
-    calls = [call["function"] for call in message.get("tool_calls", ())]
-    return "\n".join((message["content"], *(str(call.get("arguments", "")) for call in calls)))
+def _totals(rows: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    return {kind: sum(row[kind] for row in rows) for kind in KINDS}
 
 
-def _union(rows: Sequence[Things]) -> Things:
-    return {kind: set[str]().union(*(row[kind] for row in rows)) for kind in KINDS}
-
-
-def _both(one: Things, other: Things) -> Things:
-    return {kind: one[kind] & other[kind] for kind in KINDS}
-
-
-def _less(one: Things, other: Things) -> Things:
-    return {kind: one[kind] - other[kind] for kind in KINDS}
-
-
-def _count(found: Things) -> dict[str, int]:
-    return {kind: len(found.get(kind, ())) for kind in KINDS}
-
-
-def _sum(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
-    return {kind: one[kind] + other[kind] for kind in KINDS}
-
-
-def _shares(naps: Sequence[Nap], found: Sequence[dict[str, int]]) -> dict[str, float | None]:
+def _shares(naps: Sequence[Nap], found: Sequence[Mapping[str, float]]) -> dict[str, float | None]:
     """Return the shares over all naps together, a thing of each nap counting once."""
-    needed = {kind: sum(nap.needed[kind] for nap in naps) for kind in KINDS}
+    needed = _totals([nap.needed for nap in naps])
     got = {kind: sum(row[kind] for row in found) for kind in KINDS}
     rows = {"all": (sum(got.values()), sum(needed.values()))}
     rows |= {kind: (got[kind], needed[kind]) for kind in KINDS}

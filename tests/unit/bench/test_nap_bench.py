@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import random
 
-from bench.nap import Things, walked
+from bench.nap import figures
 from bench.things import things
-from bench.transcripts import Message, specstory, swe_agent
+from bench.transcripts import specstory, swe_agent
+from bench.walk import QUERY_CHARS, Pure, Question, query_for, walked
 
 from memd.sleep.consolidator import MemoryConsolidator
 
@@ -111,7 +112,7 @@ def test_things_are_told_by_kind() -> None:
     }
 
 
-def test_only_what_was_said_before_the_cut_and_is_needed_again_counts() -> None:
+async def test_only_what_was_said_before_the_cut_and_is_needed_again_counts() -> None:
     filler = "so it goes on and on " * 40
     session = [
         {"role": "user", "content": "use keep_me"},
@@ -120,27 +121,37 @@ def test_only_what_was_said_before_the_cut_and_is_needed_again_counts() -> None:
         {"role": "user", "content": "keep_me, lose_me, tail_only, brand_new"},
     ]
 
-    (nap,) = walked("s", session, MemoryConsolidator(max_tokens=250))
+    for share, kept in ((0.0, 1), (0.08, 2)):
+        rule = MemoryConsolidator(max_tokens=250, mention_share=share)
+        (nap,) = await walked(session, rule, Pure(rule), random.Random(0))
+        assert (nap.needed["symbols"], nap.kept["symbols"]) == (2, kept)
 
-    assert (nap.needed["symbols"], nap.kept["symbols"]) == (2, 1)
-    (nap,) = walked("s", session, MemoryConsolidator(max_tokens=250, mention_share=0.08))
-    assert (nap.needed["symbols"], nap.kept["symbols"]) == (2, 2)
 
-
-def test_what_recall_brings_back_is_counted_beside_the_summary() -> None:
+async def test_what_is_not_in_the_list_is_asked_for_by_what_is_said_around_it() -> None:
     session = [
         {"role": "assistant", "content": "lose_me " + "and more " * 200},
         {"role": "assistant", "content": "b"},
         *({"role": "assistant", "content": text} for text in "cdef"),
-        {"role": "user", "content": "lose_me"},
+        {"role": "user", "content": "Hello.\nNow call lose_me twice"},
     ]
-    asked = []
+    asked: list[Question] = []
 
-    def recalled(name: str, before: Sequence[Message], missing: Things) -> Things:
-        asked.append((name, len(before)))
-        return missing
+    class Knowing(Pure):
+        async def brings_back(self, question: Question) -> bool:
+            asked.append(question)
+            return True
 
-    (nap,) = walked("s", session, MemoryConsolidator(max_tokens=300), recalled)
+    rule = MemoryConsolidator(max_tokens=300)
+    (nap,) = await walked(session, rule, Knowing(rule), random.Random(0))
 
-    assert asked == [("s", 2)]
+    assert asked == [Question("symbols", "lose_me", "Now call   twice")]
     assert (nap.needed["symbols"], nap.kept["symbols"], nap.recalled["symbols"]) == (1, 0, 1)
+    assert figures({"s": [nap]})["kept_or_recalled_percent"]["symbols"] == 100.0
+
+
+def test_a_question_never_says_the_thing_it_is_for() -> None:
+    long = f"{'word ' * 100}lose_me{' word' * 100}"
+
+    assert len(query_for("symbols", "lose_me", long)) <= QUERY_CHARS
+    assert "lose_me" not in query_for("symbols", "lose_me", long)
+    assert query_for("symbols", "lose_me", "before\nlose_me\nafter") == "before\n \nafter"
