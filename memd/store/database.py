@@ -269,9 +269,16 @@ class Database:
         if self._still:
             flags |= apsw.SQLITE_OPEN_URI
             name = still(self.path)
+        opening = asyncio.ensure_future(
+            cast("Any", kind).as_async(name, flags=flags, vfs=self._vfs)
+        )
         try:
-            connecting = cast("Any", kind).as_async(name, flags=flags, vfs=self._vfs)
-            return cast("T", await connecting)
+            return cast("T", await asyncio.shield(opening))
+        except asyncio.CancelledError:
+            # Its thread opens it all the same, and would keep the process alive.
+            with suppress(apsw.Error):
+                await closed(await opening)
+            raise
         except apsw.Error as error:
             raise translated(error) from error
 
