@@ -125,13 +125,16 @@ class Consolidation:
             summaries = []
             for (batch, condensed), count in zip(ready, tokens, strict=True):
                 gone = batch.those(condensed.removable_ids)
+                if not gone:
+                    continue  # too long to be shortened
                 sources = [each for each in batch.members if each in gone or each is batch.kept]
                 made = _made(conn, scope, self.ids, session_key, count)
                 row = summary_row(made, sources, condensed.text, batch.category, condensed.tags)
                 summaries.append(_summary(row, sources, gone, ArchiveReason.CONSOLIDATED))
             return _summarise(conn, step, summaries)
 
-        more = len(some) < len(batches)
+        done = any(condensed.removable_ids for _, condensed in ready)
+        more = done and len(some) < len(batches)
         following = {"session": session_key if more else session_key + 1}
         return Planned(sum(len(batch.removed) for batch in some), following, apply)
 

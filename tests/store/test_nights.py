@@ -11,15 +11,17 @@ from typing import Any
 
 import pytest
 from support.nights import ADA, BOB, Bed, a_bed, differing, settled
+from support.providers import StubProvider
 
 from memd.base.errors import BusyError, InvalidError, InvalidStateError, NotFoundError
 from memd.model.caller import Caller
-from memd.model.enums import RunState
+from memd.model.enums import MemoryCategory, RunState
 from memd.model.ingest import IngestRequest
 from memd.model.memory import MemoryMetadata, MemoryQuery
 from memd.model.settings import MemoryConfig
 from memd.sleep.night import STEPS, Night
-from memd.sleep.tasks import Cursor, Planned, Scope
+from memd.sleep.operations import Condensed, Member
+from memd.sleep.tasks import Consolidation, Cursor, Planned, Scope
 
 TURNS = tuple(f"Lamp {number} hangs in the hall." for number in range(6))
 CONSOLIDATION = frozenset({"consolidation"})
@@ -356,6 +358,49 @@ async def test_only_what_is_a_day_old_is_consolidated(tmp_path: Path) -> None:
         await bed.night.run(ADA)
         states = await bed.states()
         assert [states[turn] for turn in TURNS] == ["compressed"] * 2 + ["active"] * 4
+
+
+class Helpless:
+    """An operation for which every memory is too long to be shortened."""
+
+    async def condense(
+        self,
+        category: MemoryCategory,
+        members: Sequence[Member],
+        *,
+        kept: Member | None = None,
+        context: Sequence[str] = (),
+    ) -> Condensed:
+        del category, members, kept, context
+        return Condensed("nothing", (), ())
+
+
+async def test_what_is_too_long_to_be_shortened_stays_and_ends_no_night(tmp_path: Path) -> None:
+    async with a_bed(tmp_path) as bed:
+        await bed.tell(*(f"{number} {'word ' * 150}" for number in range(40)))
+        bed.clock.advance(days=2)
+        house = bed.house
+        task = Consolidation(house.db, house.ids, house.work, house.counter, Helpless(), 3)
+        run = await asyncio.wait_for(replace(bed.night, tasks=lambda _: [task]).run(ADA), 60)
+        assert run.state is RunState.DONE
+        assert [step.rows for step in run.steps] == [0]
+        assert set((await bed.states()).values()) == {"active"}
+        assert await bed.summaries() == []
+
+
+async def test_what_a_language_model_was_not_sent_is_not_hidden(tmp_path: Path) -> None:
+    bounds = {"max_entry_input_chars": 400, "max_total_user_content_chars": 1000}
+    settings = settled(strategy="llm", llm=bounds)
+    stub = StubProvider(["What the model made of it."])
+    async with a_bed(tmp_path, settings=settings, provider=stub) as bed:
+        await bed.tell(*(f"{turn} {'word ' * 80}" for turn in TURNS))
+        bed.clock.advance(days=2)
+        await bed.night.run(ADA, steps=CONSOLIDATION)
+        states = await bed.states()
+        sent = [text for text in states if text[:30] in "".join(each.prompt for each in stub.asked)]
+        assert [text for text in states if states[text] == "compressed"] == sent
+        assert 0 < len(sent) < len(TURNS) - 1
+        assert await bed.is_sound()
 
 
 async def test_a_summary_is_never_summarised_again(tmp_path: Path) -> None:

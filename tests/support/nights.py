@@ -153,7 +153,7 @@ async def fill(bed: Bed, chance: random.Random) -> None:
         for number in range(chance.randint(1, 5)):
             session = chance.choice([None, *(f"s{lives + number}" for _ in range(3)), f"s{number}"])
             bed.embedder.present = chance.random() < 0.8
-            await _session(bed, chance, caller, session, chance.choice([0, 1, 3, 6, 12, 25]))
+            await _session(bed, chance, caller, session, chance.choice([0, 1, 3, 6, 12, 40]))
             bed.clock.advance(hours=chance.choice([1, 10, 50, 500]))
         await _lived(bed, chance, caller)
 
