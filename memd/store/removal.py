@@ -22,6 +22,7 @@ from memd.store import (
     names,
     preferences,
     replies,
+    runs,
     sessions,
     words,
 )
@@ -270,6 +271,7 @@ def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
     preferences.erase_of(conn, keys)
     centroids.take(conn, keys)
     told_in = _uncount(conn, keys)
+    runs.forget(conn, keys)
     replies.scrub(conn, _may_be_preferences(conn, keys))
     conn.execute(
         """

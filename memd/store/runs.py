@@ -253,6 +253,19 @@ def note(
     return len(keys)
 
 
+def forget(conn: Writing, keys: Sequence[int]) -> None:
+    """Take what could prove what *keys* said out of the ledger; that they were there stays."""
+    conn.execute(
+        """
+        UPDATE run_change
+           SET before = json_remove(before, '$.row_hash'),
+               after = json_remove(after, '$.row_hash')
+         WHERE memory_key IN (SELECT value FROM carray(:keys))
+        """,
+        {"keys": keys_array(keys)},
+    )
+
+
 def changes(conn: Reading, run_key: int, limit: int) -> list[Changed]:
     """Return the last changes of a run that are not undone, last first: its last steps, whole.
 

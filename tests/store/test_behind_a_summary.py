@@ -146,6 +146,6 @@ async def test_an_original_that_was_brought_back_is_where_a_search_looks_for_it(
     night_house: Assembly,
 ) -> None:
     entry_id = await id_of(night_house, TURNS[3])
-    await night_house.archive.restore_to_hot(ADA, entry_id)
+    await night_house.archival.restore_to_hot(ADA, entry_id)
     assert (await states(night_house))[TURNS[3]] == "active"
     assert (await night_house.upkeep.check(ADA)).ok

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from support.nights import ADA, Bed, a_bed, settled
+from support.store import bytes_of
 
+from memd.base.errors import ConflictError
 from memd.model.enums import RunKind
 from memd.model.memory import MemoryUpdate
 
@@ -64,6 +67,25 @@ async def test_forgetting_all_of_a_compressed_session_leaves_it_uncompressed(
         await bed.night.compress(ADA, force=True)
         await bed.house.archive.forget(ADA, ids=ids)
         assert await compressed(bed) == 0
+
+
+async def test_what_is_forgotten_leaves_no_hash_of_itself_in_the_ledger_of_runs(
+    tmp_path: Path,
+) -> None:
+    async with a_bed(tmp_path) as bed:
+        ids = await bed.tell(*TURNS)
+        bed.clock.advance(days=2)
+        run = await bed.night.run(ADA, steps=frozenset({"consolidation"}))
+        rows = await bed.rows(
+            "SELECT hex(row_hash) FROM memory WHERE memory_id = ? OR is_summary", ids[0]
+        )
+        hashes = [str(digest).encode() for (digest,) in rows]
+        assert all(digest in bytes_of(tmp_path) for digest in hashes)
+        await bed.house.archive.forget(ADA, ids=ids[:1])
+        assert not any(digest in bytes_of(tmp_path) for digest in hashes)
+        assert not any(bytes.fromhex(digest.decode()) in bytes_of(tmp_path) for digest in hashes)
+        with pytest.raises(ConflictError):
+            await bed.night.undo(ADA, run.run_id)
 
 
 async def test_bringing_everything_back_by_hand_leaves_a_session_uncompressed(
