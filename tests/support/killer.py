@@ -36,9 +36,9 @@ from memd.client import Client
 
 CYCLE_S = 0.024, 0.12  # after which a daemon that did not die of itself is killed
 SLEEP_S = 0.4, 0.8  # the same for one that sleeps
-OPERATIONS = {
-    "ingest": 40, "bulk": 40, "delete": 10, "forget": 20, "embed": 40, "checkpoint": 25,
-    "night": 80, "nap": 20, "undo": 20,
+OPERATIONS = {  # of each phase, at one of which a daemon dies; in the order of the lives
+    "ingest": 40, "bulk": 40, "undo": 60, "delete": 10, "forget": 20, "embed": 40,
+    "checkpoint": 25, "night": 200, "nap": 400,
 }  # fmt: skip
 ANY = "any"  # a daemon that dies at a random moment
 NEWEST = 40  # sessions that the last sleep may have touched
