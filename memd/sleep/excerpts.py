@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from memd.sleep.facts import HEADER, Fact
-from memd.sleep.mentions import first_said, things, unnumbered
+from memd.sleep.mentions import LATEST_MESSAGES, first_said, things, unnumbered
 
 LINE_CHARS_MAX = 300
 PART_CHARS = 600  # two hundred tokens of what is mostly names
@@ -24,14 +24,15 @@ def excerpts(texts: Sequence[str], facts: Sequence[Fact], room_chars: int) -> di
 
     *facts* are those of the same messages: what one names is not excerpted. An
     excerpt depends on nothing later, so that a longer session repeats it word for
-    word. An earlier summary has none.
+    word. An earlier summary has none, nor has what lies very far back.
     """
     told: defaultdict[int, list[str]] = defaultdict(list)
     for fact in facts:
         told[fact.index].append(fact.text)
     named: set[str] = set()
     found: dict[int, str] = {}
-    for place, text in enumerate(texts):
+    first = max(0, len(texts) - LATEST_MESSAGES)
+    for place, text in enumerate(texts[first:], first):
         named.update(things("\n".join(told[place])))
         excerpt = "" if text.startswith(HEADER) else _excerpt(text, named)
         if excerpt:

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 MARK = "mentioned: "
 
 _HALF_LIFE_MESSAGES = 40
+LATEST_MESSAGES = 10 * _HALF_LIFE_MESSAGES  # what was said before weighs less than a thousandth
 _SEPARATOR = ", "
 _CALL = "()"
 
@@ -44,9 +45,11 @@ def mentioned(texts: Sequence[str], known: str, room_chars: int) -> str:
 
     *texts* are those of the messages in order, an earlier summary among them;
     what *known* says already is left out. Of more than *room_chars* hold, those
-    stay that are said often, late and in few letters. The order is that of the
+    stay that are said often, late and in few letters; of a very long session only
+    the latest messages are looked at. The order is that of the
     alphabet, so that the same things always give the same fact.
     """
+    texts = texts[-LATEST_MESSAGES:]
     weights: dict[str, float] = {}
     for index, text in enumerate(texts):
         late = 0.5 ** ((len(texts) - index) / _HALF_LIFE_MESSAGES)
