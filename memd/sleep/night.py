@@ -29,7 +29,7 @@ from memd.model.caller import Caller
 from memd.model.enums import RunKind, RunState
 from memd.model.events import Emit, EventName
 from memd.model.sleep import RunReport, StepReport
-from memd.sleep.tasks import Cursor, Scope, Task
+from memd.sleep.task import Cursor, Scope, Task
 from memd.store import groups, runs, undo
 from memd.store.connect import Reading, Writing
 from memd.store.database import Database
@@ -58,6 +58,8 @@ class Night:
     enabled: Callable[[], bool]
     """The settings' kill switch."""
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _looking: bool = False
+    """The lock is only held to see whether something was left over."""
     _running: RunReport | None = None
 
     @property
@@ -119,7 +121,7 @@ class Night:
         *,
         dry_run: bool,
     ) -> RunReport:
-        if self._lock.locked():
+        if self._lock.locked() and not self._looking:
             raise InvalidStateError("memd is asleep already", hint="see how far it is: memd sleep")
         async with self._lock:
             now_us = self.clock.now_us()
@@ -140,7 +142,12 @@ class Night:
     async def go_on(self) -> None:
         """Finish what a kill interrupted."""
         async with self._lock:
-            if await self._may():
+            self._looking = True
+            try:
+                left = await self.db.read(runs.unfinished) if await self._may() else []
+            finally:
+                self._looking = False
+            if left:
                 await self._finish_old(Caller(client="memd", method="sleep.run"))
 
     async def _finish_old(self, caller: Caller) -> None:
@@ -266,7 +273,7 @@ class Night:
         ConflictError when somebody touched one of its memories since: nothing is
         changed then. Killed half-way, it goes on at the next start.
         """
-        if self._lock.locked():
+        if self._lock.locked() and not self._looking:
             raise InvalidStateError("memd is asleep", hint="try again when it is awake: memd sleep")
         async with self._lock:
             row = await self._found(run_id)

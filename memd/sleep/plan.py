@@ -20,6 +20,7 @@ from memd.sleep.choice import operation_of
 from memd.sleep.compression import fitting, in_short, summarised
 from memd.sleep.operations import ConsolidationOp
 from memd.sleep.retention import cutoffs
+from memd.sleep.task import Task
 from memd.sleep.tasks import (
     CLIENT,
     DAY_US,
@@ -28,7 +29,6 @@ from memd.sleep.tasks import (
     Compression,
     Consolidation,
     Retention,
-    Task,
 )
 from memd.store.database import Database
 

@@ -9,18 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
+from typing import TYPE_CHECKING
 
 from memd.backends.assembly import Assembly
 from memd.base.clock import from_us
 from memd.model.events import Emit, unheard
 from memd.model.provider import CompletionProvider
 from memd.model.settings import Settings
-from memd.sleep.choice import operation_of
 from memd.sleep.night import Night
-from memd.sleep.plan import Plan
 from memd.sleep.rhythm import Rhythm
 from memd.store import agents
 from memd.store.database import Database
+
+if TYPE_CHECKING:
+    from memd.sleep.plan import Plan
 
 
 @dataclass(frozen=True)
@@ -46,23 +49,32 @@ def sleeping(
     raises ValueError when none is named.
     """
     config = settings.memory.consolidation
-    plan = Plan(
-        db=house.db,
-        ids=house.ids,
-        work=house.work,
-        counter=house.counter,
-        config=config,
-        operation=operation_of(config, provider=provider, model=model),
-        agents=house.agents,
-        undo_days=settings.daemon.undo_days,
-        provider=provider,
-        model=model,
-    )
+
+    @cache
+    def plan() -> Plan:
+        from memd.sleep.choice import operation_of
+        from memd.sleep.plan import Plan
+
+        return Plan(
+            db=house.db,
+            ids=house.ids,
+            work=house.work,
+            counter=house.counter,
+            config=config,
+            operation=operation_of(config, provider=provider, model=model),
+            agents=house.agents,
+            undo_days=settings.daemon.undo_days,
+            provider=provider,
+            model=model,
+        )
+
+    if provider is not None:
+        plan()  # without one it waits for the first night: a start reads no summaries' rules
     night = Night(
         db=house.db,
         clock=house.clock,
         ids=house.ids,
-        tasks=plan.tasks,
+        tasks=lambda asked: plan().tasks(asked),
         emit=emit,
         done=house.queue.wake,
         enabled=enabled or (lambda: config.enabled),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 from memd.base.ids import Ids
 from memd.base.work import Work
@@ -18,6 +18,7 @@ from memd.model.enums import ArchiveReason, MemoryCategory, MemoryState
 from memd.sleep import compression
 from memd.sleep.batches import Batch, Made, alike, cut, summary_row
 from memd.sleep.operations import Condensed, ConsolidationOp, Member
+from memd.sleep.task import Cursor, Planned, Scope
 from memd.store import groups, hiding, names
 from memd.store.connect import Reading, Writing
 from memd.store.database import Database
@@ -30,36 +31,6 @@ DAY_US = 24 * HOUR_US
 AGE_US_MIN = DAY_US  # what is younger is not consolidated (SPEC D9)
 IDLE_US = 6 * HOUR_US  # a session that was quiet for so long has ended (SPEC D2)
 CLIENT = "memd"
-
-Cursor = dict[str, Any]
-
-
-class Scope(NamedTuple):
-    """Whose memories a task works on, and when the run began."""
-
-    agent_key: int
-    agent_id: str
-    now_us: int
-
-
-class Planned(NamedTuple):
-    """One transaction of a task: how many memories it changes, and where the next one begins."""
-
-    rows: int
-    cursor: Cursor
-    apply: Callable[[Writing, Step], int]
-
-
-class Task(Protocol):
-    """One kind of step."""
-
-    @property
-    def name(self) -> str: ...
-
-    async def plan(self, scope: Scope, cursor: Cursor, limit: int) -> Planned | None:
-        """Return the next transaction, of about *limit* memories; None when all is done."""
-        ...
-
 
 Cutoffs = Callable[[str, int], Awaitable[Mapping[MemoryCategory, int]]]
 """Of an agent, at a time: from when on each category is kept."""

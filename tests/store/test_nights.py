@@ -21,7 +21,8 @@ from memd.model.memory import MemoryMetadata, MemoryQuery
 from memd.model.settings import MemoryConfig
 from memd.sleep.night import STEPS, Night
 from memd.sleep.operations import Condensed, Member
-from memd.sleep.tasks import Consolidation, Cursor, Planned, Scope
+from memd.sleep.task import Cursor, Planned, Scope
+from memd.sleep.tasks import Consolidation
 
 TURNS = tuple(f"Lamp {number} hangs in the hall." for number in range(6))
 CONSOLIDATION = frozenset({"consolidation"})
