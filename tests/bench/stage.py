@@ -60,7 +60,8 @@ def model_dir() -> Path:
 @contextlib.contextmanager
 def staged(home: Path | None = None) -> Iterator[Stage]:
     """Start the product with its defaults; yields it when it answers."""
-    more = {"MEMD_MODEL_DIR": str(model_dir())}
+    # An installed memd is compiled: whatever the shell says, so is the one that is measured.
+    more = {"MEMD_MODEL_DIR": str(model_dir()), "PYTHONDONTWRITEBYTECODE": ""}
     with tempfile.TemporaryDirectory(prefix="memd-bench-") as made:
         place = home or Path(made)
         with spawned(place, more) as daemon, daemon.client(timeout=TIMEOUT_S) as client:
