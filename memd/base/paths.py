@@ -35,6 +35,8 @@ class Paths:
     database: Path
     lock: Path
     socket: Path
+    usage_dir: Path
+    """Where assistants say how full their windows are, unless a setting names another place."""
     model_dir: Path
 
     @classmethod
@@ -72,6 +74,7 @@ class Paths:
             database=data / f"{stem}.db",
             lock=data / f"{stem}.lock",
             socket=runtime / f"{stem}.sock",
+            usage_dir=runtime / stem.replace("memd", "usage", 1),
             model_dir=Path(model).absolute() if model else data / "models" / MODEL_NAME,
         )
 

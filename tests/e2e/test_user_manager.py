@@ -149,6 +149,7 @@ def write_home(home: Path, uid: int) -> None:
         database=share / "memd.db",
         lock=share / "memd.lock",
         socket=Path(environ["XDG_RUNTIME_DIR"]) / "memd" / "memd.sock",
+        usage_dir=Path(environ["XDG_RUNTIME_DIR"]) / "memd" / "usage",
         model_dir=share / "models" / "none",
     )
     files = units.systemd(command, paths, environ, sandbox=True)

@@ -24,6 +24,7 @@ def places(profile: str = "default", socket: str = "/run/user/7/memd/memd.sock")
         database=under.database,
         lock=under.lock,
         socket=Path(socket),
+        usage_dir=Path(socket).with_name("usage"),
         model_dir=under.model_dir,
     )
 
