@@ -78,7 +78,7 @@ def restore(conn: Writing, key: int, now_us: int) -> bool:
     """
     found = conn.execute(
         """
-        SELECT r.state_before, m.session_key
+        SELECT r.state_before, iif(r.reason = 'compressed', m.session_key, NULL)
           FROM archive AS r
                JOIN memory AS m ON m.memory_key = r.memory_key
          WHERE r.memory_key = :key AND m.state IN ('archived', 'compressed')
@@ -88,13 +88,13 @@ def restore(conn: Writing, key: int, now_us: int) -> bool:
     ).fetchone()
     if found is None:
         return False
-    before, session_key = cast("tuple[str, int | None]", found)
+    before, compressed = cast("tuple[str, int | None]", found)
     centroids.admit(conn, key)
     # First the state: the caches are told by its reason where a hidden memory lies in them.
     memories.set_state(conn, [key], MemoryState(before), now_us)
     conn.execute("DELETE FROM archive WHERE memory_key = :key", {"key": key})
-    if session_key is not None:
-        names.set_compressed(conn, session_key)
+    if compressed is not None:
+        names.set_compressed(conn, compressed)
     return True
 
 

@@ -176,11 +176,15 @@ async def told(bed: Bed, chance: random.Random) -> None:
 
 
 def of_old(tables: Tables, old: frozenset[int]) -> dict[str, Any]:
-    """Return what the tables say of the memories *old*; a context by its words alone."""
+    """Return what the tables say of the memories *old*; of the visible ones the context's words.
+
+    What is hidden quotes neighbours as they are when it is hidden anew (``differing``).
+    """
+    seen = {row[0] for row in tables["memory"] if {"active", "pending"}.intersection(row)} & old
     by_memory = ("memory", "memory_use", "memory_version", "archive", "trash")
     return {
         **{name: [row for row in tables[name] if row[0] in old] for name in by_memory},
-        "context": [(row[0], row[3]) for row in tables["memory_context"] if row[0] in old],
+        "context": [(row[0], row[3]) for row in tables["memory_context"] if row[0] in seen],
         "tags": [row for row in tables["memory_tag"] if row[1] in old],
         "vectors": [row[1:] for row in tables["embedding"] if row[1] in old],
         **{name: tables[name] for name in ("derived", "session", "speaker", "centroid", "source")},
