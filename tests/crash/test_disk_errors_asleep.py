@@ -1,0 +1,124 @@
+"""The disk fails at any operation of a night: an error, then the old state or the new (P3, P5)."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+from support.clocks import HeldClock
+from support.halves import halves
+from support.nights import ADA, Bed, a_bed, settled
+from support.store import a_writer
+
+from memd.base.errors import MemdError
+from memd.model.enums import RunState
+
+SETTINGS = settled(compression_threshold=2, archival={"age_threshold_days": 90})
+EVERY = 6  # operation of a night is one at which the disk fails
+OPERATIONS = 400  # of the night, at most
+HEALTHY = 1 << 40
+Rows = list[tuple[Any, ...]]
+
+
+class FailingVFS(apsw.VFS):
+    """The system's files, which refuse operations from the *number*-th on, *times* times."""
+
+    def __init__(self) -> None:
+        self._base = apsw.vfs_names()[0]
+        super().__init__("failing", self._base, makedefault=True)
+        self.left = HEALTHY
+        self.times = 0
+
+    def xOpen(self, name: Any, flags: list[int]) -> FailingFile:  # noqa: N802  # SQLite's name
+        return FailingFile(self._base, name, flags, self)
+
+    def fail(self, number: int, times: int) -> None:
+        self.left, self.times = number, times
+
+    def count(self, code: int) -> None:
+        self.left -= 1
+        if -self.times < self.left <= 0:
+            raise apsw.exception_for(code)
+
+
+class FailingFile(apsw.VFSFile):
+    """One file."""
+
+    def __init__(self, base: str, name: Any, flags: list[int], disk: FailingVFS) -> None:
+        super().__init__(base, name, flags)
+        self._disk = disk
+
+    def xWrite(self, data: Any, offset: int) -> None:  # noqa: N802  # SQLite's name
+        self._disk.count(apsw.SQLITE_IOERR_WRITE)
+        super().xWrite(data, offset)
+
+    def xSync(self, flags: int) -> None:  # noqa: N802  # SQLite's name
+        self._disk.count(apsw.SQLITE_IOERR_FSYNC)
+        super().xSync(flags)
+
+    def xTruncate(self, size: int) -> None:  # noqa: N802  # SQLite's name
+        self._disk.count(apsw.SQLITE_IOERR_TRUNCATE)
+        super().xTruncate(size)
+
+
+@pytest.fixture
+def disk() -> Iterator[FailingVFS]:
+    vfs = FailingVFS()
+    yield vfs
+    vfs.unregister()
+
+
+async def filled(folder: Path) -> HeldClock:
+    folder.mkdir()
+    async with a_bed(folder, settings=SETTINGS) as bed:
+        for session in ("s0", "s1", "s2"):
+            lamps = [f"In {session} lamp {number} went out." for number in range(5)]
+            await bed.tell(*lamps, session_id=session)
+        await bed.house.queue.drain()
+        bed.clock.advance(days=120)
+        return bed.clock
+
+
+async def outcome(bed: Bed) -> Rows:
+    return await bed.rows("SELECT content, state, is_summary FROM memory ORDER BY 1, 2, 3")
+
+
+async def until_it_is_done(bed: Bed) -> Rows:
+    """Go on with what was interrupted, or have a failed night again; returns what it left."""
+    await bed.night.go_on()
+    if not await bed.rows("SELECT 1 FROM run WHERE state = ?", RunState.DONE):
+        await bed.night.run(ADA)
+    assert await bed.is_sound()
+    return await outcome(bed)
+
+
+@pytest.mark.parametrize("times", [1, 30])
+async def test_a_disk_error_within_a_night_leaves_whole_groups(
+    tmp_path: Path, disk: FailingVFS, times: int
+) -> None:
+    """Once, or at thirty operations in turn; mended, the night comes to the same end."""
+    clock = await filled(tmp_path / "full")
+    wanted: Rows = []
+    met = True
+    for number in (0, *range(1, OPERATIONS, EVERY)):
+        folder = tmp_path / "night"
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(tmp_path / "full", folder)
+        async with a_bed(folder, clock, settings=SETTINGS) as bed:
+            disk.fail(number, times if number else 0)
+            with suppress(MemdError):
+                await bed.night.run(ADA)
+            met, disk.left = disk.left <= 0, HEALTHY
+            assert await bed.house.db.recover()
+            with a_writer(folder / "memd.db") as conn:
+                assert halves(conn) == [], number
+            left = await until_it_is_done(bed)
+        wanted = wanted or left
+        assert left == wanted, number
+    assert met is False  # the last one came after the end: there was no later operation
+    assert any(state == "archived" for _, state, _ in wanted)
