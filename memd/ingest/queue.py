@@ -58,17 +58,24 @@ class EmbeddingQueue:
     """Rows whose text the model fails on, alone: found by words, tried again after a restart."""
     _complete: tuple[int, bytes] | None = None
     """The model, and the audit's head, for which no row was without a vector when last looked."""
+    _expecting: bool = False
 
     def wake(self) -> None:
         """Say that there are rows to embed."""
         self._idle.clear()
         self._wake.set()
 
+    def expect(self) -> None:
+        """Say that there will be rows in a moment: a model is loaded meanwhile."""
+        self._expecting = True
+        self.wake()
+
     async def run(self) -> None:
         """Work for ever. Faults of model or disk are logged and tried again."""
         self.wake()
         while True:
             try:
+                await self._load()
                 await self.drain()
             except UnavailableError as error:
                 log.warning("embedding waits", kind=error.kind)
@@ -76,6 +83,11 @@ class EmbeddingQueue:
                 log.error("embedding failed", kind=error.kind)
             self._idle.set()
             await self._rest()
+
+    async def _load(self) -> None:
+        expecting, self._expecting = self._expecting, False
+        if expecting and self.embedder.fingerprint is not None and not self.embedder.loaded:
+            await self.embedder.embed(["memd"], bulk=True)
 
     async def _rest(self) -> None:
         self._wake.clear()

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 MARK = "mentioned: "
 
@@ -100,6 +101,7 @@ def unnumbered(text: str) -> str:
     return _MARGIN.sub("", text)
 
 
+@lru_cache(maxsize=16_384)  # a session says the same words again and again
 def _thing(word: str) -> str:
     """Return the thing that *word* is, or "" for most words."""
     if word.isalpha() and word[1:].islower():  # seen at once

@@ -70,6 +70,7 @@ class Nap:
         """
         level = await self._level(caller)
         heard = await self._heard(caller, wanted)
+        self.queue.expect()
         ready = await self.work.run(
             prepared,
             heard.messages,

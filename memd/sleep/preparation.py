@@ -76,6 +76,20 @@ class Prepared:
     detail: NapDetail
 
 
+class _Counted:
+    """Counts the tokens of each text once: a draft asks for the same ones several times."""
+
+    def __init__(self, counter: TokenCounter) -> None:
+        self._counter = counter
+        self._known: dict[str, int] = {}
+
+    def count(self, text: str) -> int:
+        found = self._known.get(text)
+        if found is None:
+            found = self._known[text] = self._counter.count(text)
+        return found
+
+
 def prepared(
     given: Sequence[Message],
     counter: TokenCounter,
@@ -92,6 +106,7 @@ def prepared(
     the summary replaces; with *last* from all of them, because nobody will nap over
     the rest.
     """
+    counter = _Counted(counter)
     messages = [clean(message) for message in given]
     consolidator = MemoryConsolidator(max_tokens=max_tokens, mention_share=mention_share)
     shorter, summary = consolidator.consolidate(messages)

@@ -43,6 +43,14 @@ class _Unable(HashEmbedder):
         return await super().embed(texts, bulk=bulk)
 
 
+class _Cold(HashEmbedder):
+    """A model that no text has loaded yet."""
+
+    @property
+    def loaded(self) -> bool:
+        return bool(self.texts)
+
+
 class _Damaged(HashEmbedder):
     """A model whose folder turns out to be damaged."""
 
@@ -306,3 +314,19 @@ async def test_a_queue_that_is_woken_and_stopped_at_once_stops(tmp_path: Path) -
         running.cancel()
         await asyncio.wait({running}, timeout=5.0)
         assert running.cancelled()
+
+
+async def test_a_model_is_loaded_while_what_it_will_embed_is_still_being_made(
+    tmp_path: Path,
+) -> None:
+    embedder = _Cold()
+    async with a_house(tmp_path / "memd.db", embedder=embedder) as house:
+        working = asyncio.create_task(house.queue.run())
+        await house.queue.settled()
+        assert embedder.texts == []
+
+        house.queue.expect()
+        await house.queue.settled()
+
+        assert len(embedder.texts) == 1
+        working.cancel()
