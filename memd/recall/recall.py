@@ -182,11 +182,14 @@ class Recall:
             keys = list(dict.fromkeys([*near, *await searching]))
         finally:
             searching.cancel()
-        if len(keys) < fill:
+        found = await self.db.read(_ranked, scope, sought, keys)
+        if len(found.items) < fill:  # counted as shown: many may stand behind one summary
             shown = scope.reach if scope.hidden else scope.wanted
             rest = await self.db.read(memories.matching, shown, fill)
-            keys = list(dict.fromkeys([*keys, *rest]))
-        return await self.db.read(_ranked, scope, sought, keys)
+            every = list(dict.fromkeys([*keys, *rest]))
+            if len(every) > len(keys):
+                found = await self.db.read(_ranked, scope, sought, every)
+        return found
 
     async def _with_vector(
         self, sought: Sought, fingerprint: ModelFingerprint | None, *, cached: bool | None

@@ -82,6 +82,22 @@ async def test_with_include_compressed_the_originals_are_shown_and_no_summary(
         assert {entry.id for entry in every} == set(ids)
 
 
+async def test_a_search_is_filled_to_its_limit_though_many_stand_behind_few_summaries(
+    tmp_path: Path,
+) -> None:
+    async with a_bed(tmp_path) as bed:
+        await bed.tell(*(f"bees bees bees hive {number}" for number in range(90)))
+        bed.clock.advance(days=2)
+        await bed.night.run(ADA, steps=frozenset({"consolidation"}))
+        await bed.house.queue.drain()
+        await bed.tell(*(f"a ferry at {number}" for number in range(60)), session_id=None)
+        await bed.house.queue.drain()
+        shown = await bed.house.recall.count(ADA, None)
+        assert 60 < shown < 90
+        assert len(await retrieved(bed, text="bees hive", limit=50)) == 50
+        assert len(await retrieved(bed, text="bees hive", limit=100)) == shown
+
+
 async def test_a_summary_of_an_old_session_is_found_among_what_is_semantic(tmp_path: Path) -> None:
     async with a_bed(tmp_path) as bed:
         await bed.tell(*TURNS)
