@@ -11,8 +11,11 @@ The map of the house, in the order of a memory's life (a test keeps it true):
     archive   put away and brought back: archive, trash, restore, forget
     ingest    a text arrives and becomes memories
     recall    memories are found, ranked, and cut to a budget
+    org       what everybody knows: facts, who may write them, time, the graph
     backends  the documented backend protocols over these rooms
     sleep     memories are consolidated: naps, nights, compression, and undoing them
+    learn     memd gets better: what worked and what did not
+    inject    memories are put into prompts: fenced, within a budget
     rpc       what client and daemon say to each other
     client    connect, call, raise the same errors
     serve     the socket: server, connections, who calls, handlers

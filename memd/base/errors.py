@@ -325,6 +325,46 @@ class EmbeddingError(MemdMemoryError, UnavailableError):
     kind = "embedding"
 
 
+# Organisational memory (SPEC 15.6).
+
+
+class OrgMemoryError(MemdError):
+    """Base of all organisational memory errors."""
+
+    kind = "org_memory"
+    family = "org_memory"
+
+
+class OrgMemoryConnectionError(OrgMemoryError, UnavailableError):
+    """The organisational memory is not connected."""
+
+    kind = "org_connection"
+
+
+class OrgMemoryWriteError(OrgMemoryError, CallerError):
+    """A fact could not be written or retracted."""
+
+    kind = "org_write"
+
+
+class OrgMemoryQueryError(OrgMemoryError, CallerError):
+    """Facts could not be asked for as asked, or a stored one cannot be read."""
+
+    kind = "org_query"
+
+
+class OrgMemoryAccessDeniedError(OrgMemoryError, DeniedError):
+    """The author may not write this category."""
+
+    kind = "org_denied"
+
+
+class OrgMemoryConfigError(OrgMemoryError, CallerError):
+    """The ``org_memory`` settings are invalid: key, value, what is allowed."""
+
+    kind = "org_config"
+
+
 def kinds() -> dict[str, type[MemdError]]:
     """Return every kind with its class, so that a client can raise what the daemon raised."""
     found: dict[str, type[MemdError]] = {}

@@ -144,3 +144,74 @@ class RunState(StrEnum):
     FAILED = "failed"
     UNDOING = "undoing"
     UNDONE = "undone"
+
+
+class OrgFactCategory(StrEnum):
+    """What kind of thing everybody knows (SPEC 15.1)."""
+
+    CORE_POLICY = "core_policy"
+    ADR = "adr"
+    PROCEDURE = "procedure"
+    CONVENTION = "convention"
+    ENTITY_DEFINITION = "entity_definition"
+
+
+class SeniorityLevel(StrEnum):
+    """How senior an agent is, ascending; compared by position (SPEC 15.1)."""
+
+    JUNIOR = "junior"
+    MID = "mid"
+    SENIOR = "senior"
+    LEAD = "lead"
+    PRINCIPAL = "principal"
+    DIRECTOR = "director"
+    VP = "vp"
+    C_SUITE = "c_suite"
+
+    @property
+    def rank(self) -> int:
+        """Return the position, 0 for the lowest.
+
+        >>> SeniorityLevel.SENIOR.rank > SeniorityLevel.MID.rank
+        True
+        """
+        return tuple(SeniorityLevel).index(self)
+
+
+class AutonomyLevel(StrEnum):
+    """How freely an agent acts, the most restricted first; kept with what it writes."""
+
+    LOCKED = "locked"
+    SUPERVISED = "supervised"
+    SEMI = "semi"
+    FULL = "full"
+
+
+class OperationType(StrEnum):
+    """What an operation does to a fact (SPEC 15.2)."""
+
+    PUBLISH = "PUBLISH"
+    RETRACT = "RETRACT"
+
+
+class ProposalState(StrEnum):
+    """What became of a proposed fact."""
+
+    OPEN = "open"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+
+
+class Outcome(StrEnum):
+    """How an audited attempt ended."""
+
+    DONE = "done"
+    DENIED = "denied"
+
+
+class LearningOutcome(StrEnum):
+    """How a task went (SPEC 5a.1)."""
+
+    SUCCESS = "success"
+    FAILURE = "failure"
+    PARTIAL = "partial"

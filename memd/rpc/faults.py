@@ -54,6 +54,12 @@ CODES: Final[Mapping[str, int]] = {
     "quota": -32008,
     "secret_refused": -32009,
     "quarantined": -32009,
+    "org_memory": -32003,
+    "org_write": -32003,
+    "org_query": -32003,
+    "org_connection": -32004,
+    "org_denied": -32001,
+    "org_config": -32007,
 }
 
 _BUG = "internal error: a bug in memd"

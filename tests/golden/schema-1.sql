@@ -338,12 +338,13 @@ CREATE TABLE reply (
 -- Read by the purge of old replies.
 CREATE INDEX reply_by_time ON reply (created_at_us);
 
--- The audit: one row a transaction, each hash over the one before it.
+-- The audit: one row a transaction or a refused attempt, each hash over the one before it.
 CREATE TABLE change (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     at_us INTEGER NOT NULL,
     client TEXT NOT NULL,
     method TEXT NOT NULL,
+    outcome TEXT NOT NULL DEFAULT 'done' CHECK (outcome IN ('done', 'denied')),
     batch TEXT,
     rows INTEGER NOT NULL CHECK (rows >= 0),
     digest BLOB NOT NULL,
@@ -360,20 +361,206 @@ CREATE TABLE weights (
     created_at_us INTEGER NOT NULL
 ) STRICT;
 
+-- The organisation's log (SPEC 15.5): append-only, one row an operation, a version a fact.
+-- at_us never goes back: it is when memd knew. valid_*_us is when it held in the world.
+CREATE TABLE org_operation (
+    operation_key INTEGER PRIMARY KEY AUTOINCREMENT,
+    operation_id TEXT NOT NULL UNIQUE,
+    fact_id TEXT NOT NULL,
+    version INTEGER NOT NULL CHECK (version >= 1),
+    kind TEXT NOT NULL CHECK (kind IN ('PUBLISH', 'RETRACT')),
+    category TEXT NOT NULL CHECK (category IN ('core_policy', 'adr', 'procedure', 'convention', 'entity_definition')),
+    content TEXT CHECK ((kind = 'PUBLISH') = (content IS NOT NULL)),
+    tags TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(tags)),
+    is_human INTEGER NOT NULL CHECK (is_human IN (0, 1)),
+    author_id TEXT,
+    seniority TEXT CHECK (seniority IN ('junior', 'mid', 'senior', 'lead', 'principal', 'director', 'vp', 'c_suite')),
+    autonomy_level TEXT CHECK (autonomy_level IN ('locked', 'supervised', 'semi', 'full')),
+    client TEXT NOT NULL,
+    signature BLOB, -- the owner's, where a human wrote over the socket
+    at_us INTEGER NOT NULL,
+    valid_from_us INTEGER,
+    valid_to_us INTEGER CHECK (valid_to_us > valid_from_us),
+    row_hash BLOB NOT NULL,
+    salt BLOB NOT NULL,
+    UNIQUE (fact_id, version),
+    CHECK ((is_human = 1) = (author_id IS NULL)),
+    CHECK ((is_human = 1) = (seniority IS NULL))
+) STRICT;
+-- Read by snapshots of a moment.
+CREATE INDEX org_operation_by_time ON org_operation (at_us, fact_id);
+
+-- The facts as they are now: what replaying the log gives. Read by get, query and lists.
+CREATE TABLE org_fact (
+    fact_key INTEGER PRIMARY KEY,
+    fact_id TEXT NOT NULL UNIQUE,
+    operation_key INTEGER NOT NULL REFERENCES org_operation (operation_key),
+    version INTEGER NOT NULL CHECK (version >= 1),
+    category TEXT NOT NULL CHECK (category IN ('core_policy', 'adr', 'procedure', 'convention', 'entity_definition')),
+    content TEXT NOT NULL,
+    tags TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(tags)),
+    created_at_us INTEGER NOT NULL,
+    retracted_at_us INTEGER CHECK (retracted_at_us >= created_at_us)
+) STRICT;
+-- Read by lists of a category, newest first.
+CREATE INDEX org_fact_by_category ON org_fact (category, created_at_us DESC) WHERE retracted_at_us IS NULL;
+
+-- Who could write and read which category since when: the rules in force, as JSON. Written when
+-- they change; read by a question about an earlier time.
+CREATE TABLE org_rules (
+    rules_key INTEGER PRIMARY KEY AUTOINCREMENT,
+    rules TEXT NOT NULL CHECK (json_valid(rules)),
+    at_us INTEGER NOT NULL
+) STRICT;
+
+-- Facts that somebody without the right to write them asks for; the owner decides.
+CREATE TABLE org_proposal (
+    proposal_key INTEGER PRIMARY KEY AUTOINCREMENT,
+    proposal_id TEXT NOT NULL UNIQUE,
+    fact_id TEXT, -- what it would change or retract, none for a new fact
+    kind TEXT NOT NULL CHECK (kind IN ('PUBLISH', 'RETRACT')),
+    category TEXT NOT NULL CHECK (category IN ('core_policy', 'adr', 'procedure', 'convention', 'entity_definition')),
+    content TEXT,
+    tags TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(tags)),
+    author_id TEXT NOT NULL,
+    client TEXT NOT NULL,
+    at_us INTEGER NOT NULL,
+    state TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'approved', 'rejected')),
+    decided_at_us INTEGER,
+    operation_id TEXT -- what approving it wrote
+) STRICT;
+-- Read by a review.
+CREATE INDEX org_proposal_open ON org_proposal (proposal_key) WHERE state = 'open';
+
+-- The owner's public keys (Ed25519): whose signature is a human's word.
+CREATE TABLE owner_key (
+    owner_key INTEGER PRIMARY KEY,
+    public_key BLOB NOT NULL UNIQUE,
+    created_at_us INTEGER NOT NULL,
+    revoked_at_us INTEGER
+) STRICT;
+
+-- What statements are about, by folded name. Read by walks and by questions.
+CREATE TABLE entity (
+    entity_key INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    folded TEXT NOT NULL UNIQUE
+) STRICT;
+
+-- What a text says about two things: the edges of the graph and the unit of validity. The truth
+-- is the text behind it (an operation or a memory), from which it can be learnt again.
+-- A row is never changed but for known_to_us: what is learnt otherwise is a new row.
+CREATE TABLE statement (
+    statement_key INTEGER PRIMARY KEY AUTOINCREMENT,
+    statement_id TEXT NOT NULL UNIQUE,
+    subject_key INTEGER NOT NULL REFERENCES entity (entity_key),
+    relation TEXT NOT NULL,
+    object_key INTEGER NOT NULL REFERENCES entity (entity_key),
+    negated INTEGER NOT NULL DEFAULT 0 CHECK (negated IN (0, 1)),
+    qualifier TEXT, -- for what it holds only: 'admin' in 'uses Django for admin'
+    valid_from_us INTEGER,
+    valid_to_us INTEGER CHECK (valid_to_us > valid_from_us),
+    known_from_us INTEGER NOT NULL,
+    known_to_us INTEGER CHECK (known_to_us >= known_from_us),
+    operation_key INTEGER REFERENCES org_operation (operation_key) ON DELETE CASCADE,
+    memory_key INTEGER REFERENCES memory (memory_key) ON DELETE CASCADE,
+    span_from INTEGER NOT NULL, -- where in the text, in characters
+    span_to INTEGER NOT NULL CHECK (span_to > span_from),
+    CHECK ((operation_key IS NULL) <> (memory_key IS NULL))
+) STRICT;
+-- Read by walks, forwards and backwards, and by questions about a time.
+CREATE INDEX statement_by_subject ON statement (subject_key, relation, known_from_us);
+CREATE INDEX statement_by_object ON statement (object_key, relation, known_from_us);
+-- Read when the text behind it changes or goes.
+CREATE INDEX statement_by_operation ON statement (operation_key) WHERE operation_key IS NOT NULL;
+CREATE INDEX statement_by_memory ON statement (memory_key) WHERE memory_key IS NOT NULL;
+
+-- Who published a shared memory (agent __shared__). Read by shared searches and retractions.
+CREATE TABLE shared (
+    memory_key INTEGER PRIMARY KEY REFERENCES memory (memory_key) ON DELETE CASCADE,
+    publisher_key INTEGER NOT NULL REFERENCES agent (agent_key) ON DELETE CASCADE
+) STRICT;
+-- Read when an agent is asked to be left out.
+CREATE INDEX shared_by_publisher ON shared (publisher_key, memory_key);
+
+-- What is suspicious about a memory, and what it was before it was set aside (state quarantined).
+CREATE TABLE flagged (
+    memory_key INTEGER PRIMARY KEY REFERENCES memory (memory_key) ON DELETE CASCADE,
+    flags TEXT NOT NULL CHECK (json_valid(flags)),
+    state_before TEXT,
+    flagged_at_us INTEGER NOT NULL,
+    released_at_us INTEGER
+) STRICT;
+
+-- What worked and what did not (SPEC 5a.1): the synthesizer's learnings.
+CREATE TABLE learning (
+    learning_key INTEGER PRIMARY KEY AUTOINCREMENT,
+    learning_id TEXT NOT NULL UNIQUE,
+    agent_key INTEGER NOT NULL REFERENCES agent (agent_key) ON DELETE CASCADE,
+    task_type TEXT NOT NULL,
+    approach TEXT NOT NULL CHECK (json_valid(approach)),
+    outcome TEXT NOT NULL CHECK (outcome IN ('success', 'failure', 'partial')),
+    lesson TEXT NOT NULL,
+    salt BLOB NOT NULL,
+    at_us INTEGER NOT NULL
+) STRICT;
+-- Read newest first.
+CREATE INDEX learning_by_time ON learning (agent_key, at_us DESC);
+
+-- Patterns of tools that worked (SPEC 5a.2), counted.
+CREATE TABLE playbook (
+    agent_key INTEGER NOT NULL REFERENCES agent (agent_key) ON DELETE CASCADE,
+    pattern_id TEXT NOT NULL,
+    task_type TEXT NOT NULL,
+    description TEXT NOT NULL,
+    tool_sequence TEXT NOT NULL CHECK (json_valid(tool_sequence)),
+    prompt_template TEXT NOT NULL DEFAULT '',
+    success_count INTEGER NOT NULL DEFAULT 1 CHECK (success_count >= 1),
+    promoted INTEGER NOT NULL DEFAULT 0 CHECK (promoted IN (0, 1)),
+    salt BLOB NOT NULL,
+    created_at_us INTEGER NOT NULL,
+    updated_at_us INTEGER NOT NULL,
+    PRIMARY KEY (agent_key, pattern_id)
+) STRICT, WITHOUT ROWID;
+
+-- The paths under which the file view shows memories, one file a memory.
+CREATE TABLE memory_file (
+    agent_key INTEGER NOT NULL REFERENCES agent (agent_key) ON DELETE CASCADE,
+    path TEXT NOT NULL,
+    memory_key INTEGER NOT NULL UNIQUE REFERENCES memory (memory_key) ON DELETE CASCADE,
+    PRIMARY KEY (agent_key, path)
+) STRICT, WITHOUT ROWID;
+
+-- What was put away behind a summary, which is shown in its stead; not what was put away by
+-- itself (importance, the cap). Read by the caches, by filters, and when a summary is taken apart.
+CREATE VIEW behind (memory_key) AS
+SELECT r.memory_key
+  FROM archive AS r
+       JOIN memory AS m ON m.memory_key = r.memory_key
+ WHERE m.state IN ('compressed', 'archived')
+   AND r.reason IN ('consolidated', 'compressed');
+
+-- In which part of both caches a memory lies, so that a search reads no more than it may need
+-- (parts.py): a, what every search reads, be it shown itself or by the summary before it; h, what
+-- was put away by itself; s, summaries.
+CREATE VIEW cache_part (memory_key, part) AS
+SELECT m.memory_key,
+       CASE WHEN m.is_summary THEN 's'
+            WHEN m.state IN ('active', 'pending')
+                 OR EXISTS (SELECT 1 FROM behind AS b WHERE b.memory_key = m.memory_key) THEN 'a'
+            ELSE 'h'
+       END
+  FROM memory AS m
+ WHERE m.state IN ('active', 'pending', 'compressed', 'archived');
+
 -- What the words cache indexes, and what its integrity check compares it with. The owner
--- token stands for whose row it is and whether a search reads it (a12) or only one that
--- includes what was put away (h12). What stands behind a summary is read in its stead.
+-- token stands for whose row it is and in which part (a12).
 CREATE VIEW memory_words (memory_key, own, context, owner) AS
 SELECT m.memory_key,
        iif(m.speaker IS NULL, '', m.speaker || ': ') || m.content
            || iif(m.caption IS NULL, '', ' [shares photo: ' || m.caption || ']'),
        coalesce(c.context, ''),
-       iif(m.state IN ('active', 'pending')
-               OR EXISTS (SELECT 1
-                            FROM archive AS r
-                           WHERE r.memory_key = m.memory_key
-                             AND r.reason IN ('consolidated', 'compressed')),
-           'a', 'h') || m.agent_key
+       p.part || m.agent_key
   FROM memory AS m
-       LEFT JOIN memory_context AS c ON c.memory_key = m.memory_key
- WHERE m.state IN ('active', 'pending', 'compressed', 'archived');
+       JOIN cache_part AS p ON p.memory_key = m.memory_key
+       LEFT JOIN memory_context AS c ON c.memory_key = m.memory_key;

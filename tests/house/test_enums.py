@@ -22,6 +22,16 @@ PAIRS: dict[str, type[Enum]] = {
     "trash.reason": enums.TrashReason,
     "run.kind": enums.RunKind,
     "run.state": enums.RunState,
+    "change.outcome": enums.Outcome,
+    "org_operation.kind": enums.OperationType,
+    "org_operation.category": enums.OrgFactCategory,
+    "org_operation.seniority": enums.SeniorityLevel,
+    "org_operation.autonomy_level": enums.AutonomyLevel,
+    "org_fact.category": enums.OrgFactCategory,
+    "org_proposal.kind": enums.OperationType,
+    "org_proposal.category": enums.OrgFactCategory,
+    "org_proposal.state": enums.ProposalState,
+    "learning.outcome": enums.LearningOutcome,
 }
 # Enumerations of the file alone: truth values, and kinds of vectors and of changes.
 OF_THE_FILE = {
@@ -29,7 +39,10 @@ OF_THE_FILE = {
     "memory.as_is",
     "memory.is_summary",
     "run_change.what",
+    "org_operation.is_human",
+    "playbook.promoted",
     "session.compressed",
+    "statement.negated",
     "usage_window.armed",
     "weights.active",
 }

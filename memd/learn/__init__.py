@@ -1,0 +1,1 @@
+"""memd gets better: what worked, what did not, and the patterns that repeat."""
