@@ -18,6 +18,7 @@ from memd.store import memories, vectors, words
 from memd.store.connect import Reading
 from memd.store.database import Database
 from memd.store.filters import Bound
+from memd.store.parts import Part, owner
 
 ARM_ROWS = 64  # of each arm; 100 find no more and cost a third more
 LISTED_ROWS_MAX = 2_000  # a filter that keeps no more is listed and scored row by row
@@ -41,15 +42,18 @@ class Scope:
         return self.wanted.agent_key
 
     @property
+    def parts(self) -> list[Part]:
+        """Return the parts of the caches that hold all of *reach*."""
+        if self.hidden:
+            return [Part.READ, Part.AWAY]
+        return [Part.READ, Part.SUMMARY] if self.reach.apart else [Part.READ]
+
+    @property
     def owners(self) -> list[str]:
-        read = f"a{self.agent_key}"
-        return [read, f"h{self.agent_key}"] if self.hidden else [read]
+        return [owner(self.agent_key, part) for part in self.parts]
 
     def partitions(self, shard: int) -> list[int]:
-        return [
-            vectors.partition(self.agent_key, hidden=hidden, shard=shard)
-            for hidden in ([False, True] if self.hidden else [False])
-        ]
+        return [vectors.partition(self.agent_key, part, shard) for part in self.parts]
 
 
 def few(conn: Reading, scope: Scope) -> list[int] | None:

@@ -90,18 +90,15 @@ def evidence(kept: Bound, *, hidden: bool) -> Bound:
     everything that was put away is searched and shown as it is, and no summary.
     """
     behind = """
-        EXISTS (SELECT 1
-                  FROM derived AS d
-                       JOIN memory AS s ON s.memory_key = d.to_key
-                 WHERE d.from_key = m.memory_key AND s.is_summary
-                   AND s.state IN ('active', 'pending'))
+        EXISTS (SELECT 1 FROM behind AS b WHERE b.memory_key = m.memory_key)
         AND EXISTS (SELECT 1
-                      FROM archive AS r
-                     WHERE r.memory_key = m.memory_key
-                       AND r.reason IN ('consolidated', 'compressed'))
+                      FROM derived AS d
+                           JOIN memory AS s ON s.memory_key = d.to_key
+                     WHERE d.from_key = m.memory_key AND s.is_summary
+                       AND s.state IN ('active', 'pending'))
     """
     memories = "" if kept.apart and not hidden else "AND NOT m.is_summary"
-    put_away = f"m.state IN ('compressed', 'archived'){'' if hidden else f' AND {behind}'}"
+    put_away = "m.state IN ('compressed', 'archived')" if hidden else behind
     where = f"""
         {kept.meant} {memories} AND (m.state IN ('active', 'pending') OR {put_away})
         AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)

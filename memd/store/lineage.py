@@ -40,10 +40,7 @@ def behind(conn: Reading, keys: Sequence[int]) -> tuple[list[int], list[int]]:
               FROM carray(:summaries) AS k
                    CROSS JOIN derived AS d ON d.to_key = k.value
                    JOIN memory AS s ON s.memory_key = d.to_key AND s.is_summary
-                   JOIN memory AS m ON m.memory_key = d.from_key
-                   JOIN archive AS r ON r.memory_key = d.from_key
-             WHERE m.state IN ('compressed', 'archived')
-               AND r.reason IN ('consolidated', 'compressed') -- not what was put away by itself
+                   JOIN behind AS b ON b.memory_key = d.from_key
              ORDER BY d.from_key
             """,
             {"summaries": keys_array(summaries)},

@@ -29,6 +29,7 @@ from memd.store import (
 from memd.store.connect import Reading, Writing
 from memd.store.filters import Bound
 from memd.store.keys import keys_array
+from memd.store.parts import Part, owner
 from memd.store.rows import FoundRow
 
 _Counted = tuple[int, int | None, str | None, int]
@@ -217,7 +218,7 @@ def search(conn: Reading, wanted: Bound, text: str | None, limit: int) -> list[F
     terms = words.stemmer(conn)(text)[:QUERY_TERMS_MAX]
     if not terms:
         return []
-    owners = [f"a{wanted.agent_key}", f"h{wanted.agent_key}"]
+    owners = [owner(wanted.agent_key, part) for part in Part]
     hits = words.search(conn, words.match_text(terms, owners), -1)
     matching = memories.matching_among(conn, wanted, [hit.memory_key for hit in hits])
     best = [hit.memory_key for hit in hits if hit.memory_key in matching][:limit]

@@ -125,12 +125,9 @@ def _behind(conn: Reading, keys: Sequence[int]) -> list[int]:
         return []
     rows = conn.execute(
         """
-        SELECT r.memory_key
+        SELECT b.memory_key
           FROM carray(:keys) AS k
-               CROSS JOIN archive AS r ON r.memory_key = k.value
-               JOIN memory AS m ON m.memory_key = r.memory_key
-         WHERE m.state IN ('compressed', 'archived')
-           AND r.reason IN ('consolidated', 'compressed')
+               CROSS JOIN behind AS b ON b.memory_key = k.value
         """,
         {"keys": keys_array(keys)},
     )

@@ -1,10 +1,9 @@
 """Vectors: the ``embedding`` rows are the truth, a vec0 table per generation is their cache.
 
 L2 on normalised vectors (cos = 1 - d^2 / 2): vec0's own cosine is slower. The
-owner is the partition key, so a search costs what the owner has, not what the
-file has; what was put away and stands behind no summary lies in a second
-partition of the same owner, so the default search never reads it (STORE 4). Each is cut into
-shards, so that one search can use two cores.
+owner and the part of the cache are the partition key, so a search costs what the
+owner has, not what the file has, and nothing that it would drop (STORE 4). Each is
+cut into shards, so that one search can use two cores.
 
 A cache generation belongs to one model. Vectors of different models are never
 in one table, and never compared.
@@ -24,20 +23,16 @@ from memd.base.limits import KNN_ROWS_MAX
 from memd.model.encoding import ModelFingerprint
 from memd.store.connect import Reading, Writing
 from memd.store.keys import keys_array
+from memd.store.parts import Part
 
 # Table names carry a model's key and a generation, numbers from meta, and _PARTITION is fixed.
 # ruff: noqa: S608
 CHUNK_ROWS = 512
 SHARDS = 2  # partitions of an owner, scanned side by side: on two cores in half the time
 _SHARD_BITS = 13  # blocks of 8,192 memories take turns, so a small store has one partition
+_PARTS = "".join(Part)
 _PARTITION = f"""(
-    (m.agent_key * 2
-     + iif(m.state IN ('active', 'pending')
-               OR EXISTS (SELECT 1
-                            FROM archive AS r
-                           WHERE r.memory_key = m.memory_key
-                             AND r.reason IN ('consolidated', 'compressed')),
-           0, 1)) * {SHARDS}
+    (m.agent_key * {len(_PARTS)} + instr('{_PARTS}', p.part) - 1) * {SHARDS}
     + (m.memory_key >> {_SHARD_BITS}) % {SHARDS}
 )"""
 SQUARE_ERROR_MAX = 2e-3  # of a length within 0.001 of 1
@@ -61,9 +56,9 @@ class VectorCache(NamedTuple):
         return f"vec_{self.model_key}_{self.generation}"
 
 
-def partition(agent_key: int, *, hidden: bool, shard: int) -> int:
-    """Return the partition of a *shard* (below SHARDS) of an agent's visible or hidden vectors."""
-    return (agent_key * 2 + hidden) * SHARDS + shard
+def partition(agent_key: int, part: Part, shard: int) -> int:
+    """Return the partition of a *shard* (below SHARDS) of an agent's vectors of one part."""
+    return (agent_key * len(_PARTS) + _PARTS.index(part)) * SHARDS + shard
 
 
 def shard(memory_key: int) -> int:
@@ -214,9 +209,9 @@ def _fill(conn: Writing, cache: VectorCache, keys: Sequence[int]) -> None:
         INSERT INTO {cache.table} (rowid, owner, vector)
         SELECT m.memory_key, {_PARTITION}, e.vector
           FROM memory AS m
+               JOIN cache_part AS p ON p.memory_key = m.memory_key
                JOIN embedding AS e ON e.memory_key = m.memory_key
          WHERE m.memory_key IN (SELECT value FROM carray(:keys))
-           AND m.state IN ('active', 'pending', 'compressed', 'archived')
            AND e.model_key = :model_key AND e.kind = 'own'
         """,
         {"keys": keys_array(keys), "model_key": cache.model_key},
@@ -367,9 +362,9 @@ def wrong_rows(conn: Reading, cache: VectorCache) -> int:
             f"""
             SELECT m.memory_key, {_PARTITION}, e.checksum
               FROM memory AS m
+                   JOIN cache_part AS p ON p.memory_key = m.memory_key
                    JOIN embedding AS e ON e.memory_key = m.memory_key
-             WHERE m.state IN ('active', 'pending', 'compressed', 'archived')
-               AND e.model_key = {cache.model_key} AND e.kind = 'own'
+             WHERE e.model_key = {cache.model_key} AND e.kind = 'own'
             """
         )
     }

@@ -15,6 +15,7 @@ from support.store import a_writer
 from memd.base.errors import EmbeddingError
 from memd.store import memories, names, vectors
 from memd.store.connect import Writing
+from memd.store.parts import Part
 
 GOOD = hash_vector("a cat")
 
@@ -58,7 +59,7 @@ def test_a_unit_vector_is_stored_and_found(conn: Writing) -> None:
     rounded = struct.pack(f"<{DIMENSION}f", *(n * 1.0004 for n in numbers(GOOD)))
     vectors.put(conn, 1, [(1, rounded)])
     vectors.index(conn, [1])
-    (near,) = vectors.search(conn, GOOD, [vectors.partition(1, hidden=False, shard=0)], 10)
+    (near,) = vectors.search(conn, GOOD, [vectors.partition(1, Part.READ, 0)], 10)
     assert near.memory_key == 1
     assert near.cosine == pytest.approx(1.0, abs=1e-3)
-    assert vectors.search(conn, GOOD, [vectors.partition(1, hidden=True, shard=0)], 10) == []
+    assert vectors.search(conn, GOOD, [vectors.partition(1, Part.AWAY, 0)], 10) == []
