@@ -11,7 +11,8 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from memd.model.values import Name, Time, Value
+from memd.model.enums import Trust
+from memd.model.values import Name, Share, Time, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,8 @@ class Evidence(Value):
     memory_id: Name | None = None
     quote: str
     """The part of the text that says it."""
+    trust: Trust = Trust.ASSISTED
+    """How far the text is trusted: what a tool or a web page said is not."""
 
     @model_validator(mode="after")
     def _one(self) -> Self:
@@ -65,6 +68,60 @@ class Statement(Value):
 
 
 class GraphPath(Value):
-    """Statements that lead from one thing to another, each with its evidence."""
+    """Statements that lead from one thing to another, each with its evidence.
+
+    *things* are what lies on the way, one more than there are steps: a step whose
+    subject is not the thing before it is walked against its direction. *trust* is
+    the least of its evidence.
+    """
 
     steps: tuple[Statement, ...]
+    things: tuple[Name, ...] = ()
+    trust: Trust = Trust.ASSISTED
+
+
+class Neighbours(Value):
+    """What is said about one thing, most trusted and newest first; *truncated*: there is more."""
+
+    name: Name
+    items: tuple[Statement, ...]
+    truncated: bool = False
+
+
+class GraphPaths(Value):
+    """The shortest ways between two things, none when there is none within the hops asked for."""
+
+    items: tuple[GraphPath, ...]
+    truncated: bool = False
+    """The walk came to its bound before it had looked everywhere."""
+
+
+class GraphAnswer(Value):
+    """One thing that answers a question, and the way to it.
+
+    *follows* says that the way takes exactly the relations that the question asks
+    for; otherwise it is only near. *score* orders the answers.
+    """
+
+    name: Name
+    path: GraphPath
+    follows: bool
+    score: Share
+
+
+class GraphAnswers(Value):
+    """What a question's things lead to, best first."""
+
+    about: tuple[Name, ...]
+    """The things that the question names, as they are known."""
+    relations: tuple[Name, ...] = ()
+    """The relations that it asks for, in its own order."""
+    items: tuple[GraphAnswer, ...] = ()
+    truncated: bool = False
+
+
+class Added(Value):
+    """A triple as it was stored: the memory that is its evidence, and the statement."""
+
+    memory_id: Name
+    statement_id: Name

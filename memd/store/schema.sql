@@ -468,9 +468,10 @@ CREATE TABLE statement (
     span_to INTEGER NOT NULL CHECK (span_to > span_from),
     CHECK ((operation_key IS NULL) <> (memory_key IS NULL))
 ) STRICT;
--- Read by walks, forwards and backwards, and by questions about a time.
-CREATE INDEX statement_by_subject ON statement (subject_key, relation, known_from_us);
-CREATE INDEX statement_by_object ON statement (object_key, relation, known_from_us);
+-- Read by walks, forwards and backwards, and by questions about a time. What is no longer known
+-- lies apart, so that a walk reads no earlier versions.
+CREATE INDEX statement_by_subject ON statement (subject_key, known_to_us, relation);
+CREATE INDEX statement_by_object ON statement (object_key, known_to_us, relation);
 -- Read when the text behind it changes or goes.
 CREATE INDEX statement_by_operation ON statement (operation_key) WHERE operation_key IS NOT NULL;
 CREATE INDEX statement_by_memory ON statement (memory_key) WHERE memory_key IS NOT NULL;
