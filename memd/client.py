@@ -20,23 +20,18 @@ from memd.base import errors
 from memd.base.clock import SystemClock
 from memd.base.errors import (
     MemdError,
-    MemdMemoryError,
     MemoryConnectionError,
-    MemoryRetrievalError,
-    MemoryStoreError,
     NotRunningError,
-    UnavailableError,
 )
 from memd.base.limits import OUT_QUEUE_BYTES_MAX
 from memd.base.paths import Paths
 from memd.rpc import calling, envelope, framing
+from memd.rpc.backend import RemoteBackend
 from memd.rpc.calling import Progress
 
 if TYPE_CHECKING:
     import asyncio
 
-    from memd.model.enums import MemoryCategory
-    from memd.model.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
     from memd.rpc.hearing import Hearing
 
 TIMEOUT_S = 30.0
@@ -175,11 +170,11 @@ class Client:
         return cast("list[dict[str, Any]]", self.call("memory.retrieve", {"text": text, **more}))
 
 
-class AsyncClient:
+class AsyncClient(RemoteBackend):
     """One connection, as many calls at a time as wanted.
 
-    It satisfies the ``MemoryBackend`` protocol, so code written for a backend
-    runs against the daemon (SPEC D26).
+    It satisfies the protocols ``MemoryBackend`` and ``SharedKnowledgeStore``, so code
+    written for a backend runs against the daemon (SPEC D26).
     """
 
     def __init__(
@@ -341,50 +336,6 @@ class AsyncClient:
         for hearing in self._hearings:
             hearing.end(error)
 
-    # The protocol MemoryBackend.
-
-    async def health_check(self) -> bool:
-        """Return whether the daemon answers."""
-        with suppress(MemdError):
-            return bool(await self.call("system.hello"))
-        return False
-
-    async def store(self, agent_id: str, request: MemoryStoreRequest) -> str:
-        said = request.model_dump(mode="json", exclude_none=True)
-        return cast("str", await self._kept(MemoryStoreError, "memory.store", agent_id, said))
-
-    async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
-        said = query.model_dump(mode="json", exclude_none=True)
-        found = await self._kept(MemoryRetrievalError, "memory.retrieve", agent_id, said)
-        return tuple(_entry(item) for item in found)
-
-    async def get(self, agent_id: str, memory_id: str) -> MemoryEntry | None:
-        found = await self._kept(MemoryRetrievalError, "memory.get", agent_id, {"id": memory_id})
-        return None if found is None else _entry(found)
-
-    async def delete(self, agent_id: str, memory_id: str) -> bool:
-        said = {"id": memory_id}
-        return cast("bool", await self._kept(MemoryStoreError, "memory.delete", agent_id, said))
-
-    async def count(self, agent_id: str, *, category: MemoryCategory | None = None) -> int:
-        said = {"category": category.value} if category else {}
-        return cast("int", await self._kept(MemoryRetrievalError, "memory.count", agent_id, said))
-
-    async def _kept(
-        self, family: type[MemdMemoryError], method: str, agent_id: str, said: dict[str, Any]
-    ) -> Any:
-        """Call as the protocol promises (SPEC 7.6): connected first, one family of errors."""
-        if not self.is_connected:
-            raise MemoryConnectionError("not connected", hint="await connect() first")
-        try:
-            return await self.call(method, {**said, "agent_id": agent_id})
-        except MemdMemoryError:
-            raise
-        except UnavailableError as error:
-            raise MemoryConnectionError(error.message, hint=error.hint) from error
-        except MemdError as error:
-            raise family(error.message, field=error.field, hint=error.hint) from error
-
 
 class _LostError(MemoryConnectionError):
     """The connection broke before the answer came; whether it happened, nobody knows."""
@@ -392,9 +343,3 @@ class _LostError(MemoryConnectionError):
 
 def _not_running(path: str) -> NotRunningError:
     return NotRunningError(f"no daemon listens on {path}", hint="start it: memd serve")
-
-
-def _entry(item: dict[str, Any]) -> MemoryEntry:
-    from memd.model.memory import MemoryEntry
-
-    return MemoryEntry.model_validate(item)

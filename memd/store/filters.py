@@ -106,6 +106,22 @@ def evidence(kept: Bound, *, hidden: bool) -> Bound:
     return replace(kept, where=where)
 
 
+def by_others(kept: Bound, publisher_key: int) -> Bound:
+    """Return *kept*, of shared memories, without what *publisher_key* published (SPEC 10.1.2)."""
+    mine = """
+        EXISTS (SELECT 1
+                  FROM shared AS h
+                 WHERE h.memory_key = m.memory_key AND h.publisher_key = :publisher_key)
+    """
+    return replace(
+        kept,
+        meant=f"{kept.meant} AND NOT {mine}",
+        where=f"{kept.where} AND NOT {mine}",
+        params={**kept.params, "publisher_key": publisher_key},
+        narrow=True,
+    )
+
+
 def either(one: Bound, other: Bound) -> Bound:
     """Return what matches any of two bounds of one filter."""
     return replace(one, where=f"(({one.where}) OR ({other.where}))")

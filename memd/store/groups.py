@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from memd.model.enums import MemoryCategory
+from memd.model.values import RESERVED_AGENT
 from memd.store.connect import Reading
 
 PROTECTED = ("core", "distillation", "detailed_experience", "compressed_experience", "consolidated")
@@ -57,10 +58,18 @@ class MemberRow(NamedTuple):
 
 
 def agents(conn: Reading, after: int) -> list[tuple[int, str]]:
-    """Return key and id of every agent after key *after*."""
+    """Return key and id of every agent after key *after*, but not of what agents share.
+
+    A shared memory is its publisher's word: no night sums it up or puts it away.
+    """
     rows = conn.execute(
-        "SELECT agent_key, agent_id FROM agent WHERE agent_key > :after ORDER BY agent_key",
-        {"after": after},
+        """
+        SELECT agent_key, agent_id
+          FROM agent
+         WHERE agent_key > :after AND agent_id <> :reserved
+         ORDER BY agent_key
+        """,
+        {"after": after, "reserved": RESERVED_AGENT},
     )
     return [(key, agent_id) for key, agent_id in rows]
 
