@@ -39,6 +39,26 @@ class Paths:
     """Where assistants say how full their windows are, unless a setting names another place."""
     model_dir: Path
 
+    @property
+    def keys_dir(self) -> Path:
+        """The files of clients' keys and of the owner's, for nobody else's eyes."""
+        return self.database.parent / self.database.stem.replace("memd", "keys", 1)
+
+    @property
+    def operator_key(self) -> Path:
+        """The key that the owner's own commands present; made by the daemon."""
+        return self.keys_dir / "operator.key"
+
+    @property
+    def owner_key(self) -> Path:
+        """The owner's private key, with which a human signs."""
+        return self.keys_dir / "owner.key"
+
+    @property
+    def anchors(self) -> Path:
+        """Where the head of the audit is noted, outside the file."""
+        return self.database.with_suffix(".audit")
+
     @classmethod
     def resolve(
         cls,

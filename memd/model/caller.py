@@ -6,11 +6,45 @@ A client says what it is (``system.hello``); the daemon decides what it may.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final, Literal
 
+from memd.base.errors import DeniedError
 from memd.model.enums import AutonomyLevel, SeniorityLevel
 from memd.model.values import DEFAULT_AGENT
 
 LOCAL = "local"
+OPERATOR = "operator"
+UNKNOWN = "unknown"
+RESERVED_CLIENTS: Final = frozenset({LOCAL, OPERATOR, UNKNOWN, "owner", "memd", "cli"})
+
+Scope = Literal["read", "write", "propose", "admin"]
+"""What a client may do; every method needs one of them."""
+
+SCOPES: Final[frozenset[Scope]] = frozenset({"read", "write", "propose", "admin"})
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Whom the daemon takes a connection for, and what that client may (SPEC D14).
+
+    With *agent_id* every call is that agent's; without it a call may name any.
+    """
+
+    client: str
+    agent_id: str | None = None
+    scopes: frozenset[Scope] = frozenset()
+    seniority: SeniorityLevel | None = None
+    autonomy_level: AutonomyLevel | None = None
+
+
+LOCAL_CLIENT: Final = Identity(LOCAL, scopes=frozenset({"read", "write", "propose"}))
+"""Who comes without a key."""
+
+OWNERS_COMMANDS: Final = Identity(OPERATOR, scopes=SCOPES)
+"""Who presents the key that the daemon made for the owner's own command line."""
+
+NOBODY: Final = Identity(UNKNOWN)
+"""Who presented a key that is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +60,20 @@ class Caller:
     agent_id: str = DEFAULT_AGENT
     session_id: str | None = None
     project_id: str | None = None
-    scopes: frozenset[str] = frozenset({"read", "write", "propose", "admin"})
+    scopes: frozenset[Scope] = SCOPES
     method: str = "in_process"
     idempotency_key: str | None = None
     request_hash: bytes = b""
     seniority: SeniorityLevel | None = None
     autonomy_level: AutonomyLevel | None = None
+    bound: bool = False
+    """Its key names its agent: it cannot act for another."""
 
     def acting_for(self, agent_id: str) -> Caller:
-        """Return the same caller with another agent's memories as its scope."""
+        """Return the same caller with another agent's memories as its scope.
+
+        Raises DeniedError for a client whose key names its agent.
+        """
+        if self.bound and agent_id != self.agent_id:
+            raise DeniedError("this client's key is another agent's", field="agent_id")
         return replace(self, agent_id=agent_id)

@@ -2,19 +2,24 @@
 
 The digest covers, for each touched row, SHA-256 of the row's salt and its hash:
 it proves what a row was, and stops proving anything once ``forget`` has erased
-the salt (STORE 7).
+the salt (STORE 7). What was refused is a row too: of no rows, with how often.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, cast
 
 from memd.model.caller import Caller
+from memd.model.enums import Outcome
 from memd.store.connect import Reading, Writing
 
 GENESIS = bytes(32)
+_NOTHING = hashlib.sha256(b"").digest()
+
+Said = tuple[int | str | None, ...]
+"""What a link says: at_us, client, method, outcome, attempts, batch, rows."""
 
 
 class Change(NamedTuple):
@@ -24,11 +29,40 @@ class Change(NamedTuple):
     at_us: int
     client: str
     method: str
+    outcome: str
+    attempts: int
     batch: str | None
     rows: int
     digest: bytes
     prev: bytes
     hash: bytes
+
+    @property
+    def said(self) -> Said:
+        return self[1:8]
+
+
+class Head(NamedTuple):
+    """The last link: the thing to note outside the file."""
+
+    seq: int
+    hash: bytes
+
+
+class Refused(NamedTuple):
+    """What a client tried in vain, and how often."""
+
+    client: str
+    method: str
+    attempts: int
+
+
+class Wanted(NamedTuple):
+    """Which links to show: all of *client*, *method*, *outcome* that are given."""
+
+    client: str | None = None
+    method: str | None = None
+    outcome: str | None = None
 
 
 def touch(conn: Writing, salt: bytes, row_hash: bytes) -> None:
@@ -41,31 +75,34 @@ def record(conn: Writing, caller: Caller, now_us: int, batch: str | None) -> Non
     if not conn.touched:
         return
     digest = hashlib.sha256(b"".join(conn.touched)).digest()
-    prev, rows = head(conn), len(conn.touched)
-    said = (now_us, caller.client, caller.method, batch, rows)
+    rows = len(conn.touched)
+    said = (now_us, caller.client, caller.method, Outcome.DONE.value, 1, batch, rows)
+    _append(conn, said, digest)
+
+
+def refused(conn: Writing, attempts: Iterable[Refused], now_us: int) -> None:
+    """Add a link for each kind of attempt that was refused."""
+    for client, method, times in attempts:
+        _append(conn, (now_us, client, method, Outcome.DENIED.value, times, None, 0), _NOTHING)
+
+
+def _append(conn: Writing, said: Said, digest: bytes) -> None:
+    prev = head(conn)
     conn.execute(
         """
-        INSERT INTO change (at_us, client, method, batch, rows, digest, prev, hash)
-        VALUES (:at_us, :client, :method, :batch, :rows, :digest, :prev, :hash)
+        INSERT INTO change (at_us, client, method, outcome, attempts, batch, rows,
+                            digest, prev, hash)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
-        {
-            "at_us": now_us,
-            "client": caller.client,
-            "method": caller.method,
-            "batch": batch,
-            "rows": rows,
-            "digest": digest,
-            "prev": prev,
-            "hash": link(prev, said, digest),
-        },
+        (*said, digest, prev, link(prev, said, digest)),
     )
 
 
-def link(prev: bytes, said: tuple[int, str, str, str | None, int], digest: bytes) -> bytes:
+def link(prev: bytes, said: Said, digest: bytes) -> bytes:
     """Return the hash of a link: over the one before it and everything it says.
 
-    *said* is at_us, client, method, batch and rows. Each field goes in behind its
-    length, so that no two links are hashed as the same bytes.
+    Each field goes in behind its length, so that no two links are hashed as the
+    same bytes.
     """
     hashing = hashlib.sha256()
     for field in (prev, *map(_field, said), digest):
@@ -79,28 +116,65 @@ def _field(value: int | str | None) -> bytes:
 
 
 def head(conn: Reading) -> bytes:
-    """Return the last link's hash, the thing to anchor outside the file."""
-    found = conn.execute("SELECT hash FROM change ORDER BY seq DESC LIMIT 1").get
-    return found if isinstance(found, bytes) else GENESIS
+    """Return the last link's hash, of an empty chain the genesis."""
+    return last(conn).hash
+
+
+def last(conn: Reading) -> Head:
+    """Return the last link, of an empty chain number 0."""
+    found = conn.execute("SELECT seq, hash FROM change ORDER BY seq DESC LIMIT 1").fetchone()
+    return Head(0, GENESIS) if found is None else Head._make(cast("tuple[int, bytes]", found))
+
+
+def hash_at(conn: Reading, seq: int) -> bytes | None:
+    """Return the hash of the link *seq*, None when there is none."""
+    if seq == 0:
+        return GENESIS
+    found = conn.execute("SELECT hash FROM change WHERE seq = :seq", {"seq": seq}).get
+    return found if isinstance(found, bytes) else None
+
+
+def ever(conn: Reading) -> int:
+    """Return how many links SQLite has ever numbered, whoever removed some since."""
+    found = conn.execute("SELECT seq FROM sqlite_sequence WHERE name = 'change'").get
+    return found if isinstance(found, int) else 0
+
+
+def page(conn: Reading, wanted: Wanted, after: int | None, limit: int) -> Sequence[Change]:
+    """Return links, newest first, those before *after*."""
+    rows = conn.execute(
+        """
+        SELECT seq, at_us, client, method, outcome, attempts, batch, rows, digest, prev, hash
+          FROM change
+         WHERE (:after IS NULL OR seq < :after)
+           AND (:client IS NULL OR client = :client)
+           AND (:method IS NULL OR method = :method)
+           AND (:outcome IS NULL OR outcome = :outcome)
+         ORDER BY seq DESC
+         LIMIT :limit
+        """,
+        {"after": after, "limit": limit, **wanted._asdict()},
+    )
+    return [Change._make(cast("Iterable[object]", row)) for row in rows]
 
 
 def verify(conn: Reading) -> int | None:
     """Return the first link that does not fit the one before it, None when all do.
 
-    A cut tail is not found here: that needs the anchored head.
+    A link that is missing is named by the next one. A cut tail is not found here:
+    that needs the head as it was noted elsewhere.
     """
-    prev = GENESIS
+    prev, seq = GENESIS, 0
     links: Iterable[tuple[object, ...]] = conn.execute(
         """
-        SELECT seq, at_us, client, method, batch, rows, digest, prev, hash
+        SELECT seq, at_us, client, method, outcome, attempts, batch, rows, digest, prev, hash
           FROM change
          ORDER BY seq
         """
     )
     for found in map(Change._make, links):
-        said = (found.at_us, found.client, found.method, found.batch, found.rows)
-        expected = link(prev, said, found.digest)
-        if found.prev != prev or found.hash != expected:
+        expected = link(prev, found.said, found.digest)
+        if found.seq != seq + 1 or found.prev != prev or found.hash != expected:
             return found.seq
-        prev = found.hash
+        prev, seq = found.hash, found.seq
     return None

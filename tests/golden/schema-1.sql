@@ -338,13 +338,15 @@ CREATE TABLE reply (
 -- Read by the purge of old replies.
 CREATE INDEX reply_by_time ON reply (created_at_us);
 
--- The audit: one row a transaction or a refused attempt, each hash over the one before it.
+-- The audit: one row a transaction, or one for refused attempts of the same kind, each hash over
+-- the one before it. Read by memd audit.
 CREATE TABLE change (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     at_us INTEGER NOT NULL,
     client TEXT NOT NULL,
     method TEXT NOT NULL,
     outcome TEXT NOT NULL DEFAULT 'done' CHECK (outcome IN ('done', 'denied')),
+    attempts INTEGER NOT NULL DEFAULT 1 CHECK (attempts >= 1), -- refused ones, counted together
     batch TEXT,
     rows INTEGER NOT NULL CHECK (rows >= 0),
     digest BLOB NOT NULL,

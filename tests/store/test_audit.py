@@ -56,13 +56,15 @@ async def test_the_links_of_one_bulk_write_name_their_batch(tmp_path: Path) -> N
 
 def test_no_two_links_are_hashed_as_the_same_bytes() -> None:
     digest = hashlib.sha256(b"rows").digest()
-    said = [
-        (1, "ab", "c", None, 1),
-        (1, "a", "bc", None, 1),
-        (1, "ab", "", "c", 1),
-        (1, "ab", "c", "", 1),
-        (1, "ab", "c", None, 2),
-        (11, "ab", "c", None, 1),
-        (1, "ab", "c", "b", 1),
+    said: list[changes.Said] = [
+        (1, "ab", "c", "done", 1, None, 1),
+        (1, "a", "bc", "done", 1, None, 1),
+        (1, "ab", "c", "denied", 1, None, 1),
+        (1, "ab", "c", "done", 11, None, 1),
+        (1, "ab", "", "done", 1, "c", 1),
+        (1, "ab", "c", "done", 1, "", 1),
+        (1, "ab", "c", "done", 1, None, 2),
+        (11, "ab", "c", "done", 1, None, 1),
+        (1, "ab", "c", "done", 1, "b", 1),
     ]
     assert len({changes.link(changes.GENESIS, one, digest) for one in said}) == len(said)
