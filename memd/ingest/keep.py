@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from memd.base.clock import to_us
 from memd.base.ids import Ids
@@ -17,7 +17,7 @@ from memd.encode.importance import importance, is_kept, novelty
 from memd.ingest.draft import Draft, Drafts
 from memd.model.caller import Caller
 from memd.model.encoding import ModelFingerprint
-from memd.model.enums import VISIBLE, ArchiveReason, MemoryLevel, MemoryState
+from memd.model.enums import VISIBLE, ArchiveReason, MemoryCategory, MemoryLevel, MemoryState
 from memd.model.ingest import IngestRequest, Receipt, ReceiptItem
 from memd.store import centroids, memories, names, preferences, removal, sources, vectors
 from memd.store.connect import Writing
@@ -81,6 +81,60 @@ class _Filing:
     ids: Ids
 
 
+@dataclass(slots=True)
+class _Filings:
+    """Files the arrivals of one transaction: where a session is kept is asked once."""
+
+    conn: Writing
+    caller: Caller
+    ids: Ids
+    now_us: int
+    places: dict[tuple[str | None, str | None], _Filing] = field(default_factory=dict)
+
+    def of(self, arrival: Arrival) -> _Filing:
+        named = (
+            arrival.request.session_id or self.caller.session_id,
+            arrival.request.project_id or self.caller.project_id,
+        )
+        place = self.places.get(named)
+        if place is None:
+            place = self.places[named] = self._place(*named)
+        ordinal = arrival.request.order
+        if ordinal is None and place.session_key is not None:
+            ordinal = names.next_ordinal(self.conn, place.session_key)
+        return replace(
+            place,
+            source_key=arrival.source_key,
+            ordinal=ordinal,
+            model_key=_model(self.conn, arrival),
+        )
+
+    def _place(self, session_id: str | None, project_id: str | None) -> _Filing:
+        conn, now_us = self.conn, self.now_us
+        agent_key = names.agent(conn, self.caller.agent_id, now_us)
+        client_key = names.client(conn, self.caller.client, now_us)
+        project_key = names.project(conn, project_id, now_us)
+        session_key = names.session(
+            conn,
+            session_id,
+            agent_key=agent_key,
+            client_key=client_key,
+            project_key=project_key,
+            now_us=now_us,
+        )
+        return _Filing(
+            agent_key=agent_key,
+            client_key=client_key,
+            session_key=session_key,
+            project_key=project_key,
+            source_key=None,
+            ordinal=None,
+            model_key=None,
+            now_us=now_us,
+            ids=self.ids,
+        )
+
+
 def keep(
     conn: Writing, caller: Caller, arrivals: Sequence[Arrival], ids: Ids, now_us: int
 ) -> list[Receipt]:
@@ -89,20 +143,19 @@ def keep(
     They find their places among their neighbours and in the caches together, at the end.
     """
     new = _New()
-    receipts = [_keep(conn, caller, arrival, ids, now_us, new) for arrival in arrivals]
+    filings = _Filings(conn, caller, ids, now_us)
+    receipts = [_keep(conn, arrival, filings.of(arrival), new) for arrival in arrivals]
     memories.settle(conn, new.keys)
     removal.archive(conn, new.turned, ArchiveReason.LOW_IMPORTANCE, now_us, new_id=ids.new)
     return receipts
 
 
-def _keep(
-    conn: Writing, caller: Caller, arrival: Arrival, ids: Ids, now_us: int, new: _New
-) -> Receipt:
-    filing = _file(conn, caller, arrival, ids, now_us)
+def _keep(conn: Writing, arrival: Arrival, filing: _Filing, new: _New) -> Receipt:
+    now_us = filing.now_us
     fate = _Sorted()
     for draft in arrival.drafts.items:
         vector = None if arrival.vectors is None else arrival.vectors[draft.part]
-        row = _row(arrival, draft, filing, ids)
+        row = _row(arrival, draft, filing, filing.ids)
         there = _known(conn, arrival, row, now_us)
         if there is not None:
             fate.merged.append(_item_of(there))
@@ -149,38 +202,12 @@ def _tell_again(
         _prefer(conn, draft, there.importance, there.memory_key, filing, fate)
 
 
-def _file(conn: Writing, caller: Caller, arrival: Arrival, ids: Ids, now_us: int) -> _Filing:
-    request = arrival.request
-    agent_key = names.agent(conn, caller.agent_id, now_us)
-    client_key = names.client(conn, caller.client, now_us)
-    project_key = names.project(conn, request.project_id or caller.project_id, now_us)
-    session_key = names.session(
-        conn,
-        request.session_id or caller.session_id,
-        agent_key=agent_key,
-        client_key=client_key,
-        project_key=project_key,
-        now_us=now_us,
-    )
-    ordinal = request.order
-    if ordinal is None and session_key is not None:
-        ordinal = names.next_ordinal(conn, session_key)
-    model_key = None
-    live = vectors.live(conn)
-    if arrival.vectors is not None and live is not None:
-        made_by = vectors.find_model(conn, str(arrival.model))
-        model_key = live.model_key if made_by == live.model_key else None
-    return _Filing(
-        agent_key=agent_key,
-        client_key=client_key,
-        session_key=session_key,
-        project_key=project_key,
-        source_key=arrival.source_key,
-        ordinal=ordinal,
-        model_key=model_key,
-        now_us=now_us,
-        ids=ids,
-    )
+def _model(conn: Writing, arrival: Arrival) -> int | None:
+    """Return the live model's key if it is the one that made the vectors of *arrival*."""
+    live = None if arrival.vectors is None else vectors.live(conn)
+    if live is None or vectors.find_model(conn, str(arrival.model)) != live.model_key:
+        return None
+    return live.model_key
 
 
 def _sourced(conn: Writing, arrival: Arrival, row: MemoryRow, filing: _Filing) -> MemoryRow:
@@ -311,11 +338,10 @@ def _sort(fate: _Sorted, row: MemoryRow, *, kept: bool) -> None:
 
 
 def _item_of(there: FoundRow) -> ReceiptItem:
-    entry = there.entry()
     return ReceiptItem(
-        id=entry.id,
-        category=entry.category,
-        importance=entry.importance,
-        token_count=max(1, entry.token_count),
+        id=there.memory_id,
+        category=MemoryCategory(there.category),
+        importance=there.importance,
+        token_count=max(1, there.token_count),
         reason="the same text is there already",
     )

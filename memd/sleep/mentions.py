@@ -116,8 +116,13 @@ def enumerates(fact: str) -> bool:
     """Return whether *fact* is one of :func:`mentioned`, and no sentence that begins like it."""
     if not fact.startswith(MARK):
         return False
-    listed = fact.removeprefix(MARK).split(_SEPARATOR)
-    return all(list(things(thing)) == [thing] for thing in listed)
+    return all(map(_is_thing, fact.removeprefix(MARK).split(_SEPARATOR)))
+
+
+def _is_thing(listed: str) -> bool:
+    """Return whether *listed* is a thing as :func:`things` finds it, and nothing else."""
+    word = listed.removesuffix(")") if listed.endswith(_CALL) else listed
+    return bool(_WORD.fullmatch(word)) and _thing(word) == listed
 
 
 def _worth(weight: float, thing: str) -> float:

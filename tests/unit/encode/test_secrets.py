@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memd.base.limits import NAME_CHARS_MAX
+from memd.encode.secret_shapes import CARD, IBAN, SHAPES, Shape
 from memd.encode.secrets import ENCODED, HIDDEN, screen, screened_name
 
 DATA = Path(__file__).parents[4] / "shared/data"
@@ -145,23 +146,31 @@ BENIGN = [
 
 @pytest.mark.parametrize("text", BENIGN)
 def test_what_only_resembles_a_secret_is_untouched(text: str) -> None:
-    assert screen(text) == (text, (), ())
+    assert (*screen(text), screen(text).flags) == (text, (), ())
 
 
 def test_an_encoded_secret_is_only_remarked_on() -> None:
     blob = base64.b64encode(AWS.encode()).decode()
-    assert screen(f"x {blob} y") == (f"x {blob} y", (), (ENCODED,))
+    assert screen(f"x {blob} y") == (f"x {blob} y", ())
+    assert screen(f"x {blob} y").flags == (ENCODED,)
     assert screen(base64.b64encode(PEM.encode()).decode()).flags == (ENCODED,)
     assert screen(base64.b64encode(b"sk-learn is a library, not a key").decode()).flags == ()
 
 
 @pytest.mark.parametrize("text", ["a\U000e0041b", "\u202eabc", "a\ufe01\ufe02b"])
 def test_hidden_text_is_only_remarked_on(text: str) -> None:
-    assert screen(text) == (text, (), (HIDDEN,))
+    assert (*screen(text), screen(text).flags) == (text, (), (HIDDEN,))
 
 
 def test_ordinary_emoji_hide_nothing() -> None:
     assert screen("👩\u200d👧 ❤\ufe0f").flags == ()
+
+
+@pytest.mark.parametrize("shape", [*SHAPES, CARD, IBAN], ids=lambda shape: shape.kind)
+def test_no_secret_is_a_short_name_of_letters_alone(shape: Shape) -> None:
+    for hint in filter(str.isalpha, shape.hints or "A"):
+        assert not shape.pattern.search(hint.ljust(19, "A"))
+        assert not shape.pattern.search(hint.rjust(19, "A"))
 
 
 def test_names_are_screened_and_stay_names() -> None:
