@@ -116,6 +116,16 @@ class Ingest:
 
     async def store(self, caller: Caller, request: MemoryStoreRequest) -> str:
         """Store a text as one memory and return its id: never gated, never merged (SPEC 7.3)."""
+        arrival = await self.whole(caller, request)
+        receipt = await self._kept(caller, [arrival], lambda done: done[0], Receipt)
+        self._after(caller, [receipt])
+        return (receipt.stored + receipt.pending)[0].id
+
+    async def whole(self, caller: Caller, request: MemoryStoreRequest) -> Arrival:
+        """Return a text on its way in, as one memory: screened, checked, embedded where it can be.
+
+        Raises what :meth:`store` does. Nothing is written yet.
+        """
         _check_agent(caller)
         as_ingested = IngestRequest(
             text=request.content,
@@ -133,10 +143,7 @@ class Ingest:
         )
         with _named(content="text"):
             found = await self._drafts(as_ingested, whole=True)
-            arrival = await self._arrival(caller, as_ingested, found, gated=False)
-        receipt = await self._kept(caller, [arrival], lambda done: done[0], Receipt)
-        self._after(caller, [receipt])
-        return (receipt.stored + receipt.pending)[0].id
+            return await self._arrival(caller, as_ingested, found, gated=False)
 
     async def update(self, caller: Caller, memory_id: str, changes: MemoryUpdate) -> MemoryEntry:
         """Change a memory; the version before is kept (SPEC D21).

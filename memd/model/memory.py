@@ -119,12 +119,16 @@ class MemoryFilter(Value):
 
 
 class MemoryQuery(MemoryFilter):
-    """A search, or with *text* None a listing, newest first (SPEC 7.5, 7.8)."""
+    """A search, or with *text* None a listing, newest first (SPEC 7.5, 7.8).
+
+    With *include_shared* what other agents published is among it, under their name.
+    """
 
     text: Text | None = None
     min_relevance: Share = 0.0
     limit: int = Field(default=10, ge=1, le=PAGE_ITEMS_MAX)
     include_compressed: bool = False
+    include_shared: bool = False
 
 
 class MemoryUpdate(Value):

@@ -14,8 +14,9 @@ class RecallRequest(MemoryFilter):
     """A question. Filters are those of :class:`MemoryFilter`.
 
     *min_relevance* drops memories whose probability is lower; 0 leaves it to the
-    gate, which answers with nothing when nothing fits. *why* adds each memory's
-    features to the answer.
+    gate, which answers with nothing when nothing fits. *include_shared* also finds
+    what other agents published; without it ``retrieval.include_shared`` of the settings
+    decides. *why* adds each memory's features to the answer.
     """
 
     query: Text
@@ -25,7 +26,7 @@ class RecallRequest(MemoryFilter):
         default=None, validation_alias=AliasChoices("categories", "memory_types")
     )
     include_compressed: bool = False
-    include_shared: bool = True
+    include_shared: bool | None = None
     search_mode: SearchMode = SearchMode.HYBRID
     min_relevance: Share = 0.0
     reranker_enabled: bool | None = None
@@ -47,7 +48,8 @@ class MemoryChunk(Value):
     """One recalled memory.
 
     *relevance_score* is the calibrated probability that it answers the query;
-    a preference has none. Preferences come first and are marked.
+    a preference has none. Preferences come first and are marked. A shared one
+    is marked, too: *user_id* is the agent that published it.
     """
 
     id: Name
@@ -60,6 +62,7 @@ class MemoryChunk(Value):
     relevance_score: Share | None = None
     preference: bool = False
     preference_key: str | None = None
+    is_shared: bool = False
     namespace: Name
     speaker: Name | None = None
     source: Name | None = None

@@ -116,7 +116,7 @@ def render(
     for item in chosen.items:
         row = rows.get(item.measured.candidate.memory_key)
         if row is not None:  # erased since it was found
-            chunks.append(_chunk(item, row, why=request.why))
+            chunks.append(_chunk(item, row, agent_id, why=request.why))
     tokens = sum(chunk.token_count for chunk in chunks)
     return RecallResult(
         memories=tuple(chunks),
@@ -124,7 +124,10 @@ def render(
         total_tokens=tokens,
         budget_used=tokens / request.token_budget,
         minimum_required_tokens=chosen.minimum,
-        prompt_block=memory_block((chunk.memory_type, chunk.content) for chunk in chunks),
+        prompt_block=memory_block(
+            ((chunk.memory_type, chunk.content) for chunk in chunks),
+            [place for place, chunk in enumerate(chunks) if chunk.is_shared],
+        ),
         gate=found.gate,
         degraded=found.degraded,
     )
@@ -146,7 +149,7 @@ def _preference(row: PreferenceRow, agent_id: str) -> MemoryChunk:
     )
 
 
-def _chunk(item: Ranked, row: FoundRow, *, why: bool) -> MemoryChunk:
+def _chunk(item: Ranked, row: FoundRow, agent_id: str, *, why: bool) -> MemoryChunk:
     state = MemoryState(row.state)
     return MemoryChunk(
         id=row.memory_id,
@@ -157,6 +160,7 @@ def _chunk(item: Ranked, row: FoundRow, *, why: bool) -> MemoryChunk:
         importance=row.importance,
         token_count=row.token_count,
         relevance_score=item.relevance,
+        is_shared=row.agent_id != agent_id,
         namespace=row.namespace,
         speaker=row.speaker,
         source=row.reference,

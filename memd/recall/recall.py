@@ -27,13 +27,14 @@ from memd.recall.features import Statistics, measure
 from memd.recall.listing import Paging
 from memd.recall.question import Question, name_candidates, question
 from memd.recall.rankings import Ranked, gate, ranked
+from memd.recall.scopes import Wanted, of_caller, of_others
 from memd.recall.search import ARM_ROWS, Scope, by_meaning, by_words, few
 from memd.recall.weights import HYBRID, WITHOUT_VECTORS
-from memd.store import agents, memories, names, preferences, vectors, words
+from memd.store import agents, memories, names, preferences, shared, vectors, words
 from memd.store import ranked as ranked_rows
 from memd.store.connect import Reading
 from memd.store.database import Database
-from memd.store.filters import bound, either, evidence
+from memd.store.rows import FoundRow
 
 OTHER_MODEL = "the memories are being embedded with a new model: only words are searched"
 NO_MODEL = "no embedding model: only words are searched; run: memd model install"
@@ -59,6 +60,8 @@ class Recall:
     config: MemoryRetrievalConfig
     level: MemoryLevel = MemoryLevel.PERSISTENT
     """The level of agents that have none of their own."""
+    shares: bool = True
+    """``memory.options.shared_knowledge_base``: off, nothing that is shared is found."""
 
     async def recall(self, caller: Caller, request: RecallRequest) -> RecallResult:
         """Answer a question: preferences first, then what is relevant, within the budget.
@@ -71,14 +74,20 @@ class Recall:
         """
         caller = replace(caller, project_id=request.project_id or caller.project_id)
         wanted = request.model_copy(update={"project_id": None})
-        scope, agent_key = await self._scope(caller, wanted, hidden=request.include_compressed)
-        if agent_key is None or await self._keeps_nothing(caller):
+        asks_shared = request.include_shared
+        scopes = await self._scopes(
+            caller,
+            wanted,
+            hidden=request.include_compressed,
+            also_shared=self.config.include_shared if asks_shared is None else asks_shared,
+        )
+        if not scopes or await self._keeps_nothing(caller):
             return answer.nothing()
         found = await self._found(
-            scope, request.query, request.search_mode, max(ARM_ROWS, request.top_k)
+            scopes, request.query, request.search_mode, max(ARM_ROWS, request.top_k)
         )
         prefers = await self.db.read(
-            _preferences, scope, request, found_terms(request.query[:QUERY_CHARS_MAX])
+            _preferences, scopes[0], request, found_terms(request.query[:QUERY_CHARS_MAX])
         )
         items = found.items if found.opened else []
         items = [item for item in items if item.relevance >= request.min_relevance]
@@ -86,7 +95,7 @@ class Recall:
             items = answer.blended(items)
         chosen = answer.choose(items, prefers, request, self.config)
         rows = await self.db.read(
-            memories.by_keys, [item.measured.candidate.memory_key for item in chosen.items]
+            _rows, [item.measured.candidate.memory_key for item in chosen.items]
         )
         return answer.render(chosen, rows, request, caller.agent_id, found)
 
@@ -96,21 +105,43 @@ class Recall:
         With text every row of the filter can be reached: there is no gate, only
         ``min_relevance`` and ``limit``. Nothing for an agent of level none (SPEC 7.13).
         """
-        scope, agent_key = await self._scope(caller, query, hidden=query.include_compressed)
-        if agent_key is None or await self._keeps_nothing(caller):
+        scopes = await self._scopes(
+            caller, query, hidden=query.include_compressed, also_shared=query.include_shared
+        )
+        if not scopes or await self._keeps_nothing(caller):
             return ()
+        return await self._retrieved(scopes, query)
+
+    async def search_shared(
+        self, query: MemoryQuery, exclude_agent: str | None = None
+    ) -> tuple[MemoryEntry, ...]:
+        """Return shared memories that match, under the names of their publishers (SPEC 10.1.2).
+
+        What *exclude_agent* published is left out before the limit. Nothing where
+        sharing is switched off. Raises MemoryRetrievalError for the reserved agent.
+        """
+        if exclude_agent == RESERVED_AGENT:
+            raise MemoryRetrievalError(f"{RESERVED_AGENT} is reserved", field="exclude_agent")
+        if not self.shares:
+            return ()
+        reader = None if exclude_agent is None else Caller(agent_id=exclude_agent)
+        asked = Wanted(query, self.clock.now_us(), query.include_compressed)
+        scope = await self.db.read(of_others, reader, asked)
+        return () if scope is None else await self._retrieved([scope], query)
+
+    async def _retrieved(
+        self, scopes: Sequence[Scope], query: MemoryQuery
+    ) -> tuple[MemoryEntry, ...]:
         if query.text is None:
-            rows = await self.db.read(memories.listed, scope.wanted, query.limit)
+            rows = await self.db.read(_listed, scopes, query.limit)
             return tuple(row.entry() for row in rows)
         found = await self._found(
-            scope, query.text, SearchMode.HYBRID, max(ARM_ROWS, query.limit), fill=query.limit
+            scopes, query.text, SearchMode.HYBRID, max(ARM_ROWS, query.limit), fill=query.limit
         )
         best = [item for item in found.items if item.relevance >= query.min_relevance][
             : query.limit
         ]
-        by_key = await self.db.read(
-            memories.by_keys, [item.measured.candidate.memory_key for item in best]
-        )
+        by_key = await self.db.read(_rows, [item.measured.candidate.memory_key for item in best])
         return tuple(
             by_key[item.measured.candidate.memory_key].entry(relevance=item.relevance)
             for item in best
@@ -139,8 +170,8 @@ class Recall:
     async def count(self, caller: Caller, category: MemoryCategory | None) -> int:
         """Return how many visible memories the agent has, of one category or of all."""
         wanted = MemoryFilter(categories=None if category is None else frozenset({category}))
-        scope, agent_key = await self._scope(caller, wanted, hidden=False)
-        return 0 if agent_key is None else await self.db.read(memories.counted, scope.wanted)
+        scopes = await self._scopes(caller, wanted, hidden=False, also_shared=False)
+        return await self.db.read(memories.counted, scopes[0].wanted) if scopes else 0
 
     async def preferences(self, caller: Caller) -> tuple[Preference, ...]:
         """Return the agent's preferences, newest first."""
@@ -152,43 +183,45 @@ class Recall:
         own = await self.db.read(agents.level, caller.agent_id)
         return (own or self.level) is MemoryLevel.NONE
 
-    async def _scope(
-        self, caller: Caller, wanted: MemoryFilter, *, hidden: bool
-    ) -> tuple[Scope, int | None]:
+    async def _scopes(
+        self, caller: Caller, wanted: MemoryFilter, *, hidden: bool, also_shared: bool
+    ) -> Sequence[Scope]:
         if caller.agent_id == RESERVED_AGENT:
             raise MemoryRetrievalError(f"{RESERVED_AGENT} is reserved", field="agent_id")
-        agent_key = await self.db.read(names.find_agent, caller.agent_id)
-        now_us = self.clock.now_us()
-        kept = bound(agent_key or 0, wanted, now_us, hidden=hidden, active=caller)
-        here = bound(agent_key or 0, MemoryFilter(), now_us, active=caller)
-        return Scope(kept, evidence(kept, hidden=hidden), here, hidden), agent_key
+        asked = Wanted(wanted, self.clock.now_us(), hidden)
+        return await self.db.read(of_caller, caller, asked, also_shared=also_shared and self.shares)
 
     async def _found(
-        self, scope: Scope, text: str, mode: SearchMode, rows: int, fill: int = 0
+        self, scopes: Sequence[Scope], text: str, mode: SearchMode, rows: int, fill: int = 0
     ) -> Found:
         fingerprint = None if mode is SearchMode.WORDS else self.embedder.fingerprint
         asked, listed, cached = await self.db.read(
-            _understood, scope, text[:QUERY_CHARS_MAX], fingerprint
+            _understood, scopes, text[:QUERY_CHARS_MAX], fingerprint
         )
         sought = Sought(asked, mode, None, None)
         terms = () if mode is SearchMode.DENSE else asked.terms
-        searching = asyncio.ensure_future(self.db.read(by_words, scope, terms, rows, listed))
+        each = list(zip(scopes, listed, strict=True))
+        searching = asyncio.gather(
+            *(self.db.read(by_words, scope, terms, rows, few) for scope, few in each)
+        )
         try:
             if mode is not SearchMode.WORDS:
                 sought = await self._with_vector(sought, fingerprint, cached=cached)
-            near: list[int] = []
-            if sought.vector is not None:
-                near = await by_meaning(self.db, scope, sought.vector, rows, listed)
-            keys = list(dict.fromkeys([*near, *await searching]))
+            near: Sequence[list[int]] = [[] for _ in scopes]
+            if (vector := sought.vector) is not None:
+                near = await asyncio.gather(
+                    *(by_meaning(self.db, scope, vector, rows, few) for scope, few in each)
+                )
+            held = await searching
         finally:
             searching.cancel()
-        found = await self.db.read(_ranked, scope, sought, keys)
+        keys = [list(dict.fromkeys([*n, *h])) for n, h in zip(near, held, strict=True)]
+        found = await self.db.read(_ranked, scopes, sought, keys)
         if len(found.items) < fill:  # counted as shown: many may stand behind one summary
-            shown = scope.reach if scope.hidden else scope.wanted
-            rest = await self.db.read(memories.matching, shown, fill)
-            every = list(dict.fromkeys([*keys, *rest]))
-            if len(every) > len(keys):
-                found = await self.db.read(_ranked, scope, sought, every)
+            rest = [await self.db.read(memories.matching, scope.shown, fill) for scope in scopes]
+            every = [list(dict.fromkeys([*k, *r])) for k, r in zip(keys, rest, strict=True)]
+            if every != keys:
+                found = await self.db.read(_ranked, scopes, sought, every)
         return found
 
     async def _with_vector(
@@ -215,12 +248,26 @@ def found_terms(text: str) -> frozenset[str]:
 
 
 def _understood(
-    conn: Reading, scope: Scope, text: str, fingerprint: ModelFingerprint | None
-) -> tuple[Question, list[int] | None, bool | None]:
+    conn: Reading, scopes: Sequence[Scope], text: str, fingerprint: ModelFingerprint | None
+) -> tuple[Question, list[list[int] | None], bool | None]:
     """Return the question, the rows of a filter that keeps few, whether vectors fit the model."""
-    known = names.known_speakers(conn, [scope.agent_key], name_candidates(text))
+    agent_keys = [scope.agent_key for scope in scopes]
+    known = names.known_speakers(conn, agent_keys, name_candidates(text))
     cached = None if fingerprint is None else vectors.cached(conn, str(fingerprint))
-    return question(text, known, words.stemmer(conn)), few(conn, scope), cached
+    listed = [few(conn, scope) for scope in scopes]
+    return question(text, known, words.stemmer(conn)), listed, cached
+
+
+def _listed(conn: Reading, scopes: Sequence[Scope], limit: int) -> list[FoundRow]:
+    """Return the newest rows of all *scopes*, newest first, then by id."""
+    found = [row for scope in scopes for row in memories.listed(conn, scope.wanted, limit)]
+    found.sort(key=lambda row: (-row.created_at_us, row.memory_id))
+    rows = {row.memory_key: row for row in found[:limit]}
+    return list(shared.signed(conn, rows).values())
+
+
+def _rows(conn: Reading, keys: Sequence[int]) -> dict[int, FoundRow]:
+    return shared.signed(conn, memories.by_keys(conn, keys))
 
 
 def _preferences(
@@ -240,11 +287,19 @@ def _preferences(
     return sorted(rows, key=lambda row: -len(asked & found_terms(row.value)))
 
 
-def _ranked(conn: Reading, scope: Scope, sought: Sought, keys: Sequence[int]) -> Found:
-    """Measure and order the candidates, and ask the gate."""
+def _ranked(
+    conn: Reading, scopes: Sequence[Scope], sought: Sought, keys: Sequence[Sequence[int]]
+) -> Found:
+    """Measure and order the candidates of all *scopes* together, and ask the gate.
+
+    The first scope is the caller's own: its summaries and project are what counts.
+    """
     asked, vector, mode = sought.question, sought.vector, sought.mode
-    among = scope.reach if scope.hidden else either(scope.reach, scope.wanted)
-    found = ranked_rows.candidates(conn, among, keys)
+    found = [
+        candidate
+        for scope, its in zip(scopes, keys, strict=True)
+        for candidate in ranked_rows.candidates(conn, scope.candidates, its)
+    ]
     around = {
         key
         for candidate in found
@@ -253,14 +308,15 @@ def _ranked(conn: Reading, scope: Scope, sought: Sought, keys: Sequence[int]) ->
     }
     cosines = vectors.among(conn, vector, sorted(around)) if vector is not None else {}
     terms = dict.fromkeys([*asked.terms, *asked.content])
-    statistics = Statistics(words.corpus(conn, scope.owners), words.frequencies(conn, list(terms)))
+    owners = [owner for scope in scopes for owner in scope.owners]
+    statistics = Statistics(words.corpus(conn, owners), words.frequencies(conn, list(terms)))
     measured = measure(asked, found, cosines, statistics, words.stemmer(conn))
     weights = HYBRID if vector is not None else WITHOUT_VECTORS
-    project_id = scope.wanted.active_project_id
+    project_id = scopes[0].wanted.active_project_id
     items = ranked(measured, weights, mode, project_id)
     chance = gate(items, weights) if mode is SearchMode.HYBRID else 1.0
     opened = mode is not SearchMode.HYBRID or chance >= weights.gate_min
-    return Found(_shown(conn, scope, items), chance, opened=opened, degraded=sought.degraded)
+    return Found(_shown(conn, scopes[0], items), chance, opened=opened, degraded=sought.degraded)
 
 
 def _shown(conn: Reading, scope: Scope, items: Sequence[Ranked]) -> list[Ranked]:

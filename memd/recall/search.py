@@ -3,25 +3,26 @@
 Each arm returns the best of exactly the rows that a brute-force filter would
 keep (SPEC D6). A filter that keeps few rows is turned round: its rows are
 listed and scored directly. Otherwise an arm fetches more than it needs, drops
-what does not match, and fetches twice as much until it has enough.
+what does not match, and fetches more until it has enough.
 """
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memd.base.limits import KNN_ROWS_MAX
 from memd.store import memories, vectors, words
 from memd.store.connect import Reading
 from memd.store.database import Database
-from memd.store.filters import Bound
+from memd.store.filters import Bound, either
 from memd.store.parts import Part, owner
 
 ARM_ROWS = 64  # of each arm; 100 find no more and cost a third more
 LISTED_ROWS_MAX = 2_000  # a filter that keeps no more is listed and scored row by row
+MORE = 4  # times as many are fetched when too few of the first matched
 WORDS_ROWS = 3_000  # memories that the terms looked up may hold in all: about 10 ms of BM25
 
 
@@ -49,6 +50,16 @@ class Scope:
         return [Part.READ, Part.SUMMARY] if self.reach.apart else [Part.READ]
 
     @property
+    def shown(self) -> Bound:
+        """Return what may stand in an answer."""
+        return self.reach if self.hidden else self.wanted
+
+    @property
+    def candidates(self) -> Bound:
+        """Return what may be measured: what is searched, and what is shown for it."""
+        return self.reach if self.hidden else either(self.reach, self.wanted)
+
+    @property
     def owners(self) -> list[str]:
         return [owner(self.agent_key, part) for part in self.parts]
 
@@ -74,14 +85,13 @@ def by_words(
     match = words.match_text(chosen, scope.owners)
     if listed is not None:
         return [hit.memory_key for hit in words.search_among(conn, match, listed, rows)]
-    found = _enough(
-        conn,
-        scope,
-        rows,
-        lambda limit: [hit.memory_key for hit in words.search(conn, match, limit)],
-        limit_max=None,
-    )
-    return found or []
+    limit = _first(scope, rows)
+    while True:
+        found = [hit.memory_key for hit in words.search(conn, match, limit)]
+        kept = _matching(conn, scope, found)
+        if len(kept) >= rows or len(found) < limit:
+            return kept[:rows]
+        limit *= MORE
 
 
 def rare(conn: Reading, scope: Scope, terms: Sequence[str]) -> Sequence[str]:
@@ -107,28 +117,27 @@ async def by_meaning(
     The shards may be seen at different moments; a memory never changes its own.
     """
     if listed is not None:
-        near = await db.read(_among, vector, listed)
-    else:
-        scans = [db.scan(_of_shard, scope, vector, rows, shard) for shard in range(vectors.SHARDS)]
-        near = [each for found in await asyncio.gather(*scans) for each in found]
-    near.sort(key=lambda each: (-each.cosine, each.memory_key))
+        return _nearest([await db.read(_among, vector, listed)], rows)
+    limit = _first(scope, rows)
+    while limit <= KNN_ROWS_MAX:
+        shards = range(vectors.SHARDS)
+        scans = [db.scan(vectors.search, vector, scope.partitions(at), limit) for at in shards]
+        found = _nearest(await asyncio.gather(*scans), limit)
+        kept = await db.read(_matching, scope, found)
+        if len(kept) >= rows or len(found) < limit:
+            return kept[:rows]
+        limit *= MORE
+    # The filter's rows are many, and far from the query. Scan them.
+    wide = [db.scan(_of_shard, scope, vector, shard) for shard in range(vectors.SHARDS)]
+    return _nearest(await asyncio.gather(*wide), rows)
+
+
+def _nearest(found: Sequence[Sequence[vectors.Near]], rows: int) -> list[int]:
+    near = sorted(itertools.chain(*found), key=lambda each: (-each.cosine, each.memory_key))
     return [each.memory_key for each in near[:rows]]
 
 
-def _of_shard(
-    conn: Reading, scope: Scope, vector: bytes, rows: int, shard: int
-) -> list[vectors.Near]:
-    near: dict[int, vectors.Near] = {}
-
-    def fetch(limit: int) -> list[int]:
-        found = vectors.search(conn, vector, scope.partitions(shard), limit)
-        near.update((each.memory_key, each) for each in found)
-        return [each.memory_key for each in found]
-
-    found = _enough(conn, scope, rows, fetch, limit_max=KNN_ROWS_MAX)
-    if found is not None:
-        return [near[key] for key in found]
-    # k cannot grow further: the filter's rows are many, and far from the query. Scan them.
+def _of_shard(conn: Reading, scope: Scope, vector: bytes, shard: int) -> list[vectors.Near]:
     every = memories.matching(conn, scope.reach, -1)
     return _among(conn, vector, [key for key in every if vectors.shard(key) == shard])
 
@@ -137,27 +146,11 @@ def _among(conn: Reading, vector: bytes, listed: Sequence[int]) -> list[vectors.
     return [vectors.Near(*each) for each in vectors.among(conn, vector, listed).items()]
 
 
-def _enough(
-    conn: Reading,
-    scope: Scope,
-    rows: int,
-    fetch: Callable[[int], list[int]],
-    *,
-    limit_max: int | None,
-) -> list[int] | None:
-    """Fetch, drop what does not match, and fetch more until *rows* are left or there are no more.
+def _first(scope: Scope, rows: int) -> int:
+    """Return how many are fetched at first: more than *rows* where a filter drops some."""
+    return rows * 2 if scope.reach.narrow else rows
 
-    None when *limit_max* was not enough.
-    """
-    limit = rows if not scope.reach.narrow else rows * 2
-    while True:
-        if limit_max is not None:
-            limit = min(limit, limit_max)
-        found = fetch(limit)
-        matching = memories.matching_among(conn, scope.reach, found)
-        kept = [key for key in found if key in matching]
-        if len(kept) >= rows or len(found) < limit:
-            return kept[:rows]
-        if limit == limit_max:
-            return None
-        limit *= 4
+
+def _matching(conn: Reading, scope: Scope, found: Sequence[int]) -> list[int]:
+    matching = memories.matching_among(conn, scope.reach, found)
+    return [key for key in found if key in matching]

@@ -1,0 +1,142 @@
+"""What agents share: copies published in an agent's name, and taken back by it alone (SPEC 10.1).
+
+A shared copy is a memory of the reserved agent with an id of its own; what its
+publisher remembers stays as it is. It comes in like any other memory (screened,
+counted, indexed, audited), but it states nobody's preference and belongs to no
+session: a session is one agent's conversation, and ends. It stays until it is
+retracted, expires or is forgotten.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from memd.base.errors import MemoryCapabilityError, MemoryStoreError
+from memd.ingest.ingest import Ingest
+from memd.ingest.keep import Arrival, keep
+from memd.model.caller import Caller
+from memd.model.enums import MemoryLevel, TrashReason
+from memd.model.memory import MemoryStoreRequest
+from memd.model.values import RESERVED_AGENT
+from memd.store import memories, names, removal, shared, vectors
+from memd.store.connect import Reading, Writing
+from memd.store.rows import FoundRow
+
+DAY_US = 86_400_000_000
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """The room's needs, handed in by the daemon."""
+
+    ingest: Ingest
+    enabled: bool = True
+    """``memory.options.shared_knowledge_base``."""
+    undo_days: int = 7
+
+    async def publish(self, caller: Caller, request: MemoryStoreRequest) -> str:
+        """Share a text in the name of the caller's agent; return the id of the copy, after COMMIT.
+
+        Raises MemoryCapabilityError when sharing is switched off, and what storing
+        the same text as one's own raises.
+        """
+        _check_agent(caller)
+        if not self.enabled:
+            raise MemoryCapabilityError(
+                "shared knowledge is switched off",
+                hint="set memory.options.shared_knowledge_base to true",
+            )
+        ingest = self.ingest
+        arrival = _copy(await ingest.whole(caller, request), request)
+        fingerprint = ingest.embedder.fingerprint
+        everybody = replace(caller.acting_for(RESERVED_AGENT), session_id=None)
+
+        def work(conn: Writing) -> str:
+            now_us = ingest.clock.now_us()
+            if fingerprint is not None:
+                vectors.ready(conn, fingerprint, now_us)
+            (receipt,) = keep(conn, everybody, [arrival], ingest.ids, now_us)
+            memory_id = (receipt.stored + receipt.pending)[0].id
+            row = _shared(conn, memory_id)
+            assert row is not None
+            shared.put(conn, row.memory_key, names.agent(conn, caller.agent_id, now_us))
+            return memory_id
+
+        memory_id = await ingest.db.write(caller, work, reply=str)
+        ingest.queue.wake()
+        return memory_id
+
+    async def retract(self, caller: Caller, memory_id: str) -> bool:
+        """Take a shared copy back, into the trash; False when there is none of that id.
+
+        Raises MemoryStoreError when the id is that of the agent's own memory, when
+        another agent published the copy, or nobody is known to have.
+        """
+        _check_agent(caller)
+        db, clock = self.ingest.db, self.ingest.clock
+
+        def work(conn: Writing) -> bool:
+            row = _shared(conn, memory_id)
+            now_us = clock.now_us()
+            gone = row is None or row.state == "trashed"
+            if (
+                row is None
+                or gone
+                or (row.expires_at_us is not None and row.expires_at_us <= now_us)
+            ):
+                _refuse_own(conn, caller, memory_id)
+                return False
+            _check_publisher(conn, caller, row)
+            if self.undo_days == 0:
+                removal.erase(conn, [row.memory_key], now_us)
+            else:
+                undo_us = self.undo_days * DAY_US
+                removal.trash(conn, [row.memory_key], TrashReason.DELETED, now_us, undo_us)
+            return True
+
+        retracted = await db.write(caller, work, reply=bool)
+        if retracted and self.undo_days == 0:
+            await db.checkpoint(truncate=True)
+        return retracted
+
+
+def _check_agent(caller: Caller) -> None:
+    if caller.agent_id == RESERVED_AGENT:
+        raise MemoryStoreError(f"{RESERVED_AGENT} is reserved", field="agent_id")
+
+
+def _copy(arrival: Arrival, request: MemoryStoreRequest) -> Arrival:
+    """Return *arrival* as everybody's: of no session, nobody's preference, and here to stay."""
+    drafts = arrival.drafts
+    level = MemoryLevel.PERSISTENT
+    if request.level is MemoryLevel.PROJECT:
+        level = MemoryLevel.PROJECT
+    return replace(
+        arrival,
+        request=arrival.request.model_copy(update={"session_id": None}),
+        drafts=replace(
+            drafts, items=tuple(replace(each, preference=None) for each in drafts.items)
+        ),
+        level=level,
+    )
+
+
+def _shared(conn: Reading, memory_id: str) -> FoundRow | None:
+    agent_key = names.find_agent(conn, RESERVED_AGENT)
+    return None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
+
+
+def _refuse_own(conn: Reading, caller: Caller, memory_id: str) -> None:
+    """Say so when the id is that of the caller's own memory; another's is as good as unknown."""
+    agent_key = names.find_agent(conn, caller.agent_id)
+    own = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
+    if own is not None and own.state != "trashed":
+        raise MemoryStoreError(f"{memory_id} is not shared", field="id", hint="delete it instead")
+
+
+def _check_publisher(conn: Reading, caller: Caller, row: FoundRow) -> None:
+    publisher_key = shared.publisher(conn, row.memory_key)
+    if publisher_key is None:
+        raise MemoryStoreError(f"nobody is known to have published {row.memory_id}", field="id")
+    if publisher_key != names.find_agent(conn, caller.agent_id):
+        raise MemoryStoreError(f"{row.memory_id} was published by another agent", field="id")

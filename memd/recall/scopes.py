@@ -1,0 +1,61 @@
+"""Whose memories one search reads: the caller's, and what others published (SPEC 10.1).
+
+Shared memories are rows of the reserved agent, so they are a scope of their own
+beside the personal one: the same filter, the same arms, one ranking. Where there
+is nothing to find, there is no scope, and nobody pays for looking.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from memd.model.caller import Caller
+from memd.model.memory import MemoryFilter
+from memd.recall.search import Scope
+from memd.store import names, shared
+from memd.store.connect import Reading
+from memd.store.filters import Bound, bound, by_others, evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked for, at which moment; *hidden* adds what was put away."""
+
+    filter: MemoryFilter
+    now_us: int
+    hidden: bool = False
+
+
+def of_caller(conn: Reading, caller: Caller, wanted: Wanted, *, also_shared: bool) -> list[Scope]:
+    """Return the caller's own scope and, if anything is there, that of what others shared.
+
+    Empty for an agent that nobody has heard of, when nothing is shared either.
+    """
+    agent_key = names.find_agent(conn, caller.agent_id)
+    kept = bound(agent_key or 0, wanted.filter, wanted.now_us, hidden=wanted.hidden, active=caller)
+    here = bound(agent_key or 0, MemoryFilter(), wanted.now_us, active=caller)
+    shared_one = of_others(conn, caller, wanted) if also_shared else None
+    if shared_one is not None:
+        return [_scope(kept, here, wanted), shared_one]
+    return [] if agent_key is None else [_scope(kept, here, wanted)]
+
+
+def of_others(conn: Reading, reader: Caller | None, wanted: Wanted) -> Scope | None:
+    """Return the scope of what others than *reader* published, None when there is nothing.
+
+    The project that is asked from hides what was shared for another one alone.
+    """
+    reader_key = None if reader is None else names.find_agent(conn, reader.agent_id)
+    agent_key = shared.owner_key(conn, reader_key)
+    if agent_key is None:
+        return None
+    active = None if reader is None else replace(reader, session_id=None)
+    kept = bound(agent_key, wanted.filter, wanted.now_us, hidden=wanted.hidden, active=active)
+    here = bound(agent_key, MemoryFilter(), wanted.now_us, active=active)
+    if reader_key is not None and shared.has_published(conn, reader_key):
+        kept, here = by_others(kept, reader_key), by_others(here, reader_key)
+    return _scope(kept, here, wanted)
+
+
+def _scope(kept: Bound, here: Bound, wanted: Wanted) -> Scope:
+    return Scope(kept, evidence(kept, hidden=wanted.hidden), here, wanted.hidden)
