@@ -68,6 +68,19 @@ BACKUPS_NOTED_MAX = 1_000  # of those made elsewhere than beside the store
 REPLY_KEPT_DAYS = 7  # how long an idempotency key is remembered (SPEC D7)
 DRAIN_MS_MAX = 1_500  # from SIGTERM to exit < 2 s (P20)
 
+# What everybody knows
+CORE_POLICIES_MAX = 100  # in the settings; five to ten are meant, for they are in every prompt
+
+# Who may do what
+CLIENTS_MAX = 1_000  # with a key
+CLIENT_NAME_CHARS_MAX = 64
+KEY_FILE_BYTES_MAX = 4_096
+DENIED_WAIT_MS_MIN = 1_000  # how long refusals of one kind are counted together, at first
+DENIED_WAIT_MS_MAX = 600_000  # and at most, under a flood
+ANCHOR_S = 3_600  # between two notes of the audit's head outside the file, when it moved
+NONCE_MS_MAX = 600_000  # from the daemon's nonce to the owner's signature over it
+PROPOSALS_OPEN_MAX = 100  # of one client
+
 # Sleep
 NAP_MESSAGES_MAX = 20_000  # of one nap, the newest
 NAP_TRANSCRIPT_BYTES_MAX = 32 * 1_048_576  # of a longer transcript a nap reads the end
@@ -75,6 +88,12 @@ NAPS_WAITING_MAX = 32
 FACT_CHARS_MAX = 500  # of one line that a summary copies word for word
 PROVIDER_REQUESTS_MAX = 4  # asked of a language model at the same time, by one consolidation
 PROVIDER_ANSWER_MS_MAX = 120_000
+
+# The graph
+WALK_EDGES_MAX = 10_000  # looked at by one walk: some 60 ms, whatever the graph is like
+WALK_HOPS_MAX = 6
+WALK_PATHS_MAX = 100
+QUOTE_CHARS_MAX = 500  # shown of the words that say a statement
 
 # Events
 EVENTS_WAITING_MAX = 256  # for a client that does not read; the oldest are lost, and counted
@@ -89,4 +108,5 @@ assert OUT_QUEUE_BYTES_MAX >= 2 * FRAME_BYTES_MAX
 assert RECALL_TOP_K_MAX <= PAGE_ITEMS_MAX < KNN_ROWS_MAX
 assert EMBED_BATCH_TEXTS <= EMBED_QUEUE_TEXTS_MAX
 assert EMBED_BATCH_TOKENS >= CHUNK_TOKENS_MAX
+assert DENIED_WAIT_MS_MIN < DENIED_WAIT_MS_MAX
 assert EMBED_CLOSE_MS_MAX < DRAIN_MS_MAX

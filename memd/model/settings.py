@@ -1,4 +1,4 @@
-"""The settings: the documents' ``memory`` tree, memd's own few, and what is set per agent.
+"""The settings: the documents' two trees, memd's own few, and what is set per agent.
 
 The keys are the documents' (seeds 002 and 004), and so are the defaults of
 ``CompanyMemoryConfig``. What memd ships with differs in two places, and
@@ -21,6 +21,7 @@ from pydantic import AliasChoices, Field, ValidationInfo, model_validator
 from memd.model.enums import ConsolidationInterval, MemoryLevel
 from memd.model.retrieval import MemoryRetrievalConfig
 from memd.model.settings_consolidation import ConsolidationConfig, Days, RetentionRules, warn
+from memd.model.settings_org import OrgMemoryConfig
 from memd.model.values import Name, NotBlankStr, PosixPath, SafePath, Share, Value
 
 BACKENDS = ("sqlite", "inmemory", "composite")
@@ -213,6 +214,7 @@ class Settings(Value):
     """
 
     memory: CompanyMemoryConfig = Field(default_factory=dict, validate_default=True)
+    org_memory: OrgMemoryConfig = Field(default_factory=OrgMemoryConfig)
     usage: UsageSettings = UsageSettings()
     daemon: DaemonSettings = DaemonSettings()
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from memd.store import vectors, words
+from memd.store import org_words, vectors, words
 from memd.store.connect import Writing
 
 
 def ensure(conn: Writing) -> None:
-    """Make the first words cache of a new file."""
+    """Make the first words caches of a new file."""
     if not words.generation(conn):
         with conn:
             words.create(conn, 1)
             words.activate(conn, 1)
+            org_words.create(conn)
 
 
 def index(conn: Writing, keys: Sequence[int]) -> None:

@@ -407,6 +407,12 @@ CREATE TABLE org_fact (
 -- Read by lists of a category, newest first.
 CREATE INDEX org_fact_by_category ON org_fact (category, created_at_us DESC) WHERE retracted_at_us IS NULL;
 
+-- What the words cache of facts indexes (org_words.py): those that stand.
+CREATE VIEW org_fact_words (fact_key, content) AS
+SELECT fact_key, content
+  FROM org_fact
+ WHERE retracted_at_us IS NULL;
+
 -- Who could write and read which category since when: the rules in force, as JSON. Written when
 -- they change; read by a question about an earlier time.
 CREATE TABLE org_rules (

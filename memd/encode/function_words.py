@@ -1,0 +1,15 @@
+"""The words of English that say nothing about what is meant. Pure."""
+
+from __future__ import annotations
+
+FUNCTION_WORDS = frozenset(
+    """
+    a about after again all also am an and any are as at be because been before being between both
+    but by can could did do does doing done down during each few for from further get got had has
+    have having he her here hers herself him himself his how i if in into is it its itself just ll
+    let me more most my myself no nor not now of off on once only or other our ours ourselves out
+    over own re s same she should so some such t than that the their theirs them themselves then
+    there these they this those through to too under until up us ve very was we were what when
+    where which while who whom whose why will with would you your yours yourself yourselves d m
+    """.split()  # noqa: SIM905  # a list of 150 strings would fill two screens
+)

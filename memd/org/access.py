@@ -1,0 +1,76 @@
+"""Who may write what everybody knows (SPEC 15.3). Pure: rules in, an answer out.
+
+Fail closed: what no rule allows is forbidden, to humans too. How freely an agent
+acts (autonomy) is kept with what it writes and changes nothing here.
+"""
+
+from __future__ import annotations
+
+from memd.base.errors import OrgMemoryAccessDeniedError
+from memd.model.caller import Caller
+from memd.model.enums import OrgFactCategory
+from memd.model.org import OrgFactAuthor
+from memd.model.settings_org import WriteAccessConfig
+
+
+def check_write_access(
+    config: WriteAccessConfig, category: OrgFactCategory, author: OrgFactAuthor
+) -> bool:
+    """Return whether *author* may write *category*; False where there is no rule.
+
+    >>> human = OrgFactAuthor(is_human=True)
+    >>> check_write_access(WriteAccessConfig(), OrgFactCategory.CORE_POLICY, human)
+    True
+    """
+    rule = config.rules.get(category)
+    if rule is None:
+        return False
+    if author.is_human:
+        return rule.human_allowed
+    if rule.allowed_seniority is None or author.seniority is None:
+        return False
+    return author.seniority.rank >= rule.allowed_seniority.rank
+
+
+def require_write_access(
+    config: WriteAccessConfig, category: OrgFactCategory, author: OrgFactAuthor
+) -> None:
+    """Raise OrgMemoryAccessDeniedError when *author* may not write *category*."""
+    if check_write_access(config, category, author):
+        return
+    raise OrgMemoryAccessDeniedError(
+        f"{_named(author)} may not write {category}",
+        field="category",
+        hint=f"{_allowed(config, category)} may; anybody else can propose it: memd org propose",
+    )
+
+
+def author_of(caller: Caller) -> OrgFactAuthor:
+    """Return as whom *caller* writes: the agent that its key states, never a human (SPEC D14).
+
+    Raises OrgMemoryAccessDeniedError for a caller without a key.
+    """
+    if caller.seniority is None:
+        raise OrgMemoryAccessDeniedError(
+            f"client {caller.client} has no key that says how senior it is",
+            hint="propose it instead: memd org propose",
+        )
+    return OrgFactAuthor(
+        agent_id=caller.agent_id,
+        seniority=caller.seniority,
+        autonomy_level=caller.autonomy_level,
+    )
+
+
+def _named(author: OrgFactAuthor) -> str:
+    return "a human" if author.is_human else f"agent {author.agent_id} ({author.seniority})"
+
+
+def _allowed(config: WriteAccessConfig, category: OrgFactCategory) -> str:
+    rule = config.rules.get(category)
+    who = []
+    if rule is not None and rule.human_allowed:
+        who.append("a human")
+    if rule is not None and rule.allowed_seniority is not None:
+        who.append(f"an agent that is {rule.allowed_seniority} or above")
+    return " or ".join(who) or "nobody"

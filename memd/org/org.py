@@ -1,0 +1,252 @@
+"""What everybody knows: facts written, retracted, asked for, and as they once were (SPEC 15).
+
+Who writes is who the caller's key says, or an author that the code around this
+room has proved; nothing in a request says it. A write is one transaction with
+its audit row and with what is learnt from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from memd.base.clock import Clock, from_us, to_us
+from memd.base.errors import OrgMemoryQueryError, OrgMemoryWriteError, SecretRefusedError
+from memd.base.ids import Ids
+from memd.encode.secrets import screen, screened_name
+from memd.model.caller import Caller
+from memd.model.enums import OrgFactCategory
+from memd.model.org import (
+    OperationLogEntry,
+    OperationLogSnapshot,
+    OrgFact,
+    OrgFactAuthor,
+    OrgFactWriteRequest,
+    OrgMemoryQuery,
+)
+from memd.model.settings_org import OrgMemoryConfig
+from memd.org import reading
+from memd.org.access import author_of, require_write_access
+from memd.store import org
+from memd.store.connect import Writing
+from memd.store.database import Database
+from memd.store.org import Operation, Stamp, Wording
+
+DAY_US = 86_400_000_000
+
+Learn = Callable[[Writing, Operation], None]
+"""Learns from an operation in its own transaction; what it raises undoes the operation."""
+
+
+@dataclass(frozen=True)
+class Org:
+    """The room's needs, handed in by the daemon."""
+
+    db: Database
+    clock: Clock
+    ids: Ids
+    config: OrgMemoryConfig = field(default_factory=OrgMemoryConfig)
+    refuse_secrets: bool = False
+    learn: Learn | None = None
+
+    # Writing.
+
+    async def write(
+        self,
+        caller: Caller,
+        request: OrgFactWriteRequest,
+        *,
+        author: OrgFactAuthor | None = None,
+        signature: bytes | None = None,
+    ) -> str:
+        """Publish a fact, or the next version of one, and return its id after COMMIT.
+
+        *author* None: as whom the caller's key writes. A fact that moves to another
+        category needs the right to write both. Raises OrgMemoryAccessDeniedError,
+        OrgMemoryWriteError for a *fact_id* that is no fact's, SecretRefusedError.
+        """
+        stamp = self._stamp(caller, author, signature)
+        wording = self._wording(request)
+        fact_id = request.fact_id or self.ids.new()
+        rules = self.config.write_access
+
+        def work(conn: Writing) -> str:
+            before = org.state(conn, fact_id)
+            if request.fact_id is not None and before is None:
+                raise OrgMemoryWriteError(
+                    "no fact has this id", field="fact_id", hint="leave it out for a new fact"
+                )
+            if before is not None:
+                require_write_access(rules, before.category, stamp.author)
+            require_write_access(rules, wording.category, stamp.author)
+            self._learnt(conn, org.publish(conn, fact_id, wording, stamp))
+            return fact_id
+
+        return await self.db.write(caller, work, reply=str)
+
+    async def retract(
+        self,
+        caller: Caller,
+        fact_id: str,
+        *,
+        author: OrgFactAuthor | None = None,
+        signature: bytes | None = None,
+    ) -> bool:
+        """Say that a fact holds no longer; False where none stands, and nothing is written.
+
+        Needs the right to write the fact's category. Raises OrgMemoryAccessDeniedError.
+        """
+        stamp = self._stamp(caller, author, signature)
+
+        def work(conn: Writing) -> bool:
+            before = org.state(conn, fact_id)
+            if before is None:
+                return False
+            require_write_access(self.config.write_access, before.category, stamp.author)
+            done = org.retract(conn, fact_id, stamp)
+            if done is not None:
+                self._learnt(conn, done)
+            return done is not None
+
+        return await self.db.write(caller, work, reply=bool)
+
+    def _stamp(
+        self, caller: Caller, author: OrgFactAuthor | None, signature: bytes | None
+    ) -> Stamp:
+        return Stamp(
+            operation_id=self.ids.new(),
+            author=author or author_of(caller),
+            client=caller.client,
+            now_us=self.clock.now_us(),
+            salt=self.ids.salt(),
+            signature=signature,
+        )
+
+    def _wording(self, request: OrgFactWriteRequest) -> Wording:
+        screening = screen(request.content)
+        if self.refuse_secrets and screening.kinds:
+            raise SecretRefusedError(
+                f"the text holds a secret ({', '.join(screening.kinds)})",
+                field="content",
+                hint="take it out, or set daemon.secrets to redact",
+            )
+        return Wording(
+            category=request.category,
+            content=screening.text,
+            tags=tuple(sorted(screened_name(tag) for tag in request.tags)),
+            valid_from_us=None if request.valid_from is None else to_us(request.valid_from),
+            valid_to_us=None if request.valid_to is None else to_us(request.valid_to),
+        )
+
+    def _learnt(self, conn: Writing, operation: Operation) -> None:
+        if self.learn is not None:
+            self.learn(conn, operation)
+
+    # Reading.
+
+    async def get(self, caller: Caller, fact_id: str) -> OrgFact | None:
+        """Return a fact; None when there is none, or it is retracted."""
+        del caller
+        found = await self.db.read(org.get, fact_id)
+        return None if found is None else reading.fact(found)
+
+    async def query(self, caller: Caller, query: OrgMemoryQuery) -> tuple[OrgFact, ...]:
+        """Return stored facts that fit, never policies of the settings.
+
+        Without a context the newest. With one: first the facts that hold it literally (by place,
+        length, then newest), then those that share words with it, by BM25. At most
+        ``query.limit``, and at most ``extended_store.max_retrieved_per_query``.
+        """
+        del caller
+        limit = min(query.limit, self.config.extended_store.max_retrieved_per_query)
+        categories = query.categories or frozenset(OrgFactCategory)
+        if query.context is None:
+            rows = await self.db.read(org.newest, categories, limit)
+        else:
+            rows = await self.db.read(reading.matching, query.context, categories, limit)
+        return tuple(map(reading.fact, rows))
+
+    async def list_policies(
+        self, caller: Caller, limit: int | None = None, offset: int = 0
+    ) -> tuple[OrgFact, ...]:
+        """Return policies: those of the settings in their order, then stored ones, newest first."""
+        del caller
+        first = max(0, offset)
+        fixed = self._fixed()
+        shown = fixed[first:] if limit is None else fixed[first : first + max(0, limit)]
+        left = -1 if limit is None else max(0, limit) - len(shown)
+        if not left:
+            return shown
+        rows = await self.db.read(
+            org.newest, [OrgFactCategory.CORE_POLICY], left, max(0, first - len(fixed))
+        )
+        return (*shown, *map(reading.fact, rows))
+
+    async def count_policies(self, caller: Caller) -> int:
+        """Return how many policies there are, of the settings and stored."""
+        del caller
+        stored = await self.db.read(org.count, OrgFactCategory.CORE_POLICY)
+        return len(self.config.core_policies) + stored
+
+    def _fixed(self) -> tuple[OrgFact, ...]:
+        now = from_us(self.clock.now_us())
+        return tuple(
+            OrgFact(
+                id=f"core-policy-{index}",
+                content=policy,
+                category=OrgFactCategory.CORE_POLICY,
+                author=OrgFactAuthor(is_human=True),
+                created_at=now,
+            )
+            for index, policy in enumerate(self.config.core_policies)
+        )
+
+    # The past.
+
+    async def history(self, caller: Caller, fact_id: str) -> tuple[OperationLogEntry, ...]:
+        """Return the operations on a fact, the first version first; none for an unknown one.
+
+        Left out is what was superseded before ``temporal.history_retention_days``.
+        """
+        del caller
+        since_us = self.told_since_us()
+        rows = await self.db.read(org.history, fact_id)
+        return tuple(
+            reading.entry(row)
+            for row in rows
+            if since_us is None or row.until_us is None or row.until_us > since_us
+        )
+
+    async def snapshot_at(
+        self, caller: Caller, at: datetime, after: str | None = None, limit: int | None = None
+    ) -> tuple[OperationLogSnapshot, ...]:
+        """Return every fact as it stood at *at*, retracted ones included, by fact id.
+
+        A time without a zone is UTC. *after* and *limit* take a page. Raises
+        OrgMemoryQueryError for a time before what ``temporal`` lets be told.
+        """
+        del caller
+        at_us = to_us(at if at.tzinfo is not None else at.replace(tzinfo=UTC))
+        self.require_told(at_us)
+        page = -1 if limit is None else limit
+        rows = await self.db.read(lambda conn: list(org.snapshot_at(conn, at_us, after, page)))
+        return tuple(map(reading.snapshot, rows))
+
+    def told_since_us(self) -> int | None:
+        """Return the moment before which nothing is told any more, None when all is."""
+        temporal = self.config.temporal
+        if not temporal.track_changes:
+            return self.clock.now_us()
+        days = temporal.history_retention_days
+        return None if days is None else self.clock.now_us() - days * DAY_US
+
+    def require_told(self, at_us: int) -> None:
+        """Raise OrgMemoryQueryError when *at_us* lies before what is told."""
+        since_us = self.told_since_us()
+        if since_us is not None and at_us < since_us:
+            raise OrgMemoryQueryError(
+                f"what held before {from_us(since_us).isoformat()} is not told",
+                field="at",
+                hint="see org_memory.temporal: the log itself is complete",
+            )

@@ -1,0 +1,108 @@
+"""From a context to rows, and from rows to what callers are shown."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection
+from typing import TypeVar
+
+from memd.base.clock import from_us
+from memd.base.errors import OrgMemoryQueryError
+from memd.base.limits import QUERY_TERMS_MAX
+from memd.encode.function_words import FUNCTION_WORDS
+from memd.model.enums import OperationType, OrgFactCategory
+from memd.model.org import OperationLogEntry, OperationLogSnapshot, OrgFact
+from memd.store import org, org_words
+from memd.store.connect import Reading
+from memd.store.org import FactRow, OperationRow, SnapshotRow
+
+_WORD = re.compile(r"[^\W_]+")
+
+Row = TypeVar("Row", FactRow, OperationRow, SnapshotRow)
+Model = TypeVar("Model")
+
+
+def terms(context: str) -> list[str]:
+    """Return the words of *context* that say something, each once; all where none does.
+
+    >>> terms("How do we deploy to production?")
+    ['deploy', 'production']
+    """
+    words = dict.fromkeys(match.group().casefold() for match in _WORD.finditer(context))
+    meaning = [word for word in words if word not in FUNCTION_WORDS]
+    return (meaning or list(words))[:QUERY_TERMS_MAX]
+
+
+def matching(
+    conn: Reading, context: str, categories: Collection[OrgFactCategory], limit: int
+) -> list[FactRow]:
+    """Return facts for *context*: those that hold it literally, then those that share its words."""
+    found = dict.fromkeys(org_words.literal(conn, context, categories, limit))
+    if len(found) < limit:
+        found.update(
+            dict.fromkeys(org_words.sharing(conn, terms(context), categories, limit + len(found)))
+        )
+    return org.of_keys(conn, list(found)[:limit])
+
+
+def _readable(made: Callable[[Row], Model]) -> Callable[[Row], Model]:
+    """Let *made* raise OrgMemoryQueryError for a row that is none of memd's (SPEC 15.5.11)."""
+
+    def read(row: Row) -> Model:
+        try:
+            return made(row)
+        except (ValueError, TypeError) as error:
+            raise OrgMemoryQueryError(
+                f"fact {row.fact_id} cannot be read", hint="run: memd check"
+            ) from error
+
+    return read
+
+
+@_readable
+def fact(row: FactRow) -> OrgFact:
+    """Return a row as a fact."""
+    return OrgFact(
+        id=row.fact_id,
+        content=row.content,
+        category=OrgFactCategory(row.category),
+        tags=json.loads(row.tags),
+        author=org.author(row),
+        created_at=from_us(row.created_at_us),
+        version=row.version,
+        valid_from=None if row.valid_from_us is None else from_us(row.valid_from_us),
+        valid_to=None if row.valid_to_us is None else from_us(row.valid_to_us),
+    )
+
+
+@_readable
+def entry(row: OperationRow) -> OperationLogEntry:
+    """Return a row of the log."""
+    return OperationLogEntry(
+        operation_id=row.operation_id,
+        fact_id=row.fact_id,
+        operation_type=OperationType(row.kind),
+        content=row.content,
+        category=OrgFactCategory(row.category),
+        tags=json.loads(row.tags),
+        author=org.author(row),
+        timestamp=from_us(row.at_us),
+        version=row.version,
+        valid_from=None if row.valid_from_us is None else from_us(row.valid_from_us),
+        valid_to=None if row.valid_to_us is None else from_us(row.valid_to_us),
+    )
+
+
+@_readable
+def snapshot(row: SnapshotRow) -> OperationLogSnapshot:
+    """Return a fact as it stood."""
+    return OperationLogSnapshot(
+        fact_id=row.fact_id,
+        content=row.content,
+        category=OrgFactCategory(row.category),
+        tags=json.loads(row.tags),
+        created_at=from_us(row.created_at_us),
+        retracted_at=None if row.retracted_at_us is None else from_us(row.retracted_at_us),
+        version=row.version,
+    )

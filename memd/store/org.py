@@ -1,0 +1,422 @@
+"""The organisation's log and the facts as they are now: two tables, written together.
+
+The log is the truth: one row an operation, appended and never changed. The table
+of facts is what replaying the log gives, so that a question reads one row a fact.
+``at_us`` never goes back, whatever the clock does, so that the order of versions
+is the order of times.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from memd.model.enums import AutonomyLevel, OperationType, OrgFactCategory, SeniorityLevel
+from memd.model.org import OrgFactAuthor
+from memd.model.screened import Screened
+from memd.store import changes, org_words
+from memd.store.connect import Reading, Writing
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Who wrote an operation and when. *signature* is the owner's, where a human wrote."""
+
+    operation_id: str
+    author: OrgFactAuthor
+    client: str
+    now_us: int
+    salt: bytes
+    signature: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What a publish says, screened; *tags* sorted. ``valid_*_us`` as the author claims."""
+
+    category: OrgFactCategory
+    content: Screened
+    tags: tuple[str, ...] = ()
+    valid_from_us: int | None = None
+    valid_to_us: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation as it was written: what is learnt from, in the same transaction."""
+
+    operation_key: int
+    operation_id: str
+    fact_id: str
+    version: int
+    kind: OperationType
+    category: OrgFactCategory
+    content: str | None
+    author: OrgFactAuthor
+    at_us: int
+    valid_from_us: int | None
+    valid_to_us: int | None
+
+
+class FactRow(NamedTuple):
+    """A fact as it stands, with who wrote it so."""
+
+    fact_key: int
+    fact_id: str
+    version: int
+    category: str
+    content: str
+    tags: str
+    created_at_us: int
+    valid_from_us: int | None
+    valid_to_us: int | None
+    is_human: int
+    author_id: str | None
+    seniority: str | None
+    autonomy_level: str | None
+
+
+class OperationRow(NamedTuple):
+    """One row of the log. *until_us* is when the next version came, None for the last."""
+
+    operation_id: str
+    fact_id: str
+    version: int
+    kind: str
+    category: str
+    content: str | None
+    tags: str
+    at_us: int
+    valid_from_us: int | None
+    valid_to_us: int | None
+    is_human: int
+    author_id: str | None
+    seniority: str | None
+    autonomy_level: str | None
+    until_us: int | None
+
+
+class SnapshotRow(NamedTuple):
+    """A fact as it stood; *content* is the last one published, retracted or not."""
+
+    fact_id: str
+    content: str
+    category: str
+    tags: str
+    created_at_us: int
+    retracted_at_us: int | None
+    version: int
+
+
+class State(NamedTuple):
+    """What a write to a fact has to know of it."""
+
+    fact_key: int
+    version: int
+    category: OrgFactCategory
+    content: str
+    tags: str
+    is_retracted: bool
+
+
+# Writing.
+
+
+def state(conn: Reading, fact_id: str) -> State | None:
+    """Return how a fact stands, retracted ones included; None when there never was one."""
+    found = conn.execute(
+        """
+        SELECT fact_key, version, category, content, tags, retracted_at_us IS NOT NULL
+          FROM org_fact
+         WHERE fact_id = :fact_id
+        """,
+        {"fact_id": fact_id},
+    ).fetchone()
+    if found is None:
+        return None
+    key, version, category, content, tags, retracted = found
+    assert isinstance(key, int)
+    assert isinstance(version, int)
+    return State(
+        key,
+        version,
+        OrgFactCategory(category),
+        str(content),
+        str(tags),
+        is_retracted=bool(retracted),
+    )
+
+
+def publish(conn: Writing, fact_id: str, wording: Wording, stamp: Stamp) -> Operation:
+    """Append a PUBLISH and make it the fact's state; a retracted fact is there again.
+
+    Everything of the fact is replaced but when it was first published (SPEC 15.5.2).
+    """
+    before = state(conn, fact_id)
+    operation = _append(
+        conn, OperationType.PUBLISH, fact_id, before.version + 1 if before else 1, wording, stamp
+    )
+    if before is not None:
+        org_words.unindex(conn, before.fact_key)
+    conn.execute(
+        """
+        INSERT INTO org_fact (fact_id, operation_key, version, category, content, tags,
+                              created_at_us)
+        VALUES (:fact_id, :operation_key, :version, :category, :content, :tags, :at_us)
+            ON CONFLICT (fact_id) DO UPDATE
+           SET operation_key = excluded.operation_key, version = excluded.version,
+               category = excluded.category, content = excluded.content,
+               tags = excluded.tags, retracted_at_us = NULL
+        """,
+        {
+            "fact_id": fact_id,
+            "operation_key": operation.operation_key,
+            "version": operation.version,
+            "category": wording.category,
+            "content": wording.content,
+            "tags": _tags(wording.tags),
+            "at_us": operation.at_us,
+        },
+    )
+    now = state(conn, fact_id)
+    assert now is not None
+    org_words.index(conn, now.fact_key)
+    return operation
+
+
+def retract(conn: Writing, fact_id: str, stamp: Stamp) -> Operation | None:
+    """Append a RETRACT; None, and nothing is written, where no fact stands (SPEC 15.5.3).
+
+    What the fact said last stays in its row, and everything in the log.
+    """
+    before = state(conn, fact_id)
+    if before is None or before.is_retracted:
+        return None
+    copied = Wording(before.category, Screened(before.content), tuple(json.loads(before.tags)))
+    operation = _append(conn, OperationType.RETRACT, fact_id, before.version + 1, copied, stamp)
+    org_words.unindex(conn, before.fact_key)
+    conn.execute(
+        """
+        UPDATE org_fact
+           SET operation_key = :operation_key, version = :version, retracted_at_us = :at_us
+         WHERE fact_key = :fact_key
+        """,
+        {
+            "operation_key": operation.operation_key,
+            "version": operation.version,
+            "at_us": operation.at_us,
+            "fact_key": before.fact_key,
+        },
+    )
+    return operation
+
+
+def last_at_us(conn: Reading) -> int | None:
+    """Return when the last operation was; the present is never before it."""
+    found = conn.execute("SELECT max(at_us) FROM org_operation").get
+    return found if isinstance(found, int) else None
+
+
+def _append(
+    conn: Writing,
+    kind: OperationType,
+    fact_id: str,
+    version: int,
+    wording: Wording,
+    stamp: Stamp,
+) -> Operation:
+    last_us = last_at_us(conn)
+    # A clock set back must not put a version before the one it replaces.
+    at_us = stamp.now_us if last_us is None or stamp.now_us >= last_us else last_us + 1
+    content = wording.content if kind is OperationType.PUBLISH else None
+    author = stamp.author
+    columns = {
+        "operation_id": stamp.operation_id,
+        "fact_id": fact_id,
+        "version": version,
+        "kind": kind,
+        "category": wording.category,
+        "content": content,
+        "tags": _tags(wording.tags),
+        "is_human": int(author.is_human),
+        "author_id": author.agent_id,
+        "seniority": author.seniority,
+        "autonomy_level": author.autonomy_level,
+        "client": stamp.client,
+        "signature": stamp.signature,
+        "at_us": at_us,
+        "valid_from_us": wording.valid_from_us,
+        "valid_to_us": wording.valid_to_us,
+    }
+    row_hash = hash_of(tuple(columns.values()))
+    conn.execute(_INSERT, {**columns, "row_hash": row_hash, "salt": stamp.salt})
+    changes.touch(conn, stamp.salt, row_hash)
+    return Operation(
+        operation_key=conn.last_insert_rowid(),
+        operation_id=stamp.operation_id,
+        fact_id=fact_id,
+        version=version,
+        kind=kind,
+        category=wording.category,
+        content=content,
+        author=author,
+        at_us=at_us,
+        valid_from_us=wording.valid_from_us,
+        valid_to_us=wording.valid_to_us,
+    )
+
+
+_INSERT = """
+INSERT INTO org_operation (operation_id, fact_id, version, kind, category, content, tags,
+                           is_human, author_id, seniority, autonomy_level, client, signature,
+                           at_us, valid_from_us, valid_to_us, row_hash, salt)
+VALUES (:operation_id, :fact_id, :version, :kind, :category, :content, :tags,
+        :is_human, :author_id, :seniority, :autonomy_level, :client, :signature,
+        :at_us, :valid_from_us, :valid_to_us, :row_hash, :salt)
+"""
+
+
+def _tags(tags: Collection[str]) -> str:
+    return json.dumps(sorted(tags), ensure_ascii=False)
+
+
+def hash_of(columns: tuple[object, ...]) -> bytes:
+    """Return SHA-256 over an operation's columns, in the order in which they are inserted."""
+    said = [value.hex() if isinstance(value, bytes) else value for value in columns]
+    text = json.dumps(said, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).digest()
+
+
+# Reading.
+
+
+def get(conn: Reading, fact_id: str) -> FactRow | None:
+    """Return a fact; None when there is none, or it is retracted (SPEC 15.5.4)."""
+    found = conn.execute(
+        """
+        SELECT f.fact_key, f.fact_id, f.version, f.category, f.content, f.tags, f.created_at_us,
+               o.valid_from_us, o.valid_to_us, o.is_human, o.author_id, o.seniority,
+               o.autonomy_level
+          FROM org_fact AS f
+               JOIN org_operation AS o ON o.operation_key = f.operation_key
+         WHERE f.fact_id = :fact_id AND f.retracted_at_us IS NULL
+        """,
+        {"fact_id": fact_id},
+    ).fetchone()
+    return None if found is None else FactRow._make(found)
+
+
+def newest(
+    conn: Reading, categories: Collection[OrgFactCategory], limit: int, offset: int = 0
+) -> list[FactRow]:
+    """Return facts of *categories*, newest first; a negative *limit* returns all."""
+    rows = conn.execute(
+        """
+        SELECT f.fact_key, f.fact_id, f.version, f.category, f.content, f.tags, f.created_at_us,
+               o.valid_from_us, o.valid_to_us, o.is_human, o.author_id, o.seniority,
+               o.autonomy_level
+          FROM org_fact AS f
+               JOIN org_operation AS o ON o.operation_key = f.operation_key
+         WHERE f.category IN (SELECT value FROM json_each(:categories))
+           AND f.retracted_at_us IS NULL
+         ORDER BY f.created_at_us DESC, f.fact_key DESC
+         LIMIT :limit OFFSET :offset
+        """,
+        {"categories": json.dumps(sorted(categories)), "limit": limit, "offset": offset},
+    )
+    return [FactRow._make(row) for row in rows]
+
+
+def by_category(conn: Reading, category: OrgFactCategory) -> list[FactRow]:
+    """Return all facts of a category, newest first (SPEC 15.5.6)."""
+    return newest(conn, [category], -1)
+
+
+def of_keys(conn: Reading, keys: Collection[int]) -> list[FactRow]:
+    """Return the facts with *keys*, in the order of *keys*."""
+    rows = conn.execute(
+        """
+        SELECT f.fact_key, f.fact_id, f.version, f.category, f.content, f.tags, f.created_at_us,
+               o.valid_from_us, o.valid_to_us, o.is_human, o.author_id, o.seniority,
+               o.autonomy_level
+          FROM json_each(:keys) AS k
+               JOIN org_fact AS f ON f.fact_key = k.value
+               JOIN org_operation AS o ON o.operation_key = f.operation_key
+         ORDER BY k.key
+        """,
+        {"keys": json.dumps(list(keys))},
+    )
+    return [FactRow._make(row) for row in rows]
+
+
+def count(conn: Reading, category: OrgFactCategory | None = None) -> int:
+    """Return how many facts there are, retracted ones not counted."""
+    found = conn.execute(
+        """
+        SELECT count(*)
+          FROM org_fact
+         WHERE (:category IS NULL OR category = :category) AND retracted_at_us IS NULL
+        """,
+        {"category": category},
+    ).get
+    assert isinstance(found, int)
+    return found
+
+
+def history(conn: Reading, fact_id: str) -> list[OperationRow]:
+    """Return every operation on a fact, the first version first."""
+    rows = conn.execute(
+        """
+        SELECT operation_id, fact_id, version, kind, category, content, tags, at_us,
+               valid_from_us, valid_to_us, is_human, author_id, seniority, autonomy_level,
+               lead(at_us) OVER (ORDER BY version)
+          FROM org_operation
+         WHERE fact_id = :fact_id
+         ORDER BY version
+        """,
+        {"fact_id": fact_id},
+    )
+    return [OperationRow._make(row) for row in rows]
+
+
+def snapshot_at(
+    conn: Reading, at_us: int, after: str | None = None, limit: int = -1
+) -> Iterator[SnapshotRow]:
+    """Yield every fact as it stood at *at_us*, retracted ones included, by fact id (SPEC 15.5.7).
+
+    *after* and *limit* take a page of it.
+    """
+    rows = conn.execute(
+        """
+        WITH stood AS (
+            SELECT fact_id, max(version) AS version, min(at_us) AS created_at_us,
+                   max(CASE WHEN kind = 'PUBLISH' THEN version END) AS published
+              FROM org_operation
+             WHERE at_us <= :at_us AND (:after IS NULL OR fact_id > :after)
+             GROUP BY fact_id
+             ORDER BY fact_id
+             LIMIT :limit
+        )
+        SELECT s.fact_id, p.content, o.category, o.tags, s.created_at_us,
+               CASE WHEN o.kind = 'RETRACT' THEN o.at_us END, s.version
+          FROM stood AS s
+               JOIN org_operation AS o ON o.fact_id = s.fact_id AND o.version = s.version
+               JOIN org_operation AS p ON p.fact_id = s.fact_id AND p.version = s.published
+         ORDER BY s.fact_id
+        """,
+        {"at_us": at_us, "after": after, "limit": limit},
+    )
+    return map(SnapshotRow._make, rows)
+
+
+def author(row: FactRow | OperationRow) -> OrgFactAuthor:
+    """Return who wrote a row; raises ValueError for one that cannot be."""
+    return OrgFactAuthor(
+        is_human=bool(row.is_human),
+        agent_id=row.author_id,
+        seniority=SeniorityLevel(row.seniority) if row.seniority else None,
+        autonomy_level=AutonomyLevel(row.autonomy_level) if row.autonomy_level else None,
+    )
