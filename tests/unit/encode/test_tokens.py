@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import Tokenizer
 
 from memd.base.errors import ModelError
 from memd.encode.tokens import DefaultTokenEstimator, ModelTokens, counter_for
@@ -78,6 +80,37 @@ def test_pieces_are_counted_without_special_ones_and_without_a_limit(
     tokens: ModelTokens, text: str, count: int
 ) -> None:
     assert tokens.count(text) == count
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["the", "Cats", "cat", "ab" * 60, "[UNK]", "[unk]", "[", "_", ".", "$", "é"]
+        )
+        | st.sampled_from(
+            [" ", "\t", "\n", "\r", "\x00", "\x0b", "\x1c", "\x7f", "\u200b", "한", "7"]
+        )
+        | st.text(max_size=5),
+        max_size=20,
+    ),
+    st.sampled_from(["[UNK]", None]),
+)
+def test_counting_by_words_is_counting(
+    tmp_path_factory: pytest.TempPathFactory, words: list[str], added: str | None
+) -> None:
+    path = a_tokenizer(tmp_path_factory.mktemp("tokens") / "tokenizer.json")
+    if added is not None:
+        document = json.loads(path.read_text())
+        token = {"id": 1, "content": added, "single_word": False, "lstrip": False, "rstrip": False}
+        document["added_tokens"] = [{**token, "normalized": False, "special": True}]
+        path.write_text(json.dumps(document))
+    text = "".join(words)
+    tokenizer = Tokenizer.from_file(str(path))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    long = sum(len(word) // 4 for word in re.findall(r"\w{101,}", text))
+    counted = ModelTokens(path).count(text)
+    assert counted == len(tokenizer.encode(text, add_special_tokens=False)) + long
 
 
 def test_a_text_that_fits_is_one_window_unchanged(tokens: ModelTokens) -> None:
