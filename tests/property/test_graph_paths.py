@@ -1,0 +1,78 @@
+"""Walks over the file against brute force, on graphs with cycles, loops and parallel edges."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.edges import Drawn, brute_force, cleared, draw
+from support.store import ADA, a_writer
+
+from memd.org.paths import shortest, things_on
+from memd.store import graph
+from memd.store.connect import Reading
+
+THINGS = st.integers(0, 7).map(lambda n: f"t{n}")
+PICTURES = st.lists(st.builds(Drawn, subject=THINGS, object=THINGS), max_size=24)
+NOW_US = 2_000_000
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("graph") / "memd.db"
+
+
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(picture=PICTURES, hops=st.integers(1, 6))
+def test_the_shortest_ways_are_those_of_brute_force(
+    path: Path, picture: list[Drawn], hops: int
+) -> None:
+    cleared(path)
+    keys = draw(path, picture)
+    ends = [(k, int(e.subject[1:]), int(e.object[1:])) for k, e in zip(keys, picture, strict=True)]
+    with a_writer(path) as conn:
+        seen = graph.sight(conn, ADA, NOW_US)
+        known = graph.things(conn, seen, [f"t{n}" for n in range(8)])
+        for start, (start_key, _) in known.items():
+            for goal, (goal_key, _) in known.items():
+                walked = graph.between(conn, seen, start_key, goal_key, hops)
+                edges = walked.edges.values()
+                ways = shortest(edges, start_key, goal_key, hops=hops, limit=10_000)
+                expected = brute_force(ends, int(start[1:]), int(goal[1:]), hops)
+                if start == goal:
+                    expected = set()
+                assert {tuple(edge.statement_key for edge in way) for way in ways} == expected
+                for way in ways:
+                    on = things_on(way, start_key)
+                    assert on[-1] == goal_key
+                    assert len(set(on)) == len(on)
+
+
+@settings(max_examples=80, deadline=None)
+@given(picture=PICTURES, starts=st.sets(st.integers(0, 7), min_size=1), hops=st.integers(0, 4))
+def test_a_walk_from_several_things_reaches_each_with_the_fewest_hops(
+    path: Path, picture: list[Drawn], starts: set[int], hops: int
+) -> None:
+    cleared(path)
+    keys = draw(path, picture)
+    ends = [(k, int(e.subject[1:]), int(e.object[1:])) for k, e in zip(keys, picture, strict=True)]
+    with a_writer(path) as conn:
+        seen = graph.sight(conn, ADA, NOW_US)
+        known = {int(n[1:]): key for n, (key, _) in _things(conn, seen).items()}
+        begun = [known[n] for n in sorted(starts) if n in known]
+        walked = graph.walk(conn, seen, begun, hops)
+    for n, key in known.items():
+        lengths = [
+            0 if start == n else min(map(len, brute_force(ends, start, n, hops)), default=None)
+            for start in starts & known.keys()
+        ]
+        reached = [length for length in lengths if length is not None]
+        assert walked.hops.get(key) == min(reached, default=None)
+
+
+def _things(conn: Reading, seen: graph.Sight) -> dict[str, tuple[int, str]]:
+    return graph.things(conn, seen, [f"t{n}" for n in range(8)])
