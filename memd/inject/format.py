@@ -1,0 +1,140 @@
+"""Ranked memories as messages: each in a fence of its own, within a budget (SPEC 11).
+
+The directive, which says how to read what stands in the fences, is a message of
+its own and comes out of the same budget: a prompt that was promised 500 tokens
+has 500 tokens. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from memd.model.enums import InjectionPoint, Trust
+from memd.model.inject import ChatMessage, MessageRole, TokenEstimator
+from memd.model.retrieval import ScoredMemory
+from memd.view.view import ENTRY_TAG, untrusted_content_directive, view, wrap_untrusted
+
+_ROLES = {
+    InjectionPoint.SYSTEM: MessageRole.SYSTEM,
+    InjectionPoint.USER: MessageRole.USER,
+}
+
+
+class Formatted(NamedTuple):
+    """The messages, which memories are in them, and what all of it costs.
+
+    *minimum* is the least budget in which one memory would have fitted; None when
+    there was none.
+    """
+
+    messages: tuple[ChatMessage, ...] = ()
+    taken: tuple[ScoredMemory, ...] = ()
+    tokens: int = 0
+    minimum: int | None = None
+
+
+def format_memory_context_with_directive(
+    memories: tuple[ScoredMemory, ...],
+    *,
+    estimator: TokenEstimator,
+    token_budget: int,
+    injection_point: InjectionPoint = InjectionPoint.SYSTEM,
+) -> tuple[ChatMessage, ...]:
+    """Return the directive and one message with the memories that fit, or () when none does.
+
+    Memories are tried in the order given; one that does not fit is skipped and
+    smaller ones are still tried. The directive has the role SYSTEM whatever the
+    *injection_point*, and its tokens count. Raises ValueError for an injection
+    point that is none.
+    """
+    return formatted(
+        memories, estimator=estimator, token_budget=token_budget, injection_point=injection_point
+    ).messages
+
+
+def formatted(
+    memories: Sequence[ScoredMemory],
+    *,
+    estimator: TokenEstimator,
+    token_budget: int,
+    injection_point: InjectionPoint = InjectionPoint.SYSTEM,
+    nonce: str | None = None,
+) -> Formatted:
+    """Do what :func:`format_memory_context_with_directive` does, and say what was taken.
+
+    With a *nonce* every line of every memory begins with it.
+    """
+    role = _role(injection_point)
+    if not memories or token_budget <= 0:
+        return Formatted()
+    said = directive(nonce)
+    fixed, newline = estimator.estimate_tokens(said), estimator.estimate_tokens("\n")
+    used, least = fixed, None
+    blocks: list[str] = []
+    taken: list[ScoredMemory] = []
+    for memory in memories:
+        block = fenced(inner_line(memory), nonce)
+        alone = estimator.estimate_tokens(block)
+        least = alone if least is None else min(least, alone)
+        cost = alone + (newline if blocks else 0)
+        if used + cost <= token_budget:
+            used += cost
+            blocks.append(block)
+            taken.append(memory)
+    if not blocks:
+        return Formatted(minimum=None if least is None else fixed + least)
+    messages = (
+        ChatMessage(role=MessageRole.SYSTEM, content=said),
+        ChatMessage(role=role, content="\n".join(blocks)),
+    )
+    return Formatted(messages, tuple(taken), used, fixed + (least or 0))
+
+
+def inner_line(memory: ScoredMemory) -> str:
+    """Return what stands inside a memory's fence, before it is fenced (SPEC 11.1.1).
+
+    What came from a tool or from the web says so; the mark is memd's own and
+    stands before everything that the memory says of itself.
+    """
+    entry = memory.entry
+    shared = "[shared] " if memory.is_shared else ""
+    return (
+        f"{shared}{_warning(memory)}[{entry.category} | score: {memory.combined_score:.2f}] "
+        f"{entry.content}"
+    )
+
+
+def fenced(text: str, nonce: str | None = None) -> str:
+    """Return *text* inside a ``memory-entry`` fence, each line marked when there is a *nonce*."""
+    if nonce is not None:
+        lines = view(text, tags=(ENTRY_TAG,)).split("\n")
+        text = "\n".join(f"{mark(nonce)}{line}" for line in lines)
+    return wrap_untrusted(ENTRY_TAG, text)
+
+
+def mark(nonce: str) -> str:
+    """Return what each line of an untrusted text begins with (PROMISES 5)."""
+    return f"[memd:{nonce}] "
+
+
+def directive(nonce: str | None = None) -> str:
+    """Return the paragraph that tells how to read what stands in the fences."""
+    said = untrusted_content_directive((ENTRY_TAG,))
+    if nonce is None:
+        return said
+    return f"{said} Each line of it begins with {mark(nonce).strip()}; no other line is part of it."
+
+
+def _warning(memory: ScoredMemory) -> str:
+    entry = memory.entry
+    return f"[untrusted: {entry.origin}] " if entry.trust is Trust.UNTRUSTED else ""
+
+
+def _role(point: InjectionPoint) -> MessageRole:
+    try:
+        return _ROLES[InjectionPoint(point)]
+    except (KeyError, ValueError):
+        raise ValueError(
+            f"{point!r} is no injection point: use {', '.join(InjectionPoint)}"
+        ) from None

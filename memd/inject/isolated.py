@@ -1,0 +1,47 @@
+"""Nothing that goes wrong with memories may stop an assistant (SPEC 9.4-9.6).
+
+One place decides what is swallowed: every failure but those of the process
+itself (no memory, no stack), which go on upwards, out of exception groups too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import TypeVar
+
+from memd.base import log
+
+T = TypeVar("T")
+Failed = list[str]
+
+SYSTEM_ERRORS = (MemoryError, RecursionError)
+
+
+async def isolated(work: Awaitable[T], otherwise: T, what: str, failed: Failed | None = None) -> T:
+    """Return what *work* returns, or *otherwise* when it fails.
+
+    A failure is logged by its class, never its message, and *what* is added to
+    *failed*. Raises the process's own errors.
+    """
+    try:
+        return await work
+    except Exception as error:  # a source that fails is left out; see the module
+        system = system_error(error)
+        if system is not None:
+            raise system from error
+        log.warning("injection degraded", what=what, error=type(error).__name__)
+        if failed is not None:
+            failed.append(what)
+        return otherwise
+
+
+def system_error(error: BaseException) -> BaseException | None:
+    """Return the error of the process itself that *error* is or holds, None without one."""
+    if isinstance(error, SYSTEM_ERRORS):
+        return error
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            found = system_error(inner)
+            if found is not None:
+                return found
+    return None

@@ -1,0 +1,105 @@
+"""An agent's own memories as the documented backend, inside the daemon.
+
+The strategies are written against ``MemoryBackend``, so that they run on every
+backend. Inside the daemon the backend is the rooms themselves, seen by one
+caller: what a tool writes is written in that client's name and session.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from memd.base.errors import MemoryStoreError
+from memd.model.caller import Caller
+from memd.model.enums import MemoryCategory
+from memd.model.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest, MemoryUpdate
+from memd.model.recall import RecallRequest, RecallResult
+
+
+class Recall(Protocol):
+    """What is needed of the room where memories are found."""
+
+    async def recall(self, caller: Caller, request: RecallRequest) -> RecallResult: ...
+    async def retrieve(self, caller: Caller, query: MemoryQuery) -> tuple[MemoryEntry, ...]: ...
+    async def get(self, caller: Caller, memory_id: str) -> MemoryEntry | None: ...
+    async def count(self, caller: Caller, category: MemoryCategory | None) -> int: ...
+
+
+class Ingest(Protocol):
+    """What is needed of the room where memories come in."""
+
+    async def store(self, caller: Caller, request: MemoryStoreRequest) -> str: ...
+    async def update(
+        self, caller: Caller, memory_id: str, changes: MemoryUpdate
+    ) -> MemoryEntry: ...
+
+
+class Archive(Protocol):
+    """What is needed of the room where memories are put away."""
+
+    async def delete(self, caller: Caller, memory_id: str) -> bool: ...
+
+
+@dataclass(frozen=True)
+class Rooms:
+    """The rooms that the injection strategies use."""
+
+    recall: Recall
+    ingest: Ingest
+    archive: Archive
+
+
+@dataclass(frozen=True)
+class OwnMemories:
+    """A ``MemoryBackend`` over the rooms, for one caller; always connected."""
+
+    rooms: Rooms
+    caller: Caller
+
+    async def connect(self) -> None:
+        """Do nothing: the daemon has the file open."""
+
+    async def disconnect(self) -> None:
+        """Do nothing: the daemon closes the file."""
+
+    async def health_check(self) -> bool:
+        """Return that the daemon, which asks, is there."""
+        return True
+
+    @property
+    def is_connected(self) -> bool:
+        return True
+
+    @property
+    def backend_name(self) -> str:
+        return "sqlite"
+
+    async def store(self, agent_id: str, request: MemoryStoreRequest) -> str:
+        """Keep *request* as it is and return its id."""
+        return await self.rooms.ingest.store(self._caller(agent_id), request)
+
+    async def update(self, agent_id: str, memory_id: str, changes: MemoryUpdate) -> MemoryEntry:
+        """Change a memory in place; the version before is kept."""
+        return await self.rooms.ingest.update(self._caller(agent_id), memory_id, changes)
+
+    async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
+        """Return what matches, best first; without a text, newest first."""
+        return await self.rooms.recall.retrieve(self._caller(agent_id), query)
+
+    async def get(self, agent_id: str, memory_id: str) -> MemoryEntry | None:
+        """Return one memory, or None."""
+        return await self.rooms.recall.get(self._caller(agent_id), memory_id)
+
+    async def delete(self, agent_id: str, memory_id: str) -> bool:
+        """Put one memory into the trash; False when there is none."""
+        return await self.rooms.archive.delete(self._caller(agent_id), memory_id)
+
+    async def count(self, agent_id: str, *, category: MemoryCategory | None = None) -> int:
+        """Return how many memories the agent has."""
+        return await self.rooms.recall.count(self._caller(agent_id), category)
+
+    def _caller(self, agent_id: str) -> Caller:
+        if not agent_id.strip():
+            raise MemoryStoreError("agent_id is blank", field="agent_id")
+        return self.caller.acting_for(agent_id)

@@ -1,0 +1,99 @@
+"""From what was found to what may be said: rank, re-rank, filter, diversify, cut (SPEC 9.2).
+
+The order matters. A filter comes before diversity, so that what is hidden
+repels nothing; diversity sees the whole over-fetched pool, and the cut to
+``max_memories`` comes last (SPEC 8.5.4-5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from memd.inject.isolated import isolated
+from memd.model.enums import FusionStrategy
+from memd.model.inject import Reranker
+from memd.model.memory import MemoryEntry
+from memd.model.retrieval import MemoryRetrievalConfig, ScoredMemory
+from memd.recall.diversify import diverse_order, scored_by_rank
+from memd.recall.filter import MemoryFilterStrategy, filter_for_injection
+from memd.recall.fuse import fuse_ranked_lists
+from memd.recall.rank import rank_memories
+
+Entries = tuple[MemoryEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pools:
+    """What each source found, best first. *sparse* is by words alone, of one's own."""
+
+    personal: Entries = ()
+    shared: Entries = ()
+    sparse: Entries = ()
+
+
+def ranked(pools: Pools, config: MemoryRetrievalConfig, now: datetime) -> tuple[ScoredMemory, ...]:
+    """Return the pool in order: by score, or by fused ranks (SPEC 8.3, 8.4.9).
+
+    Without anything found by words there is nothing to fuse, and the score
+    decides. At most ``config.pool_size`` remain, none below ``min_relevance``.
+    """
+    if config.fusion_strategy is not FusionStrategy.RRF or not pools.sparse:
+        return rank_memories(pools.personal, config, now, pools.shared)
+    dense = sorted((*pools.personal, *pools.shared), key=_relevance, reverse=True)
+    fused = fuse_ranked_lists(
+        (dense, pools.sparse),
+        k=config.rrf_k,
+        max_results=config.pool_size,
+        shared_ids={entry.id for entry in pools.shared},
+    )
+    return tuple(memory for memory in fused if memory.combined_score >= config.min_relevance)
+
+
+async def reranked(
+    scored: tuple[ScoredMemory, ...], query: str, reranker: Reranker | None
+) -> tuple[ScoredMemory, ...]:
+    """Return *scored* as *reranker* orders it; in the order it had when that fails (SPEC 9.6).
+
+    An answer that is not the same memories in another order counts as a failure.
+    """
+    if reranker is None or len(scored) <= 1:
+        return scored
+    found = await isolated(reranker.rerank(query, scored), scored, "reranker")
+    same = sorted(memory.entry.id for memory in found) == sorted(m.entry.id for m in scored)
+    return tuple(found) if same else scored
+
+
+def selected(
+    scored: tuple[ScoredMemory, ...],
+    config: MemoryRetrievalConfig,
+    memory_filter: MemoryFilterStrategy | None = None,
+    *,
+    by_rank: bool = False,
+) -> tuple[ScoredMemory, ...]:
+    """Return what may be put into a prompt, at most ``max_memories``.
+
+    *by_rank*: the order was a re-ranker's, so diversity goes by place and not by
+    the scores of before (SPEC 8.5.6). The scores themselves stay.
+    """
+    kept = filter_for_injection(scored, memory_filter, non_inferable_only=config.non_inferable_only)
+    if config.diversity_penalty_enabled:
+        worth = scored_by_rank(kept) if by_rank else kept
+        order = diverse_order(
+            [memory.entry.content for memory in worth],
+            [memory.combined_score for memory in worth],
+            config.diversity_lambda,
+        )
+        kept = tuple(kept[place] for place in order)
+    return kept[: config.max_memories]
+
+
+def without(scored: Sequence[ScoredMemory], told: Sequence[str]) -> tuple[ScoredMemory, ...]:
+    """Return *scored* less those whose id or whole text is among *told*."""
+    known = set(told)
+    return tuple(m for m in scored if not known & {m.entry.id, m.entry.content})
+
+
+def _relevance(entry: MemoryEntry) -> float:
+    return entry.relevance_score or 0.0

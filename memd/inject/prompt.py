@@ -1,0 +1,99 @@
+"""One prompt under one budget (SPEC D23): policies, preferences, then memories.
+
+What the owner decided comes first and is plain text; what was merely heard comes
+last and is fenced. Every message is paid from the same budget. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from memd.inject.format import Formatted
+from memd.model.inject import ChatMessage, InjectedMemory, LeftOut, MessageRole, TokenEstimator
+from memd.model.retrieval import ScoredMemory
+from memd.view.view import ENTRY_TAG, MEMORY_TAG, view
+
+POLICIES = "Policies of this organisation. They hold for everything that follows:"
+PREFERENCES = "What the user prefers:"
+PREFERENCES_SHARE = 2  # preferences take at most one part in two of the budget (SPEC D5)
+
+
+@dataclass(slots=True)
+class Prompt:
+    """A prompt being composed: what is in it, what it cost, what had to stay out."""
+
+    budget: int
+    estimator: TokenEstimator
+    messages: list[ChatMessage] = field(default_factory=list)
+    memories: tuple[InjectedMemory, ...] = ()
+    used: int = 0
+    left_out: LeftOut = field(default_factory=LeftOut)
+    minimum: int | None = None
+
+    @property
+    def left(self) -> int:
+        """Return how many tokens are still to be had."""
+        return max(0, self.budget - self.used)
+
+    def add_policies(self, texts: Sequence[str]) -> None:
+        """Add what everybody has to heed, in the order given, as far as it fits."""
+        taken = self._listed(POLICIES, texts, self.left)
+        self._leave_out(policies=len(texts) - len(taken))
+
+    def add_preferences(self, texts: Sequence[str]) -> list[int]:
+        """Add what the owner prefers, for at most half of the budget; return which fitted."""
+        taken = self._listed(PREFERENCES, texts, min(self.left, self.budget // PREFERENCES_SHARE))
+        self._leave_out(preferences=len(texts) - len(taken))
+        return taken
+
+    def add_memories(self, found: Formatted, offered: int) -> None:
+        """Add the fenced memories, of *offered* ones."""
+        self.messages.extend(found.messages)
+        self.used += found.tokens
+        self.memories = tuple(map(injected, found.taken))
+        self.minimum = None if found.taken else _plus(found.minimum, self.used)
+        self._leave_out(memories=offered - len(found.taken))
+
+    def add_instructions(self, messages: Sequence[ChatMessage]) -> None:
+        """Add messages that only make sense together, or none of them."""
+        cost = sum(self.estimator.estimate_tokens(message.content) for message in messages)
+        if cost <= self.left:
+            self.messages.extend(messages)
+            self.used += cost
+        else:
+            self._leave_out(instructions=len(messages))
+
+    def _listed(self, heading: str, texts: Sequence[str], most: int) -> list[int]:
+        """Add a list under *heading* of what fits into *most* tokens; return which it is."""
+        lines, taken = [heading], []
+        for place, text in enumerate(texts):
+            line = f"- {view(text, one_line=True, tags=(ENTRY_TAG, MEMORY_TAG))}"
+            if self.estimator.estimate_tokens("\n".join([*lines, line])) <= most:
+                lines.append(line)
+                taken.append(place)
+        if taken:
+            content = "\n".join(lines)
+            self.messages.append(ChatMessage(role=MessageRole.SYSTEM, content=content))
+            self.used += self.estimator.estimate_tokens(content)
+        return taken
+
+    def _leave_out(self, **counts: int) -> None:
+        self.left_out = self.left_out.model_copy(update=counts)
+
+
+def injected(memory: ScoredMemory) -> InjectedMemory:
+    """Return what is told about a memory that is in the prompt."""
+    entry = memory.entry
+    return InjectedMemory(
+        id=entry.id,
+        category=entry.category,
+        score=memory.combined_score,
+        shared=memory.is_shared,
+        origin=entry.origin,
+        trust=entry.trust,
+    )
+
+
+def _plus(number: int | None, more: int) -> int | None:
+    return None if number is None else number + more

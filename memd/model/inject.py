@@ -1,0 +1,204 @@
+"""What is put into prompts: messages, tools, and the protocols of whoever makes them (SPEC 9-13).
+
+A strategy decides how memories reach an assistant: written into the prompt
+before it begins, or fetched by the assistant with tools. All of them hand out
+the same two things, messages and tool definitions.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, Protocol, runtime_checkable
+
+from pydantic import Field
+
+from memd.base.limits import RECALL_BUDGET_TOKENS_MAX
+from memd.model.enums import InjectionStrategy, MemoryCategory, Origin, Trust
+from memd.model.memory import MemoryEntry, MemoryQuery
+from memd.model.retrieval import ScoredMemory
+from memd.model.values import Name, NotBlankStr, Share, Text, Value
+
+PREPARE_TOKENS = 2000
+
+
+class MessageRole(StrEnum):
+    """Who speaks a message."""
+
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+
+
+class ToolCategory(StrEnum):
+    """What a tool is about; memd's are all about memory."""
+
+    MEMORY = "memory"
+
+
+class ChatMessage(Value):
+    """One message of a prompt."""
+
+    role: MessageRole
+    content: NotBlankStr
+
+
+class ToolDefinition(Value):
+    """A tool as a language model is told of it; *parameters_schema* is a JSON schema."""
+
+    name: Name
+    description: NotBlankStr
+    parameters_schema: dict[str, Any]
+    category: ToolCategory = ToolCategory.MEMORY
+
+
+class ToolAnswer(Value):
+    """What a tool call gave. An error's text begins with ``Error:``."""
+
+    name: Name
+    content: str
+    is_error: bool = False
+
+
+class PrepareRequest(Value):
+    """What a prompt is prepared for. A *token_budget* of 0 or less prepares nothing.
+
+    *strategy*, *include_shared*: the settings decide unless said. *nonce*: every
+    line of an untrusted text begins with a mark that no stored text can know.
+    *synthesize*: one block made of all sources in place of the memories.
+    """
+
+    query: Text
+    token_budget: int = Field(default=PREPARE_TOKENS, le=RECALL_BUDGET_TOKENS_MAX)
+    strategy: InjectionStrategy | None = None
+    categories: frozenset[MemoryCategory] | None = None
+    session_id: Name | None = None
+    project_id: Name | None = None
+    include_shared: bool | None = None
+    nonce: bool = False
+    synthesize: bool = False
+
+
+class LeftOut(Value):
+    """How many of each were found and did not fit, or were not let through."""
+
+    policies: int = Field(default=0, ge=0)
+    preferences: int = Field(default=0, ge=0)
+    memories: int = Field(default=0, ge=0)
+    instructions: int = Field(default=0, ge=0)
+
+
+class InjectedMemory(Value):
+    """One memory that is in the prompt."""
+
+    id: Name
+    category: MemoryCategory
+    score: Share
+    shared: bool = False
+    origin: Origin = Origin.ASSISTANT
+    trust: Trust = Trust.ASSISTED
+
+
+class PreparedPrompt(Value):
+    """One prompt: what to put before a question, and what had to be left out (SPEC D23).
+
+    *tokens_used* counts every message, the directive included, by the rule of four
+    characters; it is at most the budget. *minimum_required_tokens* is the least
+    budget in which one of the memories would have fitted, when none did. *gate* is
+    the probability that the memories hold an answer; *degraded* says what is
+    missing because something failed.
+    """
+
+    strategy: str
+    messages: tuple[ChatMessage, ...] = ()
+    memories: tuple[InjectedMemory, ...] = ()
+    token_budget: int
+    tokens_used: int = Field(default=0, ge=0)
+    left_out: LeftOut = LeftOut()
+    minimum_required_tokens: int | None = None
+    gate: Share | None = None
+    degraded: str | None = None
+    nonce: str | None = None
+
+
+class TokenEstimator(Protocol):
+    """Whatever tells how many tokens a text has."""
+
+    def estimate_tokens(self, text: str) -> int:
+        """Return a number of tokens, never negative."""
+        ...
+
+
+@runtime_checkable
+class MemoryInjectionStrategy(Protocol):
+    """Makes memories available to an assistant (seed 002)."""
+
+    @property
+    def strategy_name(self) -> str:
+        """Return the strategy's own name."""
+        ...
+
+    async def prepare_messages(
+        self, agent_id: NotBlankStr, query_text: NotBlankStr, token_budget: int
+    ) -> tuple[ChatMessage, ...]:
+        """Return the messages to put into the prompt, none when there is nothing to say."""
+        ...
+
+    def get_tool_definitions(self) -> tuple[ToolDefinition, ...]:
+        """Return the tools that come with the strategy."""
+        ...
+
+
+class Retrieves(Protocol):
+    """The one part of a backend that a pipeline needs."""
+
+    async def retrieve(self, agent_id: NotBlankStr, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
+        """Return what matches, best first."""
+        ...
+
+
+@runtime_checkable
+class Retriever(Protocol):
+    """Finds and ranks by itself, in place of the flat pipeline (``retriever: hierarchical``)."""
+
+    async def scored(
+        self,
+        agent_id: NotBlankStr,
+        query_text: NotBlankStr,
+        *,
+        limit: int,
+        categories: frozenset[MemoryCategory] | None = None,
+    ) -> tuple[ScoredMemory, ...]:
+        """Return at most *limit* memories, best first."""
+        ...
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """Looks at the query and the candidates together, and orders them anew."""
+
+    async def rerank(
+        self, query: str, candidates: tuple[ScoredMemory, ...]
+    ) -> tuple[ScoredMemory, ...]:
+        """Return the candidates, all of them, in another order."""
+        ...
+
+
+@runtime_checkable
+class QueryReformulator(Protocol):
+    """Asks the same thing in other words, when the first words found too little (SPEC 12.9)."""
+
+    async def reformulate(
+        self, original_query: NotBlankStr, results: tuple[MemoryEntry, ...]
+    ) -> str | None:
+        """Return another query, or None when there is none to try."""
+        ...
+
+
+@runtime_checkable
+class SufficiencyChecker(Protocol):
+    """Decides whether what was found answers the query (SPEC 12.9)."""
+
+    async def check_sufficiency(self, query: NotBlankStr, results: tuple[MemoryEntry, ...]) -> bool:
+        """Return whether to stop searching."""
+        ...

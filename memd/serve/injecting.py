@@ -1,0 +1,27 @@
+"""``inject.*``: prompts prepared, tools told, tool calls answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from memd.model.caller import Caller
+from memd.model.inject import PreparedPrompt
+from memd.rpc import params_inject as p
+from memd.serve.dispatch import Handler
+from memd.serve.rooms import Rooms
+
+
+def handlers(rooms: Rooms) -> Mapping[str, Handler]:
+    """Return the handlers of the injection room."""
+    injecting = _Injecting(rooms)
+    return {"inject.prepare": injecting.prepare}
+
+
+class _Injecting:
+    """``inject.*``."""
+
+    def __init__(self, rooms: Rooms) -> None:
+        self._inject = rooms.inject
+
+    async def prepare(self, caller: Caller, params: p.Prepare) -> PreparedPrompt:
+        return await self._inject.prepare(caller, params)
