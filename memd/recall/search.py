@@ -17,7 +17,7 @@ from memd.base.limits import KNN_ROWS_MAX
 from memd.store import memories, vectors, words
 from memd.store.connect import Reading
 from memd.store.database import Database
-from memd.store.filters import Bound, either
+from memd.store.filters import Bound, kept
 from memd.store.parts import Part, owner
 
 ARM_ROWS = 64  # of each arm; 100 find no more and cost a third more
@@ -56,8 +56,8 @@ class Scope:
 
     @property
     def candidates(self) -> Bound:
-        """Return what may be measured: what is searched, and what is shown for it."""
-        return self.reach if self.hidden else either(self.reach, self.wanted)
+        """Return what may be measured: what a search found, if it is still kept."""
+        return self.reach if self.hidden else kept(self.wanted)
 
     @property
     def owners(self) -> list[str]:
@@ -88,9 +88,9 @@ def by_words(
     limit = _first(scope, rows)
     while True:
         found = [hit.memory_key for hit in words.search(conn, match, limit)]
-        kept = _matching(conn, scope, found)
-        if len(kept) >= rows or len(found) < limit:
-            return kept[:rows]
+        fit = _matching(conn, scope, found)
+        if len(fit) >= rows or len(found) < limit:
+            return fit[:rows]
         limit *= MORE
 
 
@@ -123,9 +123,9 @@ async def by_meaning(
         shards = range(vectors.SHARDS)
         scans = [db.scan(vectors.search, vector, scope.partitions(at), limit) for at in shards]
         found = _nearest(await asyncio.gather(*scans), limit)
-        kept = await db.read(_matching, scope, found)
-        if len(kept) >= rows or len(found) < limit:
-            return kept[:rows]
+        fit = await db.read(_matching, scope, found)
+        if len(fit) >= rows or len(found) < limit:
+            return fit[:rows]
         limit *= MORE
     # The filter's rows are many, and far from the query. Scan them.
     wide = [db.scan(_of_shard, scope, vector, shard) for shard in range(vectors.SHARDS)]

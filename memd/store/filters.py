@@ -81,8 +81,8 @@ def bound(
     )
 
 
-def evidence(kept: Bound, *, hidden: bool) -> Bound:
-    """Return *kept* for a search: memories themselves, not the summaries made from them.
+def evidence(wanted: Bound, *, hidden: bool) -> Bound:
+    """Return *wanted* for a search: memories themselves, not the summaries made from them.
 
     What stands behind a visible summary is searched in its stead, with all that is
     known of it; the search then shows the summary. Where the filter may keep the
@@ -97,13 +97,13 @@ def evidence(kept: Bound, *, hidden: bool) -> Bound:
                      WHERE d.from_key = m.memory_key AND s.is_summary
                        AND s.state IN ('active', 'pending'))
     """
-    memories = "" if kept.apart and not hidden else "AND NOT m.is_summary"
+    memories = "" if wanted.apart and not hidden else "AND NOT m.is_summary"
     put_away = "m.state IN ('compressed', 'archived')" if hidden else behind
     where = f"""
-        {kept.meant} {memories} AND (m.state IN ('active', 'pending') OR {put_away})
+        {wanted.meant} {memories} AND (m.state IN ('active', 'pending') OR {put_away})
         AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
     """
-    return replace(kept, where=where)
+    return replace(wanted, where=where)
 
 
 def by_others(kept: Bound, publisher_key: int) -> Bound:
@@ -122,9 +122,13 @@ def by_others(kept: Bound, publisher_key: int) -> Bound:
     )
 
 
-def either(one: Bound, other: Bound) -> Bound:
-    """Return what matches any of two bounds of one filter."""
-    return replace(one, where=f"(({one.where}) OR ({other.where}))")
+def kept(wanted: Bound) -> Bound:
+    """Return what the filter means, visible or put away: enough to ask of what a search found."""
+    where = f"""
+        {wanted.meant} AND m.state IN ('active', 'pending', 'compressed', 'archived')
+        AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
+    """
+    return replace(wanted, where=where)
 
 
 def _conditions(wanted: MemoryFilter) -> list[tuple[str, Parameters]]:
