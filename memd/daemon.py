@@ -169,6 +169,7 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
         naps=naps,
         events=events,
         embedder=embedder,
+        org=house.org,
         wiki=wiki,
         sleep=sleep.night,
         rhythm=sleep.rhythm,

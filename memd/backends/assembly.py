@@ -21,6 +21,7 @@ from memd.ingest.queue import EmbeddingQueue
 from memd.ingest.sessions import Sessions
 from memd.model.encoding import Embedder, TokenCounter
 from memd.model.settings import MemoryConfig, Settings
+from memd.org.org import Org
 from memd.recall.recall import Recall
 from memd.store.database import Database, opened
 from memd.store.upkeep import Upkeep
@@ -46,6 +47,7 @@ class Assembly:
     ids: Ids
     work: Work
     counter: TokenCounter
+    org: Org
 
     async def rhythm(self) -> None:
         """Do what is due once a minute: a lost writer, idle sessions, the trash, replies.
@@ -118,4 +120,11 @@ async def assembled(
         ids=ids,
         work=work,
         counter=counter,
+        org=Org(
+            db=db,
+            clock=clock,
+            ids=ids,
+            config=settings.org_memory,
+            refuse_secrets=settings.daemon.secrets == "refuse",
+        ),
     )

@@ -29,6 +29,8 @@ KEYED: Final = frozenset(
         "memory.ingest_many",
         "memory.store",
         "memory.update",
+        "org.retract",
+        "org.write",
         "preference.delete",
         "preference.set",
         "session.end",

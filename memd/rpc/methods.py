@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 from memd.model.events import EventName
 from memd.model.ingest import Receipt, Receipts
 from memd.model.memory import MemoryEntry, Preference
+from memd.model.org import OrgFact
 from memd.model.recall import RecallResult
 from memd.model.removal import Archived, Forgotten, Trashed
 from memd.model.session import Session, SessionMessage
@@ -21,7 +22,7 @@ from memd.model.sleep import NapResult, RunReport, SleepStatus, Window
 from memd.model.upkeep import CheckReport
 from memd.model.values import Name, Value
 from memd.model.wiki import WikiExport
-from memd.rpc import params, params_nap, params_sleep
+from memd.rpc import params, params_nap, params_org, params_sleep
 
 PROTOCOL: Final = 1
 """Counts up when an old client could misunderstand a new daemon."""
@@ -198,6 +199,14 @@ _ALL = (
     _admin("sleep.undo", params_sleep.Undo, RunReport, "Undo a run exactly, or say why not."),
     _admin("sleep.pause", _none, SleepStatus, "No more nights until sleep.resume."),
     _admin("sleep.resume", _none, SleepStatus, "Nights again."),
+    _write("org.write", params_org.WriteFact, Name, "A fact, or a fact's next version; its id."),
+    _write("org.retract", params_org.RetractFact, bool, "A fact holds no longer."),
+    _read("org.get", params_org.FactById, OrgFact | None, "One fact, or null."),
+    _read("org.query", params_org.QueryFacts, tuple[OrgFact, ...], "Facts that fit, or newest."),
+    _read("org.policies", params_org.ListPolicies, tuple[OrgFact, ...], "What every prompt says."),
+    _read("org.count_policies", _none, int, "How many policies there are."),
+    _read("org.history", params_org.FactHistory, params_org.OperationPage, "A fact's versions."),
+    _read("org.snapshot_at", params_org.SnapshotAt, params_org.SnapshotPage, "Facts of a moment."),
 )
 
 METHODS: Final[Mapping[str, Method]] = {method.name: method for method in _ALL}

@@ -49,10 +49,14 @@ class Scoped(Params):
     )
 
 
-class Writing(Scoped):
+class Keyed(Params):
     """A write; a repetition with the same *idempotency_key* has the first one's answer."""
 
     idempotency_key: Name | None = None
+
+
+class Writing(Scoped, Keyed):
+    """A write to one agent's memories."""
 
 
 class ById(Scoped):

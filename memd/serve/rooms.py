@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from memd.model.caller import Caller
@@ -17,6 +18,13 @@ from memd.model.memory import (
     MemoryStoreRequest,
     MemoryUpdate,
     Preference,
+)
+from memd.model.org import (
+    OperationLogEntry,
+    OperationLogSnapshot,
+    OrgFact,
+    OrgFactWriteRequest,
+    OrgMemoryQuery,
 )
 from memd.model.recall import RecallRequest, RecallResult
 from memd.model.removal import Archived, Forgotten, Trashed
@@ -197,6 +205,23 @@ class Agents(Protocol):
     async def list(self, caller: Caller) -> tuple[tuple[str, MemoryConfig], ...]: ...
 
 
+class Org(Protocol):
+    """What everybody knows."""
+
+    async def write(self, caller: Caller, request: OrgFactWriteRequest) -> str: ...
+    async def retract(self, caller: Caller, fact_id: str) -> bool: ...
+    async def get(self, caller: Caller, fact_id: str) -> OrgFact | None: ...
+    async def query(self, caller: Caller, query: OrgMemoryQuery) -> tuple[OrgFact, ...]: ...
+    async def list_policies(
+        self, caller: Caller, limit: int | None = None, offset: int = 0
+    ) -> tuple[OrgFact, ...]: ...
+    async def count_policies(self, caller: Caller) -> int: ...
+    async def history(self, caller: Caller, fact_id: str) -> tuple[OperationLogEntry, ...]: ...
+    async def snapshot_at(
+        self, caller: Caller, at: datetime, after: str | None = None, limit: int | None = None
+    ) -> tuple[OperationLogSnapshot, ...]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Rooms:
     """All rooms that the socket is a view of."""
@@ -212,6 +237,7 @@ class Rooms:
     naps: Naps
     events: Events
     embedder: Embedder
+    org: Org
     wiki: Wiki
     sleep: Sleep
     rhythm: Rhythm

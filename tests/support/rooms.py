@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from support.napping import FakeNaps, FakeSessions, FakeUsage
+from support.organising import FakeOrg
 from support.sleeping import FakeNight, a_rhythm
 
 from memd.base.clock import Clock, SystemClock
@@ -90,6 +91,7 @@ class FakeHouse:
             naps=FakeNaps(),
             events=self.events,
             embedder=FakeEmbedder(),
+            org=FakeOrg(),
             wiki=FakeWiki(),
             sleep=self.night,
             rhythm=a_rhythm(self.night),

@@ -15,7 +15,7 @@ TOLD = "the gate code is 4711"
 
 
 def test_the_client_knows_which_methods_take_a_key() -> None:
-    assert {m.name for m in METHODS.values() if issubclass(m.params, params.Writing)} == KEYED
+    assert {m.name for m in METHODS.values() if issubclass(m.params, params.Keyed)} == KEYED
 
 
 def test_only_a_write_takes_a_key() -> None:

@@ -1,0 +1,54 @@
+"""An organisation that knows nothing, for tests of the socket in front of it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from memd.model.caller import Caller
+from memd.model.org import (
+    OperationLogEntry,
+    OperationLogSnapshot,
+    OrgFact,
+    OrgFactWriteRequest,
+    OrgMemoryQuery,
+)
+
+
+class FakeOrg:
+    """Knows nothing, and says so."""
+
+    async def write(self, caller: Caller, request: OrgFactWriteRequest) -> str:
+        del caller, request
+        return "f000000"
+
+    async def retract(self, caller: Caller, fact_id: str) -> bool:
+        del caller, fact_id
+        return False
+
+    async def get(self, caller: Caller, fact_id: str) -> OrgFact | None:
+        del caller, fact_id
+        return None
+
+    async def query(self, caller: Caller, query: OrgMemoryQuery) -> tuple[OrgFact, ...]:
+        del caller, query
+        return ()
+
+    async def list_policies(
+        self, caller: Caller, limit: int | None = None, offset: int = 0
+    ) -> tuple[OrgFact, ...]:
+        del caller, limit, offset
+        return ()
+
+    async def count_policies(self, caller: Caller) -> int:
+        del caller
+        return 0
+
+    async def history(self, caller: Caller, fact_id: str) -> tuple[OperationLogEntry, ...]:
+        del caller, fact_id
+        return ()
+
+    async def snapshot_at(
+        self, caller: Caller, at: datetime, after: str | None = None, limit: int | None = None
+    ) -> tuple[OperationLogSnapshot, ...]:
+        del caller, at, after, limit
+        return ()
