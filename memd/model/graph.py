@@ -6,6 +6,7 @@ two times: when it holds (*valid*) and since when memd knows it (*known*).
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Self
 
@@ -125,3 +126,17 @@ class Added(Value):
 
     memory_id: Name
     statement_id: Name
+
+
+_QUOTES = "`\"'\u201c\u201d\u2018\u2019[]() "
+_ARTICLE = re.compile(r"(?:the|a|an|our)\s+(?=\S)")
+
+
+def folded(name: str) -> str:
+    """Return the form of *name* under which two mentions of one thing meet.
+
+    >>> folded("The  Data Team") == folded("data team")
+    True
+    """
+    text = " ".join(name.casefold().split()).strip(_QUOTES).rstrip(".,;:!? ")
+    return _ARTICLE.sub("", text, count=1) if _ARTICLE.match(text) else text

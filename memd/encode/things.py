@@ -1,0 +1,159 @@
+"""Which words name a thing: proper and code names, what is quoted, teams and roles.
+
+A name is taken only where it looks like one, since a wrong edge misleads for ever
+and a missing one is found by words all the same. What stands for something else
+("it", "they", "this one") is no name, and a first word's capital proves nothing
+when it is a common one.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memd.model.graph import folded
+
+TEAM = "the team"
+"""What "we", "our team" and a command without a subject stand for."""
+
+CHARS_MAX = 80
+_WORDS_MAX = 6
+_LOOSE_WORDS_MAX = 4
+
+_WE = frozenset(("we", "us", "our team", "the team", "everyone", "everybody", "the company"))
+_WRAPPED = re.compile(
+    r"(?:\[\[(?P<wiki>[^\[\]|\n]{1,80})(?:\|[^\[\]\n]{0,80})?\]\]|`(?P<code>[^`\n]{1,80})`"
+    r"|\"(?P<plain>[^\"\n]{1,80})\"|\u201c(?P<curly>[^\u201c\u201d\n]{1,80})\u201d|\*\*(?P<bold>[^*\n]{1,80})\*\*)"
+)
+_ROLE = re.compile(
+    r"(?:(?:the|our|every|each|all|any)\s+)(?P<words>[\w+#.&/-]+(?:\s+[\w+#.&/-]+){0,4})",
+    re.IGNORECASE,
+)
+_GROUP = re.compile(r"(?:[\w-]+\s){1,3}(?:team|department|group|squad|guild)s?", re.IGNORECASE)
+_CAPITAL = re.compile(r"[A-Z][\w.+#/&'\u2019-]*")
+_CODE = re.compile(
+    r"[a-z]+[A-Z]\w*|@[\w-]+|\w+(?:[_./-]\w+)+|[a-z]+\d[\w.]*|\.[A-Za-z]\w*|[a-z]\+\+|v?\d+(?:\.\d+)+"
+)
+_NUMBER = re.compile(r"\d[\d.]*[%+]{0,2}")
+_PLAIN = re.compile(r"[\w+#.%&/@'\u2019-]+")
+_BETWEEN = frozenset(("of", "the", "for", "and", "&", "de", "von", "van", "la"))
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Words that stand for something else, or for nothing that could be pointed at.
+_POINTING = _words(
+    """
+    i me my mine you your yours he him his she her hers it its they them their theirs this that
+    these those one ones something anything nothing everything someone anyone nobody somebody
+    here there who whom whose what which where when why how both neither either none same other
+    others another such each
+    """
+)
+# A sentence may begin with these in capitals; and nothing that begins so is a name.
+_COMMON = _words(
+    """
+    a an and as at but by for from if in into no not of on or so the then to too up with yes yeah
+    yep nope ok okay well hey hi hello thanks thank please sorry sure maybe perhaps actually anyway
+    also again still just now today tomorrow yesterday tonight later soon next last first second
+    finally recently currently usually often always never once people person guys folks man life
+    time day days week weeks month year work things thing stuff way idea question answer problem
+    reason point part lot lots bit kind sort rest while because since until after before during
+    great good nice cool awesome wow oh ah hmm lol haha let lets let's there's that's it's i'm i've
+    i'd i'll we're we've we'll you're they're he's she's what's who's don't can't won't doing
+    having being going getting making using trying looking all any some most many much more few
+    every only even very really quite pretty almost about like than though although however
+    """
+)
+_EMPTY = _words(
+    """
+    a an and as at be been being but by did do does else for from get gets got had has have having
+    if in into is are was were will would could should may might must can not of off on onto or
+    out over so than that the then to too up upon very with without ever more less much many lot
+    lots bit few some any enough way thing things stuff good great nice bad best better worse worst
+    fun happy sad sorry glad okay fine right wrong true false sure ready able going done back away
+    today tomorrow yesterday tonight now soon later well just really always never only also again
+    time times day days week weeks month months year years while because since until after before instead
+    """
+)
+
+
+def unwrapped(text: str) -> str | None:
+    """Return what stands between quotes, backticks or brackets, None where there are none."""
+    match = _WRAPPED.fullmatch(text.strip())
+    if match is None:
+        return None
+    found = next(group for group in match.groups() if group is not None).strip()
+    return found or None
+
+
+def name(text: str, speaker: str | None = None) -> str | None:
+    """Return the thing that *text* names, None when it is none for sure.
+
+    >>> name("the data team"), name("we"), name("Litestar"), name("it"), name("a lot")
+    ('the data team', 'the team', 'Litestar', None, None)
+    """
+    text = text.strip(" ,:;()").removesuffix(".")
+    if not text or len(text) > CHARS_MAX:
+        return None
+    lower = " ".join(text.casefold().split())
+    if lower in _WE:
+        return TEAM
+    if lower in {"i", "me"}:
+        return speaker
+    inner = unwrapped(text)
+    if inner is not None:
+        return inner
+    return _role(text) or (text if _GROUP.fullmatch(text) and _sound(text) else _proper(text))
+
+
+def loosely(text: str) -> str | None:
+    """Return the thing that *text* names in a place where only a thing can stand.
+
+    >>> loosely("2 approvals"), loosely("postgres"), loosely("them"), loosely("a bit more")
+    ('2 approvals', 'postgres', None, None)
+    """
+    found = name(text)
+    if found is not None:
+        return None if found == TEAM else found
+    text = re.sub(r"^(?:an?|its|their|his|her)\s+", "", text.strip(" ,:;()").removesuffix("."))
+    words = text.split()
+    if not 1 <= len(words) <= _LOOSE_WORDS_MAX or len(text) > CHARS_MAX:
+        return None
+    fit = all(_PLAIN.fullmatch(word) for word in words)
+    return " ".join(words) if fit and _sound(text) and not _NUMBER.fullmatch(text) else None
+
+
+def _role(text: str) -> str | None:
+    match = _ROLE.fullmatch(text)
+    if match is None or not _sound(match["words"]):
+        return None
+    article, rest = text.split(maxsplit=1)
+    rest = " ".join(rest.split())
+    return f"the {rest}" if article.casefold() in {"the", "our"} else f"{article.lower()} {rest}"
+
+
+def _sound(text: str) -> bool:
+    words = text.casefold().split()
+    if any(word in _POINTING or word in _EMPTY for word in words):
+        return False
+    return any(any(letter.isalnum() for letter in word) for word in words)
+
+
+def _proper(text: str) -> str | None:
+    words = text.split()
+    if not 1 <= len(words) <= _WORDS_MAX or not all(map(_is_part, words)):
+        return None
+    if words[0].casefold() in _COMMON or folded(words[0]) in _POINTING:
+        return None
+    if words[-1].casefold() in _BETWEEN or words[0].casefold() in _BETWEEN:
+        return None
+    named = any(_CAPITAL.fullmatch(word) or _CODE.fullmatch(word) for word in words)
+    return " ".join(words) if named else None
+
+
+def _is_part(word: str) -> bool:
+    if word in _BETWEEN or _NUMBER.fullmatch(word):
+        return True
+    return bool(_CAPITAL.fullmatch(word) or _CODE.fullmatch(word))
