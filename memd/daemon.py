@@ -165,6 +165,7 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
         upkeep=house.upkeep,
         agents=house.agents,
         sessions=house.sessions,
+        sharing=house.sharing,
         usage=naps,
         naps=naps,
         events=events,

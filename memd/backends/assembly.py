@@ -19,6 +19,7 @@ from memd.ingest.agents import Agents
 from memd.ingest.ingest import Ingest
 from memd.ingest.queue import EmbeddingQueue
 from memd.ingest.sessions import Sessions
+from memd.ingest.sharing import Sharing
 from memd.model.encoding import Embedder, TokenCounter
 from memd.model.settings import MemoryConfig, Settings
 from memd.org.org import Org
@@ -41,6 +42,7 @@ class Assembly:
     upkeep: Upkeep
     agents: Agents
     sessions: Sessions
+    sharing: Sharing
     queue: EmbeddingQueue
     embedder: Embedder
     clock: Clock
@@ -87,25 +89,28 @@ async def assembled(
     counter = counter_for(model_dir)
     queue = EmbeddingQueue(db, embedder, counter, clock, ids)
     level = settings.memory.level
+    shares = settings.memory.options.shared_knowledge_base
+    ingest = Ingest(
+        db=db,
+        embedder=embedder,
+        counter=counter,
+        clock=clock,
+        ids=ids,
+        work=work,
+        queue=queue,
+        level=level,
+        refuse_secrets=settings.daemon.secrets == "refuse",
+    )
     return Assembly(
         db=db,
-        ingest=Ingest(
-            db=db,
-            embedder=embedder,
-            counter=counter,
-            clock=clock,
-            ids=ids,
-            work=work,
-            queue=queue,
-            level=level,
-            refuse_secrets=settings.daemon.secrets == "refuse",
-        ),
+        ingest=ingest,
         recall=Recall(
             db=db,
             embedder=embedder,
             clock=clock,
             config=settings.memory.retrieval,
             level=level,
+            shares=shares,
         ),
         archive=Archive(db=db, clock=clock, undo_days=settings.daemon.undo_days),
         archival=Archival(db=db, clock=clock, ids=ids),
@@ -114,6 +119,7 @@ async def assembled(
         sessions=Sessions(
             db=db, clock=clock, ids=ids, work=work, undo_days=settings.daemon.undo_days
         ),
+        sharing=Sharing(ingest=ingest, enabled=shares, undo_days=settings.daemon.undo_days),
         queue=queue,
         embedder=embedder,
         clock=clock,

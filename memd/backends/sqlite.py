@@ -32,7 +32,7 @@ from memd.model.encoding import Embedder
 from memd.model.enums import ArchiveReason, MemoryCategory
 from memd.model.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
 from memd.model.settings import CompanyMemoryConfig, Settings
-from memd.model.values import RESERVED_AGENT
+from memd.model.values import DEFAULT_AGENT, RESERVED_AGENT
 
 T = TypeVar("T")
 
@@ -139,7 +139,7 @@ class SqliteBackend:
 
     @property
     def supports_shared_access(self) -> bool:
-        return False
+        return self._config.options.shared_knowledge_base
 
     @property
     def max_memories_per_agent(self) -> int | None:
@@ -184,6 +184,37 @@ class SqliteBackend:
             MemoryRetrievalError,
             lambda house, caller: house.recall.count(caller, category),
         )
+
+    # What agents share.
+
+    async def publish(self, agent_id: str, request: MemoryStoreRequest) -> str:
+        """Share a text in the agent's name and return the id of the copy, after COMMIT.
+
+        Raises MemoryCapabilityError when sharing is switched off.
+        """
+        return await self._done(
+            agent_id, MemoryStoreError, lambda house, caller: house.sharing.publish(caller, request)
+        )
+
+    async def search_shared(
+        self, query: MemoryQuery, *, exclude_agent: str | None = None
+    ) -> tuple[MemoryEntry, ...]:
+        """Return what others than *exclude_agent* published; nothing when sharing is off."""
+        return await self._done(
+            DEFAULT_AGENT if exclude_agent is None else exclude_agent,
+            MemoryRetrievalError,
+            lambda house, _: house.recall.search_shared(query, exclude_agent),
+        )
+
+    async def retract(self, agent_id: str, memory_id: str) -> bool:
+        """Take a shared copy back, into the trash; False when there is none of that id."""
+        return await self._done(
+            agent_id,
+            MemoryStoreError,
+            lambda house, caller: house.sharing.retract(caller, memory_id),
+        )
+
+    # What was put away.
 
     @property
     def archival_store(self) -> OwnArchive:

@@ -72,6 +72,14 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
             Entry("count", "memd.cli.archive", "count"),
         ),
     ),
+    "shared": (
+        "What agents share: told to all of them, in one's name.",
+        (
+            Entry("publish", "memd.cli.shared", "publish"),
+            Entry("search", "memd.cli.shared", "search"),
+            Entry("retract", "memd.cli.shared", "retract"),
+        ),
+    ),
     "model": (
         "The embedding model: install it, look at it, carry it to another machine.",
         (

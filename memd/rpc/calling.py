@@ -34,6 +34,8 @@ KEYED: Final = frozenset(
         "preference.delete",
         "preference.set",
         "session.end",
+        "shared.publish",
+        "shared.retract",
         "session.start",
         "sleep.consolidate",
         "trash.restore",

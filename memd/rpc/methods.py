@@ -22,7 +22,7 @@ from memd.model.sleep import NapResult, RunReport, SleepStatus, Window
 from memd.model.upkeep import CheckReport
 from memd.model.values import Name, Value
 from memd.model.wiki import WikiExport
-from memd.rpc import params, params_nap, params_org, params_sleep
+from memd.rpc import params, params_nap, params_org, params_shared, params_sleep
 
 PROTOCOL: Final = 1
 """Counts up when an old client could misunderstand a new daemon."""
@@ -172,6 +172,14 @@ _ALL = (
     _write("archive.restore_to_hot", params.WritingById, MemoryEntry, "Bring a memory back."),
     _read("archive.count", params.Scoped, int, "How many memories were put away."),
     _admin("wiki.export", params_sleep.Export, WikiExport, "Write memories as Markdown files."),
+    _write("shared.publish", params_shared.Publish, Name, "Tell every agent a text; its id."),
+    _read(
+        "shared.search",
+        params_shared.SearchShared,
+        tuple[MemoryEntry, ...],
+        "Search what agents share, or list it.",
+    ),
+    _write("shared.retract", params_shared.Retract, bool, "Take one's own shared memory back."),
     _read("model.status", _none, _anything, "The embedding model: which, loaded or not."),
     _admin("store.check", _none, CheckReport, "Check the whole file."),
     _admin("store.rebuild", params.Rebuild, None, "Build the word and vector indexes anew."),

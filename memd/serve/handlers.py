@@ -24,7 +24,7 @@ from memd.model.wiki import WikiExport
 from memd.rpc import params as p
 from memd.rpc.methods import Agents, AgentSettings, Imported, Page, Preferences, TrashPage
 from memd.rpc.params_sleep import Export
-from memd.serve import napping, organising, sleeping
+from memd.serve import napping, organising, sharing, sleeping
 from memd.serve.dispatch import Handler, progress_of_call
 from memd.serve.rooms import Memories, Rooms
 from memd.serve.status import System
@@ -76,6 +76,7 @@ def handlers(rooms: Rooms, system: System) -> Mapping[str, Handler]:
         "agent.list": agents.list,
         **napping.handlers(rooms),
         **organising.handlers(rooms),
+        **sharing.handlers(rooms),
         **sleeping.handlers(rooms),
     }
 

@@ -65,6 +65,9 @@ class Recall(Protocol):
 
     async def recall(self, caller: Caller, request: RecallRequest) -> RecallResult: ...
     async def retrieve(self, caller: Caller, query: MemoryQuery) -> Memories: ...
+    async def search_shared(
+        self, query: MemoryQuery, exclude_agent: str | None = None
+    ) -> Memories: ...
     async def get(self, caller: Caller, memory_id: str) -> MemoryEntry | None: ...
     async def list(
         self, caller: Caller, wanted: MemoryFilter, after: str | None, limit: int
@@ -124,6 +127,13 @@ class Sessions(Protocol):
     async def messages(
         self, caller: Caller, session_id: str, after: int | None, limit: int
     ) -> tuple[tuple[SessionMessage, ...], int | None]: ...
+
+
+class Sharing(Protocol):
+    """What agents share."""
+
+    async def publish(self, caller: Caller, request: MemoryStoreRequest) -> str: ...
+    async def retract(self, caller: Caller, memory_id: str) -> bool: ...
 
 
 class Usage(Protocol):
@@ -233,6 +243,7 @@ class Rooms:
     upkeep: Upkeep
     agents: Agents
     sessions: Sessions
+    sharing: Sharing
     usage: Usage
     naps: Naps
     events: Events

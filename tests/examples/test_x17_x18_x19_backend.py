@@ -1,7 +1,6 @@
 """X17, X18, X19: the backend protocol as the documents use it.
 
-X17 and X18 on the backend without a file, on SQLite, and through the socket of a
-running daemon; X19 where sharing is built.
+On the backend without a file, on SQLite, and through the socket of a running daemon.
 """
 
 from __future__ import annotations
@@ -19,9 +18,12 @@ from support.daemon import running
 from memd.api import (
     CompanyMemoryConfig,
     MemoryBackend,
+    MemoryCapabilities,
+    MemoryCapabilityError,
     MemoryCategory,
     MemoryConnectionError,
     MemoryMetadata,
+    MemoryOptionsConfig,
     MemoryQuery,
     MemoryRetrievalError,
     MemoryStoreError,
@@ -174,18 +176,103 @@ async def test_x18_all_tags_must_be_there(backend: MemoryBackend) -> None:
     assert len(await backend.retrieve("dev", MemoryQuery(tags=("auth", "adr")))) == 1
 
 
-async def test_x19_what_one_publishes_only_one_retracts() -> None:
-    backend = create_memory_backend(CompanyMemoryConfig(backend="inmemory"))
-    await backend.connect()
+async def test_x19_what_one_publishes_only_one_retracts(backend: MemoryBackend) -> None:
     assert isinstance(backend, SharedKnowledgeStore)
     shared = await backend.publish("A", _request(MemoryCategory.SEMANTIC))
 
     assert await backend.search_shared(MemoryQuery(), exclude_agent="A") == ()
-    assert len(await backend.search_shared(MemoryQuery(text="litestar"), exclude_agent="B")) == 1
+    (found,) = await backend.search_shared(MemoryQuery(text="litestar"), exclude_agent="B")
+    assert (found.id, found.agent_id) == (shared, "A")
     with pytest.raises(MemoryStoreError):
         await backend.retract("B", shared)
     assert await backend.retract("A", shared)
     assert not await backend.retract("A", shared)
+    assert await backend.search_shared(MemoryQuery()) == ()
+
+
+async def test_x19_what_one_keeps_is_not_shared_and_a_copy_is_nobodys_own(
+    backend: MemoryBackend,
+) -> None:
+    """SPEC 10.1.3, 10.1.5: the original stays where it is."""
+    assert isinstance(backend, SharedKnowledgeStore)
+    own = await backend.store("A", _request(MemoryCategory.SEMANTIC))
+    shared = await backend.publish("A", _request(MemoryCategory.SEMANTIC))
+
+    assert shared != own
+    assert await backend.count("A") == 1
+    assert await backend.get("A", shared) is None
+    with pytest.raises(MemoryStoreError):
+        await backend.retract("A", own)
+    assert not await backend.retract("B", own), "no id tells whether another agent has it"
+    assert await backend.get("A", own) is not None
+
+
+async def test_x19_the_excluded_are_left_out_before_the_limit(backend: MemoryBackend) -> None:
+    """SPEC 10.1.2: as many come back as were asked for."""
+    assert isinstance(backend, SharedKnowledgeStore)
+    theirs = await backend.publish("B", _request(MemoryCategory.SOCIAL))
+    for _ in range(5):
+        await backend.publish("A", _request(MemoryCategory.SOCIAL))
+
+    for query in (MemoryQuery(limit=1), MemoryQuery(text="test plans", limit=1)):
+        found = await backend.search_shared(query, exclude_agent="A")
+        assert [entry.id for entry in found] == [theirs]
+
+
+async def test_x19_shared_memories_are_filtered_as_ones_own(backend: MemoryBackend) -> None:
+    """SPEC 10.1.2."""
+    assert isinstance(backend, SharedKnowledgeStore)
+    await backend.publish("A", _request(MemoryCategory.SEMANTIC, "adr"))
+    await backend.publish("A", _request(MemoryCategory.SOCIAL))
+
+    semantic = MemoryQuery(categories=frozenset({MemoryCategory.SEMANTIC}))
+    assert len(await backend.search_shared(semantic)) == 1
+    assert len(await backend.search_shared(MemoryQuery(tags=("adr",)))) == 1
+    assert await backend.search_shared(MemoryQuery(namespaces=frozenset({"elsewhere"}))) == ()
+
+
+async def test_x19_the_reserved_agent_is_nobody(backend: MemoryBackend) -> None:
+    """SPEC 10.1.2, 10.1.4."""
+    assert isinstance(backend, SharedKnowledgeStore)
+    with pytest.raises(MemoryRetrievalError):
+        await backend.search_shared(MemoryQuery(), exclude_agent="__shared__")
+    with pytest.raises(MemoryStoreError):
+        await backend.publish("__shared__", _request(MemoryCategory.SOCIAL))
+    with pytest.raises(MemoryStoreError):
+        await backend.retract("__shared__", "m")
+
+
+@pytest.mark.parametrize("kind", ["inmemory", "sqlite"])
+async def test_x19_nothing_is_shared_where_it_is_switched_off(kind: str) -> None:
+    """SPEC 10.1.5."""
+    config = CompanyMemoryConfig(
+        backend=kind, options=MemoryOptionsConfig(shared_knowledge_base=False)
+    )
+    backend = create_memory_backend(config)
+    assert isinstance(backend, SharedKnowledgeStore)
+    assert isinstance(backend, MemoryCapabilities)
+    await backend.connect()
+    try:
+        assert not backend.supports_shared_access
+        with pytest.raises(MemoryCapabilityError):
+            await backend.publish("A", _request(MemoryCategory.SEMANTIC))
+        assert await backend.search_shared(MemoryQuery()) == ()
+    finally:
+        await backend.disconnect()
+
+
+@pytest.mark.parametrize("kind", ["inmemory", "sqlite"])
+async def test_x19_nothing_is_shared_before_connect(kind: str) -> None:
+    backend = create_memory_backend(CompanyMemoryConfig(backend=kind))
+    assert isinstance(backend, SharedKnowledgeStore)
+    calls = (
+        lambda: backend.publish("A", _request(MemoryCategory.SEMANTIC)),
+        lambda: backend.search_shared(MemoryQuery()),
+        lambda: backend.retract("A", "m"),
+    )
+    for call in calls:
+        with pytest.raises(MemoryConnectionError):
+            await call()
 
 
 @pytest.mark.parametrize("kind", ["inmemory", "sqlite"])

@@ -11,6 +11,7 @@ from typing import Any
 
 from support.napping import FakeNaps, FakeSessions, FakeUsage
 from support.organising import FakeOrg
+from support.sharing import FakeSharing
 from support.sleeping import FakeNight, a_rhythm
 
 from memd.base.clock import Clock, SystemClock
@@ -87,6 +88,7 @@ class FakeHouse:
             upkeep=FakeUpkeep(self),
             agents=FakeAgents(self),
             sessions=self.sessions,
+            sharing=FakeSharing(),
             usage=self.usage,
             naps=FakeNaps(),
             events=self.events,
@@ -180,6 +182,10 @@ class FakeRecall:
             for entry in self.house.kept.values()
             if entry.agent_id == caller.agent_id and (query.text or "") in entry.content
         )[: query.limit]
+
+    async def search_shared(self, query: MemoryQuery, exclude_agent: str | None = None) -> Memories:
+        del query, exclude_agent
+        return ()
 
     async def get(self, caller: Caller, memory_id: str) -> MemoryEntry | None:
         await self.house.pass_through(caller)

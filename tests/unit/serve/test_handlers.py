@@ -69,6 +69,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "trash.restore": {"id": "m000000"},
     "archive.restore": {"id": "m000000"},
     "archive.restore_to_hot": {"id": "m000000"},
+    "shared.publish": {"content": "a", "category": "semantic"},
+    "shared.retract": {"id": "s000000"},
     "session.end": {"session_id": "s0"},
     "session.messages": {"session_id": "s0"},
     "usage.report": {"source": "codex", "session_id": "s0", "used_tokens": 7},

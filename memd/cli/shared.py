@@ -1,0 +1,105 @@
+"""What agents share, as a person meets it: published, found, taken back."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+from memd.cli import options, say
+from memd.cli.reach import ask, daemon
+
+
+@options.examples(
+    'memd shared publish "The staging database is reset every Monday"',
+    "cat decision.md | memd shared publish - --agent architect --tag adr",
+)
+def publish(
+    text: Annotated[str, options.Argument(help="The text; - reads standard input.")],
+    category: options.Category = None,
+    namespace: options.Namespace = None,
+    tag: options.Tags = None,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Tell every agent a text, in one agent's name. Prints the id of the shared copy."""
+    content = sys.stdin.read().strip() if text == "-" else text
+    params = options.given(
+        category=category or "semantic", content=content, namespace=namespace, agent_id=agent
+    )
+    params["metadata"] = {"tags": tag or []}
+    memory_id = ask(profile, "shared.publish", params)
+    if json:
+        say.as_json({"id": memory_id})
+    else:
+        say.out(memory_id)
+
+
+@options.examples(
+    'memd shared search "staging database"', "memd shared search", "memd shared search --without qa"
+)
+def search(
+    query: Annotated[
+        str | None,
+        options.Argument(metavar="[QUERY]", help="What you want to know; without, the newest."),
+    ] = None,
+    category: options.Category = None,
+    namespace: options.Namespace = None,
+    tag: options.Tags = None,
+    without: Annotated[
+        str | None,
+        options.option("--without", metavar="NAME", help="Leave out what agent NAME published."),
+    ] = None,
+    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 20,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Find what agents share, and who published it."""
+    params = options.given(
+        text=query,
+        categories=[category] if category else None,
+        namespaces=[namespace] if namespace else None,
+        tags=tag or None,
+        exclude_agent=without,
+    )
+    found = ask(profile, "shared.search", {**params, "limit": limit})
+    if json:
+        say.as_json({"items": found})
+        return
+    say.table(("ID", "PUBLISHED", "BY", "TEXT"), (_row(entry) for entry in found))
+    if not found:
+        say.note("nothing that is shared fits" if query else "nothing is shared")
+
+
+@options.examples("memd shared retract 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11 --agent architect")
+def retract(
+    memory_ids: Annotated[
+        list[str], options.Argument(metavar="ID...", help="As printed by publish or search.")
+    ],
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Take shared copies back. Only the agent that published them may."""
+    gone: list[str] = []
+    missing: list[str] = []
+    with daemon(profile) as client:
+        for memory_id in memory_ids:
+            params = options.given(id=memory_id, agent_id=agent)
+            (gone if client.call("shared.retract", params) else missing).append(memory_id)
+    if json:
+        say.as_json({"retracted": gone, "missing": missing})
+    else:
+        for memory_id in gone:
+            say.out(memory_id)
+    for memory_id in missing:
+        say.note(f"memd: not shared: {say.line(memory_id)}")
+    if missing:
+        raise say.Leave(say.Exit.ERROR)
+
+
+def _row(entry: dict[str, Any]) -> tuple[str, str, str, str]:
+    room = max(20, say.width() - 36 - 16 - 12 - 6)
+    published = say.moment(entry["created_at"])
+    who = say.line(entry["agent_id"], 12)
+    return entry["id"], published, who, say.line(entry["content"], room)
