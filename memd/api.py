@@ -7,6 +7,7 @@ re-exports, and a name is here as soon as its room is built.
 
 from __future__ import annotations
 
+from memd.backends.org import HybridOrgMemoryBackend, create_org_memory_backend
 from memd.backends.registry import (
     MemoryBackendRegistry,
     create_memory_backend,
@@ -23,6 +24,12 @@ from memd.base.errors import (
     MemoryNotFoundError,
     MemoryRetrievalError,
     MemoryStoreError,
+    OrgMemoryAccessDeniedError,
+    OrgMemoryConfigError,
+    OrgMemoryConnectionError,
+    OrgMemoryError,
+    OrgMemoryQueryError,
+    OrgMemoryWriteError,
     ProviderBusyError,
     ProviderError,
     ProviderRefusedError,
@@ -46,6 +53,7 @@ from memd.model.consolidation import (
     LLMConsolidationConfig,
 )
 from memd.model.enums import (
+    AutonomyLevel,
     ConsolidationInterval,
     FusionStrategy,
     InjectionPoint,
@@ -54,7 +62,10 @@ from memd.model.enums import (
     MemoryLevel,
     MemoryState,
     MemoryType,
+    OperationType,
+    OrgFactCategory,
     SearchMode,
+    SeniorityLevel,
 )
 from memd.model.ingest import IngestManyRequest, IngestRequest, Receipt, ReceiptItem, Receipts
 from memd.model.memory import (
@@ -64,6 +75,15 @@ from memd.model.memory import (
     MemoryQuery,
     MemoryStoreRequest,
     MemoryUpdate,
+)
+from memd.model.org import (
+    OperationLogEntry,
+    OperationLogSnapshot,
+    OrgFact,
+    OrgFactAuthor,
+    OrgFactWriteRequest,
+    OrgMemoryBackend,
+    OrgMemoryQuery,
 )
 from memd.model.provider import CompletionProvider
 from memd.model.recall import MemoryChunk, RecallRequest, RecallResult
@@ -86,6 +106,13 @@ from memd.model.settings_consolidation import (
     RetentionRule,
     WikiExportConfig,
 )
+from memd.model.settings_org import (
+    CategoryWriteRule,
+    ExtendedStoreConfig,
+    OrgMemoryConfig,
+    WriteAccessConfig,
+)
+from memd.org.access import check_write_access, require_write_access
 from memd.recall.diversify import apply_diversity_penalty, bigram_jaccard
 from memd.recall.filter import (
     MemoryFilterStrategy,
@@ -118,6 +145,8 @@ __all__ = [
     "ArchivalModeAssignment",
     "ArchivalStore",
     "AsyncClient",
+    "AutonomyLevel",
+    "CategoryWriteRule",
     "Client",
     "CompanyMemoryConfig",
     "CompletionProvider",
@@ -140,9 +169,11 @@ __all__ = [
     "EmbeddingError",
     "EmbeddingFineTuneConfig",
     "ExperienceCompressorConfig",
+    "ExtendedStoreConfig",
     "ExtractivePreserver",
     "FusionStrategy",
     "HighestRelevanceSelector",
+    "HybridOrgMemoryBackend",
     "IngestManyRequest",
     "IngestRequest",
     "IngestionError",
@@ -180,6 +211,22 @@ __all__ = [
     "MemoryStoreRequest",
     "MemoryType",
     "MemoryUpdate",
+    "OperationLogEntry",
+    "OperationLogSnapshot",
+    "OperationType",
+    "OrgFact",
+    "OrgFactAuthor",
+    "OrgFactCategory",
+    "OrgFactWriteRequest",
+    "OrgMemoryAccessDeniedError",
+    "OrgMemoryBackend",
+    "OrgMemoryConfig",
+    "OrgMemoryConfigError",
+    "OrgMemoryConnectionError",
+    "OrgMemoryError",
+    "OrgMemoryQuery",
+    "OrgMemoryQueryError",
+    "OrgMemoryWriteError",
     "PassthroughMemoryFilter",
     "ProviderBusyError",
     "ProviderError",
@@ -194,20 +241,25 @@ __all__ = [
     "RetentionRule",
     "ScoredMemory",
     "SearchMode",
+    "SeniorityLevel",
     "SharedKnowledgeStore",
     "SimpleConsolidationStrategy",
     "TagBasedMemoryFilter",
     "WikiExportConfig",
+    "WriteAccessConfig",
     "apply_diversity_penalty",
     "bigram_jaccard",
+    "check_write_access",
     "classify_batch",
     "cleanup_expired",
     "cleanup_retention",
     "compute_combined_score",
     "compute_recency_score",
     "create_memory_backend",
+    "create_org_memory_backend",
     "default_registry",
     "filter_for_injection",
     "fuse_ranked_lists",
     "rank_memories",
+    "require_write_access",
 ]

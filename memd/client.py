@@ -26,7 +26,7 @@ from memd.base.errors import (
 from memd.base.limits import OUT_QUEUE_BYTES_MAX
 from memd.base.paths import Paths
 from memd.rpc import calling, envelope, framing
-from memd.rpc.backend import RemoteBackend
+from memd.rpc.backend_org import RemoteOrg
 from memd.rpc.calling import Progress
 
 if TYPE_CHECKING:
@@ -170,11 +170,11 @@ class Client:
         return cast("list[dict[str, Any]]", self.call("memory.retrieve", {"text": text, **more}))
 
 
-class AsyncClient(RemoteBackend):
+class AsyncClient(RemoteOrg):
     """One connection, as many calls at a time as wanted.
 
-    It satisfies the protocols ``MemoryBackend`` and ``SharedKnowledgeStore``, so code
-    written for a backend runs against the daemon (SPEC D26).
+    It satisfies the protocols ``MemoryBackend``, ``SharedKnowledgeStore`` and
+    ``OrgMemoryBackend``, so code written for a backend runs against the daemon (SPEC D26).
     """
 
     def __init__(

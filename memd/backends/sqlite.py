@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from memd.archive.archival import Archival, OwnArchive
 from memd.base import log
@@ -33,6 +33,9 @@ from memd.model.enums import ArchiveReason, MemoryCategory
 from memd.model.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
 from memd.model.settings import CompanyMemoryConfig, Settings
 from memd.model.values import DEFAULT_AGENT, RESERVED_AGENT
+
+if TYPE_CHECKING:
+    from memd.backends.assembly import Assembly
 
 T = TypeVar("T")
 
@@ -118,6 +121,13 @@ class SqliteBackend:
     @property
     def backend_name(self) -> str:
         return "sqlite"
+
+    @property
+    def house(self) -> Assembly:
+        """Return the rooms over the open file, for a backend that stands beside this one."""
+        if self._house is None:
+            raise _not_connected()
+        return cast("Assembly", self._house)
 
     # What it can do.
 
@@ -238,10 +248,7 @@ class SqliteBackend:
         )
 
     def _archival(self) -> Archival:
-        if self._house is None:
-            raise _not_connected()
-        archival: Archival = self._house.archival
-        return archival
+        return self.house.archival
 
     async def _done(
         self,

@@ -6,7 +6,8 @@ an operation with a version, and what holds now is what replaying them gives.
 
 from __future__ import annotations
 
-from typing import Annotated, Protocol, Self, runtime_checkable
+from collections.abc import Mapping
+from typing import Annotated, Any, Protocol, Self, runtime_checkable
 
 from pydantic import Field, model_validator
 
@@ -94,11 +95,37 @@ class OperationLogEntry(Value):
     valid_from: Time | None = None
     valid_to: Time | None = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _author_in_parts(cls, said: Any) -> Any:
+        """Take the documented ``author_agent_id``, ``author_seniority`` and so on for *author*."""
+        if not isinstance(said, Mapping) or "author" in said:
+            return said
+        parts = {name for name in said if str(name).startswith("author_")}
+        author = {name.removeprefix("author_"): said[name] for name in parts}
+        return {**{name: said[name] for name in said.keys() - parts}, "author": author}
+
     @model_validator(mode="after")
     def _says_what_it_does(self) -> Self:
         if (self.content is None) is (self.operation_type is OperationType.PUBLISH):
             raise ValueError("a PUBLISH has a content, a RETRACT has none")
         return self
+
+    @property
+    def author_agent_id(self) -> str | None:
+        return self.author.agent_id
+
+    @property
+    def author_seniority(self) -> SeniorityLevel | None:
+        return self.author.seniority
+
+    @property
+    def author_is_human(self) -> bool:
+        return self.author.is_human
+
+    @property
+    def author_autonomy_level(self) -> AutonomyLevel | None:
+        return self.author.autonomy_level
 
 
 class OperationLogSnapshot(Value):

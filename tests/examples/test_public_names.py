@@ -22,6 +22,8 @@ PROTOCOLS = {
     "MemoryCapabilities": "supported_categories supports_graph supports_temporal"
     " supports_vector_search supports_shared_access max_memories_per_agent",
     "SharedKnowledgeStore": "publish search_shared retract",
+    "OrgMemoryBackend": "connect disconnect health_check is_connected backend_name query write"
+    " list_policies count_policies",
     "MemoryFilterStrategy": "strategy_name filter_for_injection",
 }
 MODELS = {
@@ -68,6 +70,17 @@ MODELS = {
     "WikiExportConfig": "enabled export_root trigger include_raw_tier include_compressed_tier"
     " max_entries_per_view",
     "EmbedderOverrideConfig": "provider model dims",
+    "CategoryWriteRule": "allowed_seniority human_allowed",
+    "WriteAccessConfig": "rules",
+    "ExtendedStoreConfig": "max_retrieved_per_query",
+    "OrgMemoryConfig": "core_policies extended_store write_access",
+    "OrgFact": "id content category tags author created_at",
+    "OrgFactAuthor": "agent_id seniority autonomy_level is_human",
+    "OrgFactWriteRequest": "content category tags",
+    "OrgMemoryQuery": "context categories limit",
+    "OperationLogEntry": "operation_id fact_id operation_type content category tags author"
+    " timestamp version",
+    "OperationLogSnapshot": "fact_id content category tags created_at retracted_at version",
     "EmbeddingFineTuneConfig": "enabled checkpoint_path base_model training_data_dir",
 }
 FUNCTIONS = {
@@ -84,7 +97,10 @@ FUNCTIONS = {
     "LLMConsolidationStrategy": "backend provider model config",
     "LLMSynthesisOp": "provider model config",
     "SimpleConsolidationStrategy": "backend group_threshold",
+    "check_write_access": "config category author",
     "classify_batch": "entries",
+    "create_org_memory_backend": "config",
+    "require_write_access": "config category author",
     "create_memory_backend": "config embedder",
     "rank_memories": "entries config now shared_entries",
     "fuse_ranked_lists": "ranked_lists k max_results",
@@ -106,12 +122,21 @@ ENUMS = {
     "InjectionStrategy": "context tool_based self_editing",
     "InjectionPoint": "system user",
     "FusionStrategy": "linear rrf",
+    "OperationType": "PUBLISH RETRACT",
+    "OrgFactCategory": "core_policy adr procedure convention entity_definition",
+    "SeniorityLevel": "junior mid senior lead principal director vp c_suite",
+    "AutonomyLevel": "locked supervised semi full",
 }
 ERRORS = (
     "MemdMemoryError MemoryConnectionError MemoryStoreError MemoryRetrievalError"
     " MemoryNotFoundError MemoryConfigError MemoryCapabilityError IngestionError EmbeddingError"
 )
+ORG_ERRORS = (
+    "OrgMemoryAccessDeniedError OrgMemoryConfigError OrgMemoryConnectionError OrgMemoryQueryError"
+    " OrgMemoryWriteError"
+)
 CLASSES = {
+    "HybridOrgMemoryBackend": PROTOCOLS["OrgMemoryBackend"],
     "MemoryConsolidationService": "run_maintenance run_consolidation enforce_max_memories"
     " cleanup_retention",
     "RetentionEnforcer": "cleanup_expired",
@@ -131,7 +156,7 @@ CLASSES = {
     "TagBasedMemoryFilter": "strategy_name filter_for_injection",
     "PassthroughMemoryFilter": "strategy_name filter_for_injection",
     "Client": "call ingest recall",
-    "AsyncClient": PROTOCOLS["MemoryBackend"],
+    "AsyncClient": f"{PROTOCOLS['MemoryBackend']} {PROTOCOLS['OrgMemoryBackend']}",
 }
 
 
@@ -182,6 +207,11 @@ def test_a_class_has_the_documents_methods(name: str) -> None:
 def test_the_errors_are_one_family() -> None:
     for name in ERRORS.split():
         assert issubclass(getattr(memd.api, name), memd.api.MemdMemoryError)
+
+
+def test_the_errors_of_organisational_memory_are_one_family() -> None:
+    for name in ORG_ERRORS.split():
+        assert issubclass(getattr(memd.api, name), memd.api.OrgMemoryError)
 
 
 def test_importing_the_names_loads_no_heavy_library() -> None:

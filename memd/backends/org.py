@@ -1,0 +1,200 @@
+"""The documented backend of organisational memory, in this process (SPEC 15.4, D13).
+
+It is the room behind ``org.*`` without the socket. By itself it opens the
+profile's file and holds its lock, as the memory backend does; beside a connected
+``SqliteBackend`` it uses that one's file. Here the author is given with each
+write, as documented: whoever can open the file needs no proof.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from memd.base import log
+from memd.base.clock import Clock, SystemClock
+from memd.base.errors import (
+    MemdError,
+    OrgMemoryConnectionError,
+    OrgMemoryError,
+    OrgMemoryQueryError,
+    OrgMemoryWriteError,
+)
+from memd.base.ids import Ids
+from memd.base.lock import lock
+from memd.base.paths import Paths
+from memd.model.caller import Caller
+from memd.model.org import (
+    OperationLogEntry,
+    OperationLogSnapshot,
+    OrgFact,
+    OrgFactAuthor,
+    OrgFactWriteRequest,
+    OrgMemoryQuery,
+)
+from memd.model.settings_org import OrgMemoryConfig, org_memory_config
+
+if TYPE_CHECKING:
+    from memd.backends.sqlite import SqliteBackend
+    from memd.org.org import Org
+
+T = TypeVar("T")
+
+
+def create_org_memory_backend(
+    config: OrgMemoryConfig | Mapping[str, Any] | None = None,
+    *,
+    beside: SqliteBackend | None = None,
+    data_dir: str | None = None,
+    clock: Clock | None = None,
+) -> HybridOrgMemoryBackend:
+    """Return a disconnected backend for *config*; raises OrgMemoryConfigError for a wrong one.
+
+    It opens its own file, in *data_dir* or the profile's place; with *beside* it uses
+    that backend's, which must be connected first and disconnected last.
+    """
+    if not isinstance(config, OrgMemoryConfig):
+        config = org_memory_config(config or {})
+    return HybridOrgMemoryBackend(
+        config, beside=beside, data_dir=data_dir, clock=clock or SystemClock()
+    )
+
+
+class HybridOrgMemoryBackend:
+    """Owns the open file from ``connect`` to ``disconnect``, unless it stands beside its owner.
+
+    ``core_policies`` are for every prompt, all else is found by ``query``.
+    """
+
+    def __init__(
+        self,
+        config: OrgMemoryConfig,
+        *,
+        clock: Clock,
+        beside: SqliteBackend | None = None,
+        data_dir: str | None = None,
+    ) -> None:
+        self._config = config
+        self._clock = clock
+        self._beside = beside
+        self._data_dir = data_dir
+        self._stack: AsyncExitStack | None = None
+        self._org: Org | None = None
+
+    # Its life.
+
+    async def connect(self) -> None:
+        """Open the file, creating it when it is not there; nothing when already connected.
+
+        Raises OrgMemoryConnectionError when another process has the file, it cannot be
+        opened, or the backend beside it is not connected.
+        """
+        if self._stack is not None:
+            return
+        async with AsyncExitStack() as stack:
+            try:
+                self._org = await self._opened(stack)
+            except MemdError as error:
+                raise OrgMemoryConnectionError(error.message, hint=error.hint) from error
+            self._stack = stack.pop_all()
+
+    async def _opened(self, stack: AsyncExitStack) -> Org:
+        from memd.org.org import Org
+        from memd.store.database import opened
+
+        if self._beside is not None:
+            return replace(self._beside.house.org, config=self._config)
+        paths = Paths.resolve()
+        database = Path(self._data_dir) / paths.database.name if self._data_dir else paths.database
+        database.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        stack.callback(os.close, lock(database.with_suffix(".lock")))
+        db = await stack.enter_async_context(opened(database, self._clock))
+        return Org(db=db, clock=self._clock, ids=Ids(self._clock), config=self._config)
+
+    async def disconnect(self) -> None:
+        """Close the file; safe to call twice, or without a connection."""
+        stack, self._stack, self._org = self._stack, None, None
+        if stack is not None:
+            await stack.aclose()
+
+    async def health_check(self) -> bool:
+        """Return whether the file answers."""
+        if self._org is None:
+            log.warning("backend not connected", backend=self.backend_name)
+            return False
+        try:
+            await self._org.count_policies(_CALLER)
+        except MemdError as error:
+            log.warning("backend not healthy", backend=self.backend_name, kind=error.kind)
+            return False
+        return True
+
+    @property
+    def is_connected(self) -> bool:
+        return self._stack is not None
+
+    @property
+    def backend_name(self) -> str:
+        return self._config.backend
+
+    # Facts.
+
+    async def write(self, request: OrgFactWriteRequest, *, author: OrgFactAuthor) -> str:
+        """Publish a fact, or with ``fact_id`` its next version, and return its id after COMMIT."""
+        return await self._done(
+            OrgMemoryWriteError, lambda org: org.write(_CALLER, request, author=author)
+        )
+
+    async def retract(self, fact_id: str, *, author: OrgFactAuthor) -> bool:
+        """Say that a fact holds no longer; False where none stands."""
+        return await self._done(
+            OrgMemoryWriteError, lambda org: org.retract(_CALLER, fact_id, author=author)
+        )
+
+    async def get(self, fact_id: str) -> OrgFact | None:
+        """Return a fact; None when there is none, or it is retracted."""
+        return await self._done(OrgMemoryQueryError, lambda org: org.get(_CALLER, fact_id))
+
+    async def query(self, query: OrgMemoryQuery) -> tuple[OrgFact, ...]:
+        """Return stored facts by relevance, without a context the newest (``Org.query``)."""
+        return await self._done(OrgMemoryQueryError, lambda org: org.query(_CALLER, query))
+
+    async def list_policies(
+        self, *, limit: int | None = None, offset: int = 0
+    ) -> tuple[OrgFact, ...]:
+        """Return policies: the settings' in their order, then stored ones, newest first."""
+        return await self._done(
+            OrgMemoryQueryError, lambda org: org.list_policies(_CALLER, limit, offset)
+        )
+
+    async def count_policies(self) -> int:
+        """Return how many policies there are."""
+        return await self._done(OrgMemoryQueryError, lambda org: org.count_policies(_CALLER))
+
+    async def history(self, fact_id: str) -> tuple[OperationLogEntry, ...]:
+        """Return a fact's operations, the first version first."""
+        return await self._done(OrgMemoryQueryError, lambda org: org.history(_CALLER, fact_id))
+
+    async def snapshot_at(self, at: datetime) -> tuple[OperationLogSnapshot, ...]:
+        """Return all facts as they stood at *at*, retracted ones included, by fact id."""
+        return await self._done(OrgMemoryQueryError, lambda org: org.snapshot_at(_CALLER, at))
+
+    async def _done(self, family: type[OrgMemoryError], call: Callable[[Org], Awaitable[T]]) -> T:
+        if self._org is None:
+            raise OrgMemoryConnectionError(
+                "the organisational memory is not connected", hint="await connect() first"
+            )
+        try:
+            return await call(self._org)
+        except OrgMemoryError:
+            raise
+        except MemdError as error:
+            raise family(error.message, field=error.field, hint=error.hint) from error
+
+
+_CALLER = Caller()
