@@ -140,6 +140,8 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
     """Build the rooms, from the store upwards; *stack* closes them in reverse."""
     from memd.backends.assembly import assembled
     from memd.encode.embed import ModelThread
+    from memd.inject.inject import Inject
+    from memd.inject.own import Rooms as Remembered
     from memd.serve.events import Events
     from memd.serve.rooms import Rooms
     from memd.sleep.exports import exporting
@@ -157,8 +159,14 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
     wiki = exporting(house, settings.memory.consolidation.wiki_export, wiki_dir)
     enabled = Switch(settings, paths.config_file, os.environ)
     sleep = sleeping(house, settings, emit=wiki.hearing(events.emit), enabled=enabled)
+    ingest = replace(house.ingest, emit=events.emit)
+    inject = Inject(
+        rooms=Remembered(house.recall, ingest, house.archive),
+        config=settings.memory.retrieval,
+        clock=clock,
+    )
     return Rooms(
-        ingest=replace(house.ingest, emit=events.emit),
+        ingest=ingest,
         recall=house.recall,
         archive=house.archive,
         archival=house.archival,
@@ -170,6 +178,7 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
         naps=naps,
         events=events,
         embedder=embedder,
+        inject=inject,
         org=house.org,
         wiki=wiki,
         sleep=sleep.night,

@@ -10,6 +10,7 @@ from collections.abc import Awaitable
 from typing import TypeVar
 
 from memd.base import log
+from memd.base.errors import MemdError
 
 T = TypeVar("T")
 Failed = list[str]
@@ -33,6 +34,26 @@ async def isolated(work: Awaitable[T], otherwise: T, what: str, failed: Failed |
         if failed is not None:
             failed.append(what)
         return otherwise
+
+
+async def spoken(work: Awaitable[str], unavailable: str, unexpected: str) -> str:
+    """Return the text that *work* returns; for a failure one that says no more than needed.
+
+    *unavailable* for what memd raises on purpose, *unexpected* for a bug. Neither
+    holds the error's own message, which is for the owner of the desktop. Raises
+    the process's own errors.
+    """
+    try:
+        return await work
+    except MemdError as error:
+        log.warning("tool call failed", kind=error.kind)
+        return unavailable
+    except Exception as error:  # a model that called a tool has to be answered
+        system = system_error(error)
+        if system is not None:
+            raise system from error
+        log.error("tool call failed", trace=log.trace_of(error))
+        return unexpected
 
 
 def system_error(error: BaseException) -> BaseException | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import AliasChoices, Field
 
 from memd.base.limits import RECALL_BUDGET_TOKENS_MAX, RECALL_TOP_K_MAX
-from memd.model.enums import MemoryCategory, MemoryState, SearchMode
+from memd.model.enums import MemoryCategory, MemoryState, Origin, SearchMode, Trust
 from memd.model.memory import MemoryFilter
 from memd.model.values import Name, Share, Text, Time, Value
 
@@ -49,7 +49,9 @@ class MemoryChunk(Value):
 
     *relevance_score* is the calibrated probability that it answers the query;
     a preference has none. Preferences come first and are marked. A shared one
-    is marked, too: *user_id* is the agent that published it.
+    is marked, too: *user_id* is the agent that published it. *origin* and *trust*
+    are the daemon's own word on where the text came from; a preference is the
+    owner's.
     """
 
     id: Name
@@ -72,6 +74,8 @@ class MemoryChunk(Value):
     occurred_at: Time | None = None
     state: MemoryState = MemoryState.ACTIVE
     compressed: bool = False
+    origin: Origin = Origin.PERSON
+    trust: Trust = Trust.OWNER
     why: Why | None = None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from memd.base.clock import from_us
-from memd.model.enums import HIDDEN, MemoryCategory, MemoryState
+from memd.model.enums import HIDDEN, MemoryCategory, MemoryState, Origin, Trust
 from memd.model.recall import MemoryChunk, RecallRequest, RecallResult, Why
 from memd.model.retrieval import MemoryRetrievalConfig
 from memd.recall.budget import pack
@@ -170,6 +170,8 @@ def _chunk(item: Ranked, row: FoundRow, agent_id: str, *, why: bool) -> MemoryCh
         occurred_at=None if row.occurred_at_us is None else from_us(row.occurred_at_us),
         state=state,
         compressed=state in HIDDEN,
+        origin=Origin(row.origin),
+        trust=Trust(row.trust),
         why=_why(item) if why else None,
     )
 

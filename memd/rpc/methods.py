@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 from memd.model.events import EventName
 from memd.model.ingest import Receipt, Receipts
+from memd.model.inject import PreparedPrompt
 from memd.model.memory import MemoryEntry, Preference
 from memd.model.org import OrgFact
 from memd.model.recall import RecallResult
@@ -22,7 +23,7 @@ from memd.model.sleep import NapResult, RunReport, SleepStatus, Window
 from memd.model.upkeep import CheckReport
 from memd.model.values import Name, Value
 from memd.model.wiki import WikiExport
-from memd.rpc import params, params_nap, params_org, params_shared, params_sleep
+from memd.rpc import params, params_inject, params_nap, params_org, params_shared, params_sleep
 
 PROTOCOL: Final = 1
 """Counts up when an old client could misunderstand a new daemon."""
@@ -165,6 +166,7 @@ _ALL = (
     _read("preference.get", params.PreferenceName, Preference | None, "One preference, or null."),
     _read("preference.list", params.Scoped, Preferences, "All preferences."),
     _write("preference.delete", params.DeletePreference, bool, "Delete a preference."),
+    _read("inject.prepare", params_inject.Prepare, PreparedPrompt, "One prompt, in a budget."),
     _read("trash.list", params.Paged, TrashPage, "What is in the trash, and until when."),
     _write("trash.restore", params.WritingById, bool, "Bring a memory back from the trash."),
     _read("archive.search", params.Retrieve, tuple[Archived, ...], "Search what was put away."),

@@ -11,6 +11,7 @@ from memd.model.caller import Caller
 from memd.model.encoding import Embedder
 from memd.model.enums import MemoryCategory
 from memd.model.ingest import IngestManyRequest, IngestRequest, Receipt, Receipts
+from memd.model.inject import PreparedPrompt, PrepareRequest
 from memd.model.memory import (
     MemoryEntry,
     MemoryFilter,
@@ -207,6 +208,12 @@ class Wiki(Protocol):
     async def forgotten(self, caller: Caller) -> str | None: ...
 
 
+class Inject(Protocol):
+    """Memories into prompts."""
+
+    async def prepare(self, caller: Caller, request: PrepareRequest) -> PreparedPrompt: ...
+
+
 class Agents(Protocol):
     """What each agent does differently."""
 
@@ -248,6 +255,7 @@ class Rooms:
     naps: Naps
     events: Events
     embedder: Embedder
+    inject: Inject
     org: Org
     wiki: Wiki
     sleep: Sleep

@@ -21,6 +21,7 @@ from memd.model.caller import Caller
 from memd.model.encoding import ModelFingerprint
 from memd.model.enums import ArchiveReason, MemoryCategory
 from memd.model.ingest import IngestManyRequest, IngestRequest, Receipt, ReceiptItem, Receipts
+from memd.model.inject import PreparedPrompt, PrepareRequest
 from memd.model.memory import (
     MemoryEntry,
     MemoryFilter,
@@ -93,6 +94,7 @@ class FakeHouse:
             naps=FakeNaps(),
             events=self.events,
             embedder=FakeEmbedder(),
+            inject=FakeInject(),
             org=FakeOrg(),
             wiki=FakeWiki(),
             sleep=self.night,
@@ -280,6 +282,12 @@ class FakeArchival:
     async def count(self, caller: Caller) -> int:
         await self.house.pass_through(caller)
         return 0
+
+
+class FakeInject:
+    async def prepare(self, caller: Caller, request: PrepareRequest) -> PreparedPrompt:
+        del caller
+        return PreparedPrompt(strategy="context", token_budget=request.token_budget)
 
 
 class FakeWiki:

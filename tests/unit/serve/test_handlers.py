@@ -78,6 +78,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "sleep.should_consolidate": {"current_tokens": 25_000},
     "sleep.estimate_tokens": {"messages": [{"role": "user", "content": "a"}]},
     "sleep.undo": {"run_id": "run-0000"},
+    "inject.prepare": {"query": "a"},
     "agent.set": {"level": "persistent", "retention_days": 3},
 }
 

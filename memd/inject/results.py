@@ -1,0 +1,36 @@
+"""What a tool answers with: one line for each memory, in fences (SPEC 12.4, 12.8, 13.10)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from memd.inject.format import fenced
+from memd.model.enums import Trust
+from memd.model.memory import MemoryEntry
+
+NO_MEMORIES = "No memories found."
+
+
+def searched(entry: MemoryEntry) -> str:
+    """Return the line of a search's result; the id is what ``recall_memory`` takes.
+
+    Without a score that part is left out.
+    """
+    score = "" if entry.relevance_score is None else f"relevance: {entry.relevance_score:.2f}, "
+    return f"{_warning(entry)}[{entry.category}] ({score}id={entry.id}) {entry.content}"
+
+
+def listed(entry: MemoryEntry) -> str:
+    """Return the line of a listing (SPEC 13.10)."""
+    return f"{_warning(entry)}[{entry.category}] (id={entry.id}) {entry.content}"
+
+
+def told(entries: Sequence[MemoryEntry], line: Callable[[MemoryEntry], str] = searched) -> str:
+    """Return *entries* as a tool's answer, each in a fence of its own."""
+    if not entries:
+        return NO_MEMORIES
+    return "\n".join(fenced(line(entry)) for entry in entries)
+
+
+def _warning(entry: MemoryEntry) -> str:
+    return f"[untrusted: {entry.origin}] " if entry.trust is Trust.UNTRUSTED else ""
