@@ -28,7 +28,7 @@ from memd.model.org import (
 from memd.model.settings_org import OrgMemoryConfig
 from memd.org import reading
 from memd.org.access import author_of, require_write_access
-from memd.store import org
+from memd.store import org, org_facts
 from memd.store.connect import Writing
 from memd.store.database import Database
 from memd.store.org import Operation, Stamp, Wording
@@ -148,7 +148,7 @@ class Org:
     async def get(self, caller: Caller, fact_id: str) -> OrgFact | None:
         """Return a fact; None when there is none, or it is retracted."""
         del caller
-        found = await self.db.read(org.get, fact_id)
+        found = await self.db.read(org_facts.get, fact_id)
         return None if found is None else reading.fact(found)
 
     async def query(self, caller: Caller, query: OrgMemoryQuery) -> tuple[OrgFact, ...]:
@@ -162,7 +162,7 @@ class Org:
         limit = min(query.limit, self.config.extended_store.max_retrieved_per_query)
         categories = query.categories or frozenset(OrgFactCategory)
         if query.context is None:
-            rows = await self.db.read(org.newest, categories, limit)
+            rows = await self.db.read(org_facts.newest, categories, limit)
         else:
             rows = await self.db.read(reading.matching, query.context, categories, limit)
         return tuple(map(reading.fact, rows))
@@ -179,14 +179,14 @@ class Org:
         if not left:
             return shown
         rows = await self.db.read(
-            org.newest, [OrgFactCategory.CORE_POLICY], left, max(0, first - len(fixed))
+            org_facts.newest, [OrgFactCategory.CORE_POLICY], left, max(0, first - len(fixed))
         )
         return (*shown, *map(reading.fact, rows))
 
     async def count_policies(self, caller: Caller) -> int:
         """Return how many policies there are, of the settings and stored."""
         del caller
-        stored = await self.db.read(org.count, OrgFactCategory.CORE_POLICY)
+        stored = await self.db.read(org_facts.count, OrgFactCategory.CORE_POLICY)
         return len(self.config.core_policies) + stored
 
     def _fixed(self) -> tuple[OrgFact, ...]:
@@ -211,7 +211,7 @@ class Org:
         """
         del caller
         since_us = self.told_since_us()
-        rows = await self.db.read(org.history, fact_id)
+        rows = await self.db.read(org_facts.history, fact_id)
         return tuple(
             reading.entry(row)
             for row in rows
@@ -230,7 +230,9 @@ class Org:
         at_us = to_us(at if at.tzinfo is not None else at.replace(tzinfo=UTC))
         self.require_told(at_us)
         page = -1 if limit is None else limit
-        rows = await self.db.read(lambda conn: list(org.snapshot_at(conn, at_us, after, page)))
+        rows = await self.db.read(
+            lambda conn: list(org_facts.snapshot_at(conn, at_us, after, page))
+        )
         return tuple(map(reading.snapshot, rows))
 
     def told_since_us(self) -> int | None:

@@ -13,9 +13,9 @@ from memd.base.limits import QUERY_TERMS_MAX
 from memd.encode.function_words import FUNCTION_WORDS
 from memd.model.enums import OperationType, OrgFactCategory
 from memd.model.org import OperationLogEntry, OperationLogSnapshot, OrgFact
-from memd.store import org, org_words
+from memd.store import org_facts, org_words
 from memd.store.connect import Reading
-from memd.store.org import FactRow, OperationRow, SnapshotRow
+from memd.store.org_facts import FactRow, OperationRow, SnapshotRow
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -43,7 +43,7 @@ def matching(
         found.update(
             dict.fromkeys(org_words.sharing(conn, terms(context), categories, limit + len(found)))
         )
-    return org.of_keys(conn, list(found)[:limit])
+    return org_facts.of_keys(conn, list(found)[:limit])
 
 
 def _readable(made: Callable[[Row], Model]) -> Callable[[Row], Model]:
@@ -68,7 +68,7 @@ def fact(row: FactRow) -> OrgFact:
         content=row.content,
         category=OrgFactCategory(row.category),
         tags=json.loads(row.tags),
-        author=org.author(row),
+        author=org_facts.author(row),
         created_at=from_us(row.created_at_us),
         version=row.version,
         valid_from=None if row.valid_from_us is None else from_us(row.valid_from_us),
@@ -86,7 +86,7 @@ def entry(row: OperationRow) -> OperationLogEntry:
         content=row.content,
         category=OrgFactCategory(row.category),
         tags=json.loads(row.tags),
-        author=org.author(row),
+        author=org_facts.author(row),
         timestamp=from_us(row.at_us),
         version=row.version,
         valid_from=None if row.valid_from_us is None else from_us(row.valid_from_us),
