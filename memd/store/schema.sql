@@ -474,12 +474,17 @@ CREATE TABLE statement (
     memory_key INTEGER REFERENCES memory (memory_key) ON DELETE CASCADE,
     span_from INTEGER NOT NULL, -- where in the text, in characters
     span_to INTEGER NOT NULL CHECK (span_to > span_from),
+    claimed_from_us INTEGER, -- what the text itself names; valid_* is what other texts leave of it
+    claimed_to_us INTEGER,
+    ended_by INTEGER REFERENCES org_operation (operation_key) ON DELETE SET NULL, -- who left less
     CHECK ((operation_key IS NULL) <> (memory_key IS NULL))
 ) STRICT;
 -- Read by walks, forwards and backwards, and by questions about a time. What is no longer known
 -- lies apart, so that a walk reads no earlier versions.
 CREATE INDEX statement_by_subject ON statement (subject_key, known_to_us, relation);
 CREATE INDEX statement_by_object ON statement (object_key, known_to_us, relation);
+-- Read when a new statement may contradict older ones.
+CREATE INDEX statement_by_claim ON statement (subject_key, relation, object_key);
 -- Read when the text behind it changes or goes.
 CREATE INDEX statement_by_operation ON statement (operation_key) WHERE operation_key IS NOT NULL;
 CREATE INDEX statement_by_memory ON statement (memory_key) WHERE memory_key IS NOT NULL;
@@ -532,11 +537,13 @@ CREATE TABLE playbook (
     PRIMARY KEY (agent_key, pattern_id)
 ) STRICT, WITHOUT ROWID;
 
--- The paths under which the file view shows memories, one file a memory.
+-- The files of the file view: a path, and the memory that is its text. A memory is never blank,
+-- a file may be: then its white space stands here.
 CREATE TABLE memory_file (
     agent_key INTEGER NOT NULL REFERENCES agent (agent_key) ON DELETE CASCADE,
     path TEXT NOT NULL,
-    memory_key INTEGER NOT NULL UNIQUE REFERENCES memory (memory_key) ON DELETE CASCADE,
+    memory_key INTEGER UNIQUE REFERENCES memory (memory_key) ON DELETE CASCADE,
+    blank TEXT CHECK ((memory_key IS NULL) = (blank IS NOT NULL)),
     PRIMARY KEY (agent_key, path)
 ) STRICT, WITHOUT ROWID;
 
