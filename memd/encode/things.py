@@ -74,7 +74,8 @@ _EMPTY = _words(
     lots bit few some any enough way thing things stuff good great nice bad best better worse worst
     fun happy sad sorry glad okay fine right wrong true false sure ready able going done back away
     today tomorrow yesterday tonight now soon later well just really always never only also again
-    time times day days week weeks month months year years while because since until after before instead
+    time times day days week weeks month months year years while because since until after before
+    instead
     """
 )
 
