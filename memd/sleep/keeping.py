@@ -105,7 +105,7 @@ class Keeping:
         self._finish(conn, run_key, stored, now_us)
         if self.wanted.seen is not None:
             self.wanted.seen(conn, now_us)
-        merged = sum(len(receipt.merged) for receipt in receipts)
+        merged = self.ready.known + sum(len(receipt.merged) for receipt in receipts)
         return Kept(run_id=self.run_id, stored=stored, merged=merged)
 
     def _facts(self) -> tuple[DraftedFact, ...]:

@@ -70,16 +70,16 @@ class Nap:
         """
         level = await self._level(caller)
         heard = await self._heard(caller, wanted)
+        known = await self.db.read(_texts, caller.agent_id, heard.session_id)
         self.queue.expect()
         ready = await self.work.run(
             prepared,
             heard.messages,
             self.counter,
-            max_tokens=wanted.max_tokens or self.rule.max_tokens,
+            rule=self._rule(wanted),
             session_id=heard.session_id,
+            known=known,
             last=wanted.last,
-            # Who asks gets the documents' rules to the letter (SPEC 6.5).
-            mention_share=0.0 if wanted.reason == ASKED else MENTION_SHARE,
         )
         run_id = self.ids.new()
         writing = Keeping(self.ids, run_id, level, heard, ready, wanted)
@@ -112,6 +112,14 @@ class Nap:
         if level is MemoryLevel.NONE:
             raise MemoryStoreError("the memory level is none: nothing is stored", field="agent_id")
         return level
+
+    def _rule(self, wanted: Wanted) -> MemoryConsolidator:
+        return MemoryConsolidator(
+            self.rule.threshold_pct,
+            wanted.max_tokens or self.rule.max_tokens,
+            # Who asks gets the documents' rules to the letter (SPEC 6.5).
+            mention_share=0.0 if wanted.reason == ASKED else MENTION_SHARE,
+        )
 
     # Where the messages come from.
 
@@ -193,6 +201,15 @@ def _history(conn: Reading, agent_id: str, session_id: str | None) -> History:
         return NEW
     places = {mark: place for mark, (_, place) in sessions.known_messages(conn, key).items()}
     return History(places, sessions.heard(conn, key))
+
+
+def _texts(conn: Reading, agent_id: str, session_id: str | None) -> frozenset[bytes]:
+    """Return the hashes of what the session has; a fact that it knows needs no draft."""
+    agent_key = names.find_agent(conn, agent_id)
+    if agent_key is None or session_id is None:
+        return frozenset()
+    key = sessions.find_key(conn, agent_key, session_id)
+    return frozenset() if key is None else sessions.known_texts(conn, key, NAP_MESSAGES_MAX)
 
 
 def _told_rows(conn: Reading, agent_id: str, session_id: str) -> list[ToldRow] | None:

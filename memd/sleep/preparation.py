@@ -19,6 +19,7 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from memd.base.limits import TEXT_CHARS_MAX
+from memd.encode.clean import clean as as_stored
 from memd.encode.secrets import screen
 from memd.ingest.draft import Drafts, drafts
 from memd.model.encoding import TokenCounter
@@ -68,6 +69,9 @@ class Prepared:
 
     kept: tuple[KeptMessage | None, ...]
     facts: tuple[DraftedFact, ...]
+    """Those that the session does not know yet."""
+    known: int
+    """How many others there are."""
     excerpts: tuple[DraftedFact, ...]
     """Lines that name what no fact does, to be found where the messages are not memories."""
     shorter: tuple[Message, ...]
@@ -94,34 +98,35 @@ def prepared(
     given: Sequence[Message],
     counter: TokenCounter,
     *,
-    max_tokens: int,
+    rule: MemoryConsolidator,
     session_id: str | None,
-    last: bool,
-    mention_share: float = 0.0,
+    known: frozenset[bytes] = frozenset(),
+    last: bool = False,
 ) -> Prepared:
-    """Consolidate *given* and draft what is to be stored.
+    """Consolidate *given* by *rule* and draft what is to be stored.
 
-    *mention_share* of the window may enumerate what no fact names; then the lines
-    that name it are stored beside the facts. Both are taken from the messages that
-    the summary replaces; with *last* from all of them, because nobody will nap over
-    the rest.
+    With an enumeration of what no fact names, the lines that name it are stored
+    beside the facts. Both are taken from the messages that the summary replaces;
+    with *last* from all of them, because nobody will nap over the rest. *known* are
+    the hashes of texts that the session has, which are not drafted again.
     """
     counter = _Counted(counter)
     messages = [clean(message) for message in given]
-    consolidator = MemoryConsolidator(max_tokens=max_tokens, mention_share=mention_share)
-    shorter, summary = consolidator.consolidate(messages)
+    shorter, summary = rule.consolidate(messages)
     start = len(messages) if last else kept_from(messages)
-    found = consolidator.facts(messages[:start] if last else messages)
+    found = rule.facts(messages[:start] if last else messages)
     found = tuple(fact for fact in found if fact.index < start)
-    more = _excerpts(messages[:start], found, consolidator) if mention_share else ()
+    new = [fact for fact in found if _hash(fact) not in known]
+    more = _excerpts(messages[:start], found, rule) if rule.mention_share else ()
     facts, lines = (
         tuple(_drafted(fact, messages[fact.index], counter, session_id) for fact in some)
-        for some in (found, more)
+        for some in (new, more)
     )
     tail = len(shorter) - 1
     return Prepared(
         kept=_kept(messages),
         facts=facts,
+        known=len(found) - len(new),
         excerpts=lines,
         shorter=tuple(shorter),
         answer=(shorter[0], *given[len(given) - tail :]) if summary else tuple(given),
@@ -130,10 +135,10 @@ def prepared(
             messages_before=len(messages),
             messages_after=len(shorter),
             messages_removed=len(messages) - tail if summary else 0,
-            facts=len(facts),
+            facts=len(found),
             summary_chars=len(summary),
-            tokens_before=consolidator.estimate_tokens(messages),
-            tokens_after=consolidator.estimate_tokens(shorter),
+            tokens_before=rule.estimate_tokens(messages),
+            tokens_after=rule.estimate_tokens(shorter),
         ),
     )
 
@@ -252,6 +257,11 @@ def _drafted(
         origin=_origin(fact),
     )
     return DraftedFact(request, drafts(request, counter), fact.index)
+
+
+def _hash(fact: Fact) -> bytes:
+    """Return the hash under which the fact would be stored, if it is one memory."""
+    return hashlib.sha256(as_stored(fact.text[:TEXT_CHARS_MAX]).encode()).digest()
 
 
 def _excerpts(

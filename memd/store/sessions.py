@@ -268,6 +268,21 @@ def known_messages(conn: Reading, session_key: int) -> dict[tuple[bytes, int], t
     return {(sha256, nth): (key, ordinal) for sha256, nth, key, ordinal in rows}
 
 
+def known_texts(conn: Reading, session_key: int, limit: int) -> frozenset[bytes]:
+    """Return the hashes of the session's memories, in whatever state, of its latest *limit*."""
+    rows = conn.execute(
+        """
+        SELECT content_hash
+          FROM memory
+         WHERE session_key = :session_key
+         ORDER BY ordinal DESC, part DESC, memory_key DESC
+         LIMIT :limit
+        """,
+        {"session_key": session_key, "limit": limit},
+    )
+    return frozenset(content_hash for (content_hash,) in rows)
+
+
 def heard(conn: Reading, session_key: int) -> int:
     """Return how many messages of the session were ever kept, erased ones among them."""
     found = conn.execute(

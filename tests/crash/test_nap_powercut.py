@@ -13,6 +13,7 @@ from support.store import ADA
 
 from memd.encode.tokens import DefaultTokenEstimator
 from memd.model.enums import MemoryLevel
+from memd.sleep.consolidator import MemoryConsolidator
 from memd.sleep.keeping import Heard, Keeping, Wanted
 from memd.sleep.preparation import prepared
 from memd.store import caches, changes, check, windows
@@ -34,9 +35,7 @@ ALL, NOTHING = (7, 3, 1, 1, 1), (0, 0, 0, 0, 0)
 
 def nap(conn: Writing, *, whole: bool = True) -> None:
     """Nap as the daemon does; not *whole*, each statement is a transaction of its own."""
-    ready = prepared(
-        MESSAGES, DefaultTokenEstimator(), max_tokens=30_000, session_id="s", last=False
-    )
+    ready = prepared(MESSAGES, DefaultTokenEstimator(), rule=MemoryConsolidator(), session_id="s")
 
     def seen(conn: Writing, now_us: int) -> None:
         del now_us

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import zlib
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ import pytest
 
 from memd.encode.tokens import DefaultTokenEstimator
 from memd.model.enums import MemoryCategory, Origin
+from memd.sleep.consolidator import MENTION_SHARE, MemoryConsolidator
 from memd.sleep.facts import HEADER
 from memd.sleep.preparation import Prepared, clean, prepared, said
 
@@ -19,7 +21,7 @@ TAIL: list[dict[str, Any]] = [{"role": "assistant", "content": f"Turn {n}."} for
 
 
 def a_nap(*messages: dict[str, Any], **more: Any) -> Prepared:
-    chosen = {"max_tokens": 30_000, "session_id": "s", "last": False, **more}
+    chosen = {"rule": MemoryConsolidator(), "session_id": "s", **more}
     return prepared([*messages, *TAIL], DefaultTokenEstimator(), **chosen)
 
 
@@ -38,7 +40,7 @@ def test_secrets_are_gone_from_everything_but_the_callers_own_tail() -> None:
             {"role": "user", "content": KEY},
         ],
         DefaultTokenEstimator(),
-        max_tokens=30_000,
+        rule=MemoryConsolidator(),
         session_id="s",
         last=True,
     )
@@ -134,9 +136,21 @@ def test_the_last_nap_takes_the_facts_of_the_tail_too() -> None:
     tail = {"role": "user", "content": "and lock the door"}
     whole = [{"role": "user", "content": "use tabs"}, *TAIL, tail]
     for last, found in ((False, ["use tabs"]), (True, ["use tabs", "and lock the door"])):
-        nap = prepared(whole, DefaultTokenEstimator(), max_tokens=30_000, session_id="s", last=last)
+        nap = prepared(
+            whole, DefaultTokenEstimator(), rule=MemoryConsolidator(), session_id="s", last=last
+        )
         assert [fact.request.text for fact in nap.facts] == found
         assert len(nap.kept) == 6
+
+
+def test_what_the_session_knows_is_counted_and_not_drafted_again() -> None:
+    told = [{"role": "user", "content": text} for text in ("use tabs", "cafe\u0301", "and lock")]
+    known = frozenset(hashlib.sha256(text.encode()).digest() for text in ("use tabs", "caf\xe9"))
+    before, nap = a_nap(*told), a_nap(*told, known=known)
+
+    assert [fact.request.text for fact in nap.facts] == ["and lock"]
+    assert (nap.known, nap.detail.facts) == (2, 3)
+    assert (nap.summary, nap.kept) == (before.summary, before.kept)
 
 
 def test_a_short_list_is_left_as_it_is() -> None:
@@ -157,7 +171,8 @@ def test_a_long_fact_is_cut_like_any_text() -> None:
 def test_lines_that_name_a_thing_are_drafted_only_with_the_enumeration() -> None:
     said = {"role": "tool", "content": "x" * 200 + "\nTypeError in parse_line of main.go"}
 
-    plain, thorough = a_nap(said), a_nap(said, mention_share=0.08)
+    rule = MemoryConsolidator(mention_share=MENTION_SHARE)
+    plain, thorough = a_nap(said), a_nap(said, rule=rule)
 
     assert plain.excerpts == ()
     (line,) = thorough.excerpts
