@@ -72,6 +72,17 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
             Entry("count", "memd.cli.archive", "count"),
         ),
     ),
+    "org": (
+        "What everybody knows: policies, decisions, procedures, conventions, and their past.",
+        (
+            Entry("write", "memd.cli.org", "write"),
+            Entry("retract", "memd.cli.org", "retract"),
+            Entry("show", "memd.cli.org", "show"),
+            Entry("query", "memd.cli.org", "query"),
+            Entry("policies", "memd.cli.org", "policies"),
+            Entry("history", "memd.cli.org", "history"),
+        ),
+    ),
     "shared": (
         "What agents share: told to all of them, in one's name.",
         (

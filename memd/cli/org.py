@@ -1,0 +1,198 @@
+"""What everybody knows, as a person meets it: written, retracted, asked for, and its past."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from memd.base.errors import InvalidError
+from memd.cli import options, say
+from memd.cli.reach import ask
+
+FactId = Annotated[
+    str, options.Argument(metavar="ID", help="Of the fact, as every list prints it.")
+]
+Kind = Annotated[
+    str,
+    options.option(
+        "--category",
+        "-c",
+        metavar="KIND",
+        help="core_policy, adr, procedure, convention or entity_definition.",
+    ),
+]
+
+_PAGE = 1_000
+
+
+@options.examples(
+    'memd org write -c convention "We use Litestar for services, not Flask."',
+    'memd org write "Ship on Tuesdays." --fact 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11',
+    'memd org write -c adr "The team uses Flask." --until 2026-03-31T00:00:00Z',
+)
+def write(
+    text: Annotated[str, options.Argument(metavar="TEXT", help="What everybody is to know.")],
+    category: Kind = "convention",
+    tag: options.Tags = None,
+    fact: Annotated[
+        str | None,
+        options.option("--fact", metavar="ID", help="Write the next version of this fact."),
+    ] = None,
+    since: Annotated[
+        str | None, options.option("--from", metavar="TIME", help="Since when it holds.")
+    ] = None,
+    until: Annotated[
+        str | None, options.option("--until", metavar="TIME", help="Until when it holds.")
+    ] = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Write a fact that every assistant can find; prints its id.
+
+    Who may write what is in the settings, under org_memory.write_access.
+    """
+    params = options.given(
+        content=text,
+        category=category,
+        tags=tag or None,
+        fact_id=fact,
+        valid_from=None if since is None else _time("--from", since),
+        valid_to=None if until is None else _time("--until", until),
+    )
+    fact_id = ask(profile, "org.write", params)
+    if json:
+        say.as_json({"id": fact_id})
+    else:
+        say.out(fact_id)
+
+
+@options.examples("memd org retract 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
+def retract(fact_id: FactId, profile: options.Profile = None, json: options.Json = False) -> None:
+    """Say that a fact holds no longer. What it said stays in its history."""
+    done = ask(profile, "org.retract", {"fact_id": fact_id})
+    if json:
+        say.as_json({"retracted": done})
+    if not done:
+        say.note(f"memd: no fact stands under {say.line(fact_id)}")
+        raise say.Leave(say.Exit.ERROR)
+
+
+@options.examples("memd org show 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
+def show(fact_id: FactId, profile: options.Profile = None, json: options.Json = False) -> None:
+    """Print one fact, and who wrote it when."""
+    found = ask(profile, "org.get", {"fact_id": fact_id})
+    if json:
+        say.as_json({"fact": found})
+    elif found is not None:
+        for name in ("id", "category", "version", "created_at"):
+            say.note(f"{name + ':':<12} {say.line(str(found[name]))}")
+        say.note(f"{'by:':<12} {_author(found['author'])}")
+        say.out(say.shown(found["content"]))
+    if found is None:
+        say.note(f"memd: no fact stands under {say.line(fact_id)}")
+        raise say.Leave(say.Exit.ERROR)
+
+
+@options.examples(
+    'memd org query "which web framework do we use?"',
+    "memd org query -c adr",
+    'memd org query "deploy" -n 3 --json',
+)
+def query(
+    text: Annotated[
+        str | None,
+        options.Argument(metavar="[TEXT]", help="What it is about; without, the newest."),
+    ] = None,
+    category: Annotated[
+        list[str] | None,
+        options.option(
+            "--category",
+            "-c",
+            metavar="KIND",
+            help="Only of this kind; may be repeated: core_policy, adr, procedure, convention, "
+            "entity_definition.",
+        ),
+    ] = None,
+    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 5,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Find facts: first those that say TEXT literally, then those that share words with it.
+
+    There are never more than org_memory.extended_store.max_retrieved_per_query.
+    """
+    params = options.given(context=text, categories=category or None)
+    found = ask(profile, "org.query", {**params, "limit": limit})
+    _tell(found, json=json)
+    if not found and not json:
+        say.note("no fact fits" if text else "no fact was written")
+
+
+@options.examples("memd org policies", "memd org policies --json")
+def policies(profile: options.Profile = None, json: options.Json = False) -> None:
+    """List the policies that are in every prompt: those of the settings, then those written."""
+    found = ask(profile, "org.policies")
+    _tell(found, json=json)
+    if not found and not json:
+        say.note("there is no policy: org_memory.core_policies in the settings")
+
+
+@options.examples("memd org history 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
+def history(fact_id: FactId, profile: options.Profile = None, json: options.Json = False) -> None:
+    """Print every version of a fact, the first one first: when, by whom, and what it said."""
+    items: list[dict[str, Any]] = []
+    after: int | None = None
+    while True:
+        params = options.given(fact_id=fact_id, after=after)
+        page = ask(profile, "org.history", {**params, "limit": _PAGE})
+        items += page["items"]
+        after = page["next"]
+        if after is None:
+            break
+    if json:
+        say.as_json({"items": items})
+        return
+    say.table(("VERSION", "WHEN", "BY", "WHAT"), map(_version, items))
+    if not items:
+        say.note(f"memd: there is no fact {say.line(fact_id)}")
+        raise say.Leave(say.Exit.ERROR)
+
+
+def _tell(facts: list[dict[str, Any]], *, json: bool) -> None:
+    if json:
+        say.as_json({"items": facts})
+    else:
+        room = max(20, say.width() - 36 - 17 - 4)
+        rows = ((f["id"], f["category"], say.line(f["content"], room)) for f in facts)
+        say.table(("ID", "CATEGORY", "TEXT"), rows)
+
+
+def _version(item: dict[str, Any]) -> tuple[str, str, str, str]:
+    said = "retracted" if item["content"] is None else item["content"]
+    when = say.moment(item["timestamp"])
+    room = max(20, say.width() - 7 - 16 - 24 - 6)
+    return str(item["version"]), when, _author(item["author"]), say.line(said, room)
+
+
+def _author(author: dict[str, Any]) -> str:
+    """Return who wrote, in a few words.
+
+    >>> _author({"is_human": False, "agent_id": "ada", "seniority": "senior"})
+    'ada (senior)'
+    """
+    if author["is_human"]:
+        return "a human"
+    return f"{say.line(author['agent_id'])} ({author['seniority']})"
+
+
+def _time(option: str, text: str) -> str:
+    """Return a time as the daemon takes it; raises InvalidError for one without its zone."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise InvalidError(
+            f"{option} must be a time with its zone", field=option, hint="2026-03-31T00:00:00Z"
+        )
+    return moment.isoformat()
