@@ -13,13 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memd.base.clock import Clock, from_us
-from memd.base.errors import DiskFullError, InvalidError
+from memd.base.errors import DiskFullError, InvalidError, MemoryStoreError
 from memd.base.limits import FORGOTTEN_IDS_MAX
 from memd.model.caller import Caller
 from memd.model.enums import MemoryCategory, TrashReason
 from memd.model.memory import MemoryFilter
 from memd.model.removal import Forgotten, Trashed
-from memd.store import backup, filters, memories, names, removal, sessions
+from memd.model.values import RESERVED_AGENT
+from memd.store import backup, filters, memories, names, removal, sessions, shared
 from memd.store.connect import Reading, Writing
 from memd.store.database import Database
 
@@ -36,11 +37,16 @@ class Archive:
     undo_days: int
 
     async def delete(self, caller: Caller, memory_id: str) -> bool:
-        """Move a memory to the trash; False when there is none the caller could see (SPEC 7.7)."""
+        """Move a memory to the trash; False when there is none the caller could see (SPEC 7.7).
+
+        Raises MemoryStoreError for a shared one, which everybody can see: its publisher
+        may retract it.
+        """
 
         def work(conn: Writing) -> bool:
             key = _visible(conn, caller, memory_id, self.clock.now_us())
             if key is None:
+                _refuse_shared(conn, memory_id, self.clock.now_us())
                 return False
             removal.trash(
                 conn, [key], TrashReason.DELETED, self.clock.now_us(), self.undo_days * DAY_US
@@ -62,6 +68,7 @@ class Archive:
     ) -> Forgotten:
         """Erase memories for ever: by id, filter or source reference, in whatever state they are.
 
+        Shared copies that the caller's agent published are meant like its own memories.
         The answer proves what went: SHA-256 over the erased rows' ids and hashes. It
         also names the backups that may still hold them. On a full disk it takes the room
         that was set aside for it. Raises BusyError when the rows are gone but a reader
@@ -176,6 +183,13 @@ def _visible(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> int 
     return None if expired else row.memory_key
 
 
+def _refuse_shared(conn: Reading, memory_id: str, now_us: int) -> None:
+    if _visible(conn, Caller(agent_id=RESERVED_AGENT), memory_id, now_us) is not None:
+        raise MemoryStoreError(
+            f"{memory_id} is shared", field="id", hint="its publisher may retract it"
+        )
+
+
 def _check_meant(wanted: MemoryFilter | None, *, otherwise: bool) -> None:
     """Refuse to erase what nobody named, by the filter or *otherwise*."""
     if wanted is None:
@@ -201,15 +215,29 @@ def _doomed(
     agent_key = names.find_agent(conn, caller.agent_id)
     if agent_key is None:
         return []
-    if ids is not None:
-        keys = [key for memory_id in ids if (key := _key(conn, caller, memory_id)) is not None]
-    elif source is not None:
-        keys = memories.of_reference(conn, agent_key, source)
-    else:
-        keys = memories.in_any_state(
-            conn, filters.bound(agent_key, wanted or MemoryFilter(), now_us)
-        )
+    keys = _meant(conn, agent_key, ids, wanted, source, now_us)
+    everybody = names.find_agent(conn, RESERVED_AGENT)
+    if everybody is not None:
+        copies = _meant(conn, everybody, ids, wanted, source, now_us)
+        keys += shared.published_among(conn, agent_key, copies)
     return memories.proofs(conn, keys)
+
+
+def _meant(
+    conn: Reading,
+    agent_key: int,
+    ids: Sequence[str] | None,
+    wanted: MemoryFilter | None,
+    source: str | None,
+    now_us: int,
+) -> list[int]:
+    if ids is not None:
+        rows = (memories.by_id(conn, agent_key, memory_id) for memory_id in ids)
+        return [row.memory_key for row in rows if row is not None]
+    if source is not None:
+        return memories.of_reference(conn, agent_key, source)
+    bound = filters.bound(agent_key, wanted or MemoryFilter(), now_us)
+    return memories.in_any_state(conn, bound)
 
 
 def _session(conn: Reading, caller: Caller, wanted: MemoryFilter | None) -> int | None:

@@ -111,7 +111,10 @@ class InMemoryBackend:
 
     async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
         self._ready(agent_id, MemoryRetrievalError)
-        return select(self._private.get(agent_id, {}).values(), query, self._now())
+        entries = list(self._private.get(agent_id, {}).values())
+        if query.include_shared and self.supports_shared_access:
+            entries += [entry for entry in self._shared.values() if entry.agent_id != agent_id]
+        return select(entries, query, self._now())
 
     async def get(self, agent_id: str, memory_id: str) -> MemoryEntry | None:
         self._ready(agent_id, MemoryRetrievalError)
@@ -155,7 +158,12 @@ class InMemoryBackend:
                 hint="set memory.options.shared_knowledge_base to true",
             )
         _prune(self._shared, self._now())
-        return _put(self._shared, self._entry(agent_id, request), self._config)
+        entry = self._entry(agent_id, request)
+        stays = (
+            MemoryLevel.PROJECT if request.level is MemoryLevel.PROJECT else MemoryLevel.PERSISTENT
+        )
+        entry = entry.model_copy(update={"session_id": None, "level": stays})
+        return _put(self._shared, entry, self._config)
 
     async def search_shared(
         self, query: MemoryQuery, *, exclude_agent: str | None = None

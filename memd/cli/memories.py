@@ -203,6 +203,8 @@ def show(memory: dict[str, Any], query: str) -> None:
     score = "pref" if memory.get("preference") else _score(memory.get("relevance_score"))
     say.out(f"{say.bold(score)}  {say.passage(memory['content'], query, say.width() - 6)}")
     about = [str(memory.get("occurred_at") or memory["created_at"])[:10], memory["memory_type"]]
+    if memory.get("is_shared"):
+        about.append(f"shared by {memory['user_id']}")
     about += [memory[name] for name in ("speaker", "source") if memory.get(name)]
     about.append(memory["id"])
     say.out("      " + say.dim(say.line(" · ".join(about))))

@@ -1,0 +1,63 @@
+"""What is shared stands beside one's own memories and changes nothing among them (SPEC 10.1)."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from pathlib import Path
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.store import ADA, BOB, a_house, stored
+
+from memd.model.memory import MemoryQuery, MemoryStoreRequest
+from memd.model.recall import RecallRequest, RecallResult
+
+TEXTS = st.lists(
+    st.lists(
+        st.sampled_from(["bees", "wasps", "honey", "garden", "winter", "night"]),
+        min_size=1,
+        max_size=5,
+    ).map(" ".join),
+    max_size=6,
+)
+
+
+async def _recalls(
+    own: list[str], mine: list[str], others: list[str], query: str
+) -> tuple[RecallResult, RecallResult]:
+    """Return what Bob is told without and with what is shared."""
+    with tempfile.TemporaryDirectory() as folder:
+        async with a_house(Path(folder) / "memd.db") as house:
+            await stored(house, *own, caller=BOB)
+            for caller, texts in ((BOB, mine), (ADA, others)):
+                for text in texts:
+                    request = MemoryStoreRequest(category="semantic", content=text)
+                    await house.sharing.publish(caller, request)
+            alone, beside = [
+                await house.recall.recall(
+                    BOB, RecallRequest(query=query, top_k=50, include_shared=shared, why=True)
+                )
+                for shared in (False, True)
+            ]
+            listed = await house.recall.retrieve(BOB, MemoryQuery(limit=100, include_shared=True))
+            assert len(listed) == len(own) + len(others)
+            return alone, beside
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(own=TEXTS, mine=TEXTS)
+def test_where_nobody_else_shares_the_answer_is_the_same(own: list[str], mine: list[str]) -> None:
+    alone, beside = asyncio.run(_recalls(own, mine, [], "where are the bees in winter"))
+    assert beside == alone
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(own=TEXTS, others=TEXTS)
+def test_ones_own_memories_keep_their_order_among_what_others_share(
+    own: list[str], others: list[str]
+) -> None:
+    alone, beside = asyncio.run(_recalls(own, [], others, "where are the bees in winter"))
+    mine = [memory.id for memory in beside.memories if not memory.is_shared]
+    if alone.memories and beside.memories:
+        assert mine == [memory.id for memory in alone.memories]
