@@ -481,8 +481,8 @@ CREATE TABLE statement (
 ) STRICT;
 -- Read by walks, forwards and backwards, and by questions about a time. What is no longer known
 -- lies apart, so that a walk reads no earlier versions.
-CREATE INDEX statement_by_subject ON statement (subject_key, known_to_us, relation);
-CREATE INDEX statement_by_object ON statement (object_key, known_to_us, relation);
+CREATE INDEX statement_by_subject ON statement (subject_key, relation, known_to_us);
+CREATE INDEX statement_by_object ON statement (object_key, relation, known_to_us);
 -- Read when a new statement may contradict older ones.
 CREATE INDEX statement_by_claim ON statement (subject_key, relation, object_key);
 -- Read when the text behind it changes or goes.
