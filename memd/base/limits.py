@@ -68,6 +68,12 @@ BACKUPS_NOTED_MAX = 1_000  # of those made elsewhere than beside the store
 REPLY_KEPT_DAYS = 7  # how long an idempotency key is remembered (SPEC D7)
 DRAIN_MS_MAX = 1_500  # from SIGTERM to exit < 2 s (P20)
 
+# The file view
+FILE_PATH_CHARS_MAX = 1_024
+FILES_LISTED_MAX = 2_000  # in one answer
+FILE_LINES_MAX = 999_999  # what fits into the six columns of a line's number
+FILE_MEMORIES_SHOWN = 100  # of one category, the newest
+
 # What everybody knows
 CORE_POLICIES_MAX = 100  # in the settings; five to ten are meant, for they are in every prompt
 

@@ -54,6 +54,9 @@ NOTHING_KEPT = "the memory level is none: nothing is stored"
 Progress = Callable[[int, int], None]
 """Called with how many are done and how many there are."""
 
+Within = Callable[[Writing, str], None]
+"""Called inside a transaction with the id of what it stores."""
+
 
 @dataclass(frozen=True)
 class Ingest:
@@ -114,10 +117,15 @@ class Ingest:
             progress(len(request.items), len(request.items))
         return receipts
 
-    async def store(self, caller: Caller, request: MemoryStoreRequest) -> str:
-        """Store a text as one memory and return its id: never gated, never merged (SPEC 7.3)."""
+    async def store(
+        self, caller: Caller, request: MemoryStoreRequest, within: Within | None = None
+    ) -> str:
+        """Store a text as one memory and return its id: never gated, never merged (SPEC 7.3).
+
+        *within* is called in the same transaction with the id; what it raises undoes both.
+        """
         arrival = await self.whole(caller, request)
-        receipt = await self._kept(caller, [arrival], lambda done: done[0], Receipt)
+        receipt = await self._kept(caller, [arrival], lambda done: done[0], Receipt, within)
         self._after(caller, [receipt])
         return (receipt.stored + receipt.pending)[0].id
 
@@ -248,6 +256,7 @@ class Ingest:
         arrivals: Sequence[Arrival],
         answer: Callable[[list[Receipt]], R],
         reply: type[R],
+        within: Within | None = None,
     ) -> R:
         fingerprint = self.embedder.fingerprint
 
@@ -255,7 +264,11 @@ class Ingest:
             now_us = self.clock.now_us()
             if fingerprint is not None:
                 vectors.ready(conn, fingerprint, now_us)
-            return answer(keep(conn, caller, arrivals, self.ids, now_us))
+            receipts = keep(conn, caller, arrivals, self.ids, now_us)
+            if within is not None:
+                for item in (*receipts[0].stored, *receipts[0].pending):
+                    within(conn, item.id)
+            return answer(receipts)
 
         return await self.db.write(caller, work, reply=reply, batch=arrivals[0].batch)
 

@@ -23,6 +23,7 @@ COMPRESSED_TAG = "compressed"
 CORE_TAG = "core"
 DISTILLATION_TAG = "distillation"
 DETAILED_TAG = "detailed_experience"
+FILE_TAG = "memory-file"
 COMPRESSED_EXPERIENCE_TAG = "compressed_experience"
 
 SUMMARY_SOURCE = "consolidation"
@@ -31,7 +32,7 @@ SUMMARY_SOURCE = "consolidation"
 SUMMARY_TAGS = frozenset((CONSOLIDATED_TAG, COMPRESSED_TAG, COMPRESSED_EXPERIENCE_TAG))
 """What has one of these was made from other memories and is not made into anything again."""
 
-PROTECTED_TAGS = frozenset((CORE_TAG, DISTILLATION_TAG, DETAILED_TAG))
+PROTECTED_TAGS = frozenset((CORE_TAG, DISTILLATION_TAG, DETAILED_TAG, FILE_TAG))
 """What has one of these is never consolidated (SPEC D9)."""
 
 

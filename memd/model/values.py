@@ -61,6 +61,9 @@ def _plain_posix(path: str) -> str:
 NotBlankStr = Annotated[str, AfterValidator(_storable), AfterValidator(_not_blank)]
 """A string with at least one character that is not white space."""
 
+PlainText = Annotated[str, AfterValidator(_storable)]
+"""A string, blank or not, that can be stored."""
+
 Name = Annotated[NotBlankStr, StringConstraints(max_length=NAME_CHARS_MAX)]
 """An id, a namespace, a tag, a speaker: not blank, at most 256 characters."""
 

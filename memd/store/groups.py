@@ -15,7 +15,14 @@ from memd.model.enums import MemoryCategory
 from memd.model.values import RESERVED_AGENT
 from memd.store.connect import Reading
 
-PROTECTED = ("core", "distillation", "detailed_experience", "compressed_experience", "consolidated")
+PROTECTED = (
+    "core",
+    "distillation",
+    "detailed_experience",
+    "memory-file",
+    "compressed_experience",
+    "consolidated",
+)
 
 # Put together from constants of this module only.
 # ruff: noqa: S608

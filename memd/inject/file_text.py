@@ -1,0 +1,171 @@
+r"""What the file view says, word for word, and what an edit makes of a text. Pure.
+
+The sentences are those of the tool that clients know (``memory_20250818``): a
+client compares them, so not a letter differs. Errors are ``FileError``; their
+message is the tool's answer.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from memd.base.limits import FILE_LINES_MAX
+from memd.view.view import view
+
+ROOT = "/memories"
+DEPTH = 2
+BESIDE = 2  # lines shown before and after an edit
+_NUMBER_WIDTH = len(str(FILE_LINES_MAX))
+_UNITS = "BKMG"
+
+
+class FileError(Exception):
+    """The tool's answer says that nothing was done, and why."""
+
+
+class Sized(NamedTuple):
+    """A file in a listing: its whole path and its size."""
+
+    path: str
+    bytes: int
+
+
+def located(path: str) -> str:
+    """Return *path* in its shortest form, ``/memories`` or below it.
+
+    >>> located("/memories/a//b/../c/")
+    '/memories/a/c'
+    """
+    if path != ROOT and not path.startswith(f"{ROOT}/"):
+        raise FileError(f"Path must start with {ROOT}, got: {path}")
+    if not path.isprintable() or "\\" in path:
+        raise FileError("Path must not contain a backslash, a line break or a control character")
+    found = posixpath.normpath(path)
+    if found != ROOT and not found.startswith(f"{ROOT}/"):
+        raise FileError(f"Path {path} would escape {ROOT} directory")
+    return found
+
+
+def missing(path: str) -> FileError:
+    return FileError(f"The path {path} does not exist. Please provide a valid path.")
+
+
+def size(count: int) -> str:
+    """Return a number of bytes as people read it.
+
+    >>> size(0), size(512), size(1536), size(4096)
+    ('0B', '512B', '1.5K', '4K')
+    """
+    if count == 0:
+        return "0B"
+    power = min((count.bit_length() - 1) // 10, len(_UNITS) - 1)
+    scaled = count / 1024**power
+    shown = f"{int(scaled)}" if scaled == int(scaled) else f"{scaled:.1f}"
+    return f"{shown}{_UNITS[power]}"
+
+
+def listing(path: str, folder: str, files: Iterable[Sized]) -> str:
+    """Return what viewing a folder shows: two levels of it, each folder before what it holds.
+
+    *path* is the folder as the client named it. A folder's size is that of all files in it.
+    """
+    total = 0
+    sizes: dict[tuple[str, ...], int] = {}
+    folders: set[tuple[str, ...]] = set()
+    for file in files:
+        steps = tuple(file.path[len(folder) + 1 :].split("/"))
+        if any(step.startswith(".") for step in steps):
+            continue
+        total += file.bytes
+        for depth in range(1, min(len(steps), DEPTH + 1)):
+            folders.add(steps[:depth])
+            sizes[steps[:depth]] = sizes.get(steps[:depth], 0) + file.bytes
+        if len(steps) <= DEPTH:
+            sizes[steps] = file.bytes
+    lines = [f"{size(total)}\t{path}"]
+    for steps in sorted(sizes):
+        mark = "/" if steps in folders else ""
+        lines.append(f"{size(sizes[steps])}\t{path.rstrip('/')}/{'/'.join(steps)}{mark}")
+    return (
+        f"Here're the files and directories up to {DEPTH} levels deep in {path}, "
+        "excluding hidden items:\n" + "\n".join(lines)
+    )
+
+
+def shown(path: str, text: str, view_range: tuple[int, int] | None) -> str:
+    """Return what viewing a file shows; a range is inclusive and -1 is its end."""
+    lines = text.split("\n")
+    if len(lines) > FILE_LINES_MAX:
+        raise FileError(f"File {path} exceeds maximum line limit of {FILE_LINES_MAX:,} lines.")
+    first, last = 1, len(lines)
+    if view_range is not None:
+        first = max(1, view_range[0])
+        last = len(lines) if view_range[1] == -1 else view_range[1]
+    body = numbered(lines[first - 1 : max(0, last)], first)
+    return f"Here's the content of {path} with line numbers:\n{body}"
+
+
+def numbered(lines: Sequence[str], first: int) -> str:
+    """Return *lines*, each behind its number; no line can look like two."""
+    return "\n".join(
+        f"{str(number).rjust(_NUMBER_WIDTH)}\t{view(line, one_line=True, tags=())}"
+        if "\n" in view(line, tags=())
+        else f"{str(number).rjust(_NUMBER_WIDTH)}\t{view(line, tags=())}"
+        for number, line in enumerate(lines, first)
+    )
+
+
+def replaced(path: str, text: str, old: str, new: str) -> tuple[str, int]:
+    """Return *text* with its one *old* replaced, and the line, from 0, where that begins."""
+    count = text.count(old)
+    if count == 0:
+        raise FileError(
+            f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
+        )
+    if count > 1:
+        places = ", ".join(map(str, _lines_with(text, old)))
+        raise FileError(
+            f"No replacement was performed. Multiple occurrences of old_str `{old}` "
+            f"in lines: {places}. Please ensure it is unique"
+        )
+    return text.replace(old, new), text[: text.index(old)].count("\n")
+
+
+def _lines_with(text: str, old: str) -> list[int]:
+    found: list[int] = []
+    place = text.find(old)
+    while place >= 0:
+        found.append(text.count("\n", 0, place) + 1)
+        place = text.find(old, place + 1)
+    return found
+
+
+def edited(text: str, line: int) -> str:
+    """Return the answer to a replacement at *line* (from 0): the new text around it."""
+    lines = text.split("\n")
+    first, end = max(0, line - BESIDE), min(len(lines), line + BESIDE + 1)
+    return (
+        "The memory file has been edited. "
+        "Here is the snippet showing the change (with line numbers):\n"
+        + numbered(lines[first:end], first + 1)
+    )
+
+
+def inserted(text: str, line: int, new: str) -> str:
+    r"""Return *text* with *new* after its first *line* lines; it ends with a newline.
+
+    >>> inserted("a\nb\n", 1, "x\n")
+    'a\nx\nb\n'
+    """
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    if not 0 <= line <= len(lines):
+        raise FileError(
+            f"Invalid `insert_line` parameter: {line}. "
+            f"It should be within the range [0, {len(lines)}]."
+        )
+    lines.insert(line, new.rstrip("\n"))
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,170 @@
+"""The file view's own words, letter for letter (FIELD 3.6), and what an edit makes of a text."""
+
+from __future__ import annotations
+
+import pytest
+
+from memd.inject.file_text import (
+    FileError,
+    Sized,
+    edited,
+    inserted,
+    listing,
+    located,
+    missing,
+    numbered,
+    replaced,
+    shown,
+    size,
+)
+
+
+def said(error: pytest.ExceptionInfo[FileError]) -> str:
+    return str(error.value)
+
+
+def test_a_folder_is_shown_two_levels_deep_without_hidden_files() -> None:
+    files = [
+        Sized("/memories/notes.md", 1536),
+        Sized("/memories/a/one.txt", 10),
+        Sized("/memories/a/deep/two.txt", 20),
+        Sized("/memories/a/deep/er/three.txt", 30),
+        Sized("/memories/.hidden", 5),
+        Sized("/memories/a/.git/x", 5),
+    ]
+    assert listing("/memories", "/memories", files) == (
+        "Here're the files and directories up to 2 levels deep in /memories, "
+        "excluding hidden items:\n"
+        "1.6K\t/memories\n"
+        "60B\t/memories/a/\n"
+        "50B\t/memories/a/deep/\n"
+        "10B\t/memories/a/one.txt\n"
+        "1.5K\t/memories/notes.md"
+    )
+
+
+def test_an_empty_folder_is_a_header_and_its_own_line() -> None:
+    assert listing("/memories/", "/memories", []) == (
+        "Here're the files and directories up to 2 levels deep in /memories/, "
+        "excluding hidden items:\n0B\t/memories/"
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0B"), (1, "1B"), (1023, "1023B"), (1024, "1K"), (1536, "1.5K"), (3 * 2**20, "3M")],
+)
+def test_sizes_are_written_as_the_tool_writes_them(count: int, text: str) -> None:
+    assert size(count) == text
+
+
+def test_a_file_is_shown_with_six_columns_of_line_number_and_a_tab() -> None:
+    assert shown("/memories/a", "x\ny\n", None) == (
+        "Here's the content of /memories/a with line numbers:\n     1\tx\n     2\ty\n     3\t"
+    )
+
+
+@pytest.mark.parametrize(
+    ("view_range", "lines"),
+    [
+        ((2, 3), ["     2\tb", "     3\tc"]),
+        ((3, -1), ["     3\tc", "     4\td"]),
+        ((0, 1), ["     1\ta"]),
+        ((3, 2), [""]),
+        ((9, 12), [""]),
+    ],
+)
+def test_a_range_is_inclusive_and_minus_one_is_the_end(
+    view_range: tuple[int, int], lines: list[str]
+) -> None:
+    assert shown("/memories/a", "a\nb\nc\nd", view_range).split("\n")[1:] == lines
+
+
+def test_a_file_of_a_million_lines_is_refused() -> None:
+    with pytest.raises(FileError) as error:
+        shown("/memories/a", "\n" * 1_000_000, None)
+    assert said(error) == "File /memories/a exceeds maximum line limit of 999,999 lines."
+
+
+def test_one_occurrence_is_replaced_and_its_line_is_told() -> None:
+    assert replaced("/memories/a", "one\ntwo\nthree", "two", "2") == ("one\n2\nthree", 1)
+
+
+def test_no_occurrence_and_several_are_refused_in_the_tools_words() -> None:
+    with pytest.raises(FileError) as error:
+        replaced("/memories/a", "one", "two", "2")
+    assert said(error) == (
+        "No replacement was performed, old_str `two` did not appear verbatim in /memories/a."
+    )
+    with pytest.raises(FileError) as error:
+        replaced("/memories/a", "x\ny x\nx", "x", "2")
+    assert said(error) == (
+        "No replacement was performed. Multiple occurrences of old_str `x` in lines: 1, 2, 3. "
+        "Please ensure it is unique"
+    )
+
+
+def test_an_edit_shows_two_lines_before_and_after() -> None:
+    assert edited("a\nb\nc\nd\ne\nf", 3) == (
+        "The memory file has been edited. "
+        "Here is the snippet showing the change (with line numbers):\n"
+        "     2\tb\n     3\tc\n     4\td\n     5\te\n     6\tf"
+    )
+    assert edited("a", 0).endswith("\n     1\ta")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "new", "result"),
+    [
+        ("a\nb", 0, "x", "x\na\nb\n"),
+        ("a\nb\n", 2, "x\n\n", "a\nb\nx\n"),
+        ("", 0, "x", "x\n"),
+        ("a\n\nb", 2, "x", "a\n\nx\nb\n"),
+    ],
+)
+def test_lines_are_inserted_after_the_line_named(
+    text: str, line: int, new: str, result: str
+) -> None:
+    assert inserted(text, line, new) == result
+
+
+@pytest.mark.parametrize("line", [-1, 3, 10**9])
+def test_a_line_outside_the_file_is_refused_with_its_range(line: int) -> None:
+    with pytest.raises(FileError) as error:
+        inserted("a\nb\n", line, "x")
+    assert said(error) == (
+        f"Invalid `insert_line` parameter: {line}. It should be within the range [0, 2]."
+    )
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["", "/", "memories", "/memoriesx", "/etc/passwd", "../memories", "file:///memories/a"],
+)
+def test_a_path_begins_at_the_root(path: str) -> None:
+    with pytest.raises(FileError) as error:
+        located(path)
+    assert said(error) == f"Path must start with /memories, got: {path}"
+
+
+@pytest.mark.parametrize("path", ["/memories/..", "/memories/../etc", "/memories/a/../../b"])
+def test_no_path_leaves_the_root(path: str) -> None:
+    with pytest.raises(FileError) as error:
+        located(path)
+    assert said(error) == f"Path {path} would escape /memories directory"
+
+
+@pytest.mark.parametrize("path", ["/memories/a\nb", "/memories/\x1b[2J", "/memories/a\\b"])
+def test_a_path_is_one_printable_line(path: str) -> None:
+    with pytest.raises(FileError):
+        located(path)
+
+
+def test_a_missing_path_is_named() -> None:
+    assert str(missing("/memories/x")) == (
+        "The path /memories/x does not exist. Please provide a valid path."
+    )
+
+
+def test_no_line_of_a_file_can_look_like_two() -> None:
+    assert numbered(["a\u2028     9\tb", "c\x1b[31md"], 1) == "     1\ta 9\tb\n     2\tcd"
