@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from memd.rpc.hearing import Hearing
 
 TIMEOUT_S = 30.0
+KEY_FILE = "MEMD_CLIENT_KEY_FILE"
+Key = str | os.PathLike[str]
+"""A client's key, or as a path the file that it is in."""
+
 _READ_BYTES = 262_144
 
 
@@ -43,8 +47,19 @@ def socket_path(socket: str | os.PathLike[str] | None = None, profile: str | Non
     return os.fspath(socket if socket is not None else Paths.resolve(profile).socket)
 
 
+def _text_of(key: Key | None) -> str | None:
+    """Return the key to present: what was given, what the environment names, or none."""
+    if key is None and not os.environ.get(KEY_FILE):
+        return None
+    from memd.base import client_key
+
+    return client_key.presented(key)
+
+
 class Client:
     """One connection, one call at a time. Connects with the first call.
+
+    With a *key* it is the client that the key was made for, without one ``local``.
 
     >>> Client(socket="/nowhere/memd.sock").call("system.hello")
     Traceback (most recent call last):
@@ -57,9 +72,11 @@ class Client:
         socket: str | os.PathLike[str] | None = None,
         profile: str | None = None,
         timeout: float = TIMEOUT_S,
+        key: Key | None = None,
     ) -> None:
         self.path = socket_path(socket, profile)
         self._timeout = timeout
+        self._key = key
         self._clock = SystemClock()
         self._ids = count(1)
         self._sock: sockets.socket | None = None
@@ -104,9 +121,26 @@ class Client:
     def _exchange(self, method: str, said: dict[str, Any], progress: Progress | None) -> Any:
         request_id = next(self._ids)
         frame = calling.frame(request_id, method, said)
+        if self._sock is None:
+            self._present(_text_of(self._key))
+        return self._asked(request_id, method, frame, progress)
+
+    def _present(self, key: str | None) -> None:
+        """Connect, and say who we are before anything else is asked on the connection."""
+        self._connect()
+        if key is None:
+            return
+        try:
+            self._asked(0, "system.hello", calling.hello(key), None)
+        except MemdError:
+            self.close()
+            raise
+
+    def _asked(self, request_id: int, method: str, frame: bytes, progress: Progress | None) -> Any:
+        sock = self._sock
+        assert sock is not None
         until_us = self._clock.monotonic_us() + int(self._timeout * 1e6)
         try:
-            sock = self._connected()
             sock.settimeout(self._timeout)
             with suppress(BrokenPipeError):  # it may have said why before it closed
                 sock.sendall(frame)
@@ -123,20 +157,18 @@ class Client:
             self.close()
             raise _LostError(f"the connection to memd was lost ({error.strerror})") from error
 
-    def _connected(self) -> sockets.socket:
-        if self._sock is None:
-            sock = sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM)
-            sock.settimeout(self._timeout)
-            try:
-                sock.connect(self.path)
-            except TimeoutError:
-                sock.close()
-                raise
-            except OSError as error:
-                sock.close()
-                raise _not_running(self.path) from error
-            self._sock = sock
-        return self._sock
+    def _connect(self) -> None:
+        sock = sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM)
+        sock.settimeout(self._timeout)
+        try:
+            sock.connect(self.path)
+        except TimeoutError:
+            sock.close()
+            raise errors.TimeoutError(f"no connection in {self._timeout:g} s") from None
+        except OSError as error:
+            sock.close()
+            raise _not_running(self.path) from error
+        self._sock = sock
 
     def _next(self, sock: sockets.socket, until_us: int) -> dict[str, Any]:
         while not self._frames:
@@ -182,9 +214,11 @@ class AsyncClient(RemoteOrg):
         socket: str | os.PathLike[str] | None = None,
         profile: str | None = None,
         timeout: float = TIMEOUT_S,
+        key: Key | None = None,
     ) -> None:
         self.path = socket_path(socket, profile)
         self._timeout = timeout
+        self._key = key
         self._ids = count(1)
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._listeners: dict[int, Progress] = {}
@@ -209,18 +243,28 @@ class AsyncClient(RemoteOrg):
         return "memd"
 
     async def connect(self) -> None:
-        """Connect, unless connected; raises NotRunningError when nobody listens."""
+        """Connect, unless connected, and present the key, if there is one.
+
+        Raises NotRunningError when nobody listens, DeniedError for a key that is none.
+        """
         import asyncio
 
         self._connecting = self._connecting or asyncio.Lock()
         async with self._connecting:
             if self._writer is not None:
                 return
+            key = _text_of(self._key)
             try:
                 reader, self._writer = await asyncio.open_unix_connection(self.path)
             except OSError as error:
                 raise _not_running(self.path) from error
             self._listening = asyncio.create_task(self._listen(reader, self._writer))
+            if key is not None:
+                try:
+                    await self._asked(0, "system.hello", calling.hello(key), None)
+                except MemdError:
+                    await self.disconnect()
+                    raise
 
     async def disconnect(self) -> None:
         """Close the connection; calls that still wait are lost. Safe to repeat."""
@@ -258,13 +302,19 @@ class AsyncClient(RemoteOrg):
         return events(self.call, self._hearings, names, more)
 
     async def _exchange(self, method: str, said: dict[str, Any], progress: Progress | None) -> Any:
-        import asyncio
-
         request_id = next(self._ids)
         said = {**said, calling.TOKEN: request_id} if progress is not None else said
         frame = calling.frame(request_id, method, said)
         await self.connect()
-        assert self._writer is not None
+        return await self._asked(request_id, method, frame, progress)
+
+    async def _asked(
+        self, request_id: int, method: str, frame: bytes, progress: Progress | None
+    ) -> Any:
+        import asyncio
+
+        if self._writer is None:
+            raise _LostError("the connection to memd was lost")
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[request_id] = answer
         if progress is not None:

@@ -12,10 +12,10 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memd.base import log
 from memd.base.clock import Clock, SystemClock
@@ -23,6 +23,8 @@ from memd.base.errors import MemdError, MemoryConfigError
 from memd.base.lock import lock
 from memd.base.paths import Paths
 from memd.serve import notify, socket_file
+from memd.serve.authority import Authority, operators_key
+from memd.serve.denials import Denials
 from memd.serve.dispatch import Dispatch
 from memd.serve.handlers import handlers
 from memd.serve.metrics import Metrics
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
     from memd.model.settings import Settings
 
 EXIT_OK, EXIT_REFUSED, EXIT_DIED, EXIT_CONFIG = 0, 1, 70, 78
+
+Work = Callable[[], Coroutine[Any, Any, None]]
+"""What runs beside the server until the daemon stops."""
 
 Build = Callable[["Settings", Paths, Clock, AsyncExitStack], Awaitable[Rooms]]
 """Builds the rooms; what must be closed at the end goes onto the stack."""
@@ -91,12 +96,17 @@ async def run(
 
         metrics = Metrics()
         system = System(rooms, metrics, clock, stop.set, reload)
-        dispatch = Dispatch(handlers(rooms, system), clock, metrics)
+        denials = Denials(rooms.audit.refused)
+        stack.push_async_callback(denials.flush)
+        authority = Authority(rooms.clients, operators_key(paths.operator_key), denials.note)
+        dispatch = Dispatch(handlers(rooms, system), clock, metrics, authority)
         system.traffic = server = Server(sock, dispatch, metrics, clock)
+        rooms.clients.heed(server.disown)
         rooms.rhythm.heed(dispatch.quiet_s)
         if signals:
             _listen(stack, stop, reload)
-        await _serve(server, rooms, stop, ready or (lambda: None), paths.profile)
+        background = (*rooms.background, denials.run)
+        await _serve(server, background, stop, ready or (lambda: None), paths.profile)
 
 
 def _socket(paths: Paths, stack: AsyncExitStack) -> socket.socket:
@@ -115,13 +125,17 @@ def _socket(paths: Paths, stack: AsyncExitStack) -> socket.socket:
 
 
 async def _serve(
-    server: Server, rooms: Rooms, stop: asyncio.Event, ready: Callable[[], None], profile: str
+    server: Server,
+    background: Sequence[Work],
+    stop: asyncio.Event,
+    ready: Callable[[], None],
+    profile: str,
 ) -> None:
     async with asyncio.TaskGroup() as group:
         tasks = [
             group.create_task(server.serve(), name="server"),
             group.create_task(notify.feed_watchdog(), name="watchdog"),
-            *(group.create_task(work()) for work in rooms.background),
+            *(group.create_task(work()) for work in background),
         ]
         notify.ready()
         ready()
@@ -142,17 +156,23 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
     from memd.encode.embed import ModelThread
     from memd.inject.inject import Inject
     from memd.inject.own import Rooms as Remembered
+    from memd.org.clients import Clients
     from memd.serve.events import Events
     from memd.serve.rooms import Rooms
     from memd.sleep.exports import exporting
     from memd.sleep.naps import Naps
     from memd.sleep.sleep import sleeping
     from memd.sleep.switch import Switch
+    from memd.store.audit import Audit
 
     idle_ms = settings.daemon.model_idle_minutes * 60_000
     embedder = ModelThread(paths.model_dir, idle_ms=idle_ms)
     stack.push_async_callback(embedder.close)
     house = await assembled(settings, paths.database, embedder, paths.model_dir, clock, stack)
+    audit = Audit(house.db, clock, paths.anchors)
+    stack.push_async_callback(audit.try_to_anchor)
+    clients = Clients(house.db, clock, paths.keys_dir)
+    await clients.load()
     events = Events()
     naps = Naps(house, settings, paths.usage_dir, emit=events.emit)
     wiki_dir = paths.data_dir / ("wiki" + paths.database.stem.removeprefix("memd"))
@@ -172,18 +192,20 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
         archival=house.archival,
         upkeep=house.upkeep,
         agents=house.agents,
+        audit=audit,
+        clients=clients,
         sessions=house.sessions,
         sharing=house.sharing,
         usage=naps,
         naps=naps,
         events=events,
         embedder=embedder,
-        inject=inject,
         org=house.org,
+        inject=inject,
         wiki=wiki,
         sleep=sleep.night,
         rhythm=sleep.rhythm,
-        background=(house.queue.run, house.rhythm, sleep.rhythm.run, naps.run, wiki.run),
+        background=(house.queue.run, house.rhythm, sleep.rhythm.run, naps.run, wiki.run, audit.run),
     )
 
 

@@ -23,6 +23,8 @@ KEYED: Final = frozenset(
     {
         "agent.set",
         "archive.restore_to_hot",
+        "client.add",
+        "client.revoke",
         "memory.delete",
         "memory.forget",
         "memory.ingest",
@@ -67,6 +69,11 @@ def frame(request_id: int, method: str, said: dict[str, Any]) -> bytes:
             hint="send a long history in pieces, with memory.ingest_many",
         )
     return made
+
+
+def hello(key: str) -> bytes:
+    """Return the first frame of a client with a key, under the id 0."""
+    return frame(0, "system.hello", {"client_key": key})
 
 
 def answer(frame: bytes) -> dict[str, Any]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
+from memd.model.access import AddedClient, AuditReport, KeyedClient
+from memd.model.caller import Scope
 from memd.model.events import EventName
 from memd.model.ingest import Receipt, Receipts
 from memd.model.inject import PreparedPrompt
@@ -24,11 +26,10 @@ from memd.model.upkeep import CheckReport
 from memd.model.values import Name, Value
 from memd.model.wiki import WikiExport
 from memd.rpc import params, params_inject, params_nap, params_org, params_shared, params_sleep
+from memd.rpc import params_access as access
 
 PROTOCOL: Final = 1
 """Counts up when an old client could misunderstand a new daemon."""
-
-Scope = Literal["read", "write", "admin"]
 
 
 class Page(Value):
@@ -113,7 +114,8 @@ class Method:
     """One method. *result* is anything that pydantic has a schema for.
 
     A method that *writes* is finished when its client goes away, and an old
-    answer is repeated for the same idempotency key.
+    answer is repeated for the same idempotency key. *scope* is what its caller must
+    have; None is open to everybody, for it is how one says who one is.
     """
 
     name: str
@@ -121,7 +123,7 @@ class Method:
     result: Any
     summary: str
     writes: bool = False
-    scope: Scope = "read"
+    scope: Scope | None = "read"
 
 
 def _read(name: str, takes: type[params.Params], result: Any, summary: str) -> Method:
@@ -136,11 +138,21 @@ def _admin(name: str, takes: type[params.Params], result: Any, summary: str) -> 
     return Method(name, takes, result, summary, writes=True, scope="admin")
 
 
+def _look(name: str, takes: type[params.Params], result: Any, summary: str) -> Method:
+    return Method(name, takes, result, summary, scope="admin")
+
+
 _none = params.Params
 _anything = dict[str, Any]
 
 _ALL = (
-    _read("system.hello", params.Hello, _anything, "Who is there: versions, limits, who you are."),
+    Method(
+        "system.hello",
+        params.Hello,
+        _anything,
+        "Who is there: versions, limits, who you are.",
+        scope=None,
+    ),
     _read("system.status", _none, _anything, "Health: ok, or degraded and why; queues, counts."),
     _read(
         "system.metrics",
@@ -217,6 +229,11 @@ _ALL = (
     _read("org.count_policies", _none, int, "How many policies there are."),
     _read("org.history", params_org.FactHistory, params_org.OperationPage, "A fact's versions."),
     _read("org.snapshot_at", params_org.SnapshotAt, params_org.SnapshotPage, "Facts of a moment."),
+    _admin("client.add", access.AddClient, AddedClient, "A key for a client, in a file."),
+    _look("client.list", _none, access.Clients, "All clients with keys, and what they may."),
+    _admin("client.revoke", access.RevokeClient, KeyedClient, "A client's key is one no longer."),
+    _look("audit.show", access.ShowAudit, access.AuditPage, "Who did what, and what was refused."),
+    _look("audit.verify", access.VerifyAudit, AuditReport, "Whether anybody changed the audit."),
 )
 
 METHODS: Final[Mapping[str, Method]] = {method.name: method for method in _ALL}

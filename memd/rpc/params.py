@@ -79,11 +79,12 @@ class Paged(Scoped):
 
 
 class Hello(Params):
-    """Who says hello. Told to the log and the status; it grants nothing."""
+    """Who says hello. Only *client_key* grants anything; the rest is told to the log."""
 
     client: Name | None = None
     version: Name | None = None
     protocol: int | None = None
+    client_key: Name | None = None
 
 
 class Metrics(Params):

@@ -21,6 +21,7 @@ from memd.base import errors, limits
 from memd.base.errors import InvalidRequestError, MemdError, StoppingError, TooLargeError
 from memd.rpc import envelope, framing
 from memd.rpc.methods import METHODS
+from memd.serve.authority import Seat
 from memd.serve.dispatch import Call, Dispatch, failed
 from memd.serve.events import Listener
 
@@ -43,9 +44,8 @@ class Hub(Protocol):
 class Connection(asyncio.Protocol):
     """The daemon's end of one connection."""
 
-    def __init__(self, hub: Hub, client: str) -> None:
+    def __init__(self, hub: Hub) -> None:
         self._hub = hub
-        self._client = client
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._splitter = framing.Splitter()
@@ -58,6 +58,7 @@ class Connection(asyncio.Protocol):
         self._deaf = False  # nothing more is read: we are closing
         self._stopping = False
         self.listener: Listener | None = None
+        self.seat = Seat()
 
     @property
     def in_flight(self) -> int:
@@ -210,7 +211,7 @@ class Connection(asyncio.Protocol):
             return failed(
                 member.id, InvalidRequestError("this id is in use by a request in flight")
             )
-        call = Call(self._client, self._tell, peer=self)
+        call = Call(self.seat, self._tell, peer=self)
         task = self._loop.create_task(self._run(member, call))
         self._calls[task] = (member, call)
         if member.id is not None:
@@ -264,6 +265,13 @@ class Connection(asyncio.Protocol):
         return True
 
     # The end.
+
+    def disown(self) -> None:
+        """Take all rights from the client, who hears of no more events either."""
+        self.seat.disown()
+        if self.listener is not None:
+            self.listener.close()
+            self.listener = None
 
     def refuse(self, error: MemdError) -> None:
         """Answer *error* to whatever was asked, and close."""

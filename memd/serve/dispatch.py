@@ -27,11 +27,12 @@ from memd.base import log
 from memd.base.clock import Clock
 from memd.base.errors import DeniedError, MemdError, TooLargeError, UnknownMethodError
 from memd.base.limits import METHOD_CHARS_MAX, REPLY_BYTES_MAX
-from memd.model.caller import Caller
+from memd.model.caller import Caller, Identity
 from memd.model.values import DEFAULT_AGENT, RESERVED_AGENT
 from memd.rpc import envelope, faults
 from memd.rpc.methods import METHODS, Method
-from memd.rpc.params import Params, validate
+from memd.rpc.params import Hello, Params, validate
+from memd.serve.authority import Authority, Seat
 from memd.serve.events import Peer
 from memd.serve.metrics import Metrics
 
@@ -46,7 +47,7 @@ logging.getLogger("pjrpc").setLevel(logging.CRITICAL + 1)
 class Call:
     """One request on its way: who sent it and how to tell the sender something meanwhile."""
 
-    client: str
+    seat: Seat
     notify: Send | None = None
     begun: bool = False
     peer: Peer | None = None
@@ -89,7 +90,14 @@ def progress_of_call() -> Progress | None:
 class Dispatch:
     """Answers requests with the handlers it is given, one for each method of the table."""
 
-    def __init__(self, handlers: Mapping[str, Handler], clock: Clock, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        handlers: Mapping[str, Handler],
+        clock: Clock,
+        metrics: Metrics,
+        authority: Authority,
+    ) -> None:
+        self._authority = authority
         self._clock = clock
         self._metrics = metrics
         self._in_use = 0
@@ -152,14 +160,20 @@ class Dispatch:
         self, method: Method, handler: Handler, *, call: Call, raw: dict[str, Any]
     ) -> Any:
         try:
+            # At this moment, not when the frame came: a hello before it counts, a revocation too.
+            self._authority.check(call.seat.identity, method)
             params = validate(method.params, raw)
-            caller = _caller(method, params, raw, call)
+            if isinstance(params, Hello) and params.client_key is not None:
+                self._authority.seat(call.seat, params.client_key)
+            caller = _caller(method, params, raw, call.seat.identity)
             token = getattr(params, "progress_token", None)
             _progress.set(None if token is None else _reporter(token, call))
             _peer.set(call.peer)
             call.begun = True
             return await handler(caller, params)
         except MemdError as error:
+            if isinstance(error, DeniedError):
+                await self._authority.note(call.seat.identity.client, method.name)
             if error.kind not in faults.CODES or error.kind == "internal":
                 raise _told(self._bug(method.name, error)) from None
             raise _told(error) from None
@@ -219,18 +233,29 @@ def _finish(answer: dict[str, Any], request_id: envelope.Id) -> tuple[bytes, str
     return frame, failure["data"]["kind"] if failure else "ok"
 
 
-def _caller(method: Method, params: Params, raw: dict[str, Any], call: Call) -> Caller:
-    agent_id = getattr(params, "agent_id", None) or DEFAULT_AGENT
+def _caller(method: Method, params: Params, raw: dict[str, Any], identity: Identity) -> Caller:
+    """Return who calls: as whom the key says, in the name of the agent that may be named."""
+    named = getattr(params, "agent_id", None)
+    agent_id = named or identity.agent_id or DEFAULT_AGENT
     if agent_id == RESERVED_AGENT:
         raise DeniedError(f"agent {RESERVED_AGENT} is reserved", field="agent_id")
+    if identity.agent_id is not None and agent_id != identity.agent_id:
+        raise DeniedError(
+            f"client {identity.client} is agent {identity.agent_id} and no other",
+            field="agent_id",
+        )
     return Caller(
-        client=call.client,
+        client=identity.client,
         agent_id=agent_id,
         session_id=getattr(params, "session_id", None),
         project_id=getattr(params, "project_id", None),
         method=method.name,
         idempotency_key=getattr(params, "idempotency_key", None),
         request_hash=_hash(method, raw) if method.writes else b"",
+        scopes=identity.scopes,
+        seniority=identity.seniority,
+        autonomy_level=identity.autonomy_level,
+        bound=identity.agent_id is not None,
     )
 
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
-from memd.model.caller import Caller
+from memd.model.access import AddedClient, AuditReport, AuditRow, KeyedClient
+from memd.model.caller import Caller, Identity, Scope
 from memd.model.encoding import Embedder
-from memd.model.enums import MemoryCategory
+from memd.model.enums import AutonomyLevel, MemoryCategory, SeniorityLevel
 from memd.model.ingest import IngestManyRequest, IngestRequest, Receipt, Receipts
 from memd.model.inject import PreparedPrompt, PrepareRequest
 from memd.model.memory import (
@@ -35,6 +36,7 @@ from memd.model.sleep import NapResult, RunReport, SleepStatus, Window
 from memd.model.upkeep import CheckReport
 from memd.model.wiki import WikiExport
 from memd.serve.events import Events
+from memd.store.changes import Refused, Wanted
 
 if TYPE_CHECKING:
     from memd.signals.usage import Usage as Said
@@ -239,6 +241,35 @@ class Org(Protocol):
     ) -> tuple[OperationLogSnapshot, ...]: ...
 
 
+class Clients(Protocol):
+    """Clients with keys."""
+
+    def identify(self, key: str) -> Identity | None: ...
+    def heed(self, leave: Callable[[str], None]) -> None: ...
+    async def add(
+        self,
+        caller: Caller,
+        name: str,
+        *,
+        agent_id: str | None = None,
+        seniority: SeniorityLevel | None = None,
+        autonomy_level: AutonomyLevel | None = None,
+        scopes: frozenset[Scope],
+    ) -> AddedClient: ...
+    async def list(self) -> tuple[KeyedClient, ...]: ...
+    async def revoke(self, caller: Caller, name: str) -> KeyedClient: ...
+
+
+class Audit(Protocol):
+    """What was done and refused."""
+
+    async def refused(self, attempts: Sequence[Refused]) -> None: ...
+    async def show(
+        self, wanted: Wanted, after: int | None, limit: int
+    ) -> tuple[tuple[AuditRow, ...], int | None]: ...
+    async def verify(self, given: Sequence[tuple[int, bytes]] = ()) -> AuditReport: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Rooms:
     """All rooms that the socket is a view of."""
@@ -249,14 +280,16 @@ class Rooms:
     archival: Archival
     upkeep: Upkeep
     agents: Agents
+    audit: Audit
+    clients: Clients
     sessions: Sessions
     sharing: Sharing
     usage: Usage
     naps: Naps
     events: Events
     embedder: Embedder
-    inject: Inject
     org: Org
+    inject: Inject
     wiki: Wiki
     sleep: Sleep
     rhythm: Rhythm

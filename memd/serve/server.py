@@ -18,7 +18,6 @@ from memd.base import log
 from memd.base.clock import Clock
 from memd.base.errors import BusyError
 from memd.base.limits import CONNECTIONS_MAX, DRAIN_MS_MAX
-from memd.model.caller import LOCAL
 from memd.serve.connection import Connection
 from memd.serve.dispatch import Dispatch
 from memd.serve.identity import Peer, peer_of
@@ -68,6 +67,12 @@ class Server:
                 continue
             await self._welcome(client)
 
+    def disown(self, client: str) -> None:
+        """Take all rights from every connection of *client*, whose key was taken away."""
+        for connection in self._connections:
+            if connection.seat.identity.client == client:
+                connection.disown()
+
     async def stop(self) -> None:
         """Answer what is in flight, for at most ``DRAIN_MS_MAX``, then close everything."""
         self._sock.close()
@@ -101,9 +106,7 @@ class Server:
         self._metrics.accepted += 1
         loop = asyncio.get_running_loop()
         try:
-            _, connection = await loop.connect_accepted_socket(
-                lambda: Connection(self, LOCAL), client
-            )
+            _, connection = await loop.connect_accepted_socket(lambda: Connection(self), client)
         except OSError:
             client.close()
             return

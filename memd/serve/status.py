@@ -86,6 +86,8 @@ class System:
                 "client": caller.client,
                 "agent_id": caller.agent_id,
                 "scopes": sorted(caller.scopes),
+                "seniority": caller.seniority,
+                "autonomy_level": caller.autonomy_level,
             },
         }
 

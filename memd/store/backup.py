@@ -23,6 +23,8 @@ import apsw
 
 from memd.base.errors import DamagedError, InvalidStateError
 from memd.base.limits import BACKUPS_NOTED_MAX
+from memd.store import anchors, changes
+from memd.store.changes import Head
 from memd.store.connect import Reading, Writing
 
 SUFFIX = ".backup.db"
@@ -106,21 +108,24 @@ def make(conn: Reading, target: Path) -> None:
         with _opened(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY) as handle:
             with suppress(OSError):  # a file system without locks: then it is not swept either
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            _fill(conn, partial, target)
+            head = _fill(conn, partial, target)
     except FileExistsError:
         raise InvalidStateError(f"{target} is being written already") from None
+    with suppress(OSError):  # the backup is whole without it
+        anchors.note_backup(target, head)
     _sync(target.parent)
 
 
-def _fill(conn: Reading, partial: Path, target: Path) -> None:
+def _fill(conn: Reading, partial: Path, target: Path) -> Head:
     try:
         conn.execute("VACUUM INTO :target", {"target": str(partial)})
-        _verify(partial)
+        head = _verify(partial)
         _sync(partial)
         partial.rename(target)
     except BaseException:
         partial.unlink(missing_ok=True)  # it holds every memory, and nobody would look for it
         raise
+    return head
 
 
 @contextmanager
@@ -132,11 +137,13 @@ def _opened(path: Path, flags: int) -> Iterator[int]:
         os.close(handle)
 
 
-def _verify(path: Path) -> None:
-    copy = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+def _verify(path: Path) -> Head:
+    """Return the head of the audit in the copy at *path*; raises DamagedError."""
+    copy = Reading(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
         if copy.pragma("quick_check") != "ok":
             raise DamagedError("the backup does not check; it was not kept", hint="run: memd check")
+        return changes.last(copy)
     finally:
         copy.close()
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from support.daemon import running, until
 from support.rooms import FakeHouse
-from support.wire import Wire, req, wire
+from support.wire import Wire, operating, req, wire
 
 from memd.base import errors, log
 from memd.base.errors import (
@@ -164,6 +164,7 @@ async def test_a_stop_answers_what_runs_and_refuses_the_rest(home: Path, house: 
         waiting = asyncio.create_task(client.call("memory.store", STORE))
         await until(lambda: house.began == 1, "it runs")
         async with wire(paths.socket) as other:
+            await operating(other, paths)
             assert (await other.ask(req("system.shutdown")))["result"] is None
             await asyncio.sleep(0.1)
             house.gate.set()

@@ -71,7 +71,8 @@ class Spawned:
     log: Path
 
     def client(self, timeout: float = WAIT_S) -> Client:
-        return Client(socket=self.paths.socket, timeout=timeout)
+        """Return a client with the operator's key, as the owner's own commands have it."""
+        return Client(socket=self.paths.socket, timeout=timeout, key=self.paths.operator_key)
 
     def stop(self, number: int = signal.SIGTERM, seconds: float = WAIT_S) -> int:
         """Send a signal and return the exit code."""

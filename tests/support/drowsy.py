@@ -43,7 +43,8 @@ class Sleeper:
     def work(self, phase: str, until: float, seed: int) -> None:
         """Sleep in the way of *phase* until the daemon is dead."""
         chance = random.Random(seed)
-        with suppress(MemdError), Client(socket=self._paths.socket, timeout=5.0) as client:
+        key = self._paths.operator_key
+        with suppress(MemdError), Client(self._paths.socket, timeout=5.0, key=key) as client:
             while time.monotonic() < until + 1.0:
                 try:
                     self._sleep(client, phase, chance)

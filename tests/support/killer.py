@@ -93,7 +93,8 @@ class Judge:
         """Start once more, ask for everything, check the file."""
         pid = self._start(Fuse(self.shared, ANY, 0))
         self._judge([*self.ledger.kept, *self.ledger.gone], newest=self.lives)
-        with Client(socket=self.paths.socket, timeout=600.0) as client:
+        key = self.paths.operator_key
+        with Client(socket=self.paths.socket, timeout=600.0, key=key) as client:
             checked = client.call("store.check")
             client.call("system.shutdown")
         os.waitpid(pid, 0)

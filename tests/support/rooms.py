@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from support.access import FakeAudit, FakeClients
 from support.napping import FakeNaps, FakeSessions, FakeUsage
 from support.organising import FakeOrg
 from support.sharing import FakeSharing
@@ -58,6 +59,8 @@ class FakeHouse:
     sessions: FakeSessions = field(default_factory=FakeSessions)
     usage: FakeUsage = field(default_factory=FakeUsage)
     events: Events = field(default_factory=Events)
+    audit: FakeAudit = field(default_factory=FakeAudit)
+    clients: FakeClients = field(default_factory=FakeClients)
     gate: asyncio.Event | None = None
     fail: BaseException | None = None
     began: int = 0
@@ -88,14 +91,16 @@ class FakeHouse:
             archival=FakeArchival(self),
             upkeep=FakeUpkeep(self),
             agents=FakeAgents(self),
+            audit=self.audit,
+            clients=self.clients,
             sessions=self.sessions,
             sharing=FakeSharing(),
             usage=self.usage,
             naps=FakeNaps(),
             events=self.events,
             embedder=FakeEmbedder(),
-            inject=FakeInject(),
             org=FakeOrg(),
+            inject=FakeInject(),
             wiki=FakeWiki(),
             sleep=self.night,
             rhythm=a_rhythm(self.night),

@@ -9,6 +9,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+from memd.base import client_key
+from memd.base.paths import Paths
+
 WAIT_S = 10.0
 
 
@@ -58,5 +61,13 @@ async def wire(path: Path) -> AsyncIterator[Wire]:
             await writer.wait_closed()
 
 
-def req(method: str, request_id: Any = 1, **params: Any) -> dict[str, Any]:
+async def operating(line: Wire, paths: Paths) -> Wire:
+    """Return *line* after it presented the operator's key."""
+    key = client_key.read(paths.operator_key)
+    answer = await line.ask(req("system.hello", "who", client_key=key))
+    assert answer["result"]["caller"]["client"] == "operator"
+    return line
+
+
+def req(method: str, request_id: Any = 1, /, **params: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}

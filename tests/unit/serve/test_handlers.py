@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
+from support.access import an_authority, the_operator
 from support.rooms import FakeHouse
 
 from memd.base.clock import SystemClock
@@ -28,7 +29,8 @@ def a_dispatch(house: FakeHouse, stopped: list[bool] | None = None) -> Dispatch:
     metrics, clock = Metrics(), SystemClock()
     stopped = [] if stopped is None else stopped
     system = System(house.rooms(), metrics, clock, lambda: stopped.append(True), nothing)
-    return Dispatch(handlers(house.rooms(), system), clock, metrics)
+    authority = an_authority(house.clients, house.audit)
+    return Dispatch(handlers(house.rooms(), system), clock, metrics, authority)
 
 
 class APeer:
@@ -41,7 +43,7 @@ class APeer:
 
 
 async def ask(dispatch: Dispatch, method: str, **params: Any) -> dict[str, Any]:
-    frame = await dispatch.answer(Request(7, method, params), Call("test", peer=APeer()))
+    frame = await dispatch.answer(Request(7, method, params), Call(the_operator(), peer=APeer()))
     assert frame is not None
     answer: dict[str, Any] = json.loads(frame)
     assert answer["id"] == 7
@@ -84,6 +86,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "sleep.estimate_tokens": {"messages": [{"role": "user", "content": "a"}]},
     "sleep.undo": {"run_id": "run-0000"},
     "inject.prepare": {"query": "a"},
+    "client.add": {"name": "a"},
+    "client.revoke": {"name": "a"},
     "agent.set": {"level": "persistent", "retention_days": 3},
 }
 
@@ -95,6 +99,7 @@ async def test_every_method_answers_what_the_table_says(method: str) -> None:
     await ask(dispatch, "memory.store", content="a", category="semantic")
     await ask(dispatch, "sleep.run")
     await ask(dispatch, "session.start", session_id="s0")
+    await ask(dispatch, "client.add", name="a")
     params = dict(EXAMPLES.get(method, {}))
     if method == "store.import":
         listed = await ask(dispatch, "store.export")

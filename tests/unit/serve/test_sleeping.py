@@ -7,6 +7,7 @@ import json
 from typing import Any, get_args
 
 import pytest
+from support.access import an_authority, the_operator
 from support.clocks import HeldClock
 from support.rooms import FakeHouse
 from support.sleeping import FakeNight
@@ -29,12 +30,15 @@ async def nothing() -> None:
 def a_dispatch(house: FakeHouse, clock: Clock | None = None) -> Dispatch:
     clock, metrics, rooms = clock or SystemClock(), Metrics(), house.rooms()
     return Dispatch(
-        handlers(rooms, System(rooms, metrics, clock, lambda: None, nothing)), clock, metrics
+        handlers(rooms, System(rooms, metrics, clock, lambda: None, nothing)),
+        clock,
+        metrics,
+        an_authority(),
     )
 
 
 async def ask(dispatch: Dispatch, method: str, **params: Any) -> Any:
-    frame = await dispatch.answer(Request(7, method, params), Call("test"))
+    frame = await dispatch.answer(Request(7, method, params), Call(the_operator()))
     assert frame is not None
     answer = json.loads(frame)
     return answer["result"] if "result" in answer else answer["error"]["data"]
@@ -123,7 +127,7 @@ async def test_a_night_tells_its_progress() -> None:
     told: list[Any] = []
     request = Request(7, "sleep.run", {"progress_token": "t"})
     await a_dispatch(FakeHouse()).answer(
-        request, Call("test", lambda frame: told.append(json.loads(frame)))
+        request, Call(the_operator(), lambda frame: told.append(json.loads(frame)))
     )
     assert [message["params"]["token"] for message in told] == ["t"]
 

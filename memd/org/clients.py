@@ -1,0 +1,152 @@
+"""The room of the clients: keys are made, known and taken away (SPEC D14).
+
+The daemon makes a key, puts it into a file for the owner to hand on, and keeps a
+hash. What the keys say is held in memory too, so that asking costs a call nothing;
+the daemon is the only writer, so it is what the file says.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from memd.base import client_key
+from memd.base.clock import Clock, from_us
+from memd.base.errors import (
+    DeniedError,
+    InvalidError,
+    InvalidStateError,
+    NotFoundError,
+    QuotaError,
+)
+from memd.base.ids import Chance
+from memd.base.limits import CLIENTS_MAX
+from memd.model.access import AddedClient, KeyedClient
+from memd.model.caller import RESERVED_CLIENTS, Caller, Identity, Scope
+from memd.model.enums import AutonomyLevel, SeniorityLevel
+from memd.model.values import RESERVED_AGENT
+from memd.store import clients
+from memd.store.connect import Reading, Writing
+from memd.store.database import Database
+
+Leave = Callable[[str], None]
+"""Told the name of a client whose key is one no longer."""
+
+
+@dataclass
+class Clients:
+    """The room's needs, handed in by the daemon; ``load`` before the first question."""
+
+    db: Database
+    clock: Clock
+    keys_dir: Path
+    chance: Chance = secrets.token_bytes
+    _secret: bytes | None = None
+    _known: dict[bytes, KeyedClient] = field(default_factory=dict)
+    _leave: Leave | None = None
+
+    async def load(self) -> None:
+        """Read what the file knows of keys."""
+
+        def work(conn: Reading) -> None:
+            self._secret = clients.secret(conn)
+            self._known = {row.key_hash: row.client for row in clients.listed(conn)}
+
+        await self.db.read(work)
+
+    def heed(self, leave: Leave) -> None:
+        """Let *leave* be told of each client whose key is taken away."""
+        self._leave = leave
+
+    def identify(self, key: str) -> Identity | None:
+        """Return whose *key* it is, None when nobody's; without scopes when it was revoked."""
+        if self._secret is None:
+            return None
+        found = self._known.get(clients.hashed(self._secret, key))
+        if found is None:
+            return None
+        return Identity(
+            client=found.name,
+            agent_id=found.agent_id,
+            scopes=found.scopes if found.revoked_at is None else frozenset(),
+            seniority=found.seniority,
+            autonomy_level=found.autonomy_level,
+        )
+
+    async def add(
+        self,
+        caller: Caller,
+        name: str,
+        *,
+        agent_id: str | None = None,
+        seniority: SeniorityLevel | None = None,
+        autonomy_level: AutonomyLevel | None = None,
+        scopes: frozenset[Scope],
+    ) -> AddedClient:
+        """Make a key for the client *name* and put it into a 0600 file below *keys_dir*.
+
+        The key holds once this returns. Raises InvalidError for a reserved name,
+        InvalidStateError when the client has a key, QuotaError.
+        """
+        if name in RESERVED_CLIENTS:
+            raise InvalidError(f"{name} is not a client's name", field="name")
+        if agent_id == RESERVED_AGENT:
+            raise DeniedError(f"agent {RESERVED_AGENT} is reserved", field="agent_id")
+        now_us = self.clock.now_us()
+        client = KeyedClient(
+            name=name,
+            agent_id=agent_id,
+            seniority=seniority,
+            autonomy_level=autonomy_level,
+            scopes=scopes,
+            created_at=from_us(now_us),
+        )
+        place = self.keys_dir / f"{name}.key"
+
+        def work(conn: Writing) -> AddedClient:
+            _check_room(conn, name)
+            key = client_key.new(self.chance)
+            # Before the commit: a key that no file knows opens nothing.
+            client_key.write(place, key)
+            made = clients.make_secret(conn)
+            clients.put(conn, client, clients.hashed(made, key), now_us)
+            return AddedClient(client=client, key_file=str(place))
+
+        added = await self.db.write(caller, work, reply=AddedClient)
+        await self.load()
+        return added
+
+    async def list(self) -> tuple[KeyedClient, ...]:
+        """Return every client that has or had a key, by name."""
+        return tuple(row.client for row in await self.db.read(clients.listed))
+
+    async def revoke(self, caller: Caller, name: str) -> KeyedClient:
+        """Take the key of client *name* away, from its live connections too.
+
+        Its file is removed; a copy of it opens nothing. Raises NotFoundError.
+        """
+        now_us = self.clock.now_us()
+
+        def work(conn: Writing) -> KeyedClient:
+            if not clients.revoke(conn, name, now_us):
+                raise NotFoundError(f"no client {name} has a key", field="name")
+            return next(row.client for row in clients.listed(conn) if row.client.name == name)
+
+        revoked = await self.db.write(caller, work, reply=KeyedClient)
+        await self.load()
+        if self._leave is not None:
+            self._leave(name)
+        (self.keys_dir / f"{name}.key").unlink(missing_ok=True)
+        return revoked
+
+
+def _check_room(conn: Writing, name: str) -> None:
+    known = [row.client for row in clients.listed(conn)]
+    if any(one.name == name and one.revoked_at is None for one in known):
+        raise InvalidStateError(
+            f"client {name} has a key already", hint=f"memd client revoke {name}"
+        )
+    if len(known) >= CLIENTS_MAX:
+        raise QuotaError(f"memd knows {CLIENTS_MAX} clients at most")

@@ -1,0 +1,102 @@
+"""Who may do what on the socket: decided here, for every call, before its handler runs.
+
+A connection is ``local`` until it presents a key. A key is a client's, with its
+agent and scopes, or the operator's: the one that the daemon made for the owner's
+own commands. Whoever presents a key that is none has no rights at all from then on,
+rather than those of somebody without a key. What is refused is audited.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from memd.base import client_key, log
+from memd.base.errors import DeniedError, MemdError, NotFoundError
+from memd.base.ids import Chance
+from memd.model.caller import LOCAL_CLIENT, NOBODY, OWNERS_COMMANDS, Identity
+from memd.rpc.methods import Method
+
+
+@dataclass(slots=True)
+class Seat:
+    """Who sits at a connection's other end, as far as the daemon knows."""
+
+    identity: Identity = LOCAL_CLIENT
+
+    def disown(self) -> None:
+        """Take all rights away; who it was stays known, for the audit."""
+        self.identity = replace(self.identity, scopes=frozenset())
+
+
+class Register(Protocol):
+    """Knows whose a key is."""
+
+    def identify(self, key: str) -> Identity | None: ...
+
+
+Note = Callable[[str, str], Awaitable[None]]
+"""Told the client and the method of an attempt that was refused."""
+
+
+class Authority:
+    """Tells who presents a key, and whether a method is open to him."""
+
+    def __init__(self, register: Register, operator: str | None, note: Note) -> None:
+        self._register = register
+        self._operator = operator
+        self.note = note
+
+    def seat(self, seat: Seat, key: str) -> None:
+        """Let whoever *key* belongs to sit at *seat*; raises DeniedError when nobody's it is."""
+        if self._operator is not None and hmac.compare_digest(
+            key.encode("utf-8", "replace"), self._operator.encode()
+        ):
+            seat.identity = OWNERS_COMMANDS
+            return
+        found = self._register.identify(key)
+        seat.identity = found or NOBODY
+        if found is None:
+            raise DeniedError("nobody's key", field="client_key", hint='see "memd client list"')
+        if not found.scopes:
+            raise DeniedError(f"the key of client {found.client} was revoked", field="client_key")
+
+    def check(self, identity: Identity, method: Method) -> None:
+        """Raise DeniedError unless *identity* may call *method*."""
+        if method.scope is not None and method.scope not in identity.scopes:
+            raise DeniedError(
+                f"{method.name} needs the scope {method.scope}, which {_who(identity)} has not",
+                hint='the owner gives it: "memd client add"',
+            )
+
+
+def _who(identity: Identity) -> str:
+    if identity is LOCAL_CLIENT:
+        return "a client without a key"
+    return f"client {identity.client}"
+
+
+def operators_key(path: Path, chance: Chance = secrets.token_bytes) -> str | None:
+    """Return the key of the owner's own commands; makes its file at the first start.
+
+    None, with a line in the log, where it can be neither read nor made: memd then
+    does all but what needs the scope admin.
+    """
+    try:
+        return client_key.read(path)
+    except NotFoundError:
+        pass
+    except MemdError as error:
+        log.warning("the operator key cannot be used", why=error.message)
+        return None
+    key = client_key.new(chance)
+    try:
+        client_key.write(path, key)
+    except OSError as error:
+        log.warning("the operator key cannot be made", errno=error.errno)
+        return None
+    return key

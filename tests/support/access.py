@@ -1,0 +1,123 @@
+"""Clients and the audit as rooms in front of nothing, and who asks in tests of the socket."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from memd.base.errors import NotFoundError
+from memd.model.access import AddedClient, AuditReport, AuditRow, KeyedClient
+from memd.model.caller import OWNERS_COMMANDS, Caller, Identity, Scope
+from memd.model.enums import AutonomyLevel, Outcome, SeniorityLevel
+from memd.serve.authority import Authority, Seat
+from memd.store.changes import Refused, Wanted
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+@dataclass
+class FakeClients:
+    """Remembers clients by name; the name is the key."""
+
+    known: dict[str, KeyedClient] = field(default_factory=dict)
+    leave: Callable[[str], None] | None = None
+
+    def identify(self, key: str) -> Identity | None:
+        found = self.known.get(key)
+        if found is None:
+            return None
+        return Identity(
+            client=found.name,
+            agent_id=found.agent_id,
+            scopes=found.scopes if found.revoked_at is None else frozenset(),
+            seniority=found.seniority,
+            autonomy_level=found.autonomy_level,
+        )
+
+    def heed(self, leave: Callable[[str], None]) -> None:
+        self.leave = leave
+
+    async def add(
+        self,
+        caller: Caller,
+        name: str,
+        *,
+        agent_id: str | None = None,
+        seniority: SeniorityLevel | None = None,
+        autonomy_level: AutonomyLevel | None = None,
+        scopes: frozenset[Scope],
+    ) -> AddedClient:
+        del caller
+        self.known[name] = KeyedClient(
+            name=name,
+            agent_id=agent_id,
+            seniority=seniority,
+            autonomy_level=autonomy_level,
+            scopes=scopes,
+            created_at=NOON,
+        )
+        return AddedClient(client=self.known[name], key_file=f"{name}.key")
+
+    async def list(self) -> tuple[KeyedClient, ...]:
+        return tuple(self.known.values())
+
+    async def revoke(self, caller: Caller, name: str) -> KeyedClient:
+        del caller
+        if name not in self.known:
+            raise NotFoundError(f"no client {name} has a key", field="name")
+        self.known[name] = self.known[name].model_copy(update={"revoked_at": NOON})
+        if self.leave is not None:
+            self.leave(name)
+        return self.known[name]
+
+
+@dataclass
+class FakeAudit:
+    """Remembers what was refused."""
+
+    rows: list[Refused] = field(default_factory=list)
+    writes: int = 0
+    fail: Exception | None = None
+
+    async def refused(self, attempts: Sequence[Refused]) -> None:
+        if self.fail is not None:
+            raise self.fail
+        self.writes += 1
+        self.rows.extend(attempts)
+
+    async def note(self, client: str, method: str) -> None:
+        await self.refused([Refused(client, method, 1)])
+
+    async def show(
+        self, wanted: Wanted, after: int | None, limit: int
+    ) -> tuple[tuple[AuditRow, ...], int | None]:
+        del wanted, after
+        found = (
+            AuditRow(
+                seq=seq,
+                at=NOON,
+                client=row.client,
+                method=row.method,
+                outcome=Outcome.DENIED,
+                attempts=row.attempts,
+                rows=0,
+            )
+            for seq, row in enumerate(self.rows, 1)
+        )
+        return tuple(found)[:limit], None
+
+    async def verify(self, given: Sequence[tuple[int, bytes]] = ()) -> AuditReport:
+        del given
+        return AuditReport(ok=True, links=len(self.rows), head="00" * 32)
+
+
+def an_authority(
+    clients: FakeClients | None = None, audit: FakeAudit | None = None, operator: str | None = None
+) -> Authority:
+    return Authority(clients or FakeClients(), operator, (audit or FakeAudit()).note)
+
+
+def the_operator() -> Seat:
+    """Return the seat of the owner's own commands, which may call everything."""
+    return Seat(OWNERS_COMMANDS)
