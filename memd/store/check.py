@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import apsw
 
-from memd.store import changes, vectors, words
+from memd.store import changes, org_check, org_words, vectors, words
 from memd.store.connect import Reading, Writing
 from memd.store.rows import hash_of, hashed, tags_of
 
@@ -24,7 +24,7 @@ PROBLEMS_MAX = 100
 
 def rows(conn: Reading) -> Iterator[str]:
     """Yield what is wrong with rows and vectors; reads everything once."""
-    for part in (_pages, _hashes, _versions, _sources, _checksums, _audit):
+    for part in (_pages, _hashes, _versions, _sources, _checksums, _facts, _audit):
         try:
             yield from part(conn)
         except (apsw.CorruptError, apsw.IOError, TypeError, ValueError, AssertionError) as error:
@@ -35,6 +35,8 @@ def caches(conn: Writing) -> Iterator[str]:
     """Yield what is wrong with the caches; ``memd rebuild`` mends it."""
     if not words.is_sound(conn):
         yield "words cache: it does not agree with the memories; run: memd rebuild"
+    if not org_words.is_sound(conn):
+        yield "words cache of facts: it does not agree with them; run: memd rebuild"
     yield from _vector_cache(conn)
 
 
@@ -43,11 +45,13 @@ def counts(conn: Reading) -> dict[str, int]:
     row = conn.execute(
         """
         SELECT (SELECT count(*) FROM memory), (SELECT count(*) FROM embedding),
-               (SELECT count(*) FROM change)
+               (SELECT count(*) FROM change), (SELECT count(*) FROM org_operation)
         """
     ).fetchone()
     assert row is not None
-    return dict(zip(("memories", "vectors", "changes"), map(_whole, row), strict=True))
+    return dict(
+        zip(("memories", "vectors", "changes", "operations"), map(_whole, row), strict=True)
+    )
 
 
 def _whole(value: apsw.SQLiteValue) -> int:
@@ -116,6 +120,10 @@ def _sources(conn: Reading) -> Iterator[str]:
             sound = False
         if not sound:
             yield f"source {key}: the text does not match its hash"
+
+
+def _facts(conn: Reading) -> Iterator[str]:
+    yield from org_check.rows(conn)
 
 
 def _audit(conn: Reading) -> Iterator[str]:

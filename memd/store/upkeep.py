@@ -15,7 +15,7 @@ from memd.base.errors import MemdError
 from memd.model.caller import Caller
 from memd.model.memory import MemoryEntry
 from memd.model.upkeep import CheckReport
-from memd.store import backup, check, pending, replies, vectors, words
+from memd.store import backup, check, org_facts, org_words, pending, replies, vectors, words
 from memd.store.connect import Reading, Writing
 from memd.store.database import Database
 
@@ -51,6 +51,7 @@ class Upkeep:
         """
         total = 2 * (await self.db.read(check.counts))["memories"]
         done = 0
+        await self.db.write(caller, org_words.rebuild)
         await self.db.write(caller, words.start_build)
         while await self.db.write(caller, lambda conn: words.step_build(conn, REBUILD_ROWS)):
             done = min(done + REBUILD_ROWS, total // 2)
@@ -139,7 +140,12 @@ def _met(conn: Reading, agent_id: str, entry: MemoryEntry) -> str | None:
 def _figures(conn: Reading) -> dict[str, int]:
     rows = conn.execute("SELECT state, count(*) FROM memory GROUP BY state").fetchall()
     figures = dict(cast("list[tuple[str, int]]", rows))
-    return {**figures, "memories": sum(figures.values()), "pending": pending.count_waiting(conn)}
+    return {
+        **figures,
+        "memories": sum(figures.values()),
+        "pending": pending.count_waiting(conn),
+        "facts": org_facts.count(conn),
+    }
 
 
 def _tell(progress: Progress | None, done: int, total: int) -> None:
