@@ -35,6 +35,7 @@ PAGE_ITEMS_MAX = 1_000
 FORGOTTEN_IDS_MAX = 1_000  # named in one answer; the count and the proof are of all
 RECALL_TOP_K_MAX = 100
 RECALL_BUDGET_TOKENS_MAX = 1_000_000
+POLICIES_SHOWN_ITEMS_MAX = 200  # read for one prompt, whose budget shows as many as fit
 KNN_ROWS_MAX = 4_096  # vec0's own limit of k
 
 # Embedding
@@ -99,7 +100,13 @@ PROVIDER_ANSWER_MS_MAX = 120_000
 WALK_EDGES_MAX = 10_000  # looked at by one walk: some 60 ms, whatever the graph is like
 WALK_HOPS_MAX = 6
 WALK_PATHS_MAX = 100
+LEARN_ROWS = 32  # memories read for statements in one transaction: a few milliseconds
+LEARN_QUIET_MS = 250  # from the news of a memory to its reading
 QUOTE_CHARS_MAX = 500  # shown of the words that say a statement
+
+# The past
+THEN_OPERATIONS_MAX = 2_000  # looked at for one page of what held then; the next goes on there
+STRETCHES_MAX = 500  # of one timeline
 
 # Events
 EVENTS_WAITING_MAX = 256  # for a client that does not read; the oldest are lost, and counted

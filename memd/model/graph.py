@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Self
 
 from pydantic import Field, model_validator
@@ -32,6 +33,17 @@ class Said:
     qualifier: str | None = None
     valid_from_us: int | None = None
     valid_to_us: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When something must hold, and when memd must have known it; None is now."""
+
+    valid: datetime | None = None
+    known: datetime | None = None
+
+
+NOW = Moment()
 
 
 class Evidence(Value):

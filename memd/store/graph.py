@@ -100,7 +100,7 @@ SELECT s.statement_key, s.subject_key, s.relation, s.object_key, s.negated, {tru
          LIMIT :edges) AS s
        {behind}
 """
-_ENDS = ("subject_key", "object_key")
+SUBJECT, OBJECT = "subject_key", "object_key"
 _ASKED = "t.relation IN (SELECT value FROM json_each(:relations))"
 
 
@@ -170,15 +170,17 @@ def around(
     keys: Sequence[int],
     *,
     relations: Sequence[str] | None = None,
+    ends: Sequence[str] = (SUBJECT, OBJECT),
     edges_max: int = WALK_EDGES_MAX,
 ) -> tuple[list[Edge], int]:
     """Return the edges of *keys* that are in sight, and how many were looked at, *edges_max* most.
 
-    With *relations* only those. An edge between two of *keys* is there once.
+    With *relations* only those; *ends* say which of an edge's ends is among *keys*. An
+    edge between two of *keys* is there once.
     """
     found: dict[int, Edge] = {}
     looked_at = 0
-    for end in _ENDS:
+    for end in ends:
         if not keys or edges_max <= looked_at:
             break
         rows = conn.execute(
@@ -305,7 +307,7 @@ def _met(conn: Reading, seen: Sight, key: int) -> bool:
             f"SELECT 1 FROM ({_hop(seen, end, None)}) WHERE in_sight LIMIT 1",
             seen.params | {"keys": keys_array([key]), "edges": WALK_EDGES_MAX},
         ).get
-        for end in _ENDS
+        for end in (SUBJECT, OBJECT)
     )
 
 

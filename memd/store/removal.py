@@ -24,6 +24,7 @@ from memd.store import (
     replies,
     runs,
     sessions,
+    statements,
     words,
 )
 from memd.store.connect import Reading, Writing
@@ -272,6 +273,7 @@ def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
     preferences.erase_of(conn, keys)
     centroids.take(conn, keys)
     told_in = _uncount(conn, keys)
+    things = statements.things_of(conn, keys)
     runs.forget(conn, keys)
     replies.scrub(conn, _may_be_preferences(conn, keys))
     conn.execute(
@@ -287,6 +289,7 @@ def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
                 "DELETE FROM memory WHERE memory_key IN (SELECT value FROM carray(:keys))", array
             )
         contexts.write(conn, beside)
+    statements.drop_unused(conn, things)
     conn.executemany("DELETE FROM source WHERE source_key = ?", ((key,) for key in sources))
     for session_key in told_in:
         names.set_compressed(conn, session_key)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from memd.model.enums import MemoryCategory
 from memd.model.screened import Screened
-from memd.store import caches, centroids, contexts, pending
+from memd.store import caches, centroids, contexts, pending, unread
 from memd.store.connect import Writing
 from memd.store.rows import hashed, tags_of
 
@@ -31,6 +31,7 @@ def replace(conn: Writing, key: int, new: NewVersion, now_us: int) -> None:
     with caches.rewording(conn, beside):
         with caches.moving(conn, [key]):
             if new.content is not None:
+                unread.read_again(conn, key)
                 centroids.take(conn, [key])
                 conn.execute("DELETE FROM embedding WHERE memory_key = :key", {"key": key})
             _rewrite(conn, key, new, now_us)

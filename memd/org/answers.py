@@ -1,0 +1,171 @@
+"""What a question's things lead to, over edges that a walk has seen. Pure.
+
+Readings are tried from the likeliest on; the first that leads anywhere gives the
+answers, each with its way. Where none does, what is near the question's things is
+ranked by how much of the question its evidence says, and said to be only near.
+
+What a thing *is* ("the CTO is Ann") is walked for nothing between two relations, and
+stands in the way like every other edge. Edges of untrusted texts are walked last
+and lower the trust of the whole way, which is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from memd.org.asking import Hop, Reading
+from memd.org.paths import Way, least_trust, other_end
+from memd.store.graph import Edge
+
+WAYS_MAX = 2_000  # followed at the same time by one reading
+NEAR_MAX = 200  # things looked at when no reading leads anywhere
+SAME = "is"
+
+# What also answers a relation, when nothing is said in its own words.
+IMPLIED: Mapping[str, tuple[str, ...]] = {
+    "uses": ("standardises_on", "prefers"),
+    "standardises_on": ("uses",),
+    "requires": ("depends_on",),
+    "depends_on": ("requires",),
+    "member_of": ("part_of",),
+    "part_of": ("member_of",),
+    "is_a": ("is",),
+}
+
+
+class Found(NamedTuple):
+    """One thing and a way to it from *start*."""
+
+    key: int
+    start: int
+    way: Way
+
+    @property
+    def trust(self) -> int:
+        """How far the least trusted edge is trusted."""
+        return least_trust(self.way)
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """Short ways before long ones, and of those the more trusted."""
+        return len(self.way), -self.trust
+
+
+Along = Callable[[Sequence[int], Hop], Mapping[int, Sequence[Edge]]]
+"""Gives for each of several things the edges that a hop follows, the most trusted first."""
+
+
+def following(
+    along: Along, readings: Sequence[Reading], keys: Mapping[str, int]
+) -> tuple[Reading | None, tuple[Found, ...]]:
+    """Return the likeliest reading that leads anywhere and what it leads to, most trusted first.
+
+    Readings that cost the same count as one. *keys* are the things by folded name.
+    """
+    for implied in (False, True):
+        best: list[Found] = []
+        chosen: Reading | None = None
+        for reading in readings:
+            if chosen is not None and reading.cost > chosen.cost:
+                break
+            found = _follow(along, keys[reading.mention.name], reading.hops, implied=implied)
+            if found:
+                chosen = chosen or reading
+                best.extend(found)
+        if chosen is not None:
+            return chosen, _each_once(best)
+    return None, ()
+
+
+def _follow(along: Along, start: int, hops: Sequence[Hop], *, implied: bool) -> list[Found]:
+    ways: list[tuple[int, Way]] = [(start, ())]
+    for hop in hops:
+        meant = [hop]
+        if implied:
+            meant += [hop._replace(relation=other) for other in IMPLIED.get(hop.relation, ())]
+        ways = _one_hop(along, start, _with_names(along, start, ways), meant)
+        if not ways:
+            break
+    return [Found(key, start, way) for key, way in ways]
+
+
+def _one_hop(
+    along: Along, start: int, ways: Sequence[tuple[int, Way]], meant: Sequence[Hop]
+) -> list[tuple[int, Way]]:
+    """Return *ways* gone on by any of the hops in *meant*; no thing lies on one twice."""
+    further: list[tuple[int, Way]] = []
+    for hop in meant:
+        edges = along(list(dict.fromkeys(key for key, _ in ways)), hop)
+        for key, way in ways:
+            been = _been(start, way)
+            for edge in edges.get(key, ()):
+                other = other_end(edge, key)
+                if other not in been and bool(edge.negated) is hop.negated:
+                    further.append((other, (*way, edge)))
+                if len(further) == WAYS_MAX:
+                    return further
+    return further
+
+
+def _with_names(along: Along, start: int, ways: Sequence[tuple[int, Way]]) -> list[tuple[int, Way]]:
+    """Return *ways* and those that go on to another name of the thing reached."""
+    same = [Hop(SAME, forward=True), Hop(SAME, forward=False)]
+    open_ended = [(key, way) for key, way in ways if not way or way[-1].relation != SAME]
+    return [*ways, *_one_hop(along, start, open_ended, same)]
+
+
+def _been(start: int, way: Way) -> set[int]:
+    return {start, *(key for edge in way for key in (edge.subject_key, edge.object_key))}
+
+
+def _each_once(found: Iterable[Found]) -> tuple[Found, ...]:
+    """Return each thing with its most trusted, then shortest way."""
+    best: dict[int, Found] = {}
+    for one in sorted(found, key=lambda one: (-one.trust, len(one.way))):
+        best.setdefault(one.key, one)
+    return tuple(best.values())
+
+
+def near(edges: Iterable[Edge], starts: Collection[int], hops: int) -> tuple[Found, ...]:
+    """Return what lies around *starts*: each thing with its shortest, then most trusted way."""
+    beside: dict[int, list[Edge]] = {}
+    for edge in sorted(edges, key=lambda edge: (-edge.trust, edge.statement_key)):
+        for key in {edge.subject_key, edge.object_key}:
+            beside.setdefault(key, []).append(edge)
+    found: dict[int, Found] = {start: Found(start, start, ()) for start in starts}
+    frontier = list(found.values())
+    for _ in range(hops):
+        reached: dict[int, Found] = {}
+        for one in frontier:
+            for edge in beside.get(one.key, ()):
+                further = Found(other_end(edge, one.key), one.start, (*one.way, edge))
+                known = found.get(further.key) or reached.get(further.key)
+                if known is None or known.rank > further.rank:
+                    reached[further.key] = further
+        found |= reached
+        frontier = list(reached.values())
+        if len(found) > NEAR_MAX:
+            break
+    return tuple(one for one in found.values() if one.way)[:NEAR_MAX]
+
+
+def ranked(
+    found: Iterable[Found],
+    asked: Collection[str],
+    wanted: Collection[str],
+    said: Callable[[Found], Collection[str]],
+) -> list[tuple[float, Found]]:
+    """Return what is near with a score from 0 to 1, best first.
+
+    *asked* are the question's words, *wanted* the relations it asks for, *said* tells
+    the words of a way's evidence.
+    """
+    scored: list[tuple[float, Found]] = []
+    for one in found:
+        overlap = len(set(asked) & set(said(one))) / len(asked) if asked else 0.0
+        fits = 1.0 if one.way[-1].relation in wanted else 0.0
+        score = 0.4 * overlap + 0.25 * fits + 0.25 / len(one.way) + 0.1 * one.trust / 2
+        scored.append((round(score, 6), one))
+    scored.sort(key=lambda pair: (-pair[0], len(pair[1].way), pair[1].key))
+    return scored

@@ -1,0 +1,301 @@
+"""What a question asks of the graph: which things it names, and which relations, in which order.
+
+A question is read from its thing outwards: what stands nearest to the thing is
+walked first. "Who leads the team that uses Kafka?" begins at Kafka, goes back over
+*uses* to a team and back over *leads* to a person. Where a sentence can be read in
+several ways every reading is kept with its cost, and the graph decides: the cheapest
+reading that leads anywhere is the answer's (``answers.py``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from itertools import combinations, permutations, product
+from typing import NamedTuple
+
+from memd.base.limits import QUERY_TERMS_MAX
+from memd.encode.function_words import FUNCTION_WORDS
+from memd.encode.things import TEAM
+from memd.model.graph import folded
+from memd.org.cues import NOUNS, PHRASE_WORDS_MAX, VERBS, WEAK
+
+NAME_WORDS_MAX = 8
+MENTIONS_MAX = 4
+CUES_MAX = 4
+READINGS_MAX = 400
+_CHOICES_MAX = {1: 10, 2: 8, 3: 4, 4: 2}  # of each cue, by how many there are
+
+_WORD = re.compile(r"[^\s?!,;()\"“”\[\]]+")
+_GENITIVE = re.compile(r"(?:['\u2019]s|(?<=s)['\u2019])$", re.IGNORECASE)
+_EDGES = ".:'\u2019`*"
+_NEGATIONS = frozenset(("not", "never", "cannot", "without"))
+_WH = frozenset(("who", "whom", "what", "which", "where", "whose", "how"))
+_AUXILIARIES = frozenset(
+    [
+        "do",
+        "does",
+        "did",
+        "is",
+        "are",
+        "was",
+        "were",
+        "has",
+        "have",
+        "had",
+        "may",
+        "must",
+        "can",
+        "could",
+        "should",
+        "will",
+        "would",
+    ]
+)
+_WE = frozenset(("we", "us", "our", "everyone", "everybody"))
+_OF = frozenset(("of", "for", "behind", "from", "to", "in", "at"))
+
+_FLIPPED, _OTHER_READING, _ACROSS, _WITHIN, _LEFT_OUT, _FAR = 2.0, 1.0, 1.0, 3.0, 1.5, 0.05
+
+
+class Word(NamedTuple):
+    """One word of a question; *text* is in lower case and without its genitive."""
+
+    raw: str
+    text: str
+    genitive: bool
+
+
+class Mention(NamedTuple):
+    """A known thing from word *first* to word *last*."""
+
+    name: str
+    first: int
+    last: int
+
+
+class Cue(NamedTuple):
+    """Words that ask for a relation: readings are (relation, forward) seen from a thing."""
+
+    first: int
+    last: int
+    readings: tuple[tuple[str, bool], ...]
+    """As if the thing stood before it; for a verb the other way round where it stands after."""
+    noun: bool = False
+    negated: bool = False
+    weak: bool = False
+    subject_first: bool = False
+    """What it is asked of stands before it whatever comes after: "does the team use"."""
+
+
+class Hop(NamedTuple):
+    """One relation to walk: *forward* from subject to object."""
+
+    relation: str
+    forward: bool
+    negated: bool = False
+
+
+class Reading(NamedTuple):
+    """One way to understand a question: where it begins and what is walked."""
+
+    cost: float
+    mention: Mention
+    hops: tuple[Hop, ...]
+
+
+def words(question: str) -> tuple[Word, ...]:
+    """Return the words of a question, QUERY_TERMS_MAX at most."""
+    found: list[Word] = []
+    for match in _WORD.finditer(question):
+        raw = match.group().strip(_EDGES) or match.group()
+        text = _GENITIVE.sub("", match.group().casefold().strip(".:`*"))
+        genitive = bool(_GENITIVE.search(match.group()))
+        found.append(Word(raw, text.replace("\u2019", "'"), genitive))
+        if len(found) == QUERY_TERMS_MAX:
+            break
+    return tuple(found)
+
+
+def candidates(said: Sequence[Word]) -> dict[str, list[tuple[int, int]]]:
+    """Return every name that could stand in a question, folded, with where it would stand.
+
+    "we" stands for the team that texts without a subject are about.
+    """
+    found: dict[str, list[tuple[int, int]]] = {}
+    for first in range(len(said)):
+        for last in range(first, min(first + NAME_WORDS_MAX, len(said))):
+            if first == last and said[first].text in FUNCTION_WORDS - _WE:
+                continue
+            name = folded(" ".join(word.text for word in said[first : last + 1]))
+            if name:
+                found.setdefault(name, []).append((first, last))
+            if said[last].genitive:
+                break
+        if said[first].text in _WE:
+            found.setdefault(folded(TEAM), []).append((first, first))
+    return found
+
+
+def mentions(
+    said: Sequence[Word],
+    places: dict[str, list[tuple[int, int]]],
+    known: Collection[str],
+) -> tuple[Mention, ...]:
+    """Return the known things that a question names: the longest first, none within another.
+
+    A bare noun that only says of what kind an answer is ("which team", "the tool
+    that") is no thing of its own where the question names another.
+    """
+    spans = [Mention(name, *place) for name in known for place in places.get(name, ())]
+    spans.sort(key=lambda one: (one.first - one.last, one.first))
+    taken: set[int] = set()
+    found: list[Mention] = []
+    for one in spans:
+        place = set(range(one.first, one.last + 1))
+        if not place & taken:
+            taken |= place
+            found.append(one)
+    meant = [one for one in found if not _is_kind(said, one)]
+    return tuple(sorted(meant or found, key=lambda one: one.first))
+
+
+def _is_kind(said: Sequence[Word], one: Mention) -> bool:
+    word = said[one.last]
+    if one.first != one.last or word.raw != word.raw.lower():
+        return word.text in _WE and one.first == one.last
+    before = said[one.first - 1].text if one.first else ""
+    after = said[one.last + 1].text if one.last + 1 < len(said) else ""
+    return (
+        word.text in NOUNS
+        or word.text in VERBS
+        or before in {"which", "what", "whose"}
+        or after in {"that", "which", "who", "whom", "whose"}
+    )
+
+
+def cues(said: Sequence[Word], named: Sequence[Mention]) -> tuple[Cue, ...]:
+    """Return the words of a question that ask for relations, in order, CUES_MAX at most."""
+    taken = {place for one in named for place in range(one.first, one.last + 1)}
+    found: list[Cue] = []
+    at = 0
+    while at < len(said):
+        cue = None if at in taken else _noun(said, at) or _verb(said, at, taken, found)
+        if cue is not None:
+            found.append(cue)
+            at = cue.last
+        at += 1
+    places = any("located_in" in dict(cue.readings) for cue in found)
+    if said and any(word.text == "where" for word in said) and not places:
+        where = next(n for n, word in enumerate(said) if word.text == "where")
+        found.append(Cue(where, where, (("located_in", True),), noun=True, weak=bool(found)))
+    if not found and any(word.text in {"is", "are", "was", "were", "who"} for word in said):
+        found.append(Cue(-1, -1, (("is", True), ("is_a", True)), noun=True))
+    return tuple(sorted(found)[:CUES_MAX])
+
+
+def _noun(said: Sequence[Word], at: int) -> Cue | None:
+    options = NOUNS.get(said[at].text)
+    if options is None:
+        return None
+    owned = at > 0 and (said[at - 1].genitive or said[at - 1].text in {"whose", "our", "their"})
+    of = at + 1 < len(said) and said[at + 1].text in _OF
+    if not (owned or of or said[at].genitive):
+        return None
+    if not owned and said[at].text in VERBS and said[at - 1].text not in {"the", "a", "an"}:
+        return None
+    return Cue(at, at, tuple((option.relation, option.forward) for option in options), noun=True)
+
+
+def _verb(
+    said: Sequence[Word], at: int, taken: Collection[int], before: Sequence[Cue]
+) -> Cue | None:
+    for length in range(min(PHRASE_WORDS_MAX, len(said) - at), 0, -1):
+        if any(place in taken for place in range(at, at + length)):
+            continue
+        phrase = " ".join(word.text for word in said[at : at + length])
+        options = VERBS.get(phrase)
+        if options is None:
+            continue
+        return Cue(
+            at,
+            at + length - 1,
+            tuple((option.relation, not option.turned) for option in options),
+            negated=_negated(said, at),
+            weak=phrase in WEAK,
+            subject_first=_inverted(said, at, before),
+        )
+    return None
+
+
+def _negated(said: Sequence[Word], at: int) -> bool:
+    near = said[max(0, at - 2) : at]
+    return any(word.text in _NEGATIONS or word.text.endswith("n't") for word in near)
+
+
+def _inverted(said: Sequence[Word], at: int, before: Sequence[Cue]) -> bool:
+    """Return whether an auxiliary before its subject comes first: "where is X hosted"."""
+    if any(not cue.noun for cue in before):
+        return False
+    for place in range(at - 2, -1, -1):
+        if said[place].text.removesuffix("n't") in _AUXILIARIES:
+            lead = said[:place]
+            return any(word.text in _WH for word in lead) or not lead
+    return False
+
+
+def readings(named: Sequence[Mention], asked: Sequence[Cue]) -> list[Reading]:
+    """Return how a question can be understood, the likeliest first, READINGS_MAX at most."""
+    found: list[Reading] = []
+    for mention in named[:MENTIONS_MAX]:
+        outside = [cue for cue in asked if cue.last < mention.first or cue.first > mention.last]
+        for left_out, chosen in _chosen(outside):
+            for order_cost, order in _orders(mention, chosen):
+                far = _FAR * _distance(mention, order[0])
+                for cost, hops in _walks(mention, order):
+                    found.append(Reading(left_out + order_cost + cost + far, mention, hops))
+    found.sort(key=lambda reading: reading.cost)
+    return found[:READINGS_MAX]
+
+
+def _chosen(asked: Sequence[Cue]) -> Iterator[tuple[float, tuple[Cue, ...]]]:
+    """Yield the cues that a reading heeds: all, or without some of the weak ones."""
+    weak = [cue for cue in asked if cue.weak]
+    for dropped in [(), *((cue,) for cue in weak), *([tuple(weak)] if len(weak) > 1 else [])]:
+        kept = tuple(cue for cue in asked if cue not in dropped)
+        if kept:
+            yield _LEFT_OUT * len(dropped), kept
+
+
+def _orders(mention: Mention, asked: Sequence[Cue]) -> Iterator[tuple[float, tuple[Cue, ...]]]:
+    near = sorted(asked, key=lambda cue: _distance(mention, cue))
+    for order in permutations(near):
+        cost = 0.0
+        for a, b in combinations(order, 2):
+            if _distance(mention, a) > _distance(mention, b):
+                same_side = (a.first < mention.first) == (b.first < mention.first)
+                cost += _WITHIN if same_side else _ACROSS
+        yield cost, order
+
+
+def _walks(mention: Mention, order: Sequence[Cue]) -> Iterator[tuple[float, tuple[Hop, ...]]]:
+    """Yield the hops that cues can mean: each reading of each, in either direction."""
+    choices: list[list[tuple[float, Hop]]] = []
+    for cue in order:
+        after = cue.noun or cue.subject_first or cue.first > mention.last
+        mine: list[tuple[float, Hop]] = []
+        for place, (relation, forward) in enumerate(cue.readings):
+            straight = forward if after else not forward
+            cost = _OTHER_READING * place
+            mine.append((cost, Hop(relation, straight, cue.negated)))
+            flipped = cost + (2 * _FLIPPED if cue.noun else _FLIPPED)
+            mine.append((flipped, Hop(relation, not straight, cue.negated)))
+        choices.append(sorted(mine)[: _CHOICES_MAX[len(order)]])
+    for choice in product(*choices):
+        yield sum(cost for cost, _ in choice), tuple(hop for _, hop in choice)
+
+
+def _distance(mention: Mention, cue: Cue) -> int:
+    if cue.first > mention.last:
+        return cue.first - mention.last
+    return mention.first - cue.last

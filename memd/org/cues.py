@@ -1,0 +1,118 @@
+"""Which words of a question ask for which relation. Pure.
+
+A verb stands between what does it and what it is done to, so where it stands says
+in which direction it is walked; a noun ("the owner of", "Ann's team") carries its
+direction in itself. *turned*: subject and object of the verb are the other way
+round, as in "is led by".
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from memd.encode.verbs import FORMS
+
+
+class Option(NamedTuple):
+    """One reading of a cue."""
+
+    relation: str
+    turned: bool = False
+
+
+class Noun(NamedTuple):
+    """One reading of a noun; *forward*: what it is of is the statement's subject."""
+
+    relation: str
+    forward: bool
+
+
+_PLAIN = frozenset(("is", "are", "was", "were"))
+
+# Forms that statements do not have, in questions' own shapes.
+_ASKED: dict[tuple[Option, ...], str] = {
+    (Option("uses"),): "use|used|using|rely on|work with|working with",
+    (Option("uses", True),): "used by|used at|used in",
+    (Option("standardises_on"),): "standardise on|standardize on|standardised on|standardized on",
+    (Option("prefers"),): "prefer|prefers|preferred",
+    (Option("prefers", True),): "preferred by",
+    (Option("requires"), Option("depends_on")): "require|need|needs|required|needed",
+    (Option("requires", True), Option("depends_on", True)): "required by|needed by",
+    (Option("depends_on"), Option("requires")): "depend on|depends on|depend|depends|based on"
+    "|built on|built upon|build on",
+    (Option("replaces"),): "replace|replaces|replaced|supersede|supersedes|superseded",
+    (Option("replaces", True),): "replaced by|superseded by",
+    (Option("owns"),): "own|owns|owned|responsible for|in charge of|maintain|maintains|maintaining"
+    "|looks after|look after|builds|build|develops",
+    (Option("owns", True),): "owned by|maintained by|looked after by|built by|developed by",
+    (Option("owns", True), Option("part_of"), Option("member_of")): "belong to|belongs to",
+    (Option("leads"),): "lead|leads|leading|led|head|heads|run by|manages|manage|managed",
+    (Option("leads", True), Option("reports_to")): "led by|headed by|managed by",
+    (Option("works_on"), Option("member_of")): "work on|works on|working on|worked on",
+    (Option("works_on", True),): "worked on by",
+    (Option("member_of"), Option("works_on"), Option("located_in")): "work|works|working|work in"
+    "|works in|work at|works at|work for|works for|employed at|joined|join",
+    (Option("member_of"), Option("part_of"), Option("located_in")): "is in|are in|is on|are on"
+    "|member of|members of|in|on",
+    (Option("part_of"), Option("member_of")): "part of|component of|module of|contained in",
+    (Option("part_of", True),): "contain|contains|consist of|consists of|include|includes",
+    (Option("located_in"),): "located|located in|live|lives|live in|lives in|hosted|hosted in"
+    "|hosted on|hosted at|based|based in|deployed|deployed in|deployed on|deployed to|stored"
+    "|stored in|run in|runs in|running in|sit|sits",
+    (Option("located_in"), Option("uses")): "run|runs|run on|runs on|running on",
+    (Option("located_in", True), Option("uses", True)): "host|hosts|hosting",
+    (Option("reports_to"),): "report to|reports to|reporting to|report|reports",
+    (Option("except_for"),): "exempt from|exempt|exception to|exception from",
+    (Option("links_to"),): "link to|links to|linked to",
+}  # fmt: skip
+
+VERBS: dict[str, tuple[Option, ...]] = {
+    **{
+        form: (Option(verb.relation, verb.turned),)
+        for form, verb in FORMS.items()
+        if form not in _PLAIN
+    },
+    **{form: options for options, forms in _ASKED.items() for form in forms.split("|")},
+}
+"""Every phrase in lower case with its readings, the likeliest first."""
+
+WEAK = frozenset(("in", "on", "run", "runs", "work", "works", "report", "reports", "sit", "sits"))
+"""Phrases that also stand in other senses: they may be left out of a reading."""
+
+_NOUNS: dict[tuple[Noun, ...], str] = {
+    (
+        Noun("member_of", True),
+        Noun("leads", True),
+        Noun("owns", False),
+        Noun("works_on", False),
+        Noun("part_of", True),
+    ): "team|group|department|squad|guild|company|employer|unit",
+    (Noun("owns", False),): "owner|owners|maintainer|maintainers",
+    (Noun("leads", False),): "lead|leader|head|leads|heads|leaders",
+    (Noun("reports_to", True), Noun("leads", False)): "manager|boss|superior|supervisor",
+    (Noun("reports_to", False),): "report|reports|subordinates",
+    (Noun("member_of", False), Noun("reports_to", False)): "member|members|people|staff|engineers",
+    (Noun("located_in", True),): "location|place|home|city|country|region|host|site|town|office",
+    (Noun("standardises_on", True),): "standard|default|standards",
+    (Noun("replaces", False),): "replacement|successor|replacements",
+    (Noun("replaces", True),): "predecessor",
+    (Noun("depends_on", True), Noun("requires", True)): "dependency|dependencies|prerequisite"
+    "|requirement|requirements|prerequisites|foundation",
+    (Noun("part_of", False),): "component|components|part|parts|module|modules",
+    (Noun("except_for", False),): "exception|exceptions",
+    (Noun("uses", True),): "tool|tools|stack|language|languages|framework|frameworks|database"
+    "|databases|technology|library|libraries",
+    (Noun("uses", False),): "user|users",
+    (Noun("owns", True), Noun("works_on", True)): "product|products|service|services|project"
+    "|projects|system|systems",
+    (Noun("prefers", True),): "preference|favourite|favorite",
+    (Noun("is", True),): "name|identity|holder",
+    (Noun("is_a", True),): "kind|type|sort",
+}  # fmt: skip
+
+NOUNS: dict[str, tuple[Noun, ...]] = {
+    word: options for options, words in _NOUNS.items() for word in words.split("|")
+}
+"""Every noun in lower case with its readings; a cue only where it is of something."""
+
+PHRASE_WORDS_MAX = max(phrase.count(" ") for phrase in VERBS) + 1

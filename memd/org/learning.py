@@ -1,0 +1,152 @@
+"""Memories are read for what they say about things, in the background.
+
+It begins when something was stored and things are quiet, goes on in small
+transactions, and rests longer than it works, so that neither a recall nor an
+ingest waits for it: the embedding queue comes first. The mark of how far it is
+stands in the same transaction as what was learnt, so a kill loses nothing and
+repeats nothing.
+
+Text is read whatever state its memory is in; what may be seen is asked when the
+graph is walked, so that what comes back from the trash or from behind a summary
+needs no second reading.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from memd.base import log
+from memd.base.clock import Clock
+from memd.base.errors import MemdError
+from memd.base.limits import LEARN_QUIET_MS, LEARN_ROWS
+from memd.base.work import Work
+from memd.encode.statements import TEXT_CHARS_MAX, VERSION, statements
+from memd.model.caller import Caller
+from memd.model.events import Emit, EventName
+from memd.model.graph import Said
+from memd.store import graph, unread
+from memd.store import statements as store
+from memd.store.connect import Writing
+from memd.store.database import Database
+from memd.store.unread import Mark, Unread
+
+REST = 3  # times as long as the work took
+LOOK_SECONDS = 5.0  # how often it is looked for what nobody announced
+
+Suggest = Callable[[str, tuple[Said, ...]], Awaitable[tuple[Said, ...]]]
+"""Adds to what a text says, each with the words of it that say so (``suggesting.py``)."""
+
+_CALLER = Caller(client="memd", method="learn")
+
+
+@dataclass
+class Learning:
+    """Reads memories for their statements."""
+
+    db: Database
+    clock: Clock
+    work: Work
+    suggest: Suggest | None = None
+    """A language model's additions; none unless one is set up (SPEC D8)."""
+    _wake: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def hearing(self, emit: Emit) -> Emit:
+        """Return *emit* such that learning begins when something was stored."""
+
+        def heard(agent_id: str, name: EventName, body: Mapping[str, Any]) -> None:
+            if name is EventName.STORED:
+                self._wake.set()
+            emit(agent_id, name, body)
+
+        return heard
+
+    async def run(self) -> None:
+        """Work for ever. A fault of the file is logged and tried again."""
+        while True:
+            try:
+                if not self.db.read_only and await self.db.read(unread.is_any):
+                    await asyncio.sleep(LEARN_QUIET_MS / 1_000)
+                    await self.drain(gently=True)
+            except MemdError as error:
+                log.error("learning failed", kind=error.kind)
+            self._wake.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await self._wake.wait()
+
+    async def drain(self, *, gently: bool = False) -> int:
+        """Read everything that is still to be read; returns how many memories that were."""
+        done = 0
+        while True:
+            began_us = self.clock.monotonic_us()
+            rows = await self._step()
+            if rows is None:
+                return done
+            done += rows
+            if gently:
+                await asyncio.sleep(REST * (self.clock.monotonic_us() - began_us) / 1e6)
+
+    async def read(self, caller: Caller, memory_id: str) -> tuple[str, ...]:
+        """Read one memory now; returns the ids of its statements."""
+        row = await self.db.read(unread.by_id, caller.agent_id, memory_id, TEXT_CHARS_MAX)
+        if row is None:
+            return ()
+        said = await self._said([row])
+
+        def work(conn: Writing) -> tuple[str, ...]:
+            rows = graph.told(conn, _write(conn, [row], said))
+            return tuple(row.statement_id for row in rows.values())
+
+        return await self.db.write(_CALLER, work)
+
+    async def _step(self) -> int | None:
+        """Read a few memories and commit what they say; None when none is left."""
+        mark = await self.db.read(unread.mark)
+        if mark is None or mark.version != VERSION:
+            mark = Mark(VERSION, 0)
+        fresh = await self.db.read(unread.after, mark.memory_key, LEARN_ROWS, TEXT_CHARS_MAX)
+        again = await self.db.read(unread.rewritten, LEARN_ROWS, TEXT_CHARS_MAX)
+        rows = {row.memory_key: row for row in (*again, *fresh)}
+        if not rows:
+            return None
+        said = await self._said(list(rows.values()))
+        upto = max((row.memory_key for row in fresh), default=mark.memory_key)
+
+        def work(conn: Writing) -> None:
+            _write(conn, list(rows.values()), said)
+            unread.read(conn, [row.memory_key for row in again])
+            unread.set_mark(conn, Mark(VERSION, upto))
+
+        await self.db.write(_CALLER, work)
+        return len(rows)
+
+    async def _said(self, rows: Sequence[Unread]) -> dict[int, tuple[Said, ...]]:
+        found = await self.work.run(_read, rows)
+        if self.suggest is not None:
+            for row in rows:
+                more = await self.suggest(row.content, found[row.memory_key])
+                found[row.memory_key] = (*found[row.memory_key], *more)
+        return found
+
+
+def _read(rows: Sequence[Unread]) -> dict[int, tuple[Said, ...]]:
+    return {
+        row.memory_key: statements(row.content, row.said_at_us, speaker=row.speaker) for row in rows
+    }
+
+
+def _write(
+    conn: Writing, rows: Sequence[Unread], said: Mapping[int, tuple[Said, ...]]
+) -> list[int]:
+    """Write what memories say that are still as they were read; returns the statements' keys."""
+    return [
+        key
+        for row in unread.unchanged(conn, rows)
+        for key in store.say(
+            conn, row.memory_key, row.memory_id, said[row.memory_key], row.known_us
+        )
+    ]

@@ -1,0 +1,141 @@
+"""Ways and statements as callers are shown them: with names, times and the words that say them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+
+from memd.base.clock import from_us
+from memd.base.errors import OrgMemoryQueryError
+from memd.encode.function_words import FUNCTION_WORDS
+from memd.model.enums import Trust
+from memd.model.graph import Evidence, GraphPath, Statement, folded
+from memd.org import answers
+from memd.org.answers import Found
+from memd.org.asking import Mention, Word
+from memd.org.paths import least_trust, things_on
+from memd.store import graph
+from memd.store.connect import Reading
+from memd.store.graph import Edge, StatementRow
+
+_WORD = re.compile(r"[^\W_]+")
+_UNSAFE = re.compile(r"[|\n\r\x00-\x1f\x7f\u2028\u2029]|->|-->|\[\[|\]\]|`")
+_RELATION = re.compile(r"[^\W\d_][\w -]{0,63}")
+NAME_CHARS_MAX = 80
+
+
+def statements(conn: Reading, edges: Iterable[Edge]) -> tuple[Statement, ...]:
+    """Return edges as statements, in order."""
+    edges = list(edges)
+    rows = graph.told(conn, [edge.statement_key for edge in edges])
+    return tuple(
+        statement(rows[edge.statement_key]) for edge in edges if edge.statement_key in rows
+    )
+
+
+def statement(row: StatementRow) -> Statement:
+    """Return a row as a statement."""
+    return Statement(
+        id=row.statement_id,
+        subject=row.subject,
+        relation=row.relation,
+        object=row.object,
+        negated=bool(row.negated),
+        qualifier=row.qualifier,
+        valid_from=None if row.valid_from_us is None else from_us(row.valid_from_us),
+        valid_to=None if row.valid_to_us is None else from_us(row.valid_to_us),
+        known_from=from_us(row.known_from_us),
+        known_to=None if row.known_to_us is None else from_us(row.known_to_us),
+        evidence=Evidence(
+            fact_id=row.fact_id,
+            version=row.version,
+            memory_id=row.memory_id,
+            quote=row.quote,
+            trust=Trust(row.trust),
+        ),
+    )
+
+
+def paths(conn: Reading, found: Iterable[Found]) -> dict[Found, GraphPath]:
+    """Return each way as a path, in order; none of which a step has no evidence."""
+    found = list(found)
+    rows = graph.told(conn, [edge.statement_key for one in found for edge in one.way])
+    on = {one: things_on(one.way, one.start) for one in found}
+    names = graph.named(conn, {key for keys in on.values() for key in keys})
+    return {
+        one: GraphPath(
+            steps=tuple(statement(rows[edge.statement_key]) for edge in one.way),
+            things=tuple(names[key] for key in on[one]),
+            trust=Trust(least_trust(one.way)),
+        )
+        for one in found
+        if all(rows[edge.statement_key].quote.strip() for edge in one.way)
+    }
+
+
+def by_words(
+    conn: Reading,
+    found: Sequence[Found],
+    said: Sequence[Word],
+    named: Sequence[Mention],
+    relations: Collection[str],
+) -> list[tuple[float, Found]]:
+    """Return what is near a question's things, ranked by what its evidence has of the question."""
+    taken = {place for one in named for place in range(one.first, one.last + 1)}
+    asked = {
+        word.text
+        for place, word in enumerate(said)
+        if place not in taken and word.text not in FUNCTION_WORDS
+    }
+    rows = graph.told(conn, [edge.statement_key for one in found for edge in one.way])
+
+    def evidence(one: Found) -> set[str]:
+        quotes = " ".join(rows[edge.statement_key].quote for edge in one.way)
+        return {match.group() for match in _WORD.finditer(quotes.casefold())}
+
+    return answers.ranked(found, asked, relations, evidence)
+
+
+def line(path: GraphPath) -> str:
+    """Return a path as one line: its steps, the words that say them, and how far to trust it.
+
+    Edges of untrusted texts are marked, so that no reader takes the whole for the owner's word.
+    """
+    steps = "; ".join(arrow(step) for step in path.steps)
+    quotes = " / ".join(" ".join(step.evidence.quote.split()) for step in path.steps)
+    doubt = "" if path.trust is not Trust.UNTRUSTED else " (rests on an untrusted source)"
+    return f"{steps} [{quotes}]{doubt}"
+
+
+def arrow(step: Statement) -> str:
+    """Return one statement as a line says it.
+
+    A relation that memd has no word of its own for stands in the qualifier.
+    """
+    own = step.relation == "related_to" and step.qualifier
+    relation = step.qualifier if own and step.qualifier else step.relation.replace("_", " ")
+    no = "not " if step.negated else ""
+    only = f" (for {step.qualifier})" if step.qualifier and not own else ""
+    return f"{step.subject} —{no}{relation}→ {step.object}{only}"
+
+
+def triple(subject: str, relation: str, object_: str) -> str:
+    """Return the text that says a triple: ``Ann | leads | Search``.
+
+    Raises OrgMemoryQueryError for what would not be read back as the three parts that
+    were given: separators, line ends and other marks of statements, or one thing twice.
+    """
+    for field, part in (("subject", subject), ("relation", relation), ("object", object_)):
+        if _UNSAFE.search(part) or not part.strip() or len(part.strip()) > NAME_CHARS_MAX:
+            raise OrgMemoryQueryError(
+                f"the {field} must be a plain name of at most {NAME_CHARS_MAX} characters",
+                field=field,
+                hint='without "|", arrows, brackets, backticks and line ends',
+            )
+    if not _RELATION.fullmatch(relation.strip()):
+        raise OrgMemoryQueryError(
+            "the relation must be words", field="relation", hint='such as "leads" or "works on"'
+        )
+    if not folded(subject) or folded(subject) == folded(object_):
+        raise OrgMemoryQueryError("a triple is about two different things", field="object")
+    return f"{subject.strip()} | {relation.strip()} | {object_.strip()}"
