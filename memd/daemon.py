@@ -184,6 +184,7 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
         rooms=Remembered(house.recall, ingest, house.archive),
         config=settings.memory.retrieval,
         clock=clock,
+        org=house.org,
     )
     return Rooms(
         ingest=ingest,

@@ -40,6 +40,7 @@ COMMANDS: tuple[Entry, ...] = (
     Entry("add", "memd.cli.memories", "add"),
     Entry("search", "memd.cli.memories", "search"),
     Entry("recall", "memd.cli.memories", "recall"),
+    Entry("inject", "memd.cli.inject", "inject"),
     Entry("get", "memd.cli.memories", "get"),
     Entry("list", "memd.cli.memories", "list_"),
     Entry("delete", "memd.cli.removal", "delete"),

@@ -15,13 +15,13 @@ from memd.encode.tokens import DefaultTokenEstimator
 from memd.inject.format import format_memory_context_with_directive
 from memd.inject.isolated import Failed, isolated
 from memd.inject.pipeline import Entries, Pools, ranked, reranked, selected
-from memd.model.backend import SharedKnowledgeStore
 from memd.model.enums import FusionStrategy, MemoryCategory
 from memd.model.inject import (
     ChatMessage,
     Reranker,
     Retriever,
     Retrieves,
+    SearchesShared,
     TokenEstimator,
     ToolDefinition,
 )
@@ -47,7 +47,7 @@ class ContextInjectionStrategy:
         *,
         backend: Retrieves,
         config: MemoryRetrievalConfig,
-        shared_store: SharedKnowledgeStore | None = None,
+        shared_store: SearchesShared | None = None,
         token_estimator: TokenEstimator | None = None,
         memory_filter: MemoryFilterStrategy | None = None,
         hierarchical_retriever: Retriever | None = None,

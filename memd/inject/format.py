@@ -65,7 +65,7 @@ def formatted(
 
     With a *nonce* every line of every memory begins with it.
     """
-    role = _role(injection_point)
+    role = role_of(injection_point)
     if not memories or token_budget <= 0:
         return Formatted()
     said = directive(nonce)
@@ -131,7 +131,8 @@ def _warning(memory: ScoredMemory) -> str:
     return f"[untrusted: {entry.origin}] " if entry.trust is Trust.UNTRUSTED else ""
 
 
-def _role(point: InjectionPoint) -> MessageRole:
+def role_of(point: InjectionPoint) -> MessageRole:
+    """Return the role of a message; raises ValueError for an injection point that is none."""
     try:
         return _ROLES[InjectionPoint(point)]
     except (KeyError, ValueError):

@@ -1,66 +1,102 @@
 """Memories are put into prompts (SPEC 9, 11-13, D23): gather, compose, answer tool calls.
 
 ``prepare`` never refuses a prompt because something went wrong with a memory:
-what fails is left out and named. One recall finds preferences, own memories and
-shared ones together; the strategy then decides what of it is said, and how.
+what fails is left out and named. Policies, preferences and memories share one
+budget, in this order; what is left out is counted.
 """
 
 from __future__ import annotations
 
+import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from memd.base.clock import Clock
+from memd.base.errors import MemoryCapabilityError
 from memd.base.ids import Chance
-from memd.base.limits import RECALL_BUDGET_TOKENS_MAX
+from memd.base.limits import POLICIES_SHOWN_ITEMS_MAX
 from memd.encode.tokens import DefaultTokenEstimator
+from memd.inject import calls
 from memd.inject.context import ContextInjectionStrategy
 from memd.inject.format import formatted
 from memd.inject.isolated import Failed, isolated
 from memd.inject.own import OwnMemories, Rooms
-from memd.inject.pipeline import Pools, without
+from memd.inject.pipeline import without
 from memd.inject.prompt import Prompt
-from memd.model.backend import SharedKnowledgeStore
+from memd.inject.self_editing import SelfEditingMemoryConfig, SelfEditingMemoryStrategy
+from memd.inject.sources import memories, pools_of, preferences, recalled
 from memd.model.caller import Caller
-from memd.model.enums import FusionStrategy, InjectionStrategy, SearchMode
-from memd.model.inject import PreparedPrompt, PrepareRequest, Reranker
-from memd.model.memory import MemoryEntry, MemoryMetadata
-from memd.model.recall import MemoryChunk, RecallRequest, RecallResult
+from memd.model.enums import InjectionPoint, InjectionStrategy
+from memd.model.inject import (
+    PreparedPrompt,
+    PrepareRequest,
+    Reranker,
+    Retriever,
+    ToolAnswer,
+    ToolDefinition,
+)
+from memd.model.recall import RecallResult
 from memd.model.retrieval import MemoryRetrievalConfig, ScoredMemory
 from memd.recall.filter import MemoryFilterStrategy
 
 NONCE_BYTES = 8
 
-Policies = Callable[[Caller], Awaitable[Sequence[str]]]
-"""Returns what everybody has to heed, in order."""
+MakeRetriever = Callable[[OwnMemories], Retriever]
+"""Makes a retriever over one caller's memories, which also search what is shared."""
+
+
+class Policy(Protocol):
+    """One thing that everybody has to heed."""
+
+    @property
+    def content(self) -> str: ...
+
+
+class Organisation(Protocol):
+    """Whoever knows the policies."""
+
+    async def list_policies(
+        self, caller: Caller, limit: int | None = None, offset: int = 0
+    ) -> Sequence[Policy]: ...
+
+
+class Synthesizer(Protocol):
+    """Whoever makes one block of all sources (SPEC 5)."""
+
+    async def synthesize(self, caller: Caller, query: str, max_tokens: int) -> str: ...
 
 
 @dataclass(frozen=True)
 class Inject:
-    """The room's needs, handed in by the daemon."""
+    """The room's needs, handed in by the daemon. What is None is done without."""
 
     rooms: Rooms
     config: MemoryRetrievalConfig
     clock: Clock
-    shared: SharedKnowledgeStore | None = None
-    policies: Policies | None = None
+    org: Organisation | None = None
+    synthesizer: Synthesizer | None = None
     memory_filter: MemoryFilterStrategy | None = None
     reranker: Reranker | None = None
+    retriever: MakeRetriever | None = None
+    editing: SelfEditingMemoryConfig = field(default_factory=SelfEditingMemoryConfig)
     chance: Chance = secrets.token_bytes
 
     async def prepare(self, caller: Caller, request: PrepareRequest) -> PreparedPrompt:
         """Return one prompt for a question, within its budget.
 
-        Raises for nothing but a request that is wrong: what fails is left out, and
-        *degraded* names it.
+        What fails is left out, and *degraded* names it. Raises MemoryCapabilityError
+        when a synthesized block is asked for and nobody makes one.
         """
+        if request.synthesize and self.synthesizer is None:
+            raise MemoryCapabilityError("nothing here synthesizes", field="synthesize")
         strategy = request.strategy or self.config.strategy
         nonce = self.chance(NONCE_BYTES).hex() if request.nonce else None
-        prompt = Prompt(request.token_budget, DefaultTokenEstimator())
-        found, failed = RecallResult(), Failed()
+        making = _Making(self, caller, request, strategy, nonce)
         if request.token_budget > 0:
-            found = await self._composed(prompt, caller, request, strategy, nonce, failed)
+            await making.compose()
+        prompt, found = making.prompt, making.found
         return PreparedPrompt(
             strategy=strategy,
             messages=tuple(prompt.messages),
@@ -70,109 +106,149 @@ class Inject:
             left_out=prompt.left_out,
             minimum_required_tokens=prompt.minimum,
             gate=found.gate,
-            degraded=_degraded(found, failed),
+            degraded=_degraded(found, making.failed),
             nonce=nonce,
         )
 
-    async def _composed(
+    def tools(self, strategy: InjectionStrategy | None = None) -> tuple[ToolDefinition, ...]:
+        """Return the tools of a strategy, by default of the one in the settings."""
+        return calls.definitions(strategy or self.config.strategy)
+
+    async def call(
         self,
-        prompt: Prompt,
         caller: Caller,
-        request: PrepareRequest,
-        strategy: InjectionStrategy,
-        nonce: str | None,
-        failed: Failed,
-    ) -> RecallResult:
-        prompt.add_policies(await isolated(self._policies(caller), (), "policies", failed))
-        found = await isolated(
-            self._recalled(caller, request, SearchMode.HYBRID), RecallResult(), "memories", failed
-        )
-        preferences = [chunk for chunk in found.memories if chunk.preference]
-        shown = prompt.add_preferences([chunk.content for chunk in preferences])
-        told = [told for place in shown for told in _told(preferences[place])]
-        scored = await isolated(self._arranged(caller, request, found), (), "ranking", failed)
-        left = without(scored, told)
-        prompt.add_memories(
-            formatted(
-                left,
-                estimator=prompt.estimator,
-                token_budget=prompt.left,
-                injection_point=self.config.injection_point,
-                nonce=nonce,
-            ),
-            len(left),
-        )
-        return found
+        name: str,
+        arguments: Mapping[str, Any],
+        strategy: InjectionStrategy | None = None,
+    ) -> ToolAnswer:
+        """Answer one tool call; without a *strategy* the tool's name says whose it is.
 
-    async def _policies(self, caller: Caller) -> Sequence[str]:
-        return () if self.policies is None else await self.policies(caller)
+        Raises InvalidError for a tool that there is not, and DeniedError for one that
+        writes when the caller may only read.
+        """
+        chosen = calls.strategy_of(name, strategy)
+        calls.check_scope(caller, name)
+        made = calls.made(chosen, OwnMemories(self.rooms, caller), self.config, self.editing)
+        return await calls.answered(made, name, arguments, caller.agent_id)
 
-    async def _recalled(
-        self, caller: Caller, request: PrepareRequest, mode: SearchMode
-    ) -> RecallResult:
-        """Return preferences and the whole pool: what is cut is cut here, by this room's rules."""
-        shared = request.include_shared
-        asked = RecallRequest(
-            query=request.query,
-            token_budget=RECALL_BUDGET_TOKENS_MAX,
-            categories=request.categories,
-            project_id=request.project_id,
-            include_shared=self.config.include_shared if shared is None else shared,
-            search_mode=mode,
-        )
-        asked = asked.model_copy(update={"top_k": self.config.pool_size})
-        return await self.rooms.recall.recall(caller, asked)
 
-    async def _arranged(
-        self, caller: Caller, request: PrepareRequest, found: RecallResult
-    ) -> tuple[ScoredMemory, ...]:
-        strategy = ContextInjectionStrategy(
-            backend=OwnMemories(self.rooms, caller),
-            config=self.config,
-            shared_store=self.shared,
-            memory_filter=self.memory_filter,
-            reranker=self.reranker,
-            clock=self.clock,
+@dataclass
+class _Making:
+    """One prompt in the making."""
+
+    room: Inject
+    caller: Caller
+    request: PrepareRequest
+    strategy: InjectionStrategy
+    nonce: str | None
+    failed: Failed = field(default_factory=list)
+    found: RecallResult = field(default_factory=RecallResult)
+
+    def __post_init__(self) -> None:
+        self.prompt = Prompt(self.request.token_budget, DefaultTokenEstimator())
+
+    async def compose(self) -> None:
+        """Gather what there is, and add it in the order in which it matters."""
+        policies, (told, self.found) = await asyncio.gather(
+            isolated(self._policies(), (), "policies", self.failed),
+            isolated(self._gathered(), ([], self.found), "memories", self.failed),
         )
-        sparse: tuple[MemoryEntry, ...] = ()
-        chunks = [chunk for chunk in found.memories if not chunk.preference]
-        if chunks and self.config.fusion_strategy is FusionStrategy.RRF:
-            words = await self._recalled(
-                caller, request.model_copy(update={"include_shared": False}), SearchMode.WORDS
+        self.prompt.add_policies(policies)
+        shown = self.prompt.add_preferences([text for _, text in told])
+        said = [part for place in shown for part in told[place]]
+        if self.request.synthesize:
+            await self._add_block()
+        elif self.strategy is InjectionStrategy.CONTEXT:
+            scored = await isolated(self._arranged(), (), "ranking", self.failed)
+            self._add(without(scored, said))
+        elif self.strategy is InjectionStrategy.SELF_EDITING:
+            core = await self._editing().core(self.caller.agent_id)
+            self._add(core, self.room.editing.core_memory_token_budget)
+        else:
+            messages = await calls.searching(self._own, self.room.config).prepare_messages(
+                self.caller.agent_id, self.request.query, self.prompt.left
             )
-            sparse = tuple(_entry(chunk) for chunk in words.memories if not chunk.preference)
-        pools = Pools(
-            tuple(_entry(chunk) for chunk in chunks if not chunk.is_shared),
-            tuple(_entry(chunk) for chunk in chunks if chunk.is_shared),
-            sparse,
+            self.prompt.add_instructions(messages)
+
+    @property
+    def _own(self) -> OwnMemories:
+        return OwnMemories(self.room.rooms, self.caller)
+
+    def _editing(self) -> SelfEditingMemoryStrategy:
+        return calls.editing(self._own, self.room.editing)
+
+    async def _policies(self) -> tuple[str, ...]:
+        if self.room.org is None:
+            return ()
+        found = await self.room.org.list_policies(self.caller, limit=POLICIES_SHOWN_ITEMS_MAX)
+        return tuple(policy.content for policy in found)
+
+    async def _gathered(self) -> tuple[list[tuple[str, str]], RecallResult]:
+        """Return the preferences, each with the id of its memory, and what was recalled."""
+        if self.strategy is InjectionStrategy.CONTEXT:
+            found = await recalled(self.room.rooms, self.caller, self.request, self.room.config)
+            return [(chunk.id, chunk.content) for chunk in preferences(found)], found
+        known = await self.room.rooms.recall.preferences(self.caller)
+        return [(each.memory_id or each.name, each.value) for each in known], RecallResult()
+
+    async def _arranged(self) -> tuple[ScoredMemory, ...]:
+        if not memories(self.found):
+            return ()
+        room, own = self.room, self._own
+        config, retriever = room.config, None
+        if room.retriever is not None and config.retriever == "hierarchical":
+            retriever = room.retriever(own)
+        strategy = ContextInjectionStrategy(
+            backend=own,
+            config=_possible(config, retriever, room.reranker),
+            shared_store=own,
+            memory_filter=room.memory_filter,
+            hierarchical_retriever=retriever,
+            reranker=room.reranker,
+            clock=room.clock,
         )
+        request = self.request
+        if retriever is not None:
+            return await strategy.chosen(self.caller.agent_id, request.query, request.categories)
+        pools = await pools_of(self.found, room.rooms, self.caller, request, config)
         return await strategy.arranged(pools, request.query)
 
+    def _add(self, scored: Sequence[ScoredMemory], most: int | None = None) -> None:
+        budget = self.prompt.left if most is None else min(self.prompt.left, most)
+        context = self.strategy is InjectionStrategy.CONTEXT
+        self.prompt.add_memories(
+            formatted(
+                scored,
+                estimator=self.prompt.estimator,
+                token_budget=budget,
+                injection_point=(
+                    self.room.config.injection_point if context else InjectionPoint.SYSTEM
+                ),
+                nonce=self.nonce,
+            ),
+            len(scored),
+        )
 
-def _entry(chunk: MemoryChunk) -> MemoryEntry:
-    return MemoryEntry(
-        id=chunk.id,
-        agent_id=chunk.user_id,
-        namespace=chunk.namespace,
-        category=chunk.memory_type,
-        content=chunk.content,
-        metadata=MemoryMetadata(source=chunk.source, tags=chunk.tags),
-        created_at=chunk.created_at,
-        updated_at=chunk.updated_at,
-        occurred_at=chunk.occurred_at,
-        relevance_score=chunk.relevance_score,
-        session_id=chunk.session_id,
-        speaker=chunk.speaker,
-        importance=chunk.importance,
-        token_count=chunk.token_count,
-        state=chunk.state,
-        origin=chunk.origin,
-        trust=chunk.trust,
+    async def _add_block(self) -> None:
+        assert self.room.synthesizer is not None
+        room = self.prompt.room_for_block(self.nonce)
+        if room > 0:
+            made = self.room.synthesizer.synthesize(self.caller, self.request.query, room)
+            block = await isolated(made, "", "synthesis", self.failed)
+            self.prompt.add_block(block, self.room.config.injection_point, self.nonce)
+
+
+def _possible(
+    config: MemoryRetrievalConfig, retriever: Retriever | None, reranker: Reranker | None
+) -> MemoryRetrievalConfig:
+    """Return *config* without what nobody is there to do: a prompt does not wait for it."""
+    return config.model_copy(
+        update={
+            "retriever": "flat" if retriever is None else config.retriever,
+            "query_specific_rerank_enabled": config.query_specific_rerank_enabled
+            and reranker is not None,
+        }
     )
-
-
-def _told(preference: MemoryChunk) -> tuple[str, str]:
-    return preference.id, preference.content
 
 
 def _degraded(found: RecallResult, failed: Failed) -> str | None:

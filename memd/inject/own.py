@@ -13,7 +13,13 @@ from typing import Protocol
 from memd.base.errors import MemoryStoreError
 from memd.model.caller import Caller
 from memd.model.enums import MemoryCategory
-from memd.model.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest, MemoryUpdate
+from memd.model.memory import (
+    MemoryEntry,
+    MemoryQuery,
+    MemoryStoreRequest,
+    MemoryUpdate,
+    Preference,
+)
 from memd.model.recall import RecallRequest, RecallResult
 
 
@@ -24,6 +30,10 @@ class Recall(Protocol):
     async def retrieve(self, caller: Caller, query: MemoryQuery) -> tuple[MemoryEntry, ...]: ...
     async def get(self, caller: Caller, memory_id: str) -> MemoryEntry | None: ...
     async def count(self, caller: Caller, category: MemoryCategory | None) -> int: ...
+    async def preferences(self, caller: Caller) -> tuple[Preference, ...]: ...
+    async def search_shared(
+        self, query: MemoryQuery, exclude_agent: str | None = None
+    ) -> tuple[MemoryEntry, ...]: ...
 
 
 class Ingest(Protocol):
@@ -86,6 +96,12 @@ class OwnMemories:
     async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
         """Return what matches, best first; without a text, newest first."""
         return await self.rooms.recall.retrieve(self._caller(agent_id), query)
+
+    async def search_shared(
+        self, query: MemoryQuery, *, exclude_agent: str | None = None
+    ) -> tuple[MemoryEntry, ...]:
+        """Return what agents other than *exclude_agent* share."""
+        return await self.rooms.recall.search_shared(query, exclude_agent)
 
     async def get(self, agent_id: str, memory_id: str) -> MemoryEntry | None:
         """Return one memory, or None."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from memd.inject.format import Formatted
+from memd.inject.format import Formatted, directive, fenced, role_of
+from memd.model.enums import InjectionPoint
 from memd.model.inject import ChatMessage, InjectedMemory, LeftOut, MessageRole, TokenEstimator
 from memd.model.retrieval import ScoredMemory
 from memd.view.view import ENTRY_TAG, MEMORY_TAG, view
@@ -57,12 +58,35 @@ class Prompt:
 
     def add_instructions(self, messages: Sequence[ChatMessage]) -> None:
         """Add messages that only make sense together, or none of them."""
-        cost = sum(self.estimator.estimate_tokens(message.content) for message in messages)
+        cost = self._cost(messages)
         if cost <= self.left:
             self.messages.extend(messages)
             self.used += cost
         else:
             self._leave_out(instructions=len(messages))
+
+    def room_for_block(self, nonce: str | None = None) -> int:
+        """Return how many tokens a block may have that is fenced and comes with the directive."""
+        around = (directive(nonce), fenced("", nonce))
+        return self.left - sum(self.estimator.estimate_tokens(text) + 1 for text in around)
+
+    def add_block(self, block: str, point: InjectionPoint, nonce: str | None = None) -> None:
+        """Add one block of text in a fence, with the directive, if it fits; nothing for none."""
+        if not block.strip():
+            return
+        messages = (
+            ChatMessage(role=MessageRole.SYSTEM, content=directive(nonce)),
+            ChatMessage(role=role_of(point), content=fenced(block, nonce)),
+        )
+        cost = self._cost(messages)
+        if cost <= self.left:
+            self.messages.extend(messages)
+            self.used += cost
+        else:
+            self._leave_out(memories=1)
+
+    def _cost(self, messages: Sequence[ChatMessage]) -> int:
+        return sum(self.estimator.estimate_tokens(message.content) for message in messages)
 
     def _listed(self, heading: str, texts: Sequence[str], most: int) -> list[int]:
         """Add a list under *heading* of what fits into *most* tokens; return which it is."""

@@ -55,7 +55,7 @@ _INSTRUCTION = (
 UNAVAILABLE = refusal("the memory is temporarily unavailable; go on without it")
 UNEXPECTED = refusal("an unexpected fault while reading the memory; go on without it")
 
-_DEFINITIONS = (
+DEFINITIONS = (
     ToolDefinition(
         name=SEARCH,
         description="Search what is remembered from earlier work. Returns memories with their ids.",
@@ -148,7 +148,7 @@ class ToolBasedInjectionStrategy:
 
     def get_tool_definitions(self) -> tuple[ToolDefinition, ...]:
         """Return the two tools, as copies that the caller may change."""
-        return copy.deepcopy(_DEFINITIONS)
+        return copy.deepcopy(DEFINITIONS)
 
     async def handle_tool_call(
         self, tool_name: str, arguments: Mapping[str, Any], agent_id: str

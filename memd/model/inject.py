@@ -157,6 +157,16 @@ class Retrieves(Protocol):
         ...
 
 
+class SearchesShared(Protocol):
+    """The one part of a store of shared knowledge that a pipeline needs."""
+
+    async def search_shared(
+        self, query: MemoryQuery, *, exclude_agent: NotBlankStr | None = None
+    ) -> tuple[MemoryEntry, ...]:
+        """Return what agents other than *exclude_agent* share, best first."""
+        ...
+
+
 @runtime_checkable
 class Retriever(Protocol):
     """Finds and ranks by itself, in place of the flat pipeline (``retriever: hierarchical``)."""

@@ -25,6 +25,7 @@ KEYED: Final = frozenset(
         "archive.restore_to_hot",
         "client.add",
         "client.revoke",
+        "inject.call",
         "memory.delete",
         "memory.forget",
         "memory.ingest",

@@ -14,7 +14,7 @@ from memd.model.access import AddedClient, AuditReport, KeyedClient
 from memd.model.caller import Scope
 from memd.model.events import EventName
 from memd.model.ingest import Receipt, Receipts
-from memd.model.inject import PreparedPrompt
+from memd.model.inject import PreparedPrompt, ToolAnswer, ToolDefinition
 from memd.model.memory import MemoryEntry, Preference
 from memd.model.org import OrgFact
 from memd.model.recall import RecallResult
@@ -92,6 +92,13 @@ class Windows(Value):
     """Every context window of an agent's assistants; there is one page."""
 
     items: tuple[Window, ...]
+    next: Name | None = None
+
+
+class Tools(Value):
+    """The tools of a strategy; there is one page."""
+
+    items: tuple[ToolDefinition, ...]
     next: Name | None = None
 
 
@@ -179,6 +186,14 @@ _ALL = (
     _read("preference.list", params.Scoped, Preferences, "All preferences."),
     _write("preference.delete", params.DeletePreference, bool, "Delete a preference."),
     _read("inject.prepare", params_inject.Prepare, PreparedPrompt, "One prompt, in a budget."),
+    _read("inject.tools", params_inject.Tools, Tools, "The memory tools of a strategy."),
+    Method(
+        "inject.call",
+        params_inject.CallTool,
+        ToolAnswer,
+        "One call of a memory tool, and its answer.",
+        writes=True,
+    ),
     _read("trash.list", params.Paged, TrashPage, "What is in the trash, and until when."),
     _write("trash.restore", params.WritingById, bool, "Bring a memory back from the trash."),
     _read("archive.search", params.Retrieve, tuple[Archived, ...], "Search what was put away."),

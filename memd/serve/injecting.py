@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from memd.model.caller import Caller
-from memd.model.inject import PreparedPrompt
+from memd.model.inject import PreparedPrompt, ToolAnswer
 from memd.rpc import params_inject as p
+from memd.rpc.methods import Tools
 from memd.serve.dispatch import Handler
 from memd.serve.rooms import Rooms
 
@@ -14,7 +15,11 @@ from memd.serve.rooms import Rooms
 def handlers(rooms: Rooms) -> Mapping[str, Handler]:
     """Return the handlers of the injection room."""
     injecting = _Injecting(rooms)
-    return {"inject.prepare": injecting.prepare}
+    return {
+        "inject.prepare": injecting.prepare,
+        "inject.tools": injecting.tools,
+        "inject.call": injecting.call,
+    }
 
 
 class _Injecting:
@@ -25,3 +30,10 @@ class _Injecting:
 
     async def prepare(self, caller: Caller, params: p.Prepare) -> PreparedPrompt:
         return await self._inject.prepare(caller, params)
+
+    async def tools(self, caller: Caller, params: p.Tools) -> Tools:
+        del caller
+        return Tools(items=self._inject.tools(params.strategy))
+
+    async def call(self, caller: Caller, params: p.CallTool) -> ToolAnswer:
+        return await self._inject.call(caller, params.name, params.arguments, params.strategy)

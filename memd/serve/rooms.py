@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from memd.model.access import AddedClient, AuditReport, AuditRow, KeyedClient
 from memd.model.caller import Caller, Identity, Scope
 from memd.model.encoding import Embedder
-from memd.model.enums import AutonomyLevel, MemoryCategory, SeniorityLevel
+from memd.model.enums import AutonomyLevel, InjectionStrategy, MemoryCategory, SeniorityLevel
 from memd.model.ingest import IngestManyRequest, IngestRequest, Receipt, Receipts
-from memd.model.inject import PreparedPrompt, PrepareRequest
+from memd.model.inject import PreparedPrompt, PrepareRequest, ToolAnswer, ToolDefinition
 from memd.model.memory import (
     MemoryEntry,
     MemoryFilter,
@@ -214,6 +214,14 @@ class Inject(Protocol):
     """Memories into prompts."""
 
     async def prepare(self, caller: Caller, request: PrepareRequest) -> PreparedPrompt: ...
+    def tools(self, strategy: InjectionStrategy | None = None) -> tuple[ToolDefinition, ...]: ...
+    async def call(
+        self,
+        caller: Caller,
+        name: str,
+        arguments: Mapping[str, Any],
+        strategy: InjectionStrategy | None = None,
+    ) -> ToolAnswer: ...
 
 
 class Agents(Protocol):

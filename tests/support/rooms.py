@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -20,9 +20,9 @@ from memd.base.errors import MemoryNotFoundError
 from memd.base.paths import Paths
 from memd.model.caller import Caller
 from memd.model.encoding import ModelFingerprint
-from memd.model.enums import ArchiveReason, MemoryCategory
+from memd.model.enums import ArchiveReason, InjectionStrategy, MemoryCategory
 from memd.model.ingest import IngestManyRequest, IngestRequest, Receipt, ReceiptItem, Receipts
-from memd.model.inject import PreparedPrompt, PrepareRequest
+from memd.model.inject import PreparedPrompt, PrepareRequest, ToolAnswer, ToolDefinition
 from memd.model.memory import (
     MemoryEntry,
     MemoryFilter,
@@ -293,6 +293,20 @@ class FakeInject:
     async def prepare(self, caller: Caller, request: PrepareRequest) -> PreparedPrompt:
         del caller
         return PreparedPrompt(strategy="context", token_budget=request.token_budget)
+
+    def tools(self, strategy: InjectionStrategy | None = None) -> tuple[ToolDefinition, ...]:
+        del strategy
+        return ()
+
+    async def call(
+        self,
+        caller: Caller,
+        name: str,
+        arguments: Mapping[str, Any],
+        strategy: InjectionStrategy | None = None,
+    ) -> ToolAnswer:
+        del caller, arguments, strategy
+        return ToolAnswer(name=name, content="")
 
 
 class FakeWiki:

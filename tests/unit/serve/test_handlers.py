@@ -86,6 +86,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "sleep.estimate_tokens": {"messages": [{"role": "user", "content": "a"}]},
     "sleep.undo": {"run_id": "run-0000"},
     "inject.prepare": {"query": "a"},
+    "inject.call": {"name": "search_memory"},
     "client.add": {"name": "a"},
     "client.revoke": {"name": "a"},
     "agent.set": {"level": "persistent", "retention_days": 3},

@@ -1,0 +1,75 @@
+"""What an assistant's prompt would get, shown to a person.
+
+Who wonders why an assistant says what it says can look at what it was told.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from memd.cli import options, say
+from memd.cli.reach import ask
+
+_LEFT_OUT = {
+    "policies": "policies",
+    "preferences": "preferences",
+    "memories": "memories",
+    "instructions": "instructions",
+}
+
+
+@options.examples(
+    'memd inject "how do we deploy?"',
+    'memd inject "how do we deploy?" --budget 500',
+    'memd inject "who is who" --strategy self_editing --json',
+)
+def inject(
+    query: Annotated[str, options.Argument(metavar="QUESTION", help="What the prompt is for.")],
+    budget: Annotated[
+        int | None,
+        options.option("--budget", metavar="TOKENS", help="How many tokens; default: 2000."),
+    ] = None,
+    strategy: Annotated[
+        str | None,
+        options.option(
+            "--strategy",
+            metavar="NAME",
+            help="context, tool_based or self_editing; default: as in the settings.",
+        ),
+    ] = None,
+    category: options.Category = None,
+    project: options.Project = None,
+    nonce: Annotated[
+        bool, options.option("--nonce", help="Mark each line that was remembered.")
+    ] = False,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Show the messages that memd would put into an assistant's prompt for QUESTION."""
+    params = options.given(
+        query=query,
+        token_budget=budget,
+        strategy=strategy,
+        categories=[category] if category else None,
+        project_id=project,
+        nonce=nonce or None,
+        agent_id=agent,
+    )
+    prompt: dict[str, Any] = ask(profile, "inject.prepare", params)
+    if json:
+        say.as_json(prompt)
+        return
+    for message in prompt["messages"]:
+        say.out(say.bold(f"{message['role']}:"))
+        say.out(say.shown(message["content"]))
+    if not prompt["messages"]:
+        say.note("nothing: the prompt stays as it is")
+    say.note(f"{prompt['tokens_used']:,} of {prompt['token_budget']:,} tokens{_rest(prompt)}")
+    if prompt.get("degraded"):
+        say.note(f"memd: {prompt['degraded']}")
+
+
+def _rest(prompt: dict[str, Any]) -> str:
+    left = [f"{n} {_LEFT_OUT[name]}" for name, n in prompt["left_out"].items() if n]
+    return f"; left out: {', '.join(left)}" if left else ""

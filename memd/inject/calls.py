@@ -1,0 +1,94 @@
+"""Tool calls over the socket: whose tool it is, whether it may be called, what it answers.
+
+An unknown tool is an error, never another search (SPEC 12.6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from memd.base.errors import DeniedError, InvalidError
+from memd.inject.arguments import ERROR, shown
+from memd.inject.editing_tools import DEFINITIONS as EDITING
+from memd.inject.own import OwnMemories
+from memd.inject.reformulation import LikelySufficient, WordReformulator
+from memd.inject.self_editing import SelfEditingMemoryConfig, SelfEditingMemoryStrategy
+from memd.inject.tool_based import DEFINITIONS as SEARCHING
+from memd.inject.tool_based import ToolBasedInjectionStrategy
+from memd.inject.tools import HandlesTools
+from memd.model.caller import Caller
+from memd.model.enums import InjectionStrategy
+from memd.model.inject import ToolAnswer, ToolDefinition
+from memd.model.retrieval import MemoryRetrievalConfig
+
+_TOOLS = {
+    InjectionStrategy.CONTEXT: (),
+    InjectionStrategy.TOOL_BASED: SEARCHING,
+    InjectionStrategy.SELF_EDITING: EDITING,
+}
+_WRITING = frozenset(
+    tool.name for tool in EDITING if tool.name.endswith(("_write", "_replace", "_delete"))
+)
+
+
+def definitions(strategy: InjectionStrategy) -> tuple[ToolDefinition, ...]:
+    """Return the tools of *strategy*."""
+    return tuple(tool.model_copy(deep=True) for tool in _TOOLS[strategy])
+
+
+def strategy_of(name: str, said: InjectionStrategy | None) -> InjectionStrategy:
+    """Return which strategy has the tool *name*; raises InvalidError when *said* has not."""
+    known = {
+        tool.name: strategy
+        for strategy, tools in _TOOLS.items()
+        if said in {None, strategy}
+        for tool in tools
+    }
+    if name not in known:
+        whose = f"strategy {said} has" if said else "there is"
+        raise InvalidError(
+            f"{whose} no tool {shown(name)}", field="name", hint="inject.tools lists all"
+        )
+    return known[name]
+
+
+def check_scope(caller: Caller, name: str) -> None:
+    """Raise DeniedError when *name* writes and the caller may only read."""
+    if name in _WRITING and "write" not in caller.scopes:
+        raise DeniedError(f"{name} writes, and this client may only read", field="name")
+
+
+def made(
+    strategy: InjectionStrategy,
+    own: OwnMemories,
+    config: MemoryRetrievalConfig,
+    editing_config: SelfEditingMemoryConfig,
+) -> HandlesTools:
+    """Return *strategy* over one caller's memories."""
+    if strategy is InjectionStrategy.SELF_EDITING:
+        return editing(own, editing_config)
+    return searching(own, config)
+
+
+def searching(own: OwnMemories, config: MemoryRetrievalConfig) -> ToolBasedInjectionStrategy:
+    """Return the tool-based strategy, with the collaborators that need no language model."""
+    return ToolBasedInjectionStrategy(
+        backend=own,
+        config=config,
+        reformulator=WordReformulator(),
+        sufficiency_checker=LikelySufficient(),
+    )
+
+
+def editing(own: OwnMemories, config: SelfEditingMemoryConfig) -> SelfEditingMemoryStrategy:
+    """Return the self-editing strategy."""
+    return SelfEditingMemoryStrategy(backend=own, config=config)
+
+
+async def answered(
+    strategy: HandlesTools, name: str, arguments: Mapping[str, Any], agent_id: str
+) -> ToolAnswer:
+    """Return what a tool answers; whether it is an error shows in how its text begins."""
+    text = await strategy.handle_tool_call(name, arguments, agent_id)
+    return ToolAnswer(name=name, content=text, is_error=text.startswith(ERROR))

@@ -1,0 +1,262 @@
+"""The strategy ``self_editing``: the assistant keeps its own memory (SPEC 13).
+
+Three blocks. *Core* is always in the prompt: semantic memories with one tag,
+few and short. *Archival* is searched and written by category. *Recall* is read
+by id, and what is written there is episodic. All of them are ordinary memories
+of the agent's, so every promise about memories holds for them too.
+
+What the assistant is told that it can do, it can do: a full core memory is made
+room in by replacing or deleting, for which there are tools.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Self, cast
+
+from pydantic import Field, model_validator
+
+from memd.encode.tokens import DefaultTokenEstimator
+from memd.inject.arguments import (
+    BadArgumentError,
+    category_of,
+    id_of,
+    limit_of,
+    refusal,
+    shown,
+    text_of,
+)
+from memd.inject.editing_tools import DEFINITIONS, SEARCH_LIMIT
+from memd.inject.format import formatted
+from memd.inject.isolated import isolated, spoken
+from memd.inject.results import listed, told
+from memd.model.backend import MemoryBackend
+from memd.model.enums import MemoryCategory, Trust
+from memd.model.inject import ChatMessage, TokenEstimator, ToolDefinition
+from memd.model.memory import (
+    MemoryEntry,
+    MemoryMetadata,
+    MemoryQuery,
+    MemoryStoreRequest,
+    MemoryUpdate,
+)
+from memd.model.retrieval import ScoredMemory
+from memd.model.values import Name, Value
+
+SELF_EDITED = "self_edited"
+CONTENT_CHARS_MAX = 50_000
+FAILED = refusal("the memory could not be used; go on without it")
+
+Arguments = Mapping[str, Any]
+Tool = Callable[[str, Arguments], Awaitable[str]]
+
+
+class SelfEditingMemoryConfig(Value):
+    """How much core memory there is, and what may be written (SPEC 13.2)."""
+
+    core_memory_token_budget: int = Field(default=1024, ge=256, le=8192)
+    core_memory_tag: Name = "core"
+    allow_core_writes: bool = True
+    core_max_entries: int = Field(default=20, ge=1, le=200)
+    archival_search_limit: int = Field(default=10, ge=1, le=50)
+    archival_categories: frozenset[MemoryCategory] = frozenset(MemoryCategory) - {
+        MemoryCategory.WORKING
+    }
+    write_auto_tag: bool = True
+
+    @model_validator(mode="after")
+    def _archives_what_lasts(self) -> Self:
+        if not self.archival_categories or MemoryCategory.WORKING in self.archival_categories:
+            raise ValueError("archival_categories must not be empty and must not hold working")
+        return self
+
+
+class SelfEditingMemoryStrategy:
+    """The core block in the prompt, and the tools that read and write all three blocks.
+
+    Raises TypeError for a *backend* that is none.
+    """
+
+    def __init__(
+        self,
+        *,
+        backend: MemoryBackend,
+        config: SelfEditingMemoryConfig | None = None,
+        token_estimator: TokenEstimator | None = None,
+    ) -> None:
+        if not isinstance(backend, MemoryBackend):
+            raise TypeError(f"{type(backend).__name__} is not a MemoryBackend")
+        self._backend = backend
+        self._config = config or SelfEditingMemoryConfig()
+        self._estimator = token_estimator or DefaultTokenEstimator()
+        self._tools: dict[str, Tool] = {
+            "core_memory_read": self._core_read,
+            "core_memory_write": self._core_write,
+            "core_memory_replace": self._core_replace,
+            "core_memory_delete": self._core_delete,
+            "archival_memory_search": self._archival_search,
+            "archival_memory_write": self._archival_write,
+            "recall_memory_read": self._recall_read,
+            "recall_memory_write": self._recall_write,
+        }
+
+    @property
+    def strategy_name(self) -> str:
+        return "self_editing"
+
+    async def prepare_messages(
+        self, agent_id: str, query_text: str, token_budget: int
+    ) -> tuple[ChatMessage, ...]:
+        """Return the core memory, whatever is asked; () when there is none or it cannot be read.
+
+        It gets the smaller of *token_budget* and ``core_memory_token_budget``.
+        """
+        del query_text
+        core = await self.core(agent_id)
+        budget = min(token_budget, self._config.core_memory_token_budget)
+        return formatted(core, estimator=self._estimator, token_budget=budget).messages
+
+    async def core(self, agent_id: str) -> tuple[ScoredMemory, ...]:
+        """Return the core memory, newest first, each with score 1; () when it cannot be read.
+
+        What came from a tool or from the web is never core, whatever its tags say: it
+        would be in every prompt.
+        """
+        found = await isolated(self._core(agent_id), (), "core memory")
+        return tuple(_certain(entry) for entry in found if entry.trust is not Trust.UNTRUSTED)
+
+    def get_tool_definitions(self) -> tuple[ToolDefinition, ...]:
+        """Return the tools, as copies that the caller may change."""
+        return copy.deepcopy(DEFINITIONS)
+
+    async def handle_tool_call(self, tool_name: str, arguments: Arguments, agent_id: str) -> str:
+        """Return what a tool answers. An error, an unknown tool too, is a text with ``Error:``."""
+        tool = self._tools.get(tool_name)
+        if tool is None:
+            return refusal(f"no tool {shown(tool_name)}; there are {', '.join(self._tools)}")
+        return await spoken(_refusing(tool, agent_id, arguments), FAILED, FAILED)
+
+    # Core.
+
+    async def _core(self, agent_id: str) -> tuple[MemoryEntry, ...]:
+        query = MemoryQuery(
+            categories=frozenset({MemoryCategory.SEMANTIC}),
+            tags=(self._config.core_memory_tag,),
+            limit=self._config.core_max_entries,
+        )
+        return await self._backend.retrieve(agent_id, query)
+
+    async def _core_read(self, agent_id: str, arguments: Arguments) -> str:
+        del arguments
+        return told(await self._core(agent_id), listed)
+
+    async def _core_write(self, agent_id: str, arguments: Arguments) -> str:
+        self._check_core_writes()
+        content = _content(arguments)
+        known = await self._core(agent_id)
+        if len(known) >= self._config.core_max_entries:
+            raise BadArgumentError(
+                f"core memory is full ({len(known)} entries): replace or delete one first"
+            )
+        stored = await self._store(agent_id, content, MemoryCategory.SEMANTIC, self._core_tags)
+        return f"Stored in core memory (id={stored})."
+
+    async def _core_replace(self, agent_id: str, arguments: Arguments) -> str:
+        self._check_core_writes()
+        old = await self._one_of_core(agent_id, arguments)
+        content = _content(arguments)
+        update = getattr(self._backend, "update", None)
+        if update is not None:
+            await cast("Callable[..., Awaitable[Any]]", update)(
+                agent_id, old.id, MemoryUpdate(content=content)
+            )
+            return f"Replaced in core memory (id={old.id})."
+        # A backend that cannot change a memory gets the new one before the old one goes.
+        stored = await self._store(agent_id, content, MemoryCategory.SEMANTIC, self._core_tags)
+        await self._backend.delete(agent_id, old.id)
+        return f"Replaced in core memory (id={stored})."
+
+    async def _core_delete(self, agent_id: str, arguments: Arguments) -> str:
+        self._check_core_writes()
+        old = await self._one_of_core(agent_id, arguments)
+        await self._backend.delete(agent_id, old.id)
+        return f"Deleted from core memory (id={old.id})."
+
+    @property
+    def _core_tags(self) -> tuple[str, ...]:
+        return (self._config.core_memory_tag,)
+
+    def _check_core_writes(self) -> None:
+        if not self._config.allow_core_writes:
+            raise BadArgumentError("core memory is read-only here")
+
+    async def _one_of_core(self, agent_id: str, arguments: Arguments) -> MemoryEntry:
+        memory_id = id_of(arguments)
+        found = await self._backend.get(agent_id, memory_id)
+        tag = self._config.core_memory_tag
+        if (
+            found is None
+            or tag not in found.metadata.tags
+            or found.category is not MemoryCategory.SEMANTIC
+        ):
+            raise BadArgumentError(f"no core memory has the id {shown(memory_id)}")
+        return found
+
+    # Archival and recall.
+
+    async def _archival_search(self, agent_id: str, arguments: Arguments) -> str:
+        query = text_of(arguments, "query")
+        wanted: frozenset[MemoryCategory] | None = None
+        if arguments.get("category") is not None:
+            wanted = frozenset({category_of(arguments, frozenset(MemoryCategory))})
+        limit = limit_of(arguments, SEARCH_LIMIT, self._config.archival_search_limit)
+        found = await self._backend.retrieve(
+            agent_id, MemoryQuery(text=query, categories=wanted, limit=limit)
+        )
+        return told(found[:limit], listed)
+
+    async def _archival_write(self, agent_id: str, arguments: Arguments) -> str:
+        content = _content(arguments)
+        filed = category_of(arguments, self._config.archival_categories)
+        stored = await self._store(agent_id, content, filed, self._written_tags)
+        return f"Stored in archival memory (id={stored})."
+
+    async def _recall_read(self, agent_id: str, arguments: Arguments) -> str:
+        memory_id = id_of(arguments)
+        found = await self._backend.get(agent_id, memory_id)
+        if found is None:
+            raise BadArgumentError(f"no memory has the id {shown(memory_id)}")
+        return told([found], listed)
+
+    async def _recall_write(self, agent_id: str, arguments: Arguments) -> str:
+        content = _content(arguments)
+        stored = await self._store(agent_id, content, MemoryCategory.EPISODIC, self._written_tags)
+        return f"Stored in recall memory (id={stored})."
+
+    @property
+    def _written_tags(self) -> tuple[str, ...]:
+        return (SELF_EDITED,) if self._config.write_auto_tag else ()
+
+    async def _store(
+        self, agent_id: str, content: str, filed: MemoryCategory, tags: tuple[str, ...]
+    ) -> str:
+        request = MemoryStoreRequest(
+            category=filed, content=content, metadata=MemoryMetadata(tags=tags)
+        )
+        return await self._backend.store(agent_id, request)
+
+
+async def _refusing(tool: Tool, agent_id: str, arguments: Arguments) -> str:
+    try:
+        return await tool(agent_id, arguments)
+    except BadArgumentError as error:
+        return refusal(str(error))
+
+
+def _content(arguments: Arguments) -> str:
+    return text_of(arguments, "content", CONTENT_CHARS_MAX)
+
+
+def _certain(entry: MemoryEntry) -> ScoredMemory:
+    return ScoredMemory(entry=entry, relevance_score=1.0, recency_score=1.0, combined_score=1.0)

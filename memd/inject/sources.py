@@ -1,0 +1,93 @@
+"""What one recall brings, as the pools of the pipeline: preferences, own, shared (SPEC 9.5).
+
+The documented pipeline asks each source by itself. Inside the daemon one recall
+asks them together, with one question understood once, and behind the gate that
+says nothing when nothing fits.
+"""
+
+from __future__ import annotations
+
+from memd.base.limits import RECALL_BUDGET_TOKENS_MAX
+from memd.inject.own import Rooms
+from memd.inject.pipeline import Entries, Pools
+from memd.model.caller import Caller
+from memd.model.enums import FusionStrategy, SearchMode
+from memd.model.inject import PrepareRequest
+from memd.model.memory import MemoryEntry, MemoryMetadata
+from memd.model.recall import MemoryChunk, RecallRequest, RecallResult
+from memd.model.retrieval import MemoryRetrievalConfig
+
+
+async def recalled(
+    rooms: Rooms,
+    caller: Caller,
+    request: PrepareRequest,
+    config: MemoryRetrievalConfig,
+    mode: SearchMode = SearchMode.HYBRID,
+) -> RecallResult:
+    """Return the preferences and the whole pool, uncut: what is said is decided afterwards."""
+    shared = request.include_shared
+    asked = RecallRequest(
+        query=request.query,
+        token_budget=RECALL_BUDGET_TOKENS_MAX,
+        categories=request.categories,
+        project_id=request.project_id,
+        include_shared=config.include_shared if shared is None else shared,
+        search_mode=mode,
+    )
+    # The pool may be larger than what one answer to a client may hold.
+    return await rooms.recall.recall(caller, asked.model_copy(update={"top_k": config.pool_size}))
+
+
+async def pools_of(
+    found: RecallResult,
+    rooms: Rooms,
+    caller: Caller,
+    request: PrepareRequest,
+    config: MemoryRetrievalConfig,
+) -> Pools:
+    """Return what was *found* by source; for fusion by ranks also what words alone find."""
+    chunks = memories(found)
+    sparse: Entries = ()
+    if chunks and config.fusion_strategy is FusionStrategy.RRF:
+        own = request.model_copy(update={"include_shared": False})
+        words = await recalled(rooms, caller, own, config, SearchMode.WORDS)
+        sparse = tuple(map(entry_of, memories(words)))
+    return Pools(
+        tuple(entry_of(chunk) for chunk in chunks if not chunk.is_shared),
+        tuple(entry_of(chunk) for chunk in chunks if chunk.is_shared),
+        sparse,
+    )
+
+
+def preferences(found: RecallResult) -> list[MemoryChunk]:
+    """Return the preferences, the relevant ones first."""
+    return [chunk for chunk in found.memories if chunk.preference]
+
+
+def memories(found: RecallResult) -> list[MemoryChunk]:
+    """Return what was recalled besides preferences, best first."""
+    return [chunk for chunk in found.memories if not chunk.preference]
+
+
+def entry_of(chunk: MemoryChunk) -> MemoryEntry:
+    """Return a recalled memory as the pipeline takes it."""
+    return MemoryEntry(
+        id=chunk.id,
+        agent_id=chunk.user_id,
+        namespace=chunk.namespace,
+        category=chunk.memory_type,
+        content=chunk.content,
+        metadata=MemoryMetadata(source=chunk.source, tags=chunk.tags),
+        created_at=chunk.created_at,
+        updated_at=chunk.updated_at,
+        occurred_at=chunk.occurred_at,
+        relevance_score=chunk.relevance_score,
+        session_id=chunk.session_id,
+        speaker=chunk.speaker,
+        importance=chunk.importance,
+        token_count=chunk.token_count,
+        state=chunk.state,
+        origin=chunk.origin,
+        trust=chunk.trust,
+    )
