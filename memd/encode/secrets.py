@@ -109,9 +109,10 @@ def screened_name(text: str) -> str:
 
 def _all(text: str) -> list[_Found]:
     """Return the secrets of *text* in order, without overlaps."""
-    # A table of bytes tells in a tenth of the time that a pattern takes.
-    plain = not text.encode("utf-8", "surrogatepass").translate(None, _PLAIN)
-    unseen = frozenset() if plain else hidden(text)
+    # A table of bytes tells in a tenth of the time that a pattern takes; what is left are
+    # whole characters, as the bytes of all others are above those of the table.
+    rest = text.encode("utf-8", "surrogatepass").translate(None, _PLAIN)
+    unseen = hidden(rest.decode("utf-8", "surrogatepass")) if rest else frozenset()
     if not unseen:
         return _apart(list(_in_lines(text)) + list(_wrapped(text)))
     gaps = re.compile(f"[{re.escape(''.join(sorted(unseen)))}]+")

@@ -7,13 +7,11 @@ a memory it is found by what stands around the name when that is needed again.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
-from itertools import accumulate
 
 from memd.sleep.facts import HEADER, Fact
-from memd.sleep.mentions import LATEST_MESSAGES, first_said, things, unnumbered
+from memd.sleep.mentions import LATEST_MESSAGES, naming, things, unnumbered
 
 LINE_CHARS_MAX = 300
 PART_CHARS = 600  # two hundred tokens of what is mostly names
@@ -46,20 +44,14 @@ def _excerpt(text: str, named: set[str]) -> str:
     Blank lines stand between parts that fit a memory each.
     """
     lines = [line.strip()[:LINE_CHARS_MAX] for line in unnumbered(text).splitlines()]
-    ends = list(accumulate(len(line) + 1 for line in lines))
-    chosen: set[int] = set()
-    for thing, place in first_said("\n".join(lines)):
-        if thing not in named:
-            named.add(thing)
-            chosen.add(bisect_right(ends, place))
     parts: list[list[str]] = []
     room = 0
-    for number in sorted(chosen):
-        room -= len(lines[number])
+    for line in naming(lines, named):
+        room -= len(line)
         if room < 0:
             parts.append([])
-            room = PART_CHARS - len(lines[number])
-        parts[-1].append(lines[number])
+            room = PART_CHARS - len(line)
+        parts[-1].append(line)
     return "\n\n".join(map("\n".join, parts))
 
 

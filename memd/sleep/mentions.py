@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 MARK = "mentioned: "
@@ -83,17 +83,20 @@ def things(text: str) -> Counter[str]:
     return found
 
 
-def first_said(text: str) -> Iterator[tuple[str, int]]:
-    """Yield each concrete thing of *text*, an :func:`unnumbered` one, and where it is first."""
+def naming(lines: Iterable[str], named: set[str]) -> Iterator[str]:
+    """Yield those of *lines*, of an :func:`unnumbered` text, that say what is not *named* yet.
+
+    What they say is named from then on.
+    """
     seen: set[str] = set()
-    for match in _WORD.finditer(text):
-        word = match[0]
-        if word in seen:
-            continue
-        seen.add(word)
-        thing = _thing(word)
-        if thing:
-            yield thing, match.start()
+    for line in lines:
+        words = set(_WORD.findall(line)) - seen
+        seen |= words
+        new = set(map(_thing, words)) - named
+        new.discard("")
+        if new:
+            named |= new
+            yield line
 
 
 def unnumbered(text: str) -> str:

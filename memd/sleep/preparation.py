@@ -31,7 +31,6 @@ from memd.sleep.consolidator import (
     CHARS_PER_TOKEN,
     SUMMARY_SHARE,
     MemoryConsolidator,
-    kept_from,
 )
 from memd.sleep.erased import History, erased
 from memd.sleep.excerpts import excerpts
@@ -113,7 +112,8 @@ def prepared(
     counter = _Counted(counter)
     messages = [clean(message) for message in given]
     shorter, summary = rule.consolidate(messages)
-    start = len(messages) if last else kept_from(messages)
+    tail = len(shorter) - 1 if summary else len(shorter)
+    start = len(messages) if last else len(messages) - tail
     found = rule.facts(messages[:start] if last else messages)
     found = tuple(fact for fact in found if fact.index < start)
     new = [fact for fact in found if _hash(fact) not in known]
@@ -122,7 +122,6 @@ def prepared(
         tuple(_drafted(fact, messages[fact.index], counter, session_id) for fact in some)
         for some in (new, more)
     )
-    tail = len(shorter) - 1
     return Prepared(
         kept=_kept(messages),
         facts=facts,
@@ -134,7 +133,7 @@ def prepared(
         detail=NapDetail(
             messages_before=len(messages),
             messages_after=len(shorter),
-            messages_removed=len(messages) - tail if summary else 0,
+            messages_removed=len(messages) - tail,
             facts=len(found),
             summary_chars=len(summary),
             tokens_before=rule.estimate_tokens(messages),

@@ -152,12 +152,13 @@ def told_in_session(conn: Reading, row: MemoryRow) -> FoundRow | None:
     Whoever said it, and wherever it is filed: a fact taken from a conversation is not
     new when the conversation itself was told, nor when it was thrown away since.
     """
-    found = conn.execute(
-        f"""
-        SELECT {COLUMNS}
-         WHERE m.agent_key = :agent_key AND m.content_hash = :content_hash
-           AND m.session_key IS :session_key
-         ORDER BY m.state IN ('active', 'pending') DESC, m.memory_key
+    key = conn.execute(
+        """
+        SELECT memory_key
+          FROM memory INDEXED BY memory_by_content
+         WHERE agent_key = :agent_key AND content_hash = :content_hash
+           AND session_key IS :session_key
+         ORDER BY state IN ('active', 'pending') DESC, memory_key
          LIMIT 1
         """,
         {
@@ -165,8 +166,8 @@ def told_in_session(conn: Reading, row: MemoryRow) -> FoundRow | None:
             "content_hash": row.content_hash,
             "session_key": row.session_key,
         },
-    ).fetchone()
-    return None if found is None else FoundRow._make(found)
+    ).get
+    return by_keys(conn, [key])[key] if isinstance(key, int) else None
 
 
 # Writing.
