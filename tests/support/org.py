@@ -1,0 +1,39 @@
+"""Facts for tests: who writes them, and an organisation over a real file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memd.backends.assembly import Assembly
+from memd.model.caller import Caller
+from memd.model.enums import SeniorityLevel
+from memd.model.org import OrgFactAuthor, OrgFactWriteRequest, OrgMemoryQuery
+
+CALLER = Caller(client="test", method="test")
+HUMAN = OrgFactAuthor(is_human=True)
+SENIOR = OrgFactAuthor(agent_id="ada", seniority=SeniorityLevel.SENIOR)
+JUNIOR = OrgFactAuthor(agent_id="bob", seniority=SeniorityLevel.JUNIOR)
+
+
+def a_request(
+    content: str = "Use Litestar", category: str = "convention", **more: Any
+) -> OrgFactWriteRequest:
+    """Return a fact to write."""
+    return OrgFactWriteRequest.model_validate({"content": content, "category": category, **more})
+
+
+async def wrote(
+    house: Assembly, *contents: str, author: OrgFactAuthor = HUMAN, **more: Any
+) -> list[str]:
+    """Write *contents* as facts, one after the other, and return their ids."""
+    return [
+        await house.org.write(CALLER, a_request(content, **more), author=author)
+        for content in contents
+    ]
+
+
+async def contents(house: Assembly, context: str | None = None, **more: Any) -> list[str]:
+    """Return what a query answers, as texts in order."""
+    asked: dict[str, Any] = {"context": context, **more}
+    found = await house.org.query(CALLER, OrgMemoryQuery.model_validate(asked))
+    return [fact.content for fact in found]
