@@ -179,7 +179,7 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
     wiki = exporting(house, settings.memory.consolidation.wiki_export, wiki_dir)
     enabled = Switch(settings, paths.config_file, os.environ)
     sleep = sleeping(house, settings, emit=wiki.hearing(events.emit), enabled=enabled)
-    ingest = replace(house.ingest, emit=events.emit)
+    ingest = replace(house.ingest, emit=house.learning.hearing(events.emit))
     inject = Inject(
         rooms=Remembered(house.recall, ingest, house.archive),
         config=settings.memory.retrieval,
@@ -201,12 +201,21 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
         naps=naps,
         events=events,
         embedder=embedder,
+        graph=house.graph,
         org=house.org,
         inject=inject,
         wiki=wiki,
         sleep=sleep.night,
         rhythm=sleep.rhythm,
-        background=(house.queue.run, house.rhythm, sleep.rhythm.run, naps.run, wiki.run, audit.run),
+        background=(
+            house.queue.run,
+            house.rhythm,
+            sleep.rhythm.run,
+            naps.run,
+            wiki.run,
+            house.learning.run,
+            audit.run,
+        ),
     )
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from memd.archive.archival import Archival
 from memd.archive.archive import Archive
 from memd.base import log
 from memd.base.clock import Clock
-from memd.base.errors import MemdError
+from memd.base.errors import MemdError, OrgMemoryWriteError
 from memd.base.ids import Ids
 from memd.base.work import Work
 from memd.encode.tokens import counter_for
@@ -20,8 +21,15 @@ from memd.ingest.ingest import Ingest
 from memd.ingest.queue import EmbeddingQueue
 from memd.ingest.sessions import Sessions
 from memd.ingest.sharing import Sharing
+from memd.model.caller import Caller
 from memd.model.encoding import Embedder, TokenCounter
+from memd.model.enums import MemoryCategory
+from memd.model.events import unheard
+from memd.model.graph import Added
+from memd.model.memory import MemoryStoreRequest
 from memd.model.settings import MemoryConfig, Settings
+from memd.org.graph import Graph
+from memd.org.learning import Learning
 from memd.org.org import Org
 from memd.recall.recall import Recall
 from memd.store.database import Database, opened
@@ -49,6 +57,8 @@ class Assembly:
     ids: Ids
     work: Work
     counter: TokenCounter
+    graph: Graph
+    learning: Learning
     org: Org
 
     async def rhythm(self) -> None:
@@ -101,6 +111,9 @@ async def assembled(
         level=level,
         refuse_secrets=settings.daemon.secrets == "refuse",
     )
+    learning = Learning(db, clock, work)
+    ingest = replace(ingest, emit=learning.hearing(unheard))
+    graph = Graph(db, clock, partial(_add, ingest, learning))
     return Assembly(
         db=db,
         ingest=ingest,
@@ -126,6 +139,8 @@ async def assembled(
         ids=ids,
         work=work,
         counter=counter,
+        graph=graph,
+        learning=learning,
         org=Org(
             db=db,
             clock=clock,
@@ -134,3 +149,16 @@ async def assembled(
             refuse_secrets=settings.daemon.secrets == "refuse",
         ),
     )
+
+
+async def _add(ingest: Ingest, learning: Learning, caller: Caller, text: str) -> Added:
+    """Store the text of a triple as a memory of the caller's, and read it at once."""
+    request = MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content=text)
+    memory_id = await ingest.store(caller, request)
+    said = await learning.read(caller, memory_id)
+    if not said:
+        raise OrgMemoryWriteError(
+            "the triple was kept as a memory, but nothing is said by it",
+            hint="a name may have been screened as a secret",
+        )
+    return Added(memory_id=memory_id, statement_id=said[0])

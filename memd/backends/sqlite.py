@@ -92,7 +92,7 @@ class SqliteBackend:
             stack.push_async_callback(embedder.close)
         settings = Settings().model_copy(update={"memory": self._config})
         house = await assembled(settings, database, embedder, paths.model_dir, self._clock, stack)
-        for work in (house.queue.run(), house.rhythm()):
+        for work in (house.queue.run(), house.rhythm(), house.learning.run()):
             stack.push_async_callback(_stopped, asyncio.create_task(work))
         return house
 
@@ -137,7 +137,7 @@ class SqliteBackend:
 
     @property
     def supports_graph(self) -> bool:
-        return False
+        return True
 
     @property
     def supports_temporal(self) -> bool:

@@ -84,6 +84,15 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
             Entry("history", "memd.cli.org", "history"),
         ),
     ),
+    "graph": (
+        "What is said about things, and the ways between them.",
+        (
+            Entry("neighbours", "memd.cli.graph", "neighbours"),
+            Entry("path", "memd.cli.graph", "path"),
+            Entry("query", "memd.cli.graph", "query"),
+            Entry("add", "memd.cli.graph", "add"),
+        ),
+    ),
     "shared": (
         "What agents share: told to all of them, in one's name.",
         (

@@ -26,6 +26,7 @@ KEYED: Final = frozenset(
         "client.add",
         "client.revoke",
         "inject.call",
+        "graph.add",
         "memory.delete",
         "memory.forget",
         "memory.ingest",

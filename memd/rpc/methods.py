@@ -13,6 +13,7 @@ from typing import Any, Final
 from memd.model.access import AddedClient, AuditReport, KeyedClient
 from memd.model.caller import Scope
 from memd.model.events import EventName
+from memd.model.graph import Added, GraphAnswers, GraphPaths, Neighbours
 from memd.model.ingest import Receipt, Receipts
 from memd.model.inject import PreparedPrompt, ToolAnswer, ToolDefinition
 from memd.model.memory import MemoryEntry, Preference
@@ -25,7 +26,15 @@ from memd.model.sleep import NapResult, RunReport, SleepStatus, Window
 from memd.model.upkeep import CheckReport
 from memd.model.values import Name, Value
 from memd.model.wiki import WikiExport
-from memd.rpc import params, params_inject, params_nap, params_org, params_shared, params_sleep
+from memd.rpc import (
+    params,
+    params_graph,
+    params_inject,
+    params_nap,
+    params_org,
+    params_shared,
+    params_sleep,
+)
 from memd.rpc import params_access as access
 
 PROTOCOL: Final = 1
@@ -244,6 +253,10 @@ _ALL = (
     _read("org.count_policies", _none, int, "How many policies there are."),
     _read("org.history", params_org.FactHistory, params_org.OperationPage, "A fact's versions."),
     _read("org.snapshot_at", params_org.SnapshotAt, params_org.SnapshotPage, "Facts of a moment."),
+    _write("graph.add", params_graph.AddTriple, Added, "A triple; kept as a memory."),
+    _read("graph.neighbours", params_graph.Around, Neighbours, "What is said about a thing."),
+    _read("graph.path", params_graph.Between, GraphPaths, "The shortest ways between two things."),
+    _read("graph.query", params_graph.Ask, GraphAnswers, "A question, walked from its things."),
     _admin("client.add", access.AddClient, AddedClient, "A key for a client, in a file."),
     _look("client.list", _none, access.Clients, "All clients with keys, and what they may."),
     _admin("client.revoke", access.RevokeClient, KeyedClient, "A client's key is one no longer."),

@@ -11,6 +11,7 @@ from memd.model.access import AddedClient, AuditReport, AuditRow, KeyedClient
 from memd.model.caller import Caller, Identity, Scope
 from memd.model.encoding import Embedder
 from memd.model.enums import AutonomyLevel, InjectionStrategy, MemoryCategory, SeniorityLevel
+from memd.model.graph import NOW, Added, GraphAnswers, GraphPaths, Moment, Neighbours
 from memd.model.ingest import IngestManyRequest, IngestRequest, Receipt, Receipts
 from memd.model.inject import PreparedPrompt, PrepareRequest, ToolAnswer, ToolDefinition
 from memd.model.memory import (
@@ -249,6 +250,28 @@ class Org(Protocol):
     ) -> tuple[OperationLogSnapshot, ...]: ...
 
 
+class Graph(Protocol):
+    """What texts say about things, walked from thing to thing."""
+
+    async def neighbours(
+        self, caller: Caller, name: str, limit: int = 50, *, at: Moment = NOW
+    ) -> Neighbours: ...
+    async def path(
+        self,
+        caller: Caller,
+        source: str,
+        target: str,
+        *,
+        hops: int = 4,
+        limit: int = 5,
+        at: Moment = NOW,
+    ) -> GraphPaths: ...
+    async def query(
+        self, caller: Caller, question: str, *, limit: int = 10, at: Moment = NOW
+    ) -> GraphAnswers: ...
+    async def add(self, caller: Caller, subject: str, relation: str, object_: str) -> Added: ...
+
+
 class Clients(Protocol):
     """Clients with keys."""
 
@@ -296,6 +319,7 @@ class Rooms:
     naps: Naps
     events: Events
     embedder: Embedder
+    graph: Graph
     org: Org
     inject: Inject
     wiki: Wiki

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from support.access import FakeAudit, FakeClients
+from support.graphs import FakeGraph
 from support.napping import FakeNaps, FakeSessions, FakeUsage
 from support.organising import FakeOrg
 from support.sharing import FakeSharing
@@ -99,6 +100,7 @@ class FakeHouse:
             naps=FakeNaps(),
             events=self.events,
             embedder=FakeEmbedder(),
+            graph=FakeGraph(),
             org=FakeOrg(),
             inject=FakeInject(),
             wiki=FakeWiki(),

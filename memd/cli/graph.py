@@ -1,0 +1,172 @@
+"""The graph as a person meets it: what is said about a thing, how two are linked, what follows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+from memd.cli import options, say
+from memd.cli.reach import ask
+
+AsOf = Annotated[
+    str | None,
+    options.option("--as-of", metavar="TIME", help="What held then, such as 2026-03-01T00:00Z."),
+]
+KnownAt = Annotated[
+    str | None,
+    options.option("--known-at", metavar="TIME", help="As memd knew it then; default: now."),
+]
+
+
+@options.examples("memd graph neighbours Litestar", 'memd graph neighbours "data team" --json')
+def neighbours(
+    name: Annotated[str, options.Argument(metavar="NAME", help="The thing, as texts call it.")],
+    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 50,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Say what is known of a thing, each line with the words that say it."""
+    params = options.given(as_of=as_of, known_at=known_at, agent_id=agent)
+    found = ask(profile, "graph.neighbours", {**params, "name": name, "limit": limit})
+    if json:
+        say.as_json(found)
+        return
+    for step in found["items"]:
+        say.out(_arrow(step))
+        say.out(_evidence(step))
+    _more(found)
+
+
+@options.examples(
+    "memd graph path Litestar Django", 'memd graph path Ann "the data team" --hops 3 --json'
+)
+def path(  # a command's options
+    source: Annotated[str, options.Argument(metavar="FROM", help="Where the way begins.")],
+    target: Annotated[str, options.Argument(metavar="TO", help="Where it leads.")],
+    hops: Annotated[
+        int, options.option("--hops", metavar="N", help="How long it may be; at most 6.")
+    ] = 4,
+    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 5,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Show the shortest ways between two things, the most trusted first."""
+    params = options.given(as_of=as_of, known_at=known_at, agent_id=agent)
+    asked = {**params, "source": source, "target": target, "hops": hops, "limit": limit}
+    found = ask(profile, "graph.path", asked)
+    if json:
+        say.as_json(found)
+        return
+    for number, one in enumerate(found["items"], 1):
+        _show(number, one)
+    if not found["items"]:
+        say.note(f"no way of at most {hops} hops")
+    _more(found)
+
+
+@options.examples(
+    'memd graph query "what may the data team use instead of Litestar?"',
+    'memd graph query "who leads the team that uses Kafka?" --json',
+    'memd graph query "what is the standard?" --as-of 2026-03-01T00:00Z',
+)
+def query(
+    question: Annotated[str, options.Argument(metavar="QUESTION", help="In your own words.")],
+    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 5,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Answer a question by walking from the things that it names, and show the way.
+
+    What only lies near those things is marked as near: the question's own relations
+    did not lead there.
+    """
+    params = options.given(as_of=as_of, known_at=known_at, agent_id=agent)
+    found = ask(profile, "graph.query", {**params, "question": question, "limit": limit})
+    if json:
+        say.as_json(found)
+        return
+    for item in found["items"]:
+        near = "" if item["follows"] else say.dim("  (near)")
+        say.out(f"{say.bold(say.line(item['name']))}{near}")
+        _steps(item["path"])
+    if not found["about"]:
+        say.note("the question names nothing that memd knows; try: memd search")
+    elif not found["items"]:
+        say.note("nothing leads on from there")
+    _more(found)
+
+
+@options.examples('memd graph add Ann leads "the data team"', "memd graph add api depends_on redis")
+def add(
+    subject: Annotated[str, options.Argument(metavar="SUBJECT", help="Of what something is said.")],
+    relation: Annotated[str, options.Argument(metavar="RELATION", help="Such as: uses, leads.")],
+    other: Annotated[str, options.Argument(metavar="OBJECT", help="The other thing.")],
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Say that two things are related. It is kept as a memory of yours, which is its evidence."""
+    params = {"subject": subject, "relation": relation, "object": other}
+    done = ask(profile, "graph.add", {**params, **options.given(agent_id=agent)})
+    if json:
+        say.as_json(done)
+    else:
+        say.out(done["memory_id"])
+
+
+def _show(number: int, one: dict[str, Any]) -> None:
+    say.out(f"{number}. {' · '.join(say.line(name) for name in one['things'])}")
+    _steps(one)
+
+
+def _steps(one: dict[str, Any]) -> None:
+    for step in one["steps"]:
+        say.out(f"   {_arrow(step)}")
+        say.out(f"   {_evidence(step)}")
+
+
+def _arrow(step: dict[str, Any]) -> str:
+    """Return a statement as one line.
+
+    >>> _arrow({"subject": "a", "relation": "uses", "object": "b", "negated": True,
+    ...         "qualifier": "admin"})
+    'a —not uses→ b (for admin)'
+    """
+    own = step["relation"] == "related_to" and step["qualifier"]
+    relation = step["qualifier"] if own else step["relation"].replace("_", " ")
+    no = "not " if step["negated"] else ""
+    only = f" (for {step['qualifier']})" if step["qualifier"] and not own else ""
+    return say.line(f"{step['subject']} —{no}{relation}→ {step['object']}{only}")
+
+
+def _evidence(step: dict[str, Any]) -> str:
+    evidence = step["evidence"]
+    if evidence["fact_id"]:
+        where = f"fact {evidence['fact_id']} version {evidence['version']}"
+    else:
+        where = f"memory {evidence['memory_id']}"
+    doubt = ", untrusted" if evidence["trust"] == 0 else ""
+    spans = "".join(_times(step))
+    quote = say.line(evidence["quote"], max(20, say.width() - 60))
+    return say.dim(f'  "{quote}" ({where}{doubt}{spans})')
+
+
+def _times(step: dict[str, Any]) -> Iterable[str]:
+    if step["valid_from"]:
+        yield f", from {say.moment(step['valid_from'])}"
+    if step["valid_to"]:
+        yield f", until {say.moment(step['valid_to'])}"
+
+
+def _more(found: dict[str, Any]) -> None:
+    if found["truncated"]:
+        say.note("there is more: the walk came to its bound")
