@@ -17,7 +17,7 @@ from memd.base.limits import KNN_ROWS_MAX
 from memd.store import memories, vectors, words
 from memd.store.connect import Reading
 from memd.store.database import Database
-from memd.store.filters import Bound, kept
+from memd.store.filters import Bound, found
 from memd.store.parts import Part, owner
 
 ARM_ROWS = 64  # of each arm; 100 find no more and cost a third more
@@ -56,8 +56,8 @@ class Scope:
 
     @property
     def candidates(self) -> Bound:
-        """Return what may be measured: what a search found, if it is still kept."""
-        return self.reach if self.hidden else kept(self.wanted)
+        """Return what of the rows of *parts* is in *reach*; costs less to ask."""
+        return found(self.wanted, hidden=self.hidden)
 
     @property
     def owners(self) -> list[str]:
@@ -87,9 +87,9 @@ def by_words(
         return [hit.memory_key for hit in words.search_among(conn, match, listed, rows)]
     limit = _first(scope, rows)
     while True:
-        found = [hit.memory_key for hit in words.search(conn, match, limit)]
-        fit = _matching(conn, scope, found)
-        if len(fit) >= rows or len(found) < limit:
+        hits = [hit.memory_key for hit in words.search(conn, match, limit)]
+        fit = _matching(conn, scope, hits)
+        if len(fit) >= rows or len(hits) < limit:
             return fit[:rows]
         limit *= MORE
 
@@ -122,9 +122,9 @@ async def by_meaning(
     while limit <= KNN_ROWS_MAX:
         shards = range(vectors.SHARDS)
         scans = [db.scan(vectors.search, vector, scope.partitions(at), limit) for at in shards]
-        found = _nearest(await asyncio.gather(*scans), limit)
-        fit = await db.read(_matching, scope, found)
-        if len(fit) >= rows or len(found) < limit:
+        near = _nearest(await asyncio.gather(*scans), limit)
+        fit = await db.read(_matching, scope, near)
+        if len(fit) >= rows or len(near) < limit:
             return fit[:rows]
         limit *= MORE
     # The filter's rows are many, and far from the query. Scan them.
@@ -132,8 +132,8 @@ async def by_meaning(
     return _nearest(await asyncio.gather(*wide), rows)
 
 
-def _nearest(found: Sequence[Sequence[vectors.Near]], rows: int) -> list[int]:
-    near = sorted(itertools.chain(*found), key=lambda each: (-each.cosine, each.memory_key))
+def _nearest(shards: Sequence[Sequence[vectors.Near]], rows: int) -> list[int]:
+    near = sorted(itertools.chain(*shards), key=lambda each: (-each.cosine, each.memory_key))
     return [each.memory_key for each in near[:rows]]
 
 
@@ -151,6 +151,6 @@ def _first(scope: Scope, rows: int) -> int:
     return rows * 2 if scope.reach.narrow else rows
 
 
-def _matching(conn: Reading, scope: Scope, found: Sequence[int]) -> list[int]:
-    matching = memories.matching_among(conn, scope.reach, found)
-    return [key for key in found if key in matching]
+def _matching(conn: Reading, scope: Scope, keys: Sequence[int]) -> list[int]:
+    matching = memories.matching_among(conn, scope.candidates, keys)
+    return [key for key in keys if key in matching]

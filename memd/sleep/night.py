@@ -30,7 +30,7 @@ from memd.model.enums import RunKind, RunState
 from memd.model.events import Emit, EventName
 from memd.model.sleep import RunReport, StepReport
 from memd.sleep.task import Cursor, Scope, Task
-from memd.store import groups, runs, undo
+from memd.store import groups, runs, undo, words
 from memd.store.connect import Reading, Writing
 from memd.store.database import Database
 from memd.store.hiding import Step
@@ -240,6 +240,8 @@ class Night:
             detail = {"summaries": runs.made(conn, row.run_key), **errors}
             runs.finish(conn, row.run_key, state, {"detail": detail}, now_us)
 
+        while await self.db.write(caller, words.merge):
+            pass  # others' writes come in between
         await self.db.write(caller, work)
         report = await self.report(row.run_id)
         self.done()

@@ -24,6 +24,21 @@ _TAGGED = """
   GROUP BY memory_key HAVING count(*) = :tag_count)
 """
 
+# Whether a visible summary stands before what was put behind one. Only the cap and a person put
+# summaries away, so mostly there is none to be told from and no row has to be looked up.
+_IN_FRONT = """
+(NOT EXISTS (SELECT 1
+               FROM memory AS a
+              WHERE a.agent_key = :agent_key AND a.is_summary
+                AND a.state IN ('compressed', 'archived'))
+ OR EXISTS (SELECT 1
+              FROM derived AS d
+                   JOIN memory AS s ON s.memory_key = d.to_key
+             WHERE d.from_key = m.memory_key AND s.is_summary
+               AND s.state IN ('active', 'pending')))
+"""
+_BEHIND = f"EXISTS (SELECT 1 FROM behind AS b WHERE b.memory_key = m.memory_key) AND {_IN_FRONT}"  # noqa: S608  # constants
+
 
 @dataclass(frozen=True, slots=True)
 class Bound:
@@ -89,16 +104,8 @@ def evidence(wanted: Bound, *, hidden: bool) -> Bound:
     summary and not what it was made from, it is searched itself, too. With *hidden*
     everything that was put away is searched and shown as it is, and no summary.
     """
-    behind = """
-        EXISTS (SELECT 1 FROM behind AS b WHERE b.memory_key = m.memory_key)
-        AND EXISTS (SELECT 1
-                      FROM derived AS d
-                           JOIN memory AS s ON s.memory_key = d.to_key
-                     WHERE d.from_key = m.memory_key AND s.is_summary
-                       AND s.state IN ('active', 'pending'))
-    """
     memories = "" if wanted.apart and not hidden else "AND NOT m.is_summary"
-    put_away = "m.state IN ('compressed', 'archived')" if hidden else behind
+    put_away = "m.state IN ('compressed', 'archived')" if hidden else _BEHIND
     where = f"""
         {wanted.meant} {memories} AND (m.state IN ('active', 'pending') OR {put_away})
         AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
@@ -122,10 +129,16 @@ def by_others(kept: Bound, publisher_key: int) -> Bound:
     )
 
 
-def kept(wanted: Bound) -> Bound:
-    """Return what the filter means, visible or put away: enough to ask of what a search found."""
+def found(wanted: Bound, *, hidden: bool) -> Bound:
+    """Return :func:`evidence` for what was read from the parts of the caches that hold it.
+
+    The parts say what is a summary and what was put away by itself; only whether a
+    summary stands before the rest is left to ask, and the filter.
+    """
+    away = "m.state IN ('compressed', 'archived')"
     where = f"""
-        {wanted.meant} AND m.state IN ('active', 'pending', 'compressed', 'archived')
+        {wanted.meant}
+        AND (m.state IN ('active', 'pending') OR {away if hidden else f"{away} AND {_IN_FRONT}"})
         AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
     """
     return replace(wanted, where=where)

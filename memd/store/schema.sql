@@ -119,8 +119,13 @@ CREATE INDEX memory_by_session ON memory (session_key, ordinal, part, memory_key
 -- Read for a turn's visible neighbours, however many hidden ones lie between.
 CREATE INDEX memory_beside ON memory (session_key, ordinal, part, memory_key)
     WHERE session_key IS NOT NULL AND state IN ('active', 'pending');
+-- Read by the synthesizer: the visible summaries, newest first.
+CREATE INDEX memory_summaries ON memory (agent_key, created_at_us DESC, memory_id)
+    WHERE is_summary AND state IN ('active', 'pending');
 -- Read by the embedding queue at every start: the rows without a vector.
 CREATE INDEX memory_pending ON memory (memory_key) WHERE state = 'pending';
+-- Read by searches: whether an agent has summaries that are put away; mostly none.
+CREATE INDEX memory_summary_away ON memory (agent_key) WHERE is_summary AND state IN ('compressed', 'archived');
 -- Read by the purge of what expired.
 CREATE INDEX memory_expiring ON memory (expires_at_us) WHERE expires_at_us IS NOT NULL;
 
@@ -548,13 +553,18 @@ CREATE TABLE memory_file (
 ) STRICT, WITHOUT ROWID;
 
 -- What was put away behind a summary, which is shown in its stead; not what was put away by
--- itself (importance, the cap). Read by the caches, by filters, and when a summary is taken apart.
+-- itself (importance, the cap, an archival store). Read by the caches, by filters, and when a
+-- summary is taken apart.
 CREATE VIEW behind (memory_key) AS
 SELECT r.memory_key
   FROM archive AS r
        JOIN memory AS m ON m.memory_key = r.memory_key
  WHERE m.state IN ('compressed', 'archived')
-   AND r.reason IN ('consolidated', 'compressed');
+   AND r.reason IN ('consolidated', 'compressed')
+   AND EXISTS (SELECT 1
+                 FROM derived AS d
+                      JOIN memory AS s ON s.memory_key = d.to_key
+                WHERE d.from_key = r.memory_key AND s.is_summary);
 
 -- In which part of both caches a memory lies, so that a search reads no more than it may need
 -- (parts.py): a, what every search reads, be it shown itself or by the summary before it; h, what

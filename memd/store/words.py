@@ -25,6 +25,8 @@ from memd.store.keys import keys_array
 # ruff: noqa: S608
 TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2")
 CONTEXT_WEIGHT = 0.3
+SEGMENTS_MAX = 4  # as many as are left alone
+MERGE_PAGES = 400  # of 4 KB, in one step: about 20 ms
 
 
 class WordsHit(NamedTuple):
@@ -162,6 +164,23 @@ def _note_build(conn: Writing, number: int, last_key: int) -> None:
         "INSERT OR REPLACE INTO meta (key, value) VALUES ('words_build', :value)",
         {"value": f"{number} {last_key}"},
     )
+
+
+def merge(conn: Writing) -> bool:
+    """Write the live generation's segments together, a step of it; False when that is done.
+
+    Every search reads each segment, and small transactions leave many.
+    """
+    number = generation(conn)
+    found = conn.execute(f"SELECT count(DISTINCT segid) FROM fts_{number}_idx").get
+    if not isinstance(found, int) or found <= SEGMENTS_MAX:
+        return False
+    before = conn.total_changes()
+    conn.execute(
+        f"INSERT INTO fts_{number} (fts_{number}, rank) VALUES ('merge', :pages)",
+        {"pages": -MERGE_PAGES},
+    )
+    return conn.total_changes() - before > 1  # as FTS5 tells that nothing was left to merge
 
 
 def stemmer(conn: Reading) -> Callable[[str], list[str]]:

@@ -1,0 +1,156 @@
+"""In which part of the words and vector caches a memory lies, and that a search reads no other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.nights import ADA, Bed, a_bed, put_away
+
+from memd.model.enums import ArchiveReason, MemoryCategory, SearchMode
+from memd.model.recall import RecallRequest
+from memd.store import vectors, words
+from memd.store.connect import Reading
+from memd.store.parts import Part
+
+TURNS = tuple(f"the bees of hive {number} fly at {number + 6}" for number in range(12))
+SLEEP = frozenset({"consolidation"})
+
+
+async def slept(bed: Bed) -> list[str]:
+    """Tell a session and something beside it, put one of these away, and consolidate."""
+    ids = await bed.tell(*TURNS)
+    (away,) = await bed.tell("bees, hm", session_id=None)
+    await put_away(bed, ADA, away, ArchiveReason.LOW_IMPORTANCE)
+    bed.clock.advance(days=2)
+    await bed.night.run(ADA, steps=SLEEP)
+    await bed.house.queue.drain()
+    return ids
+
+
+async def in_parts(bed: Bed) -> dict[str, set[str]]:
+    """Return what lies in each part: visible, behind a summary, away by itself, a summary."""
+    rows = await bed.rows(
+        """
+        SELECT p.part, iif(m.is_summary, 'summary', coalesce(r.reason, 'visible'))
+          FROM cache_part AS p
+               JOIN memory AS m ON m.memory_key = p.memory_key
+               LEFT JOIN archive AS r ON r.memory_key = p.memory_key
+        """
+    )
+    found: dict[str, set[str]] = {part: set() for part in Part}
+    for part, what in rows:
+        found[str(part)].add(str(what))
+    return found
+
+
+async def test_a_night_leaves_summaries_and_what_was_put_away_by_itself_in_parts_of_their_own(
+    tmp_path: Path,
+) -> None:
+    async with a_bed(tmp_path) as bed:
+        await slept(bed)
+        assert await in_parts(bed) == {
+            Part.READ: {"visible", "consolidated"},
+            Part.AWAY: {"low_importance"},
+            Part.SUMMARY: {"summary"},
+        }
+        assert (await bed.house.upkeep.check(ADA)).problems == ()
+
+
+async def test_what_an_archival_store_put_away_stands_behind_no_summary(tmp_path: Path) -> None:
+    async with a_bed(tmp_path) as bed:
+        (memory_id,) = await bed.tell(TURNS[0], session_id=None)
+        await put_away(bed, ADA, memory_id, ArchiveReason.CONSOLIDATED)
+        assert (await in_parts(bed))[Part.AWAY] == {"consolidated"}
+        assert (await bed.house.upkeep.check(ADA)).problems == ()
+
+
+class Counted:
+    """Counts what the caches are asked for and what they find."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.calls = 0
+        self.found: set[int] = set()
+        search, near = words.search, vectors.search
+
+        def counted_words(conn: Reading, match: str, limit: int) -> list[words.WordsHit]:
+            return self._noted(search(conn, match, limit))
+
+        def counted_vectors(
+            conn: Reading, vector: bytes, partitions: Sequence[int], limit: int
+        ) -> list[vectors.Near]:
+            return self._noted(near(conn, vector, partitions, limit))
+
+        monkeypatch.setattr(words, "search", counted_words)
+        monkeypatch.setattr(vectors, "search", counted_vectors)
+
+    def _noted(self, hits: list[Any]) -> list[Any]:
+        self.calls += 1
+        self.found |= {hit.memory_key for hit in hits}
+        return hits
+
+
+@pytest.mark.parametrize(
+    ("wanted", "parts"),
+    [
+        ({}, {"a"}),
+        ({"include_compressed": True}, {"a", "h"}),
+        ({"since": 1, "session_id": "s"}, {"a", "s"}),
+    ],
+    ids=str,
+)
+async def test_after_a_night_an_arm_asks_its_cache_once_and_finds_nothing_that_it_drops(
+    tmp_path: Path, wanted: dict[str, Any], parts: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many match as an arm wants; a row to be dropped among them would make it ask again."""
+    async with a_bed(tmp_path) as bed:
+        await slept(bed)
+        if "since" in wanted:
+            wanted = wanted | {"since": bed.clock.now.replace(year=2000)}
+        monkeypatch.setattr("memd.recall.recall.ARM_ROWS", 8)
+        monkeypatch.setattr("memd.recall.search.LISTED_ROWS_MAX", 0)
+        monkeypatch.setattr("memd.recall.search.vectors.SHARDS", 1)
+        counted = Counted(monkeypatch)
+        request = RecallRequest.model_validate(
+            {"query": "when do the bees of hive 4 fly", "search_mode": SearchMode.HYBRID} | wanted
+        )
+        assert (await bed.house.recall.recall(ADA, request)).memories
+        assert counted.calls == 2
+        rows = await bed.rows("SELECT memory_key, part FROM cache_part")
+        assert {part for key, part in rows if key in counted.found} <= parts
+
+
+async def test_a_summary_that_is_put_away_takes_what_stands_behind_it_out_of_sight(
+    tmp_path: Path,
+) -> None:
+    async with a_bed(tmp_path) as bed:
+        await slept(bed)
+        request = RecallRequest(query="bees of hive 4", search_mode=SearchMode.WORDS, top_k=20)
+        before = (await bed.house.recall.recall(ADA, request)).memories
+        for (summary,) in await bed.rows("SELECT memory_id FROM memory WHERE is_summary"):
+            await put_away(bed, ADA, summary, ArchiveReason.CAP)
+        after = (await bed.house.recall.recall(ADA, request)).memories
+        assert {memory.content for memory in after} < {memory.content for memory in before}
+        assert all(memory.memory_type is MemoryCategory.EPISODIC for memory in after)
+        assert (await bed.house.upkeep.check(ADA)).problems == ()
+
+
+async def test_a_night_writes_the_segments_of_the_words_cache_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(words, "SEGMENTS_MAX", 1)
+    monkeypatch.setattr(words, "MERGE_PAGES", 1)
+    async with a_bed(tmp_path) as bed:
+        await slept(bed)
+        for number in range(40):
+            await bed.tell(f"a hive of {number}", session_id=None)
+        generation = await bed.house.db.read(words.generation)
+        count = f"SELECT count(DISTINCT segid) FROM fts_{generation}_idx"
+        ((many,),) = await bed.rows(count)
+        bed.clock.advance(days=2)
+        await bed.night.run(ADA)
+        ((few,),) = await bed.rows(count)
+        assert few == 1 < many
+        assert (await bed.house.upkeep.check(ADA)).problems == ()
