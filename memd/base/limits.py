@@ -105,8 +105,16 @@ LEARN_QUIET_MS = 250  # from the news of a memory to its reading
 QUOTE_CHARS_MAX = 500  # shown of the words that say a statement
 
 # The past
+FACTS_LOOKED_AT_MAX = 100  # for one query, before what no longer holds is left out
 THEN_OPERATIONS_MAX = 2_000  # looked at for one page of what held then; the next goes on there
 STRETCHES_MAX = 500  # of one timeline
+
+# What is learnt from tasks, and one block out of all sources
+TASK_TOOLS_MAX = 100  # named by one task
+LEARNINGS_READ_ITEMS_MAX = 100  # the newest, of which the nearest are shown
+PATTERNS_READ_ITEMS_MAX = 100  # of a playbook, what worked most often
+SUMMARIES_READ_ITEMS_MAX = 100  # SPEC 5.14
+FRAGMENTS_ITEMS_MAX = 1_000  # of the caller's own, in one request
 
 # Events
 EVENTS_WAITING_MAX = 256  # for a client that does not read; the oldest are lost, and counted

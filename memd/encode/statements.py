@@ -13,7 +13,7 @@ learnt under an older one is then learnt again from the texts.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from memd.encode.clauses import Story, Told, clause
@@ -74,15 +74,15 @@ def statements(
     return tuple(found.values())[:STATEMENTS_MAX]
 
 
-def covers(text: str, said: tuple[Said, ...]) -> bool:
-    """Return whether every sentence of *text* is one that *said* was read from.
+def covers(text: str, spans: Iterable[tuple[int, int]]) -> bool:
+    """Return whether each sentence of *text* meets one of *spans*, where statements were read.
 
-    Where it is, the text holds as long as its statements do; where it is not, it says
+    Where it does, the text holds as long as its statements do; where not, it says
     something more, which nothing can contradict.
     """
-    spans = [(one.start, one.end) for one in said]
+    read = list(spans)
     return all(
-        any(start < end_ and begin < end for begin, end_ in spans)
+        any(start < end_ and begin < end for begin, end_ in read)
         for start, end in _sentences(text)
         if any(letter.isalnum() for letter in text[start:end])
     )

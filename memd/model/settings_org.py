@@ -113,6 +113,13 @@ class TemporalConfig(Value):
     history_retention_days: Days | None = None
 
 
+class OrgRules(Value):
+    """Who may write and read which category: what is logged whenever it changes."""
+
+    write: WriteAccessConfig = Field(default_factory=WriteAccessConfig)
+    read: dict[OrgFactCategory, SeniorityLevel] = Field(default_factory=dict)
+
+
 class OrgMemoryConfig(Value):
     """The ``org_memory`` tree of the documents."""
 
@@ -122,6 +129,9 @@ class OrgMemoryConfig(Value):
     core_policies: Annotated[tuple[Text, ...], Field(max_length=CORE_POLICIES_MAX)] = ()
     extended_store: ExtendedStoreConfig = ExtendedStoreConfig()
     write_access: WriteAccessConfig = Field(default_factory=WriteAccessConfig)
+    read_access: dict[OrgFactCategory, SeniorityLevel] = Field(default_factory=dict)
+    """How senior an agent must be to read a category; humans, and without a rule all, may."""
+
     graph: GraphConfig = GraphConfig()
     temporal: TemporalConfig = TemporalConfig()
 

@@ -6,11 +6,15 @@ acts (autonomy) is kept with what it writes and changes nothing here.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from memd.base.errors import OrgMemoryAccessDeniedError
 from memd.model.caller import Caller
-from memd.model.enums import OrgFactCategory
+from memd.model.enums import OrgFactCategory, SeniorityLevel
 from memd.model.org import OrgFactAuthor
 from memd.model.settings_org import WriteAccessConfig
+
+IN_PROCESS = "in_process"
 
 
 def check_write_access(
@@ -42,6 +46,26 @@ def require_write_access(
         f"{_named(author)} may not write {category}",
         field="category",
         hint=f"{_allowed(config, category)} may; anybody else can propose it: memd org propose",
+    )
+
+
+def readable(
+    rules: Sequence[Mapping[OrgFactCategory, SeniorityLevel]], caller: Caller
+) -> frozenset[OrgFactCategory]:
+    """Return the categories that all of *rules* let *caller* read.
+
+    Two sets of rules are those of an earlier time and today's: what either forbids
+    stays hidden, for a rule that was made since would otherwise be passed by asking
+    about yesterday. A category without a rule may be read by everybody; whoever has
+    opened the file in this process needs no permission to read it.
+    """
+    if caller.method == IN_PROCESS:
+        return frozenset(OrgFactCategory)
+    rank = -1 if caller.seniority is None else caller.seniority.rank
+    return frozenset(
+        category
+        for category in OrgFactCategory
+        if all(category not in one or rank >= one[category].rank for one in rules)
     )
 
 

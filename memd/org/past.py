@@ -1,0 +1,240 @@
+"""What held then, as it was known then, and who said so (backend temporal_kg).
+
+Two times are asked about. *valid* is when something held in the world, by what texts
+claim; *known* is when memd knew it, by the daemon's own clock, which no claim can
+move (PROMISES H57). What the caller may not read now, or could not have read at *known*,
+is left out, and the answer names the categories.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+
+from memd.base.clock import Clock, from_us, to_us
+from memd.base.errors import InvalidError, NotFoundError, OrgMemoryQueryError
+from memd.base.limits import STRETCHES_MAX, THEN_OPERATIONS_MAX
+from memd.encode.statements import covers
+from memd.model.caller import Caller
+from memd.model.enums import OrgFactCategory
+from memd.model.history import AsOf, FactsThen, FactThen, Timeline
+from memd.model.org import OrgFact
+from memd.model.settings_org import OrgMemoryConfig, OrgRules
+from memd.org.showing import fact_then, lasted
+from memd.org.sight import Sight, sight
+from memd.org.temporal import relearn, stale
+from memd.store import org, past, rules, statements
+from memd.store.connect import Reading
+from memd.store.database import Database
+from memd.store.past import StretchRow, ThenRow, Wanted
+
+DAY_US = 86_400_000_000
+_LEARNER = Caller(client="memd", method="relearn")
+
+
+@dataclass(frozen=True)
+class Past:
+    """The room's needs, handed in by the daemon."""
+
+    db: Database
+    clock: Clock
+    config: OrgMemoryConfig = field(default_factory=OrgMemoryConfig)
+
+    # At the start.
+
+    async def begin(self) -> None:
+        """Log the rules in force when they are other ones than before."""
+        said = OrgRules(write=self.config.write_access, read=self.config.read_access)
+        text = json.dumps(said.model_dump(mode="json"), sort_keys=True)
+        if await self.db.read(rules.latest) != text:
+            now_us = self.clock.now_us()
+            await self.db.write(_LEARNER, lambda conn: rules.log(conn, text, now_us))
+
+    async def catch_up(self) -> None:
+        """Learn the log again where that is due, in small steps; nothing otherwise."""
+        if await self.db.read(stale):
+            while await self.db.write(_LEARNER, relearn):
+                pass
+
+    # Questions.
+
+    async def as_of(self, caller: Caller, asked: AsOf) -> FactsThen:
+        """Return a page of the facts that held as they were known, those written last first.
+
+        Raises NotFoundError for a thing nobody spoke of, InvalidError for an *after*
+        that ends no page, OrgMemoryQueryError for a time that ``temporal`` does not let be
+        told.
+        """
+        now_us = await self._now_us()
+        valid_us = now_us if asked.valid is None else to_us(asked.valid)
+        known_us = now_us if asked.known is None else to_us(asked.known)
+        self._require_told(min(known_us, valid_us), now_us)
+
+        def work(conn: Reading) -> FactsThen:
+            may = self._sight(conn, caller).at(known_us)
+            wanted = Wanted(
+                known_us,
+                may & (asked.categories or frozenset(OrgFactCategory)),
+                asked.limit + 1,
+                asked.text,
+                _thing(conn, asked.subject, may),
+                _end(conn, asked.after),
+            )
+            items, following = _page(conn, wanted, valid_us)
+            return FactsThen(
+                valid=from_us(valid_us),
+                known=from_us(known_us),
+                items=tuple(items),
+                next=following,
+                withheld=tuple(one for one in OrgFactCategory if one not in may),
+            )
+
+        return await self.db.read(work)
+
+    async def timeline(self, caller: Caller, name: str, *, limit: int = STRETCHES_MAX) -> Timeline:
+        """Return the life of the thing called *name*, or of the fact with that id.
+
+        Raises NotFoundError where the caller may read of neither.
+        """
+        now_us = await self._now_us()
+        since_us = self._told_since_us(now_us)
+
+        def work(conn: Reading) -> Timeline:
+            seen = self._sight(conn, caller)
+            may = seen.at(now_us)
+            key = statements.find_thing(conn, name)
+            if key is not None:
+                rows = past.life_of_thing(conn, key, may, since_us, limit + 1)
+            else:
+                rows = past.life_of_fact(conn, name, may, since_us, limit + 1)
+            shown = [row for row in rows if row.category in seen.at(_last_us(row, now_us))]
+            if not shown:
+                raise _unknown(name)
+            return Timeline(
+                about=name,
+                stretches=tuple(map(lasted, shown[:limit])),
+                truncated=len(rows) > limit,
+                withheld=tuple(one for one in OrgFactCategory if one not in may),
+            )
+
+        return await self.db.read(work)
+
+    async def holding(self, facts: tuple[OrgFact, ...]) -> tuple[OrgFact, ...]:
+        """Return those of *facts* that still hold: what a query is answered with."""
+        if not facts:
+            return facts
+        now_us = await self._now_us()
+        return await self.db.read(_holding, facts, now_us)
+
+    # What may be told.
+
+    def _sight(self, conn: Reading, caller: Caller) -> Sight:
+        return sight(conn, self.config.read_access, caller)
+
+    async def _now_us(self) -> int:
+        """Return the present, which is never before the last operation, whatever the clock says."""
+        last_us = await self.db.read(org.last_at_us)
+        return max(self.clock.now_us(), last_us or 0)
+
+    def _told_since_us(self, now_us: int) -> int | None:
+        if not self.config.temporal.track_changes:
+            return now_us
+        days = self.config.temporal.history_retention_days
+        return None if days is None else now_us - days * DAY_US
+
+    def _require_told(self, at_us: int, now_us: int) -> None:
+        since_us = self._told_since_us(now_us)
+        if since_us is not None and at_us < since_us:
+            raise OrgMemoryQueryError(
+                f"what held before {from_us(since_us).isoformat()} is not told",
+                hint="see org_memory.temporal: the log itself is complete",
+            )
+
+
+def _thing(conn: Reading, name: str | None, may: frozenset[OrgFactCategory]) -> int | None:
+    """Return the thing called *name*; one that only others may read of is none."""
+    if name is None:
+        return None
+    key = statements.find_thing(conn, name)
+    if key is None or not past.is_told(conn, key, may):
+        raise _unknown(name)
+    return key
+
+
+def _end(conn: Reading, operation_id: str | None) -> int | None:
+    key = None if operation_id is None else past.key_of(conn, operation_id)
+    if operation_id is not None and key is None:
+        raise InvalidError("after names no page's end", field="after")
+    return key
+
+
+def _page(conn: Reading, wanted: Wanted, valid_us: int) -> tuple[list[FactThen], str | None]:
+    """Return one page, and the operation after which the next begins.
+
+    A page may be short, even empty, and still have a next: only so much is looked at.
+    """
+    limit = wanted.limit - 1
+    items: list[FactThen] = []
+    last: ThenRow | None = None
+    for _ in range(0, THEN_OPERATIONS_MAX, limit):
+        rows = past.standing(conn, wanted)
+        held = _held(conn, rows, wanted, valid_us)
+        for place, row in enumerate(rows):
+            last = row
+            if row.operation_key in held:
+                items.append(held[row.operation_key])
+            if len(items) == limit:
+                is_end = place == len(rows) - 1 and len(rows) < wanted.limit
+                return items, None if is_end else row.operation_id
+        if len(rows) < wanted.limit or last is None:
+            return items, None
+        wanted = replace(wanted, before_key=last.operation_key)
+    return items, None if last is None else last.operation_id
+
+
+def _held(conn: Reading, rows: list[ThenRow], wanted: Wanted, valid_us: int) -> dict[int, FactThen]:
+    keys = [row.operation_key for row in rows]
+    spans = past.spans_of(conn, keys)
+    said: dict[int, list[StretchRow]] = {}
+    for one in past.known_of(conn, keys, wanted.known_us):
+        if holds(one, valid_us):
+            said.setdefault(one.operation_key, []).append(one)
+    found: dict[int, FactThen] = {}
+    for row in rows:
+        then = said.get(row.operation_key, [])
+        alone = wanted.thing_key is None and holds(row, valid_us)
+        if then or (alone and _says_more(row, spans.get(row.operation_key, []))):
+            found[row.operation_key] = fact_then(row, then)
+    return found
+
+
+def _says_more(row: ThenRow, spans: list[tuple[int, int]]) -> bool:
+    """Return whether a fact says something that is no statement, and so does not end with them."""
+    return not (spans and covers(row.content, spans))
+
+
+def holds(row: StretchRow | ThenRow, valid_us: int) -> bool:
+    """Return whether *row* claims to hold at *valid_us*: from inclusive, to exclusive."""
+    if row.valid_from_us is not None and valid_us < row.valid_from_us:
+        return False
+    return row.valid_to_us is None or valid_us < row.valid_to_us
+
+
+def _holding(conn: Reading, facts: tuple[OrgFact, ...], now_us: int) -> tuple[OrgFact, ...]:
+    rows = list(past.of_facts(conn, [fact.id for fact in facts]).values())
+    held = _held(conn, rows, Wanted(now_us, (), len(rows)), now_us)
+    left = {row.fact_id for row in rows if row.operation_key not in held}
+    return tuple(fact for fact in facts if fact.id not in left)
+
+
+def _last_us(row: StretchRow, now_us: int) -> int:
+    """Return the last moment at which a stretch was believed: its rules apply to it."""
+    return now_us if row.known_to_us is None else row.known_to_us - 1
+
+
+def _unknown(name: str) -> NotFoundError:
+    shown = name if len(name) <= _NAME_CHARS_SHOWN else f"{name[:_NAME_CHARS_SHOWN]}..."
+    return NotFoundError(f"nothing is said of {shown!r}", hint="memd org query finds by words")
+
+
+_NAME_CHARS_SHOWN = 60
