@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from memd.signals.lines import Message, Record, count, mapping, text
+from memd.signals.lines import Message, Record, count, mapping, text, timed
 from memd.signals.usage import Usage
 
 _SYNTHETIC = "<synthetic>"
@@ -57,7 +57,7 @@ def messages(records: Sequence[Record]) -> list[Message]:
             whole = responses[response]
             whole.extend(block for block in content if block not in whole)
         elif content:
-            found.append({"role": record["type"], "content": content})
+            found.append(timed({"role": record["type"], "content": content}, record))
             if response and isinstance(content, list):
                 responses[response] = content
     return found

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from memd.signals.lines import Message, Record, count, mapping, text, text_of
+from memd.signals.lines import Message, Record, count, mapping, text, text_of, timed
 from memd.signals.usage import Usage
 
 _KINDS = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
@@ -44,7 +44,10 @@ def messages(records: Sequence[Record]) -> list[Message]:
     for record in records:
         payload = mapping(record.get("payload"))
         if record.get("type") == "response_item":
+            before = len(found)
             _add(found, names, payload)
+            for message in found[before:]:
+                timed(message, record)
         elif record.get("type") == "event_msg" and payload.get("type") == "thread_rolled_back":
             _roll_back(found, count(payload.get("num_turns")) or 0)
     return found

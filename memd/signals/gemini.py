@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from memd.signals.lines import Message, Record, count, items, mapping, text, text_of
+from memd.signals.lines import Message, Record, count, items, mapping, text, text_of, timed
 from memd.signals.usage import Usage
 
 _SPEAKERS = {"user": "user", "gemini": "assistant"}
@@ -42,10 +42,11 @@ def messages(records: Sequence[Record]) -> list[Message]:
             continue
         calls = items(record.get("toolCalls"))
         if said.strip() or calls:
-            found.append({"role": role, "content": said})
+            found.append(timed({"role": role, "content": said}, record))
         if calls:
             found[-1]["tool_calls"] = [_call(call) for call in calls]
-            found.extend(_answer(call) for call in calls if call.get("result") is not None)
+            answered = (call for call in calls if call.get("result") is not None)
+            found.extend(timed(_answer(call), record) for call in answered)
     return found
 
 

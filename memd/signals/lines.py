@@ -19,6 +19,7 @@ Message = dict[str, Any]
 # How JSON spells a NUL, or half of a pair (or a whole one).
 _UNSTORABLE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
 _TOKENS_MAX = 2**63 - 1
+_TIME_CHARS_MAX = 64
 
 
 def records(raw: bytes) -> tuple[list[dict[str, Any]], int]:
@@ -73,6 +74,14 @@ def count(value: object) -> int | None:
 def mapping(value: object) -> Record:
     """Return *value* if it is an object, an empty one otherwise."""
     return value if isinstance(value, Mapping) else {}
+
+
+def timed(message: Message, record: Record) -> Message:
+    """Return *message* with the time that its record says, as it says it; a nap judges it."""
+    at = text(record.get("timestamp"))
+    if at is not None and len(at) <= _TIME_CHARS_MAX:
+        message["timestamp"] = at
+    return message
 
 
 def items(value: object) -> list[Record]:

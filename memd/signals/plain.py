@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memd.signals.lines import Message, Record
+from memd.signals.lines import Message, Record, timed
 from memd.signals.usage import Usage
 
 _KEPT = ("role", "content", "name", "tool_calls", "tool_call_id")
@@ -16,7 +16,9 @@ def knows(record: Record) -> bool:
 
 def messages(records: Sequence[Record]) -> list[Message]:
     return [
-        {key: record[key] for key in _KEPT if key in record} for record in records if knows(record)
+        timed({key: record[key] for key in _KEPT if key in record}, record)
+        for record in records
+        if knows(record)
     ]
 
 

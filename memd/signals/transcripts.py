@@ -2,9 +2,10 @@
 
 Naps read transcripts. Each format has a module that knows it; all give the
 documents' messages: ``role``, ``content``, ``name``, ``tool_calls``,
-``tool_call_id``, and Claude's blocks. Left out is what was never part of the
-conversation: reasoning, side chains, summaries that an assistant made of itself,
-what its user took back. Compacted messages stay: they are what a nap is for.
+``tool_call_id``, Claude's blocks, and the ``timestamp`` where one is told. Left
+out is what was never part of the conversation: reasoning, side chains, summaries
+that an assistant made of itself, what its user took back. Compacted messages
+stay: they are what a nap is for.
 """
 
 from __future__ import annotations

@@ -13,16 +13,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from memd.base.clock import to_us
 from memd.base.ids import Ids
 from memd.ingest.keep import Arrival, keep
 from memd.model.caller import Caller
 from memd.model.enums import MemoryLevel, RunKind, RunState
+from memd.model.ingest import IngestRequest
 from memd.model.values import Value
 from memd.sleep.preparation import DraftedFact, Message, Prepared
 from memd.store import changes, names, runs, sessions, sources
 from memd.store.connect import Writing
 
 ASKED = "asked"
+AHEAD_US = 86_400_000_000  # what a clock may be ahead of memd's before nobody believes it
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,7 @@ class Keeping:
         kept_as = self._keep_messages(conn, caller, agent_key, now_us)
         arrivals = [
             Arrival(
-                fact.request,
+                _timely(fact.request, now_us),
                 fact.drafts,
                 self.level,
                 batch=self.run_id,
@@ -162,3 +165,11 @@ class Keeping:
         runs.finish(conn, run_key, RunState.DONE, report, now_us)
         said = json.dumps(report, sort_keys=True).encode()
         changes.touch(conn, self.run_id.encode(), hashlib.sha256(said).digest())
+
+
+def _timely(request: IngestRequest, now_us: int) -> IngestRequest:
+    """Return *request* without the time of what is yet to be said."""
+    at = request.occurred_at
+    if at is None or to_us(at) <= now_us + AHEAD_US:
+        return request
+    return request.model_copy(update={"occurred_at": None})

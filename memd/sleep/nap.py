@@ -35,7 +35,7 @@ from memd.signals.usage import CONSOLIDATED_SUFFIX, UnreadableSignal
 from memd.sleep.consolidator import MENTION_SHARE, MemoryConsolidator
 from memd.sleep.erased import NEW, History
 from memd.sleep.keeping import ASKED, Heard, Keeping, Kept, Wanted
-from memd.sleep.preparation import Message, Prepared, prepared, remembered
+from memd.sleep.preparation import Message, Prepared, drafted, remembered, sifted
 from memd.store import agents, names, sessions
 from memd.store.connect import Reading
 from memd.store.database import Database
@@ -71,16 +71,12 @@ class Nap:
         level = await self._level(caller)
         heard = await self._heard(caller, wanted)
         known = await self.db.read(_texts, caller.agent_id, heard.session_id)
-        self.queue.expect()
-        ready = await self.work.run(
-            prepared,
-            heard.messages,
-            self.counter,
-            rule=self._rule(wanted),
-            session_id=heard.session_id,
-            known=known,
-            last=wanted.last,
+        found = await self.work.run(
+            sifted, heard.messages, rule=self._rule(wanted), known=known, last=wanted.last
         )
+        if found.learns:
+            self.queue.expect()
+        ready = await self.work.run(drafted, found, self.counter, heard.session_id)
         run_id = self.ids.new()
         writing = Keeping(self.ids, run_id, level, heard, ready, wanted)
         by = _as_consolidation(caller)
@@ -90,7 +86,8 @@ class Nap:
             reply=Kept,
             batch=run_id,
         )
-        self.queue.wake()
+        if kept.stored:
+            self.queue.wake()
         result = NapResult(
             run_id=kept.run_id,
             session_id=heard.session_id,

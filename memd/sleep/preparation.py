@@ -13,7 +13,7 @@ import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import MAXYEAR, datetime
 from functools import lru_cache
 from math import isfinite
 from typing import Any, NamedTuple
@@ -43,6 +43,7 @@ _DEPTH_MAX = 64  # of what a message nests; deeper is nobody's format
 _USER_ROLES = frozenset({"user", "human"})
 _ROLE_CHARS = 32
 _SHORT_CHARS = 16  # no secret is so short
+_UNSET_YEAR = 1970
 
 
 class KeptMessage(NamedTuple):
@@ -79,6 +80,23 @@ class Prepared:
     detail: NapDetail
 
 
+@dataclass(frozen=True, slots=True)
+class Sifted:
+    """What of a nap's messages is worth storing, before it is drafted (see :class:`Prepared`)."""
+
+    messages: Sequence[Message]
+    """Without secrets."""
+    new: tuple[Fact, ...]
+    known: int
+    lines: tuple[Fact, ...]
+    learns: bool
+    """Whether anything seems to be new; what is stored is decided when it is."""
+    shorter: tuple[Message, ...]
+    answer: tuple[Message, ...]
+    summary: str
+    detail: NapDetail
+
+
 class _Counted:
     """Counts the tokens of each text once: a draft asks for the same ones several times."""
 
@@ -102,31 +120,38 @@ def prepared(
     known: frozenset[bytes] = frozenset(),
     last: bool = False,
 ) -> Prepared:
-    """Consolidate *given* by *rule* and draft what is to be stored.
+    """Consolidate *given* by *rule* and draft what is to be stored: :func:`sifted`, then drafts."""
+    return drafted(sifted(given, rule=rule, known=known, last=last), counter, session_id)
+
+
+def sifted(
+    given: Sequence[Message],
+    *,
+    rule: MemoryConsolidator,
+    known: frozenset[bytes] = frozenset(),
+    last: bool = False,
+) -> Sifted:
+    """Consolidate *given* by *rule* and find what is to be stored.
 
     With an enumeration of what no fact names, the lines that name it are stored
     beside the facts. Both are taken from the messages that the summary replaces;
     with *last* from all of them, because nobody will nap over the rest. *known* are
-    the hashes of texts that the session has, which are not drafted again.
+    the hashes of texts that the session has, which need no draft.
     """
-    counter = _Counted(counter)
     messages = [clean(message) for message in given]
     shorter, summary = rule.consolidate(messages)
     tail = len(shorter) - 1 if summary else len(shorter)
     start = len(messages) if last else len(messages) - tail
     found = rule.facts(messages[:start] if last else messages)
     found = tuple(fact for fact in found if fact.index < start)
-    new = [fact for fact in found if _hash(fact) not in known]
-    more = _excerpts(messages[:start], found, rule) if rule.mention_share else ()
-    facts, lines = (
-        tuple(_drafted(fact, messages[fact.index], counter, session_id) for fact in some)
-        for some in (new, more)
-    )
-    return Prepared(
-        kept=_kept(messages),
-        facts=facts,
+    new = tuple(fact for fact in found if _hash(fact.text) not in known)
+    lines = _excerpts(messages[:start], found, rule) if rule.mention_share else ()
+    return Sifted(
+        messages=messages,
+        new=new,
         known=len(found) - len(new),
-        excerpts=lines,
+        lines=lines,
+        learns=bool(new) or any(_is_new(line, known) for line in lines),
         shorter=tuple(shorter),
         answer=(shorter[0], *given[len(given) - tail :]) if summary else tuple(given),
         summary=summary,
@@ -139,6 +164,25 @@ def prepared(
             tokens_before=rule.estimate_tokens(messages),
             tokens_after=rule.estimate_tokens(shorter),
         ),
+    )
+
+
+def drafted(found: Sifted, counter: TokenCounter, session_id: str | None) -> Prepared:
+    """Draft what was found; each text is counted once."""
+    counter = _Counted(counter)
+    facts, lines = (
+        tuple(_drafted(fact, found.messages[fact.index], counter, session_id) for fact in some)
+        for some in (found.new, found.lines)
+    )
+    return Prepared(
+        kept=_kept(found.messages),
+        facts=facts,
+        known=found.known,
+        excerpts=lines,
+        shorter=found.shorter,
+        answer=found.answer,
+        summary=found.summary,
+        detail=found.detail,
     )
 
 
@@ -258,9 +302,14 @@ def _drafted(
     return DraftedFact(request, drafts(request, counter), fact.index)
 
 
-def _hash(fact: Fact) -> bytes:
-    """Return the hash under which the fact would be stored, if it is one memory."""
-    return hashlib.sha256(as_stored(fact.text[:TEXT_CHARS_MAX]).encode()).digest()
+def _hash(text: str) -> bytes:
+    """Return the hash under which *text* is stored, if it is one memory."""
+    return hashlib.sha256(as_stored(text[:TEXT_CHARS_MAX]).encode()).digest()
+
+
+def _is_new(line: Fact, known: frozenset[bytes]) -> bool:
+    """Return whether no part of an excerpt is known: a session repeats it word for word."""
+    return known.isdisjoint(map(_hash, (line.text, *line.text.split("\n\n"))))
 
 
 def _excerpts(
@@ -280,7 +329,10 @@ def _origin(fact: Fact) -> Origin:
 
 
 def _moment(message: Message) -> datetime | None:
-    """Return when a message was said, if it says so with its zone."""
+    """Return when a message was said, if it says so with its zone.
+
+    A clock that was never set says 1970. Whether it is yet to come is seen when it is stored.
+    """
     text = message.get("timestamp")
     if not isinstance(text, str):
         return None
@@ -288,4 +340,4 @@ def _moment(message: Message) -> datetime | None:
         moment = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return moment if moment.tzinfo is not None and moment.year > 1 else None
+    return moment if moment.tzinfo is not None and _UNSET_YEAR < moment.year < MAXYEAR else None

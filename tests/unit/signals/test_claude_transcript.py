@@ -168,3 +168,14 @@ def test_the_last_response_tells_how_much_is_used_without_what_it_wrote() -> Non
     assert (usage.used_tokens, usage.window_tokens, usage.model) == (102, None, "opus")
     assert claude.usage(lines[:0]) is None
     assert claude.session(lines) == "7"
+
+
+def test_a_response_was_given_when_its_first_line_was() -> None:
+    found = claude.messages(
+        [
+            prompt("u", None, "list", timestamp="2026-11-21T01:40:00Z"),
+            block("a", "u", "r", text("Let me."), timestamp="2026-11-21T01:40:05Z"),
+            block("b", "a", "r", call("c"), timestamp="2026-11-21T01:40:09Z"),
+        ]
+    )
+    assert [message["timestamp"][-3:-1] for message in found] == ["00", "05"]

@@ -11,8 +11,11 @@ from memd.signals.transcripts import read, usage_of
 Line = dict[str, Any]
 
 
+AT = {"timestamp": "2026-11-21T01:40:00Z"}
+
+
 def event(kind: str, **payload: Any) -> Line:
-    return {"timestamp": "2026-11-21T01:40:00Z", "type": kind, "payload": payload}
+    return {**AT, "type": kind, "payload": payload}
 
 
 def item(kind: str, **payload: Any) -> Line:
@@ -59,16 +62,17 @@ def test_a_rollout_gives_what_was_said_called_and_answered() -> None:
         ("c2", "patch"),
     ]
     assert found.messages[2:] == [
-        {"role": "tool", "content": "a.py", "name": "shell", "tool_call_id": "c1"},
-        {"role": "tool", "content": "ok", "name": "patch", "tool_call_id": "c2"},
+        {"role": "tool", "content": "a.py", "name": "shell", "tool_call_id": "c1", **AT},
+        {"role": "tool", "content": "ok", "name": "patch", "tool_call_id": "c2", **AT},
     ]
+    assert all(message["timestamp"] == AT["timestamp"] for message in found.messages)
 
 
 def test_what_an_editor_put_above_a_request_is_left_out() -> None:
     said = (
         "# Context from my IDE setup:\n\n## Open tabs:\n- a.py\n\n## My request for Codex:\nfix it"
     )
-    assert codex.messages([spoke("user", said)]) == [{"role": "user", "content": "fix it"}]
+    assert codex.messages([spoke("user", said)]) == [{"role": "user", "content": "fix it", **AT}]
 
 
 def test_an_output_that_is_wrapped_in_json_is_unwrapped() -> None:
@@ -170,3 +174,10 @@ def test_results_in_every_shape_become_text() -> None:
     for shape, said in zip(shapes, ["plain", "a\nb", '{"x": 1}'], strict=True):
         call = {**CALL, "result": shape}
         assert gemini.messages([says("m", "gemini", "", toolCalls=[call])])[1]["content"] == said
+
+
+def test_a_chats_answer_and_what_its_tools_put_out_have_the_time_of_the_answer() -> None:
+    call = {"id": "c", "name": "ls", "result": "a.py"}
+    answer = says("2", "gemini", "See.", toolCalls=[call], timestamp="2026-11-21T01:41:00Z")
+    found = gemini.messages([says("1", "user", "list"), answer])
+    assert [m.get("timestamp") for m in found] == [None, *["2026-11-21T01:41:00Z"] * 2]

@@ -40,6 +40,13 @@ def test_messages_as_the_documents_write_them_are_read() -> None:
     ]
 
 
+def test_the_time_of_a_message_is_handed_on_as_it_stands() -> None:
+    message = {"role": "user", "content": "hi", "timestamp": "yesterday"}
+    assert read(jsonl(message)).messages == [message]
+    for odd in (1_700_000_000, None, "", "x" * 65):
+        assert "timestamp" not in read(jsonl({**message, "timestamp": odd})).messages[0]
+
+
 def test_a_broken_line_is_counted_and_the_others_are_read() -> None:
     raw = PLAIN + b'{"role": "user", "cont\n\n42\n"text"\n[1]\n' + b"[" * 100_000 + b"\n" + PLAIN
     found = read(raw)

@@ -125,7 +125,8 @@ def test_only_the_owner_has_preferences() -> None:
 
 def test_the_time_of_a_message_is_when_its_facts_happened() -> None:
     at = {"role": "user", "content": "use tabs", "timestamp": "2026-03-01T10:00:00Z"}
-    for broken in ("yesterday", "2026-03-01T10:00:00", 7):
+    unset, never = "1970-01-01T00:00:07Z", "9999-12-31T23:59:59-12:00"
+    for broken in ("yesterday", "2026-03-01T10:00:00", 7, unset, never):
         (fact,) = a_nap({**at, "timestamp": broken}).facts
         assert fact.request.occurred_at is None
     (fact,) = a_nap(at).facts
