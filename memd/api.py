@@ -37,6 +37,16 @@ from memd.base.errors import (
 from memd.client import AsyncClient, Client
 from memd.encode.density import DensityClassifier, classify_batch
 from memd.encode.tokens import DefaultTokenEstimator
+from memd.inject.context import ContextInjectionStrategy, retrieve_sparse
+from memd.inject.format import format_memory_context_with_directive
+from memd.inject.self_editing import SelfEditingMemoryConfig, SelfEditingMemoryStrategy
+from memd.inject.tool_based import ToolBasedInjectionStrategy
+from memd.inject.tools import (
+    RecallMemoryTool,
+    SearchMemoryTool,
+    ToolRegistry,
+    registry_with_memory_tools,
+)
 from memd.model.backend import MemoryBackend, MemoryCapabilities, SharedKnowledgeStore
 from memd.model.consolidation import (
     ArchivalEntry,
@@ -68,6 +78,17 @@ from memd.model.enums import (
     SeniorityLevel,
 )
 from memd.model.ingest import IngestManyRequest, IngestRequest, Receipt, ReceiptItem, Receipts
+from memd.model.inject import (
+    ChatMessage,
+    MemoryInjectionStrategy,
+    MessageRole,
+    QueryReformulator,
+    Reranker,
+    Retriever,
+    SufficiencyChecker,
+    TokenEstimator,
+    ToolDefinition,
+)
 from memd.model.memory import (
     MemoryEntry,
     MemoryFilter,
@@ -135,6 +156,7 @@ from memd.sleep.strategies import (
     LLMConsolidationStrategy,
     SimpleConsolidationStrategy,
 )
+from memd.view.view import untrusted_content_directive, wrap_untrusted
 
 __all__ = [
     "AbstractiveSummarizer",
@@ -147,6 +169,7 @@ __all__ = [
     "AsyncClient",
     "AutonomyLevel",
     "CategoryWriteRule",
+    "ChatMessage",
     "Client",
     "CompanyMemoryConfig",
     "CompletionProvider",
@@ -159,6 +182,7 @@ __all__ = [
     "ConsolidationStrategy",
     "ConsolidationStrategyType",
     "ContentDensity",
+    "ContextInjectionStrategy",
     "DefaultTokenEstimator",
     "DensityClassifier",
     "DensityRoutingOp",
@@ -198,6 +222,7 @@ __all__ = [
     "MemoryEntry",
     "MemoryFilter",
     "MemoryFilterStrategy",
+    "MemoryInjectionStrategy",
     "MemoryLevel",
     "MemoryMetadata",
     "MemoryNotFoundError",
@@ -211,6 +236,7 @@ __all__ = [
     "MemoryStoreRequest",
     "MemoryType",
     "MemoryUpdate",
+    "MessageRole",
     "OperationLogEntry",
     "OperationLogSnapshot",
     "OperationType",
@@ -231,20 +257,32 @@ __all__ = [
     "ProviderBusyError",
     "ProviderError",
     "ProviderRefusedError",
+    "QueryReformulator",
+    "RecallMemoryTool",
     "RecallRequest",
     "RecallResult",
     "Receipt",
     "ReceiptItem",
     "Receipts",
+    "Reranker",
     "RetentionConfig",
     "RetentionEnforcer",
     "RetentionRule",
+    "Retriever",
     "ScoredMemory",
+    "SearchMemoryTool",
     "SearchMode",
+    "SelfEditingMemoryConfig",
+    "SelfEditingMemoryStrategy",
     "SeniorityLevel",
     "SharedKnowledgeStore",
     "SimpleConsolidationStrategy",
+    "SufficiencyChecker",
     "TagBasedMemoryFilter",
+    "TokenEstimator",
+    "ToolBasedInjectionStrategy",
+    "ToolDefinition",
+    "ToolRegistry",
     "WikiExportConfig",
     "WriteAccessConfig",
     "apply_diversity_penalty",
@@ -259,7 +297,12 @@ __all__ = [
     "create_org_memory_backend",
     "default_registry",
     "filter_for_injection",
+    "format_memory_context_with_directive",
     "fuse_ranked_lists",
     "rank_memories",
+    "registry_with_memory_tools",
     "require_write_access",
+    "retrieve_sparse",
+    "untrusted_content_directive",
+    "wrap_untrusted",
 ]

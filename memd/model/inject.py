@@ -121,6 +121,7 @@ class PreparedPrompt(Value):
     nonce: str | None = None
 
 
+@runtime_checkable
 class TokenEstimator(Protocol):
     """Whatever tells how many tokens a text has."""
 

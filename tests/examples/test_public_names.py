@@ -25,6 +25,10 @@ PROTOCOLS = {
     "OrgMemoryBackend": "connect disconnect health_check is_connected backend_name query write"
     " list_policies count_policies",
     "MemoryFilterStrategy": "strategy_name filter_for_injection",
+    "MemoryInjectionStrategy": "strategy_name prepare_messages get_tool_definitions",
+    "QueryReformulator": "reformulate",
+    "SufficiencyChecker": "check_sufficiency",
+    "TokenEstimator": "estimate_tokens",
 }
 MODELS = {
     "ArchivalEntry": "original_id agent_id content category metadata created_at archived_at"
@@ -39,6 +43,10 @@ MODELS = {
     "LLMConsolidationConfig": "group_threshold temperature max_summary_tokens"
     " include_distillation_context max_trajectory_context_entries max_trajectory_chars_per_entry"
     " max_entry_input_chars max_total_user_content_chars fallback_truncate_length",
+    "ChatMessage": "role content",
+    "ToolDefinition": "name description parameters_schema category",
+    "SelfEditingMemoryConfig": "core_memory_token_budget core_memory_tag allow_core_writes"
+    " core_max_entries archival_search_limit archival_categories write_auto_tag",
     "MemoryMetadata": "source confidence tags",
     "MemoryStoreRequest": "category namespace content metadata expires_at",
     "MemoryEntry": "id agent_id namespace category content metadata created_at updated_at"
@@ -98,6 +106,18 @@ FUNCTIONS = {
     "LLMSynthesisOp": "provider model config",
     "SimpleConsolidationStrategy": "backend group_threshold",
     "check_write_access": "config category author",
+    "ContextInjectionStrategy": "backend config shared_store token_estimator memory_filter"
+    " hierarchical_retriever reranker",
+    "ToolBasedInjectionStrategy": "backend config shared_store token_estimator memory_filter"
+    " reformulator sufficiency_checker",
+    "SelfEditingMemoryStrategy": "backend config token_estimator",
+    "SearchMemoryTool": "strategy agent_id",
+    "RecallMemoryTool": "strategy agent_id",
+    "registry_with_memory_tools": "registry strategy agent_id",
+    "format_memory_context_with_directive": "memories estimator token_budget injection_point",
+    "untrusted_content_directive": "tags",
+    "wrap_untrusted": "tag content",
+    "retrieve_sparse": "backend agent_id query",
     "classify_batch": "entries",
     "create_org_memory_backend": "config",
     "require_write_access": "config category author",
@@ -150,6 +170,13 @@ CLASSES = {
     "LLMConsolidationStrategy": "consolidate",
     "LLMSynthesisOp": "condense",
     "SimpleConsolidationStrategy": "consolidate",
+    "ContextInjectionStrategy": "strategy_name prepare_messages get_tool_definitions",
+    "ToolBasedInjectionStrategy": "strategy_name prepare_messages get_tool_definitions"
+    " handle_tool_call",
+    "SelfEditingMemoryStrategy": "strategy_name prepare_messages get_tool_definitions"
+    " handle_tool_call",
+    "SearchMemoryTool": "name description parameters_schema category execute",
+    "RecallMemoryTool": "name description parameters_schema category execute",
     "MemoryBackendRegistry": "register create",
     "DefaultTokenEstimator": "estimate_tokens",
     "MemoryConsolidator": "should_consolidate consolidate estimate_tokens",

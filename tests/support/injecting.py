@@ -1,0 +1,96 @@
+"""Sources that answer what a test says, and strategies over them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from support.clocks import HeldClock
+
+from memd.base.errors import MemoryRetrievalError
+from memd.inject.context import ContextInjectionStrategy
+from memd.model.inject import ChatMessage
+from memd.model.memory import MemoryEntry, MemoryQuery
+from memd.model.retrieval import MemoryRetrievalConfig, ScoredMemory
+
+_FENCE = re.compile(r"<memory-entry>\n(.*?)\n</memory-entry>", re.DOTALL)
+
+
+@dataclass
+class Source:
+    """A backend's ``retrieve``, or a store's ``search_shared``: gives *found*, or fails."""
+
+    found: Iterable[MemoryEntry] = ()
+    fails: BaseException | None = None
+    asked: list[MemoryQuery] = field(default_factory=list)
+    excluded: list[str | None] = field(default_factory=list)
+
+    async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
+        del agent_id
+        return self._answer(query)
+
+    async def search_shared(
+        self, query: MemoryQuery, *, exclude_agent: str | None = None
+    ) -> tuple[MemoryEntry, ...]:
+        self.excluded.append(exclude_agent)
+        return self._answer(query)
+
+    def _answer(self, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
+        self.asked.append(query)
+        if self.fails is not None:
+            raise self.fails
+        return tuple(self.found)[: query.limit]
+
+
+@dataclass
+class SparseSource(Source):
+    """A source that also searches by words."""
+
+    by_words: Iterable[MemoryEntry] = ()
+
+    async def retrieve_sparse(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
+        del agent_id
+        return tuple(self.by_words)[: query.limit]
+
+
+class Reversing:
+    """A re-ranker that turns the order round, or fails, or loses what it was given."""
+
+    def __init__(self, *, fails: BaseException | None = None, loses: int = 0) -> None:
+        self._fails = fails
+        self._loses = loses
+        self.queries: list[str] = []
+
+    async def rerank(
+        self, query: str, candidates: tuple[ScoredMemory, ...]
+    ) -> tuple[ScoredMemory, ...]:
+        self.queries.append(query)
+        if self._fails is not None:
+            raise self._fails
+        return candidates[::-1][self._loses :]
+
+
+def a_strategy(
+    source: Source,
+    shared: Source | None = None,
+    reranker: Reversing | None = None,
+    **config: object,
+) -> ContextInjectionStrategy:
+    """Return the strategy ``context`` over *source*, at the hour of ``support.entries``."""
+    return ContextInjectionStrategy(
+        backend=source,
+        config=MemoryRetrievalConfig.model_validate(config),
+        shared_store=shared,
+        reranker=reranker,
+        clock=HeldClock(),
+    )
+
+
+def lines_of(messages: Iterable[ChatMessage]) -> list[str]:
+    """Return what stands inside the fences of the last message."""
+    content = [message.content for message in messages][-1]
+    return _FENCE.findall(content)
+
+
+DOMAIN_FAILURE = MemoryRetrievalError("the disk is gone")
