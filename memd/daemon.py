@@ -15,7 +15,7 @@ import sys
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memd.base import log
 from memd.base.clock import Clock, SystemClock
@@ -33,7 +33,12 @@ from memd.serve.server import Server
 from memd.serve.status import System
 
 if TYPE_CHECKING:
+    from memd.backends.assembly import Assembly
     from memd.model.settings import Settings
+    from memd.org.clients import Clients
+    from memd.org.owner import Owner
+    from memd.org.review import Review
+    from memd.store.audit import Audit
 
 EXIT_OK, EXIT_REFUSED, EXIT_DIED, EXIT_CONFIG = 0, 1, 70, 78
 
@@ -150,29 +155,34 @@ async def _serve(
     log.info("stopped")
 
 
+class _Access(NamedTuple):
+    """The rooms of who may do what."""
+
+    audit: Audit
+    clients: Clients
+    owner: Owner
+    review: Review
+
+
 async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack) -> Rooms:
     """Build the rooms, from the store upwards; *stack* closes them in reverse."""
     from memd.backends.assembly import assembled
     from memd.encode.embed import ModelThread
+    from memd.inject.files import Files
     from memd.inject.inject import Inject
     from memd.inject.own import Rooms as Remembered
-    from memd.org.clients import Clients
     from memd.serve.events import Events
     from memd.serve.rooms import Rooms
     from memd.sleep.exports import exporting
     from memd.sleep.naps import Naps
     from memd.sleep.sleep import sleeping
     from memd.sleep.switch import Switch
-    from memd.store.audit import Audit
 
     idle_ms = settings.daemon.model_idle_minutes * 60_000
     embedder = ModelThread(paths.model_dir, idle_ms=idle_ms)
     stack.push_async_callback(embedder.close)
     house = await assembled(settings, paths.database, embedder, paths.model_dir, clock, stack)
-    audit = Audit(house.db, clock, paths.anchors)
-    stack.push_async_callback(audit.try_to_anchor)
-    clients = Clients(house.db, clock, paths.keys_dir)
-    await clients.load()
+    access = await _access(house, paths, stack)
     events = Events()
     naps = Naps(house, settings, paths.usage_dir, emit=events.emit)
     wiki_dir = paths.data_dir / ("wiki" + paths.database.stem.removeprefix("memd"))
@@ -193,8 +203,10 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
         archival=house.archival,
         upkeep=house.upkeep,
         agents=house.agents,
-        audit=audit,
-        clients=clients,
+        audit=access.audit,
+        clients=access.clients,
+        owner=access.owner,
+        review=access.review,
         sessions=house.sessions,
         sharing=house.sharing,
         usage=naps,
@@ -203,6 +215,7 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
         embedder=embedder,
         graph=house.graph,
         org=house.org,
+        files=Files(house.db, ingest, house.recall, house.archive, clock),
         inject=inject,
         wiki=wiki,
         sleep=sleep.night,
@@ -214,9 +227,24 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
             naps.run,
             wiki.run,
             house.learning.run,
-            audit.run,
+            access.audit.run,
         ),
     )
+
+
+async def _access(house: Assembly, paths: Paths, stack: AsyncExitStack) -> _Access:
+    """Build the rooms of who may do what; the audit's head is noted when *stack* unwinds."""
+    from memd.org.clients import Clients
+    from memd.org.owner import Owner
+    from memd.org.review import Review
+    from memd.store.audit import Audit
+
+    audit = Audit(house.db, house.clock, paths.anchors)
+    stack.push_async_callback(audit.try_to_anchor)
+    clients = Clients(house.db, house.clock, paths.keys_dir)
+    await clients.load()
+    owner = Owner(house.db, house.clock)
+    return _Access(audit, clients, owner, Review(house.org, owner))
 
 
 def _load(paths: Paths) -> Settings:

@@ -359,6 +359,12 @@ class OrgMemoryAccessDeniedError(OrgMemoryError, DeniedError):
     kind = "org_denied"
 
 
+class HumanFactError(OrgMemoryAccessDeniedError):
+    """A human has the last word on the fact; an agent may propose."""
+
+    kind = "org_human"
+
+
 class OrgMemoryConfigError(OrgMemoryError, CallerError):
     """The ``org_memory`` settings are invalid: key, value, what is allowed."""
 

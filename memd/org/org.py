@@ -12,8 +12,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from memd.base.clock import Clock, from_us, to_us
-from memd.base.errors import OrgMemoryQueryError, OrgMemoryWriteError, SecretRefusedError
+from memd.base.errors import (
+    HumanFactError,
+    OrgMemoryQueryError,
+    OrgMemoryWriteError,
+    SecretRefusedError,
+)
 from memd.base.ids import Ids
+from memd.base.limits import FACTS_LOOKED_AT_MAX
 from memd.encode.secrets import screen, screened_name
 from memd.model.caller import Caller
 from memd.model.enums import OrgFactCategory
@@ -27,8 +33,10 @@ from memd.model.org import (
 )
 from memd.model.settings_org import OrgMemoryConfig
 from memd.org import reading
-from memd.org.access import author_of, require_write_access
-from memd.store import org, org_facts
+from memd.org.access import author_of, readable, require_write_access
+from memd.org.past import Past
+from memd.org.temporal import learn
+from memd.store import org, org_facts, owner_keys
 from memd.store.connect import Writing
 from memd.store.database import Database
 from memd.store.org import Operation, Stamp, Wording
@@ -48,7 +56,12 @@ class Org:
     ids: Ids
     config: OrgMemoryConfig = field(default_factory=OrgMemoryConfig)
     refuse_secrets: bool = False
-    learn: Learn | None = None
+    learn: Learn | None = learn
+
+    @property
+    def past(self) -> Past:
+        """The same room's answers about other times."""
+        return Past(db=self.db, clock=self.clock, config=self.config)
 
     # Writing.
 
@@ -63,11 +76,12 @@ class Org:
         """Publish a fact, or the next version of one, and return its id after COMMIT.
 
         *author* None: as whom the caller's key writes. A fact that moves to another
-        category needs the right to write both. Raises OrgMemoryAccessDeniedError,
+        category needs the right to write both, and what a human wrote no key
+        changes (HumanFactError). Raises OrgMemoryAccessDeniedError,
         OrgMemoryWriteError for a *fact_id* that is no fact's, SecretRefusedError.
         """
-        stamp = self._stamp(caller, author, signature)
-        wording = self._wording(request)
+        stamp = self.stamp(caller, author, signature)
+        wording = self.wording(request)
         fact_id = request.fact_id or self.ids.new()
         rules = self.config.write_access
 
@@ -79,8 +93,10 @@ class Org:
                 )
             if before is not None:
                 require_write_access(rules, before.category, stamp.author)
+                if author is None:
+                    _require_last_word(conn, fact_id, stamp.author)
             require_write_access(rules, wording.category, stamp.author)
-            self._learnt(conn, org.publish(conn, fact_id, wording, stamp))
+            self.learnt(conn, org.publish(conn, fact_id, wording, stamp))
             return fact_id
 
         return await self.db.write(caller, work, reply=str)
@@ -97,23 +113,24 @@ class Org:
 
         Needs the right to write the fact's category. Raises OrgMemoryAccessDeniedError.
         """
-        stamp = self._stamp(caller, author, signature)
+        stamp = self.stamp(caller, author, signature)
 
         def work(conn: Writing) -> bool:
             before = org.state(conn, fact_id)
             if before is None:
                 return False
             require_write_access(self.config.write_access, before.category, stamp.author)
+            if author is None:
+                _require_last_word(conn, fact_id, stamp.author)
             done = org.retract(conn, fact_id, stamp)
             if done is not None:
-                self._learnt(conn, done)
+                self.learnt(conn, done)
             return done is not None
 
         return await self.db.write(caller, work, reply=bool)
 
-    def _stamp(
-        self, caller: Caller, author: OrgFactAuthor | None, signature: bytes | None
-    ) -> Stamp:
+    def stamp(self, caller: Caller, author: OrgFactAuthor | None, signature: bytes | None) -> Stamp:
+        """Return who writes now: *author*, or as whom the caller's key writes."""
         return Stamp(
             operation_id=self.ids.new(),
             author=author or author_of(caller),
@@ -123,7 +140,8 @@ class Org:
             signature=signature,
         )
 
-    def _wording(self, request: OrgFactWriteRequest) -> Wording:
+    def wording(self, request: OrgFactWriteRequest) -> Wording:
+        """Return what *request* says, screened; raises SecretRefusedError."""
         screening = screen(request.content)
         if self.refuse_secrets and screening.kinds:
             raise SecretRefusedError(
@@ -139,33 +157,41 @@ class Org:
             valid_to_us=None if request.valid_to is None else to_us(request.valid_to),
         )
 
-    def _learnt(self, conn: Writing, operation: Operation) -> None:
+    def learnt(self, conn: Writing, operation: Operation) -> None:
+        """Learn from *operation*, in its own transaction."""
         if self.learn is not None:
             self.learn(conn, operation)
 
     # Reading.
 
+    def _readable(self, caller: Caller) -> frozenset[OrgFactCategory]:
+        return readable([self.config.read_access], caller)
+
     async def get(self, caller: Caller, fact_id: str) -> OrgFact | None:
         """Return a fact; None when there is none, or it is retracted."""
-        del caller
         found = await self.db.read(org_facts.get, fact_id)
-        return None if found is None else reading.fact(found)
+        if found is None or found.category not in self._readable(caller):
+            return None
+        return reading.fact(found)
 
     async def query(self, caller: Caller, query: OrgMemoryQuery) -> tuple[OrgFact, ...]:
         """Return stored facts that fit, never policies of the settings.
 
         Without a context the newest. With one: first the facts that hold it literally (by place,
         length, then newest), then those that share words with it, by BM25. At most
-        ``query.limit``, and at most ``extended_store.max_retrieved_per_query``.
+        ``query.limit``, and at most ``extended_store.max_retrieved_per_query``. The backend
+        ``temporal_kg`` leaves out what no longer holds.
         """
-        del caller
         limit = min(query.limit, self.config.extended_store.max_retrieved_per_query)
-        categories = query.categories or frozenset(OrgFactCategory)
+        categories = self._readable(caller) & (query.categories or frozenset(OrgFactCategory))
+        temporal = self.config.backend == "temporal_kg"
+        most = FACTS_LOOKED_AT_MAX if temporal else limit
         if query.context is None:
-            rows = await self.db.read(org_facts.newest, categories, limit)
+            rows = await self.db.read(org_facts.newest, categories, most)
         else:
-            rows = await self.db.read(reading.matching, query.context, categories, limit)
-        return tuple(map(reading.fact, rows))
+            rows = await self.db.read(reading.matching, query.context, categories, most)
+        facts = tuple(map(reading.fact, rows))
+        return (await self.past.holding(facts))[:limit] if temporal else facts
 
     async def list_policies(
         self, caller: Caller, limit: int | None = None, offset: int = 0
@@ -252,3 +278,10 @@ class Org:
                 field="at",
                 hint="see org_memory.temporal: the log itself is complete",
             )
+
+
+def _require_last_word(conn: Writing, fact_id: str, author: OrgFactAuthor) -> None:
+    if not author.is_human and owner_keys.spoke_last(conn, fact_id):
+        raise HumanFactError(
+            "a human wrote this fact", field="fact_id", hint="propose it: memd org propose"
+        )

@@ -59,6 +59,7 @@ CODES: Final[Mapping[str, int]] = {
     "org_query": -32003,
     "org_connection": -32004,
     "org_denied": -32001,
+    "org_human": -32001,
     "org_config": -32007,
 }
 

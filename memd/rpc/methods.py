@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from memd.model.access import AddedClient, AuditReport, KeyedClient
+from memd.model.access import AddedClient, AuditReport, KeyedClient, OwnerState
 from memd.model.caller import Scope
 from memd.model.events import EventName
+from memd.model.files import FileReply
 from memd.model.graph import Added, GraphAnswers, GraphPaths, Neighbours
 from memd.model.ingest import Receipt, Receipts
 from memd.model.inject import PreparedPrompt, ToolAnswer, ToolDefinition
@@ -28,6 +29,7 @@ from memd.model.values import Name, Value
 from memd.model.wiki import WikiExport
 from memd.rpc import (
     params,
+    params_file,
     params_graph,
     params_inject,
     params_nap,
@@ -158,6 +160,10 @@ def _look(name: str, takes: type[params.Params], result: Any, summary: str) -> M
     return Method(name, takes, result, summary, scope="admin")
 
 
+def _propose(name: str, takes: type[params.Params], result: Any, summary: str) -> Method:
+    return Method(name, takes, result, summary, writes=True, scope="propose")
+
+
 _none = params.Params
 _anything = dict[str, Any]
 
@@ -203,6 +209,7 @@ _ALL = (
         "One call of a memory tool, and its answer.",
         writes=True,
     ),
+    _write("inject.file", params_file.File, FileReply, "The memory tool: memories as files."),
     _read("trash.list", params.Paged, TrashPage, "What is in the trash, and until when."),
     _write("trash.restore", params.WritingById, bool, "Bring a memory back from the trash."),
     _read("archive.search", params.Retrieve, tuple[Archived, ...], "Search what was put away."),
@@ -257,6 +264,12 @@ _ALL = (
     _read("graph.neighbours", params_graph.Around, Neighbours, "What is said about a thing."),
     _read("graph.path", params_graph.Between, GraphPaths, "The shortest ways between two things."),
     _read("graph.query", params_graph.Ask, GraphAnswers, "A question, walked from its things."),
+    _propose("org.propose", access.ProposeFact, Name, "Ask the owner for a fact; its id."),
+    _read("org.review", access.Review, access.Proposals, "What waits for the owner's decision."),
+    _write("org.approve", access.Decide, Name, "Write what was proposed: the owner's signature."),
+    _write("org.reject", access.Decide, bool, "Close a proposal: the owner's signature."),
+    _read("owner.state", _none, OwnerState, "What the owner signs with: key, store, a nonce."),
+    _admin("owner.set", access.SetOwner, OwnerState, "The owner's public key, or the next one."),
     _admin("client.add", access.AddClient, AddedClient, "A key for a client, in a file."),
     _look("client.list", _none, access.Clients, "All clients with keys, and what they may."),
     _admin("client.revoke", access.RevokeClient, KeyedClient, "A client's key is one no longer."),

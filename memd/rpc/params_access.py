@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 from pydantic import Field, model_validator
 
@@ -78,7 +78,10 @@ class SetOwner(Keyed):
 
 
 class ProposeFact(Keyed):
-    """A fact to be written or, with *retract*, one that is to hold no longer."""
+    """A fact to be written or, with *retract*, one that is to hold no longer.
+
+    *author* is refused, whatever it says: who asks is in the key.
+    """
 
     category: OrgFactCategory | None = None
     content: Text | None = None
@@ -86,6 +89,7 @@ class ProposeFact(Keyed):
     fact_id: Name | None = None
     retract: bool = False
     agent_id: Name | None = None
+    author: Any = None
 
     @model_validator(mode="after")
     def _one_or_the_other(self) -> Self:

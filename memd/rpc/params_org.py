@@ -5,9 +5,12 @@ None of them says who calls: that is in the client's key (SPEC D14).
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import Field
 
 from memd.base.limits import PAGE_ITEMS_MAX
+from memd.model.access import Signature
 from memd.model.org import (
     OperationLogEntry,
     OperationLogSnapshot,
@@ -18,11 +21,21 @@ from memd.model.values import Name, Time, Value
 from memd.rpc.params import Keyed, Params
 
 
-class WriteFact(OrgFactWriteRequest, Keyed):
+class Signed(Keyed):
+    """What the owner may sign; with a *signature* a human wrote it.
+
+    *author* is refused, whatever it says: who writes is in the key or the signature.
+    """
+
+    signature: Signature | None = None
+    author: Any = None
+
+
+class WriteFact(OrgFactWriteRequest, Signed):
     """A fact, or with *fact_id* its next version."""
 
 
-class RetractFact(Keyed):
+class RetractFact(Signed):
     """The fact that holds no longer."""
 
     fact_id: Name

@@ -24,7 +24,17 @@ from memd.model.wiki import WikiExport
 from memd.rpc import params as p
 from memd.rpc.methods import Agents, AgentSettings, Imported, Page, Preferences, TrashPage
 from memd.rpc.params_sleep import Export
-from memd.serve import access, graphing, injecting, napping, organising, sharing, sleeping
+from memd.serve import (
+    access,
+    deciding,
+    filing,
+    graphing,
+    injecting,
+    napping,
+    organising,
+    sharing,
+    sleeping,
+)
 from memd.serve.dispatch import Handler, progress_of_call
 from memd.serve.rooms import Memories, Rooms
 from memd.serve.status import System
@@ -75,6 +85,8 @@ def handlers(rooms: Rooms, system: System) -> Mapping[str, Handler]:
         "agent.get": agents.get,
         "agent.list": agents.list,
         **access.handlers(rooms),
+        **deciding.handlers(rooms),
+        **filing.handlers(rooms),
         **injecting.handlers(rooms),
         **napping.handlers(rooms),
         **graphing.handlers(rooms),

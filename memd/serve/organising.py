@@ -1,4 +1,4 @@
-"""``org.*``: facts written, retracted, asked for, and as they once were."""
+"""``org.*``: facts asked for, and as they once were; ``deciding.py`` writes them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ def handlers(rooms: Rooms) -> Mapping[str, Handler]:
     """Return the handlers of what everybody knows."""
     organising = Organising(rooms.org)
     return {
-        "org.write": organising.write,
-        "org.retract": organising.retract,
         "org.get": organising.get,
         "org.query": organising.query,
         "org.policies": organising.policies,
@@ -39,12 +37,6 @@ class Organising:
 
     def __init__(self, org: Org) -> None:
         self._org = org
-
-    async def write(self, caller: Caller, params: p.WriteFact) -> str:
-        return await self._org.write(caller, params)
-
-    async def retract(self, caller: Caller, params: p.RetractFact) -> bool:
-        return await self._org.retract(caller, params.fact_id)
 
     async def get(self, caller: Caller, params: p.FactById) -> OrgFact | None:
         return await self._org.get(caller, params.fact_id)

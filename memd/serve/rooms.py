@@ -7,10 +7,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
-from memd.model.access import AddedClient, AuditReport, AuditRow, KeyedClient
+from memd.model.access import (
+    AddedClient,
+    AuditReport,
+    AuditRow,
+    KeyedClient,
+    OwnerState,
+    Proposal,
+    Signature,
+)
 from memd.model.caller import Caller, Identity, Scope
 from memd.model.encoding import Embedder
 from memd.model.enums import AutonomyLevel, InjectionStrategy, MemoryCategory, SeniorityLevel
+from memd.model.files import FileCommand, FileReply
 from memd.model.graph import NOW, Added, GraphAnswers, GraphPaths, Moment, Neighbours
 from memd.model.ingest import IngestManyRequest, IngestRequest, Receipt, Receipts
 from memd.model.inject import PreparedPrompt, PrepareRequest, ToolAnswer, ToolDefinition
@@ -26,6 +35,7 @@ from memd.model.org import (
     OperationLogEntry,
     OperationLogSnapshot,
     OrgFact,
+    OrgFactAuthor,
     OrgFactWriteRequest,
     OrgMemoryQuery,
 )
@@ -211,6 +221,12 @@ class Wiki(Protocol):
     async def forgotten(self, caller: Caller) -> str | None: ...
 
 
+class Files(Protocol):
+    """Memories as files."""
+
+    async def run(self, caller: Caller, command: FileCommand) -> FileReply: ...
+
+
 class Inject(Protocol):
     """Memories into prompts."""
 
@@ -236,8 +252,22 @@ class Agents(Protocol):
 class Org(Protocol):
     """What everybody knows."""
 
-    async def write(self, caller: Caller, request: OrgFactWriteRequest) -> str: ...
-    async def retract(self, caller: Caller, fact_id: str) -> bool: ...
+    async def write(
+        self,
+        caller: Caller,
+        request: OrgFactWriteRequest,
+        *,
+        author: OrgFactAuthor | None = None,
+        signature: bytes | None = None,
+    ) -> str: ...
+    async def retract(
+        self,
+        caller: Caller,
+        fact_id: str,
+        *,
+        author: OrgFactAuthor | None = None,
+        signature: bytes | None = None,
+    ) -> bool: ...
     async def get(self, caller: Caller, fact_id: str) -> OrgFact | None: ...
     async def query(self, caller: Caller, query: OrgMemoryQuery) -> tuple[OrgFact, ...]: ...
     async def list_policies(
@@ -270,6 +300,34 @@ class Graph(Protocol):
         self, caller: Caller, question: str, *, limit: int = 10, at: Moment = NOW
     ) -> GraphAnswers: ...
     async def add(self, caller: Caller, subject: str, relation: str, object_: str) -> Added: ...
+
+
+class Owner(Protocol):
+    """The owner's key, and what is signed with it."""
+
+    async def state(self, caller: Caller) -> OwnerState: ...
+    async def set(
+        self, caller: Caller, public_key: str, signature: Signature | None
+    ) -> OwnerState: ...
+    async def verified(
+        self, caller: Caller, signature: Signature | None, action: str, said: Mapping[str, Any]
+    ) -> bytes: ...
+
+
+class Review(Protocol):
+    """What is proposed, and what the owner decides."""
+
+    async def propose(self, caller: Caller, request: OrgFactWriteRequest) -> str: ...
+    async def propose_retract(self, caller: Caller, fact_id: str) -> str: ...
+    async def list(
+        self, after: str | None, limit: int
+    ) -> tuple[tuple[Proposal, ...], str | None]: ...
+    async def approve(
+        self, caller: Caller, proposal_id: str, signature: Signature | None
+    ) -> str: ...
+    async def reject(
+        self, caller: Caller, proposal_id: str, signature: Signature | None
+    ) -> bool: ...
 
 
 class Clients(Protocol):
@@ -321,6 +379,9 @@ class Rooms:
     embedder: Embedder
     graph: Graph
     org: Org
+    owner: Owner
+    review: Review
+    files: Files
     inject: Inject
     wiki: Wiki
     sleep: Sleep

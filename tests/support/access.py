@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
-from memd.base.errors import NotFoundError
-from memd.model.access import AddedClient, AuditReport, AuditRow, KeyedClient
+from memd.base.errors import DeniedError, NotFoundError
+from memd.model.access import (
+    AddedClient,
+    AuditReport,
+    AuditRow,
+    KeyedClient,
+    OwnerState,
+    Proposal,
+    Signature,
+)
 from memd.model.caller import OWNERS_COMMANDS, Caller, Identity, Scope
 from memd.model.enums import AutonomyLevel, Outcome, SeniorityLevel
+from memd.model.org import OrgFactWriteRequest
 from memd.serve.authority import Authority, Seat
 from memd.store.changes import Refused, Wanted
 
@@ -110,6 +120,50 @@ class FakeAudit:
     async def verify(self, given: Sequence[tuple[int, bytes]] = ()) -> AuditReport:
         del given
         return AuditReport(ok=True, links=len(self.rows), head="00" * 32)
+
+
+class FakeOwner:
+    """An owner whose every signature is right."""
+
+    async def state(self, caller: Caller) -> OwnerState:
+        del caller
+        return OwnerState(public_key=None, store="00", nonce="00")
+
+    async def set(self, caller: Caller, public_key: str, signature: Signature | None) -> OwnerState:
+        del signature
+        return (await self.state(caller)).model_copy(update={"public_key": public_key})
+
+    async def verified(
+        self, caller: Caller, signature: Signature | None, action: str, said: Mapping[str, Any]
+    ) -> bytes:
+        del caller, action, said
+        if signature is None:
+            raise DeniedError("not signed")
+        return b""
+
+
+class FakeReview:
+    """Takes every proposal and keeps none."""
+
+    async def propose(self, caller: Caller, request: OrgFactWriteRequest) -> str:
+        del caller, request
+        return "p0"
+
+    async def propose_retract(self, caller: Caller, fact_id: str) -> str:
+        del caller, fact_id
+        return "p0"
+
+    async def list(self, after: str | None, limit: int) -> tuple[tuple[Proposal, ...], str | None]:
+        del after, limit
+        return (), None
+
+    async def approve(self, caller: Caller, proposal_id: str, signature: Signature | None) -> str:
+        del caller, signature
+        return proposal_id
+
+    async def reject(self, caller: Caller, proposal_id: str, signature: Signature | None) -> bool:
+        del caller, proposal_id, signature
+        return True
 
 
 def an_authority(

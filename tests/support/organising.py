@@ -9,6 +9,7 @@ from memd.model.org import (
     OperationLogEntry,
     OperationLogSnapshot,
     OrgFact,
+    OrgFactAuthor,
     OrgFactWriteRequest,
     OrgMemoryQuery,
 )
@@ -17,12 +18,26 @@ from memd.model.org import (
 class FakeOrg:
     """Knows nothing, and says so."""
 
-    async def write(self, caller: Caller, request: OrgFactWriteRequest) -> str:
-        del caller, request
+    async def write(
+        self,
+        caller: Caller,
+        request: OrgFactWriteRequest,
+        *,
+        author: OrgFactAuthor | None = None,
+        signature: bytes | None = None,
+    ) -> str:
+        del caller, request, author, signature
         return "f000000"
 
-    async def retract(self, caller: Caller, fact_id: str) -> bool:
-        del caller, fact_id
+    async def retract(
+        self,
+        caller: Caller,
+        fact_id: str,
+        *,
+        author: OrgFactAuthor | None = None,
+        signature: bytes | None = None,
+    ) -> bool:
+        del caller, fact_id, author, signature
         return False
 
     async def get(self, caller: Caller, fact_id: str) -> OrgFact | None:

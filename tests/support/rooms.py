@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from support.access import FakeAudit, FakeClients
+from support.access import FakeAudit, FakeClients, FakeOwner, FakeReview
 from support.graphs import FakeGraph
 from support.napping import FakeNaps, FakeSessions, FakeUsage
 from support.organising import FakeOrg
@@ -22,6 +22,7 @@ from memd.base.paths import Paths
 from memd.model.caller import Caller
 from memd.model.encoding import ModelFingerprint
 from memd.model.enums import ArchiveReason, InjectionStrategy, MemoryCategory
+from memd.model.files import FileCommand, FileReply
 from memd.model.ingest import IngestManyRequest, IngestRequest, Receipt, ReceiptItem, Receipts
 from memd.model.inject import PreparedPrompt, PrepareRequest, ToolAnswer, ToolDefinition
 from memd.model.memory import (
@@ -102,6 +103,9 @@ class FakeHouse:
             embedder=FakeEmbedder(),
             graph=FakeGraph(),
             org=FakeOrg(),
+            owner=FakeOwner(),
+            review=FakeReview(),
+            files=FakeFiles(),
             inject=FakeInject(),
             wiki=FakeWiki(),
             sleep=self.night,
@@ -289,6 +293,12 @@ class FakeArchival:
     async def count(self, caller: Caller) -> int:
         await self.house.pass_through(caller)
         return 0
+
+
+class FakeFiles:
+    async def run(self, caller: Caller, command: FileCommand) -> FileReply:
+        del caller
+        return FileReply(text=command.command)
 
 
 class FakeInject:

@@ -1,0 +1,201 @@
+"""The room of proposals: anybody asks, the owner decides (SPEC D14).
+
+A proposal is approved or rejected by the owner's signature over what it says, and
+by nothing else: not by seniority, not by scopes, not by how many ask for it.
+Approving writes the fact and closes the proposal in one transaction.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from memd.base.clock import from_us
+from memd.base.errors import InvalidStateError, NotFoundError, OrgMemoryWriteError, QuotaError
+from memd.base.limits import PROPOSALS_OPEN_MAX
+from memd.model.access import Proposal, Signature
+from memd.model.caller import Caller
+from memd.model.enums import OperationType, OrgFactCategory, ProposalState
+from memd.model.org import OrgFactAuthor, OrgFactWriteRequest
+from memd.model.screened import Screened
+from memd.org.access import require_write_access
+from memd.org.org import Org
+from memd.org.owner import Owner
+from memd.org.signature import of_fact
+from memd.store import org as log
+from memd.store import proposals
+from memd.store.connect import Reading, Writing
+from memd.store.org import Operation, Wording
+from memd.store.proposals import New, ProposalRow
+
+_HUMAN = OrgFactAuthor(is_human=True)
+
+
+@dataclass(frozen=True)
+class Review:
+    """The room's needs, handed in by the daemon."""
+
+    org: Org
+    owner: Owner
+
+    async def propose(self, caller: Caller, request: OrgFactWriteRequest) -> str:
+        """Ask for a fact, or for the next version of one; return the proposal's id.
+
+        What the same client has asked for already is the same proposal. Raises
+        OrgMemoryWriteError for a *fact_id* that is no fact's, QuotaError,
+        SecretRefusedError.
+        """
+        wording = self.org.wording(request)
+        return await self._propose(caller, OperationType.PUBLISH, request.fact_id, wording)
+
+    async def propose_retract(self, caller: Caller, fact_id: str) -> str:
+        """Ask for a fact to hold no longer; return the proposal's id."""
+        return await self._propose(caller, OperationType.RETRACT, fact_id, None)
+
+    async def _propose(
+        self, caller: Caller, kind: OperationType, fact_id: str | None, wording: Wording | None
+    ) -> str:
+        proposal_id, salt = self.org.ids.new(), self.org.ids.salt()
+        now_us = self.org.clock.now_us()
+
+        def work(conn: Writing) -> str:
+            category = _category(conn, kind, fact_id, wording)
+            new = New(
+                proposal_id=proposal_id,
+                fact_id=fact_id,
+                kind=kind.value,
+                category=category.value,
+                content=None if wording is None else wording.content,
+                tags=() if wording is None else wording.tags,
+                author_id=caller.agent_id,
+                client=caller.client,
+                salt=salt,
+            )
+            known = proposals.same(conn, new)
+            if known is not None:
+                return known
+            if proposals.count_open(conn, caller.client) >= PROPOSALS_OPEN_MAX:
+                raise QuotaError(
+                    f"{PROPOSALS_OPEN_MAX} proposals of client {caller.client} wait already",
+                    hint="memd org review",
+                )
+            proposals.insert(conn, new, now_us)
+            return proposal_id
+
+        return await self.org.db.write(caller, work, reply=str)
+
+    async def list(self, after: str | None, limit: int) -> tuple[tuple[Proposal, ...], str | None]:
+        """Return open proposals, the oldest first, and what to ask the following ones after."""
+        rows = await self.org.db.read(proposals.waiting, after, limit)
+        items = tuple(map(_shown, rows))
+        return items, items[-1].id if len(items) == limit else None
+
+    async def approve(self, caller: Caller, proposal_id: str, signature: Signature | None) -> str:
+        """Write what is proposed, as the owner; return the fact's id.
+
+        Raises DeniedError without the owner's signature over it, NotFoundError,
+        InvalidStateError when it was decided, OrgMemoryAccessDeniedError where not
+        even a human may write.
+        """
+        raw = await self._signed(caller, "org.approve", proposal_id, signature)
+        stamp = self.org.stamp(caller, _HUMAN, raw)
+
+        def work(conn: Writing) -> str:
+            row = _open(conn, proposal_id)
+            category = OrgFactCategory(row.category)
+            require_write_access(self.org.config.write_access, category, _HUMAN)
+            fact_id = row.fact_id or self.org.ids.new()
+            done: Operation | None
+            if row.kind == OperationType.RETRACT:
+                done = log.retract(conn, fact_id, stamp)
+                if done is None:
+                    raise InvalidStateError("the fact is retracted already", field="id")
+            else:
+                wording = Wording(category, Screened(str(row.content)), tuple(json.loads(row.tags)))
+                done = log.publish(conn, fact_id, wording, stamp)
+            self.org.learnt(conn, done)
+            proposals.decide(
+                conn,
+                row,
+                ProposalState.APPROVED,
+                operation_id=done.operation_id,
+                salt=stamp.salt,
+                now_us=stamp.now_us,
+            )
+            return fact_id
+
+        return await self.org.db.write(caller, work, reply=str)
+
+    async def reject(self, caller: Caller, proposal_id: str, signature: Signature | None) -> bool:
+        """Close a proposal without writing anything; raises as :meth:`approve` does."""
+        await self._signed(caller, "org.reject", proposal_id, signature)
+        salt, now_us = self.org.ids.salt(), self.org.clock.now_us()
+
+        def work(conn: Writing) -> bool:
+            row = _open(conn, proposal_id)
+            proposals.decide(
+                conn, row, ProposalState.REJECTED, operation_id=None, salt=salt, now_us=now_us
+            )
+            return True
+
+        return await self.org.db.write(caller, work, reply=bool)
+
+    async def _signed(
+        self, caller: Caller, action: str, proposal_id: str, signature: Signature | None
+    ) -> bytes:
+        row = await self.org.db.read(proposals.get, proposal_id)
+        # Who may not decide learns nothing of what there is.
+        said = {} if row is None else of_proposal(_shown(row))
+        return await self.owner.verified(caller, signature, action, said)
+
+
+def of_proposal(proposal: Proposal) -> dict[str, object]:
+    """Return what the owner signs of a proposal: all that it would change."""
+    return of_fact(
+        kind=proposal.kind.value,
+        fact_id=proposal.fact_id,
+        category=proposal.category.value,
+        content=proposal.content,
+        more={"proposal": proposal.id, "tags": list(proposal.tags)},
+    )
+
+
+def _category(
+    conn: Reading, kind: OperationType, fact_id: str | None, wording: Wording | None
+) -> OrgFactCategory:
+    before = None if fact_id is None else log.state(conn, fact_id)
+    if fact_id is not None and (
+        before is None or (kind is OperationType.RETRACT and before.is_retracted)
+    ):
+        raise OrgMemoryWriteError("no fact has this id", field="fact_id")
+    if wording is not None:
+        return wording.category
+    assert before is not None
+    return before.category
+
+
+def _open(conn: Reading, proposal_id: str) -> ProposalRow:
+    row = proposals.get(conn, proposal_id)
+    if row is None:
+        raise NotFoundError("no proposal has this id", field="id")
+    if row.state != ProposalState.OPEN:
+        raise InvalidStateError(f"the proposal was {row.state} already", field="id")
+    return row
+
+
+def _shown(row: ProposalRow) -> Proposal:
+    return Proposal(
+        id=row.proposal_id,
+        kind=OperationType(row.kind),
+        category=OrgFactCategory(row.category),
+        content=row.content,
+        tags=tuple(json.loads(row.tags)),
+        fact_id=row.fact_id,
+        author_id=row.author_id,
+        client=row.client,
+        at=from_us(row.at_us),
+        state=ProposalState(row.state),
+        decided_at=None if row.decided_at_us is None else from_us(row.decided_at_us),
+        operation_id=row.operation_id,
+        clients=max(1, row.clients),
+    )
