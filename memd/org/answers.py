@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from memd.org.asking import Hop, Reading
+from memd.model.graph import folded
+from memd.org.asking import Hop, Reading, stem
 from memd.org.paths import Way, least_trust, other_end
 from memd.store.graph import Edge
 
@@ -101,7 +102,7 @@ def _one_hop(
             been = _been(start, way)
             for edge in edges.get(key, ()):
                 other = other_end(edge, key)
-                if other not in been and bool(edge.negated) is hop.negated:
+                if other not in been and _says(edge, hop):
                     further.append((other, (*way, edge)))
                 if len(further) == WAYS_MAX:
                     return further
@@ -113,6 +114,12 @@ def _with_names(along: Along, start: int, ways: Sequence[tuple[int, Way]]) -> li
     same = [Hop(SAME, forward=True), Hop(SAME, forward=False)]
     open_ended = [(key, way) for key, way in ways if not way or way[-1].relation != SAME]
     return [*ways, *_one_hop(along, start, open_ended, same)]
+
+
+def _says(edge: Edge, hop: Hop) -> bool:
+    if bool(edge.negated) is not hop.negated:
+        return False
+    return hop.word is None or hop.word in map(stem, folded(edge.qualifier or "").split())
 
 
 def _been(start: int, way: Way) -> set[int]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations, permutations, product
+from operator import itemgetter
 from typing import NamedTuple
 
 from memd.base.limits import QUERY_TERMS_MAX
@@ -53,7 +54,10 @@ _AUXILIARIES = frozenset(
     ]
 )
 _WE = frozenset(("we", "us", "our", "everyone", "everybody"))
+_ARTICLES = frozenset(("the", "a", "an", "this", "that"))
 _OF = frozenset(("of", "for", "behind", "from", "to", "in", "at"))
+
+OTHER = "related_to"
 
 _FLIPPED, _OTHER_READING, _ACROSS, _WITHIN, _LEFT_OUT, _FAR = 2.0, 1.0, 1.0, 3.0, 1.5, 0.05
 
@@ -84,6 +88,7 @@ class Cue(NamedTuple):
     noun: bool = False
     negated: bool = False
     weak: bool = False
+    word: str | None = None
     subject_first: bool = False
     """What it is asked of stands before it whatever comes after: "does the team use"."""
 
@@ -94,6 +99,8 @@ class Hop(NamedTuple):
     relation: str
     forward: bool
     negated: bool = False
+    word: str | None = None
+    """Of a relation that memd has no word of its own for: the question's word for it."""
 
 
 class Reading(NamedTuple):
@@ -162,8 +169,11 @@ def mentions(
 
 def _is_kind(said: Sequence[Word], one: Mention) -> bool:
     word = said[one.last]
-    if one.first != one.last or word.raw != word.raw.lower():
-        return word.text in _WE and one.first == one.last
+    bare = one.first + (said[one.first].text in _ARTICLES)
+    if bare != one.last or word.raw != word.raw.lower():
+        return False
+    if word.text in _WE:
+        return True
     before = said[one.first - 1].text if one.first else ""
     after = said[one.last + 1].text if one.last + 1 < len(said) else ""
     return (
@@ -189,9 +199,45 @@ def cues(said: Sequence[Word], named: Sequence[Mention]) -> tuple[Cue, ...]:
     if said and any(word.text == "where" for word in said) and not places:
         where = next(n for n, word in enumerate(said) if word.text == "where")
         found.append(Cue(where, where, (("located_in", True),), noun=True, weak=bool(found)))
-    if not found and any(word.text in {"is", "are", "was", "were", "who"} for word in said):
-        found.append(Cue(-1, -1, (("is", True), ("is_a", True)), noun=True))
-    return tuple(sorted(found)[:CUES_MAX])
+    if not any(not cue.weak for cue in found) and any(
+        word.text in {"is", "are", "was", "were", "who"} for word in said
+    ):
+        found.append(Cue(-1, -1, (("is", True), ("is_a", True)), noun=True, weak=True))
+    found = sorted(found, key=lambda cue: cue.first)[:CUES_MAX]
+    own = _own_words(said, taken | {n for cue in found for n in range(cue.first, cue.last + 1)})
+    return tuple(sorted([*found, *own[: CUES_MAX - len(found)]], key=lambda cue: cue.first))
+
+
+def _own_words(said: Sequence[Word], taken: Collection[int]) -> list[Cue]:
+    """Return what may be the words of a triple's own relation: "Ann -> mentors -> Bob"."""
+    return [
+        Cue(
+            at,
+            at,
+            ((OTHER, True),),
+            weak=True,
+            negated=_negated(said, at),
+            word=stem(word.text),
+            subject_first=_inverted(said, at, ()),
+        )
+        for at, word in enumerate(said)
+        if at not in taken
+        and word.text not in FUNCTION_WORDS
+        and word.text not in NOUNS
+        and word.raw == word.raw.lower()
+    ]
+
+
+def stem(word: str) -> str:
+    """Return *word* without what its forms differ in.
+
+    >>> stem("mentors") == stem("mentored") == stem("mentoring")
+    True
+    """
+    for ending in ("ing", "ed", "es", "s", "e"):
+        if word.endswith(ending) and len(word) > len(ending) + 2:
+            return word[: -len(ending)]
+    return word
 
 
 def _noun(said: Sequence[Word], at: int) -> Cue | None:
@@ -287,10 +333,11 @@ def _walks(mention: Mention, order: Sequence[Cue]) -> Iterator[tuple[float, tupl
         for place, (relation, forward) in enumerate(cue.readings):
             straight = forward if after else not forward
             cost = _OTHER_READING * place
-            mine.append((cost, Hop(relation, straight, cue.negated)))
+            hop = Hop(relation, straight, cue.negated, cue.word)
+            mine.append((cost, hop))
             flipped = cost + (2 * _FLIPPED if cue.noun else _FLIPPED)
-            mine.append((flipped, Hop(relation, not straight, cue.negated)))
-        choices.append(sorted(mine)[: _CHOICES_MAX[len(order)]])
+            mine.append((flipped, hop._replace(forward=not straight)))
+        choices.append(sorted(mine, key=itemgetter(0))[: _CHOICES_MAX[len(order)]])
     for choice in product(*choices):
         yield sum(cost for cost, _ in choice), tuple(hop for _, hop in choice)
 

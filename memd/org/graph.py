@@ -78,7 +78,7 @@ class Graph:
             edges.sort(key=lambda edge: (-edge.trust, -edge.statement_key))
             cut = looked_at == WALK_EDGES_MAX or len(edges) > limit
             return Neighbours(
-                name=known, items=shown.statements(conn, edges[:limit]), truncated=cut
+                name=known, items=shown.as_statements(conn, edges[:limit]), truncated=cut
             )
 
         return await self.db.read(work)
@@ -227,7 +227,7 @@ def _answered(conn: Reading, seen: Sight, question: str, limit: int) -> GraphAns
         relations = tuple(hop.relation for hop in reading.hops)
         scored = [(_score(one), one) for one in found[:limit]]
     else:
-        relations = tuple(dict.fromkeys(cue.readings[0][0] for cue in asked))
+        relations = tuple(dict.fromkeys(cue.readings[0][0] for cue in asked if not cue.weak))
         walked = graph.walk(conn, seen, list(keys.values()), NEAR_HOPS)
         truncated = truncated or walked.truncated
         around = answers.near(walked.edges.values(), list(keys.values()), NEAR_HOPS)

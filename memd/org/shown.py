@@ -7,7 +7,9 @@ from collections.abc import Collection, Iterable, Sequence
 
 from memd.base.clock import from_us
 from memd.base.errors import OrgMemoryQueryError
+from memd.encode import verbs
 from memd.encode.function_words import FUNCTION_WORDS
+from memd.encode.statements import statements
 from memd.model.enums import Trust
 from memd.model.graph import Evidence, GraphPath, Statement, folded
 from memd.org import answers
@@ -24,7 +26,7 @@ _RELATION = re.compile(r"[^\W\d_][\w -]{0,63}")
 NAME_CHARS_MAX = 80
 
 
-def statements(conn: Reading, edges: Iterable[Edge]) -> tuple[Statement, ...]:
+def as_statements(conn: Reading, edges: Iterable[Edge]) -> tuple[Statement, ...]:
     """Return edges as statements, in order."""
     edges = list(edges)
     rows = graph.told(conn, [edge.statement_key for edge in edges])
@@ -122,6 +124,9 @@ def arrow(step: Statement) -> str:
 def triple(subject: str, relation: str, object_: str) -> str:
     """Return the text that says a triple: ``Ann | leads | Search``.
 
+    A relation that memd has no word of its own for stands between arrows: what is in a
+    table of a text's must not become edges.
+
     Raises OrgMemoryQueryError for what would not be read back as the three parts that
     were given: separators, line ends and other marks of statements, or one thing twice.
     """
@@ -138,4 +143,10 @@ def triple(subject: str, relation: str, object_: str) -> str:
         )
     if not folded(subject) or folded(subject) == folded(object_):
         raise OrgMemoryQueryError("a triple is about two different things", field="object")
-    return f"{subject.strip()} | {relation.strip()} | {object_.strip()}"
+    between = "|" if verbs.relation(relation) else "->"
+    text = f"{subject.strip()} {between} {relation.strip()} {between} {object_.strip()}"
+    if len(statements(text)) != 1:
+        raise OrgMemoryQueryError(
+            "the triple would not be read back as it is", hint="use plain names on both sides"
+        )
+    return text

@@ -39,6 +39,7 @@ class Edge(NamedTuple):
     relation: str
     object_key: int
     negated: int
+    qualifier: str | None
     trust: int
 
 
@@ -91,7 +92,8 @@ _BEHIND = """
 
 # Of one direction. Inside, rows are counted; outside, each is asked whether it is in sight.
 _HOP = """
-SELECT s.statement_key, s.subject_key, s.relation, s.object_key, s.negated, {trust} AS trust,
+SELECT s.statement_key, s.subject_key, s.relation, s.object_key, s.negated, s.qualifier,
+       {trust} AS trust,
        {where} AS in_sight
   FROM (SELECT t.*
           FROM carray(:keys) AS k
