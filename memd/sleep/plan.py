@@ -11,6 +11,7 @@ from memd.base.ids import Ids
 from memd.base.work import Work
 from memd.ingest.agents import Agents
 from memd.model.caller import Caller
+from memd.model.consolidation import ConsolidationStrategyType
 from memd.model.encoding import TokenCounter
 from memd.model.enums import MemoryCategory
 from memd.model.provider import CompletionProvider
@@ -68,7 +69,7 @@ class Plan:
                 self.work,
                 self.counter,
                 operation_of(config) if rehearsed else self.operation,
-                config.group_threshold,
+                self._threshold,
             ),
             Compression(
                 db,
@@ -83,6 +84,13 @@ class Plan:
             Cap(db, config.max_memories_per_agent),
         )
         return [task for task in every if task.name in asked["steps"]]
+
+    @property
+    def _threshold(self) -> int:
+        """Return how many memories make a group: a language model has a threshold of its own."""
+        config = self.config
+        by_model = config.strategy is ConsolidationStrategyType.LLM
+        return config.llm.group_threshold if by_model else config.group_threshold
 
     async def _shorten(self, contents: Sequence[str]) -> tuple[str, int]:
         model = self._asked()

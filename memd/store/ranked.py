@@ -65,7 +65,11 @@ def candidates(conn: Reading, wanted: Bound, keys: Sequence[int]) -> list[Candid
 
 
 def in_front(conn: Reading, wanted: Bound, keys: Sequence[int]) -> dict[int, Candidate]:
-    """Return the summary that stands before each of *keys*, where there is one that matches."""
+    """Return the summary that stands before each of *keys*, where there is one that matches.
+
+    The newest, if there are several: what stayed visible beside one may stand behind
+    a later one, and only that one holds its words.
+    """
     if not keys:
         return {}
     rows = conn.execute(
@@ -76,6 +80,7 @@ def in_front(conn: Reading, wanted: Bound, keys: Sequence[int]) -> dict[int, Can
                CROSS JOIN memory AS m ON m.memory_key = d.to_key AND m.is_summary
                {_JOINED}
          WHERE {wanted.where}
+         ORDER BY m.memory_key
         """,
         {**wanted.params, "keys": keys_array(keys)},
     )

@@ -430,3 +430,15 @@ async def test_what_was_consolidated_moves_to_the_archive_when_it_is_old(tmp_pat
         assert await bed.is_sound()
         await bed.night.undo(ADA, run.run_id)
         assert differing(before, await bed.tables()) == []
+
+
+async def test_a_language_models_threshold_is_its_own(tmp_path: Path) -> None:
+    config = settled(strategy="llm", group_threshold=2, llm={"group_threshold": 3})
+    async with a_bed(tmp_path, settings=config) as bed:
+        await bed.tell(*TURNS[:2], session_id="two")
+        await bed.tell(*TURNS[2:], session_id="four")
+        bed.clock.advance(days=2)
+        await bed.night.run(ADA, steps=frozenset({"consolidation"}))
+        hidden = {text for text, state in (await bed.states()).items() if state == "compressed"}
+        assert hidden
+        assert hidden < {*TURNS[2:]}

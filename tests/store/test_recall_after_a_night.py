@@ -257,3 +257,17 @@ def test_after_nights_a_search_still_finds_exactly_the_visible_rows_of_its_filte
 
     with tempfile.TemporaryDirectory() as made:
         asyncio.run(run(Path(made)))
+
+
+async def test_of_two_summaries_the_one_is_shown_that_holds_the_words(tmp_path: Path) -> None:
+    """What a night left visible beside its summary stands, once compressed, behind another."""
+    async with a_bed(tmp_path) as bed:
+        await slept(bed)
+        ((kept,),) = await bed.rows(
+            "SELECT content FROM memory WHERE state = 'active' AND NOT is_summary"
+        )
+        bed.clock.advance(hours=7)
+        await bed.night.compress(ADA, force=True)
+        assert len(await bed.summaries()) == 2
+        (found,) = await recalled(bed, kept, top_k=1)
+        assert kept in found.content
