@@ -30,7 +30,7 @@ def usage(
     params = options.given(agent_id=agent)
     with daemon(profile) as client:
         found = client.call("usage.list", params)
-        _show(found["items"], json=json)
+        _show(found, json=json)
         if not found["items"] and not watch:
             say.note("no assistant has told memd of its window")
         while watch:
@@ -38,16 +38,20 @@ def usage(
             now = client.call("usage.list", params)
             if now != found:
                 found = now
-                _show(found["items"], json=json, again=True)
+                _show(found, json=json, again=True)
 
 
-def _show(windows: Sequence[Mapping[str, Any]], *, json: bool, again: bool = False) -> None:
+def _show(found: Mapping[str, Any], *, json: bool, again: bool = False) -> None:
+    unreadable, reason = found["unreadable"], found["unreadable_reason"]
     if json:
-        say.as_json({"items": list(windows)})
+        told = {"unreadable": unreadable, "unreadable_reason": reason}
+        say.as_json({"items": found["items"], **(told if unreadable else {})})
     else:
         if again and sys.stdout.isatty():
             say.out(_HOME)
-        say.table(_HEAD, _rows(windows))
+        say.table(_HEAD, _rows(found["items"]))
+        if unreadable:
+            say.note(f"usage files that cannot be read: {unreadable}; the last: {say.line(reason)}")
     sys.stdout.flush()
 
 

@@ -100,10 +100,15 @@ class SessionMessages(Value):
 
 
 class Windows(Value):
-    """Every context window of an agent's assistants; there is one page."""
+    """Every context window of an agent's assistants; there is one page.
+
+    *unreadable* usage files are there too, the last of them for this reason.
+    """
 
     items: tuple[Window, ...]
     next: Name | None = None
+    unreadable: int = 0
+    unreadable_reason: str | None = None
 
 
 class Tools(Value):

@@ -88,7 +88,10 @@ class _Usage:
 
     async def list(self, caller: Caller, params: Scoped) -> Windows:
         del params
-        return Windows(items=await self._usage.list(caller))
+        unreadable, reason = self._usage.unreadable()
+        return Windows(
+            items=await self._usage.list(caller), unreadable=unreadable, unreadable_reason=reason
+        )
 
 
 class _Naps:

@@ -236,6 +236,7 @@ class UsageWatcher:
         except UnreadableSignal as error:
             if stamp != seen.stamp:
                 log.warning("usage_unreadable", path=str(path), reason=str(error))
+            self._unreadable.pop(path, None)  # the last one is the one seen last
             self._unreadable[path] = str(error)
             self._seen[path] = _Seen(stamp, seen.digest)
             return

@@ -118,6 +118,10 @@ class Naps:
         """Take what an assistant says of its window (``Watching.report``)."""
         return await self.watching.report(caller, usage)
 
+    def unreadable(self) -> tuple[int, str | None]:
+        """Return how many usage files cannot be read, and why the last one cannot."""
+        return self.watching.unreadable()
+
     async def list(self, caller: Caller) -> tuple[Window, ...]:
         """Return the windows of the caller's agent."""
         return await self.watching.list(caller)

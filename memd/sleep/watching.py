@@ -13,6 +13,7 @@ import asyncio
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -97,11 +98,24 @@ class Watching:
         rows = await self.db.read(windows.listed, caller.agent_id)
         return tuple(self._window(row) for row in rows)
 
+    def unreadable(self) -> tuple[int, str | None]:
+        """Return how many usage files cannot be read, and why the last one cannot.
+
+        The reason names what is wrong with it, never what it says.
+        """
+        reasons = tuple(self.watcher.unreadable.values())
+        return len(reasons), reasons[-1] if reasons else None
+
+    @cached_property
+    def watcher(self) -> UsageWatcher:
+        """What looks at the usage files."""
+        return UsageWatcher([self.place], self.on_usage, own=self.own)
+
     async def run(self) -> None:
         """Watch for ever; what is under way is given up when the daemon stops."""
         try:
             await self._drop_old()
-            await UsageWatcher([self.place], self.on_usage, own=self.own).run()
+            await self.watcher.run()
         finally:
             for task in list(self._tasks):
                 task.cancel()

@@ -62,6 +62,27 @@ def test_without_a_window_it_says_so(daemon: Spawned) -> None:
     assert "no assistant" in said.stderr
 
 
+def test_a_usage_file_that_cannot_be_read_is_said_to_be_there(daemon: Spawned) -> None:
+    folder = daemon.paths.socket.with_name("usage")
+    wait_until(folder.is_dir, "the folder is made")
+    (folder / "a.json").write_text("[]")
+    (folder / "b.json").write_text('{"v": 7, "source": "codex"}')
+    with daemon.client() as client:
+        wait_until(lambda: client.call("usage.list", {})["unreadable"] == 2, "both files are seen")
+
+    said = typed(daemon)
+    assert "usage files that cannot be read: 2; the last: " in said.stderr
+    told = json.loads(typed(daemon, "--json").stdout)
+    assert told["unreadable"] == 2
+    assert told["unreadable_reason"] in {"it is not a JSON object", "v must be 1"}
+
+    (folder / "a.json").unlink()
+    (folder / "b.json").unlink()
+    with daemon.client() as client:
+        wait_until(lambda: client.call("usage.list", {})["unreadable"] == 0, "both are gone")
+    assert "unreadable" not in json.loads(typed(daemon, "--json").stdout)
+
+
 def test_watching_shows_what_changes(daemon: Spawned, tmp_path: Path) -> None:
     shown = tmp_path / "shown"
     with shown.open("wb") as stream:

@@ -76,6 +76,9 @@ class FakeUsage:
         del caller
         return tuple(self.windows.values())
 
+    def unreadable(self) -> tuple[int, str | None]:
+        return 0, None
+
 
 @dataclass
 class FakeNaps:
