@@ -171,6 +171,8 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
     from memd.inject.files import Files
     from memd.inject.inject import Inject
     from memd.inject.own import Rooms as Remembered
+    from memd.inject.synthesis import Synthesis
+    from memd.learn.learn import Learn
     from memd.serve.events import Events
     from memd.serve.rooms import Rooms
     from memd.sleep.exports import exporting
@@ -190,11 +192,15 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
     enabled = Switch(settings, paths.config_file, os.environ)
     sleep = sleeping(house, settings, emit=wiki.hearing(events.emit), enabled=enabled)
     ingest = replace(house.ingest, emit=house.learning.hearing(events.emit))
+    refuses = settings.daemon.secrets == "refuse"
+    learn = Learn(house.db, clock, house.ids, settings.memory.level, refuses)
+    synthesis = Synthesis(house.db, clock, house.recall, learn, house.sessions, house.graph)
     inject = Inject(
         rooms=Remembered(house.recall, ingest, house.archive),
         config=settings.memory.retrieval,
         clock=clock,
         org=house.org,
+        synthesizer=synthesis,
     )
     return Rooms(
         ingest=ingest,
@@ -217,6 +223,8 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
         org=house.org,
         files=Files(house.db, ingest, house.recall, house.archive, clock),
         inject=inject,
+        learn=learn,
+        synthesis=synthesis,
         wiki=wiki,
         sleep=sleep.night,
         rhythm=sleep.rhythm,

@@ -12,6 +12,8 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from memd.archive import learnt
+from memd.archive.learnt import Learnt
 from memd.base.clock import Clock, from_us
 from memd.base.errors import DiskFullError, InvalidError, MemoryStoreError
 from memd.base.limits import FORGOTTEN_IDS_MAX
@@ -23,6 +25,7 @@ from memd.model.values import RESERVED_AGENT
 from memd.store import backup, filters, memories, names, removal, sessions, shared
 from memd.store.connect import Reading, Writing
 from memd.store.database import Database
+from memd.store.learnings import Proof
 
 DAY_US = 86_400_000_000
 PURGE_ROWS = 256
@@ -68,7 +71,8 @@ class Archive:
     ) -> Forgotten:
         """Erase memories for ever: by id, filter or source reference, in whatever state they are.
 
-        Shared copies that the caller's agent published are meant like its own memories.
+        Shared copies that the caller's agent published are meant like its own memories,
+        and what it learnt from tasks goes by id, or by a filter of nothing but a time.
         The answer proves what went: SHA-256 over the erased rows' ids and hashes. It
         also names the backups that may still hold them. On a full disk it takes the room
         that was set aside for it. Raises BusyError when the rows are gone but a reader
@@ -84,14 +88,16 @@ class Archive:
             return _doomed(conn, caller, ids, wanted, source, self.clock.now_us())
 
         def work(conn: Writing) -> Forgotten:
-            rows = doomed(conn)
+            rows, lessons = doomed(conn), learnt.doomed(conn, caller, ids, wanted)
             said = sessions.erase_messages(conn, _session(conn, caller, wanted))
             removal.erase(conn, [key for key, _, _ in rows], self.clock.now_us())
-            return _proof(rows, said)
+            learnt.erase(conn, lessons)
+            return _proof(_erased(rows, lessons), said)
 
         def would(conn: Reading) -> Forgotten:
             said = sessions.count_messages(conn, _session(conn, caller, wanted))
-            return _proof(doomed(conn), said)
+            lessons = learnt.doomed(conn, caller, ids, wanted)
+            return _proof(_erased(doomed(conn), lessons), said)
 
         if dry_run:
             found = await self.db.read(would)
@@ -250,13 +256,18 @@ def _session(conn: Reading, caller: Caller, wanted: MemoryFilter | None) -> int 
     return None if agent_key is None else sessions.find_key(conn, agent_key, wanted.session_id)
 
 
-def _proof(rows: Sequence[tuple[int, str, bytes]], messages: int = 0) -> Forgotten:
+def _erased(rows: Sequence[tuple[int, str, bytes]], lessons: Learnt) -> list[Proof]:
+    memories_gone = [Proof(memory_id, row_hash) for _, memory_id, row_hash in rows]
+    return [*memories_gone, *lessons.lessons, *lessons.patterns]
+
+
+def _proof(gone: Sequence[Proof], messages: int = 0) -> Forgotten:
     digest = hashlib.sha256()
-    for _, memory_id, row_hash in rows:
-        digest.update(memory_id.encode() + row_hash)
+    for each in gone:
+        digest.update(each.public_id.encode() + each.row_hash)
     return Forgotten(
-        count=len(rows),
+        count=len(gone),
         messages=messages,
-        ids=tuple(memory_id for _, memory_id, _ in rows[:FORGOTTEN_IDS_MAX]),
+        ids=tuple(each.public_id for each in gone[:FORGOTTEN_IDS_MAX]),
         proof=digest.hexdigest(),
     )

@@ -41,6 +41,7 @@ COMMANDS: tuple[Entry, ...] = (
     Entry("search", "memd.cli.memories", "search"),
     Entry("recall", "memd.cli.memories", "recall"),
     Entry("inject", "memd.cli.inject", "inject"),
+    Entry("synthesize", "memd.cli.synthesize", "synthesize"),
     Entry("get", "memd.cli.memories", "get"),
     Entry("list", "memd.cli.memories", "list_"),
     Entry("delete", "memd.cli.removal", "delete"),

@@ -97,6 +97,20 @@ class Sessions:
         items = await self.work.run(_messages, rows[:limit])
         return items, items[-1].ordinal if len(rows) > limit else None
 
+    async def recent(
+        self, caller: Caller, session_id: str, limit: int
+    ) -> tuple[SessionMessage, ...]:
+        """Return the last *limit* messages that naps kept of a session; none for an unknown one."""
+
+        def work(conn: Reading) -> list[MessageRow]:
+            key = _key(conn, caller.agent_id, session_id)
+            if key is None:
+                return []
+            before = sessions.heard(conn, key) - limit - 1
+            return sessions.messages(conn, key, before, limit)
+
+        return await self.work.run(_messages, await self.db.read(work))
+
     async def end_idle(self) -> int:
         """End the sessions that nobody has heard of for hours; returns how many."""
         found = await self.db.read(sessions.idle, self.clock.now_us(), IDLE_SESSIONS)

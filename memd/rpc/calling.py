@@ -28,6 +28,8 @@ KEYED: Final = frozenset(
         "inject.call",
         "inject.file",
         "graph.add",
+        "learn.outcome",
+        "learn.success",
         "memory.delete",
         "memory.forget",
         "memory.ingest",

@@ -18,6 +18,7 @@ from memd.model.graph import Added, GraphAnswers, GraphPaths, Neighbours
 from memd.model.ingest import Receipt, Receipts
 from memd.model.inject import PreparedPrompt, ToolAnswer, ToolDefinition
 from memd.model.memory import MemoryEntry, Preference
+from memd.model.learn import Learning, PlaybookEntry
 from memd.model.org import OrgFact
 from memd.model.recall import RecallResult
 from memd.model.removal import Archived, Forgotten, Trashed
@@ -25,6 +26,7 @@ from memd.model.session import Session, SessionMessage
 from memd.model.settings import MemoryConfig
 from memd.model.sleep import NapResult, RunReport, SleepStatus, Window
 from memd.model.upkeep import CheckReport
+from memd.model.synthesis import Synthesized
 from memd.model.values import Name, Value
 from memd.model.wiki import WikiExport
 from memd.rpc import (
@@ -33,6 +35,7 @@ from memd.rpc import (
     params_graph,
     params_inject,
     params_nap,
+    params_learn,
     params_org,
     params_shared,
     params_sleep,
@@ -201,6 +204,12 @@ _ALL = (
     _read("memory.count", params.Count, int, "How many memories there are."),
     _write("memory.delete", params.WritingById, bool, "Put a memory into the trash."),
     _write("memory.forget", params.Forget, Forgotten, "Erase everywhere, provably."),
+    _read("memory.synthesize", params_learn.Synthesize, Synthesized, "One block of all sources."),
+    _write("learn.outcome", params_learn.ReportOutcome, Learning, "What became of a task."),
+    _write("learn.success", params_learn.ReportSuccess, PlaybookEntry, "A pattern that worked."),
+    _read(
+        "learn.playbook", params_learn.ListPlaybook, params_learn.Patterns, "Patterns that worked."
+    ),
     _write("preference.set", params.SetPreference, None, "Set a preference."),
     _read("preference.get", params.PreferenceName, Preference | None, "One preference, or null."),
     _read("preference.list", params.Scoped, Preferences, "All preferences."),

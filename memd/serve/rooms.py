@@ -24,6 +24,7 @@ from memd.model.graph import NOW, Added, GraphAnswers, GraphPaths, Moment, Neigh
 from memd.model.ingest import IngestManyRequest, IngestRequest, Receipt, Receipts
 from memd.model.inject import PreparedPrompt, PrepareRequest, ToolAnswer, ToolDefinition
 from memd.model.memory import (
+from memd.model.learn import Learning, PlaybookEntry, PlaybookQuery, SuccessReport, TaskReport
     MemoryEntry,
     MemoryFilter,
     MemoryQuery,
@@ -45,6 +46,7 @@ from memd.model.session import Session, SessionMessage
 from memd.model.settings import MemoryConfig
 from memd.model.sleep import NapResult, RunReport, SleepStatus, Window
 from memd.model.upkeep import CheckReport
+from memd.model.synthesis import SynthesisRequest, Synthesized
 from memd.model.wiki import WikiExport
 from memd.serve.events import Events
 from memd.store.changes import Refused, Wanted
@@ -144,6 +146,22 @@ class Sessions(Protocol):
 
 
 class Sharing(Protocol):
+class Learn(Protocol):
+    """What became of tasks, and patterns that worked."""
+
+    async def outcome(self, caller: Caller, task: TaskReport) -> Learning: ...
+    async def success(self, caller: Caller, report: SuccessReport) -> PlaybookEntry: ...
+    async def playbook(
+        self, caller: Caller, wanted: PlaybookQuery
+    ) -> tuple[PlaybookEntry, ...]: ...
+
+
+class Synthesis(Protocol):
+    """One block of all sources."""
+
+    async def block(self, caller: Caller, request: SynthesisRequest) -> Synthesized: ...
+
+
     """What agents share."""
 
     async def publish(self, caller: Caller, request: MemoryStoreRequest) -> str: ...
@@ -389,3 +407,5 @@ class Rooms:
     rhythm: Rhythm
     background: tuple[Callable[[], Coroutine[Any, Any, None]], ...] = ()
     """What runs beside the server until the daemon stops."""
+    learn: Learn
+    synthesis: Synthesis

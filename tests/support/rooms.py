@@ -11,6 +11,7 @@ from typing import Any
 
 from support.access import FakeAudit, FakeClients, FakeOwner, FakeReview
 from support.graphs import FakeGraph
+from support.learning import FakeLearn, FakeSynthesis
 from support.napping import FakeNaps, FakeSessions, FakeUsage
 from support.organising import FakeOrg
 from support.sharing import FakeSharing
@@ -107,6 +108,8 @@ class FakeHouse:
             review=FakeReview(),
             files=FakeFiles(),
             inject=FakeInject(),
+            learn=FakeLearn(),
+            synthesis=FakeSynthesis(),
             wiki=FakeWiki(),
             sleep=self.night,
             rhythm=a_rhythm(self.night),

@@ -1,0 +1,224 @@
+"""One block of what this agent knows about a question (SPEC 5): from the real sources.
+
+Learnings, playbook, conversation, summaries and the graph each give a few
+fragments; the synthesizer lets them compete. A source that fails is left out
+and named: a prompt does not wait for a memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from memd.base.clock import Clock, from_us
+from memd.base.limits import SUMMARIES_READ_ITEMS_MAX
+from memd.encode.plain_words import words_of
+from memd.inject.isolated import Failed, isolated
+from memd.inject.synthesizer import (
+    BASE_RELEVANCE,
+    MemoryFragment,
+    MemorySynthesizer,
+    line,
+    tokens_of,
+)
+from memd.learn.playbook import as_text
+from memd.model.caller import Caller
+from memd.model.enums import Trust
+from memd.model.learn import Learning, PlaybookEntry, PlaybookQuery
+from memd.model.recall import RecallRequest, RecallResult
+from memd.model.session import SessionMessage
+from memd.model.synthesis import SynthesisRequest, Synthesized
+from memd.store import names, summaries
+from memd.store.connect import Reading
+from memd.store.database import Database
+from memd.store.summaries import SummaryRow
+from memd.view.view import ENTRY_TAG, untrusted_content_directive
+
+LEARNINGS = 5  # SPEC 5.14
+PATTERNS = 3  # SPEC 5a.2
+HITS = 12
+MESSAGES = 6
+RECALL_TOKENS = 4500
+LARGEST = 2  # a fragment takes at most one part in two of the budget
+
+
+class Recall(Protocol):
+    """What is needed of the room where memories are found."""
+
+    async def recall(self, caller: Caller, request: RecallRequest) -> RecallResult: ...
+
+
+class Learnt(Protocol):
+    """What is needed of the room where memd learns."""
+
+    async def latest(self, caller: Caller) -> tuple[Learning, ...]: ...
+    async def playbook(
+        self, caller: Caller, wanted: PlaybookQuery
+    ) -> tuple[PlaybookEntry, ...]: ...
+
+
+class Conversations(Protocol):
+    """What is needed of the room of sessions."""
+
+    async def recent(
+        self, caller: Caller, session_id: str, limit: int
+    ) -> tuple[SessionMessage, ...]: ...
+
+
+class Graph(Protocol):
+    """Whoever follows relations between things."""
+
+    async def lines(self, caller: Caller, question: str) -> tuple[str, ...]: ...
+
+
+@dataclass(frozen=True)
+class Synthesis:
+    """The room's needs, handed in by the daemon. Without a *graph* there are no lines of it."""
+
+    db: Database
+    clock: Clock
+    recall: Recall
+    learnt: Learnt
+    sessions: Conversations
+    graph: Graph | None = None
+
+    async def block(self, caller: Caller, request: SynthesisRequest) -> Synthesized:
+        """Return one block for a question, and what it is made of.
+
+        With fragments of the caller's own those alone are used, as the documents do.
+        """
+        failed: Failed = []
+        left_out = 0
+        if request.fragments is None:
+            found = await self._gathered(_asking(caller, request), request.query, failed)
+            fragments = [each for each in found if _fits(each, request.max_tokens)]
+            left_out = len(found) - len(fragments)
+        else:
+            fragments = [MemoryFragment(**each.model_dump()) for each in request.fragments]
+        synthesizer = MemorySynthesizer(request.max_tokens)
+        synthesizer.add(fragments)
+        chosen = synthesizer.chosen(request.query)
+        lines = [line(each) for each in chosen]
+        fenced = any(each.untrusted for each in chosen)
+        return Synthesized(
+            block="\n".join(lines),
+            tokens=sum(map(tokens_of, lines)),
+            sources=dict(Counter(each.source for each in chosen)),
+            left_out=left_out + len(fragments) - len(chosen),
+            directive=untrusted_content_directive((ENTRY_TAG,)) if fenced else None,
+            degraded=_told(failed),
+        )
+
+    async def synthesize(self, caller: Caller, query: str, max_tokens: int) -> str:
+        """Return the block alone, without fences: for a prompt that fences all of it."""
+        found = await self._gathered(caller, query, [])
+        synthesizer = MemorySynthesizer(max_tokens)
+        synthesizer.add(replace(each, untrusted=False) for each in found if _fits(each, max_tokens))
+        return synthesizer.synthesize(query)
+
+    async def _gathered(self, caller: Caller, query: str, failed: Failed) -> list[MemoryFragment]:
+        """Return the fragments of every source, in a fixed order; what fails goes to *failed*."""
+        sources: dict[str, Callable[[Caller, str], Awaitable[list[MemoryFragment]]]] = {
+            "learnings": self._learnings,
+            "playbook": self._playbook,
+            "conversation": self._conversation,
+            "summaries": self._summaries,
+            "graph": self._graph,
+        }
+        found = await asyncio.gather(
+            *(isolated(gather(caller, query), [], name, failed) for name, gather in sources.items())
+        )
+        told = {each.content for each in found[list(sources).index("summaries")]}
+        return [
+            each
+            for fragments in found
+            for each in fragments
+            if each.source != "conversation" or each.content not in told
+        ]
+
+    async def _learnings(self, caller: Caller, query: str) -> list[MemoryFragment]:
+        """Return the lessons that hold most of the question's words, then the newest."""
+        asked = words_of(query)
+        known = list(await self.learnt.latest(caller))
+        known.sort(key=lambda each: -len(asked & words_of(each.lesson)))
+        return [
+            _fragment("learnings", each.lesson, each.timestamp.isoformat())
+            for each in known[:LEARNINGS]
+        ]
+
+    async def _playbook(self, caller: Caller, query: str) -> list[MemoryFragment]:
+        wanted = PlaybookQuery(query=query, limit=PATTERNS)
+        found = await self.learnt.playbook(caller, wanted)
+        return [_fragment("playbook", as_text(each), each.updated_at.isoformat()) for each in found]
+
+    async def _conversation(self, caller: Caller, query: str) -> list[MemoryFragment]:
+        """Return what recall finds, and what was said last in the session that asks."""
+        request = RecallRequest(query=query, top_k=HITS, token_budget=RECALL_TOKENS)
+        found = await self.recall.recall(caller, request)
+        hits = [
+            replace(
+                _fragment("conversation", each.content, each.created_at.isoformat()),
+                untrusted=each.is_shared or each.trust is Trust.UNTRUSTED,
+            )
+            for each in found.memories
+        ]
+        said: Sequence[SessionMessage] = ()
+        if caller.session_id is not None:
+            said = await self.sessions.recent(caller, caller.session_id, MESSAGES)
+        return hits + [
+            replace(
+                _fragment("conversation", each.text, each.kept_at.isoformat()),
+                untrusted=each.role == "tool",
+            )
+            for each in said
+        ]
+
+    async def _summaries(self, caller: Caller, query: str) -> list[MemoryFragment]:
+        del query
+
+        def work(conn: Reading) -> list[SummaryRow]:
+            agent_key = names.find_agent(conn, caller.agent_id)
+            if agent_key is None:
+                return []
+            now_us, most = self.clock.now_us(), SUMMARIES_READ_ITEMS_MAX
+            return summaries.latest(conn, agent_key, caller.project_id, now_us, most)
+
+        return [
+            replace(
+                _fragment("summaries", row.content, from_us(row.created_at_us).isoformat()),
+                untrusted=row.trust == Trust.UNTRUSTED,
+            )
+            for row in await self.db.read(work)
+        ]
+
+    async def _graph(self, caller: Caller, query: str) -> list[MemoryFragment]:
+        if self.graph is None:
+            return []
+        return [
+            replace(_fragment("graph", each), untrusted=True)
+            for each in await self.graph.lines(caller, query)
+        ]
+
+
+def _asking(caller: Caller, request: SynthesisRequest) -> Caller:
+    return replace(
+        caller,
+        session_id=request.session_id or caller.session_id,
+        project_id=request.project_id or caller.project_id,
+    )
+
+
+def _fragment(source: str, content: str, timestamp: str = "") -> MemoryFragment:
+    return MemoryFragment(source, content, BASE_RELEVANCE[source], timestamp)
+
+
+def _fits(fragment: MemoryFragment, max_tokens: int) -> bool:
+    """Return whether a fragment leaves room for others: what does not fit ends a block."""
+    return tokens_of(line(fragment)) * LARGEST <= max_tokens
+
+
+def _told(failed: Failed) -> str | None:
+    return "; ".join(f"{name} failed and is left out" for name in failed) or None

@@ -1,0 +1,193 @@
+"""What was done is remembered as what to do (SPEC 5a): lessons of tasks, patterns that worked.
+
+A task that is over is reported with its tools and its last words; what became
+of it is read from them. Nothing is asked of a language model, and a text is
+screened for secrets before it is stored, as every text is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from memd.base.clock import Clock, from_us
+from memd.base.errors import MemoryStoreError, NotFoundError, SecretRefusedError
+from memd.base.ids import Ids
+from memd.base.limits import LEARNINGS_READ_ITEMS_MAX, PATTERNS_READ_ITEMS_MAX
+from memd.encode.plain_words import words_of
+from memd.encode.secrets import screen, screened_name
+from memd.learn.learnings import approach_of, lesson_of, outcome_of, task_type_of
+from memd.learn.playbook import PROMOTABLE_SUCCESSES, nearest, pattern_id
+from memd.model.caller import Caller
+from memd.model.enums import LearningOutcome, MemoryLevel
+from memd.model.learn import Learning, PlaybookEntry, PlaybookQuery, SuccessReport, TaskReport
+from memd.model.screened import Screened
+from memd.model.values import RESERVED_AGENT
+from memd.store import agents, learnings, names, playbook
+from memd.store.connect import Reading, Writing
+from memd.store.database import Database
+from memd.store.learnings import LearningRow, NewLearning
+from memd.store.playbook import NewPattern, PatternRow
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Learn:
+    """The room's needs, handed in by the daemon."""
+
+    db: Database
+    clock: Clock
+    ids: Ids
+    level: MemoryLevel = MemoryLevel.PERSISTENT
+    """The level of agents that have none of their own."""
+    refuse_secrets: bool = False
+
+    async def outcome(self, caller: Caller, task: TaskReport) -> Learning:
+        """Remember what became of a task, after COMMIT.
+
+        Raises MemoryStoreError for an agent that keeps nothing, SecretRefusedError.
+        """
+        await self._check(caller)
+        tools = tuple(map(screened_name, task.tools))
+        task_type = screened_name(task.task_type) if task.task_type else task_type_of(tools)
+        outcome, approach = outcome_of(task.final_response), approach_of(tools)
+        said = task.lesson or lesson_of(task_type, approach, outcome)
+        new = NewLearning(
+            learning_id=self.ids.new(),
+            task_type=task_type,
+            approach=approach,
+            outcome=outcome,
+            lesson=self._screened(said, "lesson"),
+            salt=self.ids.salt(),
+        )
+
+        def work(conn: Writing) -> str:
+            now_us = self.clock.now_us()
+            learnings.put(conn, names.agent(conn, caller.agent_id, now_us), new, now_us)
+            return new.learning_id
+
+        # A reply that is kept for a retry holds no text: that is read anew.
+        learning_id = await self.db.write(caller, work, reply=str)
+        row = await self.db.read(_found, caller, learnings.find, learning_id)
+        return _learning(row)
+
+    async def success(self, caller: Caller, report: SuccessReport) -> PlaybookEntry:
+        """Count a success of a pattern and return it, after COMMIT (SPEC 5a.2).
+
+        The newest description and template stand. Raises what :meth:`outcome` does.
+        """
+        await self._check(caller)
+        tools = tuple(map(screened_name, report.tools))
+        task_type = screened_name(report.task_type) if report.task_type else task_type_of(tools)
+        new = NewPattern(
+            pattern_id=pattern_id(task_type, tools),
+            task_type=task_type,
+            description=self._screened(report.description, "description"),
+            tool_sequence=tools,
+            prompt_template=self._screened(report.prompt_template, "prompt_template"),
+            salt=self.ids.salt(),
+        )
+
+        def work(conn: Writing) -> str:
+            now_us = self.clock.now_us()
+            playbook.put(conn, names.agent(conn, caller.agent_id, now_us), new, now_us)
+            return new.pattern_id
+
+        pattern = await self.db.write(caller, work, reply=str)
+        return _entry(await self.db.read(_found, caller, playbook.find, pattern))
+
+    async def playbook(self, caller: Caller, wanted: PlaybookQuery) -> tuple[PlaybookEntry, ...]:
+        """Return patterns of the agent, what worked most often first (SPEC 5a.2).
+
+        With a query those that hold most of its words come first.
+        """
+
+        def work(conn: Reading) -> list[PatternRow]:
+            agent_key = names.find_agent(conn, caller.agent_id)
+            if agent_key is None:
+                return []
+            if wanted.promotable:
+                return playbook.promotable(
+                    conn, agent_key, PROMOTABLE_SUCCESSES, PATTERNS_READ_ITEMS_MAX
+                )
+            return playbook.listed(conn, agent_key, wanted.task_type, PATTERNS_READ_ITEMS_MAX)
+
+        entries = [_entry(row) for row in await self.db.read(work)]
+        if wanted.promotable and wanted.task_type is not None:
+            entries = [entry for entry in entries if entry.task_type == wanted.task_type]
+        if wanted.query is None:
+            return tuple(entries[: wanted.limit])
+        return tuple(nearest(entries, words_of(wanted.query), wanted.limit))
+
+    async def promoted(self, caller: Caller, pattern: str) -> None:
+        """Say that a pattern was made into a skill; KeyError for one that there is not."""
+
+        def work(conn: Writing) -> bool:
+            agent_key = names.find_agent(conn, caller.agent_id)
+            return agent_key is not None and playbook.mark_promoted(conn, agent_key, pattern)
+
+        if not await self.db.write(caller, work, reply=bool):
+            raise KeyError(pattern)
+
+    async def latest(
+        self, caller: Caller, limit: int = LEARNINGS_READ_ITEMS_MAX
+    ) -> tuple[Learning, ...]:
+        """Return the agent's newest learnings, newest first."""
+
+        def work(conn: Reading) -> list[LearningRow]:
+            agent_key = names.find_agent(conn, caller.agent_id)
+            return [] if agent_key is None else learnings.latest(conn, agent_key, limit)
+
+        return tuple(_learning(row) for row in await self.db.read(work))
+
+    async def _check(self, caller: Caller) -> None:
+        if caller.agent_id == RESERVED_AGENT:
+            raise MemoryStoreError(f"{RESERVED_AGENT} is reserved", field="agent_id")
+        own = await self.db.read(agents.level, caller.agent_id)
+        if (own or self.level) is MemoryLevel.NONE:
+            raise MemoryStoreError("the memory level is none: nothing is stored", field="agent_id")
+
+    def _screened(self, text: str, field: str) -> Screened:
+        found = screen(text)
+        if self.refuse_secrets and found.kinds:
+            kinds = ", ".join(found.kinds)
+            raise SecretRefusedError(f"the text holds a secret ({kinds})", field=field)
+        return found.text
+
+
+def _found(
+    conn: Reading, caller: Caller, find: Callable[[Reading, int, str], R | None], public_id: str
+) -> R:
+    agent_key = names.find_agent(conn, caller.agent_id)
+    row = None if agent_key is None else find(conn, agent_key, public_id)
+    if row is None:
+        raise NotFoundError("it was forgotten since", field="idempotency_key")
+    return row
+
+
+def _entry(row: PatternRow) -> PlaybookEntry:
+    return PlaybookEntry(
+        pattern_id=row.pattern_id,
+        task_type=row.task_type,
+        description=row.description,
+        tool_sequence=tuple(json.loads(row.tool_sequence)),
+        prompt_template=row.prompt_template,
+        success_count=row.success_count,
+        created_at=from_us(row.created_at_us),
+        updated_at=from_us(row.updated_at_us),
+        promoted=bool(row.promoted),
+    )
+
+
+def _learning(row: LearningRow) -> Learning:
+    return Learning(
+        id=row.learning_id,
+        task_type=row.task_type,
+        approach=tuple(json.loads(row.approach)),
+        outcome=LearningOutcome(row.outcome),
+        lesson=row.lesson,
+        timestamp=from_us(row.at_us),
+    )

@@ -1,0 +1,69 @@
+"""What was learnt from work done: lessons, and patterns of tools that worked (SPEC 5a)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from memd.base.limits import TASK_TOOLS_MAX
+from memd.model.enums import LearningOutcome
+from memd.model.values import Name, NotBlankStr, Text, Time, Value
+
+Tools = Annotated[tuple[Name, ...], Field(max_length=TASK_TOOLS_MAX)]
+"""The names of the tools that a task used, in the order of their use."""
+
+
+class TaskReport(Value):
+    """A task that is over: the *tools* that it used and the last thing that was said.
+
+    Without a *task_type* the tools tell it, without a *lesson* what became of the task.
+    """
+
+    final_response: Text
+    tools: Tools = ()
+    task_type: Name | None = None
+    lesson: Text | None = None
+
+
+class Learning(Value):
+    """What became of one task, and what to take from it."""
+
+    id: Name
+    task_type: Name
+    approach: tuple[Name, ...]
+    outcome: LearningOutcome
+    lesson: NotBlankStr
+    timestamp: Time
+
+
+class SuccessReport(Value):
+    """A pattern of *tools* that worked, and how to ask for it again."""
+
+    description: Text
+    tools: Tools = Field(min_length=1)
+    task_type: Name | None = None
+    prompt_template: str = Field(default="", max_length=4096)
+
+
+class PlaybookEntry(Value):
+    """A pattern that worked, and how often. The *pattern_id* does not know the tools' order."""
+
+    pattern_id: Name
+    task_type: Name
+    description: NotBlankStr
+    tool_sequence: tuple[Name, ...]
+    prompt_template: str = ""
+    success_count: int = Field(default=1, ge=1)
+    created_at: Time
+    updated_at: Time
+    promoted: bool = False
+
+
+class PlaybookQuery(Value):
+    """Which patterns are wanted: of a type, near a *query*, or those ready to become a skill."""
+
+    task_type: Name | None = None
+    query: Text | None = None
+    promotable: bool = False
+    limit: int = Field(default=3, ge=1, le=100)

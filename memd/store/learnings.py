@@ -1,0 +1,142 @@
+"""What was learnt from tasks (SPEC 5a.1): one row a task, newest first.
+
+The salt keys the audit's hash of a row, so that erasing the row also erases
+what the hash could prove.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple, cast
+
+from memd.model.enums import LearningOutcome
+from memd.model.screened import Screened
+from memd.store import changes
+from memd.store.connect import Reading, Writing
+from memd.store.rows import hash_of
+
+
+class NewLearning(NamedTuple):
+    """One learning to be kept. *approach* are the names of tools."""
+
+    learning_id: str
+    task_type: str
+    approach: tuple[str, ...]
+    outcome: LearningOutcome
+    lesson: Screened
+    salt: bytes
+
+
+class LearningRow(NamedTuple):
+    """One learning as it is read."""
+
+    learning_id: str
+    task_type: str
+    approach: str
+    outcome: str
+    lesson: str
+    at_us: int
+
+
+class Proof(NamedTuple):
+    """What proves that a row was there: its public id and its hash."""
+
+    public_id: str
+    row_hash: bytes
+
+
+def put(conn: Writing, agent_key: int, new: NewLearning, now_us: int) -> None:
+    """Keep a learning."""
+    conn.execute(
+        """
+        INSERT INTO learning (learning_id, agent_key, task_type, approach, outcome, lesson, salt,
+                              at_us)
+        VALUES (:learning_id, :agent_key, :task_type, :approach, :outcome, :lesson, :salt, :now_us)
+        """,
+        {
+            **new._asdict(),
+            "agent_key": agent_key,
+            "approach": json.dumps(new.approach),
+            "now_us": now_us,
+        },
+    )
+    changes.touch(conn, new.salt, _hash(new.learning_id, new.lesson))
+
+
+def find(conn: Reading, agent_key: int, learning_id: str) -> LearningRow | None:
+    """Return one learning of the agent, None when there is none."""
+    row = conn.execute(
+        """
+        SELECT learning_id, task_type, approach, outcome, lesson, at_us
+          FROM learning
+         WHERE agent_key = :agent_key AND learning_id = :learning_id
+        """,
+        {"agent_key": agent_key, "learning_id": learning_id},
+    ).fetchone()
+    return None if row is None else LearningRow._make(row)
+
+
+def latest(conn: Reading, agent_key: int, limit: int) -> list[LearningRow]:
+    """Return the agent's newest learnings, newest first."""
+    rows = conn.execute(
+        """
+        SELECT learning_id, task_type, approach, outcome, lesson, at_us
+          FROM learning
+         WHERE agent_key = :agent_key
+         ORDER BY at_us DESC, learning_key DESC
+         LIMIT :limit
+        """,
+        {"agent_key": agent_key, "limit": limit},
+    )
+    return [LearningRow._make(row) for row in rows]
+
+
+def proofs(
+    conn: Reading, agent_key: int, ids: Sequence[str], since_us: int | None, until_us: int | None
+) -> list[Proof]:
+    """Return the agent's learnings of these *ids*, or of a time; of no time when none is given."""
+    rows = conn.execute(
+        """
+        SELECT learning_id, lesson
+          FROM learning
+         WHERE agent_key = :agent_key
+           AND (learning_id IN (SELECT value FROM json_each(:ids))
+                OR (:since_us IS NOT NULL OR :until_us IS NOT NULL)
+                   AND (:since_us IS NULL OR at_us >= :since_us)
+                   AND (:until_us IS NULL OR at_us < :until_us))
+         ORDER BY learning_key
+        """,
+        {
+            "agent_key": agent_key,
+            "ids": json.dumps(list(ids)),
+            "since_us": since_us,
+            "until_us": until_us,
+        },
+    )
+    return [Proof(public_id, _hash(public_id, lesson)) for public_id, lesson in rows]
+
+
+def erase(conn: Writing, agent_key: int, ids: Sequence[str]) -> None:
+    """Destroy learnings; the audit says that it was done."""
+    rows = conn.execute(
+        """
+        SELECT learning_id, lesson, salt
+          FROM learning
+         WHERE agent_key = :agent_key AND learning_id IN (SELECT value FROM json_each(:ids))
+        """,
+        {"agent_key": agent_key, "ids": json.dumps(list(ids))},
+    ).fetchall()
+    for learning_id, lesson, salt in cast("list[tuple[str, str, bytes]]", rows):
+        changes.touch(conn, salt, _hash(learning_id, lesson))
+    conn.execute(
+        """
+        DELETE FROM learning
+         WHERE agent_key = :agent_key AND learning_id IN (SELECT value FROM json_each(:ids))
+        """,
+        {"agent_key": agent_key, "ids": json.dumps(list(ids))},
+    )
+
+
+def _hash(learning_id: str, lesson: str) -> bytes:
+    return hash_of((learning_id, lesson), ())

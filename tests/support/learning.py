@@ -1,0 +1,46 @@
+"""What is learnt, and one block of it, from rooms that know nothing."""
+
+from __future__ import annotations
+
+from memd.model.caller import Caller
+from memd.model.enums import LearningOutcome
+from memd.model.learn import Learning, PlaybookEntry, PlaybookQuery, SuccessReport, TaskReport
+from memd.model.synthesis import SynthesisRequest, Synthesized
+
+
+class FakeLearn:
+    """Answers every report, and keeps none."""
+
+    async def outcome(self, caller: Caller, task: TaskReport) -> Learning:
+        del caller
+        return Learning(
+            id="l000000",
+            task_type="chat",
+            approach=task.tools,
+            outcome=LearningOutcome.PARTIAL,
+            lesson="a",
+            timestamp="2026-01-01T12:00:00Z",
+        )
+
+    async def success(self, caller: Caller, report: SuccessReport) -> PlaybookEntry:
+        del caller
+        return PlaybookEntry(
+            pattern_id="p000000",
+            task_type="chat",
+            description=report.description,
+            tool_sequence=report.tools,
+            created_at="2026-01-01T12:00:00Z",
+            updated_at="2026-01-01T12:00:00Z",
+        )
+
+    async def playbook(self, caller: Caller, wanted: PlaybookQuery) -> tuple[PlaybookEntry, ...]:
+        del caller, wanted
+        return ()
+
+
+class FakeSynthesis:
+    """Knows nothing."""
+
+    async def block(self, caller: Caller, request: SynthesisRequest) -> Synthesized:
+        del caller, request
+        return Synthesized(block="")
