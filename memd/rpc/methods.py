@@ -17,16 +17,16 @@ from memd.model.files import FileReply
 from memd.model.graph import Added, GraphAnswers, GraphPaths, Neighbours
 from memd.model.ingest import Receipt, Receipts
 from memd.model.inject import PreparedPrompt, ToolAnswer, ToolDefinition
-from memd.model.memory import MemoryEntry, Preference
 from memd.model.learn import Learning, PlaybookEntry
+from memd.model.memory import MemoryEntry, Preference
 from memd.model.org import OrgFact
 from memd.model.recall import RecallResult
 from memd.model.removal import Archived, Forgotten, Trashed
 from memd.model.session import Session, SessionMessage
 from memd.model.settings import MemoryConfig
 from memd.model.sleep import NapResult, RunReport, SleepStatus, Window
-from memd.model.upkeep import CheckReport
 from memd.model.synthesis import Synthesized
+from memd.model.upkeep import CheckReport
 from memd.model.values import Name, Value
 from memd.model.wiki import WikiExport
 from memd.rpc import (
@@ -34,8 +34,8 @@ from memd.rpc import (
     params_file,
     params_graph,
     params_inject,
-    params_nap,
     params_learn,
+    params_nap,
     params_org,
     params_shared,
     params_sleep,
@@ -203,13 +203,13 @@ _ALL = (
     _read("memory.list", params.ListMemories, Page, "All memories that fit, page by page."),
     _read("memory.count", params.Count, int, "How many memories there are."),
     _write("memory.delete", params.WritingById, bool, "Put a memory into the trash."),
-    _write("memory.forget", params.Forget, Forgotten, "Erase everywhere, provably."),
     _read("memory.synthesize", params_learn.Synthesize, Synthesized, "One block of all sources."),
     _write("learn.outcome", params_learn.ReportOutcome, Learning, "What became of a task."),
     _write("learn.success", params_learn.ReportSuccess, PlaybookEntry, "A pattern that worked."),
     _read(
         "learn.playbook", params_learn.ListPlaybook, params_learn.Patterns, "Patterns that worked."
     ),
+    _write("memory.forget", params.Forget, Forgotten, "Erase everywhere, provably."),
     _write("preference.set", params.SetPreference, None, "Set a preference."),
     _read("preference.get", params.PreferenceName, Preference | None, "One preference, or null."),
     _read("preference.list", params.Scoped, Preferences, "All preferences."),

@@ -23,8 +23,8 @@ from memd.model.files import FileCommand, FileReply
 from memd.model.graph import NOW, Added, GraphAnswers, GraphPaths, Moment, Neighbours
 from memd.model.ingest import IngestManyRequest, IngestRequest, Receipt, Receipts
 from memd.model.inject import PreparedPrompt, PrepareRequest, ToolAnswer, ToolDefinition
-from memd.model.memory import (
 from memd.model.learn import Learning, PlaybookEntry, PlaybookQuery, SuccessReport, TaskReport
+from memd.model.memory import (
     MemoryEntry,
     MemoryFilter,
     MemoryQuery,
@@ -45,8 +45,8 @@ from memd.model.removal import Archived, Forgotten, Trashed
 from memd.model.session import Session, SessionMessage
 from memd.model.settings import MemoryConfig
 from memd.model.sleep import NapResult, RunReport, SleepStatus, Window
-from memd.model.upkeep import CheckReport
 from memd.model.synthesis import SynthesisRequest, Synthesized
+from memd.model.upkeep import CheckReport
 from memd.model.wiki import WikiExport
 from memd.serve.events import Events
 from memd.store.changes import Refused, Wanted
@@ -145,7 +145,6 @@ class Sessions(Protocol):
     ) -> tuple[tuple[SessionMessage, ...], int | None]: ...
 
 
-class Sharing(Protocol):
 class Learn(Protocol):
     """What became of tasks, and patterns that worked."""
 
@@ -162,6 +161,7 @@ class Synthesis(Protocol):
     async def block(self, caller: Caller, request: SynthesisRequest) -> Synthesized: ...
 
 
+class Sharing(Protocol):
     """What agents share."""
 
     async def publish(self, caller: Caller, request: MemoryStoreRequest) -> str: ...
@@ -402,10 +402,10 @@ class Rooms:
     review: Review
     files: Files
     inject: Inject
+    learn: Learn
+    synthesis: Synthesis
     wiki: Wiki
     sleep: Sleep
     rhythm: Rhythm
     background: tuple[Callable[[], Coroutine[Any, Any, None]], ...] = ()
     """What runs beside the server until the daemon stops."""
-    learn: Learn
-    synthesis: Synthesis
