@@ -70,16 +70,16 @@ def test_a_usage_file_that_cannot_be_read_is_said_to_be_there(daemon: Spawned) -
     with daemon.client() as client:
         wait_until(lambda: client.call("usage.list", {})["unreadable"] == 2, "both files are seen")
 
-    said = typed(daemon)
-    assert "usage files that cannot be read: 2; the last: " in said.stderr
+    assert "usage files that cannot be read: 2; the last: " in typed(daemon).stderr
     told = json.loads(typed(daemon, "--json").stdout)
     assert told["unreadable"] == 2
     assert told["unreadable_reason"] in {"it is not a JSON object", "v must be 1"}
 
-    (folder / "a.json").unlink()
-    (folder / "b.json").unlink()
+    for name in ("a", "b"):
+        said = {"source": "codex", "session_id": name, "used_percent": 1}
+        (folder / f"{name}.json").write_text(json.dumps(said))
     with daemon.client() as client:
-        wait_until(lambda: client.call("usage.list", {})["unreadable"] == 0, "both are gone")
+        wait_until(lambda: client.call("usage.list", {})["unreadable"] == 0, "both are mended")
     assert "unreadable" not in json.loads(typed(daemon, "--json").stdout)
 
 
