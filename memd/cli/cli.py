@@ -83,6 +83,10 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
             Entry("query", "memd.cli.org", "query"),
             Entry("policies", "memd.cli.org", "policies"),
             Entry("history", "memd.cli.org", "history"),
+            Entry("propose", "memd.cli.review", "propose"),
+            Entry("review", "memd.cli.review", "review"),
+            Entry("as-of", "memd.cli.past", "as_of"),
+            Entry("timeline", "memd.cli.past", "timeline"),
         ),
     ),
     "graph": (
@@ -108,6 +112,28 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
             Entry("install", "memd.cli.models", "install"),
             Entry("export", "memd.cli.models", "export"),
             Entry("status", "memd.cli.models", "status"),
+        ),
+    ),
+    "client": (
+        "Clients with keys: who may do what.",
+        (
+            Entry("add", "memd.cli.client", "add"),
+            Entry("list", "memd.cli.client", "list_"),
+            Entry("revoke", "memd.cli.client", "revoke"),
+        ),
+    ),
+    "owner": (
+        "The key that stands for you: what it signs, a human wrote.",
+        (
+            Entry("init", "memd.cli.owner", "init"),
+            Entry("show", "memd.cli.owner", "show"),
+        ),
+    ),
+    "audit": (
+        "Who did what, what was refused, and whether anybody changed the record.",
+        (
+            Entry("show", "memd.cli.audit", "show"),
+            Entry("verify", "memd.cli.audit", "verify"),
         ),
     ),
     "config": (

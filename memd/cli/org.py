@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from memd.base.errors import InvalidError
 from memd.cli import options, say
-from memd.cli.reach import ask
+from memd.cli.reach import ask, daemon
 
 FactId = Annotated[
     str, options.Argument(metavar="ID", help="Of the fact, as every list prints it.")
@@ -49,7 +49,9 @@ def write(
 ) -> None:
     """Write a fact that every assistant can find; prints its id.
 
-    Who may write what is in the settings, under org_memory.write_access.
+    At a terminal you write it yourself, with the owner's key (made on first use); with
+    MEMD_CLIENT_KEY_FILE the client of that key does. Who may write what is in the settings,
+    under org_memory.write_access.
     """
     params = options.given(
         content=text,
@@ -59,7 +61,7 @@ def write(
         valid_from=None if since is None else _time("--from", since),
         valid_to=None if until is None else _time("--until", until),
     )
-    fact_id = ask(profile, "org.write", params)
+    fact_id = _as_owner(profile, "org.write", params)
     if json:
         say.as_json({"id": fact_id})
     else:
@@ -69,7 +71,7 @@ def write(
 @options.examples("memd org retract 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def retract(fact_id: FactId, profile: options.Profile = None, json: options.Json = False) -> None:
     """Say that a fact holds no longer. What it said stays in its history."""
-    done = ask(profile, "org.retract", {"fact_id": fact_id})
+    done = _as_owner(profile, "org.retract", {"fact_id": fact_id})
     if json:
         say.as_json({"retracted": done})
     if not done:
@@ -86,7 +88,7 @@ def show(fact_id: FactId, profile: options.Profile = None, json: options.Json = 
     elif found is not None:
         for name in ("id", "category", "version", "created_at"):
             say.note(f"{name + ':':<12} {say.line(str(found[name]))}")
-        say.note(f"{'by:':<12} {_author(found['author'])}")
+        say.note(f"{'by:':<12} {by(found['author'])}")
         say.out(say.shown(found["content"]))
     if found is None:
         say.note(f"memd: no fact stands under {say.line(fact_id)}")
@@ -158,6 +160,25 @@ def history(fact_id: FactId, profile: options.Profile = None, json: options.Json
         raise say.Leave(say.Exit.ERROR)
 
 
+def _as_owner(profile: str | None, method: str, params: dict[str, Any]) -> Any:
+    """Call *method*, signed by the owner unless the environment names a client's key."""
+    from memd.cli import signing
+
+    with daemon(profile) as client:
+        if signing.is_owner():
+            from memd.org.signature import of_fact, of_request
+            from memd.rpc.params import validate
+            from memd.rpc.params_org import WriteFact
+
+            said = (
+                of_request(validate(WriteFact, params))
+                if method == "org.write"
+                else of_fact(kind="RETRACT", fact_id=params["fact_id"])
+            )
+            params = {**params, "signature": signing.sign(client, profile, method, said)}
+        return client.call(method, params)
+
+
 def _tell(facts: list[dict[str, Any]], *, json: bool) -> None:
     if json:
         say.as_json({"items": facts})
@@ -171,13 +192,13 @@ def _version(item: dict[str, Any]) -> tuple[str, str, str, str]:
     said = "retracted" if item["content"] is None else item["content"]
     when = say.moment(item["timestamp"])
     room = max(20, say.width() - 7 - 16 - 24 - 6)
-    return str(item["version"]), when, _author(item["author"]), say.line(said, room)
+    return str(item["version"]), when, by(item["author"]), say.line(said, room)
 
 
-def _author(author: dict[str, Any]) -> str:
+def by(author: dict[str, Any]) -> str:
     """Return who wrote, in a few words.
 
-    >>> _author({"is_human": False, "agent_id": "ada", "seniority": "senior"})
+    >>> by({"is_human": False, "agent_id": "ada", "seniority": "senior"})
     'ada (senior)'
     """
     if author["is_human"]:

@@ -1,0 +1,107 @@
+"""The audit: who did what, what was refused, and whether anybody changed the record."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from memd.base.errors import InvalidError
+from memd.cli import options, say
+from memd.cli.reach import LONG_SECONDS_MAX, ask, daemon
+
+_HASH_CHARS = 64
+
+
+@options.examples(
+    "memd audit show",
+    "memd audit show --outcome denied",
+    "memd audit show --client claude -n 20 --json",
+)
+def show(
+    client: Annotated[
+        str | None, options.option("--client", metavar="NAME", help="Only what NAME did.")
+    ] = None,
+    method: Annotated[
+        str | None, options.option("--method", metavar="NAME", help="Only calls of NAME.")
+    ] = None,
+    outcome: Annotated[
+        str | None, options.option("--outcome", metavar="WHAT", help="Only done, or only denied.")
+    ] = None,
+    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 50,
+    after: Annotated[
+        int | None,
+        options.option("--after", metavar="SEQ", help="Older ones than SEQ: the next page."),
+    ] = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """List what was written and what was refused, newest first: when, who, and how many rows."""
+    params = options.given(client=client, method=method, outcome=outcome, limit=limit, after=after)
+    page: dict[str, Any] = ask(profile, "audit.show", params)
+    if json:
+        say.as_json(page)
+        return
+    rows = (
+        (
+            str(row["seq"]),
+            row["at"][:19].replace("T", " "),
+            say.line(row["client"]),
+            row["method"],
+            row["outcome"] + (f" {row['attempts']} times" if row["attempts"] > 1 else ""),
+            str(row["rows"]),
+        )
+        for row in page["items"]
+    )
+    say.table(("SEQ", "WHEN", "CLIENT", "METHOD", "OUTCOME", "ROWS"), rows)
+    if page["next"] is not None:
+        say.note(f"older ones: memd audit show --after {page['next']}")
+
+
+@options.examples("memd audit verify", "memd audit verify --anchor 120:5f3c... --json")
+def verify(
+    anchor: Annotated[
+        list[str] | None,
+        options.option(
+            "--anchor",
+            metavar="SEQ:HASH",
+            help="A head that you know, as a line of the log has it; may be repeated.",
+        ),
+    ] = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Check that nobody edited, removed, moved or cut off rows. Exit code 1: somebody did.
+
+    The end is compared with the heads that memd noted outside the file, at a rhythm, at each
+    stop and with each backup. What cannot be known from them is said.
+    """
+    given = [_anchor(text) for text in anchor or ()]
+    with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
+        report: dict[str, Any] = client.call("audit.verify", {"anchors": given})
+    if json:
+        say.as_json(report)
+    else:
+        agreeing = sum(one["agrees"] for one in report["anchors"])
+        say.out(f"{'rows:':<12} {report['links']:,}")
+        say.out(f"{'head:':<12} {report['links']}:{report['head']}")
+        say.out(f"{'notes:':<12} {agreeing} of {len(report['anchors'])} agree")
+        say.out(f"{'problems:':<12} {len(report['problems']) or 'none'}")
+        for problem in report["problems"]:
+            say.out(f"  {say.line(problem)}")
+        for unproven in report["unproven"]:
+            say.note(f"not proven: {unproven}")
+    if not report["ok"]:
+        raise say.Leave(say.Exit.ERROR)
+
+
+def _anchor(text: str) -> dict[str, Any]:
+    """Return a head that was typed.
+
+    >>> _anchor("7:" + "0f" * 32)["seq"]
+    7
+    """
+    seq, _, head = text.partition(":")
+    if not seq.isdecimal() or len(head) != _HASH_CHARS:
+        raise InvalidError(
+            "an anchor is a number, a colon and 64 hex digits", field="--anchor", hint="7:0f3c..."
+        )
+    return {"seq": int(seq), "hash": head.lower()}

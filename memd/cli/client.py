@@ -1,0 +1,106 @@
+"""Clients with keys: who may do what, given and taken away by the owner."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from memd.cli import options, say
+from memd.cli.reach import ask
+
+Named = Annotated[str, options.Argument(metavar="NAME", help="The client, such as an assistant.")]
+
+
+@options.examples(
+    "memd client add claude --agent claude --scopes read,write,propose",
+    "memd client add lead --agent lead --seniority senior --autonomy semi --json",
+)
+def add(
+    name: Named,
+    agent: Annotated[
+        str | None,
+        options.option(
+            "--agent", metavar="ID", help="Whose memories its calls are; default: whose it says."
+        ),
+    ] = None,
+    seniority: Annotated[
+        str | None,
+        options.option(
+            "--seniority",
+            metavar="LEVEL",
+            help="junior, mid, senior, lead, principal, director, vp or c_suite.",
+        ),
+    ] = None,
+    autonomy: Annotated[
+        str | None,
+        options.option("--autonomy", metavar="LEVEL", help="locked, supervised, semi or full."),
+    ] = None,
+    scopes: Annotated[
+        str,
+        options.option(
+            "--scopes", metavar="LIST", help="What it may: read, write, propose, admin."
+        ),
+    ] = "read,write,propose",
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Make a key for a client; prints the file that it is in, which only you can read.
+
+    Point the client to it with MEMD_CLIENT_KEY_FILE.
+    """
+    params = options.given(
+        name=name,
+        agent_id=agent,
+        seniority=seniority,
+        autonomy_level=autonomy,
+        scopes=[scope.strip() for scope in scopes.split(",") if scope.strip()],
+    )
+    added: dict[str, Any] = ask(profile, "client.add", params)
+    if json:
+        say.as_json(added)
+        return
+    say.out(added["key_file"])
+    say.note(f"{name} may {_may(added['client'])}; set MEMD_CLIENT_KEY_FILE to this file for it")
+
+
+@options.examples("memd client list", "memd client list --json")
+def list_(profile: options.Profile = None, json: options.Json = False) -> None:
+    """List all clients that have or had a key, and what they may."""
+    items = ask(profile, "client.list")["items"]
+    if json:
+        say.as_json({"items": items})
+        return
+    rows = (
+        (
+            one["name"],
+            say.line(one["agent_id"] or "any"),
+            one["seniority"] or "-",
+            one["autonomy_level"] or "-",
+            _may(one),
+        )
+        for one in items
+    )
+    say.table(("NAME", "AGENT", "SENIORITY", "AUTONOMY", "MAY"), rows)
+    if not items:
+        say.note("no client has a key: those without one may read, write and propose")
+
+
+@options.examples("memd client revoke claude")
+def revoke(name: Named, profile: options.Profile = None, json: options.Json = False) -> None:
+    """Take a client's key away, at once: connections that it has open lose their rights too."""
+    revoked = ask(profile, "client.revoke", {"name": name})
+    if json:
+        say.as_json(revoked)
+    else:
+        say.note(f"{say.line(name)} may nothing any more")
+
+
+def _may(client: dict[str, Any]) -> str:
+    """Return what a client may, in the order of rights.
+
+    >>> _may({"revoked_at": None, "scopes": ["write", "read"]})
+    'read, write'
+    """
+    if client["revoked_at"]:
+        return f"nothing (revoked {say.moment(client['revoked_at'])})"
+    order = ("read", "write", "propose", "admin")
+    return ", ".join(scope for scope in order if scope in client["scopes"])

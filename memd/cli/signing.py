@@ -1,0 +1,127 @@
+"""The owner's signature, as a person gives it: at a terminal, with a passphrase.
+
+The key is made on first use. Without a terminal nothing is signed, whatever the
+key's file would allow: a program in the background is not the owner. (A program
+that opens a terminal of its own can still pretend: docs/access.md.)
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from memd.base import client_key
+from memd.base.client_key import KEY_FILE
+from memd.base.errors import DeniedError, InvalidStateError, NotFoundError
+from memd.base.paths import Paths
+from memd.cli import say
+
+if TYPE_CHECKING:
+    from memd.client import Client
+
+
+def is_owner() -> bool:
+    """Return whether it is the owner who types, not a client that the environment names."""
+    return not os.environ.get(KEY_FILE)
+
+
+def sign(
+    client: Client, profile: str | None, action: str, said: Mapping[str, Any]
+) -> dict[str, str]:
+    """Return the owner's signature over *said*, as the daemon takes it.
+
+    Makes and registers the owner's key when there is none. Raises DeniedError
+    without a terminal or with a wrong passphrase.
+    """
+    from memd.org.signature import opened, public_of, statement
+
+    _require_terminal()
+    text = _key_text(profile) or make(client, profile)
+    state = client.call("owner.state")
+    if state["public_key"] is None:
+        state = client.call("owner.set", {"public_key": public_of(text)})
+    if state["public_key"] != public_of(text):
+        raise InvalidStateError(
+            "this store knows another owner's key",
+            hint=f"bring back the file that belongs to it: {_place(profile)}",
+        )
+    key = opened(text, _passphrase(text))
+    value = key.sign(statement(state["store"], state["nonce"], action, said))
+    return {"nonce": state["nonce"], "value": value.hex()}
+
+
+def make(client: Client, profile: str | None) -> str:
+    """Make the owner's key, register it with the daemon, and return its file's text.
+
+    Raises InvalidStateError when there is one.
+    """
+    from memd.org.signature import new_key
+
+    _require_terminal()
+    if _key_text(profile) is not None or client.call("owner.state")["public_key"] is not None:
+        raise InvalidStateError("the owner has a key already", hint='"memd owner show" names it')
+    say.note("memd makes a key that stands for you: what it signs, a human wrote.")
+    made = new_key(_new_passphrase())
+    client_key.write(_place(profile), made.text)
+    client.call("owner.set", {"public_key": made.public_key})
+    say.note(f"made: {_place(profile)} (keep a copy elsewhere: it cannot be replaced without it)")
+    return made.text
+
+
+def renew(client: Client, profile: str | None) -> str:
+    """Put a new key in the place of the owner's, signed with the old one; return its text."""
+    from memd.org.signature import new_key
+
+    _require_terminal()
+    if _key_text(profile) is None:
+        raise NotFoundError("there is no owner's key to renew", hint="memd owner init")
+    say.note("the new key:")
+    made = new_key(_new_passphrase())
+    say.note("the old key signs it:")
+    said = {"public_key": made.public_key}
+    signature = sign(client, profile, "owner.set", said)
+    old = _place(profile)
+    # Both are kept until the daemon has taken the new one.
+    client_key.write(old.with_name("owner.key.new"), made.text)
+    client.call("owner.set", {**said, "signature": signature})
+    old.with_name("owner.key.new").replace(old)
+    return made.text
+
+
+def _key_text(profile: str | None) -> str | None:
+    try:
+        return client_key.private_text(_place(profile))
+    except NotFoundError:
+        return None
+
+
+def _place(profile: str | None) -> Any:
+    return Paths.resolve(profile).owner_key
+
+
+def _require_terminal() -> None:
+    if not sys.stdin.isatty():
+        raise DeniedError(
+            "only the owner can do this, and there is no terminal to ask at",
+            hint="type it at a terminal; a program can ask instead: memd org propose",
+        )
+
+
+def _passphrase(text: str) -> str:
+    from memd.org.signature import is_wrapped
+
+    return getpass.getpass("passphrase of the owner's key: ") if is_wrapped(text) else ""
+
+
+def _new_passphrase() -> str:
+    while True:
+        first = getpass.getpass("a passphrase for it (empty for none): ")
+        if not first:
+            say.note("warning: without one, every program of yours can sign in your name")
+            return ""
+        if getpass.getpass("the same again: ") == first:
+            return first
+        say.note("those were two different ones")
