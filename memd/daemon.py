@@ -235,6 +235,7 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
             naps.run,
             wiki.run,
             house.learning.run,
+            house.org.past.run,
             access.audit.run,
         ),
     )

@@ -33,6 +33,9 @@ class FactThen(Value):
     """
 
     fact: OrgFact
+    operation_id: Name
+    """The operation that wrote it so; a page goes on after the last one's."""
+
     written_at: Time
     """When this version was written: the daemon's clock."""
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, replace
 
+from memd.base import log
 from memd.base.clock import Clock, from_us, to_us
-from memd.base.errors import InvalidError, NotFoundError, OrgMemoryQueryError
+from memd.base.errors import InvalidError, MemdError, NotFoundError, OrgMemoryQueryError
 from memd.base.limits import STRETCHES_MAX, THEN_OPERATIONS_MAX
 from memd.encode.statements import covers
 from memd.model.caller import Caller
@@ -41,6 +42,15 @@ class Past:
     config: OrgMemoryConfig = field(default_factory=OrgMemoryConfig)
 
     # At the start.
+
+    async def run(self) -> None:
+        """Log the rules and catch up with the log, once, beside everything else."""
+        try:
+            if not self.db.read_only:
+                await self.begin()
+                await self.catch_up()
+        except MemdError as error:
+            log.warning("the log of facts is not learnt from", kind=error.kind)
 
     async def begin(self) -> None:
         """Log the rules in force when they are other ones than before."""

@@ -26,6 +26,7 @@ def fact_then(row: ThenRow, said: list[StretchRow]) -> FactThen:
             valid_from=None if row.valid_from_us is None else from_us(row.valid_from_us),
             valid_to=None if row.valid_to_us is None else from_us(row.valid_to_us),
         ),
+        operation_id=row.operation_id,
         written_at=from_us(row.at_us),
         statements=tuple(map(statement, said)),
     )

@@ -15,6 +15,7 @@ from memd.model.caller import Scope
 from memd.model.events import EventName
 from memd.model.files import FileReply
 from memd.model.graph import Added, GraphAnswers, GraphPaths, Neighbours
+from memd.model.history import FactsThen, Timeline
 from memd.model.ingest import Receipt, Receipts
 from memd.model.inject import PreparedPrompt, ToolAnswer, ToolDefinition
 from memd.model.learn import Learning, PlaybookEntry
@@ -274,6 +275,8 @@ _ALL = (
     _read("org.count_policies", _none, int, "How many policies there are."),
     _read("org.history", params_org.FactHistory, params_org.OperationPage, "A fact's versions."),
     _read("org.snapshot_at", params_org.SnapshotAt, params_org.SnapshotPage, "Facts of a moment."),
+    _read("org.as_of", params_org.FactsAsOf, FactsThen, "What held then, as known then."),
+    _read("org.timeline", params_org.TimelineOf, Timeline, "A thing's life: what held, who said."),
     _write("graph.add", params_graph.AddTriple, Added, "A triple; kept as a memory."),
     _read("graph.neighbours", params_graph.Around, Neighbours, "What is said about a thing."),
     _read("graph.path", params_graph.Between, GraphPaths, "The shortest ways between two things."),

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from memd.base.limits import PAGE_ITEMS_MAX
 from memd.model.access import Signature
+from memd.model.history import AsOf
 from memd.model.org import (
     OperationLogEntry,
     OperationLogSnapshot,
@@ -72,6 +73,16 @@ class SnapshotAt(Params):
     at: Time
     after: Name | None = None
     limit: int = Field(default=100, ge=1, le=PAGE_ITEMS_MAX)
+
+
+class FactsAsOf(AsOf, Params):
+    """The facts that held at *valid* as they were known at *known*, page by page."""
+
+
+class TimelineOf(Params):
+    """The life of the thing called *name*, or of the fact with that id."""
+
+    name: Name
 
 
 class OperationPage(Value):

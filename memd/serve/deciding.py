@@ -21,7 +21,8 @@ from memd.rpc import params_access as p
 from memd.rpc.params import Params
 from memd.rpc.params_org import RetractFact, WriteFact
 from memd.serve.dispatch import Handler
-from memd.serve.rooms import Org, Owner, Review, Rooms
+from memd.serve.org_rooms import Org, Owner, Review
+from memd.serve.rooms import Rooms
 
 HUMAN: Final = OrgFactAuthor(is_human=True)
 

@@ -8,7 +8,8 @@ from memd.model.caller import Caller
 from memd.model.graph import Added, GraphAnswers, GraphPaths, Neighbours
 from memd.rpc import params_graph as p
 from memd.serve.dispatch import Handler
-from memd.serve.rooms import Graph, Rooms
+from memd.serve.org_rooms import Graph
+from memd.serve.rooms import Rooms
 
 
 def handlers(rooms: Rooms) -> Mapping[str, Handler]:

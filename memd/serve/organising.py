@@ -9,12 +9,14 @@ from pydantic_core import to_json
 
 from memd.base.limits import FRAME_BYTES_MAX
 from memd.model.caller import Caller
+from memd.model.history import FactsThen, Timeline
 from memd.model.org import OrgFact
 from memd.model.values import Value
 from memd.rpc import params_org as p
 from memd.rpc.params import Params
 from memd.serve.dispatch import Handler
-from memd.serve.rooms import Org, Rooms
+from memd.serve.org_rooms import Org
+from memd.serve.rooms import Rooms
 
 Item = TypeVar("Item", bound=Value)
 
@@ -29,6 +31,8 @@ def handlers(rooms: Rooms) -> Mapping[str, Handler]:
         "org.count_policies": organising.count_policies,
         "org.history": organising.history,
         "org.snapshot_at": organising.snapshot_at,
+        "org.as_of": organising.as_of,
+        "org.timeline": organising.timeline,
     }
 
 
@@ -67,6 +71,22 @@ class Organising:
         return p.SnapshotPage(
             items=items, next=items[-1].fact_id if len(items) < len(found) else None
         )
+
+    async def as_of(self, caller: Caller, params: p.FactsAsOf) -> FactsThen:
+        """Return one page, shorter than asked for when its texts would not fit into a frame."""
+        found = await self._org.past.as_of(caller, params)
+        items = tuple(_fitting(found.items))
+        if len(items) == len(found.items):
+            return found
+        return found.model_copy(update={"items": items, "next": items[-1].operation_id})
+
+    async def timeline(self, caller: Caller, params: p.TimelineOf) -> Timeline:
+        """Return as many stretches as fit into a frame."""
+        found = await self._org.past.timeline(caller, params.name)
+        stretches = tuple(_fitting(found.stretches))
+        if len(stretches) == len(found.stretches):
+            return found
+        return found.model_copy(update={"stretches": stretches, "truncated": True})
 
 
 def _fitting(items: Sequence[Item]) -> Iterator[Item]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from memd.model.access import (
@@ -12,15 +11,11 @@ from memd.model.access import (
     AuditReport,
     AuditRow,
     KeyedClient,
-    OwnerState,
-    Proposal,
-    Signature,
 )
 from memd.model.caller import Caller, Identity, Scope
 from memd.model.encoding import Embedder
 from memd.model.enums import AutonomyLevel, InjectionStrategy, MemoryCategory, SeniorityLevel
 from memd.model.files import FileCommand, FileReply
-from memd.model.graph import NOW, Added, GraphAnswers, GraphPaths, Moment, Neighbours
 from memd.model.ingest import IngestManyRequest, IngestRequest, Receipt, Receipts
 from memd.model.inject import PreparedPrompt, PrepareRequest, ToolAnswer, ToolDefinition
 from memd.model.learn import Learning, PlaybookEntry, PlaybookQuery, SuccessReport, TaskReport
@@ -32,14 +27,6 @@ from memd.model.memory import (
     MemoryUpdate,
     Preference,
 )
-from memd.model.org import (
-    OperationLogEntry,
-    OperationLogSnapshot,
-    OrgFact,
-    OrgFactAuthor,
-    OrgFactWriteRequest,
-    OrgMemoryQuery,
-)
 from memd.model.recall import RecallRequest, RecallResult
 from memd.model.removal import Archived, Forgotten, Trashed
 from memd.model.session import Session, SessionMessage
@@ -49,6 +36,7 @@ from memd.model.synthesis import SynthesisRequest, Synthesized
 from memd.model.upkeep import CheckReport
 from memd.model.wiki import WikiExport
 from memd.serve.events import Events
+from memd.serve.org_rooms import Graph, Org, Owner, Review
 from memd.store.changes import Refused, Wanted
 
 if TYPE_CHECKING:
@@ -266,87 +254,6 @@ class Agents(Protocol):
     async def set(self, caller: Caller, settings: MemoryConfig) -> None: ...
     async def get(self, caller: Caller) -> MemoryConfig: ...
     async def list(self, caller: Caller) -> tuple[tuple[str, MemoryConfig], ...]: ...
-
-
-class Org(Protocol):
-    """What everybody knows."""
-
-    async def write(
-        self,
-        caller: Caller,
-        request: OrgFactWriteRequest,
-        *,
-        author: OrgFactAuthor | None = None,
-        signature: bytes | None = None,
-    ) -> str: ...
-    async def retract(
-        self,
-        caller: Caller,
-        fact_id: str,
-        *,
-        author: OrgFactAuthor | None = None,
-        signature: bytes | None = None,
-    ) -> bool: ...
-    async def get(self, caller: Caller, fact_id: str) -> OrgFact | None: ...
-    async def query(self, caller: Caller, query: OrgMemoryQuery) -> tuple[OrgFact, ...]: ...
-    async def list_policies(
-        self, caller: Caller, limit: int | None = None, offset: int = 0
-    ) -> tuple[OrgFact, ...]: ...
-    async def count_policies(self, caller: Caller) -> int: ...
-    async def history(self, caller: Caller, fact_id: str) -> tuple[OperationLogEntry, ...]: ...
-    async def snapshot_at(
-        self, caller: Caller, at: datetime, after: str | None = None, limit: int | None = None
-    ) -> tuple[OperationLogSnapshot, ...]: ...
-
-
-class Graph(Protocol):
-    """What texts say about things, walked from thing to thing."""
-
-    async def neighbours(
-        self, caller: Caller, name: str, limit: int = 50, *, at: Moment = NOW
-    ) -> Neighbours: ...
-    async def path(
-        self,
-        caller: Caller,
-        source: str,
-        target: str,
-        *,
-        hops: int = 4,
-        limit: int = 5,
-        at: Moment = NOW,
-    ) -> GraphPaths: ...
-    async def query(
-        self, caller: Caller, question: str, *, limit: int = 10, at: Moment = NOW
-    ) -> GraphAnswers: ...
-    async def add(self, caller: Caller, subject: str, relation: str, object_: str) -> Added: ...
-
-
-class Owner(Protocol):
-    """The owner's key, and what is signed with it."""
-
-    async def state(self, caller: Caller) -> OwnerState: ...
-    async def set(
-        self, caller: Caller, public_key: str, signature: Signature | None
-    ) -> OwnerState: ...
-    async def verified(
-        self, caller: Caller, signature: Signature | None, action: str, said: Mapping[str, Any]
-    ) -> bytes: ...
-
-
-class Review(Protocol):
-    """What is proposed, and what the owner decides."""
-
-    async def propose(self, caller: Caller, request: OrgFactWriteRequest) -> str: ...
-    async def propose_retract(self, caller: Caller, fact_id: str) -> str: ...
-    async def list(
-        self, after: str | None, limit: int
-    ) -> tuple[tuple[Proposal, ...], str | None]: ...
-    async def approve(
-        self, caller: Caller, proposal_id: str, signature: Signature | None
-    ) -> str: ...
-    async def reject(
-        self, caller: Caller, proposal_id: str, signature: Signature | None
-    ) -> bool: ...
 
 
 class Clients(Protocol):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from memd.base.clock import from_us
 from memd.model.caller import Caller
+from memd.model.history import AsOf, FactsThen, Timeline
 from memd.model.org import (
     OperationLogEntry,
     OperationLogSnapshot,
@@ -15,8 +17,25 @@ from memd.model.org import (
 )
 
 
+class FakePast:
+    """Knows of no time."""
+
+    async def as_of(self, caller: Caller, asked: AsOf) -> FactsThen:
+        del caller
+        moment = from_us(0)
+        return FactsThen(valid=asked.valid or moment, known=asked.known or moment)
+
+    async def timeline(self, caller: Caller, name: str) -> Timeline:
+        del caller
+        return Timeline(about=name)
+
+
 class FakeOrg:
     """Knows nothing, and says so."""
+
+    @property
+    def past(self) -> FakePast:
+        return FakePast()
 
     async def write(
         self,

@@ -1,0 +1,176 @@
+"""What held then, and the life of a thing, as a person asks for them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+from memd.base.clock import SystemClock, to_us
+from memd.base.errors import InvalidError
+from memd.cli import options, say
+from memd.cli.org import by
+from memd.cli.reach import ask
+from memd.view.timeline import TEXT_BAR_CHARS, Bar, as_svg, as_text, axis
+
+_MONTH_CHARS = len("2026-03")
+
+
+@options.examples(
+    "memd org as-of --valid 2026-02 --about Flask",
+    "memd org as-of --valid 2026-02-01 --known 2026-03-01T12:00:00Z",
+    'memd org as-of "framework" -c convention --json',
+)
+def as_of(
+    text: Annotated[
+        str | None, options.Argument(metavar="[TEXT]", help="Only facts that say this literally.")
+    ] = None,
+    valid: Annotated[
+        str | None,
+        options.option("--valid", metavar="TIME", help="When it held; without, now."),
+    ] = None,
+    known: Annotated[
+        str | None,
+        options.option("--known", metavar="TIME", help="As memd knew it then; without, now."),
+    ] = None,
+    about: Annotated[
+        str | None, options.option("--about", metavar="NAME", help="Only what speaks of NAME.")
+    ] = None,
+    category: Annotated[
+        list[str] | None,
+        options.option("--category", "-c", metavar="KIND", help="Only this kind; may be repeated."),
+    ] = None,
+    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 20,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Print what held at one time as it was known at another: a day, a month, or a time with zone.
+
+    When something held is what the texts say; when it was known is memd's own clock.
+    """
+    params = options.given(
+        text=text,
+        valid=None if valid is None else moment("--valid", valid),
+        known=None if known is None else moment("--known", known),
+        subject=about,
+        categories=category or None,
+    )
+    found = ask(profile, "org.as_of", {**params, "limit": limit})
+    if json:
+        say.as_json(found)
+        return
+    room = max(20, say.width() - 36 - 24 - 4)
+    rows = (
+        (item["fact"]["id"], by(item["fact"]["author"]), say.line(what, room))
+        for item in found["items"]
+        for what in _said(item)
+    )
+    say.table(("FACT", "BY", "WHAT HELD"), rows)
+    _withheld(found)
+    if not found["items"]:
+        say.note("nothing is known to have held then")
+    if found["next"] is not None:
+        say.note("there is more: -n, or --about NAME")
+
+
+@options.examples(
+    "memd org timeline Flask",
+    "memd org timeline Flask --svg flask.svg",
+    "memd org timeline 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11 --json",
+)
+def timeline(
+    name: Annotated[str, options.Argument(metavar="NAME", help="A thing, or the id of a fact.")],
+    svg: Annotated[
+        Path | None,
+        options.option("--svg", metavar="FILE", help="Write it as a picture instead."),
+    ] = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Print the life of a thing or of a fact: what held from when to when, and who said so."""
+    found = ask(profile, "org.timeline", {"name": name})
+    bars = [_bar(stretch) for stretch in found["stretches"]]
+    now_us = SystemClock().now_us()
+    if svg is not None:
+        svg.write_text(as_svg(name, bars, now_us), encoding="utf-8")
+        say.note(f"written to {say.line(str(svg))}")
+    if json:
+        say.as_json(found)
+    elif svg is None:
+        start, stop = axis(bars, now_us)
+        say.table((f" {start:<{TEXT_BAR_CHARS - 10}}{stop}", "WHAT HELD", "WHO SAID SO"),
+                  as_text(bars, now_us))  # fmt: skip
+        _withheld(found)
+        if found["truncated"]:
+            say.note("there is more than is shown")
+
+
+def _said(item: dict[str, Any]) -> list[str]:
+    return [_what(one) for one in item["statements"]] or [item["fact"]["content"]]
+
+
+def _what(statement: dict[str, Any]) -> str:
+    """Return a statement in a line.
+
+    >>> _what({"subject": "the team", "relation": "uses", "object": "Flask", "negated": True,
+    ...        "qualifier": "admin", "valid_from": None, "valid_to": None})
+    'the team uses not Flask (admin)'
+    """
+    relation = statement["relation"].replace("_", " ") + " not" * statement["negated"]
+    said = f"{statement['subject']} {relation} {statement['object']}"
+    return f"{said} ({statement['qualifier']})" if statement["qualifier"] else said
+
+
+def _bar(stretch: dict[str, Any]) -> Bar:
+    said = stretch["statement"]
+    detail = f"{_day(said['valid_from'])} to {_day(said['valid_to'])}: {_by(stretch, 'said')}"
+    if stretch["ended_by"] is not None:
+        detail += f"; its end: {_by(stretch, 'ended')}"
+    if said["known_to"] is not None:
+        detail += f"; believed until {_day(said['known_to'])}"
+    return Bar(
+        _what(said),
+        detail,
+        _us(said["valid_from"]),
+        _us(said["valid_to"]),
+        gone=said["known_to"] is not None,
+    )
+
+
+def _by(stretch: dict[str, Any], which: str) -> str:
+    return f"{by(stretch[f'{which}_by'])}, {_day(stretch[f'{which}_at'])}"
+
+
+def _day(moment: str | None) -> str:
+    return "..." if moment is None else moment[:10]
+
+
+def _us(moment: str | None) -> int | None:
+    return None if moment is None else to_us(datetime.fromisoformat(moment))
+
+
+def _withheld(found: dict[str, Any]) -> None:
+    if found["withheld"]:
+        say.note(f"not shown, you may not read them: {', '.join(found['withheld'])}")
+
+
+def moment(option: str, text: str) -> str:
+    """Return a day, a month or a time with its zone as the daemon takes it.
+
+    >>> moment("--valid", "2026-02")
+    '2026-02-01T00:00:00+00:00'
+    """
+    day = f"{text}-01" if len(text) == _MONTH_CHARS else text
+    try:
+        found = datetime.fromisoformat(day)
+    except ValueError:
+        found = None
+    if found is not None and found.tzinfo is None and len(day) == len("2026-03-01"):
+        found = found.replace(tzinfo=UTC)
+    if found is None or found.tzinfo is None:
+        raise InvalidError(
+            f"{option} must be a day, a month, or a time with its zone",
+            field=option,
+            hint="2026-03, 2026-03-31 or 2026-03-31T12:00:00Z",
+        )
+    return found.isoformat()

@@ -1,0 +1,166 @@
+"""A life as bars: as text for a terminal, and as a picture that stands alone (SVG).
+
+Every word passes :func:`memd.view.view.one_line` and is escaped, so that no name can
+leave its place, neither in a terminal nor in a page that shows the picture. The
+picture has no script, no style from elsewhere and no address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from html import escape
+from typing import NamedTuple
+
+from memd.view.view import one_line
+
+TEXT_BAR_CHARS = 32
+LABEL_CHARS_MAX = 60
+_DAY_US = 86_400_000_000
+_BAR, _GAP, _OPEN_START, _OPEN_END = "\u2588", "\u00b7", "\u2039", "\u203a"
+_BAR_PAST = "\u2591"
+
+# Of the picture, in its own units.
+_ROW = 34
+_LEFT, _WIDE, _RIGHT, _TOP = 330, 560, 20, 56
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Bar(NamedTuple):
+    """One stretch: what held, who said so, and from when to when; None is open.
+
+    What is *gone* was believed once and is not any more.
+    """
+
+    label: str
+    detail: str
+    start_us: int | None
+    stop_us: int | None
+    gone: bool = False
+
+
+class _Frame(NamedTuple):
+    start: int
+    stop: int
+
+
+def as_text(bars: Sequence[Bar], now_us: int) -> list[tuple[str, str, str]]:
+    """Return a row for each of *bars*: bar, what, who; all bars share one axis.
+
+    >>> as_text([Bar("Flask", "Ann", None, 10), Bar("Litestar", "Ann", 10, None)], 10)[0][1]
+    'Flask'
+    """
+    frame = _frame(bars, now_us)
+    return [(_drawn(bar, frame), _short(bar.label), one_line(bar.detail)) for bar in bars]
+
+
+def axis(bars: Sequence[Bar], now_us: int) -> tuple[str, str]:
+    """Return the days at which the axis of :func:`as_text` begins and ends."""
+    frame = _frame(bars, now_us)
+    return _day(frame.start), _day(frame.stop)
+
+
+def as_svg(title: str, bars: Sequence[Bar], now_us: int) -> str:
+    """Return *bars* as an SVG document, the texts escaped."""
+    frame = _frame(bars, now_us)
+    height = _TOP + _ROW * len(bars) + 44
+    width = _LEFT + _WIDE + _RIGHT
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}"'
+        f' height="{height}" role="img" font-family="sans-serif" font-size="13">',
+        f"<title>{_safe(title)}</title>",
+        f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
+        f'<text x="16" y="30" font-size="17" fill="#1a1a1a">{_safe(_short(title))}</text>',
+    ]
+    for place, bar in enumerate(bars):
+        lines += _row(bar, frame, _TOP + _ROW * place)
+    lines += _foot(frame, now_us, _TOP + _ROW * len(bars))
+    return "\n".join([*lines, "</svg>", ""])
+
+
+def _row(bar: Bar, frame: _Frame, top: int) -> list[str]:
+    left = _x(frame.start if bar.start_us is None else bar.start_us, frame)
+    right = max(left + 2, _x(frame.stop if bar.stop_us is None else bar.stop_us, frame))
+    fill = "#b8c0c8" if bar.gone else "#2f6f9f"
+    dash = ' stroke="#6b7680" stroke-dasharray="3 2"' if bar.gone else ""
+    return [
+        "<g>",
+        f"<title>{_safe(f'{bar.label}: {bar.detail}')}</title>",
+        f'<text x="16" y="{top + 14}" fill="#1a1a1a">{_safe(_short(bar.label, 44))}</text>',
+        f'<text x="16" y="{top + 27}" font-size="10" fill="#5a6570">'
+        f"{_safe(_short(bar.detail, 62))}</text>",
+        f'<rect x="{left}" y="{top + 4}" width="{right - left}" height="16" rx="3" fill="{fill}"'
+        f"{dash}/>",
+        "</g>",
+    ]
+
+
+def _foot(frame: _Frame, now_us: int, top: int) -> list[str]:
+    lines = [
+        f'<line x1="{_LEFT}" y1="{top + 6}" x2="{_LEFT + _WIDE}" y2="{top + 6}" stroke="#8a949e"/>',
+        f'<text x="{_LEFT}" y="{top + 24}" font-size="11" fill="#5a6570">'
+        f"{_day(frame.start)}</text>",
+        f'<text x="{_LEFT + _WIDE}" y="{top + 24}" font-size="11" fill="#5a6570"'
+        f' text-anchor="end">{_day(frame.stop)}</text>',
+    ]
+    if frame.start <= now_us <= frame.stop:
+        at = _x(now_us, frame)
+        lines.append(
+            f'<line x1="{at}" y1="{_TOP - 6}" x2="{at}" y2="{top + 6}" stroke="#b03a2e"'
+            ' stroke-dasharray="4 3"/>'
+        )
+    return lines
+
+
+def _frame(bars: Sequence[Bar], now_us: int) -> _Frame:
+    """Return the days that the bars need, with room at an end that is open."""
+    edges = [now_us, *(edge for bar in bars for edge in bar[2:4] if edge is not None)]
+    first, last = min(edges), max(edges)
+    room = max(_DAY_US, (last - first) // 10)
+    return _Frame(
+        first - (room if any(bar.start_us is None for bar in bars) or first == now_us else 0),
+        last + (room if any(bar.stop_us is None for bar in bars) else 0),
+    )
+
+
+def _drawn(bar: Bar, frame: _Frame) -> str:
+    begin = 0 if bar.start_us is None else _place(bar.start_us, frame)
+    end = TEXT_BAR_CHARS if bar.stop_us is None else _place(bar.stop_us, frame)
+    end = min(TEXT_BAR_CHARS, max(end, begin + 1))
+    begin = min(begin, end - 1)
+    full = (_BAR_PAST if bar.gone else _BAR) * (end - begin)
+    text = _GAP * begin + full + _GAP * (TEXT_BAR_CHARS - end)
+    before = _OPEN_START if bar.start_us is None else " "
+    return before + text + (_OPEN_END if bar.stop_us is None else " ")
+
+
+def _place(moment_us: int, frame: _Frame) -> int:
+    return (moment_us - frame.start) * TEXT_BAR_CHARS // max(1, frame.stop - frame.start)
+
+
+def _x(moment_us: int, frame: _Frame) -> int:
+    return _LEFT + (moment_us - frame.start) * _WIDE // max(1, frame.stop - frame.start)
+
+
+def _day(moment_us: int) -> str:
+    from datetime import timedelta
+
+    try:
+        return f"{_EPOCH + timedelta(microseconds=moment_us):%Y-%m-%d}"
+    except OverflowError:  # an open end beyond what a calendar has
+        return ""
+
+
+def _short(text: str, chars_max: int = LABEL_CHARS_MAX) -> str:
+    text = one_line(text)
+    return text if len(text) <= chars_max else f"{text[: chars_max - 1]}\u2026"
+
+
+def _safe(text: str) -> str:
+    """Return *text* as it may stand in an SVG: no markup, and no character that XML forbids."""
+    shown = "".join(
+        letter
+        for letter in one_line(text)
+        if letter == " " or (letter.isprintable() and letter not in "\ufffe\uffff")
+    )
+    return escape(shown, quote=True)
