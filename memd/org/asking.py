@@ -25,6 +25,9 @@ NAME_WORDS_MAX = 8
 MENTIONS_MAX = 4
 CUES_MAX = 4
 READINGS_MAX = 400
+COST_MAX = 3.0
+"""What costs more is not what was asked: better no answer than one to another question."""
+
 _CHOICES_MAX = {1: 10, 2: 8, 3: 4, 4: 2}  # of each cue, by how many there are
 
 _WORD = re.compile(r"[^\s?!,;()\"“”\[\]]+")
@@ -55,11 +58,12 @@ _AUXILIARIES = frozenset(
 )
 _WE = frozenset(("we", "us", "our", "everyone", "everybody"))
 _ARTICLES = frozenset(("the", "a", "an", "this", "that"))
+_OPENING = frozenset(("in", "on", "at", "by", "to"))
 _OF = frozenset(("of", "for", "behind", "from", "to", "in", "at"))
 
 OTHER = "related_to"
 
-_FLIPPED, _OTHER_READING, _ACROSS, _WITHIN, _LEFT_OUT, _FAR = 2.0, 1.0, 1.0, 3.0, 1.5, 0.05
+_OTHER_READING, _ACROSS, _WITHIN, _LEFT_OUT, _FAR = 1.0, 1.0, 3.0, 1.5, 0.05
 
 
 class Word(NamedTuple):
@@ -218,7 +222,7 @@ def _own_words(said: Sequence[Word], taken: Collection[int]) -> list[Cue]:
             weak=True,
             negated=_negated(said, at),
             word=stem(word.text),
-            subject_first=_inverted(said, at, ()),
+            subject_first=_inverted(said, at, at + 1, ()),
         )
         for at, word in enumerate(said)
         if at not in taken
@@ -261,7 +265,7 @@ def _verb(
             continue
         phrase = " ".join(word.text for word in said[at : at + length])
         options = VERBS.get(phrase)
-        if options is None:
+        if options is None or (length == 1 and _leads_in(said, at)):
             continue
         return Cue(
             at,
@@ -269,9 +273,14 @@ def _verb(
             tuple((option.relation, not option.turned) for option in options),
             negated=_negated(said, at),
             weak=phrase in WEAK,
-            subject_first=_inverted(said, at, before),
+            subject_first=_inverted(said, at, at + length, before),
         )
     return None
+
+
+def _leads_in(said: Sequence[Word], at: int) -> bool:
+    """Return whether a preposition only opens a question: "in which city", "to whom"."""
+    return said[at].text in _OPENING and at + 1 < len(said) and said[at + 1].text in _WH
 
 
 def _negated(said: Sequence[Word], at: int) -> bool:
@@ -279,9 +288,14 @@ def _negated(said: Sequence[Word], at: int) -> bool:
     return any(word.text in _NEGATIONS or word.text.endswith("n't") for word in near)
 
 
-def _inverted(said: Sequence[Word], at: int, before: Sequence[Cue]) -> bool:
-    """Return whether an auxiliary before its subject comes first: "where is X hosted"."""
+def _inverted(said: Sequence[Word], at: int, after: int, before: Sequence[Cue]) -> bool:
+    """Return whether an auxiliary before its subject comes first: "where is X hosted".
+
+    In "the team led by Ann" what it is led by comes after, whatever stood before.
+    """
     if any(not cue.noun for cue in before):
+        return False
+    if said[after - 1].text == "by" and after < len(said):
         return False
     for place in range(at - 2, -1, -1):
         if said[place].text.removesuffix("n't") in _AUXILIARIES:
@@ -299,7 +313,9 @@ def readings(named: Sequence[Mention], asked: Sequence[Cue]) -> list[Reading]:
             for order_cost, order in _orders(mention, chosen):
                 far = _FAR * _distance(mention, order[0])
                 for cost, hops in _walks(mention, order):
-                    found.append(Reading(left_out + order_cost + cost + far, mention, hops))
+                    whole = left_out + order_cost + cost
+                    if whole <= COST_MAX:
+                        found.append(Reading(whole + far, mention, hops))
     found.sort(key=lambda reading: reading.cost)
     return found[:READINGS_MAX]
 
@@ -325,18 +341,15 @@ def _orders(mention: Mention, asked: Sequence[Cue]) -> Iterator[tuple[float, tup
 
 
 def _walks(mention: Mention, order: Sequence[Cue]) -> Iterator[tuple[float, tuple[Hop, ...]]]:
-    """Yield the hops that cues can mean: each reading of each, in either direction."""
+    """Yield the hops that cues can mean, with what their less likely readings cost."""
     choices: list[list[tuple[float, Hop]]] = []
     for cue in order:
         after = cue.noun or cue.subject_first or cue.first > mention.last
         mine: list[tuple[float, Hop]] = []
         for place, (relation, forward) in enumerate(cue.readings):
             straight = forward if after else not forward
-            cost = _OTHER_READING * place
             hop = Hop(relation, straight, cue.negated, cue.word)
-            mine.append((cost, hop))
-            flipped = cost + (2 * _FLIPPED if cue.noun else _FLIPPED)
-            mine.append((flipped, hop._replace(forward=not straight)))
+            mine.append((_OTHER_READING * place, hop))
         choices.append(sorted(mine, key=itemgetter(0))[: _CHOICES_MAX[len(order)]])
     for choice in product(*choices):
         yield sum(cost for cost, _ in choice), tuple(hop for _, hop in choice)
