@@ -18,7 +18,6 @@ from memd.model.enums import AutonomyLevel, InjectionStrategy, MemoryCategory, S
 from memd.model.files import FileCommand, FileReply
 from memd.model.ingest import IngestManyRequest, IngestRequest, Receipt, Receipts
 from memd.model.inject import PreparedPrompt, PrepareRequest, ToolAnswer, ToolDefinition
-from memd.model.learn import Learning, PlaybookEntry, PlaybookQuery, SuccessReport, TaskReport
 from memd.model.memory import (
     MemoryEntry,
     MemoryFilter,
@@ -32,10 +31,10 @@ from memd.model.removal import Archived, Forgotten, Trashed
 from memd.model.session import Session, SessionMessage
 from memd.model.settings import MemoryConfig
 from memd.model.sleep import NapResult, RunReport, SleepStatus, Window
-from memd.model.synthesis import SynthesisRequest, Synthesized
 from memd.model.upkeep import CheckReport
 from memd.model.wiki import WikiExport
 from memd.serve.events import Events
+from memd.serve.rooms_learn import Learn, Sharing, Synthesis
 from memd.serve.org_rooms import Graph, Org, Owner, Review
 from memd.store.changes import Refused, Wanted
 
@@ -131,29 +130,6 @@ class Sessions(Protocol):
     async def messages(
         self, caller: Caller, session_id: str, after: int | None, limit: int
     ) -> tuple[tuple[SessionMessage, ...], int | None]: ...
-
-
-class Learn(Protocol):
-    """What became of tasks, and patterns that worked."""
-
-    async def outcome(self, caller: Caller, task: TaskReport) -> Learning: ...
-    async def success(self, caller: Caller, report: SuccessReport) -> PlaybookEntry: ...
-    async def playbook(
-        self, caller: Caller, wanted: PlaybookQuery
-    ) -> tuple[PlaybookEntry, ...]: ...
-
-
-class Synthesis(Protocol):
-    """One block of all sources."""
-
-    async def block(self, caller: Caller, request: SynthesisRequest) -> Synthesized: ...
-
-
-class Sharing(Protocol):
-    """What agents share."""
-
-    async def publish(self, caller: Caller, request: MemoryStoreRequest) -> str: ...
-    async def retract(self, caller: Caller, memory_id: str) -> bool: ...
 
 
 class Usage(Protocol):
