@@ -34,7 +34,7 @@ from memd.model.sleep import NapResult, RunReport, SleepStatus, Window
 from memd.model.upkeep import CheckReport
 from memd.model.wiki import WikiExport
 from memd.serve.events import Events
-from memd.serve.rooms_learn import Learn, Sharing, Synthesis
+from memd.serve.learn_rooms import Learn, Sharing, Synthesis
 from memd.serve.org_rooms import Graph, Org, Owner, Review
 from memd.store.changes import Refused, Wanted
 
