@@ -113,7 +113,9 @@ async def assembled(
     )
     learning = Learning(db, clock, work)
     ingest = replace(ingest, emit=learning.hearing(unheard))
-    graph = Graph(db, clock, partial(_add, ingest, learning))
+    graph = Graph(
+        db, clock, partial(_add, ingest, learning), read_access=settings.org_memory.read_access
+    )
     return Assembly(
         db=db,
         ingest=ingest,
@@ -146,6 +148,7 @@ async def assembled(
             clock=clock,
             ids=ids,
             config=settings.org_memory,
+            walk=graph.facts,
             refuse_secrets=settings.daemon.secrets == "refuse",
         ),
     )

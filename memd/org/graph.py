@@ -8,14 +8,13 @@ that was not all.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memd.base.clock import Clock, to_us
 from memd.base.errors import OrgMemoryQueryError
 from memd.base.limits import WALK_EDGES_MAX
 from memd.model.caller import Caller
-from memd.model.enums import OrgFactCategory
 from memd.model.graph import (
     NOW,
     Added,
@@ -30,6 +29,7 @@ from memd.org import answers, asking, shown
 from memd.org.answers import Found
 from memd.org.asking import Hop
 from memd.org.paths import shortest
+from memd.org.sight import ReadRules, sight
 from memd.store import graph
 from memd.store.connect import Reading
 from memd.store.database import Database
@@ -37,16 +37,8 @@ from memd.store.graph import Edge, Sight
 
 NEAR_HOPS = 3
 
-Readable = Callable[[Caller], Iterable[OrgFactCategory] | None]
-"""Which facts a caller may read, None for all."""
-
 Add = Callable[[Caller, str], Awaitable[Added]]
 """Stores the text of a triple as a memory of the caller's, and learns from it."""
-
-
-def everything(caller: Caller) -> None:
-    """Let every caller read every fact."""
-    del caller
 
 
 @dataclass(frozen=True)
@@ -56,7 +48,8 @@ class Graph:
     db: Database
     clock: Clock
     add_text: Add
-    readable: Readable = everything
+    read_access: ReadRules = field(default_factory=dict)
+    """How senior an agent must be to read a category of facts (``org_memory.read_access``)."""
 
     async def neighbours(
         self,
@@ -167,13 +160,16 @@ class Graph:
         return await self.db.read(work)
 
     def _sight(self, conn: Reading, caller: Caller, at: Moment) -> Sight:
+        now_us = self.clock.now_us()
+        known_us = None if at.known is None else to_us(at.known)
+        rules = sight(conn, self.read_access, caller)
         return graph.sight(
             conn,
             caller,
-            self.clock.now_us(),
-            categories=self.readable(caller),
+            now_us,
+            categories=rules.at(now_us if known_us is None else known_us),
             valid_us=None if at.valid is None else to_us(at.valid),
-            known_us=None if at.known is None else to_us(at.known),
+            known_us=known_us,
         )
 
 

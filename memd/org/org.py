@@ -7,9 +7,10 @@ its audit row and with what is learnt from it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import zip_longest
 
 from memd.base.clock import Clock, from_us, to_us
 from memd.base.errors import (
@@ -47,6 +48,10 @@ Learn = Callable[[Writing, Operation], None]
 """Learns from an operation in its own transaction; what it raises undoes the operation."""
 
 
+Walk = Callable[[Caller, str, int], Awaitable[tuple[str, ...]]]
+"""Returns ids of facts on the ways from the things that a context names, the nearest first."""
+
+
 @dataclass(frozen=True)
 class Org:
     """The room's needs, handed in by the daemon."""
@@ -57,6 +62,8 @@ class Org:
     config: OrgMemoryConfig = field(default_factory=OrgMemoryConfig)
     refuse_secrets: bool = False
     learn: Learn | None = learn
+    walk: Walk | None = None
+    """What the backend ``graph_rag`` adds to the words of a context."""
 
     @property
     def past(self) -> Past:
@@ -180,7 +187,8 @@ class Org:
         Without a context the newest. With one: first the facts that hold it literally (by place,
         length, then newest), then those that share words with it, by BM25. At most
         ``query.limit``, and at most ``extended_store.max_retrieved_per_query``. The backend
-        ``temporal_kg`` leaves out what no longer holds.
+        ``temporal_kg`` leaves out what no longer holds; ``graph_rag`` puts between them, in turn,
+        what the context's things lead to.
         """
         limit = min(query.limit, self.config.extended_store.max_retrieved_per_query)
         categories = self._readable(caller) & (query.categories or frozenset(OrgFactCategory))
@@ -191,7 +199,29 @@ class Org:
         else:
             rows = await self.db.read(reading.matching, query.context, categories, most)
         facts = tuple(map(reading.fact, rows))
-        return (await self.past.holding(facts))[:limit] if temporal else facts
+        if temporal:
+            return (await self.past.holding(facts))[:limit]
+        if self.config.backend == "graph_rag" and self.walk is not None and query.context:
+            walked = await self.walk(caller, query.context, limit)
+            return await self._with(facts, walked, categories, limit)
+        return facts
+
+    async def _with(
+        self,
+        found: tuple[OrgFact, ...],
+        walked: tuple[str, ...],
+        categories: frozenset[OrgFactCategory],
+        limit: int,
+    ) -> tuple[OrgFact, ...]:
+        """Return facts found by words and by walking, in turn, each once."""
+        known = {fact.id: fact for fact in found}
+        for fact_id in walked:
+            row = None if fact_id in known else await self.db.read(org_facts.get, fact_id)
+            if row is not None and row.category in categories:
+                known[fact_id] = reading.fact(row)
+        turns = zip_longest((fact.id for fact in found), walked)
+        order = dict.fromkeys(one for turn in turns for one in turn if one in known)
+        return tuple(known[one] for one in order)[:limit]
 
     async def list_policies(
         self, caller: Caller, limit: int | None = None, offset: int = 0
