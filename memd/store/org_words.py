@@ -9,11 +9,15 @@ share words with it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Sequence
 
 import apsw
 
+from memd.model.enums import OrgFactCategory
 from memd.store.connect import Reading, Writing
+from memd.store.org_facts import count
+from memd.store.words import stemmer
 
 
 def create(conn: Writing) -> None:
@@ -23,10 +27,12 @@ def create(conn: Writing) -> None:
 
 _CREATE = """
 CREATE VIRTUAL TABLE fts_org USING fts5(
-    content, content='org_fact_words', content_rowid='fact_key',
+    content, category, content='org_fact_words', content_rowid='fact_key',
     tokenize='porter unicode61 remove_diacritics 2'
 );
+CREATE VIRTUAL TABLE fts_org_terms USING fts5vocab(fts_org, col);
 INSERT INTO fts_org (fts_org, rank) VALUES ('secure-delete', 1);
+INSERT INTO fts_org (fts_org, rank) VALUES ('rank', 'bm25(1.0, 0.0)');
 """
 
 
@@ -39,8 +45,8 @@ def index(conn: Writing, fact_key: int) -> None:
     """Add a fact as it is now."""
     conn.execute(
         """
-        INSERT INTO fts_org (rowid, content)
-        SELECT fact_key, content FROM org_fact_words WHERE fact_key = :fact_key
+        INSERT INTO fts_org (rowid, content, category)
+        SELECT fact_key, content, category FROM org_fact_words WHERE fact_key = :fact_key
         """,
         {"fact_key": fact_key},
     )
@@ -50,8 +56,10 @@ def unindex(conn: Writing, fact_key: int) -> None:
     """Take a fact out, before its row changes; nothing for one that is retracted."""
     conn.execute(
         """
-        INSERT INTO fts_org (fts_org, rowid, content)
-        SELECT 'delete', fact_key, content FROM org_fact_words WHERE fact_key = :fact_key
+        INSERT INTO fts_org (fts_org, rowid, content, category)
+        SELECT 'delete', fact_key, content, category
+          FROM org_fact_words
+         WHERE fact_key = :fact_key
         """,
         {"fact_key": fact_key},
     )
@@ -71,46 +79,102 @@ def literal(conn: Reading, text: str, categories: Collection[str], limit: int) -
 
     First those where it stands nearest to the beginning, then shorter facts, then newer ones.
     """
-    rows = conn.execute(
-        """
-        SELECT fact_key
-          FROM (SELECT fact_key, length(content) AS chars, created_at_us,
-                       instr(lower(content), lower(:text)) AS place
-                  FROM org_fact
-                 WHERE retracted_at_us IS NULL
-                   AND category IN (SELECT value FROM json_each(:categories)))
-         WHERE place
-         ORDER BY place, chars, created_at_us DESC, fact_key DESC
-         LIMIT :limit
-        """,
-        {"text": text, "categories": json.dumps(sorted(categories)), "limit": limit},
-    )
+    wanted = {"text": text, "categories": json.dumps(sorted(categories)), "limit": limit}
+    rarest = _rarest(conn, text)
+    if rarest is None:
+        rows = conn.execute(_LITERAL_ANYWHERE, wanted)
+    else:
+        rows = conn.execute(_LITERAL_AMONG, {**wanted, "match": rarest})
     return [key for (key,) in rows]
+
+
+_LITERAL_ANYWHERE = """
+SELECT fact_key
+  FROM (SELECT fact_key, length(content) AS chars, created_at_us,
+               instr(lower(content), lower(:text)) AS place
+          FROM org_fact
+         WHERE retracted_at_us IS NULL
+           AND category IN (SELECT value FROM json_each(:categories)))
+ WHERE place
+ ORDER BY place, chars, created_at_us DESC, fact_key DESC
+ LIMIT :limit
+"""
+_LITERAL_AMONG = """
+SELECT fact_key
+  FROM (SELECT f.fact_key, length(f.content) AS chars, f.created_at_us,
+               instr(lower(f.content), lower(:text)) AS place
+          FROM fts_org AS w
+               JOIN org_fact AS f ON f.fact_key = w.rowid
+         WHERE fts_org MATCH :match
+           AND f.category IN (SELECT value FROM json_each(:categories)))
+ WHERE place
+ ORDER BY place, chars, created_at_us DESC, fact_key DESC
+ LIMIT :limit
+"""
+
+
+def _rarest(conn: Reading, text: str) -> str | None:
+    """Return a search for the rarest word that every fact with *text* in it must hold, or None.
+
+    That is a word with a boundary on both sides within *text*: the first and the
+    last may go on in the fact. ASCII only, where the index cuts words as this does.
+    """
+    whole = _WHOLE_WORD.findall(text[:_WORDS_FROM_CHARS]) if text.isascii() else []
+    if not whole:
+        return None
+    held = holding(conn, whole)
+    return _quoted(min(whole, key=lambda word: held[word]))
+
+
+_WHOLE_WORD = re.compile(r"(?<=[^A-Za-z0-9])[A-Za-z0-9]+(?=[^A-Za-z0-9])")
+_WORDS_FROM_CHARS = 1_000
+
+
+def holding(conn: Reading, words: Collection[str]) -> dict[str, int]:
+    """Return for each word how many facts hold it, in whatever form."""
+    stem = stemmer(conn)
+    held = dict.fromkeys(words, 0)
+    for word in held:
+        numbers = [
+            conn.execute(
+                "SELECT doc FROM fts_org_terms WHERE term = :term AND col = 'content'",
+                {"term": term},
+            ).get
+            for term in stem(word)
+        ]
+        held[word] = min((n if isinstance(n, int) else 0 for n in numbers), default=0)
+    return held
 
 
 def sharing(
-    conn: Reading, words: Sequence[str], categories: Collection[str], limit: int
+    conn: Reading, words: Sequence[str], categories: Collection[OrgFactCategory], limit: int
 ) -> list[int]:
-    """Return the facts that share any of *words*, by BM25, best first; newer ones first of equals.
+    """Return the facts that share any of *words*, by BM25, best first; of equals the newer.
 
-    Every word is quoted: FTS syntax in it is words like any other (H26).
+    Words that more than half of the facts hold say nothing and are left out, unless
+    all are such. Every word is quoted: FTS syntax in it is words like any other (H26).
     """
-    if not words:
+    if not words or not categories:
         return []
+    held = holding(conn, words)
+    most = max(1, count(conn) // 2)
+    telling = [word for word in words if held[word] <= most] or [min(words, key=lambda w: held[w])]
+    match = f"content:({' OR '.join(map(_quoted, telling))})"
+    if len(categories) < len(OrgFactCategory):
+        kinds = " OR ".join(map(_quoted, sorted(categories)))
+        match = f"category:({kinds}) AND {match}"
     rows = conn.execute(
         """
-        SELECT f.fact_key
-          FROM fts_org AS w
-               JOIN org_fact AS f ON f.fact_key = w.rowid
-         WHERE w.content MATCH :match
-           AND f.category IN (SELECT value FROM json_each(:categories))
-         ORDER BY bm25(fts_org), f.created_at_us DESC, f.fact_key DESC
+        SELECT rowid
+          FROM fts_org
+         WHERE fts_org MATCH :match
+         ORDER BY rank, rowid DESC
          LIMIT :limit
         """,
-        {
-            "match": " OR ".join('"' + word.replace('"', '""') + '"' for word in words),
-            "categories": json.dumps(sorted(categories)),
-            "limit": limit,
-        },
+        {"match": match, "limit": limit},
     )
     return [key for (key,) in rows]
+
+
+def _quoted(word: str) -> str:
+    return '"' + word.replace('"', '""') + '"'

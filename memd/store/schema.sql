@@ -413,8 +413,8 @@ CREATE TABLE org_fact (
 CREATE INDEX org_fact_by_category ON org_fact (category, created_at_us DESC) WHERE retracted_at_us IS NULL;
 
 -- What the words cache of facts indexes (org_words.py): those that stand.
-CREATE VIEW org_fact_words (fact_key, content) AS
-SELECT fact_key, content
+CREATE VIEW org_fact_words (fact_key, content, category) AS
+SELECT fact_key, content, category
   FROM org_fact
  WHERE retracted_at_us IS NULL;
 

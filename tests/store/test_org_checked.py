@@ -49,9 +49,9 @@ async def test_a_log_or_a_fact_that_was_changed_is_found(tmp_path: Path, fault: 
 
 
 CACHE_FAULTS = {
-    "a word too many": "INSERT INTO fts_org (rowid, content) VALUES (99, 'ghost')",
-    "a word missing": "INSERT INTO fts_org (fts_org, rowid, content)"
-    " SELECT 'delete', fact_key, content FROM org_fact_words",
+    "a word too many": "INSERT INTO fts_org (rowid, content, category) VALUES (99, 'ghost', 'adr')",
+    "a word missing": "INSERT INTO fts_org (fts_org, rowid, content, category)"
+    " SELECT 'delete', fact_key, content, category FROM org_fact_words",
 }
 
 
