@@ -72,7 +72,8 @@ class Spawned:
 
     def client(self, timeout: float = WAIT_S) -> Client:
         """Return a client with the operator's key, as the owner's own commands have it."""
-        return Client(socket=self.paths.socket, timeout=timeout, key=self.paths.operator_key)
+        key = self.paths.operator_key
+        return Client(self.paths.socket, timeout=timeout, key=key if key.exists() else None)
 
     def stop(self, number: int = signal.SIGTERM, seconds: float = WAIT_S) -> int:
         """Send a signal and return the exit code."""

@@ -1,0 +1,300 @@
+"""Keys and scopes at the real socket: who may do what, and every attempt beyond it on record."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.daemon import Spawned, spawned, wait_until
+
+from memd.base import client_key
+from memd.base.errors import DeniedError, InvalidError, InvalidStateError, MemdError
+from memd.client import AsyncClient, Client
+from memd.model.caller import SCOPES
+from memd.rpc.methods import METHODS
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spawned]:
+    with spawned(tmp_path_factory.mktemp("home")) as daemon:
+        yield daemon
+
+
+@pytest.fixture
+def owner(daemon: Spawned) -> Iterator[Client]:
+    with daemon.client() as client:
+        yield client
+
+
+_names = iter(range(1_000))
+_open: list[Client] = []
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    yield
+    while _open:
+        _open.pop().close()
+
+
+def a_client(daemon: Spawned, owner: Client, **said: Any) -> Client:
+    """Add a client of its own and return a connection with its key."""
+    name = said.pop("name", None) or f"client{next(_names)}"
+    added = owner.call("client.add", {"name": name, **said})
+    _open.append(Client(daemon.paths.socket, key=Path(added["key_file"])))
+    return _open[-1]
+
+
+def denied(owner: Client, client: str) -> dict[str, int]:
+    """Return how often each method was refused to *client*, as the audit says."""
+    found: dict[str, int] = {}
+    params = {"client": client, "outcome": "denied", "limit": 1_000}
+    for row in owner.call("audit.show", params)["items"]:
+        assert row["rows"] == 0
+        found[row["method"]] = found.get(row["method"], 0) + row["attempts"]
+    return found
+
+
+def name_of(client: Client) -> str:
+    who: dict[str, Any] = client.call("system.hello")["caller"]
+    return str(who["client"])
+
+
+# Keys.
+
+
+def test_a_key_is_in_a_file_of_its_owner_alone_and_nowhere_else(
+    daemon: Spawned, owner: Client
+) -> None:
+    added = owner.call("client.add", {"name": "quiet", "agent_id": "ada"})
+    place = Path(added["key_file"])
+    assert stat.S_IMODE(place.stat().st_mode) == 0o600
+    assert stat.S_IMODE(place.parent.stat().st_mode) == 0o700
+    key = client_key.read(place)
+    for path in daemon.paths.data_dir.glob("memd.db*"):
+        assert key.encode() not in path.read_bytes()
+        assert bytes.fromhex(key.removeprefix("memd-key-")) not in path.read_bytes()
+    assert key not in daemon.log.read_text("utf-8")
+
+
+def test_hello_says_whom_the_daemon_takes_one_for(daemon: Spawned, owner: Client) -> None:
+    said = {"agent_id": "bea", "seniority": "senior", "autonomy_level": "semi"}
+    with a_client(daemon, owner, name="bea", scopes=["read"], **said) as client:
+        who = client.call("system.hello")["caller"]
+    assert who == {"client": "bea", "scopes": ["read"], **said}
+    with Client(daemon.paths.socket) as keyless:
+        who = keyless.call("system.hello")["caller"]
+    assert (who["client"], who["agent_id"]) == ("local", "default")
+    assert who["scopes"] == ["propose", "read", "write"]
+    assert who["seniority"] is None
+
+
+def test_a_key_that_is_nobodys_has_no_rights_at_all_and_is_audited(
+    daemon: Spawned, owner: Client
+) -> None:
+    before = denied(owner, "unknown").get("system.hello", 0)
+    stranger = Client(daemon.paths.socket, key="memd-key-" + "0" * 64)
+    with stranger, pytest.raises(DeniedError):
+        stranger.call("memory.count")
+    with Client(daemon.paths.socket) as client:
+        with pytest.raises(DeniedError):
+            client.call("system.hello", {"client_key": "open sesame"})
+        with pytest.raises(DeniedError):
+            client.call("memory.count")  # nor those of somebody without a key
+    wait_until(lambda: denied(owner, "unknown")["system.hello"] == before + 2, "both are audited")
+    assert denied(owner, "unknown")["memory.count"] == 1
+
+
+def test_a_revoked_key_loses_its_live_connections_too(daemon: Spawned, owner: Client) -> None:
+    client = a_client(daemon, owner, name="gone")
+    assert client.call("memory.count") == 0
+    key = client_key.read(daemon.paths.keys_dir / "gone.key")
+    owner.call("client.revoke", {"name": "gone"})
+    with pytest.raises(DeniedError):
+        client.call("memory.count")
+    client.close()
+    with Client(daemon.paths.socket, key=key) as again, pytest.raises(DeniedError) as caught:
+        again.call("memory.count")
+    assert "revoked" in caught.value.message
+    assert denied(owner, "gone") == {"memory.count": 1, "system.hello": 1}
+    assert not (daemon.paths.keys_dir / "gone.key").exists()
+
+
+def test_a_name_has_one_key_and_after_its_revocation_may_have_another(
+    daemon: Spawned, owner: Client
+) -> None:
+    first = a_client(daemon, owner, name="twice")
+    assert first.call("memory.count") == 0
+    with pytest.raises(InvalidStateError):
+        owner.call("client.add", {"name": "twice"})
+    owner.call("client.revoke", {"name": "twice"})
+    second = a_client(daemon, owner, name="twice")
+    assert second.call("memory.count") == 0
+    with pytest.raises(DeniedError):
+        first.call("memory.count")
+
+
+@pytest.mark.parametrize("name", ["local", "operator", "owner", "../up", "A", "", "x" * 65])
+def test_a_name_that_is_no_file_name_or_not_to_give_is_refused(owner: Client, name: str) -> None:
+    with pytest.raises(InvalidError):
+        owner.call("client.add", {"name": name})
+
+
+def test_a_key_file_that_others_could_read_is_not_used(
+    daemon: Spawned, owner: Client, tmp_path: Path
+) -> None:
+    added = owner.call("client.add", {"name": "open"})
+    place = tmp_path / "open.key"
+    place.write_bytes(Path(added["key_file"]).read_bytes())
+    place.chmod(0o640)
+    with pytest.raises(MemdError, match="other users may read"):
+        Client(daemon.paths.socket, key=place).call("memory.count")
+    place.chmod(0o600)
+    with Client(daemon.paths.socket, key=place) as client:
+        assert client.call("memory.count") == 0
+    link = tmp_path / "link.key"
+    link.symlink_to(place)
+    with pytest.raises(MemdError, match="cannot be read"):
+        Client(daemon.paths.socket, key=link).call("memory.count")
+
+
+async def test_the_environment_names_a_clients_key(
+    daemon: Spawned, owner: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    added = owner.call("client.add", {"name": "env", "agent_id": "eve"})
+    monkeypatch.setenv("MEMD_CLIENT_KEY_FILE", added["key_file"])
+    with Client(daemon.paths.socket) as client:
+        assert name_of(client) == "env"
+    async with AsyncClient(daemon.paths.socket) as asynchronous:
+        assert (await asynchronous.call("system.hello"))["caller"]["agent_id"] == "eve"
+
+
+# Agents.
+
+
+def test_two_clients_with_keys_see_and_do_exactly_what_they_may(
+    daemon: Spawned, owner: Client
+) -> None:
+    ann = a_client(daemon, owner, name="ann", agent_id="ann")
+    cid = a_client(daemon, owner, name="cid", agent_id="cid", scopes=["read"])
+    told = ann.call("memory.store", {"content": "Ann keeps bees.", "category": "semantic"})
+
+    assert ann.call("memory.get", {"id": told})["agent_id"] == "ann"
+    assert cid.call("memory.get", {"id": told}) is None
+    assert cid.call("memory.recall", {"query": "bees"})["memories"] == []
+    for client, method, params in (
+        (cid, "memory.get", {"id": told, "agent_id": "ann"}),
+        (cid, "memory.store", {"content": "x", "category": "semantic"}),
+        (cid, "memory.store", {"content": "x", "category": "semantic", "agent_id": "ann"}),
+        (ann, "memory.recall", {"query": "bees", "agent_id": "cid"}),
+        (ann, "memory.count", {"user_id": "default"}),
+        (ann, "store.check", {}),
+        (ann, "memory.store", {"content": "x", "category": "semantic", "agent_id": "__shared__"}),
+    ):
+        with pytest.raises(DeniedError):
+            client.call(method, params)
+    assert denied(owner, "ann") == {
+        "memory.recall": 1, "memory.count": 1, "store.check": 1, "memory.store": 1,
+    }  # fmt: skip
+    wait_until(
+        lambda: denied(owner, "cid") == {"memory.get": 1, "memory.store": 2}, "all are counted"
+    )
+    assert owner.call("memory.count", {"agent_id": "cid"}) == 0
+
+
+def test_a_key_of_one_agent_imports_nothing_for_another(daemon: Spawned, owner: Client) -> None:
+    owner.call("memory.store", {"content": "Mine.", "category": "semantic", "agent_id": "victim"})
+    (entry,) = owner.call("store.export", {"agent_id": "victim"})["items"]
+    client = a_client(daemon, owner, name="dov", agent_id="dov")
+    forged = {**entry, "id": "0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11", "content": "Not mine."}
+    with pytest.raises(DeniedError):
+        client.call("store.import", {"items": [forged]})
+    assert owner.call("memory.count", {"agent_id": "victim"}) == 1
+    assert denied(owner, "dov") == {"store.import": 1}
+
+
+def test_a_key_without_an_agent_may_name_any(daemon: Spawned, owner: Client) -> None:
+    with a_client(daemon, owner, name="any") as client:
+        for agent_id in ("fay", "gus"):
+            params = {"content": "x", "category": "semantic", "agent_id": agent_id}
+            client.call("memory.store", params)
+            assert client.call("memory.count", {"agent_id": agent_id}) == 1
+
+
+# Scopes.
+
+
+def test_only_hello_is_open_to_everybody() -> None:
+    assert [name for name, method in METHODS.items() if method.scope is None] == ["system.hello"]
+
+
+@pytest.mark.parametrize("scope", sorted(SCOPES))
+def test_every_method_called_without_its_scope_is_denied_and_audited(
+    daemon: Spawned, owner: Client, scope: str
+) -> None:
+    """All of the table, for a key that has every scope but this one (PROMISES P15)."""
+    needing = sorted(name for name, method in METHODS.items() if method.scope == scope)
+    assert needing
+    name = f"without-{scope}"
+    with a_client(daemon, owner, name=name, scopes=sorted(SCOPES - {scope})) as client:
+        for method in needing:
+            with pytest.raises(DeniedError) as caught:
+                client.call(method)
+            assert scope in caught.value.message
+    assert denied(owner, name) == dict.fromkeys(needing, 1)
+    assert owner.call("audit.verify")["ok"]
+
+
+def test_without_a_key_one_reads_writes_and_proposes_and_does_not_administer(
+    daemon: Spawned, owner: Client
+) -> None:
+    admin = sorted(name for name, method in METHODS.items() if method.scope == "admin")
+    before = denied(owner, "local")
+    with Client(daemon.paths.socket) as keyless:
+        keyless.call("memory.count")
+        keyless.call("memory.store", {"content": "x", "category": "semantic"})
+        keyless.call("org.propose", {"content": "x", "category": "adr"})
+        for method in admin:
+            with pytest.raises(DeniedError):
+                keyless.call(method)
+    after = denied(owner, "local")
+    assert {method: after[method] - before.get(method, 0) for method in admin} == dict.fromkeys(
+        admin, 1
+    )
+
+
+def test_a_flood_of_denials_is_counted_whole_in_few_rows(daemon: Spawned, owner: Client) -> None:
+    with a_client(daemon, owner, name="flood", scopes=["read"]) as client:
+        for _ in range(300):
+            with pytest.raises(DeniedError):
+                client.call("memory.store", {"content": "x", "category": "semantic"})
+    wait_until(lambda: denied(owner, "flood") == {"memory.store": 300}, "all are counted", 20)
+    rows = owner.call("audit.show", {"client": "flood"})["items"]
+    assert len(rows) <= 5
+
+
+def test_the_daemon_makes_its_operators_key_once(tmp_path: Path) -> None:
+    with spawned(tmp_path) as first:
+        key = client_key.read(first.paths.operator_key)
+        assert stat.S_IMODE(first.paths.operator_key.stat().st_mode) == 0o600
+        first.stop()
+    with spawned(tmp_path) as second:
+        assert client_key.read(second.paths.operator_key) == key
+        with second.client() as client:
+            assert client.call("store.check")["ok"]
+
+
+def test_a_read_only_place_for_keys_leaves_the_daemon_running_without_an_operator(
+    tmp_path: Path,
+) -> None:
+    keys = tmp_path / "data" / "keys"
+    keys.parent.mkdir(parents=True, mode=0o700)
+    keys.write_text("not a folder")
+    with spawned(tmp_path) as daemon, Client(daemon.paths.socket) as client:
+        assert client.call("memory.count") == 0
+        with pytest.raises(DeniedError):
+            client.call("store.check")
+    assert keys.read_text() == "not a folder"

@@ -1,0 +1,51 @@
+"""An owner in a test: a key, and what it signs for a daemon."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from memd.client import Client
+from memd.model.access import Proposal
+from memd.org.review import of_proposal
+from memd.org.signature import of_fact, of_request, statement
+from memd.rpc.params import validate
+from memd.rpc.params_org import WriteFact
+
+
+@dataclass
+class AnOwner:
+    """Holds the private key; *client* has the scope admin."""
+
+    client: Client
+    key: Ed25519PrivateKey = field(default_factory=Ed25519PrivateKey.generate)
+
+    @property
+    def public_key(self) -> str:
+        return self.key.public_key().public_bytes_raw().hex()
+
+    def register(self) -> None:
+        self.client.call("owner.set", {"public_key": self.public_key})
+
+    def sign(self, action: str, said: Mapping[str, Any]) -> dict[str, str]:
+        state = self.client.call("owner.state")
+        value = self.key.sign(statement(state["store"], state["nonce"], action, said))
+        return {"nonce": state["nonce"], "value": value.hex()}
+
+    def written(self, **fact: Any) -> dict[str, Any]:
+        """Return the params of an ``org.write`` that is signed."""
+        return {**fact, "signature": self.sign("org.write", of_request(validate(WriteFact, fact)))}
+
+    def retracted(self, fact_id: str) -> dict[str, Any]:
+        said = of_fact(kind="RETRACT", fact_id=fact_id)
+        return {"fact_id": fact_id, "signature": self.sign("org.retract", said)}
+
+    def decided(self, action: str, proposal_id: str) -> dict[str, Any]:
+        """Return the params of ``org.approve`` or ``org.reject``, signed."""
+        items = self.client.call("org.review")["items"]
+        (found,) = [one for one in items if one["id"] == proposal_id]
+        said = of_proposal(Proposal.model_validate(found))
+        return {"id": proposal_id, "signature": self.sign(action, said)}
