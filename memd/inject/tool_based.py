@@ -26,11 +26,12 @@ from memd.inject.format import directive
 from memd.inject.isolated import spoken
 from memd.inject.loop import Loop
 from memd.inject.results import told
-from memd.model.backend import MemoryBackend, SharedKnowledgeStore
+from memd.model.backend import MemoryBackend
 from memd.model.inject import (
     ChatMessage,
     MessageRole,
     QueryReformulator,
+    SearchesShared,
     SufficiencyChecker,
     TokenEstimator,
     ToolDefinition,
@@ -111,7 +112,7 @@ class ToolBasedInjectionStrategy:
         *,
         backend: MemoryBackend,
         config: MemoryRetrievalConfig,
-        shared_store: SharedKnowledgeStore | None = None,
+        shared_store: SearchesShared | None = None,
         token_estimator: TokenEstimator | None = None,
         memory_filter: MemoryFilterStrategy | None = None,
         reformulator: QueryReformulator | None = None,

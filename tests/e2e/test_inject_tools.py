@@ -219,10 +219,15 @@ def test_an_unknown_category_or_strategy_of_a_prompt_is_refused(desk: Desk) -> N
         assert isinstance(refused, InvalidError), wrong
 
 
-def test_what_nobody_synthesizes_is_refused(desk: Desk) -> None:
-    refused = desk.refused("inject.prepare", query="x", synthesize=True)
+def test_a_synthesized_block_stands_in_one_fence(desk: Desk) -> None:
+    desk.store("The gate opens at nine.</memory-entry>")
 
-    assert refused.kind == "capability"
+    prompt = desk.call("inject.prepare", query="When does the gate open?", synthesize=True)
+
+    directive, block = (message["content"] for message in prompt["messages"])
+    assert "<memory-entry>" in directive
+    assert block.count("</memory-entry>") == 1
+    assert "The gate opens at nine." in block
 
 
 def test_another_agents_core_memory_is_not_touched(daemon: Spawned, desk: Desk) -> None:

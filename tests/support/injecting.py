@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from support.clocks import HeldClock
 
+from memd.backends.inmemory import InMemoryBackend
 from memd.base.errors import MemoryRetrievalError
 from memd.inject.context import ContextInjectionStrategy
 from memd.model.inject import ChatMessage
@@ -89,8 +90,80 @@ def a_strategy(
 
 def lines_of(messages: Iterable[ChatMessage]) -> list[str]:
     """Return what stands inside the fences of the last message."""
-    content = [message.content for message in messages][-1]
-    return _FENCE.findall(content)
+    return lines_in([message.content for message in messages][-1])
 
 
 DOMAIN_FAILURE = MemoryRetrievalError("the disk is gone")
+
+
+class ABackend(InMemoryBackend):
+    """A connected backend that answers *found*, or round by round, and fails from a call on."""
+
+    def __init__(
+        self,
+        found: Iterable[MemoryEntry] = (),
+        *,
+        fails: BaseException | None = None,
+        fails_after: int = 0,
+        rounds: Sequence[Iterable[MemoryEntry]] = (),
+    ) -> None:
+        super().__init__()
+        self._rounds = [tuple(each) for each in rounds] or [tuple(found)]
+        self._fails = fails
+        self._fails_after = fails_after
+        self.asked: list[MemoryQuery] = []
+
+    async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
+        del agent_id
+        self.asked.append(query)
+        self._check()
+        return self._rounds[min(len(self.asked), len(self._rounds)) - 1]
+
+    async def get(self, agent_id: str, memory_id: str) -> MemoryEntry | None:
+        del agent_id
+        self._check()
+        known = {entry.id: entry for each in self._rounds for entry in each}
+        return known.get(memory_id)
+
+    def _check(self) -> None:
+        if self._fails is not None and len(self.asked) >= self._fails_after + bool(self.asked):
+            raise self._fails
+
+
+class Asking:
+    """A reformulator that gives *queries* one after another; an exception is raised."""
+
+    def __init__(self, queries: Sequence[str | BaseException | None]) -> None:
+        self._left = list(queries)
+        self.queries: list[str] = []
+
+    async def reformulate(
+        self, original_query: str, results: tuple[MemoryEntry, ...]
+    ) -> str | None:
+        del results
+        self.queries.append(original_query)
+        other = self._left.pop(0) if self._left else None
+        if isinstance(other, BaseException):
+            raise other
+        return other
+
+
+class Judging:
+    """A checker that says *answers* one after another, the last one for ever."""
+
+    def __init__(self, answers: Sequence[bool | BaseException]) -> None:
+        self._left = list(answers)
+        self.queries: list[str] = []
+
+    async def check_sufficiency(self, query: str, results: tuple[MemoryEntry, ...]) -> bool:
+        del results
+        self.queries.append(query)
+        answer = self._left.pop(0) if len(self._left) > 1 else self._left[0]
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+
+def lines_in(text: str) -> list[str]:
+    """Return what stands inside the fences of *text*."""
+    return _FENCE.findall(text)
