@@ -40,6 +40,7 @@ from memd.encode.tokens import DefaultTokenEstimator
 from memd.inject.context import ContextInjectionStrategy, retrieve_sparse
 from memd.inject.format import format_memory_context_with_directive
 from memd.inject.self_editing import SelfEditingMemoryConfig, SelfEditingMemoryStrategy
+from memd.inject.synthesizer import MemoryFragment, MemorySynthesizer
 from memd.inject.tool_based import ToolBasedInjectionStrategy
 from memd.inject.tools import (
     RecallMemoryTool,
@@ -222,6 +223,7 @@ __all__ = [
     "MemoryEntry",
     "MemoryFilter",
     "MemoryFilterStrategy",
+    "MemoryFragment",
     "MemoryInjectionStrategy",
     "MemoryLevel",
     "MemoryMetadata",
@@ -234,6 +236,7 @@ __all__ = [
     "MemoryStorageConfig",
     "MemoryStoreError",
     "MemoryStoreRequest",
+    "MemorySynthesizer",
     "MemoryType",
     "MemoryUpdate",
     "MessageRole",

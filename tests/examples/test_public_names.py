@@ -111,6 +111,8 @@ FUNCTIONS = {
     "ToolBasedInjectionStrategy": "backend config shared_store token_estimator memory_filter"
     " reformulator sufficiency_checker",
     "SelfEditingMemoryStrategy": "backend config token_estimator",
+    "MemoryFragment": "source content relevance timestamp",
+    "MemorySynthesizer": "max_tokens",
     "SearchMemoryTool": "strategy agent_id",
     "RecallMemoryTool": "strategy agent_id",
     "registry_with_memory_tools": "registry strategy agent_id",
@@ -157,6 +159,7 @@ ORG_ERRORS = (
 )
 CLASSES = {
     "HybridOrgMemoryBackend": PROTOCOLS["OrgMemoryBackend"],
+    "MemorySynthesizer": "add_fragments synthesize",
     "MemoryConsolidationService": "run_maintenance run_consolidation enforce_max_memories"
     " cleanup_retention",
     "RetentionEnforcer": "cleanup_expired",
@@ -183,7 +186,8 @@ CLASSES = {
     "TagBasedMemoryFilter": "strategy_name filter_for_injection",
     "PassthroughMemoryFilter": "strategy_name filter_for_injection",
     "Client": "call ingest recall",
-    "AsyncClient": f"{PROTOCOLS['MemoryBackend']} {PROTOCOLS['OrgMemoryBackend']}",
+    "AsyncClient": f"{PROTOCOLS['MemoryBackend']} {PROTOCOLS['OrgMemoryBackend']}"
+    f" {PROTOCOLS['SharedKnowledgeStore']}",
 }
 
 
