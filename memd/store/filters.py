@@ -8,6 +8,7 @@ cannot diverge (SPEC 7.10.6).
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from memd.base.clock import to_us
@@ -23,6 +24,14 @@ _TAGGED = """
   WHERE tag IN (SELECT value FROM json_each(:tags))
   GROUP BY memory_key HAVING count(*) = :tag_count)
 """
+# A summary has no tags of its sources, but is shown for them.
+_SHOWN_TAGGED = f"""
+(SELECT t.memory_key FROM {_TAGGED} AS t
+  UNION ALL
+ SELECT d.to_key FROM {_TAGGED} AS t
+        JOIN behind AS b ON b.memory_key = t.memory_key
+        JOIN derived AS d ON d.from_key = t.memory_key)
+"""  # noqa: S608  # constants
 
 # Whether a visible summary stands before what was put behind one. Only the cap and a person put
 # summaries away, so mostly there is none to be told from and no row has to be looked up.
@@ -73,13 +82,17 @@ def bound(
 
     The session and project of *active* hide memories of level session or project
     that belong to another one (SPEC 7.13); without them none is hidden. *hidden*
-    adds what is compressed or archived, *only_hidden* leaves the rest out.
+    adds what is compressed or archived, *only_hidden* leaves the rest out. With
+    neither, a summary is shown for the tags of what stands behind it, too.
     """
     conditions = _conditions(wanted) + _levels(active)
     params: Parameters = {"agent_key": agent_key, "now_us": now_us}
     for _, given in conditions:
         params |= given
-    meant = " AND ".join(("m.agent_key = :agent_key", *(sql for sql, _ in conditions)))
+    meant = _all(conditions)
+    shown = meant
+    if not hidden and not only_hidden:
+        shown = _all(_conditions(wanted, _SHOWN_TAGGED) + _levels(active))
     states = "'compressed', 'archived'" if only_hidden else "'active', 'pending'"
     if hidden and not only_hidden:
         states += ", 'compressed', 'archived'"
@@ -88,7 +101,7 @@ def bound(
         agent_key=agent_key,
         now_us=now_us,
         meant=meant,
-        where=meant + seen,
+        where=shown + seen,
         params=params,
         narrow=bool(_conditions(wanted)),
         apart=bool(wanted.categories or wanted.tags or wanted.since or wanted.until),
@@ -144,7 +157,11 @@ def found(wanted: Bound, *, hidden: bool) -> Bound:
     return replace(wanted, where=where)
 
 
-def _conditions(wanted: MemoryFilter) -> list[tuple[str, Parameters]]:
+def _all(conditions: Sequence[tuple[str, Parameters]]) -> str:
+    return " AND ".join(("m.agent_key = :agent_key", *(sql for sql, _ in conditions)))
+
+
+def _conditions(wanted: MemoryFilter, tagged: str = _TAGGED) -> list[tuple[str, Parameters]]:
     """Return each condition that was given; an empty set is none (SPEC 7.5)."""
     found: list[tuple[str, Parameters]] = []
     for name, column, values in (
@@ -160,8 +177,8 @@ def _conditions(wanted: MemoryFilter) -> list[tuple[str, Parameters]]:
     if wanted.until is not None:
         found.append(("m.created_at_us < :until_us", {"until_us": to_us(wanted.until)}))
     if wanted.tags:
-        tagged: Parameters = {"tags": json.dumps(wanted.tags), "tag_count": len(wanted.tags)}
-        found.append((f"m.memory_key IN {_TAGGED}", tagged))
+        tags: Parameters = {"tags": json.dumps(wanted.tags), "tag_count": len(wanted.tags)}
+        found.append((f"m.memory_key IN {tagged}", tags))
     if wanted.session_id is not None:
         of_session = f"m.session_key = {_SESSION.format(name='session_id')}"
         found.append((of_session, {"session_id": wanted.session_id}))

@@ -132,7 +132,7 @@ async def test_a_summary_is_found_by_what_is_true_of_itself(
 
 @pytest.mark.parametrize(
     "wanted",
-    [{"tags": ("red",)}, {"session_id": "t"}, {"namespaces": frozenset({"work"})}, {"until": 1}],
+    [{"session_id": "t"}, {"namespaces": frozenset({"work"})}, {"until": 1}],
     ids=str,
 )
 async def test_a_summary_is_not_found_by_what_is_true_of_its_sources_alone(
@@ -146,6 +146,29 @@ async def test_a_summary_is_not_found_by_what_is_true_of_its_sources_alone(
             [],
             [TURNS[-1]],
         )
+
+
+async def test_a_summary_is_found_by_the_tags_of_what_stands_behind_it(tmp_path: Path) -> None:
+    async with a_bed(tmp_path) as bed:
+        await bed.tell(TURNS[0], TURNS[2])
+        (bees,) = await bed.tell(TURNS[1], metadata=MemoryMetadata(tags=("red", "hive")))
+        await bed.tell(*TURNS[3:])
+        bed.clock.advance(days=2)
+        await bed.night.run(ADA, steps=frozenset({"consolidation"}))
+        await bed.house.queue.drain()
+        (summary,) = await bed.summaries()
+        for tags in (("red",), ("hive", "red"), ("consolidated",)):
+            found = await recalled(bed, "who keeps bees", tags=tags)
+            assert [memory.content for memory in found] == [summary]
+            assert [entry.content for entry in await retrieved(bed, tags=tags)] == [summary]
+        for tags in (("blue",), ("red", "consolidated")):
+            assert await recalled(bed, "who keeps bees", tags=tags) == []
+            assert await retrieved(bed, tags=tags) == ()
+        (original,) = await retrieved(bed, tags=("red",), include_compressed=True)
+        assert original.id == bees
+        await bed.house.archive.forget(ADA, wanted=MemoryFilter(tags=("red",)))
+        assert set((await bed.states()).values()) == {"active"}
+        assert bees not in {entry.id for entry in await retrieved(bed)}
 
 
 async def test_what_was_turned_away_is_not_found_by_default(tmp_path: Path) -> None:
