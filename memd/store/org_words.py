@@ -156,9 +156,11 @@ def sharing(
     """
     if not words or not categories:
         return []
-    held = holding(conn, words)
+    held = {word: facts for word, facts in holding(conn, words).items() if facts}
+    if not held:
+        return []
     most = max(1, count(conn) // 2)
-    telling = [word for word in words if held[word] <= most] or [min(words, key=lambda w: held[w])]
+    telling = [word for word in held if held[word] <= most] or [min(held, key=held.__getitem__)]
     match = f"content:({' OR '.join(map(_quoted, telling))})"
     if len(categories) < len(OrgFactCategory):
         kinds = " OR ".join(map(_quoted, sorted(categories)))

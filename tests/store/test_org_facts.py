@@ -465,3 +465,12 @@ async def test_without_tracking_changes_only_the_present_is_told(tmp_path: Path)
         with pytest.raises(OrgMemoryQueryError):
             await house.org.snapshot_at(CALLER, clock.now - timedelta(days=1))
         assert len(await house.org.snapshot_at(CALLER, clock.now)) == 1
+
+
+async def test_words_that_every_fact_holds_decide_only_where_no_rarer_one_does(
+    house: Assembly,
+) -> None:
+    await wrote(house, "Use Litestar for services", "Use Litestar for billing", "Use Litestar")
+    asked = "must we use litestar in this unheard-of case?"
+    assert len(await contents(house, asked)) == 3
+    assert await contents(house, "litestar and billing") == ["Use Litestar for billing"]
