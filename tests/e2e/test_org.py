@@ -1,0 +1,312 @@
+"""Organisational memory at the real socket: written, asked for, its past, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.daemon import Spawned, environment, spawned
+from support.signing import AnOwner
+
+from memd.base.errors import (
+    ConflictError,
+    DeniedError,
+    InvalidError,
+    MemdError,
+    OrgMemoryAccessDeniedError,
+    OrgMemoryConnectionError,
+    OrgMemoryWriteError,
+)
+from memd.base.limits import TEXT_CHARS_MAX
+from memd.client import AsyncClient, Client
+from memd.model.enums import OrgFactCategory
+from memd.model.org import OrgFactAuthor, OrgFactWriteRequest, OrgMemoryBackend, OrgMemoryQuery
+
+MARK = "xyzzy-plugh"
+"""Stands in every bad value, and must stand in no error."""
+
+ADR: dict[str, Any] = {"category": "adr", "content": "We chose SQLite for the store."}
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spawned]:
+    with spawned(tmp_path_factory.mktemp("home")) as daemon:
+        yield daemon
+
+
+@pytest.fixture(scope="module")
+def owner(daemon: Spawned) -> Iterator[AnOwner]:
+    with daemon.client() as client:
+        made = AnOwner(client)
+        made.register()
+        yield made
+
+
+@pytest.fixture(scope="module")
+def key_file(owner: AnOwner) -> Path:
+    said = {"name": "ada", "agent_id": "ada", "seniority": "senior", "autonomy_level": "semi"}
+    return Path(owner.client.call("client.add", said)["key_file"])
+
+
+@pytest.fixture(scope="module")
+def ada(daemon: Spawned, key_file: Path) -> Iterator[Client]:
+    with Client(daemon.paths.socket, key=key_file) as client:
+        yield client
+
+
+# What is written and asked for.
+
+
+def test_a_fact_is_written_found_changed_and_retracted(ada: Client) -> None:
+    fact_id = ada.call("org.write", {**ADR, "tags": ["store", "db"]})
+    fact = ada.call("org.get", {"fact_id": fact_id})
+    assert (fact["content"], fact["tags"], fact["version"]) == (ADR["content"], ["db", "store"], 1)
+    assert fact["author"] == {
+        "agent_id": "ada",
+        "seniority": "senior",
+        "autonomy_level": "semi",
+        "is_human": False,
+    }
+    found = ada.call("org.query", {"context": "which store did we choose?"})
+    assert fact_id in [one["id"] for one in found]
+    ada.call("org.write", {**ADR, "content": "We chose Postgres.", "fact_id": fact_id})
+    assert ada.call("org.get", {"fact_id": fact_id})["created_at"] == fact["created_at"]
+    assert ada.call("org.retract", {"fact_id": fact_id}) is True
+    assert ada.call("org.retract", {"fact_id": fact_id}) is False
+    assert ada.call("org.get", {"fact_id": fact_id}) is None
+    page = ada.call("org.history", {"fact_id": fact_id})
+    assert [entry["content"] for entry in page["items"]] == [
+        ADR["content"],
+        "We chose Postgres.",
+        None,
+    ]
+
+
+def test_long_lists_come_in_pages(ada: Client) -> None:
+    text = "x" * 300_000
+    fact_id = ada.call("org.write", {**ADR, "content": text})
+    for _ in range(6):
+        ada.call("org.write", {**ADR, "content": text, "fact_id": fact_id})
+    versions: list[int] = []
+    after, pages = None, 0
+    while True:
+        page = ada.call("org.history", {"fact_id": fact_id, "after": after, "limit": 5})
+        versions += [entry["version"] for entry in page["items"]]
+        after, pages = page["next"], pages + 1
+        if after is None:
+            break
+    assert versions == [1, 2, 3, 4, 5, 6, 7]
+    assert pages == 3  # by size: three texts fit into a frame
+    for _ in range(4):
+        ada.call("org.write", ADR)
+    now = datetime.now(UTC) + timedelta(seconds=1)
+    ids: list[str] = []
+    said: dict[str, Any] = {"at": now.isoformat(), "limit": 2}
+    while True:
+        page = ada.call("org.snapshot_at", said)
+        ids += [one["fact_id"] for one in page["items"]]
+        if page["next"] is None:
+            break
+        said["after"] = page["next"]
+    assert len(ids) == len(set(ids)) >= 5
+    assert ids == sorted(ids)
+
+
+def test_a_write_that_is_sent_twice_happens_once(ada: Client) -> None:
+    said = {**ADR, "content": "Sent twice.", "idempotency_key": "k1"}
+    assert ada.call("org.write", said) == ada.call("org.write", said)
+    with pytest.raises(ConflictError):
+        ada.call("org.write", {**said, "content": "Sent thrice."})
+    assert len(ada.call("org.query", {"context": "Sent t", "limit": 50})) == 1
+
+
+def test_a_secret_is_replaced_before_it_is_stored(daemon: Spawned, ada: Client) -> None:
+    secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345"  # noqa: S105  # the shape of one
+    fact_id = ada.call("org.write", {**ADR, "content": f"CI uses {secret}"})
+    assert secret not in ada.call("org.get", {"fact_id": fact_id})["content"]
+    for path in daemon.paths.data_dir.glob("memd.db*"):
+        assert secret.encode() not in path.read_bytes()
+
+
+def test_the_status_counts_facts(ada: Client, owner: AnOwner) -> None:
+    before = owner.client.call("system.status")["facts"]
+    fact_id = ada.call("org.write", ADR)
+    assert owner.client.call("system.status")["facts"] == before + 1
+    ada.call("org.retract", {"fact_id": fact_id})
+    assert owner.client.call("system.status")["facts"] == before
+
+
+def test_forgetting_memories_erases_no_fact(ada: Client, owner: AnOwner) -> None:
+    """docs/decisions/0048."""
+    fact_id = ada.call("org.write", ADR)
+    done = owner.client.call("memory.forget", {"ids": [fact_id]})
+    assert done["count"] == 0
+    assert ada.call("org.get", {"fact_id": fact_id}) is not None
+
+
+# What is refused.
+
+BAD: list[tuple[str, dict[str, Any], str | None]] = [
+    ("org.write", {}, "content"),
+    ("org.write", {"content": MARK}, "category"),
+    ("org.write", {"content": " ", "category": "adr"}, "content"),
+    ("org.write", {"content": f"{MARK}\ud800", "category": "adr"}, None),
+    ("org.write", {"content": MARK, "category": "gossip"}, "category"),
+    ("org.write", {"content": MARK, "category": None}, "category"),
+    ("org.write", {"content": MARK, "category": "adr", "tags": [" "]}, "tags.0"),
+    ("org.write", {"content": MARK, "category": "adr", "tags": ["a"] * 65}, "tags"),
+    ("org.write", {"content": MARK, "category": "adr", "fact_id": ""}, "fact_id"),
+    ("org.write", {"content": MARK, "category": "adr", "agent_id": "bob"}, "agent_id"),
+    ("org.write", {"content": MARK, "category": "adr", "is_human": True}, "is_human"),
+    ("org.write", {"content": MARK, "category": "adr", "seniority": "c_suite"}, "seniority"),
+    ("org.write", {"content": MARK, "category": "adr", "created_at": "2020-01-01T00:00:00Z"},
+     "created_at"),
+    ("org.write", {"content": MARK, "category": "adr", "valid_from": "2026-01-01T00:00:00"},
+     "valid_from"),
+    ("org.write", {"content": MARK, "category": "adr", "valid_to": MARK}, "valid_to"),
+    ("org.write", {"content": MARK, "category": "adr", "valid_from": "2026-02-01T00:00:00Z",
+                   "valid_to": "2026-01-01T00:00:00Z"}, None),
+    ("org.retract", {}, "fact_id"),
+    ("org.retract", {"fact_id": " "}, "fact_id"),
+    ("org.get", {"fact_id": 7}, "fact_id"),
+    ("org.query", {"limit": 0}, "limit"),
+    ("org.query", {"limit": 101}, "limit"),
+    ("org.query", {"limit": "5"}, "limit"),
+    ("org.query", {"categories": ["gossip"]}, "categories.0"),
+    ("org.query", {"context": " "}, "context"),
+    ("org.policies", {"limit": -1}, "limit"),
+    ("org.policies", {"offset": -1}, "offset"),
+    ("org.count_policies", {"category": "adr"}, "category"),
+    ("org.history", {"fact_id": "x", "limit": 1001}, "limit"),
+    ("org.snapshot_at", {}, "at"),
+    ("org.snapshot_at", {"at": "2026-01-01T00:00:00"}, "at"),
+    ("org.snapshot_at", {"at": MARK}, "at"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("method", "params", "field"), BAD)
+def test_what_is_wrong_is_named_and_not_quoted(
+    ada: Client, method: str, params: dict[str, Any], field: str | None
+) -> None:
+    before = len(ada.call("org.query", {"context": MARK, "limit": 50}))
+    with pytest.raises(InvalidError) as told:
+        ada.call(method, params)
+    if field is not None:
+        assert told.value.field == field
+    assert MARK not in str(told.value) + str(told.value.hint)
+    assert len(ada.call("org.query", {"context": MARK, "limit": 50})) == before == 0
+
+
+def test_a_text_over_the_limit_is_refused(ada: Client) -> None:
+    with pytest.raises(MemdError) as told:
+        ada.call("org.write", {**ADR, "content": "x" * (TEXT_CHARS_MAX + 1)})
+    assert told.value.kind in {"invalid", "too_large"}
+
+
+def test_a_version_of_no_fact_is_refused(ada: Client) -> None:
+    with pytest.raises(OrgMemoryWriteError) as told:
+        ada.call("org.write", {**ADR, "fact_id": "no such fact"})
+    assert (told.value.kind, told.value.field) == ("org_write", "fact_id")
+
+
+def test_retracting_nothing_is_false(ada: Client) -> None:
+    """SPEC 15.5.3."""
+    assert ada.call("org.retract", {"fact_id": "no such fact"}) is False
+
+
+def test_no_parameter_makes_an_author(daemon: Spawned, ada: Client) -> None:
+    """SPEC D14: not in the key's name, not without a key, not as a human."""
+    for author in ({}, {"is_human": True}, {"is_human": True, "agent_id": "a"}, "human"):
+        with pytest.raises(DeniedError):
+            ada.call("org.write", {**ADR, "author": author})
+    with pytest.raises(OrgMemoryAccessDeniedError):
+        ada.call("org.write", {**ADR, "category": "core_policy"})
+    with Client(daemon.paths.socket) as keyless:
+        for method, params in (("org.write", ADR), ("org.retract", {"fact_id": "x"})):
+            with pytest.raises(OrgMemoryAccessDeniedError, match="no key"):
+                keyless.call(method, params)
+        assert keyless.call("org.query", {"context": "SQLite"})  # it reads
+
+
+# The protocol over the socket.
+
+
+async def test_a_connected_client_is_the_documented_backend(
+    daemon: Spawned, key_file: Path
+) -> None:
+    client = AsyncClient(daemon.paths.socket, key=key_file)
+    assert isinstance(client, OrgMemoryBackend)
+    request = OrgFactWriteRequest(content="Litestar it is", category=OrgFactCategory.ADR)
+    author = OrgFactAuthor.model_validate({"agent_id": "ada", "seniority": "senior"})
+    with pytest.raises(OrgMemoryConnectionError):
+        await client.write(request, author=OrgFactAuthor(is_human=True))
+    for ask in (client.query(OrgMemoryQuery()), client.list_policies(), client.count_policies()):
+        with pytest.raises(OrgMemoryConnectionError):
+            await ask
+    await client.connect()
+    with pytest.raises(OrgMemoryAccessDeniedError):
+        await client.write(request, author=OrgFactAuthor(is_human=True))
+    fact_id = await client.write(request, author=author)
+    (fact,) = await client.query(OrgMemoryQuery(context="Litestar it is"))
+    assert (fact.id, fact.author.agent_id) == (fact_id, "ada")
+    with pytest.raises(OrgMemoryWriteError):
+        await client.write(request.model_copy(update={"fact_id": "none"}), author=author)
+    assert await client.list_policies(limit=1) == ()
+    assert await client.count_policies() == 0
+    await client.disconnect()
+
+
+# What a person types.
+
+Typed = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def memd(daemon: Spawned, key_file: Path) -> Typed:
+    def typed(*words: str) -> tuple[int, str, str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "memd", *words],
+            env=environment(daemon.paths.data_dir.parent, {"MEMD_CLIENT_KEY_FILE": str(key_file)}),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return done.returncode, done.stdout, done.stderr
+
+    return typed
+
+
+def test_a_person_writes_finds_and_retracts(memd: Typed) -> None:
+    code, out, _ = memd("org", "write", "-c", "convention", "We paint the shed green.")
+    fact_id = out.strip()
+    assert (code, len(fact_id)) == (0, 36)
+    assert fact_id in memd("org", "query", "shed")[1]
+    found = json.loads(memd("org", "query", "which colour has the shed", "--json")[1])
+    assert found["items"][0]["id"] == fact_id
+    assert "ada (senior)" in memd("org", "show", fact_id)[2]
+    again = ("org", "write", "-c", "convention", "We paint the shed blue.", "--fact", fact_id)
+    assert memd(*again)[1].strip() == fact_id
+    code, out, _ = memd("org", "history", fact_id)
+    assert (code, "shed green" in out, "shed blue" in out) == (0, True, True)
+    assert memd("org", "retract", fact_id)[0] == 0
+    for command in ("retract", "show"):
+        code, _, said = memd("org", command, fact_id)
+        assert code == 1
+        assert "no fact stands" in said
+    assert memd("org", "history", "nothing")[0] == 1
+    assert json.loads(memd("org", "policies", "--json")[1])["items"] == []
+
+
+def test_a_person_is_told_what_is_wrong(memd: Typed) -> None:
+    code, _, said = memd("org", "write", "-c", "gossip", "no")
+    assert (code, "category" in said) == (2, True)
+    code, _, said = memd("org", "write", "-c", "adr", "no", "--until", "2026-03-31")
+    assert (code, "with its zone" in said) == (2, True)
