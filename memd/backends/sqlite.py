@@ -29,7 +29,7 @@ from memd.base.paths import Paths
 from memd.model.caller import Caller
 from memd.model.consolidation import ArchivalMode
 from memd.model.encoding import Embedder
-from memd.model.enums import ArchiveReason, MemoryCategory
+from memd.model.enums import ArchiveReason, MemoryCategory, SearchMode
 from memd.model.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
 from memd.model.settings import CompanyMemoryConfig, Settings
 from memd.model.values import DEFAULT_AGENT, RESERVED_AGENT
@@ -169,6 +169,16 @@ class SqliteBackend:
             agent_id,
             MemoryRetrievalError,
             lambda house, caller: house.recall.retrieve(caller, query),
+        )
+
+    async def retrieve_sparse(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
+        """Return what holds words of the query's text, best first; nothing without a text."""
+        if query.text is None:
+            return ()
+        return await self._done(
+            agent_id,
+            MemoryRetrievalError,
+            lambda house, caller: house.recall.retrieve(caller, query, SearchMode.WORDS),
         )
 
     async def get(self, agent_id: str, memory_id: str) -> MemoryEntry | None:

@@ -99,18 +99,21 @@ class Recall:
         )
         return answer.render(chosen, rows, request, caller.agent_id, found)
 
-    async def retrieve(self, caller: Caller, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
+    async def retrieve(
+        self, caller: Caller, query: MemoryQuery, mode: SearchMode = SearchMode.HYBRID
+    ) -> tuple[MemoryEntry, ...]:
         """Return matching memories, by relevance with text, newest first without (SPEC 7.5, 7.8).
 
         With text every row of the filter can be reached: there is no gate, only
-        ``min_relevance`` and ``limit``. Nothing for an agent of level none (SPEC 7.13).
+        ``min_relevance`` and ``limit``; but with *mode* words only what holds one of the
+        words. Nothing for an agent of level none (SPEC 7.13).
         """
         scopes = await self._scopes(
             caller, query, hidden=query.include_compressed, also_shared=query.include_shared
         )
         if not scopes or await self._keeps_nothing(caller):
             return ()
-        return await self._retrieved(scopes, query)
+        return await self._retrieved(scopes, query, mode)
 
     async def search_shared(
         self, query: MemoryQuery, exclude_agent: str | None = None
@@ -130,14 +133,13 @@ class Recall:
         return () if scope is None else await self._retrieved([scope], query)
 
     async def _retrieved(
-        self, scopes: Sequence[Scope], query: MemoryQuery
+        self, scopes: Sequence[Scope], query: MemoryQuery, mode: SearchMode = SearchMode.HYBRID
     ) -> tuple[MemoryEntry, ...]:
         if query.text is None:
             rows = await self.db.read(_listed, scopes, query.limit)
             return tuple(row.entry() for row in rows)
-        found = await self._found(
-            scopes, query.text, SearchMode.HYBRID, max(ARM_ROWS, query.limit), fill=query.limit
-        )
+        fill = 0 if mode is SearchMode.WORDS else query.limit
+        found = await self._found(scopes, query.text, mode, max(ARM_ROWS, query.limit), fill=fill)
         best = [item for item in found.items if item.relevance >= query.min_relevance][
             : query.limit
         ]
@@ -202,7 +204,7 @@ class Recall:
         terms = () if mode is SearchMode.DENSE else asked.terms
         each = list(zip(scopes, listed, strict=True))
         searching = asyncio.gather(
-            *(self.db.read(by_words, scope, terms, rows, few) for scope, few in each)
+            *(self.db.read(by_words, s, terms, rows if s is scopes[0] else rows // 2, few) for s, few in each)
         )
         try:
             if mode is not SearchMode.WORDS:
@@ -210,7 +212,7 @@ class Recall:
             near: Sequence[list[int]] = [[] for _ in scopes]
             if (vector := sought.vector) is not None:
                 near = await asyncio.gather(
-                    *(by_meaning(self.db, scope, vector, rows, few) for scope, few in each)
+                    *(by_meaning(self.db, s, vector, rows if s is scopes[0] else rows // 2, few) for s, few in each)
                 )
             held = await searching
         finally:
