@@ -252,6 +252,7 @@ async def _access(house: Assembly, paths: Paths, stack: AsyncExitStack) -> _Acce
     stack.push_async_callback(audit.try_to_anchor)
     clients = Clients(house.db, house.clock, paths.keys_dir)
     await clients.load()
+    await house.org.past.begin()
     owner = Owner(house.db, house.clock)
     return _Access(audit, clients, owner, Review(house.org, owner))
 

@@ -43,22 +43,24 @@ class Past:
 
     # At the start.
 
+    async def begin(self) -> None:
+        """Log the rules in force when they are other ones than before; before anybody asks."""
+        said = OrgRules(write=self.config.write_access, read=self.config.read_access)
+        text = json.dumps(said.model_dump(mode="json"), sort_keys=True)
+        try:
+            if not self.db.read_only and await self.db.read(rules.latest) != text:
+                now_us = self.clock.now_us()
+                await self.db.write(_LEARNER, lambda conn: rules.log(conn, text, now_us))
+        except MemdError as error:
+            log.warning("the rules in force are not noted", kind=error.kind)
+
     async def run(self) -> None:
-        """Log the rules and catch up with the log, once, beside everything else."""
+        """Catch up with the log, once, beside everything else."""
         try:
             if not self.db.read_only:
-                await self.begin()
                 await self.catch_up()
         except MemdError as error:
             log.warning("the log of facts is not learnt from", kind=error.kind)
-
-    async def begin(self) -> None:
-        """Log the rules in force when they are other ones than before."""
-        said = OrgRules(write=self.config.write_access, read=self.config.read_access)
-        text = json.dumps(said.model_dump(mode="json"), sort_keys=True)
-        if await self.db.read(rules.latest) != text:
-            now_us = self.clock.now_us()
-            await self.db.write(_LEARNER, lambda conn: rules.log(conn, text, now_us))
 
     async def catch_up(self) -> None:
         """Learn the log again where that is due, in small steps; nothing otherwise."""
