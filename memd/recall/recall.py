@@ -204,7 +204,7 @@ class Recall:
         terms = () if mode is SearchMode.DENSE else asked.terms
         each = list(zip(scopes, listed, strict=True))
         searching = asyncio.gather(
-            *(self.db.read(by_words, s, terms, rows if s is scopes[0] else rows // 2, few) for s, few in each)
+            *(self.db.read(by_words, scope, terms, rows, few) for scope, few in each)
         )
         try:
             if mode is not SearchMode.WORDS:
@@ -212,7 +212,7 @@ class Recall:
             near: Sequence[list[int]] = [[] for _ in scopes]
             if (vector := sought.vector) is not None:
                 near = await asyncio.gather(
-                    *(by_meaning(self.db, s, vector, rows if s is scopes[0] else rows // 2, few) for s, few in each)
+                    *(by_meaning(self.db, scope, vector, rows, few) for scope, few in each)
                 )
             held = await searching
         finally:
