@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import zip_longest
+from itertools import islice, zip_longest
 
 from memd.base.clock import Clock, from_us, to_us
 from memd.base.errors import (
@@ -36,11 +36,13 @@ from memd.model.settings_org import OrgMemoryConfig
 from memd.org import reading
 from memd.org.access import author_of, readable, require_write_access
 from memd.org.past import Past
+from memd.org.sight import sight
 from memd.org.temporal import learn
 from memd.store import org, org_facts, owner_keys
-from memd.store.connect import Writing
+from memd.store.connect import Reading, Writing
 from memd.store.database import Database
 from memd.store.org import Operation, Stamp, Wording
+from memd.store.org_facts import OperationRow, SnapshotRow
 
 DAY_US = 86_400_000_000
 
@@ -226,13 +228,15 @@ class Org:
     async def list_policies(
         self, caller: Caller, limit: int | None = None, offset: int = 0
     ) -> tuple[OrgFact, ...]:
-        """Return policies: those of the settings in their order, then stored ones, newest first."""
-        del caller
+        """Return policies: those of the settings in their order, then stored ones, newest first.
+
+        The settings' are everybody's; stored ones are left out for who may not read them.
+        """
         first = max(0, offset)
         fixed = self._fixed()
         shown = fixed[first:] if limit is None else fixed[first : first + max(0, limit)]
         left = -1 if limit is None else max(0, limit) - len(shown)
-        if not left:
+        if not left or OrgFactCategory.CORE_POLICY not in self._readable(caller):
             return shown
         rows = await self.db.read(
             org_facts.newest, [OrgFactCategory.CORE_POLICY], left, max(0, first - len(fixed))
@@ -241,7 +245,8 @@ class Org:
 
     async def count_policies(self, caller: Caller) -> int:
         """Return how many policies there are, of the settings and stored."""
-        del caller
+        if OrgFactCategory.CORE_POLICY not in self._readable(caller):
+            return len(self.config.core_policies)
         stored = await self.db.read(org_facts.count, OrgFactCategory.CORE_POLICY)
         return len(self.config.core_policies) + stored
 
@@ -263,33 +268,39 @@ class Org:
     async def history(self, caller: Caller, fact_id: str) -> tuple[OperationLogEntry, ...]:
         """Return the operations on a fact, the first version first; none for an unknown one.
 
-        Left out is what was superseded before ``temporal.history_retention_days``.
+        Left out is what was superseded before ``temporal.history_retention_days``, and
+        what the caller may not read now, or could not have read then.
         """
-        del caller
         since_us = self.told_since_us()
-        rows = await self.db.read(org_facts.history, fact_id)
-        return tuple(
-            reading.entry(row)
-            for row in rows
-            if since_us is None or row.until_us is None or row.until_us > since_us
-        )
+
+        def work(conn: Reading) -> list[OperationRow]:
+            seen = sight(conn, self.config.read_access, caller)
+            return [
+                row
+                for row in org_facts.history(conn, fact_id)
+                if row.category in seen.at(row.at_us)
+                and (since_us is None or row.until_us is None or row.until_us > since_us)
+            ]
+
+        return tuple(map(reading.entry, await self.db.read(work)))
 
     async def snapshot_at(
         self, caller: Caller, at: datetime, after: str | None = None, limit: int | None = None
     ) -> tuple[OperationLogSnapshot, ...]:
         """Return every fact as it stood at *at*, retracted ones included, by fact id.
 
-        A time without a zone is UTC. *after* and *limit* take a page. Raises
+        A time without a zone is UTC. *after* and *limit* take a page. Left out is what
+        the caller may not read now, or could not have read then. Raises
         OrgMemoryQueryError for a time before what ``temporal`` lets be told.
         """
-        del caller
         at_us = to_us(at if at.tzinfo is not None else at.replace(tzinfo=UTC))
         self.require_told(at_us)
-        page = -1 if limit is None else limit
-        rows = await self.db.read(
-            lambda conn: list(org_facts.snapshot_at(conn, at_us, after, page))
-        )
-        return tuple(map(reading.snapshot, rows))
+
+        def work(conn: Reading) -> list[SnapshotRow]:
+            may = sight(conn, self.config.read_access, caller).at(at_us)
+            return list(islice(reading.stood(conn, at_us, may, after), limit))
+
+        return tuple(map(reading.snapshot, await self.db.read(work)))
 
     def told_since_us(self) -> int | None:
         """Return the moment before which nothing is told any more, None when all is."""

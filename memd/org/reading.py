@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from typing import TypeVar
 
 from memd.base.clock import from_us
@@ -44,6 +44,21 @@ def matching(
             dict.fromkeys(org_words.sharing(conn, terms(context), categories, limit + len(found)))
         )
     return org_facts.of_keys(conn, list(found)[:limit])
+
+
+def stood(
+    conn: Reading, at_us: int, may: Collection[str], after: str | None = None
+) -> Iterator[SnapshotRow]:
+    """Yield the facts of the categories *may* as they stood at *at_us*, by id, from *after* on."""
+    while True:
+        page = list(org_facts.snapshot_at(conn, at_us, after, _PAGE_FACTS))
+        yield from (row for row in page if row.category in may)
+        if len(page) < _PAGE_FACTS:
+            return
+        after = page[-1].fact_id
+
+
+_PAGE_FACTS = 100
 
 
 def _readable(made: Callable[[Row], Model]) -> Callable[[Row], Model]:

@@ -22,6 +22,7 @@ from memd.api import (
     SeniorityLevel,
     create_org_memory_backend,
 )
+from memd.base.paths import Paths
 from memd.client import Client
 
 CONFIG = """
@@ -103,8 +104,6 @@ async def test_x14_a_query_returns_five_at_most(org: HybridOrgMemoryBackend) -> 
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spawned]:
     home = tmp_path_factory.mktemp("home")
-    from memd.base.paths import Paths
-
     file = Paths.resolve(home=home, environ={}).config_file.with_suffix(".yaml")
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(CONFIG, "utf-8")
@@ -127,6 +126,7 @@ def keyed(daemon: Spawned, owner: AnOwner, seniority: str) -> Client:
 
 
 def test_x14_over_the_socket_the_policies_are_in_every_prompt(owner: AnOwner) -> None:
+    """SPEC 15.4.7."""
     told = owner.client.call("org.policies")
     assert [fact["content"] for fact in told[:3]] == POLICIES
     for query in ("anything at all", "Flask"):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import apsw
 import pytest
 from support.clocks import HeldClock
 from support.org import CALLER, HUMAN, JUNIOR, SENIOR, a_request, contents, wrote
@@ -474,3 +475,24 @@ async def test_words_that_every_fact_holds_decide_only_where_no_rarer_one_does(
     asked = "must we use litestar in this unheard-of case?"
     assert len(await contents(house, asked)) == 3
     assert await contents(house, "litestar and billing") == ["Use Litestar for billing"]
+
+
+async def test_the_log_and_the_facts_are_two_tables_with_one_row_a_version_and_one_a_fact(
+    house: Assembly,
+) -> None:
+    """SPEC 15.5.1: a version of a fact is there once, whoever tries to write it."""
+    (fact_id,) = await wrote(house, "one")
+    await house.org.write(CALLER, a_request("two", fact_id=fact_id), author=HUMAN)
+
+    counted = "SELECT (SELECT count(*) FROM org_operation), (SELECT count(*) FROM org_fact)"
+    assert await house.db.read(lambda conn: conn.execute(counted).fetchone()) == (2, 1)
+    with pytest.raises(apsw.ConstraintError):
+        await house.db.write(CALLER, lambda conn: conn.execute(_A_VERSION_AGAIN).get)
+
+
+_A_VERSION_AGAIN = """
+INSERT INTO org_operation (operation_id, fact_id, version, kind, category, content, is_human,
+                           client, at_us, row_hash, salt)
+SELECT 'another', fact_id, version, kind, category, content, is_human, client, at_us, row_hash, salt
+  FROM org_operation
+"""

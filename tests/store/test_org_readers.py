@@ -1,0 +1,83 @@
+"""What a caller may not read is in no answer about facts, present or past, however it pages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.clocks import HeldClock
+from support.org import CALLER, HUMAN, a_request, wrote
+from support.store import a_house
+
+from memd.model.caller import Caller
+from memd.model.enums import SeniorityLevel
+from memd.model.org import OrgMemoryQuery
+from memd.model.settings import Settings
+from memd.model.settings_org import org_memory_config
+
+SETTINGS = Settings(
+    org_memory=org_memory_config(
+        {"core_policies": ["Be kind"], "read_access": {"adr": "senior", "core_policy": "lead"}}
+    )
+)
+JUNIOR = replace(CALLER, seniority=SeniorityLevel.JUNIOR)
+SENIOR = replace(CALLER, seniority=SeniorityLevel.SENIOR)
+LEAD = replace(CALLER, seniority=SeniorityLevel.LEAD)
+
+
+@pytest.mark.parametrize(
+    ("caller", "seen", "policies"),
+    [
+        (CALLER, {"convention"}, ["Be kind"]),
+        (JUNIOR, {"convention"}, ["Be kind"]),
+        (SENIOR, {"convention", "adr"}, ["Be kind"]),
+        (LEAD, {"convention", "adr", "core_policy"}, ["Be kind", "Keep it secret"]),
+    ],
+)
+async def test_each_sees_what_he_may(
+    tmp_path: Path, caller: Caller, seen: set[str], policies: list[str]
+) -> None:
+    clock = HeldClock()
+    async with a_house(tmp_path / "memd.db", clock, settings=SETTINGS) as house:
+        ids = {}
+        for category in ("core_policy", "adr", "convention"):
+            (ids[category],) = await wrote(house, "Keep it secret", category=category)
+        found = await house.org.query(caller, OrgMemoryQuery(limit=50))
+        assert {fact.category for fact in found} == seen
+        found = await house.org.query(caller, OrgMemoryQuery(context="secret", limit=50))
+        assert {fact.category for fact in found} == seen
+        for category, fact_id in ids.items():
+            assert (await house.org.get(caller, fact_id) is not None) is (category in seen)
+            assert bool(await house.org.history(caller, fact_id)) is (category in seen)
+        stood = await house.org.snapshot_at(caller, clock.now)
+        assert {one.category for one in stood} == seen
+        page = await house.org.snapshot_at(caller, clock.now, None, 1)
+        assert [one.fact_id for one in page] == [stood[0].fact_id]
+        told = await house.org.list_policies(caller)
+        assert [fact.content for fact in told] == policies
+        assert await house.org.count_policies(caller) == len(policies)
+
+
+async def test_a_version_of_a_hidden_category_stays_hidden_when_the_fact_has_moved(
+    tmp_path: Path,
+) -> None:
+    async with a_house(tmp_path / "memd.db", settings=SETTINGS) as house:
+        (fact_id,) = await wrote(house, "hidden", category="adr")
+        shown = a_request("shown", "convention", fact_id=fact_id)
+        await house.org.write(CALLER, shown, author=HUMAN)
+        told = await house.org.history(JUNIOR, fact_id)
+        assert [entry.content for entry in told] == ["shown"]
+        assert len(await house.org.history(SENIOR, fact_id)) == 2
+
+
+async def test_a_page_is_full_however_much_of_it_is_hidden(tmp_path: Path) -> None:
+    clock = HeldClock()
+    async with a_house(tmp_path / "memd.db", clock, settings=SETTINGS) as house:
+        for number in range(120):
+            kind = "convention" if number in {5, 118, 119} else "adr"
+            await wrote(house, str(number), category=kind)
+        page = await house.org.snapshot_at(JUNIOR, clock.now, None, 2)
+        assert [one.content for one in page] == ["5", "118"]
+        rest = await house.org.snapshot_at(JUNIOR, clock.now, page[-1].fact_id, 2)
+        assert [one.content for one in rest] == ["119"]
