@@ -191,7 +191,11 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
     wiki = exporting(house, settings.memory.consolidation.wiki_export, wiki_dir)
     enabled = Switch(settings, paths.config_file, os.environ)
     sleep = sleeping(house, settings, emit=wiki.hearing(events.emit), enabled=enabled)
-    ingest = replace(house.ingest, emit=house.learning.hearing(events.emit))
+    ingest = replace(
+        house.ingest,
+        emit=house.learning.hearing(events.emit),
+        advises=settings.memory.retrieval.non_inferable_only,
+    )
     refuses = settings.daemon.secrets == "refuse"
     learn = Learn(house.db, clock, house.ids, settings.memory.level, refuses)
     synthesis = Synthesis(house.db, clock, house.recall, learn, house.sessions, house.graph)

@@ -29,6 +29,7 @@ from memd.base.limits import CHUNK_TOKENS_MAX, CHUNKS_INLINE_MAX, EVENT_IDS_MAX
 from memd.base.work import Work
 from memd.encode.secrets import screen, screened_name
 from memd.ingest.draft import Drafts, drafts, voices
+from memd.ingest.guard import advise_on_tags
 from memd.ingest.keep import Arrival, keep
 from memd.ingest.queue import EmbeddingQueue
 from memd.ingest.update import change
@@ -72,6 +73,8 @@ class Ingest:
     level: MemoryLevel
     refuse_secrets: bool = False
     emit: Emit = unheard
+    advises: bool = False
+    """Whether a text that no prompt will have is warned of (``non_inferable_only``)."""
 
     async def ingest(self, caller: Caller, request: IngestRequest) -> Receipt:
         """Turn a text into memories and return the receipt, after COMMIT.
@@ -124,6 +127,8 @@ class Ingest:
 
         *within* is called in the same transaction with the id; what it raises undoes both.
         """
+        if self.advises:
+            advise_on_tags(request)
         arrival = await self.whole(caller, request)
         receipt = await self._kept(caller, [arrival], lambda done: done[0], Receipt, within)
         self._after(caller, [receipt])

@@ -18,6 +18,9 @@ from memd.model.enums import FusionStrategy, InjectionPoint, InjectionStrategy
 from memd.model.memory import MemoryEntry
 from memd.model.values import Share, Value
 
+NON_INFERABLE_TAG = "non-inferable"
+"""Marks what an assistant cannot read off the code: why, who decided, what failed before."""
+
 _WEIGHT_TOLERANCE = 1e-6
 
 # A field that was given, the value that is as good as not given (None: there is

@@ -307,3 +307,16 @@ async def test_spec_8_7_a_filter_that_fails_lets_nothing_through() -> None:
 async def _scores(strategy: ContextInjectionStrategy) -> list[tuple[str, float]]:
     chosen = await strategy.chosen("ada", "a question")
     return [(memory.entry.id, memory.combined_score) for memory in chosen]
+
+
+async def test_spec_17_4_a_lesson_is_tagged_so_that_the_filter_lets_it_through() -> None:
+    lesson = an_entry(
+        "lesson",
+        category=MemoryCategory.PROCEDURAL,
+        relevance_score=0.5,
+        metadata=MemoryMetadata(tags=("non-inferable", "deploy"), source="failure:t1"),
+    )
+    plain = an_entry("plain", relevance_score=0.9)
+
+    assert await ids(a_strategy(Source((plain, lesson)), non_inferable_only=True)) == ["lesson"]
+    assert await ids(a_strategy(Source((plain, lesson)))) == ["plain", "lesson"]
