@@ -1,0 +1,387 @@
+"""Who writes for a human, at the real socket: the owner's signature and nothing else (H53-H60)."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.daemon import ROOT, Spawned, environment, spawned
+from support.signing import AnOwner
+
+from memd.base.errors import (
+    DeniedError,
+    HumanFactError,
+    InvalidStateError,
+    MemdError,
+    OrgMemoryAccessDeniedError,
+    OrgMemoryWriteError,
+    QuotaError,
+)
+from memd.base.limits import PROPOSALS_OPEN_MAX
+from memd.client import Client
+from memd.org.signature import of_request, statement
+from memd.rpc.params import validate
+from memd.rpc.params_org import WriteFact
+
+POLICY: dict[str, Any] = {"category": "core_policy", "content": "Never push on a Friday."}
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spawned]:
+    with spawned(tmp_path_factory.mktemp("home")) as daemon:
+        yield daemon
+
+
+@pytest.fixture(scope="module")
+def owner(daemon: Spawned) -> Iterator[AnOwner]:
+    with daemon.client() as client:
+        made = AnOwner(client)
+        made.register()
+        yield made
+
+
+@pytest.fixture
+def agent(daemon: Spawned, owner: AnOwner, request: pytest.FixtureRequest) -> Iterator[Client]:
+    """A senior agent with every scope that an agent may have, and more."""
+    name = f"a{abs(hash(request.node.name))}"
+    said = {"name": name, "agent_id": name, "seniority": "c_suite", "autonomy_level": "full"}
+    scopes = ["read", "write", "propose", "admin"]
+    added = owner.client.call("client.add", {**said, "scopes": scopes})
+    with Client(daemon.paths.socket, key=Path(added["key_file"])) as client:
+        yield client
+
+
+def name_of(client: Client) -> str:
+    return str(client.call("system.hello")["caller"]["client"])
+
+
+def refused(owner: AnOwner, client: str) -> dict[str, int]:
+    params = {"client": client, "outcome": "denied", "limit": 1_000}
+    found: dict[str, int] = {}
+    for row in owner.client.call("audit.show", params)["items"]:
+        found[row["method"]] = found.get(row["method"], 0) + row["attempts"]
+    return found
+
+
+def test_a_signature_makes_the_author_human(owner: AnOwner) -> None:
+    fact_id = owner.client.call("org.write", owner.written(**POLICY))
+    fact = owner.client.call("org.get", {"fact_id": fact_id})
+    assert fact["author"]["is_human"] is True
+    assert fact["author"]["agent_id"] is None
+    assert any(one["id"] == fact_id for one in owner.client.call("org.policies"))
+    assert owner.client.call("org.retract", owner.retracted(fact_id)) is True
+    assert owner.client.call("org.get", {"fact_id": fact_id}) is None
+
+
+@pytest.mark.parametrize(
+    "claim", ["human:bob", "human", {"is_human": True}, {"agent_id": "bob"}, True, 1]
+)
+def test_h53_an_agent_that_claims_an_author_is_not_permitted_and_audited(
+    owner: AnOwner, agent: Client, claim: Any
+) -> None:
+    for method, params in (
+        ("org.write", POLICY),
+        ("org.propose", POLICY),
+        ("org.retract", {"fact_id": "x"}),
+    ):
+        with pytest.raises(DeniedError):
+            agent.call(method, {**params, "author": claim})
+    assert refused(owner, name_of(agent)) == {"org.write": 1, "org.propose": 1, "org.retract": 1}
+    assert not [p for p in agent.call("org.policies") if p["content"] == POLICY["content"]]
+
+
+def test_h54_an_agent_cannot_approve_or_reject_its_own_proposal(
+    owner: AnOwner, agent: Client
+) -> None:
+    proposal = agent.call("org.propose", POLICY)
+    forger = AnOwner(agent)  # a key of its own is not the owner's
+    for method in ("org.approve", "org.reject"):
+        with pytest.raises(DeniedError):
+            agent.call(method, {"id": proposal})
+        with pytest.raises(DeniedError):
+            agent.call(method, forger.decided(method, proposal))
+    (waiting,) = [p for p in agent.call("org.review")["items"] if p["id"] == proposal]
+    assert waiting["state"] == "open"
+    assert refused(owner, name_of(agent)).keys() == {"org.approve", "org.reject"}
+    assert owner.client.call("org.reject", owner.decided("org.reject", proposal)) is True
+
+
+def test_h55_an_agent_that_supersedes_a_humans_fact_makes_a_proposal(
+    owner: AnOwner, agent: Client
+) -> None:
+    fact = {"category": "convention", "content": "We use Flask."}
+    fact_id = owner.client.call("org.write", owner.written(**fact))
+    newer = {"category": "convention", "content": "We use Litestar.", "fact_id": fact_id}
+    with pytest.raises(OrgMemoryAccessDeniedError) as caught:
+        agent.call("org.write", newer)
+    assert isinstance(caught.value, HumanFactError)
+    (waiting,) = [p for p in agent.call("org.review")["items"] if p["fact_id"] == fact_id]
+    assert waiting["id"] in caught.value.message
+    assert (waiting["kind"], waiting["content"]) == ("PUBLISH", "We use Litestar.")
+    assert agent.call("org.get", {"fact_id": fact_id})["content"] == "We use Flask."
+    with pytest.raises(HumanFactError):
+        agent.call("org.retract", {"fact_id": fact_id})
+    assert len([p for p in agent.call("org.review")["items"] if p["fact_id"] == fact_id]) == 2
+    assert refused(owner, name_of(agent)) == {"org.write": 1, "org.retract": 1}
+
+    written = owner.client.call("org.approve", owner.decided("org.approve", waiting["id"]))
+    assert written == fact_id
+    now = agent.call("org.get", {"fact_id": fact_id})
+    assert (now["content"], now["version"]) == ("We use Litestar.", 2)
+    assert now["author"]["is_human"] is True
+
+
+def test_h60_what_fifty_agents_of_one_client_say_counts_once(
+    daemon: Spawned, owner: AnOwner
+) -> None:
+    said: dict[str, Any] = {"category": "adr", "content": "Everybody agrees on this."}
+    with Client(daemon.paths.socket) as crowd:
+        ids = {crowd.call("org.propose", {**said, "agent_id": f"bot{n}"}) for n in range(50)}
+    assert len(ids) == 1
+    (one,) = [p for p in owner.client.call("org.review")["items"] if p["id"] in ids]
+    assert one["clients"] == 1
+    added = owner.client.call("client.add", {"name": "second"})
+    with Client(daemon.paths.socket, key=Path(added["key_file"])) as second:
+        second.call("org.propose", said)
+    both = [p for p in owner.client.call("org.review")["items"] if p["content"] == said["content"]]
+    assert [p["clients"] for p in both] == [2, 2]
+    owner.client.call("org.reject", owner.decided("org.reject", one["id"]))
+    assert not [p for p in owner.client.call("org.review")["items"] if p in both]
+
+
+def test_p15_no_key_writes_as_a_human_whatever_it_tries(
+    daemon: Spawned, owner: AnOwner, agent: Client
+) -> None:
+    """Every way in but the owner's own key, each refused, each on record (PROMISES P15)."""
+    fact = validate(WriteFact, POLICY)
+    right = owner.written(**POLICY)["signature"]
+    forged = AnOwner(agent).sign("org.write", of_request(fact))
+    elsewhere = {**right, "value": _over(owner, right["nonce"], "org.write", fact, store="00" * 16)}
+    action = {**right, "value": _over(owner, right["nonce"], "org.approve", fact)}
+    own_nonce = {"nonce": "00" * 32, "value": _over(owner, "00" * 32, "org.write", fact)}
+    tries = [
+        POLICY,
+        {**POLICY, "signature": forged},
+        {**POLICY, "signature": elsewhere},
+        {**POLICY, "signature": action},
+        {**POLICY, "signature": own_nonce},
+        {**POLICY, "content": "Push on Fridays.", "signature": right},
+        {**POLICY, "category": "adr", "signature": right},
+        {**POLICY, "tags": ["more"], "signature": right},
+        {**POLICY, "valid_to": "2030-01-01T00:00:00Z", "signature": right},
+        {**POLICY, "fact_id": "0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11", "signature": right},
+        {**POLICY, "signature": {"nonce": right["nonce"], "value": "00" * 64}},
+        {**POLICY, "signature": {"nonce": right["nonce"], "value": "00"}},
+    ]
+    for params in tries:
+        with pytest.raises(DeniedError):
+            agent.call("org.write", params)
+    with pytest.raises(DeniedError):
+        agent.call("owner.set", {"public_key": AnOwner(agent).public_key})
+    assert owner.client.call("owner.state")["public_key"] == owner.public_key
+    assert agent.call("org.write", {**POLICY, "signature": right})  # which was good all the time
+    with Client(daemon.paths.socket) as keyless, pytest.raises(DeniedError):
+        keyless.call("org.write", POLICY)
+    _counted(owner, name_of(agent), {"org.write": len(tries), "owner.set": 1})
+
+
+def test_a_replayed_signature_is_refused_and_audited_and_a_retry_is_none(
+    owner: AnOwner, agent: Client
+) -> None:
+    signed = owner.written(category="adr", content="Replay me.")
+    kept = {**signed, "idempotency_key": "once"}
+    first = agent.call("org.write", kept)
+    assert agent.call("org.write", kept) == first
+    for again in (signed, {**kept, "idempotency_key": "twice"}):
+        with pytest.raises(DeniedError, match="used before"):
+            agent.call("org.write", again)
+    with pytest.raises(DeniedError, match="used before"):
+        owner.client.call("org.write", kept)
+    assert len(agent.call("org.history", {"fact_id": first})["items"]) == 1
+    _counted(owner, name_of(agent), {"org.write": 2})
+
+
+def test_signatures_do_not_outlive_the_daemon_that_gave_the_nonce(tmp_path: Path) -> None:
+    with spawned(tmp_path) as daemon, daemon.client() as client:
+        owner = AnOwner(client)
+        owner.register()
+        signed = owner.written(**POLICY)
+        daemon.stop()
+    with spawned(tmp_path) as daemon, daemon.client() as client:
+        with pytest.raises(DeniedError, match="nonce"):
+            client.call("org.write", signed)
+        assert client.call("org.policies") == []
+
+
+def test_the_owners_key_is_changed_only_with_the_old_ones_signature(tmp_path: Path) -> None:
+    with spawned(tmp_path) as daemon, daemon.client() as client:
+        old, new = AnOwner(client), AnOwner(client)
+        with Client(daemon.paths.socket) as keyless, pytest.raises(DeniedError):
+            keyless.call("owner.set", {"public_key": new.public_key})
+        old.register()
+        old.register()  # the same one again changes nothing
+        said = {"public_key": new.public_key}
+        for signature in (None, new.sign("owner.set", said), old.sign("org.write", said)):
+            with pytest.raises(DeniedError):
+                client.call("owner.set", {**said, "signature": signature})
+        client.call("owner.set", {**said, "signature": old.sign("owner.set", said)})
+        with pytest.raises(DeniedError):
+            client.call("org.write", old.written(**POLICY))
+        assert client.call("org.write", new.written(**POLICY))
+
+
+def test_what_was_decided_or_is_no_proposal_is_not_decided_again(
+    owner: AnOwner, agent: Client
+) -> None:
+    proposal = agent.call("org.propose", {"category": "procedure", "content": "Tag, then ship."})
+    yes, no = owner.decided("org.approve", proposal), owner.decided("org.reject", proposal)
+    fact_id = owner.client.call("org.approve", yes)
+    assert agent.call("org.get", {"fact_id": fact_id})["author"]["is_human"] is True
+    with pytest.raises(InvalidStateError):
+        owner.client.call("org.reject", no)
+    with pytest.raises(DeniedError):
+        owner.client.call("org.approve", {**yes, "id": "0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11"})
+
+
+def test_a_proposal_to_retract_takes_the_fact_away_once_approved(
+    owner: AnOwner, agent: Client
+) -> None:
+    fact_id = owner.client.call("org.write", owner.written(category="adr", content="Old."))
+    proposal = agent.call("org.propose", {"retract": True, "fact_id": fact_id})
+    assert agent.call("org.get", {"fact_id": fact_id}) is not None
+    owner.client.call("org.approve", owner.decided("org.approve", proposal))
+    assert agent.call("org.get", {"fact_id": fact_id}) is None
+    with pytest.raises(OrgMemoryWriteError):
+        agent.call("org.propose", {"retract": True, "fact_id": fact_id})
+    with pytest.raises(OrgMemoryWriteError):
+        agent.call("org.propose", {**POLICY, "fact_id": "no fact's"})
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"content": "x"},
+        {"category": "gossip", "content": "x"},
+        {"retract": True},
+        {"retract": True, "fact_id": "x", "content": "y"},
+        {"category": "adr", "content": "  "},
+    ],
+)
+def test_a_proposal_of_nothing_or_of_two_things_is_invalid(
+    agent: Client, params: dict[str, Any]
+) -> None:
+    with pytest.raises(MemdError) as caught:
+        agent.call("org.propose", params)
+    assert caught.value.kind == "invalid"
+
+
+def test_one_client_has_so_many_open_proposals_and_no_more(daemon: Spawned, owner: AnOwner) -> None:
+    added = owner.client.call("client.add", {"name": "eager"})
+    with Client(daemon.paths.socket, key=Path(added["key_file"])) as eager:
+        for number in range(PROPOSALS_OPEN_MAX):
+            eager.call("org.propose", {"category": "adr", "content": f"Idea {number}."})
+        with pytest.raises(QuotaError):
+            eager.call("org.propose", {"category": "adr", "content": "One more."})
+        assert eager.call("org.propose", {"category": "adr", "content": "Idea 7."})
+
+
+# At a terminal.
+
+
+def test_a_policy_is_written_in_one_command_at_a_terminal_and_not_without_one(
+    tmp_path: Path,
+) -> None:
+    with spawned(tmp_path):
+        text = "Never push on a Friday."
+        code, said = typed(tmp_path, ["org", "write", "-c", "core_policy", text], [], tty=False)
+        assert code == 1
+        assert "terminal" in said
+        answers = [("passphrase for it", "horse"), ("same again", "horse"), ("of the", "horse")]
+        code, said = typed(tmp_path, ["org", "write", "-c", "core_policy", text], answers)
+        assert code == 0, said
+        key = json.loads((tmp_path / "data" / "keys" / "owner.key").read_text("utf-8"))
+        assert "bare" not in key
+        code, said = typed(tmp_path, ["org", "retract", "x"], [("of the", "donkey")])
+        assert code == 1
+        assert "passphrase does not open" in said
+        code, said = typed(tmp_path, ["org", "policies", "--json"], [], tty=False)
+        (policy,) = json.loads(said)["items"]
+        assert policy["content"] == text
+        assert policy["author"]["is_human"] is True
+
+
+def test_a_proposal_is_reviewed_at_a_terminal(tmp_path: Path) -> None:
+    with spawned(tmp_path) as daemon, Client(daemon.paths.socket) as keyless:
+        keyless.call("org.propose", {"category": "adr", "content": "Use tabs."})
+        keyless.call("org.propose", {"category": "adr", "content": "Use spaces."})
+        answers = [("uit?", "r"), ("passphrase for it", ""), ("uit?", "a")]
+        code, said = typed(tmp_path, ["org", "review"], answers)
+        assert code == 0, said
+        assert "every program of yours can sign" in said
+        (fact,) = keyless.call("org.query", {})
+        assert fact["content"] == "Use spaces."
+        assert keyless.call("org.review")["items"] == []
+
+
+def typed(
+    home: Path, argv: list[str], answers: list[tuple[str, str]], *, tty: bool = True
+) -> tuple[int, str]:
+    """Run memd with *argv*, at a terminal of its own or without; answer what it asks."""
+    if not tty:
+        import subprocess
+
+        done = subprocess.run(
+            [sys.executable, "-m", "memd", *argv],
+            env=environment(home),
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.returncode, done.stdout + done.stderr
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(ROOT)
+        os.execve(sys.executable, [sys.executable, "-m", "memd", *argv], environment(home))  # noqa: S606  # a test's own child
+    said, seen = "", 0
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        if not select.select([terminal], [], [], 0.1)[0]:
+            continue
+        try:
+            said += os.read(terminal, 4096).decode("utf-8", "replace")
+        except OSError:
+            break
+        if answers and answers[0][0] in said[seen:]:
+            seen = len(said)
+            os.write(terminal, f"{answers.pop(0)[1]}\n".encode())
+    else:
+        os.kill(pid, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    os.close(terminal)
+    assert not answers, said
+    return os.waitstatus_to_exitcode(status), said
+
+
+def _over(owner: AnOwner, nonce: str, action: str, fact: WriteFact, store: str = "") -> str:
+    """Return the owner's own signature over something else than what will be asked."""
+    store = store or owner.client.call("owner.state")["store"]
+    return owner.key.sign(statement(store, nonce, action, of_request(fact))).hex()
+
+
+def _counted(owner: AnOwner, client: str, wanted: dict[str, int]) -> None:
+    until = time.monotonic() + 10
+    while refused(owner, client) != wanted:
+        assert time.monotonic() < until, (refused(owner, client), wanted)
+        time.sleep(0.05)
