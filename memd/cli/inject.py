@@ -10,11 +10,11 @@ from typing import Annotated, Any
 from memd.cli import options, say
 from memd.cli.reach import ask
 
-_LEFT_OUT = {
-    "policies": "policies",
-    "preferences": "preferences",
-    "memories": "memories",
-    "instructions": "instructions",
+_ONE = {
+    "policies": "policy",
+    "preferences": "preference",
+    "memories": "memory",
+    "instructions": "instruction",
 }
 
 
@@ -71,5 +71,5 @@ def inject(
 
 
 def _rest(prompt: dict[str, Any]) -> str:
-    left = [f"{n} {_LEFT_OUT[name]}" for name, n in prompt["left_out"].items() if n]
+    left = [f"{n} {_ONE[name] if n == 1 else name}" for name, n in prompt["left_out"].items() if n]
     return f"; left out: {', '.join(left)}" if left else ""
