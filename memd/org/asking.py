@@ -34,6 +34,7 @@ _WORD = re.compile(r"[^\s?!,;()\"“”\[\]]+")
 _GENITIVE = re.compile(r"(?:['\u2019]s|(?<=s)['\u2019])$", re.IGNORECASE)
 _EDGES = ".:'\u2019`*"
 _NEGATIONS = frozenset(("not", "never", "cannot", "without"))
+_RELATIVE = frozenset(("who", "whom", "which", "whose", "that", "what"))
 _WH = frozenset(("who", "whom", "what", "which", "where", "whose", "how"))
 _AUXILIARIES = frozenset(
     [
@@ -203,13 +204,12 @@ def cues(said: Sequence[Word], named: Sequence[Mention]) -> tuple[Cue, ...]:
     if said and any(word.text == "where" for word in said) and not places:
         where = next(n for n, word in enumerate(said) if word.text == "where")
         found.append(Cue(where, where, (("located_in", True),), noun=True, weak=bool(found)))
-    if not any(not cue.weak for cue in found) and any(
-        word.text in {"is", "are", "was", "were", "who"} for word in said
-    ):
-        found.append(Cue(-1, -1, (("is", True), ("is_a", True)), noun=True, weak=True))
     found = sorted(found, key=lambda cue: cue.first)[:CUES_MAX]
     own = _own_words(said, taken | {n for cue in found for n in range(cue.first, cue.last + 1)})
-    return tuple(sorted([*found, *own[: CUES_MAX - len(found)]], key=lambda cue: cue.first))
+    found = sorted([*found, *own[: CUES_MAX - len(found)]], key=lambda cue: cue.first)
+    if not found and any(word.text in {"is", "are", "was", "were", "who"} for word in said):
+        found.append(Cue(-1, -1, (("is", True), ("is_a", True)), noun=True))
+    return tuple(found)
 
 
 def _own_words(said: Sequence[Word], taken: Collection[int]) -> list[Cue]:
@@ -228,6 +228,7 @@ def _own_words(said: Sequence[Word], taken: Collection[int]) -> list[Cue]:
         if at not in taken
         and word.text not in FUNCTION_WORDS
         and word.text not in NOUNS
+        and word.text not in _AUXILIARIES
         and word.raw == word.raw.lower()
     ]
 
@@ -304,14 +305,14 @@ def _inverted(said: Sequence[Word], at: int, after: int, before: Sequence[Cue]) 
     return False
 
 
-def readings(named: Sequence[Mention], asked: Sequence[Cue]) -> list[Reading]:
+def readings(said: Sequence[Word], named: Sequence[Mention], asked: Sequence[Cue]) -> list[Reading]:
     """Return how a question can be understood, the likeliest first, READINGS_MAX at most."""
     found: list[Reading] = []
     for mention in named[:MENTIONS_MAX]:
         outside = [cue for cue in asked if cue.last < mention.first or cue.first > mention.last]
         for left_out, chosen in _chosen(outside):
-            for order_cost, order in _orders(mention, chosen):
-                far = _FAR * _distance(mention, order[0])
+            for order_cost, order in _orders(said, mention, chosen):
+                far = _FAR * _distance(said, mention, order[0])
                 for cost, hops in _walks(mention, order):
                     whole = left_out + order_cost + cost
                     if whole <= COST_MAX:
@@ -329,12 +330,14 @@ def _chosen(asked: Sequence[Cue]) -> Iterator[tuple[float, tuple[Cue, ...]]]:
             yield _LEFT_OUT * len(dropped), kept
 
 
-def _orders(mention: Mention, asked: Sequence[Cue]) -> Iterator[tuple[float, tuple[Cue, ...]]]:
-    near = sorted(asked, key=lambda cue: _distance(mention, cue))
+def _orders(
+    said: Sequence[Word], mention: Mention, asked: Sequence[Cue]
+) -> Iterator[tuple[float, tuple[Cue, ...]]]:
+    near = sorted(asked, key=lambda cue: _distance(said, mention, cue))
     for order in permutations(near):
         cost = 0.0
         for a, b in combinations(order, 2):
-            if _distance(mention, a) > _distance(mention, b):
+            if _distance(said, mention, a) > _distance(said, mention, b):
                 same_side = (a.first < mention.first) == (b.first < mention.first)
                 cost += _WITHIN if same_side else _ACROSS
         yield cost, order
@@ -355,7 +358,15 @@ def _walks(mention: Mention, order: Sequence[Cue]) -> Iterator[tuple[float, tupl
         yield sum(cost for cost, _ in choice), tuple(hop for _, hop in choice)
 
 
-def _distance(mention: Mention, cue: Cue) -> int:
+def _distance(said: Sequence[Word], mention: Mention, cue: Cue) -> float:
+    """Return how far a cue stands from a thing: what lies between, clauses above all.
+
+    "The owner of Atlas" and "Ann's team" hold together more closely than any verb.
+    """
     if cue.first > mention.last:
-        return cue.first - mention.last
-    return mention.first - cue.last
+        between = said[mention.last + 1 : cue.first]
+    else:
+        between = said[cue.last + 1 : mention.first]
+    clauses = sum(word.text in _RELATIVE for word in between)
+    words_between = sum(word.text not in FUNCTION_WORDS for word in between)
+    return words_between + 2 * clauses + (0.0 if cue.noun else 0.5)

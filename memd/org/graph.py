@@ -217,7 +217,7 @@ def _answered(conn: Reading, seen: Sight, question: str, limit: int) -> GraphAns
     asked = asking.cues(said, named)
     edges = _Edges(conn, seen)
     keys = {one.name: known[one.name][0] for one in named}
-    reading, found = answers.following(edges.along, asking.readings(named, asked), keys)
+    reading, found = answers.following(edges.along, asking.readings(said, named, asked), keys)
     truncated = edges.left <= 0
     if reading is not None:
         relations = tuple(hop.relation for hop in reading.hops)
