@@ -9,6 +9,7 @@ from typing import Any
 
 import apsw
 import pytest
+from support.access import of_access
 from support.store import ADA, EVERYTHING, a_house, stored, visible
 
 import memd.store
@@ -67,6 +68,7 @@ async def writes(house: Assembly, ids: list[str]) -> None:
         "purge": house.archive.purge,
         "tidy": house.upkeep.tidy,
         "rebuild": lambda: house.upkeep.rebuild(ADA),
+        **of_access(house),
     }
     for name, attempt in tries.items():
         try:

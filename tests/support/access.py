@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from memd.backends.assembly import Assembly
 from memd.base.errors import DeniedError, NotFoundError
 from memd.model.access import (
     AddedClient,
@@ -18,9 +19,13 @@ from memd.model.access import (
     Signature,
 )
 from memd.model.caller import OWNERS_COMMANDS, Caller, Identity, Scope
-from memd.model.enums import AutonomyLevel, Outcome, SeniorityLevel
+from memd.model.enums import AutonomyLevel, OrgFactCategory, Outcome, SeniorityLevel
 from memd.model.org import OrgFactWriteRequest
+from memd.org.clients import Clients
+from memd.org.owner import Owner
+from memd.org.review import Review
 from memd.serve.authority import Authority, Seat
+from memd.store.audit import Audit
 from memd.store.changes import Refused, Wanted
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -164,6 +169,23 @@ class FakeReview:
     async def reject(self, caller: Caller, proposal_id: str, signature: Signature | None) -> bool:
         del caller, proposal_id, signature
         return True
+
+
+def of_access(house: Assembly) -> dict[str, Callable[[], Coroutine[Any, Any, Any]]]:
+    """Return a write for each thing that the rooms of who may do what can write."""
+    caller = Caller(agent_id="ada", method="test")
+    clients = Clients(house.db, house.clock, house.db.path.parent / "keys")
+    owner = Owner(house.db, house.clock)
+    review = Review(house.org, owner)
+    fact = OrgFactWriteRequest(content="No.", category=OrgFactCategory.ADR)
+    return {
+        "client.add": lambda: clients.add(caller, "no", scopes=frozenset({"read"})),
+        "client.revoke": lambda: clients.revoke(caller, "no"),
+        "audit": lambda: Audit(house.db, house.clock).refused([Refused("no", "x", 1)]),
+        "owner.state": lambda: owner.state(caller),
+        "owner.set": lambda: owner.set(caller, "00" * 32, None),
+        "org.propose": lambda: review.propose(caller, fact),
+    }
 
 
 def an_authority(
