@@ -65,7 +65,7 @@ _EXCEPTION = re.compile(
     r"|^except(?:\s+that|\s+for)?\s+|^with\s+the\s+exception\s+of\s+",
     re.IGNORECASE,
 )
-_WHAT = r"(?:\s+(?P<what>[\w+#-]+(?:\s[\w+#-]+){0,2}?))?"
+_WHAT = r"(?:\s+(?P<what>[\w+#-]+(?:\s[\w+#-]+){0,2}?))??"
 _STANDARD = re.compile(
     r"^(?P<thing>.+?)\s+(?:is|are|remains?|stays?|(?P<begins>becomes?|became|is\s+becoming))\s+"
     r"(?:now\s+|still\s+)?(?P<no>not\s+|no\s+longer\s+)?(?:(?:the|our|a)\s+|(?P<who>[^'\u2019]+)['\u2019]s\s+)"
@@ -98,6 +98,7 @@ _OUT = frozenset(("instead of", "rather than", "over", "but not", "and not", "no
 _SCOPE = frozenset(("for", "in", "on", "at", "during"))
 _CONDITION = frozenset(("when", "while", "whenever", "if", "unless"))
 _LOOSE = frozenset(("uses", "prefers", "requires", "depends_on", "works_on", "standardises_on"))
+_ONE_OF = frozenset(("member_of",))
 _GROUP = re.compile(r"(?:team|department|group|squad|guild|company|organisation)s?$", re.IGNORECASE)
 
 
@@ -210,6 +211,8 @@ def _state(
         span = _Span(None, story.now_us)
     behind = _objects(rest, loose=verb.relation in _LOOSE)
     for thing in behind.things:
+        if not _can_be(verb, thing):
+            continue
         one, other = (thing, subject) if verb.turned else (subject, thing)
         yield Told(one, verb.relation, other, negated, behind.qualifier, *span)
         if verb.relation == "uses":
@@ -228,8 +231,17 @@ def _event(
         return
     stops = verb.doing == "stop"
     for thing in behind.things:
+        if not _can_be(verb, thing):
+            continue
         one, other = (thing, subject) if verb.turned else (subject, thing)
         yield Told(one, verb.relation, other, stops, behind.qualifier, moment)
+
+
+def _can_be(verb: Verb, thing: str) -> bool:
+    """Return whether a thing can be at that end: one joins a team or a name, not "the party"."""
+    return (
+        verb.relation not in _ONE_OF or not thing.startswith("the ") or bool(_GROUP.search(thing))
+    )
 
 
 def _switch(
@@ -245,6 +257,8 @@ def _switch(
     if not new.things:
         return
     if moved and subject != TEAM and not _GROUP.search(subject):
+        if new.things[0].startswith("the "):
+            return
         for thing in old[:1]:
             yield Told(subject, "located_in", thing, to_us=moment)
         yield Told(subject, "located_in", new.things[0], from_us=moment)

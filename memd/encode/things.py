@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import re
 
-from memd.model.graph import folded
-
 TEAM = "the team"
 """What "we", "our team" and a command without a subject stand for."""
 
@@ -146,7 +144,7 @@ def _proper(text: str) -> str | None:
     words = text.split()
     if not 1 <= len(words) <= _WORDS_MAX or not all(map(_is_part, words)):
         return None
-    if words[0].casefold() in _COMMON or folded(words[0]) in _POINTING:
+    if words[0].casefold() in _COMMON or any(word.casefold() in _POINTING for word in words):
         return None
     if words[-1].casefold() in _BETWEEN or words[0].casefold() in _BETWEEN:
         return None

@@ -67,7 +67,7 @@ _WORDS: dict[Verb, str] = {
     Verb("prefers", bare=True): "prefer",
     Verb("prefers"): "prefers",
     Verb("requires", bare=True): "require",
-    Verb("requires"): "requires|needs|must have",
+    Verb("requires"): "requires|must have",
     Verb("depends_on"): "depends on|depend on|is built on|is built on top of|is based on"
     "|are built on|are based on",
     Verb("replaces"): "replaces|supersedes|takes the place of",
@@ -81,7 +81,7 @@ _WORDS: dict[Verb, str] = {
     Verb("leads"): "leads|is leading|is the lead of|is the head of|heads",
     Verb("leads", turned=True): "is led by|is headed by",
     Verb("works_on"): "works on|is working on|are working on|work on",
-    Verb("member_of"): "works at|works for|is a member of|are members of|is on|is employed at",
+    Verb("member_of"): "works at|works for|is a member of|are members of|is employed at",
     Verb("member_of", "begin"): "joined|has joined",
     Verb("member_of", "stop"): "left|has left",
     Verb("part_of"): "is part of|are part of|is a part of|is a component of|is a module of",
