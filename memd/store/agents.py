@@ -6,6 +6,7 @@ import json
 from typing import NamedTuple
 
 from memd.model.enums import MemoryLevel
+from memd.model.values import RESERVED_AGENT
 from memd.store.connect import Reading, Writing
 
 
@@ -45,16 +46,16 @@ def find(conn: Reading, agent_id: str) -> AgentRow | None:
 
 
 def listed(conn: Reading, after: str | None, limit: int) -> list[AgentRow]:
-    """Return agents by name, from after *after* on."""
+    """Return agents by name, from after *after* on; the reserved one is nobody's."""
     rows = conn.execute(
         """
         SELECT agent_id, level, retention_days, retention_overrides
           FROM agent
-         WHERE :after IS NULL OR agent_id > :after
+         WHERE (:after IS NULL OR agent_id > :after) AND agent_id <> :reserved
          ORDER BY agent_id
          LIMIT :limit
         """,
-        {"after": after, "limit": limit},
+        {"after": after, "limit": limit, "reserved": RESERVED_AGENT},
     )
     return [_made(row) for row in rows]
 

@@ -17,6 +17,7 @@ from support.daemon import running
 
 from memd.api import (
     CompanyMemoryConfig,
+    CompositeBackendConfig,
     MemoryBackend,
     MemoryCapabilities,
     MemoryCapabilityError,
@@ -257,6 +258,32 @@ async def test_x19_nothing_is_shared_where_it_is_switched_off(kind: str) -> None
         with pytest.raises(MemoryCapabilityError):
             await backend.publish("A", _request(MemoryCategory.SEMANTIC))
         assert await backend.search_shared(MemoryQuery()) == ()
+    finally:
+        await backend.disconnect()
+
+
+async def test_x19_a_composite_shares_where_the_namespace_lives() -> None:
+    """SPEC 10.2: the file beside what is forgotten with the process."""
+    routes = CompositeBackendConfig(routes={"scratch": "inmemory"}, default="sqlite")
+    backend = create_memory_backend(CompanyMemoryConfig(backend="composite", composite=routes))
+    assert isinstance(backend, SharedKnowledgeStore)
+    assert isinstance(backend, MemoryCapabilities)
+    await backend.connect()
+    try:
+        request = _request(MemoryCategory.SEMANTIC)
+        kept = await backend.publish("A", request)
+        passing = await backend.publish("A", request.model_copy(update={"namespace": "scratch"}))
+
+        assert backend.supports_shared_access
+        assert (kept.split(":")[0], passing.split(":")[0]) == ("sqlite", "inmemory")
+        found = await backend.search_shared(MemoryQuery(text="Litestar"), exclude_agent="B")
+        assert [entry.id for entry in found] == [kept, passing], "what has a score comes first"
+        assert await backend.search_shared(MemoryQuery(), exclude_agent="A") == ()
+        with pytest.raises(MemoryStoreError):
+            await backend.retract("B", kept)
+        assert await backend.retract("A", kept)
+        assert await backend.retract("A", passing)
+        assert not await backend.retract("A", passing)
     finally:
         await backend.disconnect()
 

@@ -284,6 +284,7 @@ async def test_nights_leave_what_is_shared_alone(tmp_path: Path) -> None:
         await published(house, "Bees sleep.")
         known = await house.db.read(groups.agents, 0)
         assert [agent_id for _, agent_id in known] == ["ada"]
+        assert [agent_id for agent_id, _ in await house.agents.list(ADA)] == ["ada"]
 
 
 async def test_every_publication_stands_in_the_audit(tmp_path: Path) -> None:
