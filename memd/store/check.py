@@ -61,6 +61,7 @@ def _whole(value: apsw.SQLiteValue) -> int:
 
 def _pages(conn: Reading) -> Iterator[str]:
     words.look_again(conn)
+    org_words.look_again(conn)
     for (finding,) in conn.execute("PRAGMA integrity_check(20)"):
         if finding != "ok":
             yield f"file: {finding}"

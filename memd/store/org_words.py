@@ -65,6 +65,11 @@ def unindex(conn: Writing, fact_key: int) -> None:
     )
 
 
+def look_again(conn: Reading) -> None:
+    """Let FTS5 see what other connections wrote, as ``words.look_again``."""
+    conn.execute("SELECT rowid FROM fts_org WHERE rowid = 0").fetchall()
+
+
 def is_sound(conn: Writing) -> bool:
     """Return whether the cache agrees with the facts, word for word."""
     try:

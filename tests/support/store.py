@@ -31,7 +31,8 @@ EVERYTHING = MemoryFilter(since=datetime(1990, 1, 1, tzinfo=UTC))
 SOURCE_TABLES = (
     "agent", "archive", "centroid", "change", "client", "derived", "embedding", "embedding_model",
     "forgotten", "memory", "memory_context", "memory_tag", "memory_use", "memory_version",
-    "preference", "project", "reply", "session", "shared", "source", "speaker", "trash", "weights",
+    "org_fact", "org_operation", "preference", "project", "reply", "session", "shared", "source",
+    "speaker", "trash", "weights",
 )  # fmt: skip
 
 
