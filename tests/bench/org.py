@@ -119,6 +119,25 @@ def _history(chance: random.Random, made: Made) -> Asked:
     return Asked("org.history", {"fact_id": chance.choice(made.ids)})
 
 
+def _three_hops(chance: random.Random, made: Made) -> Asked:
+    """From a team over its tools and their other teams to a tool that it does not use."""
+    name = f"Team {team(chance.randrange(len(made.ids)))}"
+    params = {"source": name, "target": chance.choice(TOOLS), "hops": 3}
+    return Asked("graph.path", params)
+
+
+def _walked(chance: random.Random, made: Made) -> Asked:
+    """Three hops by a question: through two tools, each with some hundred teams."""
+    name = team(chance.randrange(len(made.ids)))
+    question = f"What is used by a team that uses what Team {name} uses?"
+    return Asked("graph.query", {"question": question})
+
+
+def _around(chance: random.Random, made: Made) -> Asked:
+    del made
+    return Asked("graph.neighbours", {"name": chance.choice(TOOLS), "limit": 20})
+
+
 MEASURES: dict[str, Measure] = {
     "query": _what_for,
     "query, literally": _literally,
@@ -126,6 +145,9 @@ MEASURES: dict[str, Measure] = {
     "query, newest": _newest,
     "snapshot_at, a page": _snapshot,
     "history": _history,
+    "graph.path, 3 hops": _three_hops,
+    "graph.query, 3 hops": _walked,
+    "graph.neighbours, of a hub": _around,
 }
 
 
