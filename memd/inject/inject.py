@@ -42,6 +42,7 @@ from memd.model.retrieval import MemoryRetrievalConfig, ScoredMemory
 from memd.recall.filter import MemoryFilterStrategy
 
 NONCE_BYTES = 8
+BLOCK_TRIES = 4  # how many lines a block has, and so marks, is known when it is made
 
 MakeRetriever = Callable[[OwnMemories], Retriever]
 """Makes a retriever over one caller's memories, which also search what is shared."""
@@ -232,10 +233,16 @@ class _Making:
     async def _add_block(self) -> None:
         assert self.room.synthesizer is not None
         room = self.prompt.room_for_block(self.nonce)
-        if room > 0:
+        for _ in range(BLOCK_TRIES):
+            if room <= 0:
+                break
             made = self.room.synthesizer.synthesize(self.caller, self.request.query, room)
             block = await isolated(made, "", "synthesis", self.failed)
-            self.prompt.add_block(block, self.room.config.injection_point, self.nonce)
+            over = self.prompt.add_block(block, self.room.config.injection_point, self.nonce)
+            if over <= 0:
+                return
+            room = min(room - 1, room * self.prompt.left // (self.prompt.left + over))
+        self.prompt.leave_out_block()
 
 
 def _possible(

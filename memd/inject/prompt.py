@@ -70,20 +70,27 @@ class Prompt:
         around = (directive(nonce), fenced("", nonce))
         return self.left - sum(self.estimator.estimate_tokens(text) + 1 for text in around)
 
-    def add_block(self, block: str, point: InjectionPoint, nonce: str | None = None) -> None:
-        """Add one block of text in a fence, with the directive, if it fits; nothing for none."""
+    def add_block(self, block: str, point: InjectionPoint, nonce: str | None = None) -> int:
+        """Add one block of text in a fence, with the directive, or nothing if it does not fit.
+
+        Return by how many tokens it is too large. A blank block is no block, and fits.
+        """
         if not block.strip():
-            return
+            return 0
         messages = (
             ChatMessage(role=MessageRole.SYSTEM, content=directive(nonce)),
             ChatMessage(role=role_of(point), content=fenced(block, nonce)),
         )
         cost = self._cost(messages)
-        if cost <= self.left:
-            self.messages.extend(messages)
-            self.used += cost
-        else:
-            self._leave_out(memories=1)
+        if cost > self.left:
+            return cost - self.left
+        self.messages.extend(messages)
+        self.used += cost
+        return 0
+
+    def leave_out_block(self) -> None:
+        """Count a block that could not be made small enough."""
+        self._leave_out(memories=1)
 
     def _cost(self, messages: Sequence[ChatMessage]) -> int:
         return sum(self.estimator.estimate_tokens(message.content) for message in messages)

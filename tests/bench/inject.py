@@ -28,6 +28,9 @@ QUESTIONS = 200
 WARM_UP = 10
 SHARED = 200
 STRATEGIES = ("context", "tool_based", "self_editing")
+WAYS = 1 + len(STRATEGIES)
+
+Ask = Callable[[str], dict[str, Any]]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -48,42 +51,48 @@ def of_size(rows: int) -> dict[str, Any]:
         paths = Paths.resolve(home=home, environ={})
         paths.data_dir.mkdir(parents=True, mode=0o700)
         texts = filled(paths.database, rows)
-        each = QUESTIONS + WARM_UP
-        sample = random.Random(SEED).sample(texts, each * 5)
-        # Questions of their own for each figure: what was asked before is embedded already.
-        asked = [[one.asked for one in sample[each * n : each * (n + 1)]] for n in range(5)]
+        chance = random.Random(SEED)
+        asked = [one.asked for one in chance.sample(texts, 2 * (QUESTIONS + WARM_UP) * WAYS)]
         with staged(home) as stage:
-            figures: dict[str, Any] = {"recall": timed(asked[0], lambda q: stage.recall(AGENT, q))}
-            for strategy, questions in zip(STRATEGIES, asked[1:], strict=False):
-                figures[strategy] = timed(questions, _preparing(stage, strategy))
+            ways: dict[str, Ask] = {"recall": lambda q: stage.recall(AGENT, q)}
+            ways |= {name: _preparing(stage, name) for name in STRATEGIES}
+            alone = timed(ways, asked[: len(asked) // 2])
             for one in made(random.Random(SEED + 2), SHARED):
                 stage.client.call(
                     "shared.publish",
                     {"agent_id": "other", "content": one.text, "category": "semantic"},
                 )
             stage.settle()
-            figures["context, 200 shared"] = timed(asked[4], _preparing(stage, "context"))
-            return figures
+            return {"alone": alone, "200 shared": timed(ways, asked[len(asked) // 2 :])}
 
 
-def timed(asked: Sequence[str], ask: Callable[[str], dict[str, Any]]) -> dict[str, float]:
-    """Return the quantiles of asking, in milliseconds, and how often there was an answer."""
-    for text in asked[:WARM_UP]:
-        ask(text)
-    taken_ms, answered = [], 0
-    for text in asked[WARM_UP:]:
+def timed(ways: dict[str, Ask], asked: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Return the quantiles of each way, in milliseconds, and how often there was an answer.
+
+    The ways take turns, so that whatever else the machine does meets all of them,
+    and each has questions of its own: what was asked before is embedded already.
+    """
+    taken_ms: dict[str, list[float]] = {name: [] for name in ways}
+    answered = dict.fromkeys(ways, 0)
+    for turn, text in enumerate(asked):
+        name = list(ways)[turn % len(ways)]
         begun = time.perf_counter()
-        answered += bool(ask(text)["memories"])
-        taken_ms.append(1_000 * (time.perf_counter() - begun))
+        found = ways[name](text)
+        if turn >= WARM_UP * len(ways):
+            taken_ms[name].append(1_000 * (time.perf_counter() - begun))
+            answered[name] += bool(found["memories"])
     return {
-        "p50_ms": round(quantile(taken_ms, 0.5), 1),
-        "p95_ms": round(quantile(taken_ms, 0.95), 1),
-        "answered": answered,
-        "questions": len(taken_ms),
+        name: {
+            "p50_ms": round(quantile(taken, 0.5), 1),
+            "p95_ms": round(quantile(taken, 0.95), 1),
+            "answered": answered[name],
+            "questions": len(taken),
+        }
+        for name, taken in taken_ms.items()
     }
 
 
-def _preparing(stage: Stage, strategy: str) -> Callable[[str], dict[str, Any]]:
+def _preparing(stage: Stage, strategy: str) -> Ask:
     def prepare(query: str) -> dict[str, Any]:
         prompt: dict[str, Any] = stage.client.call(
             "inject.prepare", {"agent_id": AGENT, "query": query, "strategy": strategy}
