@@ -92,7 +92,12 @@ def timeline(
     bars = [_bar(stretch) for stretch in found["stretches"]]
     now_us = SystemClock().now_us()
     if svg is not None:
-        svg.write_text(as_svg(name, bars, now_us), encoding="utf-8")
+        try:
+            svg.write_text(as_svg(name, bars, now_us), encoding="utf-8")
+        except OSError as error:
+            raise InvalidError(
+                f"{say.line(str(svg))} cannot be written: {error.strerror}", field="--svg"
+            ) from None
         say.note(f"written to {say.line(str(svg))}")
     if json:
         say.as_json(found)

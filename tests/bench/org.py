@@ -138,6 +138,36 @@ def _around(chance: random.Random, made: Made) -> Asked:
     return Asked("graph.neighbours", {"name": chance.choice(TOOLS), "limit": 20})
 
 
+def _as_of(chance: random.Random, made: Made) -> Asked:
+    """A page of what held, at any two times."""
+    return Asked("org.as_of", {**_times(chance, made), "limit": 20})
+
+
+def _as_of_team(chance: random.Random, made: Made) -> Asked:
+    name = f"Team {team(chance.randrange(len(made.ids)))}"
+    return Asked("org.as_of", {**_times(chance, made), "subject": name})
+
+
+def _as_of_hub(chance: random.Random, made: Made) -> Asked:
+    """The dearest: a thing that some thousand facts spoke of, one page."""
+    return Asked("org.as_of", {**_times(chance, made), "subject": chance.choice(TOOLS)})
+
+
+def _as_of_text(chance: random.Random, made: Made) -> Asked:
+    name = team(chance.randrange(len(made.ids)))
+    return Asked("org.as_of", {**_times(chance, made), "text": name, "limit": 5})
+
+
+def _timeline(chance: random.Random, made: Made) -> Asked:
+    return Asked("org.timeline", {"name": f"Team {team(chance.randrange(len(made.ids)))}"})
+
+
+def _times(chance: random.Random, made: Made) -> dict[str, str]:
+    first = made.from_us + 1_000_000  # by then every fact was written
+    valid, known = (from_us(chance.randint(first, made.to_us)).isoformat() for _ in range(2))
+    return {"valid": valid, "known": known}
+
+
 MEASURES: dict[str, Measure] = {
     "query": _what_for,
     "query, literally": _literally,
@@ -148,6 +178,11 @@ MEASURES: dict[str, Measure] = {
     "graph.path, 3 hops": _three_hops,
     "graph.query, 3 hops": _walked,
     "graph.neighbours, of a hub": _around,
+    "as_of, a page": _as_of,
+    "as_of, about a team": _as_of_team,
+    "as_of, about a hub": _as_of_hub,
+    "as_of, a literal text": _as_of_text,
+    "timeline of a team": _timeline,
 }
 
 
