@@ -253,9 +253,11 @@ class _Agents:
         return AgentSettings(agent_id=caller.agent_id, settings=await self._agents.get(caller))
 
     async def list(self, caller: Caller, params: p.Params) -> Agents:
+        """Return all agents with settings, to a client of one agent that one alone."""
         del params
         known = await self._agents.list(caller)
-        return Agents(items=tuple(AgentSettings(agent_id=a, settings=s) for a, s in known))
+        seen = [(a, s) for a, s in known if not caller.bound or a == caller.agent_id]
+        return Agents(items=tuple(AgentSettings(agent_id=a, settings=s) for a, s in seen))
 
 
 async def _fitting(pages: Pages, caller: Caller, params: p.ListMemories) -> Page:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from memd.base.errors import NotFoundError
 from memd.model.caller import Caller
 from memd.model.sleep import RunReport, SleepStatus
 from memd.rpc import params_sleep as p
@@ -59,12 +60,18 @@ class Sleeping:
         return await self._rhythm.status()
 
     async def report(self, caller: Caller, params: p.Reports) -> Runs:
-        """Return one run, or a page of them, newest first."""
-        del caller
+        """Return one run, or a page of them, newest first.
+
+        A client of one agent sees the runs of that agent and of all, not another's.
+        """
         if params.run_id is not None:
-            return Runs(items=(await self._nights.report(params.run_id),))
+            run = await self._nights.report(params.run_id)
+            if not _may_see(caller, run):
+                raise NotFoundError("there is no such run", field="run_id")
+            return Runs(items=(run,))
         found = await self._nights.reports(params.after, params.limit)
-        return Runs(items=found, next=found[-1].run_id if len(found) == params.limit else None)
+        seen = tuple(run for run in found if _may_see(caller, run))
+        return Runs(items=seen, next=found[-1].run_id if len(found) == params.limit else None)
 
     async def undo(self, caller: Caller, params: p.Undo) -> RunReport:
         run = self._nights.undo(caller, params.run_id, progress=progress_of_call())
@@ -80,3 +87,7 @@ class Sleeping:
         del params
         await self._nights.resume(caller)
         return await self._rhythm.status()
+
+
+def _may_see(caller: Caller, run: RunReport) -> bool:
+    return not caller.bound or run.agent_id in {None, caller.agent_id}

@@ -216,6 +216,44 @@ def test_a_key_of_one_agent_imports_nothing_for_another(daemon: Spawned, owner: 
     assert denied(owner, "dov") == {"store.import": 1}
 
 
+def test_a_key_of_one_agent_lists_no_other_agents_settings_or_runs(
+    daemon: Spawned, owner: Client
+) -> None:
+    for agent_id in ("hal", "ivy"):
+        owner.call("agent.set", {"agent_id": agent_id, "retention_days": 9})
+        owner.call("sleep.compress", {"agent_id": agent_id, "force": True})
+    client = a_client(daemon, owner, name="hal", agent_id="hal")
+    assert [one["agent_id"] for one in client.call("agent.list")["items"]] == ["hal"]
+    assert {one["agent_id"] for one in client.call("sleep.report")["items"]} <= {None, "hal"}
+    others = [r for r in owner.call("sleep.report")["items"] if r["agent_id"] == "ivy"]
+    for run in others:
+        with pytest.raises(MemdError) as caught:
+            client.call("sleep.report", {"run_id": run["run_id"]})
+        assert caught.value.kind == "not_found"
+
+
+def test_nights_and_naps_are_rows_of_the_audit_and_a_stop_notes_its_head(tmp_path: Path) -> None:
+    with spawned(tmp_path) as daemon:
+        with daemon.client() as client:
+            said = [{"role": "user", "content": f"Paint fence {n} green."} for n in range(4)]
+            client.call("sleep.consolidate", {"session_id": "s", "messages": said})
+            client.call("sleep.run", {})
+            rows = client.call("audit.show", {"limit": 1_000})["items"]
+            assert "memory.consolidate" in {row["method"] for row in rows}
+            with Client(daemon.paths.socket) as keyless, pytest.raises(DeniedError):
+                keyless.call("sleep.run")
+        assert daemon.stop() == 0
+        assert "audit head" in daemon.log.read_text("utf-8")
+        assert stat.S_IMODE(daemon.paths.anchors.stat().st_mode) == 0o600
+    with spawned(tmp_path) as daemon, daemon.client() as client:
+        report = client.call("audit.verify")
+        assert report["ok"]
+        (noted,) = report["anchors"]
+        assert noted["agrees"]
+        (row,) = client.call("audit.show", {"outcome": "denied"})["items"]
+        assert (row["client"], row["method"], row["rows"]) == ("local", "sleep.run", 0)
+
+
 def test_a_key_without_an_agent_may_name_any(daemon: Spawned, owner: Client) -> None:
     with a_client(daemon, owner, name="any") as client:
         for agent_id in ("fay", "gus"):
