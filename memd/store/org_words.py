@@ -87,7 +87,8 @@ def literal(conn: Reading, text: str, categories: Collection[str], limit: int) -
     wanted = {"text": text, "categories": json.dumps(sorted(categories)), "limit": limit}
     rarest = _rarest(conn, text)
     if rarest is None:
-        rows = conn.execute(_LITERAL_ANYWHERE, wanted)
+        like = f"%{_LIKE.sub(_ESCAPED, text)}%" if len(text) <= _LIKE_CHARS_MAX else "%"
+        rows = conn.execute(_LITERAL_ANYWHERE, {**wanted, "like": like})
     else:
         rows = conn.execute(_LITERAL_AMONG, {**wanted, "match": rarest})
     return [key for (key,) in rows]
@@ -99,6 +100,7 @@ SELECT fact_key
                instr(lower(content), lower(:text)) AS place
           FROM org_fact
          WHERE retracted_at_us IS NULL
+           AND content LIKE :like ESCAPE '\\'  -- twice as fast as folding every fact
            AND category IN (SELECT value FROM json_each(:categories)))
  WHERE place
  ORDER BY place, chars, created_at_us DESC, fact_key DESC
@@ -131,6 +133,8 @@ def _rarest(conn: Reading, text: str) -> str | None:
     return _quoted(min(whole, key=lambda word: held[word]))
 
 
+_LIKE, _ESCAPED = re.compile(r"[\\%_]"), r"\\\g<0>"
+_LIKE_CHARS_MAX = 10_000  # SQLite takes patterns of 50,000 bytes
 _WHOLE_WORD = re.compile(r"(?<=[^A-Za-z0-9])[A-Za-z0-9]+(?=[^A-Za-z0-9])")
 _WORDS_FROM_CHARS = 1_000
 
