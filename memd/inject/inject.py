@@ -232,7 +232,7 @@ class _Making:
 
     async def _add_block(self) -> None:
         assert self.room.synthesizer is not None
-        room = self.prompt.room_for_block(self.nonce)
+        most = room = self.prompt.room_for_block(self.nonce)
         for _ in range(BLOCK_TRIES):
             if room <= 0:
                 break
@@ -241,7 +241,7 @@ class _Making:
             over = self.prompt.add_block(block, self.room.config.injection_point, self.nonce)
             if over <= 0:
                 return
-            room = min(room - 1, room * self.prompt.left // (self.prompt.left + over))
+            room = min(room - 1, room * most // (most + over))
         self.prompt.leave_out_block()
 
 
