@@ -93,6 +93,7 @@ def timeline(
     now_us = SystemClock().now_us()
     if svg is not None:
         try:
+            svg.touch(mode=0o600)
             svg.write_text(as_svg(name, bars, now_us), encoding="utf-8")
         except OSError as error:
             raise InvalidError(

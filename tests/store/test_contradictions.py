@@ -1,0 +1,185 @@
+"""What ends what: contradictions over a real file, and who may make them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+import pytest
+from support.clocks import HeldClock
+from support.org import CALLER, HUMAN, SENIOR, a_request, wrote
+from support.store import a_house, a_writer
+
+from memd.backends.assembly import Assembly
+from memd.base.errors import BusyError, NotFoundError
+from memd.encode.statements import VERSION
+from memd.model.history import AsOf
+from memd.model.org import OrgFactAuthor
+from memd.model.settings import Settings
+from memd.org import temporal
+from memd.store import connect, learnt, rules
+
+
+async def held(house: Assembly, subject: str | None = None) -> list[str]:
+    """Return what holds now, in the order of the log."""
+    found = await house.org.past.as_of(CALLER, AsOf(subject=subject, limit=100))
+    return [
+        f"{one.subject} {'not ' * one.negated}{one.relation} {one.object}"
+        for item in reversed(found.items)
+        for one in item.statements
+    ]
+
+
+@pytest.mark.parametrize(
+    ("texts", "left"),
+    [
+        (
+            ["Flask is the standard.", "Litestar is the standard."],
+            ["the team standardises_on Litestar"],
+        ),
+        (
+            ["Flask is the standard for admin.", "Litestar is the standard for services."],
+            ["the team standardises_on Flask", "the team standardises_on Litestar"],
+        ),
+        (["Ann uses Redis.", "Ann uses Kafka."], ["Ann uses Redis", "Ann uses Kafka"]),
+        (["Billing uses Redis.", "Billing does not use Redis."], ["Billing not uses Redis"]),
+        (["Billing does not use Redis.", "Billing uses Redis."], ["Billing uses Redis"]),
+        (["Billing uses Redis.", "Billing uses Redis until 2026-01."], []),
+        (["Ann owns Billing.", "Bob owns Billing."], ["Bob owns Billing"]),
+        (["Ann owns Billing.", "Ann owns Ledger."], ["Ann owns Billing", "Ann owns Ledger"]),
+        (["Ann is the QA lead.", "Bob is the QA lead."], ["the QA lead is Bob"]),
+        (["Don't use Flask.", "Exception: the data team uses Flask."], [
+            "the team not uses Flask", "the data team except_for the team",
+            "the data team uses Flask",
+        ]),
+    ],
+)  # fmt: skip
+async def test_a_later_text_ends_what_it_contradicts_and_nothing_else(
+    tmp_path: Path, texts: list[str], left: list[str]
+) -> None:
+    clock = HeldClock()
+    async with a_house(tmp_path / "memd.db", clock) as house:
+        for text in texts:
+            await wrote(house, text)
+            clock.advance(days=1)
+        assert await held(house) == left
+
+
+async def test_contradictions_in_a_circle_leave_the_last_word(tmp_path: Path) -> None:
+    clock = HeldClock()
+    async with a_house(tmp_path / "memd.db", clock) as house:
+        ids = await wrote(
+            house, "A1 is the standard.", "B1 is the standard.", "C1 is the standard."
+        )
+        for _ in range(3):
+            for fact_id, name in zip(ids, ("A1", "B1", "C1"), strict=True):
+                clock.advance(hours=1)
+                request = a_request(f"{name} is the standard.", fact_id=fact_id)
+                await house.org.write(CALLER, request, author=HUMAN)
+                assert await held(house) == [f"the team standardises_on {name}"]
+        life = await house.org.past.timeline(CALLER, "the team")
+        current = [one for one in life.stretches if one.statement.known_to is None]
+        assert len([one for one in current if one.statement.valid_to is None]) == 1
+
+
+async def test_all_at_the_same_moment_the_last_one_holds(tmp_path: Path) -> None:
+    async with a_house(tmp_path / "memd.db", HeldClock()) as house:
+        await wrote(
+            house, "Flask is the standard.", "Litestar is the standard.", "X1 is the standard."
+        )
+        assert await held(house) == ["the team standardises_on X1"]
+
+
+async def test_what_a_retracted_text_had_ended_holds_again(tmp_path: Path) -> None:
+    clock = HeldClock()
+    async with a_house(tmp_path / "memd.db", clock) as house:
+        await wrote(house, "Flask is the standard.")
+        clock.advance(days=1)
+        (wrong,) = await wrote(house, "Litestar is the standard.")
+        clock.advance(days=1)
+        await house.org.retract(CALLER, wrong, author=HUMAN)
+        assert await held(house) == ["the team standardises_on Flask"]
+
+
+async def test_an_agent_ends_nothing_that_a_human_said(tmp_path: Path) -> None:
+    clock = HeldClock()
+    async with a_house(tmp_path / "memd.db", clock) as house:
+        await wrote(house, "Flask is the standard.", category="core_policy")
+        clock.advance(days=1)
+        await wrote(house, "Litestar is the standard.", author=SENIOR)
+        assert await held(house) == [
+            "the team standardises_on Flask",
+            "the team standardises_on Litestar",
+        ]
+        clock.advance(days=1)
+        await wrote(house, "X1 is the standard.")
+        assert await held(house) == ["the team standardises_on X1"]
+
+
+async def test_nobody_ends_what_stands_in_a_category_that_he_may_not_write(tmp_path: Path) -> None:
+    tree = {"org_memory": {"write_access": {"adrs": ["human", "lead"], "conventions": ["junior"]}}}
+    settings = Settings.model_validate(tree)
+    lead = OrgFactAuthor.model_validate({"agent_id": "lea", "seniority": "lead"})
+    junior = OrgFactAuthor.model_validate({"agent_id": "jim", "seniority": "junior"})
+    clock = HeldClock()
+    async with a_house(tmp_path / "memd.db", clock, settings=settings) as house:
+        await house.org.past.begin()
+        clock.advance(days=1)
+        await wrote(house, "Flask is the standard.", author=lead, category="adr")
+        await wrote(house, "Litestar is the standard.", author=junior, category="convention")
+        assert len(await held(house)) == 2
+        await wrote(house, "X1 is the standard.", author=lead, category="convention")
+        assert await held(house) == ["the team standardises_on X1"]
+
+
+async def test_rules_are_logged_once_and_when_they_change(tmp_path: Path) -> None:
+    path = tmp_path / "memd.db"
+    clock = HeldClock()
+    for tree in ({}, {}, {"read_access": {"adr": "lead"}}, {"read_access": {"adr": "lead"}}, {}):
+        settings = Settings.model_validate({"org_memory": tree})
+        async with a_house(path, clock, settings=settings) as house:
+            await house.org.past.begin()
+        clock.advance(hours=-1)
+    with a_writer(path) as conn:
+        times = [at_us for at_us, _ in rules.logged(conn)]
+        assert len(times) == 3
+        assert times == sorted(set(times))  # though the clock went back
+
+
+async def test_a_log_from_before_statements_is_learnt_in_the_background(tmp_path: Path) -> None:
+    path = tmp_path / "memd.db"
+    async with a_house(path, HeldClock()) as house:
+        await wrote(house, "Flask is the standard.", "Litestar is the standard.")
+    with a_writer(path) as conn:
+        conn.execute("DELETE FROM statement")
+        conn.execute("DELETE FROM meta WHERE key = 'statements'")
+    async with a_house(path, HeldClock()) as house:
+        with pytest.raises(NotFoundError):
+            await held(house, "Litestar")
+        assert len((await house.org.past.as_of(CALLER, AsOf())).items) == 2
+        await wrote(house, "Billing uses Redis.")
+        await house.org.past.run()
+        assert await held(house) == ["the team standardises_on Litestar", "Billing uses Redis"]
+    with a_writer(path) as conn:
+        assert not temporal.stale(conn)
+        assert learnt.progress(conn) == learnt.Progress(VERSION, None)
+
+
+async def test_a_locked_file_is_busy_and_what_was_not_written_is_not_learnt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connect, "BUSY_MS_MAX", 30)
+    path = tmp_path / "memd.db"
+    async with a_house(path, HeldClock()) as house:
+        await wrote(house, "Flask is the standard.")
+        other = apsw.Connection(str(path))
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(BusyError):
+            await wrote(house, "Litestar is the standard.")
+        await house.org.past.begin()  # says so in the log, and goes on
+        await house.org.past.run()
+        assert await held(house) == ["the team standardises_on Flask"]
+        other.execute("ROLLBACK")
+        other.close()
+        await wrote(house, "Litestar is the standard.")
+        assert await held(house) == ["the team standardises_on Litestar"]
