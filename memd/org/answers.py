@@ -14,14 +14,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from memd.model.enums import Trust
 from memd.model.graph import folded
 from memd.org.asking import Hop, Reading, stem
 from memd.org.paths import Way, least_trust, other_end
 from memd.store.graph import Edge
 
-WAYS_MAX = 2_000  # followed at the same time by one reading
+WAYS_TO_ONE_MAX = 3  # followed on from one thing, however many lead to it
 NEAR_MAX = 200  # things looked at when no reading leads anywhere
 SAME = "is"
+_SURE = (Edge(0, 0, SAME, 0, 0, None, Trust.OWNER),)  # nothing was walked yet, so nothing doubted
 
 # What also answers a relation, when nothing is said in its own words.
 IMPLIED: Mapping[str, tuple[str, ...]] = {
@@ -94,19 +96,26 @@ def _follow(along: Along, start: int, hops: Sequence[Hop], *, implied: bool) -> 
 def _one_hop(
     along: Along, start: int, ways: Sequence[tuple[int, Way]], meant: Sequence[Hop]
 ) -> list[tuple[int, Way]]:
-    """Return *ways* gone on by any of the hops in *meant*; no thing lies on one twice."""
-    further: list[tuple[int, Way]] = []
+    """Return *ways* gone on by any of the hops in *meant*; no thing lies on one twice.
+
+    More trusted ways come first and are the ones that are kept, so that it costs no more
+    where many lead to the same.
+    """
+    further: dict[int, list[Way]] = {}
+    keys = list(dict.fromkeys(key for key, _ in ways))
     for hop in meant:
-        edges = along(list(dict.fromkeys(key for key, _ in ways)), hop)
-        for key, way in ways:
-            been = _been(start, way)
+        edges = along(keys, hop)
+        for key, way in sorted(ways, key=lambda one: -least_trust(one[1] or _SURE)):
+            been: set[int] | None = None
             for edge in edges.get(key, ()):
                 other = other_end(edge, key)
-                if other not in been and _says(edge, hop):
-                    further.append((other, (*way, edge)))
-                if len(further) == WAYS_MAX:
-                    return further
-    return further
+                there = further.setdefault(other, [])
+                if len(there) >= WAYS_TO_ONE_MAX or not _says(edge, hop):
+                    continue
+                been = been or _been(start, way)
+                if other not in been:
+                    there.append((*way, edge))
+    return [(key, way) for key, found in further.items() for way in found]
 
 
 def _with_names(along: Along, start: int, ways: Sequence[tuple[int, Way]]) -> list[tuple[int, Way]]:
