@@ -15,6 +15,7 @@ from memd.base.clock import Clock, to_us
 from memd.base.errors import OrgMemoryQueryError
 from memd.base.limits import WALK_EDGES_MAX
 from memd.model.caller import Caller
+from memd.model.enums import OrgFactCategory
 from memd.model.graph import (
     NOW,
     Added,
@@ -162,12 +163,12 @@ class Graph:
     def _sight(self, conn: Reading, caller: Caller, at: Moment) -> Sight:
         now_us = self.clock.now_us()
         known_us = None if at.known is None else to_us(at.known)
-        rules = sight(conn, self.read_access, caller)
+        may = sight(conn, self.read_access, caller).at(now_us if known_us is None else known_us)
         return graph.sight(
             conn,
             caller,
             now_us,
-            categories=rules.at(now_us if known_us is None else known_us),
+            categories=None if may >= frozenset(OrgFactCategory) else may,
             valid_us=None if at.valid is None else to_us(at.valid),
             known_us=known_us,
         )

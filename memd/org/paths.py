@@ -23,14 +23,19 @@ def shortest(
     itself there is none.
     """
     edges = list(edges)
-    distance = _distances(_beside(edges), goal, hops).get(start, 0)
+    everything = _beside(edges)
+    lengths = _distances(everything, goal, hops)
+    distance = lengths.get(start, 0)
     found: list[Way] = []
     if start == goal or not distance:
         return ()
+    least = min(edge.trust for edge in edges)
     for trust in sorted({edge.trust for edge in edges}, reverse=True):
         # Downhill from here every way ends at the goal: none is followed in vain.
-        beside = _beside(edge for edge in edges if edge.trust >= trust)
-        before = _distances(beside, goal, hops)
+        beside, before = everything, lengths
+        if trust > least:
+            beside = _beside(edge for edge in edges if edge.trust >= trust)
+            before = _distances(beside, goal, hops)
         if before.get(start) != distance:
             continue
         for way in _descents(beside, before, start):
