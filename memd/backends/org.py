@@ -29,6 +29,7 @@ from memd.base.ids import Ids
 from memd.base.lock import lock
 from memd.base.paths import Paths
 from memd.model.caller import Caller
+from memd.model.history import AsOf, FactsThen, Timeline
 from memd.model.org import (
     OperationLogEntry,
     OperationLogSnapshot,
@@ -114,7 +115,10 @@ class HybridOrgMemoryBackend:
         database.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         stack.callback(os.close, lock(database.with_suffix(".lock")))
         db = await stack.enter_async_context(opened(database, self._clock))
-        return Org(db=db, clock=self._clock, ids=Ids(self._clock), config=self._config)
+        org = Org(db=db, clock=self._clock, ids=Ids(self._clock), config=self._config)
+        await org.past.begin()
+        await org.past.run()
+        return org
 
     async def disconnect(self) -> None:
         """Close the file; safe to call twice, or without a connection."""
@@ -183,6 +187,14 @@ class HybridOrgMemoryBackend:
     async def snapshot_at(self, at: datetime) -> tuple[OperationLogSnapshot, ...]:
         """Return all facts as they stood at *at*, retracted ones included, by fact id."""
         return await self._done(OrgMemoryQueryError, lambda org: org.snapshot_at(_CALLER, at))
+
+    async def as_of(self, asked: AsOf) -> FactsThen:
+        """Return what held at one time as it was known at another, a page of it."""
+        return await self._done(OrgMemoryQueryError, lambda org: org.past.as_of(_CALLER, asked))
+
+    async def timeline(self, name: str) -> Timeline:
+        """Return the life of a thing, or of the fact with that id."""
+        return await self._done(OrgMemoryQueryError, lambda org: org.past.timeline(_CALLER, name))
 
     async def _done(self, family: type[OrgMemoryError], call: Callable[[Org], Awaitable[T]]) -> T:
         if self._org is None:

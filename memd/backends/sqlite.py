@@ -141,7 +141,7 @@ class SqliteBackend:
 
     @property
     def supports_temporal(self) -> bool:
-        return False
+        return True
 
     @property
     def supports_vector_search(self) -> bool:
