@@ -41,9 +41,10 @@ _COLUMNS = """
        m.created_at_us, m.occurred_at_us, m.token_count, m.memory_id,
        m.state IN ('compressed', 'archived')
 """
-_JOINED = """
+_JOINED_PROJECT = "LEFT JOIN project AS p ON p.project_key = m.project_key"
+_JOINED = f"""
        LEFT JOIN memory_context AS c ON c.memory_key = m.memory_key
-       LEFT JOIN project AS p ON p.project_key = m.project_key
+       {_JOINED_PROJECT}
 """
 
 
@@ -72,16 +73,19 @@ def in_front(conn: Reading, wanted: Bound, keys: Sequence[int]) -> dict[int, Can
     """
     if not keys:
         return {}
-    rows = conn.execute(
+    # First which: a summary is long, and stands before many.
+    found = conn.execute(
         f"""
-        SELECT d.from_key, {_COLUMNS}
+        SELECT d.from_key, d.to_key
           FROM carray(:keys) AS k
                CROSS JOIN derived AS d ON d.from_key = k.value
                CROSS JOIN memory AS m ON m.memory_key = d.to_key AND m.is_summary
-               {_JOINED}
+               {_JOINED_PROJECT}
          WHERE {wanted.where}
-         ORDER BY m.memory_key
+         ORDER BY d.to_key
         """,
         {**wanted.params, "keys": keys_array(keys)},
     )
-    return {key: Candidate._make(row) for key, *row in rows}
+    before = dict(found)
+    fronts = {each.memory_key: each for each in candidates(conn, wanted, [*set(before.values())])}
+    return {key: fronts[front] for key, front in before.items()}
