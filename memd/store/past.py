@@ -134,15 +134,23 @@ _STANDING_ABOUT = f"""
         {_THEN}
           FROM (SELECT s.operation_key AS about
                   FROM statement AS s
-                 WHERE s.subject_key = :thing_key AND s.known_from_us <= :known_us
-                   AND (s.known_to_us IS NULL OR s.known_to_us > :known_us)
-                   AND s.operation_key IS NOT NULL
+                 WHERE s.subject_key = :thing_key AND s.known_to_us IS NULL
+                   AND s.known_from_us <= :known_us AND s.operation_key IS NOT NULL
                  UNION
                 SELECT s.operation_key
                   FROM statement AS s
-                 WHERE s.object_key = :thing_key AND s.known_from_us <= :known_us
-                   AND (s.known_to_us IS NULL OR s.known_to_us > :known_us)
-                   AND s.operation_key IS NOT NULL)
+                 WHERE s.subject_key = :thing_key AND s.known_to_us > :known_us
+                   AND s.known_from_us <= :known_us AND s.operation_key IS NOT NULL
+                 UNION
+                SELECT s.operation_key
+                  FROM statement AS s
+                 WHERE s.object_key = :thing_key AND s.known_to_us IS NULL
+                   AND s.known_from_us <= :known_us AND s.operation_key IS NOT NULL
+                 UNION
+                SELECT s.operation_key
+                  FROM statement AS s
+                 WHERE s.object_key = :thing_key AND s.known_to_us > :known_us
+                   AND s.known_from_us <= :known_us AND s.operation_key IS NOT NULL)
                CROSS JOIN org_operation AS o ON o.operation_key = about
          WHERE (:before_key IS NULL OR o.operation_key < :before_key)
            AND (:text IS NULL OR o.content LIKE :text ESCAPE '\\')
