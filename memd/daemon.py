@@ -104,7 +104,9 @@ async def run(
         denials = Denials(rooms.audit.refused)
         stack.push_async_callback(denials.flush)
         authority = Authority(rooms.clients, operators_key(paths.operator_key), denials.note)
-        dispatch = Dispatch(handlers(rooms, system), clock, metrics, authority)
+        dispatch = Dispatch(
+            handlers(rooms, system), clock, metrics, authority, settings.daemon.secrets
+        )
         system.traffic = server = Server(sock, dispatch, metrics, clock)
         rooms.clients.heed(server.disown)
         rooms.rhythm.heed(dispatch.quiet_s)
@@ -196,8 +198,7 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
         emit=house.learning.hearing(events.emit),
         advises=settings.memory.retrieval.non_inferable_only,
     )
-    refuses = settings.daemon.secrets == "refuse"
-    learn = Learn(house.db, clock, house.ids, settings.memory.level, refuses)
+    learn = Learn(house.db, clock, house.ids, settings.memory.level, settings.daemon.secrets)
     synthesis = Synthesis(house.db, clock, house.recall, learn, house.sessions, house.graph)
     inject = Inject(
         rooms=Remembered(house.recall, ingest, house.archive),

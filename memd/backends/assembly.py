@@ -109,7 +109,7 @@ async def assembled(
         work=work,
         queue=queue,
         level=level,
-        refuse_secrets=settings.daemon.secrets == "refuse",
+        secrets=settings.daemon.secrets,
     )
     learning = Learning(db, clock, work)
     ingest = replace(ingest, emit=learning.hearing(unheard))
@@ -149,7 +149,7 @@ async def assembled(
             ids=ids,
             config=settings.org_memory,
             walk=graph.facts,
-            refuse_secrets=settings.daemon.secrets == "refuse",
+            secrets=settings.daemon.secrets,
         ),
     )
 

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from memd.base.limits import NAME_CHARS_MAX
 from memd.encode.secret_shapes import CARD, EXAMPLES, IBAN, SHAPES, Shape
-from memd.model.screened import Screened
+from memd.model.screened import Screened, SecretsPolicy
 from memd.view.view import hidden
 
 ENCODED = "encoded_secret"
@@ -95,6 +95,14 @@ def screen(text: str) -> Screening:
     return Screening(
         Screened(_replaced(text, found)), tuple(dict.fromkeys(one.kind for one in found))
     )
+
+
+def admitted(text: str, policy: SecretsPolicy) -> Screening:
+    """Return *text* as *policy* lets it in: screened, or with ``keep`` as it is.
+
+    What is kept is screened whenever it leaves (:mod:`memd.encode.outgoing`).
+    """
+    return Screening(Screened(text)) if policy == "keep" else screen(text)
 
 
 def screened_name(text: str) -> str:

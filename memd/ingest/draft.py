@@ -14,12 +14,14 @@ from memd.encode.clean import clean
 from memd.encode.importance import salience
 from memd.encode.preference import is_preference, preference_name
 from memd.encode.route import route
-from memd.encode.secrets import screen, screened_name
+from memd.encode.secrets import admitted, screened_name
+from memd.encode.suspicion import of_fields, of_pieces
 from memd.model.encoding import TokenCounter
 from memd.model.enums import MemoryCategory, Origin, Trust
 from memd.model.ingest import IngestRequest
 from memd.model.memory import distinct
-from memd.model.screened import Screened
+from memd.model.screened import Screened, SecretsPolicy
+from memd.model.trust import TRUST, Flag, Suspicion, is_set_aside
 
 OWNERS = frozenset({"user", "owner", "me", "human", "i"})
 """What assistants call the person they talk to."""
@@ -63,14 +65,21 @@ class Drafts:
     """The whole text, when cleaning and cutting changed it."""
 
 
-def drafts(request: IngestRequest, counter: TokenCounter, *, whole: bool = False) -> Drafts:
+def drafts(
+    request: IngestRequest,
+    counter: TokenCounter,
+    *,
+    whole: bool = False,
+    secrets: SecretsPolicy = "redact",
+) -> Drafts:
     """Return the drafts of a text; none for a text that is blank once cleaned.
 
     With *whole* the text stays as it is and in one piece, however long
-    (``memory.store``, SPEC 7.3).
+    (``memory.store``, SPEC 7.3). With *secrets* ``keep`` a secret stays in the text
+    and the caption; names never have one.
     """
-    screening = screen(request.text)
-    caption = screen(request.caption) if request.caption is not None else None
+    screening = admitted(request.text, secrets)
+    caption = admitted(request.caption, secrets) if request.caption is not None else None
     speaker = None if request.speaker is None else screened_name(request.speaker)
     by_owner = is_owner(request.speaker, request.origin)
     origin = request.origin or (Origin.PERSON if by_owner else Origin.ASSISTANT)

@@ -27,18 +27,19 @@ from memd.base.errors import (
 from memd.base.ids import Ids
 from memd.base.limits import CHUNK_TOKENS_MAX, CHUNKS_INLINE_MAX, EVENT_IDS_MAX
 from memd.base.work import Work
-from memd.encode.secrets import screen, screened_name
+from memd.encode.secrets import admitted, screen, screened_name
 from memd.ingest.draft import Drafts, drafts, voices
 from memd.ingest.guard import advise_on_tags
 from memd.ingest.keep import Arrival, keep
 from memd.ingest.queue import EmbeddingQueue
-from memd.ingest.update import change
+from memd.ingest.update import change, wanted
 from memd.model.caller import Caller
 from memd.model.encoding import Embedder, TokenCounter
 from memd.model.enums import MemoryLevel
 from memd.model.events import Emit, EventName, unheard
 from memd.model.ingest import IngestManyRequest, IngestRequest, Receipt, Receipts
 from memd.model.memory import MemoryEntry, MemoryStoreRequest, MemoryUpdate
+from memd.model.screened import SecretsPolicy
 from memd.model.values import RESERVED_AGENT
 from memd.store import agents, memories, names, preferences, replies, vectors
 from memd.store.connect import Writing
@@ -71,7 +72,7 @@ class Ingest:
     work: Work
     queue: EmbeddingQueue
     level: MemoryLevel
-    refuse_secrets: bool = False
+    secrets: SecretsPolicy = "redact"
     emit: Emit = unheard
     advises: bool = False
     """Whether a text that no prompt will have is warned of (``non_inferable_only``)."""
@@ -107,7 +108,7 @@ class Ingest:
             if progress is not None:
                 progress(done, len(request.items))
             part = request.items[done : done + PROGRESS_ITEMS]
-            found = await self.work.run(_all_drafts, part, self.counter)
+            found = await self.work.run(_all_drafts, part, self.counter, self.secrets)
             for place, (item, its) in enumerate(zip(part, found, strict=True), done):
                 with _named(f"items.{place}"):
                     self._check(item, its, level)
@@ -166,6 +167,7 @@ class Ingest:
         """
         if changes.content is not None:
             self._refuse(screen(changes.content).kinds, "content")
+        new = wanted(changes, self.counter, self.secrets)
         await self.db.write(
             caller,
             lambda conn: change(
@@ -186,7 +188,7 @@ class Ingest:
         _check_agent(caller)
         if await self._level(caller) is MemoryLevel.NONE:
             raise MemoryStoreError(NOTHING_KEPT, field="agent_id")
-        screening = screen(value)
+        screening = admitted(value, self.secrets)
         self._refuse(screening.kinds, "value")
         tokens = max(1, self.counter.count(screening.text))
         new = NewPreference(screened_name(name), screening.text, 1.0, tokens, None, self.ids.salt())
@@ -210,8 +212,10 @@ class Ingest:
 
     async def _drafts(self, request: IngestRequest, *, whole: bool = False) -> Drafts:
         if len(request.text) > LONG_TEXT_CHARS:
-            return await self.work.run(drafts, request, self.counter, whole=whole)
-        return drafts(request, self.counter, whole=whole)
+            return await self.work.run(
+                drafts, request, self.counter, whole=whole, secrets=self.secrets
+            )
+        return drafts(request, self.counter, whole=whole, secrets=self.secrets)
 
     async def _arrival(
         self, caller: Caller, request: IngestRequest, found: Drafts, *, gated: bool = True
@@ -236,7 +240,7 @@ class Ingest:
             raise IngestionError("the text is blank", field="text")
 
     def _refuse(self, kinds: Sequence[str], field: str) -> None:
-        if self.refuse_secrets and kinds:
+        if self.secrets == "refuse" and kinds:
             raise SecretRefusedError(f"the text holds a secret ({', '.join(kinds)})", field=field)
 
     async def _level(self, caller: Caller) -> MemoryLevel:
@@ -284,10 +288,31 @@ class Ingest:
         if new:
             told = {"ids": new[:EVENT_IDS_MAX], "stored": len(new)}
             self.emit(caller.agent_id, EventName.STORED, told)
+        tell_flagged(self.emit, caller.agent_id, receipts)
 
 
-def _all_drafts(requests: Sequence[IngestRequest], counter: TokenCounter) -> list[Drafts]:
-    return [drafts(request, counter) for request in requests]
+def tell_flagged(emit: Emit, agent_id: str, receipts: Sequence[Receipt]) -> None:
+    """Tell who listens what looks suspicious, and how much of it was set aside."""
+    items = [
+        item
+        for receipt in receipts
+        for item in (*receipt.stored, *receipt.pending, *receipt.turned_away, *receipt.quarantined)
+        if item.flags
+    ]
+    if items:
+        said = {
+            "ids": [item.id for item in items[:EVENT_IDS_MAX]],
+            "flags": sorted({flag for item in items for flag in item.flags}),
+            "flagged": len(items),
+            "quarantined": sum(len(receipt.quarantined) for receipt in receipts),
+        }
+        emit(agent_id, EventName.FLAGGED, said)
+
+
+def _all_drafts(
+    requests: Sequence[IngestRequest], counter: TokenCounter, secrets: SecretsPolicy
+) -> list[Drafts]:
+    return [drafts(request, counter, secrets=secrets) for request in requests]
 
 
 @contextmanager

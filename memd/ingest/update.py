@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from memd.base.clock import to_us
 from memd.base.errors import MemoryNotFoundError, MemoryStoreError
-from memd.encode.secrets import screen, screened_name
+from memd.encode.secrets import admitted, screened_name
 from memd.model.caller import Caller
 from memd.model.encoding import TokenCounter
 from memd.model.memory import MemoryUpdate, distinct
+from memd.model.screened import Screened, SecretsPolicy
 from memd.store import memories, names, removal, versions
 from memd.store.connect import Writing
 from memd.store.rows import FoundRow
 from memd.store.versions import NewVersion
 
 
+class Wanted(NamedTuple):
+    """An update as it may be stored: its content, if it has one, admitted and counted."""
+
+    update: MemoryUpdate
+    content: Screened | None
+    token_count: int
+
+
+def wanted(update: MemoryUpdate, counter: TokenCounter, secrets: SecretsPolicy) -> Wanted:
+    """Return what *update* comes to; its text as it is but for secrets, like memory.store."""
+    if update.content is None:
+        return Wanted(update, None, 0)
+    content = admitted(update.content, secrets).text
+    return Wanted(update, content, max(1, counter.count(content)))
+
+
 def change(
     conn: Writing,
     caller: Caller,
     memory_id: str,
-    update: MemoryUpdate,
-    counter: TokenCounter,
+    wanted: Wanted,
     now_us: int,
 ) -> str:
     """Rewrite a memory inside a transaction and return its id.
@@ -31,18 +49,16 @@ def change(
     row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
     if row is None or row.state not in {"active", "pending"} or _expired(row, now_us):
         raise MemoryNotFoundError("no such memory", field="id")
+    update, content, tokens = wanted
     if update.expires_at is not None and to_us(update.expires_at) <= now_us:
         raise MemoryStoreError("expires_at has passed", field="expires_at")
     if update.expires_at is not None and to_us(update.expires_at) < row.created_at_us:
         # The clock was set back since: such a row could not be read as an entry.
         raise MemoryStoreError("expires_at is before the memory was made", field="expires_at")
-    content = None
-    if update.content is not None:
-        content = screen(update.content).text  # as it is, like memory.store
-        if not row.is_summary:
-            # Summaries say what it no longer says. What they were made from comes back from
-            # behind them, so nothing is lost with them.
-            removal.erase(conn, removal.uncover(conn, [row.memory_key], now_us), now_us)
+    if content is not None and not row.is_summary:
+        # Summaries say what it no longer says. What they were made from comes back from
+        # behind them, so nothing is lost with them.
+        removal.erase(conn, removal.uncover(conn, [row.memory_key], now_us), now_us)
     tags = row.tag_names
     reference, confidence = row.reference, row.confidence
     if update.metadata is not None:
@@ -52,7 +68,7 @@ def change(
         confidence = update.metadata.confidence
     new = NewVersion(
         content=content if content is not None and content != row.content else None,
-        token_count=row.token_count if content is None else max(1, counter.count(content)),
+        token_count=row.token_count if content is None else tokens,
         reference=reference,
         confidence=confidence,
         tags=tags,

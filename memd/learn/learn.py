@@ -17,13 +17,13 @@ from memd.base.errors import MemoryStoreError, NotFoundError, SecretRefusedError
 from memd.base.ids import Ids
 from memd.base.limits import LEARNINGS_READ_ITEMS_MAX, PATTERNS_READ_ITEMS_MAX
 from memd.encode.plain_words import words_of
-from memd.encode.secrets import screen, screened_name
+from memd.encode.secrets import admitted, screened_name
 from memd.learn.learnings import approach_of, lesson_of, outcome_of, task_type_of
 from memd.learn.playbook import PROMOTABLE_SUCCESSES, nearest, pattern_id
 from memd.model.caller import Caller
 from memd.model.enums import LearningOutcome, MemoryLevel
 from memd.model.learn import Learning, PlaybookEntry, PlaybookQuery, SuccessReport, TaskReport
-from memd.model.screened import Screened
+from memd.model.screened import Screened, SecretsPolicy
 from memd.model.values import RESERVED_AGENT
 from memd.store import agents, learnings, names, playbook
 from memd.store.connect import Reading, Writing
@@ -43,7 +43,7 @@ class Learn:
     ids: Ids
     level: MemoryLevel = MemoryLevel.PERSISTENT
     """The level of agents that have none of their own."""
-    refuse_secrets: bool = False
+    secrets: SecretsPolicy = "redact"
 
     async def outcome(self, caller: Caller, task: TaskReport) -> Learning:
         """Remember what became of a task, after COMMIT.
@@ -151,8 +151,8 @@ class Learn:
             raise MemoryStoreError("the memory level is none: nothing is stored", field="agent_id")
 
     def _screened(self, text: str, field: str) -> Screened:
-        found = screen(text)
-        if self.refuse_secrets and found.kinds:
+        found = admitted(text, self.secrets)
+        if self.secrets == "refuse" and found.kinds:
             kinds = ", ".join(found.kinds)
             raise SecretRefusedError(f"the text holds a secret ({kinds})", field=field)
         return found.text

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NewType
+from typing import Literal, NewType
 
 Screened = NewType("Screened", str)
 """A text that passed the secrets screen.
 
 Only ``encode/secrets.py`` and the readers of rows make one.
 """
+
+SecretsPolicy = Literal["redact", "refuse", "keep"]
+"""What becomes of a secret that arrives: replaced, turned away, or kept and never shown."""

@@ -20,6 +20,7 @@ from pydantic import AliasChoices, Field, ValidationInfo, model_validator
 
 from memd.model.enums import ConsolidationInterval, MemoryLevel
 from memd.model.retrieval import MemoryRetrievalConfig
+from memd.model.screened import SecretsPolicy
 from memd.model.settings_consolidation import ConsolidationConfig, Days, RetentionRules, warn
 from memd.model.settings_org import OrgMemoryConfig
 from memd.model.values import Name, NotBlankStr, PosixPath, SafePath, Share, Value
@@ -165,14 +166,15 @@ class DaemonSettings(Value):
     """What the owner of the desktop may want otherwise.
 
     *secrets*: a text with a key or password in it is stored with the secret
-    replaced, or not at all. *undo_days*: how long the trash keeps what was
+    replaced (``redact``), not at all (``refuse``), or as it is (``keep``); no
+    answer ever has it. *undo_days*: how long the trash keeps what was
     deleted; 0 erases at once. *mmap_vectors*: off on a network file system,
     where a mapped file can end the process. *model_idle_minutes*: when the
     embedding model leaves the main memory.
     """
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"
-    secrets: Literal["redact", "refuse"] = "redact"
+    secrets: SecretsPolicy = "redact"
     undo_days: int = Field(default=7, ge=0, le=3650)
     mmap_vectors: bool = True
     model_idle_minutes: int = Field(default=15, ge=1, le=1440)

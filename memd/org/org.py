@@ -21,7 +21,7 @@ from memd.base.errors import (
 )
 from memd.base.ids import Ids
 from memd.base.limits import FACTS_LOOKED_AT_MAX
-from memd.encode.secrets import screen, screened_name
+from memd.encode.secrets import admitted, screened_name
 from memd.model.caller import Caller
 from memd.model.enums import OrgFactCategory
 from memd.model.org import (
@@ -32,6 +32,7 @@ from memd.model.org import (
     OrgFactWriteRequest,
     OrgMemoryQuery,
 )
+from memd.model.screened import SecretsPolicy
 from memd.model.settings_org import OrgMemoryConfig
 from memd.org import reading
 from memd.org.access import author_of, readable, require_write_access
@@ -62,7 +63,7 @@ class Org:
     clock: Clock
     ids: Ids
     config: OrgMemoryConfig = field(default_factory=OrgMemoryConfig)
-    refuse_secrets: bool = False
+    secrets: SecretsPolicy = "redact"
     learn: Learn | None = learn
     walk: Walk | None = None
     """What the backend ``graph_rag`` adds to the words of a context."""
@@ -151,8 +152,8 @@ class Org:
 
     def wording(self, request: OrgFactWriteRequest) -> Wording:
         """Return what *request* says, screened; raises SecretRefusedError."""
-        screening = screen(request.content)
-        if self.refuse_secrets and screening.kinds:
+        screening = admitted(request.content, self.secrets)
+        if self.secrets == "refuse" and screening.kinds:
             raise SecretRefusedError(
                 f"the text holds a secret ({', '.join(screening.kinds)})",
                 field="content",

@@ -21,13 +21,15 @@ from typing import Any, Final, Protocol
 
 from pjrpc.server import AsyncDispatcher, JsonRpcError, MethodRegistry
 from pjrpc.server.validators import BaseValidatorFactory
-from pydantic_core import to_json
+from pydantic_core import to_json, to_jsonable_python
 
 from memd.base import log
 from memd.base.clock import Clock
 from memd.base.errors import DeniedError, MemdError, TooLargeError, UnknownMethodError
 from memd.base.limits import METHOD_CHARS_MAX, REPLY_BYTES_MAX
+from memd.encode.outgoing import check_refused, incoming, outgoing_all
 from memd.model.caller import Caller, Identity
+from memd.model.screened import SecretsPolicy
 from memd.model.values import DEFAULT_AGENT, RESERVED_AGENT
 from memd.rpc import envelope, faults
 from memd.rpc.methods import METHODS, Method
@@ -96,7 +98,9 @@ class Dispatch:
         clock: Clock,
         metrics: Metrics,
         authority: Authority,
+        secrets: SecretsPolicy = "redact",
     ) -> None:
+        self._secrets = secrets
         self._authority = authority
         self._clock = clock
         self._metrics = metrics
@@ -162,6 +166,9 @@ class Dispatch:
         try:
             # At this moment, not when the frame came: a hello before it counts, a revocation too.
             self._authority.check(call.seat.identity, method)
+            if method.writes:
+                check_refused(raw, self._secrets)
+            raw = incoming(raw)
             params = validate(method.params, raw)
             if isinstance(params, Hello) and params.client_key is not None:
                 self._authority.seat(call.seat, params.client_key)
@@ -221,9 +228,13 @@ def _dump(answer: dict[str, Any], **_: Any) -> dict[str, Any]:
 
 
 def _finish(answer: dict[str, Any], request_id: envelope.Id) -> tuple[bytes, str]:
-    """Return the frame of *answer* under the id the client gave, and the error's kind or ``ok``."""
+    """Return the frame of *answer* under the id the client gave, and the error's kind or ``ok``.
+
+    Every text of it is screened, whatever room it came from, and errors too.
+    """
+    answer = outgoing_all(to_jsonable_python(answer, inf_nan_mode="null"))
     answer["id"] = request_id
-    frame = to_json(answer, inf_nan_mode="null") + b"\n"
+    frame = to_json(answer) + b"\n"
     if len(frame) > REPLY_BYTES_MAX:
         error = TooLargeError(
             f"the answer has more than {REPLY_BYTES_MAX} bytes", hint="ask for fewer with limit"

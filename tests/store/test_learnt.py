@@ -147,7 +147,7 @@ async def test_no_file_holds_a_secret_of_a_lesson_or_a_pattern(tmp_path: Path) -
         )
         await learn.success(ADA, report)
         assert SECRET.encode() not in bytes_of(tmp_path)
-        refusing = Learn(house.db, house.clock, house.ids, refuse_secrets=True)
+        refusing = Learn(house.db, house.clock, house.ids, secrets="refuse")
         with pytest.raises(SecretRefusedError):
             await refusing.outcome(ADA, a_task(lesson=f"use {SECRET}"))
         with pytest.raises(SecretRefusedError):
