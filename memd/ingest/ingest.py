@@ -170,9 +170,7 @@ class Ingest:
         new = wanted(changes, self.counter, self.secrets)
         await self.db.write(
             caller,
-            lambda conn: change(
-                conn, caller, memory_id, changes, self.counter, self.clock.now_us()
-            ),
+            lambda conn: change(conn, caller, memory_id, new, self.clock.now_us()),
             reply=str,
         )
         self.queue.wake()
