@@ -120,7 +120,9 @@ FRAGMENTS_ITEMS_MAX = 1_000  # of the caller's own, in one request
 EVENTS_WAITING_MAX = 256  # for a client that does not read; the oldest are lost, and counted
 EVENT_IDS_MAX = 100  # named in one event, which counts all
 NIGHT_QUIET_S_MIN = 120  # without a request, before a night that is due begins
-NIGHT_RETRY_S = 3_600  # after a night that could not begin
+NIGHT_RETRY_S = 3_600  # after a night that could not begin, or was ended by the disk
+NIGHT_RETRY_S_MAX = 86_400  # after many that the disk ended; doubled up to here
+NIGHT_TRIES_MAX = 7  # of one run on a disk that refuses, over more than two days
 
 assert CHUNK_TOKENS_MIN < CHUNK_TOKENS_MAX
 assert TEXT_CHARS_MAX < FRAME_BYTES_MAX

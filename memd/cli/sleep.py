@@ -222,7 +222,17 @@ def _tell(run: dict[str, Any]) -> None:
     say.out(f"  begun {_moment(run['started_at'])}, {_whose(run)}")
     for line in _steps(run):
         say.out(f"  {line}")
+    for line in _faults(run):
+        say.out(f"  {line}")
     _way_back(run)
+
+
+def _faults(run: dict[str, Any]) -> Iterator[str]:
+    kinds = ", ".join(run.get("detail", {}).get("errors", ()))
+    if kinds and run.get("again_at"):
+        yield f"the disk ended it ({kinds}); it is gone on with {_moment(run['again_at'])}"
+    elif kinds:
+        yield f"failed of: {kinds}"
 
 
 def _steps(run: dict[str, Any]) -> Iterator[str]:

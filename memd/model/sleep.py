@@ -77,6 +77,8 @@ class RunReport(Value):
     dry_run: bool = False
     started_at: Time
     finished_at: Time | None = None
+    again_at: Time | None = None
+    """When a run that the disk ended is gone on with; ``detail`` says what the disk said."""
     steps: tuple[StepReport, ...] = ()
     detail: dict[str, Any] = Field(default_factory=dict)
     """What the kind of run adds: a nap its :class:`NapDetail`, an undo the run it undid."""
@@ -92,6 +94,8 @@ class SleepStatus(Value):
     interval: Name
     running: RunReport | None = None
     last: RunReport | None = None
+    """The last whole night, of all steps and every agent: the next one is counted from it."""
     next_at: Time | None = None
     waits_for: str | None = None
-    """Why a night that is due has not begun: the machine is busy, or on battery."""
+    """Why a night that is due has not begun: the machine is busy, on battery, or the disk
+    ended a run, which is gone on with first, at ``next_at``."""

@@ -1,9 +1,10 @@
 """A night: retention, consolidation, compression, ageing, the cap, in steps of about 50 ms.
 
-Each step is one transaction and is recorded in it, so a killed night goes on
-where it was, an interactive write waits for one step at most, and the whole night
-can be undone. Agents come one after another. The night reads the clock once, at
-its beginning: what is due does not change under its hands.
+Each step is one transaction and is recorded in it, so a night that was killed, or
+that the disk ended, goes on where it was (backoff.py says when), an interactive write
+waits for one step at most, and the whole night can be undone. Agents come one after
+another. The night reads the clock once, at its beginning: what is due does not change
+under its hands.
 """
 
 from __future__ import annotations
@@ -16,22 +17,24 @@ from functools import partial
 from typing import Any
 
 from memd.base import log
-from memd.base.clock import Clock, from_us
+from memd.base.clock import Clock
 from memd.base.errors import (
     InternalError,
     InvalidError,
     InvalidStateError,
     MemdError,
-    NotFoundError,
 )
 from memd.base.ids import Ids
 from memd.model.caller import Caller
 from memd.model.enums import RunKind, RunState
 from memd.model.events import Emit, EventName
-from memd.model.sleep import RunReport, StepReport
+from memd.model.sleep import RunReport
+from memd.sleep import reports
+from memd.sleep.backoff import PutOff, Waits, of_the_disk
+from memd.sleep.reports import report_of
 from memd.sleep.task import Cursor, Scope, Task
 from memd.store import groups, runs, undo, words
-from memd.store.connect import Reading, Writing
+from memd.store.connect import Writing
 from memd.store.database import Database
 from memd.store.hiding import Step
 from memd.store.runs import RunRow
@@ -61,11 +64,20 @@ class Night:
     _looking: bool = False
     """The lock is only held to see whether something was left over."""
     _running: RunReport | None = None
+    _waits: Waits = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._waits = Waits(self.db, self.clock)
 
     @property
     def running(self) -> RunReport | None:
         """What is going on now."""
         return self._running
+
+    @property
+    def put_off(self) -> PutOff | None:
+        """The run that waits for the disk; None when none does, or its time has come."""
+        return self._waits.now
 
     async def run(
         self,
@@ -129,7 +141,7 @@ class Night:
             if dry_run or not await self._may():
                 row = RunRow(0, run_id, kind, None, "done", asked, {}, {}, now_us, now_us)
                 found = await self._tried(row) if dry_run else []
-                return _report(row, found).model_copy(update={"dry_run": dry_run})
+                return report_of(row, found).model_copy(update={"dry_run": dry_run})
             await self._finish_old(caller)
             await self.db.write(
                 caller, lambda conn: runs.start(conn, run_id, kind, None, asked, now_us)
@@ -140,7 +152,12 @@ class Night:
         return self.enabled() and not await self.paused()
 
     async def go_on(self) -> None:
-        """Finish what a kill interrupted."""
+        """Finish what a kill interrupted, and what the disk ended when its time has come.
+
+        Another error of the disk puts it off again, and is not raised.
+        """
+        if self.put_off is not None:
+            return
         async with self._lock:
             self._looking = True
             try:
@@ -148,7 +165,11 @@ class Night:
             finally:
                 self._looking = False
             if left:
-                await self._finish_old(Caller(client="memd", method="sleep.run"))
+                try:
+                    await self._finish_old(Caller(client="memd", method="sleep.run"))
+                except MemdError:
+                    if self.put_off is None:
+                        raise
 
     async def _finish_old(self, caller: Caller) -> None:
         for row in await self.db.read(runs.unfinished):
@@ -160,23 +181,41 @@ class Night:
     # The work.
 
     async def _work(self, caller: Caller, row: RunRow, progress: Progress | None) -> RunReport:
-        """Do all steps of a run, from its cursor on; when told to stop it stays unfinished."""
-        self._running = _report(row, [])
+        """Do all steps of a run, from its cursor on.
+
+        When told to stop, and when the disk refuses, which is raised, it stays unfinished.
+        """
+        self._running = report_of(row, [])
         failed: list[str] = []
         try:
-            for scope in await self._scopes(row):
-                try:
-                    if not await self._of_agent(caller, row, scope, progress):
-                        return _report(row, await self.db.read(runs.steps, row.run_key))
-                except MemdError as error:
-                    log.error("a night failed for an agent", kind=error.kind)
-                    failed.append(error.kind)
-                except Exception as error:  # noqa: BLE001  # a bug must not be met again every night
-                    log.error("bug", method=caller.method, trace=log.trace_of(error))
-                    failed.append(InternalError.kind)
-            return await self._finished(caller, row, failed)
+            async with self._waits.heeding(caller, row):
+                for scope in await self._scopes(row):
+                    if not await self._did_agent(caller, row, scope, progress, failed):
+                        return report_of(row, await self.db.read(runs.steps, row.run_key))
+                return await self._finished(caller, row, failed)
         finally:
             self._running = None
+
+    async def _did_agent(
+        self,
+        caller: Caller,
+        row: RunRow,
+        scope: Scope,
+        progress: Progress | None,
+        failed: list[str],
+    ) -> bool:
+        """Do all steps for one agent; what it fails of joins *failed*; False when told to stop."""
+        try:
+            return await self._of_agent(caller, row, scope, progress)
+        except MemdError as error:
+            if of_the_disk(error) and not self._waits.are_over(row):
+                raise
+            log.error("a night failed for an agent", kind=error.kind)
+            failed.append(error.kind)
+        except Exception as error:  # noqa: BLE001  # a bug must not be met again every night
+            log.error("bug", method=caller.method, trace=log.trace_of(error))
+            failed.append(InternalError.kind)
+        return True
 
     async def _scopes(self, row: RunRow) -> list[Scope]:
         after = int(row.cursor.get("agent_key", 1)) - 1
@@ -291,6 +330,11 @@ class Night:
             return await self._take_back(caller, row, progress)
 
     async def _take_back(self, caller: Caller, row: RunRow, progress: Progress | None) -> RunReport:
+        async with self._waits.heeding(caller, row):
+            await self._took_back(caller, row, progress)
+        return await self.report(row.run_id)
+
+    async def _took_back(self, caller: Caller, row: RunRow, progress: Progress | None) -> None:
         limit, done = ROWS_FIRST, 0
         while True:
             began = time.perf_counter()
@@ -304,41 +348,23 @@ class Night:
                 progress(done, 0)
             await asyncio.sleep(took_ms / 1_000)
         await self.db.write(caller, lambda conn: runs.set_state(conn, row.run_key, RunState.UNDONE))
-        return await self.report(row.run_id)
 
     # What was done.
 
     async def report(self, run_id: str) -> RunReport:
         """Return what a run did; raises NotFoundError."""
-
-        def work(conn: Reading) -> RunReport | None:
-            row = runs.find(conn, run_id)
-            return None if row is None else _report(row, runs.steps(conn, row.run_key))
-
-        found = await self.db.read(work)
-        if found is None:
-            raise NotFoundError("no such run", field="run_id", hint="see: memd sleep --report")
-        return found
+        return await reports.one(self.db, run_id, self._waits)
 
     async def reports(self, after: str | None, limit: int) -> tuple[RunReport, ...]:
         """Return what runs did, newest first, from the one before *after* on."""
-
-        def work(conn: Reading) -> tuple[RunReport, ...]:
-            rows = runs.listed(conn, after, limit)
-            return tuple(_report(row, runs.steps(conn, row.run_key)) for row in rows)
-
-        return await self.db.read(work)
+        return await reports.page(self.db, after, limit, self._waits)
 
     async def last(self, kind: RunKind) -> RunReport | None:
-        """Return the last run of a kind."""
-        rows = await self.db.read(runs.listed, None, 1, (kind,))
-        return None if not rows else await self.report(rows[0].run_id)
+        """Return the last run of a kind; of nights only one of all steps and every agent counts."""
+        return await reports.last(self.db, kind, STEPS, self._waits)
 
     async def _found(self, run_id: str) -> RunRow:
-        row = await self.db.read(runs.find, run_id)
-        if row is None:
-            raise NotFoundError("no such run", field="run_id", hint="see: memd sleep --report")
-        return row
+        return await reports.found(self.db, run_id)
 
     # The kill switch at run time.
 
@@ -366,17 +392,3 @@ def next_limit(limit: int, took_ms: float) -> int:
     """
     wanted = limit * STEP_MS / max(took_ms, 1.0)
     return round(min(max(wanted, limit / 4, ROWS_MIN), limit * 2, ROWS_MAX))
-
-
-def _report(row: RunRow, sums: Sequence[runs.StepSum]) -> RunReport:
-    finished = row.finished_at_us
-    return RunReport(
-        run_id=row.run_id,
-        kind=RunKind(row.kind),
-        state=RunState(row.state),
-        agent_id=row.agent_id or row.asked.get("agent_id"),
-        started_at=from_us(row.started_at_us),
-        finished_at=None if finished is None else from_us(finished),
-        steps=tuple(StepReport(name=each.name, rows=each.rows, steps=each.steps) for each in sums),
-        detail=row.report.get("detail", {}),
-    )

@@ -6,8 +6,10 @@ it waits for mains power alone. What ``sleep.status`` tells is what the tick act
 on: one function answers both. The rules are pure; the hands that read the
 battery and the load decide nothing.
 
-A night that cannot begin is tried again an hour later; one that began and failed
-is in the ledger and counts. A fault never ends the daemon: what sleeps badly
+A night that cannot begin is tried again an hour later; one that began and failed of
+itself is in the ledger and counts; one that the disk ended is gone on with first
+(backoff.py says when). A night of some steps, or of one agent, is no night here. A
+fault never ends the daemon: what sleeps badly
 still has to remember by day.
 """
 
@@ -27,6 +29,7 @@ from memd.base.limits import NIGHT_QUIET_S_MIN, NIGHT_RETRY_S
 from memd.model.caller import Caller
 from memd.model.enums import ConsolidationInterval, RunKind
 from memd.model.sleep import RunReport, SleepStatus
+from memd.sleep.backoff import PutOff
 
 TICK_S = 60.0
 
@@ -45,6 +48,8 @@ class Nights(Protocol):
 
     @property
     def running(self) -> RunReport | None: ...
+    @property
+    def put_off(self) -> PutOff | None: ...
     async def run(self, caller: Caller) -> Any: ...
     async def go_on(self) -> None: ...
     async def last(self, kind: RunKind) -> RunReport | None: ...
@@ -211,6 +216,10 @@ class Rhythm:
             moment = Moment(self.quiet_s(), self.load(), self.on_battery())
             late = overdue(self.interval, next_at, now)
             waits_for = may_begin(next_at, now, moment, overdue=late)
+        waiting = self.nights.put_off
+        if waiting is not None and enabled and not paused:
+            next_at = from_us(waiting.again_at_us)
+            waits_for = f"the disk ended a run ({waiting.kind}), which is gone on with first"
         return SleepStatus(
             enabled=enabled,
             paused=paused,

@@ -123,6 +123,14 @@ def finish(
     )
 
 
+def put_off(conn: Writing, run_key: int, report: Mapping[str, Any]) -> None:
+    """Note why an unfinished run waits, and until when; its state and its cursor stay."""
+    conn.execute(
+        "UPDATE run SET report = :report WHERE run_key = :run_key",
+        {"report": json.dumps(report), "run_key": run_key},
+    )
+
+
 def set_state(conn: Writing, run_key: int, state: RunState) -> None:
     """Move a run to *state*."""
     conn.execute(
@@ -147,6 +155,18 @@ def listed(
     LIMIT :limit
     """
     return list(_runs(conn, where, {"kinds": json.dumps(kinds), "after": after, "limit": limit}))
+
+
+def last_whole(conn: Reading, steps: Sequence[str]) -> RunRow | None:
+    """Return the last night that was asked for all *steps* of every agent."""
+    where = """
+    WHERE r.kind = 'night' AND r.asked ->> '$.agent_id' IS NULL
+      AND NOT EXISTS (SELECT 1 FROM json_each(:steps) AS s
+                       WHERE s.value NOT IN (SELECT value FROM json_each(r.asked, '$.steps')))
+    ORDER BY r.run_key DESC
+    LIMIT 1
+    """
+    return next(_runs(conn, where, {"steps": json.dumps(steps)}), None)
 
 
 def unfinished(conn: Reading) -> list[RunRow]:

@@ -13,7 +13,12 @@ import pytest
 from support.nights import ADA, BOB, Bed, a_bed, differing, settled
 from support.providers import StubProvider
 
-from memd.base.errors import BusyError, InvalidError, InvalidStateError, NotFoundError
+from memd.base.errors import (
+    InvalidError,
+    InvalidStateError,
+    NotFoundError,
+    ProviderRefusedError,
+)
 from memd.model.caller import Caller
 from memd.model.enums import MemoryCategory, RunState
 from memd.model.ingest import IngestRequest
@@ -60,7 +65,8 @@ def failing(night: Night, agent_id: str, error: Exception) -> Night:
 
 
 @pytest.mark.parametrize(
-    ("error", "kind"), [(BusyError("later"), "busy"), (ZeroDivisionError(), "internal")]
+    ("error", "kind"),
+    [(ProviderRefusedError("no key"), "provider_refused"), (ZeroDivisionError(), "internal")],
 )
 async def test_one_agents_failure_is_not_anothers_and_the_run_says_what_it_was(
     tmp_path: Path, error: Exception, kind: str

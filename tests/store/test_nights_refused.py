@@ -73,6 +73,7 @@ async def test_a_night_whose_file_is_held_half_way_goes_on_later_as_the_same_run
         other.execute("ROLLBACK")
         other.close()
         assert len(await bed.summaries()) == 1
+        bed.clock.advance(hours=1)
         await bed.night.go_on()
         run = await bed.night.last(RunKind.NIGHT)
         assert run is not None

@@ -12,6 +12,7 @@ from memd.base.errors import ConflictError, NotFoundError
 from memd.model.caller import Caller
 from memd.model.enums import ConsolidationInterval, RunKind, RunState
 from memd.model.sleep import RunReport, StepReport
+from memd.sleep.backoff import PutOff
 from memd.sleep.rhythm import Rhythm
 
 Progress = Callable[[int, int], None]
@@ -36,6 +37,7 @@ class FakeNight:
     stuck: BaseException | None = None
     late: BaseException | None = None
     running: RunReport | None = None
+    put_off: PutOff | None = None
 
     async def run(
         self,

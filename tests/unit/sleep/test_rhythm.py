@@ -13,11 +13,13 @@ from support.entries import NOW
 from support.sleeping import FakeNight
 
 from memd.base import log
+from memd.base.clock import to_us
 from memd.base.errors import BusyError, MemoryConfigError
 from memd.model.caller import Caller
 from memd.model.enums import ConsolidationInterval, RunState
 from memd.model.sleep import RunReport
 from memd.sleep import rhythm
+from memd.sleep.backoff import PutOff
 from memd.sleep.rhythm import Moment, Rhythm, due, may_begin, overdue
 
 HOURLY, DAILY, WEEKLY, NEVER = ConsolidationInterval
@@ -265,6 +267,27 @@ async def test_a_night_that_cannot_begin_is_tried_again_an_hour_later(fault: Exc
     assert await house.minutes(60) == 1
     house.night.fail = None
     assert await house.minutes(1) == 1
+
+
+async def test_while_a_run_waits_for_the_disk_nothing_else_begins_and_the_status_says_why() -> None:
+    house = House(HOURLY)
+    again = house.clock.now + timedelta(hours=4)
+    house.night.put_off = PutOff("r", "disk_full", 3, to_us(again), 0)
+    assert await house.minutes(180) == 0
+    status = await house.rhythm.status()
+    assert status.next_at == again
+    assert "disk_full" in (status.waits_for or "")
+    house.night.put_off = None
+    assert await house.minutes(1) == 1
+
+
+@pytest.mark.parametrize("how", ["off", "held"])
+async def test_what_may_not_sleep_waits_for_no_disk(how: str) -> None:
+    house = House(HOURLY)
+    house.night.put_off = PutOff("r", "disk_full", 3, to_us(house.clock.now), 0)
+    house.switch = lambda: how != "off"
+    house.night.held = how == "held"
+    assert (await house.rhythm.status()).waits_for is None
 
 
 async def test_a_fault_is_logged_by_its_kind_and_without_its_message() -> None:

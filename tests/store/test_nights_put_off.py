@@ -1,0 +1,290 @@
+"""A run that the disk ended stays unfinished, waits, and is gone on with (docs/decisions/0059)."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.nights import ADA, BOB, Bed, a_bed, differing
+
+from memd.base.errors import (
+    BusyError,
+    DamagedError,
+    DiskFullError,
+    MemdError,
+    ProviderRefusedError,
+    ReadOnlyError,
+    StorageError,
+)
+from memd.base.limits import NIGHT_TRIES_MAX
+from memd.model.enums import RunKind, RunState
+from memd.model.settings import Settings
+from memd.model.sleep import RunReport
+from memd.sleep import backoff
+from memd.sleep.backoff import of_the_disk
+from memd.sleep.night import Night
+from memd.sleep.rhythm import Rhythm
+from memd.sleep.sleep import sleeping
+from memd.store import runs
+
+TURNS = tuple(f"Lamp {number} hangs in the hall." for number in range(6))
+
+
+class Disk:
+    """Refuses the steps of a night while it is told to; *tries* counts them."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.error: BaseException | None = None
+        self.notes = True
+        self.tries = 0
+        self._step, self._put_off = runs.step, runs.put_off
+        patch.setattr(runs, "step", self.step)
+        patch.setattr(runs, "put_off", self.put_off)
+
+    def step(self, *given: Any) -> None:
+        self.tries += 1
+        if self.error is not None:
+            raise self.error
+        self._step(*given)
+
+    def put_off(self, *given: Any, **more: Any) -> None:
+        if not self.notes:
+            raise DiskFullError("full")
+        self._put_off(*given, **more)
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
+    return Disk(monkeypatch)
+
+
+async def two_sessions(bed: Bed) -> None:
+    for session in ("a", "b"):
+        await bed.tell(*(f"{session}: {turn}" for turn in TURNS), session_id=session)
+    bed.clock.advance(days=2)
+
+
+async def ended(bed: Bed, disk: Disk, error: BaseException | None = None) -> RunReport:
+    """Let the disk end a night after its first step, and return what is told of it."""
+
+    def refuse(_done: int, _total: int) -> None:
+        disk.error = error or DiskFullError("full")
+
+    with pytest.raises(MemdError):
+        await bed.night.run(ADA, progress=refuse)
+    return await last(bed.night)
+
+
+async def last(night: Night) -> RunReport:
+    found = await night.last(RunKind.NIGHT)
+    assert found is not None
+    return found
+
+
+def rhythm_of(bed: Bed) -> Rhythm:
+    rhythm = sleeping(bed.house, Settings()).rhythm
+    rhythm.nights = bed.night
+    rhythm.heed(lambda: 1_000.0)
+    rhythm.on_battery, rhythm.load = (lambda: False), (lambda: 0.0)
+    return rhythm
+
+
+async def hours(bed: Bed, rhythm: Rhythm, number: int) -> None:
+    """Let the rhythm tick six times an hour."""
+    for _ in range(6 * number):
+        bed.clock.advance(minutes=10)
+        with suppress(DiskFullError, DamagedError):  # a night that begins anew, as :meth:`run` does
+            await rhythm.tick()
+
+
+async def test_a_night_that_the_disk_ended_goes_on_as_the_same_run(
+    tmp_path: Path, disk: Disk
+) -> None:
+    async with a_bed(tmp_path) as bed:
+        await two_sessions(bed)
+        before = await bed.tables()
+        run = await ended(bed, disk)
+        assert (run.state, run.detail) == (RunState.RUNNING, {"errors": ["disk_full"], "tries": 1})
+        assert run.again_at == bed.clock.now + timedelta(hours=1)
+        assert len(await bed.summaries()) == 1
+        disk.error = None
+        rhythm = rhythm_of(bed)
+        await hours(bed, rhythm, 1)
+        done = await last(bed.night)
+        assert (done.run_id, done.state) == (run.run_id, RunState.DONE)
+        assert (done.again_at, "errors" in done.detail) == (None, False)
+        assert len(await bed.summaries()) == 2
+        assert (await rhythm.status()).waits_for is None
+        await bed.night.undo(ADA, run.run_id)
+        assert differing(before, await bed.tables()) == []
+
+
+async def test_a_disk_that_stays_full_is_tried_ever_more_rarely_and_not_for_ever(
+    tmp_path: Path, disk: Disk
+) -> None:
+    async with a_bed(tmp_path) as bed:
+        await two_sessions(bed)
+        run = await ended(bed, disk)
+        rhythm, began = rhythm_of(bed), disk.tries
+        for span, tries in ((1, 1), (1, 1), (1, 2), (3, 2), (1, 3), (24, 5)):
+            await hours(bed, rhythm, span)
+            assert disk.tries - began == tries
+        status = await rhythm.status()
+        assert status.next_at is not None
+        assert status.next_at > bed.clock.now
+        assert "disk_full" in (status.waits_for or "")
+        assert status.last is not None
+        assert (status.last.state, status.last.again_at) == (RunState.RUNNING, status.next_at)
+        await hours(bed, rhythm, 24)
+        assert disk.tries - began == NIGHT_TRIES_MAX  # the last of them is the next night's first
+        failed = await bed.night.report(run.run_id)
+        assert (failed.state, failed.detail["errors"]) == (RunState.FAILED, ["disk_full"])
+
+
+async def test_what_the_disk_cannot_be_told_is_told_all_the_same(
+    tmp_path: Path, disk: Disk
+) -> None:
+    """Nothing can be noted on a full disk: then the process knows it, and the next start tries."""
+    disk.notes = False
+    async with a_bed(tmp_path) as bed:
+        await two_sessions(bed)
+        run = await ended(bed, disk)
+        assert run.detail == {"errors": ["disk_full"], "tries": 1}
+        assert run in await bed.night.reports(None, 5)
+        assert await bed.night.report(run.run_id) == run
+        assert await bed.rows("SELECT report FROM run WHERE state = 'running'") == [("{}",)]
+        await bed.night.go_on()
+        assert len(await bed.summaries()) == 1  # not yet
+        clock = bed.clock
+    disk.error = None
+    async with a_bed(tmp_path, clock) as bed:
+        await bed.night.go_on()
+        assert (await last(bed.night)).state is RunState.DONE
+
+
+async def test_who_asks_for_a_night_meanwhile_is_told_what_the_disk_says(
+    tmp_path: Path, disk: Disk
+) -> None:
+    """And as soon as there is room, the night that was left is finished before the new one."""
+    async with a_bed(tmp_path) as bed:
+        await two_sessions(bed)
+        left = await ended(bed, disk)
+        with pytest.raises(DiskFullError):
+            await bed.night.run(ADA)
+        disk.error = None
+        new = await bed.night.run(ADA)
+        assert (await bed.night.report(left.run_id)).state is RunState.DONE
+        assert new.run_id != left.run_id
+        assert bed.night.put_off is None
+
+
+async def test_an_undoing_that_the_disk_ended_waits_as_well(
+    tmp_path: Path, disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with a_bed(tmp_path) as bed:
+        await two_sessions(bed)
+        before = await bed.tables()
+        run = await bed.night.run(ADA)
+
+        def refused(*_given: object) -> None:
+            raise DiskFullError("full")
+
+        monkeypatch.setattr(runs, "undone", refused)
+        with pytest.raises(DiskFullError):
+            await bed.night.undo(ADA, run.run_id)
+        waiting = await bed.night.report(run.run_id)
+        assert (waiting.state, waiting.detail["errors"]) == (RunState.UNDOING, ["disk_full"])
+        await bed.night.go_on()
+        monkeypatch.undo()
+        await bed.night.go_on()  # its time has not come
+        assert (await bed.night.report(run.run_id)).state is RunState.UNDOING
+        bed.clock.advance(hours=1)
+        await bed.night.go_on()
+        assert (await bed.night.report(run.run_id)).state is RunState.UNDONE
+        assert differing(before, await bed.tables()) == []
+
+
+async def test_a_file_that_stays_damaged_for_one_agent_leaves_the_others_their_night(
+    tmp_path: Path, disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del disk
+    async with a_bed(tmp_path) as bed:
+        await two_sessions(bed)
+        await bed.tell(*(f"Bob: {turn}" for turn in TURNS), caller=BOB)
+        bed.clock.advance(days=2)
+        of_agent = Night._of_agent  # the agent's own part of a night
+
+        async def damaged(self: Night, caller: Any, row: Any, scope: Any, progress: Any) -> bool:
+            if scope.agent_id == "ada":
+                raise DamagedError("the file is damaged")
+            return await of_agent(self, caller, row, scope, progress)
+
+        monkeypatch.setattr(Night, "_of_agent", damaged)
+        with pytest.raises(DamagedError):
+            await bed.night.run(ADA)
+        await hours(bed, rhythm_of(bed), 80)
+        assert {state for text, state in (await bed.states()).items() if text[0] == "B"} == {
+            "compressed", "active"
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize("error", [ProviderRefusedError("no key"), ZeroDivisionError()])
+async def test_a_night_that_fails_of_itself_is_not_gone_on_with(
+    tmp_path: Path, disk: Disk, error: Exception
+) -> None:
+    async with a_bed(tmp_path) as bed:
+        await two_sessions(bed)
+        disk.error = error
+        run = await bed.night.run(ADA)
+        assert run.state is RunState.FAILED
+        disk.error = None
+        await hours(bed, rhythm_of(bed), 2)
+        assert await last(bed.night) == run
+
+
+@pytest.mark.parametrize(
+    ("error", "whose"),
+    [
+        (DiskFullError(""), True), (ReadOnlyError(""), True), (DamagedError(""), True),
+        (BusyError(""), True), (StorageError(""), True), (ProviderRefusedError(""), False),
+        (ZeroDivisionError(), False),
+    ],
+)  # fmt: skip
+def test_what_a_provider_refuses_is_not_of_the_disk(error: Exception, whose: bool) -> None:
+    assert of_the_disk(error) is whose
+
+
+@pytest.mark.parametrize("part", [{"steps": frozenset({"retention"})}, {"agent_id": "ada"}])
+async def test_a_night_of_some_steps_or_of_one_agent_puts_no_whole_night_off(
+    tmp_path: Path, part: dict[str, Any]
+) -> None:
+    async with a_bed(tmp_path) as bed:
+        await two_sessions(bed)
+        whole = await bed.night.run(ADA)
+        bed.clock.advance(hours=20)
+        await bed.night.run(ADA, **part)
+        status = await rhythm_of(bed).status()
+        assert status.last == whole
+        assert status.next_at == whole.started_at + timedelta(days=1)
+
+
+# What these tests must find.
+
+
+async def test_a_night_that_forgot_that_it_waits_would_be_found_out(
+    tmp_path: Path, disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backoff, "pause_s", lambda _tries: 0)
+    with pytest.raises(AssertionError):
+        await test_a_disk_that_stays_full_is_tried_ever_more_rarely_and_not_for_ever(tmp_path, disk)
+
+
+async def test_a_night_that_failed_of_the_disk_would_be_found_out(
+    tmp_path: Path, disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backoff, "NIGHT_TRIES_MAX", 0)
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        await test_a_night_that_the_disk_ended_goes_on_as_the_same_run(tmp_path, disk)
