@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from memd.base.errors import DeniedError
 from memd.model.enums import AutonomyLevel, SeniorityLevel
-from memd.model.values import DEFAULT_AGENT
+from memd.model.values import DEFAULT_AGENT, alike
 
 LOCAL = "local"
 OPERATOR = "operator"
@@ -68,12 +68,27 @@ class Caller:
     autonomy_level: AutonomyLevel | None = None
     bound: bool = False
     """Its key names its agent: it cannot act for another."""
+    closed: frozenset[str] = frozenset()
+    """Agents, as ``alike`` has them, that it would need a key for."""
+
+    def may_be(self, agent_id: str) -> bool:
+        """Return whether the caller may act for *agent_id*."""
+        if self.bound:
+            return agent_id == self.agent_id
+        return not self.closed or alike(agent_id) not in self.closed
 
     def acting_for(self, agent_id: str) -> Caller:
         """Return the same caller with another agent's memories as its scope.
 
-        Raises DeniedError for a client whose key names its agent.
+        Raises DeniedError for a client whose key names its agent, and without a key
+        for an agent that has one.
         """
         if self.bound and agent_id != self.agent_id:
             raise DeniedError("this client's key is another agent's", field="agent_id")
+        if not self.may_be(agent_id):
+            raise DeniedError(
+                f"agent {agent_id} has a key, which is to be presented",
+                field="agent_id",
+                hint="set MEMD_CLIENT_KEY_FILE to its file",
+            )
         return replace(self, agent_id=agent_id)

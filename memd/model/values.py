@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Annotated
 
@@ -25,6 +26,18 @@ class Value(BaseModel):
         ser_json_inf_nan="null",
         defer_build=True,
     )
+
+
+def alike(name: str) -> str:
+    """Return what names have in common that a reader takes for the same.
+
+    Case, width, spaces and invisible characters tell nobody apart.
+
+    >>> alike(" __Shared__\u200b") == RESERVED_AGENT
+    True
+    """
+    folded = unicodedata.normalize("NFKC", name).casefold()
+    return "".join(char for char in folded if unicodedata.category(char)[0] not in "CZ")
 
 
 def _not_blank(text: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from memd.base.errors import OrgMemoryAccessDeniedError
-from memd.model.caller import Caller
+from memd.model.caller import OPERATOR, Caller
 from memd.model.enums import OrgFactCategory, SeniorityLevel
 from memd.model.org import OrgFactAuthor
 from memd.model.settings_org import WriteAccessConfig
@@ -57,9 +57,9 @@ def readable(
     Two sets of rules are those of an earlier time and today's: what either forbids
     stays hidden, for a rule that was made since would otherwise be passed by asking
     about yesterday. A category without a rule may be read by everybody; whoever has
-    opened the file in this process needs no permission to read it.
+    opened the file in this process, and the owner's own commands, may read it all.
     """
-    if caller.method == IN_PROCESS:
+    if caller.method == IN_PROCESS or caller.client == OPERATOR:
         return frozenset(OrgFactCategory)
     rank = -1 if caller.seniority is None else caller.seniority.rank
     return frozenset(

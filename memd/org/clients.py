@@ -26,7 +26,7 @@ from memd.base.limits import CLIENTS_MAX
 from memd.model.access import AddedClient, KeyedClient
 from memd.model.caller import RESERVED_CLIENTS, Caller, Identity, Scope
 from memd.model.enums import AutonomyLevel, SeniorityLevel
-from memd.model.values import RESERVED_AGENT
+from memd.model.values import DEFAULT_AGENT, RESERVED_AGENT, alike
 from memd.store import clients
 from memd.store.connect import Reading, Writing
 from memd.store.database import Database
@@ -45,6 +45,7 @@ class Clients:
     chance: Chance = secrets.token_bytes
     _secret: bytes | None = None
     _known: dict[bytes, KeyedClient] = field(default_factory=dict)
+    _agents: frozenset[str] = frozenset()
     _leave: Leave | None = None
 
     async def load(self) -> None:
@@ -53,6 +54,8 @@ class Clients:
         def work(conn: Reading) -> None:
             self._secret = clients.secret(conn)
             self._known = {row.key_hash: row.client for row in clients.listed(conn)}
+            named = {alike(row.agent_id) for row in self._known.values() if row.agent_id}
+            self._agents = frozenset(named - {DEFAULT_AGENT})
 
         await self.db.read(work)
 
@@ -75,6 +78,10 @@ class Clients:
             autonomy_level=found.autonomy_level,
         )
 
+    def agents(self) -> frozenset[str]:
+        """Return the agents that keys name or named, as ``alike`` has them, but not the default."""
+        return self._agents
+
     async def add(
         self,
         caller: Caller,
@@ -92,7 +99,7 @@ class Clients:
         """
         if name in RESERVED_CLIENTS:
             raise InvalidError(f"{name} is not a client's name", field="name")
-        if agent_id == RESERVED_AGENT:
+        if agent_id is not None and alike(agent_id) == RESERVED_AGENT:
             raise DeniedError(f"agent {RESERVED_AGENT} is reserved", field="agent_id")
         now_us = self.clock.now_us()
         client = KeyedClient(

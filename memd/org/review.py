@@ -14,11 +14,11 @@ from memd.base.clock import from_us
 from memd.base.errors import InvalidStateError, NotFoundError, OrgMemoryWriteError, QuotaError
 from memd.base.limits import PROPOSALS_OPEN_MAX
 from memd.model.access import Proposal, Signature
-from memd.model.caller import Caller
+from memd.model.caller import LOCAL, Caller
 from memd.model.enums import OperationType, OrgFactCategory, ProposalState
 from memd.model.org import OrgFactAuthor, OrgFactWriteRequest
 from memd.model.screened import Screened
-from memd.org.access import require_write_access
+from memd.org.access import readable, require_write_access
 from memd.org.org import Org
 from memd.org.owner import Owner
 from memd.org.signature import of_fact
@@ -84,11 +84,18 @@ class Review:
 
         return await self.org.db.write(caller, work, reply=str)
 
-    async def list(self, after: str | None, limit: int) -> tuple[tuple[Proposal, ...], str | None]:
-        """Return open proposals, the oldest first, and what to ask the following ones after."""
+    async def list(
+        self, caller: Caller, after: str | None, limit: int
+    ) -> tuple[tuple[Proposal, ...], str | None]:
+        """Return open proposals, the oldest first, and what to ask the following ones after.
+
+        Left out is what is asked for in categories that *caller* may not read, but by itself.
+        """
         rows = await self.org.db.read(proposals.waiting, after, limit)
-        items = tuple(map(_shown, rows))
-        return items, items[-1].id if len(items) == limit else None
+        may = readable([self.org.config.read_access], caller)
+        own = None if caller.client == LOCAL else caller.client
+        items = tuple(_shown(row) for row in rows if row.category in may or row.client == own)
+        return items, rows[-1].proposal_id if len(rows) == limit else None
 
     async def approve(self, caller: Caller, proposal_id: str, signature: Signature | None) -> str:
         """Write what is proposed, as the owner; return the fact's id.

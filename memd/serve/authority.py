@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Final, Protocol
 
 from memd.base import client_key, log
 from memd.base.errors import DeniedError, MemdError, NotFoundError
 from memd.base.ids import Chance
-from memd.model.caller import LOCAL_CLIENT, NOBODY, OWNERS_COMMANDS, Identity
+from memd.model.caller import LOCAL, LOCAL_CLIENT, NOBODY, OWNERS_COMMANDS, Identity
 from memd.rpc.methods import Method
+
+CLAIMS: Final = frozenset({"author", "autonomy_level", "is_human", "scopes", "seniority"})
+"""What only a key or a signature says; where it is no parameter, it is an attempt."""
 
 
 @dataclass(slots=True)
@@ -37,6 +40,7 @@ class Register(Protocol):
     """Knows whose a key is."""
 
     def identify(self, key: str) -> Identity | None: ...
+    def agents(self) -> frozenset[str]: ...
 
 
 Note = Callable[[str, str], Awaitable[None]]
@@ -72,6 +76,24 @@ class Authority:
                 f"{method.name} needs the scope {method.scope}, which {_who(identity)} has not",
                 hint='the owner gives it: "memd client add"',
             )
+
+    def closed(self, identity: Identity) -> frozenset[str]:
+        """Return the agents that *identity* needs a key for: without one, all that have one.
+
+        That of a revoked key too: taking a key away must not open what it kept apart.
+        """
+        return self._register.agents() if identity.client == LOCAL else frozenset()
+
+
+def refuse_claims(method: Method, raw: Mapping[str, Any]) -> None:
+    """Raise DeniedError for a call that says itself who calls (PROMISES H53)."""
+    claims = sorted((CLAIMS & raw.keys()) - method.params.model_fields.keys())
+    if claims:
+        raise DeniedError(
+            "who calls is what the client's key or the owner's signature says",
+            field=claims[0],
+            hint="leave it out",
+        )
 
 
 def _who(identity: Identity) -> str:

@@ -127,8 +127,7 @@ class Deciding:
         return await self._review.propose(caller, request)
 
     async def list(self, caller: Caller, params: p.Review) -> p.Proposals:
-        del caller
-        items, after = await self._review.list(params.after, params.limit)
+        items, after = await self._review.list(caller, params.after, params.limit)
         return p.Proposals(items=items, next=after)
 
     async def approve(self, caller: Caller, params: p.Decide) -> str:

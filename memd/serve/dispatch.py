@@ -30,11 +30,11 @@ from memd.base.limits import METHOD_CHARS_MAX, REPLY_BYTES_MAX
 from memd.encode.outgoing import check_refused, incoming, outgoing_all
 from memd.model.caller import Caller, Identity
 from memd.model.screened import SecretsPolicy
-from memd.model.values import DEFAULT_AGENT, RESERVED_AGENT
+from memd.model.values import DEFAULT_AGENT, RESERVED_AGENT, alike
 from memd.rpc import envelope, faults
 from memd.rpc.methods import METHODS, Method
 from memd.rpc.params import Hello, Params, validate
-from memd.serve.authority import Authority, Seat
+from memd.serve.authority import Authority, Seat, refuse_claims
 from memd.serve.events import Peer
 from memd.serve.metrics import Metrics
 
@@ -169,10 +169,12 @@ class Dispatch:
             if method.writes:
                 check_refused(raw, self._secrets)
             raw = incoming(raw)
+            refuse_claims(method, raw)
             params = validate(method.params, raw)
             if isinstance(params, Hello) and params.client_key is not None:
                 self._authority.seat(call.seat, params.client_key)
-            caller = _caller(method, params, raw, call.seat.identity)
+            identity = call.seat.identity
+            caller = _caller(method, params, raw, identity, self._authority.closed(identity))
             token = getattr(params, "progress_token", None)
             _progress.set(None if token is None else _reporter(token, call))
             _peer.set(call.peer)
@@ -244,18 +246,24 @@ def _finish(answer: dict[str, Any], request_id: envelope.Id) -> tuple[bytes, str
     return frame, failure["data"]["kind"] if failure else "ok"
 
 
-def _caller(method: Method, params: Params, raw: dict[str, Any], identity: Identity) -> Caller:
+def _caller(
+    method: Method,
+    params: Params,
+    raw: dict[str, Any],
+    identity: Identity,
+    closed: frozenset[str],
+) -> Caller:
     """Return who calls: as whom the key says, in the name of the agent that may be named."""
     named = getattr(params, "agent_id", None)
     agent_id = named or identity.agent_id or DEFAULT_AGENT
-    if agent_id == RESERVED_AGENT:
+    if alike(agent_id) == RESERVED_AGENT:
         raise DeniedError(f"agent {RESERVED_AGENT} is reserved", field="agent_id")
     if identity.agent_id is not None and agent_id != identity.agent_id:
         raise DeniedError(
             f"client {identity.client} is agent {identity.agent_id} and no other",
             field="agent_id",
         )
-    return Caller(
+    caller = Caller(
         client=identity.client,
         agent_id=agent_id,
         session_id=getattr(params, "session_id", None),
@@ -267,7 +275,9 @@ def _caller(method: Method, params: Params, raw: dict[str, Any], identity: Ident
         seniority=identity.seniority,
         autonomy_level=identity.autonomy_level,
         bound=identity.agent_id is not None,
+        closed=closed,
     )
+    return caller.acting_for(agent_id)
 
 
 def _hash(method: Method, raw: dict[str, Any]) -> bytes:

@@ -256,7 +256,7 @@ class _Agents:
         """Return all agents with settings, to a client of one agent that one alone."""
         del params
         known = await self._agents.list(caller)
-        seen = [(a, s) for a, s in known if not caller.bound or a == caller.agent_id]
+        seen = [(a, s) for a, s in known if caller.may_be(a)]
         return Agents(items=tuple(AgentSettings(agent_id=a, settings=s) for a, s in seen))
 
 

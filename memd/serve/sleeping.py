@@ -90,4 +90,4 @@ class Sleeping:
 
 
 def _may_see(caller: Caller, run: RunReport) -> bool:
-    return not caller.bound or run.agent_id in {None, caller.agent_id}
+    return run.agent_id is None or caller.may_be(run.agent_id)

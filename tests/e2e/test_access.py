@@ -262,6 +262,81 @@ def test_a_key_without_an_agent_may_name_any(daemon: Spawned, owner: Client) -> 
             assert client.call("memory.count", {"agent_id": agent_id}) == 1
 
 
+@pytest.mark.parametrize("name", ["kit", " kit", "KIT", "kit\u200b"])
+def test_an_agent_that_has_a_key_is_nobody_without_it_and_trying_is_audited(
+    daemon: Spawned, owner: Client, name: str
+) -> None:
+    """Whose memories a key keeps apart, no client without it reads or speaks for."""
+    kit = next((one for one in owner.call("client.list")["items"] if one["name"] == "kit"), None)
+    if kit is None:
+        owner.call("client.add", {"name": "kit", "agent_id": "kit"})
+    text = {"content": "Kit keeps bees.", "category": "semantic"}
+    owner.call("memory.store", {**text, "agent_id": "kit"})
+    tried: dict[str, dict[str, Any]] = {
+        "memory.list": {},
+        "memory.store": text,
+        "shared.publish": text,
+        "preference.list": {},
+        "org.propose": text | {"category": "adr"},
+        "graph.neighbours": {"name": "Kit"},
+        "events.subscribe": {"names": ["event.stored"]},
+        "inject.prepare": {"query": "bees"},
+        "session.list": {},
+        "session.start": {"session_id": "s"},
+    }
+    before = denied(owner, "local")
+    with Client(daemon.paths.socket) as keyless:
+        for method, params in tried.items():
+            with pytest.raises(DeniedError, match="has a key"):
+                keyless.call(method, {**params, "agent_id": name})
+        assert keyless.call("memory.count", {"agent_id": "kitty"}) == 0
+
+    def refused() -> bool:
+        now = denied(owner, "local")
+        return all(now.get(one, 0) == before.get(one, 0) + 1 for one in tried)
+
+    wait_until(refused, "each attempt is on record")
+
+
+def test_a_revoked_key_leaves_its_agent_closed(daemon: Spawned, owner: Client) -> None:
+    with a_client(daemon, owner, name="leo", agent_id="leo") as leo:
+        leo.call("memory.store", {"content": "Leo keeps bees.", "category": "semantic"})
+    owner.call("client.revoke", {"name": "leo"})
+    with Client(daemon.paths.socket) as keyless, pytest.raises(DeniedError):
+        keyless.call("memory.list", {"agent_id": "leo"})
+    assert owner.call("memory.count", {"agent_id": "leo"}) == 1
+
+
+def test_without_a_key_nothing_is_imported_or_listed_for_an_agent_that_has_one(
+    daemon: Spawned, owner: Client
+) -> None:
+    a_client(daemon, owner, name="mia", agent_id="mia")
+    owner.call("agent.set", {"agent_id": "mia", "retention_days": 9})
+    owner.call("memory.store", {"content": "Mine.", "category": "semantic", "agent_id": "mia"})
+    items = owner.call("store.export", {"agent_id": "mia"})["items"]
+    with Client(daemon.paths.socket) as keyless:
+        with pytest.raises(DeniedError):
+            keyless.call("store.import", {"items": items})
+        assert "mia" not in {one["agent_id"] for one in keyless.call("agent.list")["items"]}
+
+
+def test_a_key_for_everybodys_agent_shuts_nobody_out(daemon: Spawned, owner: Client) -> None:
+    a_client(daemon, owner, name="ned", agent_id="default")
+    with Client(daemon.paths.socket) as keyless:
+        keyless.call("memory.count")
+        keyless.call("memory.count", {"agent_id": "default"})
+
+
+@pytest.mark.parametrize("name", ["__shared__", "__SHARED__", " __shared__", "__shared__\u200b"])
+def test_what_looks_like_the_reserved_agent_is_reserved(
+    daemon: Spawned, owner: Client, name: str
+) -> None:
+    with Client(daemon.paths.socket) as keyless, pytest.raises(DeniedError):
+        keyless.call("memory.store", {"content": "x", "category": "semantic", "agent_id": name})
+    with pytest.raises(DeniedError):
+        owner.call("client.add", {"name": "sly", "agent_id": name})
+
+
 # Scopes.
 
 

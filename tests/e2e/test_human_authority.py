@@ -99,6 +99,30 @@ def test_h53_an_agent_that_claims_an_author_is_not_permitted_and_audited(
     assert not [p for p in agent.call("org.policies") if p["content"] == POLICY["content"]]
 
 
+@pytest.mark.parametrize(
+    "claim",
+    [
+        {"is_human": True},
+        {"seniority": "c_suite"},
+        {"autonomy_level": "full"},
+        {"scopes": ["admin"]},
+        {"author": {"is_human": True}},
+    ],
+)
+def test_an_agent_that_says_who_it_is_in_its_parameters_is_refused_and_audited(
+    owner: AnOwner, agent: Client, claim: dict[str, Any]
+) -> None:
+    """Claims are attempts, not misspelt parameters, whichever method they come with."""
+    for method, params in (
+        ("org.write", {"content": "x", "category": "adr"}),
+        ("memory.store", {"content": "x", "category": "semantic"}),
+        ("org.approve", {"id": "x"}),
+    ):
+        with pytest.raises(DeniedError, match="says"):
+            agent.call(method, {**params, **claim})
+    assert set(refused(owner, name_of(agent))) == {"org.write", "memory.store", "org.approve"}
+
+
 def test_h54_an_agent_cannot_approve_or_reject_its_own_proposal(
     owner: AnOwner, agent: Client
 ) -> None:

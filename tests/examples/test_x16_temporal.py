@@ -15,6 +15,7 @@ from support.daemon import running
 
 from memd.base.clock import Clock
 from memd.base.errors import (
+    DeniedError,
     InvalidError,
     NotFoundError,
     OrgMemoryAccessDeniedError,
@@ -245,7 +246,7 @@ async def test_pages_follow_each_other_and_hold_everything_once(house: House) ->
         ("org.as_of", {"limit": 0}, InvalidError),
         ("org.as_of", {"limit": 10_000}, InvalidError),
         ("org.as_of", {"categories": ["secret"]}, InvalidError),
-        ("org.as_of", {"author": {"is_human": True}}, InvalidError),
+        ("org.as_of", {"author": {"is_human": True}}, DeniedError),
         ("org.timeline", {"name": "Nobody"}, NotFoundError),
         ("org.timeline", {"name": "x" * 257}, InvalidError),
         ("org.timeline", {}, InvalidError),

@@ -37,7 +37,7 @@ async def test_a_read_only_store_still_knows_its_clients_and_refuses_every_chang
             found = clients.identify(key)
             assert found is not None
             assert found.client == "ann"
-            waiting, _ = await Review(house.org, Owner(house.db, house.clock)).list(None, 5)
+            waiting, _ = await Review(house.org, Owner(house.db, house.clock)).list(ADA, None, 5)
             assert [one.id for one in waiting] == [proposal]
             audit = Audit(house.db, house.clock)
             assert (await audit.verify()).ok

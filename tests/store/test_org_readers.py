@@ -10,11 +10,13 @@ from support.clocks import HeldClock
 from support.org import CALLER, HUMAN, a_request, wrote
 from support.store import a_house
 
-from memd.model.caller import Caller
+from memd.model.caller import OPERATOR, Caller
 from memd.model.enums import SeniorityLevel
 from memd.model.org import OrgMemoryQuery
 from memd.model.settings import Settings
 from memd.model.settings_org import org_memory_config
+from memd.org.owner import Owner
+from memd.org.review import Review
 
 SETTINGS = Settings(
     org_memory=org_memory_config(
@@ -23,6 +25,7 @@ SETTINGS = Settings(
 )
 JUNIOR = replace(CALLER, seniority=SeniorityLevel.JUNIOR)
 SENIOR = replace(CALLER, seniority=SeniorityLevel.SENIOR)
+OWNER = replace(CALLER, client=OPERATOR)
 LEAD = replace(CALLER, seniority=SeniorityLevel.LEAD)
 
 
@@ -33,6 +36,7 @@ LEAD = replace(CALLER, seniority=SeniorityLevel.LEAD)
         (JUNIOR, {"convention"}, ["Be kind"]),
         (SENIOR, {"convention", "adr"}, ["Be kind"]),
         (LEAD, {"convention", "adr", "core_policy"}, ["Be kind", "Keep it secret"]),
+        (OWNER, {"convention", "adr", "core_policy"}, ["Be kind", "Keep it secret"]),
     ],
 )
 async def test_each_sees_what_he_may(
@@ -81,3 +85,23 @@ async def test_a_page_is_full_however_much_of_it_is_hidden(tmp_path: Path) -> No
         assert [one.content for one in page] == ["5", "118"]
         rest = await house.org.snapshot_at(JUNIOR, clock.now, page[-1].fact_id, 2)
         assert [one.content for one in rest] == ["119"]
+
+
+async def test_a_proposal_is_shown_to_whom_its_category_is_and_to_who_made_it(
+    tmp_path: Path,
+) -> None:
+    async with a_house(tmp_path / "memd.db", settings=SETTINGS) as house:
+        review = Review(house.org, Owner(house.db, house.clock))
+        asker = replace(JUNIOR, client="asker")
+        asked = [
+            await review.propose(asker, a_request(f"Text {number}", category))
+            for number, category in enumerate(("adr", "convention", "adr"))
+        ]
+        for caller in (OWNER, LEAD, SENIOR, asker):
+            items, after = await review.list(caller, None, 5)
+            assert ([one.id for one in items], after) == (asked, None)
+        other = replace(JUNIOR, client="other")
+        items, after = await review.list(other, None, 1)
+        assert (items, after) == ((), asked[0])
+        items, after = await review.list(other, after, 5)
+        assert ([one.id for one in items], after) == ([asked[1]], None)

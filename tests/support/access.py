@@ -50,6 +50,9 @@ class FakeClients:
             autonomy_level=found.autonomy_level,
         )
 
+    def agents(self) -> frozenset[str]:
+        return frozenset(one.agent_id for one in self.known.values() if one.agent_id)
+
     def heed(self, leave: Callable[[str], None]) -> None:
         self.leave = leave
 
@@ -158,8 +161,10 @@ class FakeReview:
         del caller, fact_id
         return "p0"
 
-    async def list(self, after: str | None, limit: int) -> tuple[tuple[Proposal, ...], str | None]:
-        del after, limit
+    async def list(
+        self, caller: Caller, after: str | None, limit: int
+    ) -> tuple[tuple[Proposal, ...], str | None]:
+        del caller, after, limit
         return (), None
 
     async def approve(self, caller: Caller, proposal_id: str, signature: Signature | None) -> str:
