@@ -39,7 +39,9 @@ from memd.encode.density import DensityClassifier, classify_batch
 from memd.encode.tokens import DefaultTokenEstimator
 from memd.inject.context import ContextInjectionStrategy, retrieve_sparse
 from memd.inject.format import format_memory_context_with_directive
+from memd.inject.hierarchical import HierarchicalRetriever
 from memd.inject.self_editing import SelfEditingMemoryConfig, SelfEditingMemoryStrategy
+from memd.inject.supervisor import LLMSupervisor, RuleSupervisor
 from memd.inject.synthesizer import MemoryFragment, MemorySynthesizer
 from memd.inject.tool_based import ToolBasedInjectionStrategy
 from memd.inject.tools import (
@@ -134,6 +136,14 @@ from memd.model.settings_org import (
     OrgMemoryConfig,
     WriteAccessConfig,
 )
+from memd.model.topology import (
+    FinalRetrievalResult,
+    RetrievalCandidate,
+    RetrievalCorrection,
+    RetrievalQuery,
+    RetrievalResult,
+    WorkerRouting,
+)
 from memd.org.access import check_write_access, require_write_access
 from memd.recall.diversify import apply_diversity_penalty, bigram_jaccard
 from memd.recall.filter import (
@@ -196,7 +206,9 @@ __all__ = [
     "ExperienceCompressorConfig",
     "ExtendedStoreConfig",
     "ExtractivePreserver",
+    "FinalRetrievalResult",
     "FusionStrategy",
+    "HierarchicalRetriever",
     "HighestRelevanceSelector",
     "HybridOrgMemoryBackend",
     "IngestManyRequest",
@@ -206,6 +218,7 @@ __all__ = [
     "InjectionStrategy",
     "LLMConsolidationConfig",
     "LLMConsolidationStrategy",
+    "LLMSupervisor",
     "LLMSynthesisOp",
     "MemdError",
     "MemdMemoryError",
@@ -271,7 +284,12 @@ __all__ = [
     "RetentionConfig",
     "RetentionEnforcer",
     "RetentionRule",
+    "RetrievalCandidate",
+    "RetrievalCorrection",
+    "RetrievalQuery",
+    "RetrievalResult",
     "Retriever",
+    "RuleSupervisor",
     "ScoredMemory",
     "SearchMemoryTool",
     "SearchMode",
@@ -287,6 +305,7 @@ __all__ = [
     "ToolDefinition",
     "ToolRegistry",
     "WikiExportConfig",
+    "WorkerRouting",
     "WriteAccessConfig",
     "apply_diversity_penalty",
     "bigram_jaccard",

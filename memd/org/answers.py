@@ -11,19 +11,21 @@ and lower the trust of the whole way, which is shown.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import chain
+from operator import attrgetter
 from typing import NamedTuple
 
 from memd.model.enums import Trust
 from memd.model.graph import folded
 from memd.org.asking import Hop, Reading, stem
-from memd.org.paths import Way, least_trust, other_end
+from memd.org.paths import Way, beside, least_trust, other_end
 from memd.store.graph import Edge
 
 WAYS_TO_ONE_MAX = 3  # followed on from one thing, however many lead to it
 NEAR_MAX = 200  # things looked at when no reading leads anywhere
 SAME = "is"
-_SURE = (Edge(0, 0, SAME, 0, 0, None, Trust.OWNER),)  # nothing was walked yet, so nothing doubted
 
 # What also answers a relation, when nothing is said in its own words.
 IMPLIED: Mapping[str, tuple[str, ...]] = {
@@ -82,7 +84,7 @@ def following(
 
 
 def _follow(along: Along, start: int, hops: Sequence[Hop], *, implied: bool) -> list[Found]:
-    ways: list[tuple[int, Way]] = [(start, ())]
+    ways = [_Going(start, (), int(Trust.OWNER))]
     for hop in hops:
         meant = [hop]
         if implied:
@@ -90,38 +92,47 @@ def _follow(along: Along, start: int, hops: Sequence[Hop], *, implied: bool) -> 
         ways = _one_hop(along, start, _with_names(along, start, ways), meant)
         if not ways:
             break
-    return [Found(key, start, way) for key, way in ways]
+    return [Found(one.key, start, one.way) for one in ways]
+
+
+class _Going(NamedTuple):
+    """A way that is gone on with from the thing *key*, and how far its least edge is trusted."""
+
+    key: int
+    way: Way
+    trust: int
 
 
 def _one_hop(
-    along: Along, start: int, ways: Sequence[tuple[int, Way]], meant: Sequence[Hop]
-) -> list[tuple[int, Way]]:
+    along: Along, start: int, ways: Sequence[_Going], meant: Sequence[Hop]
+) -> list[_Going]:
     """Return *ways* gone on by any of the hops in *meant*; no thing lies on one twice.
 
     More trusted ways come first and are the ones that are kept, so that it costs no more
     where many lead to the same.
     """
-    further: dict[int, list[Way]] = {}
-    keys = list(dict.fromkeys(key for key, _ in ways))
+    further: dict[int, list[_Going]] = defaultdict(list)
+    keys = list(dict.fromkeys(one.key for one in ways))
+    trusted = sorted(ways, key=attrgetter("trust"), reverse=True)
     for hop in meant:
         edges = along(keys, hop)
-        for key, way in sorted(ways, key=lambda one: -least_trust(one[1] or _SURE)):
+        for key, way, trust in trusted:
             been: set[int] | None = None
             for edge in edges.get(key, ()):
                 other = other_end(edge, key)
-                there = further.setdefault(other, [])
+                there = further[other]
                 if len(there) >= WAYS_TO_ONE_MAX or not _says(edge, hop):
                     continue
                 been = been or _been(start, way)
                 if other not in been:
-                    there.append((*way, edge))
-    return [(key, way) for key, found in further.items() for way in found]
+                    there.append(_Going(other, (*way, edge), min(trust, edge.trust)))
+    return list(chain.from_iterable(further.values()))
 
 
-def _with_names(along: Along, start: int, ways: Sequence[tuple[int, Way]]) -> list[tuple[int, Way]]:
+def _with_names(along: Along, start: int, ways: Sequence[_Going]) -> list[_Going]:
     """Return *ways* and those that go on to another name of the thing reached."""
     same = [Hop(SAME, forward=True), Hop(SAME, forward=False)]
-    open_ended = [(key, way) for key, way in ways if not way or way[-1].relation != SAME]
+    open_ended = [one for one in ways if not one.way or one.way[-1].relation != SAME]
     return [*ways, *_one_hop(along, start, open_ended, same)]
 
 
@@ -145,16 +156,13 @@ def _each_once(found: Iterable[Found]) -> tuple[Found, ...]:
 
 def near(edges: Iterable[Edge], starts: Collection[int], hops: int) -> tuple[Found, ...]:
     """Return what lies around *starts*: each thing with its shortest, then most trusted way."""
-    beside: dict[int, list[Edge]] = {}
-    for edge in sorted(edges, key=lambda edge: (-edge.trust, edge.statement_key)):
-        for key in {edge.subject_key, edge.object_key}:
-            beside.setdefault(key, []).append(edge)
+    around = beside(edges)
     found: dict[int, Found] = {start: Found(start, start, ()) for start in starts}
     frontier = list(found.values())
     for _ in range(hops):
         reached: dict[int, Found] = {}
         for one in frontier:
-            for edge in beside.get(one.key, ()):
+            for edge in around.get(one.key, ()):
                 further = Found(other_end(edge, one.key), one.start, (*one.way, edge))
                 known = found.get(further.key) or reached.get(further.key)
                 if known is None or known.rank > further.rank:

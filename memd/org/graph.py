@@ -29,7 +29,7 @@ from memd.model.graph import (
 from memd.org import answers, asking, shown
 from memd.org.answers import Found
 from memd.org.asking import Hop
-from memd.org.paths import shortest
+from memd.org.paths import most_trusted_first, shortest
 from memd.org.sight import ReadRules, sight
 from memd.store import graph
 from memd.store.connect import Reading
@@ -204,7 +204,7 @@ class _Edges:
             self.conn, self.seen, new, relations=[hop.relation], ends=[end], edges_max=self.left
         )
         self.left -= looked_at
-        for edge in sorted(found, key=lambda edge: (-edge.trust, edge.statement_key)):
+        for edge in most_trusted_first(found):
             from_key = edge.subject_key if hop.forward else edge.object_key
             self.known[from_key, hop.relation, hop.forward].append(edge)
         return {key: self.known[key, hop.relation, hop.forward] for key in keys}

@@ -7,7 +7,9 @@ one twice.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 
 from memd.store.graph import Edge
 
@@ -23,22 +25,22 @@ def shortest(
     itself there is none.
     """
     edges = list(edges)
-    everything = _beside(edges)
-    lengths = _distances(everything, goal, hops)
+    everything = beside(edges)
+    lengths = _distances(everything, goal, start, hops)
     distance = lengths.get(start, 0)
     found: list[Way] = []
     if start == goal or not distance:
         return ()
-    least = min(edge.trust for edge in edges)
-    for trust in sorted({edge.trust for edge in edges}, reverse=True):
+    trusts = sorted({edge.trust for edge in edges}, reverse=True)
+    for trust in trusts:
         # Downhill from here every way ends at the goal: none is followed in vain.
-        beside, before = everything, lengths
-        if trust > least:
-            beside = _beside(edge for edge in edges if edge.trust >= trust)
-            before = _distances(beside, goal, hops)
+        around, before = everything, lengths
+        if trust > trusts[-1]:
+            around = beside(edge for edge in edges if edge.trust >= trust)
+            before = _distances(around, goal, start, hops)
         if before.get(start) != distance:
             continue
-        for way in _descents(beside, before, start):
+        for way in _descents(around, before, start):
             if least_trust(way) == trust:
                 found.append(way)
             if len(found) == limit:
@@ -48,7 +50,7 @@ def shortest(
 
 def least_trust(way: Sequence[Edge]) -> int:
     """Return how far the least trusted edge is trusted."""
-    return min((edge.trust for edge in way), default=0)
+    return min([edge.trust for edge in way], default=0)
 
 
 def things_on(way: Sequence[Edge], start: int) -> tuple[int, ...]:
@@ -64,23 +66,38 @@ def other_end(edge: Edge, key: int) -> int:
     return edge.object_key if edge.subject_key == key else edge.subject_key
 
 
-def _beside(edges: Iterable[Edge]) -> dict[int, list[Edge]]:
+def most_trusted_first(edges: Iterable[Edge]) -> list[Edge]:
+    """Return *edges* in the order in which they are walked; of equally trusted the oldest first."""
+    found = sorted(edges, key=attrgetter("statement_key"))
+    found.sort(key=attrgetter("trust"), reverse=True)
+    return found
+
+
+def beside(edges: Iterable[Edge]) -> dict[int, list[Edge]]:
     """Return the edges at each thing, the most trusted first."""
-    beside: dict[int, list[Edge]] = {}
-    for edge in sorted(edges, key=lambda edge: (-edge.trust, edge.statement_key)):
-        for key in {edge.subject_key, edge.object_key}:
-            beside.setdefault(key, []).append(edge)
-    return beside
+    found: dict[int, list[Edge]] = defaultdict(list)
+    for edge in most_trusted_first(edges):
+        found[edge.subject_key].append(edge)
+        if edge.object_key != edge.subject_key:
+            found[edge.object_key].append(edge)
+    return found
 
 
-def _distances(beside: Mapping[int, Sequence[Edge]], goal: int, hops: int) -> dict[int, int]:
-    """Return how far each thing is from *goal*, as far as *hops* reach."""
+def _distances(
+    around: Mapping[int, Sequence[Edge]], goal: int, start: int, hops: int
+) -> dict[int, int]:
+    """Return how far things are from *goal*: all that are no further than *start*.
+
+    What lies more than *hops* away is not among them.
+    """
     found = {goal: 0}
     frontier = [goal]
     for distance in range(1, hops + 1):
+        if start in found:
+            break
         reached: list[int] = []
         for key in frontier:
-            for edge in beside.get(key, ()):
+            for edge in around.get(key, ()):
                 other = other_end(edge, key)
                 if other not in found:
                     found[other] = distance
@@ -90,7 +107,7 @@ def _distances(beside: Mapping[int, Sequence[Edge]], goal: int, hops: int) -> di
 
 
 def _descents(
-    beside: Mapping[int, Sequence[Edge]], before: Mapping[int, int], start: int
+    around: Mapping[int, Sequence[Edge]], before: Mapping[int, int], start: int
 ) -> Iterator[Way]:
     """Yield every way on which each edge comes nearer to the goal."""
     stack: list[tuple[int, Way]] = [(start, ())]
@@ -102,7 +119,7 @@ def _descents(
             continue
         onward = [
             (other, (*way, edge))
-            for edge in beside.get(key, ())
+            for edge in around.get(key, ())
             if before.get(other := other_end(edge, key)) == left - 1
         ]
         stack.extend(reversed(onward))

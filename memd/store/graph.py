@@ -157,8 +157,7 @@ def _facts(categories: Iterable[str] | None, known_us: int | None) -> tuple[str,
             """
             EXISTS (SELECT 1
                       FROM org_fact AS f
-                     WHERE f.fact_id = o.fact_id AND f.operation_key = o.operation_key
-                       AND f.retracted_at_us IS NULL)
+                     WHERE f.operation_key = s.operation_key AND f.retracted_at_us IS NULL)
             """
         )
     else:
@@ -193,11 +192,10 @@ def around(
                 "edges": edges_max - looked_at,
                 "relations": json.dumps(relations),
             },
-        )
-        for *edge, in_sight in rows:
-            looked_at += 1
-            if in_sight:
-                found[edge[0]] = Edge._make(edge)
+        ).fetchall()
+        looked_at += len(rows)
+        edges = [Edge._make(row[:-1]) for row in rows if row[-1]]
+        found.update((edge.statement_key, edge) for edge in edges)
     return list(found.values()), looked_at
 
 

@@ -109,32 +109,35 @@ def publish(conn: Writing, fact_id: str, wording: Wording, stamp: Stamp) -> Oper
     operation = _append(
         conn, OperationType.PUBLISH, fact_id, before.version + 1 if before else 1, wording, stamp
     )
-    if before is not None:
+    said: dict[str, str | int] = {
+        "fact_id": fact_id,
+        "operation_key": operation.operation_key,
+        "version": operation.version,
+        "category": wording.category,
+        "content": wording.content,
+        "tags": _tags(wording.tags),
+        "at_us": operation.at_us,
+    }
+    if before is None:
+        conn.execute(_INSERT_FACT, said)
+        org_words.index(conn, conn.last_insert_rowid())
+    else:
         org_words.unindex(conn, before.fact_key)
-    conn.execute(
-        """
-        INSERT INTO org_fact (fact_id, operation_key, version, category, content, tags,
-                              created_at_us)
-        VALUES (:fact_id, :operation_key, :version, :category, :content, :tags, :at_us)
-            ON CONFLICT (fact_id) DO UPDATE
-           SET operation_key = excluded.operation_key, version = excluded.version,
-               category = excluded.category, content = excluded.content,
-               tags = excluded.tags, retracted_at_us = NULL
-        """,
-        {
-            "fact_id": fact_id,
-            "operation_key": operation.operation_key,
-            "version": operation.version,
-            "category": wording.category,
-            "content": wording.content,
-            "tags": _tags(wording.tags),
-            "at_us": operation.at_us,
-        },
-    )
-    now = state(conn, fact_id)
-    assert now is not None
-    org_words.index(conn, now.fact_key)
+        conn.execute(_UPDATE_FACT, said)
+        org_words.index(conn, before.fact_key)
     return operation
+
+
+_INSERT_FACT = """
+INSERT INTO org_fact (fact_id, operation_key, version, category, content, tags, created_at_us)
+VALUES (:fact_id, :operation_key, :version, :category, :content, :tags, :at_us)
+"""
+_UPDATE_FACT = """
+UPDATE org_fact
+   SET operation_key = :operation_key, version = :version, category = :category,
+       content = :content, tags = :tags, retracted_at_us = NULL
+ WHERE fact_id = :fact_id
+"""
 
 
 def retract(conn: Writing, fact_id: str, stamp: Stamp) -> Operation | None:

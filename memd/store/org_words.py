@@ -4,6 +4,9 @@ A cache like that of memories (``words.py``), but small: an organisation knows
 thousands of things, not millions, so it is rebuilt in one step. A search brings
 first the facts that hold the context literally, as documented, then those that
 share words with it.
+
+Its postings are not deleted securely, as those of memories are: what a fact said
+before stands in the log, which is never erased, and a version would cost half as much again.
 """
 
 from __future__ import annotations
@@ -31,7 +34,6 @@ CREATE VIRTUAL TABLE fts_org USING fts5(
     tokenize='porter unicode61 remove_diacritics 2'
 );
 CREATE VIRTUAL TABLE fts_org_terms USING fts5vocab(fts_org, col);
-INSERT INTO fts_org (fts_org, rank) VALUES ('secure-delete', 1);
 INSERT INTO fts_org (fts_org, rank) VALUES ('rank', 'bm25(1.0, 0.0)');
 """
 

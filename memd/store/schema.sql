@@ -411,6 +411,8 @@ CREATE TABLE org_fact (
 ) STRICT;
 -- Read by lists of a category, newest first.
 CREATE INDEX org_fact_by_category ON org_fact (category, created_at_us DESC) WHERE retracted_at_us IS NULL;
+-- Read by walks: whether what an operation said still stands.
+CREATE INDEX org_fact_by_operation ON org_fact (operation_key) WHERE retracted_at_us IS NULL;
 
 -- What the words cache of facts indexes (org_words.py): those that stand.
 CREATE VIEW org_fact_words (fact_key, content, category) AS
