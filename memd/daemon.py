@@ -8,6 +8,7 @@ it within two seconds, SIGHUP reads the settings again.
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import socket
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memd.base import log
 from memd.base.clock import Clock, SystemClock
 from memd.base.errors import MemdError, MemoryConfigError
+from memd.base.later import later
 from memd.base.lock import lock
 from memd.base.paths import Paths
 from memd.serve import notify, socket_file
@@ -34,6 +36,11 @@ from memd.serve.status import System
 
 if TYPE_CHECKING:
     from memd.backends.assembly import Assembly
+    from memd.ingest.ingest import Ingest
+    from memd.inject.files import Files
+    from memd.inject.inject import Inject
+    from memd.inject.synthesis import Synthesis
+    from memd.learn.learn import Learn
     from memd.model.settings import Settings
     from memd.org.clients import Clients
     from memd.org.owner import Owner
@@ -60,7 +67,7 @@ def serve(paths: Paths, settings: Settings | None = None, build: Build | None = 
     try:
         chosen = settings if settings is not None else _load(paths)
         log.configure(level=_level(chosen))
-        asyncio.run(run(chosen, paths, signals=True, build=build))
+        asyncio.run(run(chosen, paths, signals=True, build=build, ready=_collecting))
     except MemoryConfigError as error:
         return _leave(error, EXIT_CONFIG)
     except MemdError as error:
@@ -116,6 +123,12 @@ async def run(
         await _serve(server, background, stop, ready or (lambda: None), paths.profile)
 
 
+def _collecting() -> None:
+    """Look for garbage from now on, but never among what the start has made: it stays."""
+    gc.freeze()
+    gc.enable()
+
+
 def _socket(paths: Paths, stack: AsyncExitStack) -> socket.socket:
     """Take the profile's lock and return its listening socket; *stack* lets go of both."""
     for directory in (paths.data_dir, paths.socket.parent):
@@ -166,15 +179,55 @@ class _Access(NamedTuple):
     review: Review
 
 
+class _Prompts:
+    """The rooms that put memories into prompts; each is made when it is first asked for."""
+
+    def __init__(self, settings: Settings, house: Assembly, ingest: Ingest) -> None:
+        self._settings = settings
+        self._house = house
+        self._ingest = ingest
+        self.learn = later(self._learn)
+        self.synthesis = later(self._synthesis)
+
+    def _learn(self) -> Learn:
+        from memd.learn.learn import Learn
+
+        house, settings = self._house, self._settings
+        level, secrets = settings.memory.level, settings.daemon.secrets
+        return Learn(house.db, house.clock, house.ids, level, secrets)
+
+    def _synthesis(self) -> Synthesis:
+        from memd.inject.synthesis import Synthesis
+
+        house = self._house
+        return Synthesis(
+            house.db, house.clock, house.recall, self.learn, house.sessions, house.graph
+        )
+
+    def inject(self) -> Inject:
+        from memd.inject.inject import Inject
+        from memd.inject.own import Rooms as Remembered
+
+        house = self._house
+        return Inject(
+            rooms=Remembered(house.recall, self._ingest, house.archive),
+            config=self._settings.memory.retrieval,
+            clock=house.clock,
+            org=house.org,
+            synthesizer=self.synthesis,
+        )
+
+    def files(self) -> Files:
+        from memd.inject.files import Files
+
+        house = self._house
+        return Files(house.db, self._ingest, house.recall, house.archive, house.clock)
+
+
 async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack) -> Rooms:
     """Build the rooms, from the store upwards; *stack* closes them in reverse."""
     from memd.backends.assembly import assembled
     from memd.encode.embed import ModelThread
-    from memd.inject.files import Files
-    from memd.inject.inject import Inject
-    from memd.inject.own import Rooms as Remembered
-    from memd.inject.synthesis import Synthesis
-    from memd.learn.learn import Learn
     from memd.serve.events import Events
     from memd.serve.rooms import Rooms
     from memd.sleep.exports import exporting
@@ -198,15 +251,7 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
         emit=house.learning.hearing(events.emit),
         advises=settings.memory.retrieval.non_inferable_only,
     )
-    learn = Learn(house.db, clock, house.ids, settings.memory.level, settings.daemon.secrets)
-    synthesis = Synthesis(house.db, clock, house.recall, learn, house.sessions, house.graph)
-    inject = Inject(
-        rooms=Remembered(house.recall, ingest, house.archive),
-        config=settings.memory.retrieval,
-        clock=clock,
-        org=house.org,
-        synthesizer=synthesis,
-    )
+    prompts = _Prompts(settings, house, ingest)
     return Rooms(
         ingest=ingest,
         recall=house.recall,
@@ -226,10 +271,11 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
         embedder=embedder,
         graph=house.graph,
         org=house.org,
-        files=Files(house.db, ingest, house.recall, house.archive, clock),
-        inject=inject,
-        learn=learn,
-        synthesis=synthesis,
+        files=later(prompts.files),
+        inject=later(prompts.inject),
+        learn=prompts.learn,
+        quarantine=house.quarantine,
+        synthesis=prompts.synthesis,
         wiki=wiki,
         sleep=sleep.night,
         rhythm=sleep.rhythm,
