@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from memd.archive import learnt
 from memd.archive.learnt import Learnt
+from memd.archive.quarantine import look_again
 from memd.base.clock import Clock, from_us
 from memd.base.errors import DiskFullError, InvalidError, MemoryStoreError
 from memd.base.limits import FORGOTTEN_IDS_MAX
@@ -144,8 +145,11 @@ class Archive:
         """Bring a memory back from the trash; False when it is not there."""
 
         def work(conn: Writing) -> bool:
-            key = _key(conn, caller, memory_id)
-            return key is not None and removal.untrash(conn, key, self.clock.now_us())
+            key, now_us = _key(conn, caller, memory_id), self.clock.now_us()
+            if key is None or not removal.untrash(conn, key, now_us):
+                return False
+            look_again(conn, key, now_us)
+            return True
 
         return await self.db.write(caller, work, reply=bool)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from memd.archive.archival import Archival
 from memd.archive.archive import Archive
+from memd.archive.quarantine import Quarantine
 from memd.base import log
 from memd.base.clock import Clock
 from memd.base.errors import MemdError, OrgMemoryWriteError
@@ -47,6 +48,7 @@ class Assembly:
     recall: Recall
     archive: Archive
     archival: Archival
+    quarantine: Quarantine
     upkeep: Upkeep
     agents: Agents
     sessions: Sessions
@@ -129,6 +131,7 @@ async def assembled(
         ),
         archive=Archive(db=db, clock=clock, undo_days=settings.daemon.undo_days),
         archival=Archival(db=db, clock=clock, ids=ids),
+        quarantine=Quarantine(db, clock, settings.daemon.undo_days, queue.wake),
         upkeep=Upkeep(db=db, clock=clock),
         agents=Agents(db=db, clock=clock, default=MemoryConfig(type=level)),
         sessions=Sessions(

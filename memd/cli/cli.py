@@ -106,6 +106,15 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
             Entry("retract", "memd.cli.shared", "retract"),
         ),
     ),
+    "flagged": (
+        "What looks like an attack: look at it, bring it back, set more aside.",
+        (
+            Entry("list", "memd.cli.flagged", "list_"),
+            Entry("show", "memd.cli.flagged", "show"),
+            Entry("release", "memd.cli.flagged", "release"),
+            Entry("add", "memd.cli.flagged", "add"),
+        ),
+    ),
     "model": (
         "The embedding model: install it, look at it, carry it to another machine.",
         (
@@ -153,6 +162,18 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
     ),
 }
 
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "Begin": ("demo", "model", "service", "serve", "status", "version"),
+    "Remember and find": ("add", "import", "search", "recall", "get", "list", "export", "wiki"),
+    "Prompts": ("inject", "synthesize"),
+    "Sleep": ("usage", "sleep", "compress"),
+    "What everybody knows": ("org", "graph", "shared"),
+    "Put away, brought back, erased": ("archive", "delete", "trash", "forget"),
+    "Who may do what": ("client", "owner", "audit", "flagged"),
+    "Keep it well": ("config", "check", "rebuild", "backup"),
+}
+"""The headings of ``memd --help``; every command stands under one."""
+
 
 def app(only: str | None = None) -> typer.Typer:
     """Return the typer application; with *only*, with just that command or group in it."""
@@ -161,15 +182,18 @@ def app(only: str | None = None) -> typer.Typer:
     whole = typed.application(
         "The memory of the assistants on your own computer.",
         "Start with: memd demo. Every command has examples: memd COMMAND --help",
+        SECTIONS,
     )
     for entry in COMMANDS:
         if only in {None, entry.name}:
             typed.add(whole, entry.name, load(entry))
     for name, (summary, entries) in GROUPS.items():
         if only in {None, name}:
-            group = typed.application(summary)
-            for entry in entries:
-                typed.add(group, entry.name, load(entry))
+            commands = {entry.name: load(entry) for entry in entries}
+            firsts = (getattr(command, "examples", ())[0] for command in commands.values())
+            group = typed.application(summary, typed.examples(firsts))
+            for inner, command in commands.items():
+                typed.add(group, inner, command)
             whole.add_typer(group, name=name)
     return whole
 

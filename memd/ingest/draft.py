@@ -7,7 +7,7 @@ this module sees screened text only.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memd.encode.chunk import chunk
 from memd.encode.clean import clean
@@ -26,14 +26,6 @@ from memd.model.trust import TRUST, Flag, Suspicion, is_set_aside
 OWNERS = frozenset({"user", "owner", "me", "human", "i"})
 """What assistants call the person they talk to."""
 
-_TRUST = {
-    Origin.PERSON: Trust.OWNER,
-    Origin.ASSISTANT: Trust.ASSISTED,
-    Origin.IMPORT: Trust.ASSISTED,
-    Origin.TOOL: Trust.UNTRUSTED,
-    Origin.WEB: Trust.UNTRUSTED,
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Draft:
@@ -46,6 +38,10 @@ class Draft:
     salience: float
     token_count: int
     preference: str | None
+    flags: tuple[Flag, ...] = ()
+    """What the piece looks like, in order of name."""
+    set_aside: bool = False
+    """Whether it is stored out of sight (``model/trust.py``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +81,21 @@ def drafts(
     origin = request.origin or (Origin.PERSON if by_owner else Origin.ASSISTANT)
     shown = None if caption is None else caption.text
     pieces = [screening.text] if whole else chunk(clean(screening.text), counter)
+    around = of_fields((shown, speaker, request.namespace, request.source, *request.tags))
     items = tuple(
-        _draft(
-            part,
-            Screened(piece),
-            own=own_words(piece, speaker, shown),
-            category=route(piece, request.category, by_owner=by_owner),
-            counter=counter,
-            by_owner=by_owner,
+        _suspected(
+            _draft(
+                part,
+                Screened(piece),
+                own=own_words(piece, speaker, shown),
+                category=route(piece, request.category, by_owner=by_owner),
+                counter=counter,
+                by_owner=by_owner,
+            ),
+            seen.joined(around),
+            origin,
         )
-        for part, piece in enumerate(pieces)
+        for part, (piece, seen) in enumerate(zip(pieces, of_pieces(pieces), strict=True))
     )
     kinds = (*screening.kinds, *(caption.kinds if caption else ()))
     return Drafts(
@@ -105,9 +106,22 @@ def drafts(
         reference=None if request.source is None else screened_name(request.source),
         tags=distinct(tuple(screened_name(tag) for tag in request.tags)),
         origin=origin,
-        trust=_TRUST[origin],
+        trust=TRUST[origin],
         redacted=tuple(dict.fromkeys(kinds)),
         source=screening.text if "\n\n".join(pieces) != screening.text else None,
+    )
+
+
+def _suspected(draft: Draft, seen: Suspicion, origin: Origin) -> Draft:
+    """Return *draft* with what it looks like; what is set aside prefers nothing."""
+    if not seen.flags:
+        return draft
+    aside = is_set_aside(seen, origin)
+    return replace(
+        draft,
+        flags=tuple(sorted(seen.flags)),
+        set_aside=aside,
+        preference=None if aside else draft.preference,
     )
 
 

@@ -27,6 +27,7 @@ from memd.base.errors import (
 from memd.base.ids import Ids
 from memd.base.limits import CHUNK_TOKENS_MAX, CHUNKS_INLINE_MAX, EVENT_IDS_MAX
 from memd.base.work import Work
+from memd.encode.outgoing import outgoing_entry
 from memd.encode.secrets import admitted, screen, screened_name
 from memd.ingest.draft import Drafts, drafts, voices
 from memd.ingest.guard import advise_on_tags
@@ -133,7 +134,7 @@ class Ingest:
         arrival = await self.whole(caller, request)
         receipt = await self._kept(caller, [arrival], lambda done: done[0], Receipt, within)
         self._after(caller, [receipt])
-        return (receipt.stored + receipt.pending)[0].id
+        return (receipt.stored + receipt.pending + receipt.quarantined)[0].id
 
     async def whole(self, caller: Caller, request: MemoryStoreRequest) -> Arrival:
         """Return a text on its way in, as one memory: screened, checked, embedded where it can be.
@@ -179,7 +180,7 @@ class Ingest:
         found = await self.db.read(memories.by_id, agent_key, memory_id)
         if found is None:
             raise MemoryNotFoundError("no such memory", field="id")
-        return found.entry()
+        return outgoing_entry(found.entry())
 
     async def set_preference(self, caller: Caller, name: str, value: str) -> None:
         """Set a preference by name; it is put first in every recall."""
@@ -273,7 +274,8 @@ class Ingest:
                 vectors.ready(conn, fingerprint, now_us)
             receipts = keep(conn, caller, arrivals, self.ids, now_us)
             if within is not None:
-                for item in (*receipts[0].stored, *receipts[0].pending):
+                its = receipts[0]
+                for item in (*its.stored, *its.pending, *its.quarantined):
                     within(conn, item.id)
             return answer(receipts)
 

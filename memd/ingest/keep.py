@@ -14,17 +14,20 @@ from dataclasses import dataclass, field, replace
 from memd.base.clock import to_us
 from memd.base.ids import Ids
 from memd.encode.importance import importance, is_kept, novelty
+from memd.encode.secrets import screened_name
 from memd.ingest.draft import Draft, Drafts
 from memd.model.caller import Caller
 from memd.model.encoding import ModelFingerprint
-from memd.model.enums import VISIBLE, ArchiveReason, MemoryCategory, MemoryLevel, MemoryState
+from memd.model.enums import VISIBLE, ArchiveReason, MemoryCategory, MemoryLevel, MemoryState, Trust
 from memd.model.ingest import IngestRequest, Receipt, ReceiptItem
-from memd.store import centroids, memories, names, preferences, removal, sources, vectors
+from memd.model.trust import Flag
+from memd.store import centroids, flagged, memories, names, preferences, removal, sources, vectors
 from memd.store.connect import Writing
 from memd.store.preferences import NewPreference
 from memd.store.rows import FoundRow, MemoryRow
 
 BELOW = "importance below the threshold; kept in the archive"
+SET_ASIDE = "it looks like an attack; out of sight until its owner releases it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,7 @@ class _Sorted:
     pending: list[ReceiptItem] = field(default_factory=list)
     merged: list[ReceiptItem] = field(default_factory=list)
     turned_away: list[ReceiptItem] = field(default_factory=list)
+    quarantined: list[ReceiptItem] = field(default_factory=list)
     preferences: list[str] = field(default_factory=list)
 
 
@@ -93,8 +97,8 @@ class _Filings:
 
     def of(self, arrival: Arrival) -> _Filing:
         named = (
-            arrival.request.session_id or self.caller.session_id,
-            arrival.request.project_id or self.caller.project_id,
+            _name(arrival.request.session_id or self.caller.session_id),
+            _name(arrival.request.project_id or self.caller.project_id),
         )
         place = self.places.get(named)
         if place is None:
@@ -154,6 +158,9 @@ def _keep(conn: Writing, arrival: Arrival, filing: _Filing, new: _New) -> Receip
     now_us = filing.now_us
     fate = _Sorted()
     for draft in arrival.drafts.items:
+        if draft.set_aside:
+            _set_aside(conn, arrival, draft, filing, new, fate)
+            continue
         vector = None if arrival.vectors is None else arrival.vectors[draft.part]
         row = _row(arrival, draft, filing, filing.ids)
         there = _known(conn, arrival, row, now_us)
@@ -165,8 +172,7 @@ def _keep(conn: Writing, arrival: Arrival, filing: _Filing, new: _New) -> Receip
         scored = _scored(conn, arrival, row, draft, filing)
         known = _told_before(conn, draft, filing)
         kept = _stays(arrival, scored, draft, known)
-        (key,) = memories.insert_bare(conn, [_sourced(conn, arrival, scored, filing)], now_us)
-        new.keys.append(key)
+        key = _inserted(conn, arrival, scored, draft, filing, new)
         if vector is not None and filing.model_key is not None:
             vectors.put(conn, filing.model_key, [(key, vector)])
             if kept:
@@ -177,15 +183,45 @@ def _keep(conn: Writing, arrival: Arrival, filing: _Filing, new: _New) -> Receip
         # preference stays with the memory that it came from.
         stands = key if kept and (scored.importance is not None or known is None) else known
         _prefer(conn, draft, scored.importance, stands, filing, fate)
-        _sort(fate, scored, kept=kept)
+        _sort(fate, scored, kept=kept, flags=draft.flags)
     return Receipt(
         stored=tuple(fate.stored),
         pending=tuple(fate.pending),
         merged=tuple(fate.merged),
         turned_away=tuple(fate.turned_away),
+        quarantined=tuple(fate.quarantined),
         preferences=tuple(fate.preferences),
         redacted=arrival.drafts.redacted,
     )
+
+
+def _inserted(
+    conn: Writing, arrival: Arrival, row: MemoryRow, draft: Draft, filing: _Filing, new: _New
+) -> int:
+    """Insert one row with its source and what it looks like; return its key."""
+    row = _sourced(conn, arrival, row, filing)
+    (key,) = memories.insert_bare(conn, [row], filing.now_us)
+    new.keys.append(key)
+    if draft.flags:
+        before = MemoryState.PENDING if draft.set_aside else None
+        flagged.put(conn, key, draft.flags, before, filing.now_us)
+    return key
+
+
+def _set_aside(
+    conn: Writing, arrival: Arrival, draft: Draft, filing: _Filing, new: _New, fate: _Sorted
+) -> None:
+    """Store a chunk out of sight: without a vector, and trusted by nobody."""
+    row = _row(arrival, draft, filing, filing.ids)._replace(
+        state=MemoryState.QUARANTINED, trust=Trust.UNTRUSTED
+    )
+    there = flagged.same(conn, row)
+    if there is not None:
+        memories.bump(conn, there.memory_key, filing.now_us, row.expires_at_us)
+        fate.merged.append(_item_of(there))
+        return
+    _inserted(conn, arrival, row, draft, filing, new)
+    fate.quarantined.append(_item(row, SET_ASIDE, draft.flags))
 
 
 def _known(conn: Writing, arrival: Arrival, row: MemoryRow, now_us: int) -> FoundRow | None:
@@ -200,6 +236,10 @@ def _tell_again(
     memories.bump(conn, there.memory_key, filing.now_us, row.expires_at_us)
     if there.state in VISIBLE:
         _prefer(conn, draft, there.importance, there.memory_key, filing, fate)
+
+
+def _name(said: str | None) -> str | None:
+    return None if said is None else screened_name(said)
 
 
 def _model(conn: Writing, arrival: Arrival) -> int | None:
@@ -321,20 +361,25 @@ def _prefer(
     fate.preferences.append(draft.preference)
 
 
-def _sort(fate: _Sorted, row: MemoryRow, *, kept: bool) -> None:
-    item = ReceiptItem(
-        id=row.memory_id,
-        category=row.category,
-        importance=row.importance,
-        token_count=row.token_count,
-        reason=None if kept else BELOW,
-    )
+def _sort(fate: _Sorted, row: MemoryRow, *, kept: bool, flags: tuple[Flag, ...]) -> None:
+    item = _item(row, None if kept else BELOW, flags)
     if not kept:
         fate.turned_away.append(item)
     elif row.state is MemoryState.PENDING:
         fate.pending.append(item)
     else:
         fate.stored.append(item)
+
+
+def _item(row: MemoryRow, reason: str | None, flags: tuple[Flag, ...]) -> ReceiptItem:
+    return ReceiptItem(
+        id=row.memory_id,
+        category=row.category,
+        importance=row.importance,
+        token_count=row.token_count,
+        reason=reason,
+        flags=flags,
+    )
 
 
 def _item_of(there: FoundRow) -> ReceiptItem:

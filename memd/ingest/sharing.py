@@ -56,7 +56,7 @@ class Sharing:
             if fingerprint is not None:
                 vectors.ready(conn, fingerprint, now_us)
             (receipt,) = keep(conn, everybody, [arrival], ingest.ids, now_us)
-            memory_id = (receipt.stored + receipt.pending)[0].id
+            memory_id = (receipt.stored + receipt.pending + receipt.quarantined)[0].id
             row = _shared(conn, memory_id)
             assert row is not None
             shared.put(conn, row.memory_key, names.agent(conn, caller.agent_id, now_us))

@@ -7,6 +7,7 @@ from pydantic import AliasChoices, Field
 from memd.base.limits import INGEST_ITEMS_MAX
 from memd.model.enums import MemoryCategory, MemoryLevel, Origin
 from memd.model.memory import Tags
+from memd.model.trust import Flag
 from memd.model.values import DEFAULT_NAMESPACE, Name, Share, Text, Time, Value
 
 
@@ -51,6 +52,8 @@ class ReceiptItem(Value):
     importance: Share | None = None
     token_count: int = Field(ge=1)
     reason: str | None = None
+    flags: tuple[Flag, ...] = ()
+    """What it looks like, if that is suspicious."""
 
 
 class Receipt(Value):
@@ -60,13 +63,15 @@ class Receipt(Value):
     and its importance are to come; *merged* was there already and had its
     ``updated_at`` moved; *turned_away* is below the threshold of importance and
     was put into the archive, where ``include_compressed`` still finds it.
-    *preferences* are the keys that were set.
+    *quarantined* looks like an attack: it is stored, and nothing finds it until its owner
+    releases it. *preferences* are the keys that were set.
     """
 
     stored: tuple[ReceiptItem, ...] = ()
     pending: tuple[ReceiptItem, ...] = ()
     merged: tuple[ReceiptItem, ...] = ()
     turned_away: tuple[ReceiptItem, ...] = ()
+    quarantined: tuple[ReceiptItem, ...] = ()
     preferences: tuple[str, ...] = ()
     redacted: tuple[str, ...] = ()
     """Kinds of secrets that were replaced before storing."""

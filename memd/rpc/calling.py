@@ -34,6 +34,8 @@ KEYED: Final = frozenset(
         "memory.forget",
         "memory.ingest",
         "memory.ingest_many",
+        "memory.quarantine",
+        "memory.release",
         "memory.store",
         "memory.update",
         "org.approve",

@@ -14,6 +14,7 @@ from memd.model.access import AddedClient, AuditReport, KeyedClient, OwnerState
 from memd.model.caller import Scope
 from memd.model.events import EventName
 from memd.model.files import FileReply
+from memd.model.flagged import Quarantined
 from memd.model.graph import Added, GraphAnswers, GraphPaths, Neighbours
 from memd.model.history import FactsThen, Timeline
 from memd.model.ingest import Receipt, Receipts
@@ -33,6 +34,7 @@ from memd.model.wiki import WikiExport
 from memd.rpc import (
     params,
     params_file,
+    params_flagged,
     params_graph,
     params_inject,
     params_learn,
@@ -210,6 +212,14 @@ _ALL = (
     _read(
         "learn.playbook", params_learn.ListPlaybook, params_learn.Patterns, "Patterns that worked."
     ),
+    _look(
+        "memory.flagged",
+        params_flagged.ListFlagged,
+        params_flagged.FlaggedPage,
+        "What looks like an attack, and what is out of sight for it.",
+    ),
+    _admin("memory.release", params_flagged.SetAside, bool, "Bring back what was set aside."),
+    _admin("memory.quarantine", params_flagged.SetAside, Quarantined, "Set a memory aside."),
     _write("memory.forget", params.Forget, Forgotten, "Erase everywhere, provably."),
     _write("preference.set", params.SetPreference, None, "Set a preference."),
     _read("preference.get", params.PreferenceName, Preference | None, "One preference, or null."),

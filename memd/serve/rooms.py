@@ -16,6 +16,7 @@ from memd.model.caller import Caller, Identity, Scope
 from memd.model.encoding import Embedder
 from memd.model.enums import AutonomyLevel, InjectionStrategy, MemoryCategory, SeniorityLevel
 from memd.model.files import FileCommand, FileReply
+from memd.model.flagged import Flagged, Quarantined
 from memd.model.ingest import IngestManyRequest, IngestRequest, Receipt, Receipts
 from memd.model.inject import PreparedPrompt, PrepareRequest, ToolAnswer, ToolDefinition
 from memd.model.memory import (
@@ -98,6 +99,23 @@ class Archive(Protocol):
         self, caller: Caller, after: str | None, limit: int
     ) -> tuple[tuple[Trashed, ...], str | None]: ...
     async def trash_restore(self, caller: Caller, memory_id: str) -> bool: ...
+
+
+class Quarantine(Protocol):
+    """What is suspicious."""
+
+    async def flagged(
+        self,
+        caller: Caller,
+        after: str | None,
+        limit: int,
+        *,
+        aside: bool = False,
+        everybody: bool = False,
+    ) -> tuple[tuple[Flagged, ...], str | None]: ...
+    async def show(self, caller: Caller, memory_id: str) -> Flagged: ...
+    async def release(self, caller: Caller, memory_id: str) -> bool: ...
+    async def quarantine(self, caller: Caller, memory_id: str) -> Quarantined: ...
 
 
 class Archival(Protocol):
@@ -287,6 +305,7 @@ class Rooms:
     files: Files
     inject: Inject
     learn: Learn
+    quarantine: Quarantine
     synthesis: Synthesis
     wiki: Wiki
     sleep: Sleep

@@ -117,8 +117,8 @@ def counted(conn: Reading, wanted: Bound) -> int:
 def same_content(conn: Reading, row: MemoryRow, now_us: int) -> FoundRow | None:
     """Return the memory that *row* would repeat: text, owner, place, session and source alike.
 
-    A memory that expired, or is in the trash, is not repeated; one that was turned
-    away is, so that it is not turned away anew each time (SPEC D7).
+    A memory that expired, is in the trash or in quarantine, is not repeated; one that was
+    turned away is, so that it is not turned away anew each time (SPEC D7).
     """
     found = conn.execute(
         f"""
@@ -127,7 +127,7 @@ def same_content(conn: Reading, row: MemoryRow, now_us: int) -> FoundRow | None:
            AND m.namespace = :namespace AND m.category = :category
            AND m.session_key IS :session_key AND m.reference IS :reference
            AND m.speaker IS :speaker
-           AND m.state NOT IN ('trashed', 'stale')
+           AND m.state NOT IN ('trashed', 'stale', 'quarantined')
            AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
          ORDER BY m.memory_key
          LIMIT 1

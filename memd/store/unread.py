@@ -42,7 +42,9 @@ _AGAIN = "statements again "
 _AGAIN_END = "statements again!"
 
 _COLUMNS = """
-SELECT m.memory_key, m.memory_id, substr(m.content, 1, :chars), m.content_hash, m.speaker,
+SELECT m.memory_key, m.memory_id,
+       iif(m.state = 'quarantined', '', substr(m.content, 1, :chars)), -- says nothing there
+       m.content_hash, m.speaker,
        coalesce(m.occurred_at_us, m.created_at_us),
        coalesce((SELECT max(v.replaced_at_us)
                    FROM memory_version AS v

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from support.access import FakeAudit, FakeClients, FakeOwner, FakeReview
+from support.flagging import FakeQuarantine
 from support.graphs import FakeGraph
 from support.learning import FakeLearn, FakeSynthesis
 from support.napping import FakeNaps, FakeSessions, FakeUsage
@@ -109,6 +110,7 @@ class FakeHouse:
             files=FakeFiles(),
             inject=FakeInject(),
             learn=FakeLearn(),
+            quarantine=FakeQuarantine(),
             synthesis=FakeSynthesis(),
             wiki=FakeWiki(),
             sleep=self.night,

@@ -65,6 +65,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "memory.update": {"id": "m000000", "content": "b"},
     "memory.delete": {"id": "m000000"},
     "memory.forget": {"ids": ["m000000"]},
+    "memory.release": {"id": "m000000"},
+    "memory.quarantine": {"id": "m000000"},
     "memory.synthesize": {"query": "a"},
     "learn.outcome": {"final_response": "done"},
     "learn.success": {"description": "a", "tools": ["b"]},

@@ -1,0 +1,181 @@
+"""The room of what is suspicious: shown to its owner, released, or set aside by hand (PROMISES 5).
+
+What looks like an attack is never thrown away and never told to its sender as
+refused: it is stored out of sight. Only the owner looks at it, since whoever
+reads it to an assistant has delivered it, and only the owner brings it back.
+What was made from a memory that turns out to be poisoned goes with it, and
+what else stood behind a summary comes back: nothing honest is lost.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from memd.base.clock import Clock, from_us
+from memd.base.errors import MemoryNotFoundError
+from memd.encode.secrets import screen
+from memd.encode.suspicion import suspicion
+from memd.model.caller import Caller
+from memd.model.enums import HIDDEN, MemoryCategory, MemoryState, Origin, TrashReason, Trust
+from memd.model.flagged import Flagged, Quarantined
+from memd.model.trust import Flag, is_set_aside
+from memd.store import flagged, memories, names, removal
+from memd.store.connect import Reading, Writing
+from memd.store.database import Database
+from memd.store.flagged import FlaggedRow
+from memd.store.rows import FoundRow
+from memd.view.view import one_line, view
+
+EXCERPT_CHARS = 200
+DAY_US = 86_400_000_000
+
+
+@dataclass(frozen=True)
+class Quarantine:
+    """The room's needs, handed in by whoever opens the file."""
+
+    db: Database
+    clock: Clock
+    undo_days: int
+    wake: Callable[[], None] = lambda: None
+    """Called when a memory came back and waits for a vector."""
+
+    async def flagged(
+        self,
+        caller: Caller,
+        after: str | None,
+        limit: int,
+        *,
+        aside: bool = False,
+        everybody: bool = False,
+    ) -> tuple[tuple[Flagged, ...], str | None]:
+        """Return a page of what is suspicious, newest first, each with the beginning of its text.
+
+        Of the caller's agent and what it shared, or with *everybody* of all agents; with
+        *aside* only what is in quarantine. A client whose key names its agent has its own.
+        """
+
+        def work(conn: Reading) -> list[Flagged]:
+            agent_key = None
+            if caller.bound or not everybody:
+                agent_key = names.find_agent(conn, caller.agent_id)
+                if agent_key is None:
+                    return []
+            rows = flagged.page(conn, agent_key, after, limit + 1, aside=aside)
+            found = memories.by_keys(conn, [row.memory_key for row in rows])
+            return [_shown(row, found[row.memory_key]) for row in rows]
+
+        items = await self.db.read(work)
+        return tuple(items[:limit]), items[limit - 1].id if len(items) > limit else None
+
+    async def show(self, caller: Caller, memory_id: str) -> Flagged:
+        """Return one suspicious memory with its whole text; raises MemoryNotFoundError."""
+
+        def work(conn: Reading) -> Flagged | None:
+            key = _key(conn, caller, memory_id)
+            row = None if key is None else flagged.of(conn, key)
+            if row is None:
+                return None
+            return _shown(row, memories.by_keys(conn, [row.memory_key])[row.memory_key], whole=True)
+
+        found = await self.db.read(work)
+        if found is None:
+            raise MemoryNotFoundError("no suspicious memory has this id", field="id")
+        return found
+
+    async def release(self, caller: Caller, memory_id: str) -> bool:
+        """Bring a memory back out of quarantine; False when it is not there.
+
+        It is found and put into prompts again, trusted as little as before, and is not
+        set aside a second time by itself. Raises MemoryNotFoundError for an id that is none.
+        """
+
+        def work(conn: Writing) -> bool:
+            return flagged.release(conn, _known(conn, caller, memory_id), self.clock.now_us())
+
+        released = await self.db.write(caller, work, reply=bool)
+        if released:
+            self.wake()
+        return released
+
+    async def quarantine(self, caller: Caller, memory_id: str) -> Quarantined:
+        """Set a memory aside by hand, with everything that was made from it.
+
+        Summaries and facts that hold its words go to the trash, and what else stood
+        behind them comes back. Raises MemoryNotFoundError for an id that is none, and
+        for one in the trash.
+        """
+
+        def work(conn: Writing) -> Quarantined:
+            key = _known(conn, caller, memory_id)
+            row = memories.by_keys(conn, [key])[key]
+            if row.state in {MemoryState.TRASHED, MemoryState.STALE}:
+                raise MemoryNotFoundError("the memory is in the trash", field="id")
+            if row.state == MemoryState.QUARANTINED:
+                return Quarantined(id=memory_id)
+            now_us = self.clock.now_us()
+            made = [one for one in removal.uncover(conn, [key], now_us) if one != key]
+            removal.trash(conn, made, TrashReason.DELETED, now_us, self.undo_days * DAY_US)
+            removal.restore(conn, key, now_us)
+            flagged.hide(conn, key, _flags(row), now_us)
+            return Quarantined(id=memory_id, removed=len(made))
+
+        return await self.db.write(caller, work, reply=Quarantined)
+
+
+def look_again(conn: Writing, key: int, now_us: int) -> bool:
+    """Set aside what comes back from trash or archive and would not have come in today.
+
+    Patterns get better; what the owner released stays released. Returns whether it did.
+    """
+    row = memories.by_keys(conn, [key]).get(key)
+    if row is None or row.state in HIDDEN or row.is_summary:
+        return False
+    if row.state == MemoryState.QUARANTINED or flagged.is_released(conn, key):
+        return False
+    seen = suspicion(row.content)
+    if not is_set_aside(seen, Origin(row.origin)):
+        return False
+    flagged.hide(conn, key, sorted(seen.flags), now_us)
+    return True
+
+
+def _flags(row: FoundRow) -> list[Flag]:
+    return sorted({*suspicion(row.content).flags, Flag.OWNER})
+
+
+def _key(conn: Reading, caller: Caller, memory_id: str) -> int | None:
+    """Return whose memory it may be: of any agent, unless the caller's key names its own."""
+    if not caller.bound:
+        return flagged.find(conn, memory_id)
+    agent_key = names.find_agent(conn, caller.agent_id)
+    row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
+    return None if row is None else row.memory_key
+
+
+def _known(conn: Reading, caller: Caller, memory_id: str) -> int:
+    key = _key(conn, caller, memory_id)
+    if key is None:
+        raise MemoryNotFoundError("no such memory", field="id")
+    return key
+
+
+def _shown(row: FlaggedRow, found: FoundRow, *, whole: bool = False) -> Flagged:
+    text = screen(found.content).text
+    return Flagged(
+        id=row.memory_id,
+        agent_id=row.agent_id,
+        flags=tuple(Flag(flag) for flag in json.loads(row.flags)),
+        state=MemoryState(found.state),
+        origin=Origin(found.origin),
+        trust=Trust(found.trust),
+        category=MemoryCategory(found.category),
+        client=row.client,
+        session_id=found.session_id,
+        source=found.reference,
+        flagged_at=from_us(row.flagged_at_us),
+        released_at=None if row.released_at_us is None else from_us(row.released_at_us),
+        text=view(text) if whole else one_line(text)[:EXCERPT_CHARS],
+    )

@@ -1,0 +1,102 @@
+"""What looks like an attack, as its owner meets it: listed, looked at, released, set aside."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from memd.cli import options, say
+from memd.cli.reach import ask, daemon
+
+_Ids = Annotated[list[str], options.Argument(metavar="ID...", help='As "memd flagged list" says.')]
+
+
+@options.examples("memd flagged list", "memd flagged list --all", "memd flagged list --json")
+def list_(
+    every: Annotated[
+        bool, options.option("--all", help="Also what is only remarked on and stays in sight.")
+    ] = False,
+    agent: options.Agent = None,
+    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 20,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """List what is out of sight because it looks like an attack, newest first, of all agents."""
+    params = options.given(agent_id=agent, limit=limit)
+    found = ask(
+        profile,
+        "memory.flagged",
+        {**params, "quarantined": not every, "everybody": agent is None},
+    )
+    if json:
+        say.as_json(found)
+        return
+    say.table(("ID", "FROM", "FLAGS", "TEXT"), (_row(one) for one in found["items"]))
+    if not found["items"]:
+        say.note("nothing is suspicious" if every else "nothing is out of sight")
+    if found["next"]:
+        say.note(f"there is more: --limit {limit * 5}")
+
+
+@options.examples("memd flagged show 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
+def show(
+    memory_id: Annotated[str, options.Argument(metavar="ID", help="Which one.")],
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Show one with its whole text, and where it came from. Do not paste it to an assistant."""
+    (one,) = ask(profile, "memory.flagged", {"id": memory_id})["items"]
+    if json:
+        say.as_json(one)
+        return
+    rows = [
+        ("state", one["state"]),
+        ("flags", ", ".join(one["flags"])),
+        ("origin", f"{one['origin']}, agent {say.line(one['agent_id'])}"),
+        ("client", say.line(one["client"] or "unknown")),
+        ("session", say.line(one["session_id"] or "none")),
+        ("source", say.line(one["source"] or "none")),
+        ("since", say.moment(one["flagged_at"])),
+    ]
+    say.table(("WHAT", "IT IS"), rows)
+    say.out(say.shown(one["text"]))
+
+
+@options.examples("memd flagged release 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
+def release(memory_ids: _Ids, profile: options.Profile = None, json: options.Json = False) -> None:
+    """Bring memories back in sight. They are found again, trusted as little as before."""
+    released, missing = _each(profile, "memory.release", memory_ids)
+    _told(released, missing, "released", "not in quarantine", json=json)
+
+
+@options.examples("memd flagged add 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
+def add(memory_ids: _Ids, profile: options.Profile = None, json: options.Json = False) -> None:
+    """Set memories aside by hand, and put what was made from them into the trash."""
+    done, missing = _each(profile, "memory.quarantine", memory_ids)
+    _told(done, missing, "quarantined", "no such memory", json=json)
+
+
+def _each(profile: str | None, method: str, memory_ids: list[str]) -> tuple[list[str], list[str]]:
+    done: list[str] = []
+    missing: list[str] = []
+    with daemon(profile) as client:
+        for memory_id in memory_ids:
+            (done if client.call(method, {"id": memory_id}) else missing).append(memory_id)
+    return done, missing
+
+
+def _told(done: list[str], missing: list[str], word: str, why: str, *, json: bool) -> None:
+    if json:
+        say.as_json({word: done, "missing": missing})
+    else:
+        for memory_id in done:
+            say.out(memory_id)
+    for memory_id in missing:
+        say.note(f"memd: {why}: {say.line(memory_id)}")
+    if missing:
+        raise say.Leave(say.Exit.ERROR)
+
+
+def _row(one: dict[str, Any]) -> tuple[str, str, str, str]:
+    flags = ",".join(one["flags"])
+    room = max(20, say.width() - 36 - 8 - len(flags) - 6)
+    return one["id"], one["origin"], flags, say.line(one["text"], room)

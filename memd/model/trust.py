@@ -1,0 +1,82 @@
+"""What is suspicious about a text, and what follows from it: the one table of that policy. Pure.
+
+A text is judged by where it came from, which the daemon knows, and by what it
+looks like, which anybody can write. Nothing is refused and nothing is dropped:
+what is set aside is stored, marked, shown to its owner and given back on a word.
+A person's own text is never set aside (PROMISES H59); it is only remarked on.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from memd.model.enums import Origin, Trust
+
+
+class Flag(StrEnum):
+    """What a text looks like."""
+
+    INSTRUCTION = "instruction_like"
+    TRIGGER = "conditional_trigger"
+    ROLE = "role_marker"
+    HIDDEN = "hidden_text"
+    TOOL_CALL = "tool_call"
+    AUTHORITY = "authority_claim"
+    EXFILTRATION = "exfiltration"
+    STUFFING = "keyword_stuffing"
+    BURST = "burst"
+    OWNER = "owner"
+    """Not a look: the owner set it aside by hand."""
+
+
+class Suspicion(NamedTuple):
+    """What was seen in a text.
+
+    *live* is what the text says itself; the rest of *flags* stands in quotes, in a text
+    that speaks about attacks. *strong* leaves no doubt whatever the context.
+    """
+
+    flags: frozenset[Flag] = frozenset()
+    live: frozenset[Flag] = frozenset()
+    strong: frozenset[Flag] = frozenset()
+
+    def joined(self, other: Suspicion) -> Suspicion:
+        """Return what was seen in either of two texts."""
+        if not other.flags:
+            return self
+        return Suspicion(
+            self.flags | other.flags, self.live | other.live, self.strong | other.strong
+        )
+
+
+NOTHING: Final = Suspicion()
+
+TRUST: Final = {
+    Origin.PERSON: Trust.OWNER,
+    Origin.ASSISTANT: Trust.ASSISTED,
+    Origin.IMPORT: Trust.ASSISTED,
+    Origin.TOOL: Trust.UNTRUSTED,
+    Origin.WEB: Trust.UNTRUSTED,
+}
+"""How far a text is trusted, by where it came from."""
+
+FOREIGN: Final = frozenset({Origin.TOOL, Origin.WEB, Origin.IMPORT})
+"""Where texts come from that neither the owner nor his assistant wrote."""
+
+COMMANDING: Final = frozenset(
+    {Flag.INSTRUCTION, Flag.TRIGGER, Flag.AUTHORITY, Flag.EXFILTRATION, Flag.ROLE}
+)
+"""What sets a text aside; the others are only remarked on."""
+
+
+def is_set_aside(seen: Suspicion, origin: Origin) -> bool:
+    """Return whether a text of *origin* that looks like *seen* is stored out of sight.
+
+    >>> is_set_aside(Suspicion(live=frozenset({Flag.ROLE})), Origin.WEB)
+    True
+    """
+    if origin is Origin.PERSON:
+        return False
+    told = seen.live if origin in FOREIGN else seen.strong
+    return not told.isdisjoint(COMMANDING)
