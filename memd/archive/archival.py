@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from memd.base.clock import Clock, from_us
 from memd.base.errors import MemoryNotFoundError, MemoryStoreError
 from memd.base.ids import Ids
+from memd.encode.outgoing import outgoing_entry
 from memd.model.caller import Caller
 from memd.model.consolidation import ArchivalEntry, ArchivalMode, archival_entry
 from memd.model.enums import ArchiveReason
@@ -83,7 +84,7 @@ class Archival:
             row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
             if row is None:
                 raise _unknown()
-            return row.entry()
+            return outgoing_entry(row.entry())
 
         return await self.db.read(read)
 
@@ -189,7 +190,7 @@ def _shown(row: FoundRow, away: ArchivedRow) -> Archived:
         reason=ArchiveReason(away.reason),
         archived_at=from_us(away.archived_at_us),
         mode=ArchivalMode.ABSTRACTIVE if away.abstracted else ArchivalMode.EXTRACTIVE,
-        entry=row.entry(),
+        entry=outgoing_entry(row.entry()),
     )
 
 

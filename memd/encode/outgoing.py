@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from memd.base.errors import SecretRefusedError
 from memd.encode.secrets import screen
+from memd.model.memory import MemoryEntry, distinct
 from memd.model.screened import Screened, SecretsPolicy
 
 T = TypeVar("T")
@@ -60,6 +61,20 @@ def outgoing(text: str) -> Screened:
 @lru_cache(maxsize=4096)
 def _remembered(text: str) -> Screened:
     return screen(text).text
+
+
+def outgoing_entry(entry: MemoryEntry) -> MemoryEntry:
+    """Return *entry* as it may leave; the very same where there is nothing to replace."""
+    metadata = entry.metadata
+    left: dict[str, Any] = {"content": outgoing(entry.content)}
+    if entry.speaker is not None:
+        left["speaker"] = outgoing(entry.speaker)
+    if metadata.source is not None or metadata.tags:
+        source = None if metadata.source is None else outgoing(metadata.source)
+        told = {"source": source, "tags": distinct(tuple(map(outgoing, metadata.tags)))}
+        left["metadata"] = metadata.model_copy(update=told)
+    changed = {name: value for name, value in left.items() if value != getattr(entry, name)}
+    return entry.model_copy(update=changed) if changed else entry
 
 
 def outgoing_all(answer: T) -> T:

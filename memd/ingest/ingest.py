@@ -155,6 +155,7 @@ class Ingest:
             level=request.level,
             confidence=request.metadata.confidence,
             expires_at=request.expires_at,
+            origin=request.origin,
         )
         with _named(content="text"):
             found = await self._drafts(as_ingested, whole=True)

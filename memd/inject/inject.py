@@ -17,6 +17,7 @@ from memd.base.clock import Clock
 from memd.base.errors import MemoryCapabilityError
 from memd.base.ids import Chance
 from memd.base.limits import POLICIES_SHOWN_ITEMS_MAX
+from memd.encode.outgoing import outgoing
 from memd.encode.tokens import DefaultTokenEstimator
 from memd.inject import calls
 from memd.inject.context import ContextInjectionStrategy
@@ -182,7 +183,7 @@ class _Making:
         if self.room.org is None:
             return ()
         found = await self.room.org.list_policies(self.caller, limit=POLICIES_SHOWN_ITEMS_MAX)
-        return tuple(policy.content for policy in found)
+        return tuple(outgoing(policy.content) for policy in found)
 
     async def _gathered(self) -> tuple[list[tuple[str, str]], RecallResult]:
         """Return the preferences, each with the id of its memory, and what was recalled."""

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from memd.encode.function_words import FUNCTION_WORDS
+from memd.encode.outgoing import outgoing
 from memd.inject.format import directive, fenced
 from memd.inject.isolated import isolated
 from memd.inject.pipeline import Entries
@@ -87,7 +88,7 @@ class LLMQueryReformulator:
         """Return the model's query on one line; None when it fails or says nothing."""
         reply = await isolated(
             self._provider.complete(
-                _asked(original_query, results),
+                outgoing(_asked(original_query, results)),
                 model=self._model,
                 system=_system(_REFORMULATE),
                 temperature=0.0,
@@ -110,7 +111,7 @@ class LLMSufficiencyChecker:
         """Return whether the model's last line begins with the word SUFFICIENT."""
         reply = await isolated(
             self._provider.complete(
-                _asked(query, results),
+                outgoing(_asked(query, results)),
                 model=self._model,
                 system=_system(_CHECK),
                 temperature=0.0,

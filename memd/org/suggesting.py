@@ -17,6 +17,7 @@ from typing import Any
 from memd.base import log
 from memd.base.errors import ProviderError
 from memd.base.limits import PROVIDER_ANSWER_MS_MAX
+from memd.encode.outgoing import outgoing
 from memd.encode.verbs import RELATIONS
 from memd.model.graph import Said, folded
 from memd.model.provider import CompletionProvider
@@ -50,7 +51,7 @@ class Suggestions:
 
         Nothing where the model does not answer in time, or answers something else.
         """
-        shown = text[:TEXT_CHARS_MAX]
+        shown = outgoing(text[:TEXT_CHARS_MAX])
         try:
             async with asyncio.timeout(PROVIDER_ANSWER_MS_MAX / 1_000):
                 answer = await self._provider.complete(

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from memd.base.clock import from_us
+from memd.encode.outgoing import outgoing
 from memd.model.enums import HIDDEN, MemoryCategory, MemoryState, Origin, Trust
 from memd.model.recall import MemoryChunk, RecallRequest, RecallResult, Why
 from memd.model.retrieval import MemoryRetrievalConfig
@@ -138,7 +139,7 @@ def _preference(row: PreferenceRow, agent_id: str) -> MemoryChunk:
         id=row.memory_id or f"proc_{row.name}",
         user_id=agent_id,
         memory_type=MemoryCategory.PROCEDURAL,
-        content=row.value,
+        content=outgoing(row.value),
         importance=row.confidence,
         token_count=row.token_count,
         preference=True,
@@ -156,7 +157,7 @@ def _chunk(item: Ranked, row: FoundRow, agent_id: str, *, why: bool) -> MemoryCh
         user_id=row.agent_id,
         session_id=row.session_id,
         memory_type=MemoryCategory(row.category),
-        content=row.content,
+        content=outgoing(row.content),
         importance=row.importance,
         token_count=row.token_count,
         relevance_score=item.relevance,

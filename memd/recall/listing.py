@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from memd.base.clock import from_us
 from memd.base.errors import InvalidError
+from memd.encode.outgoing import outgoing, outgoing_entry
 from memd.model.caller import Caller
 from memd.model.memory import MemoryEntry, MemoryFilter, Preference
 from memd.store import filters, memories, names, preferences
@@ -25,7 +26,7 @@ def one(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> MemoryEnt
         return None
     if row.expires_at_us is not None and row.expires_at_us <= now_us:
         return None
-    return row.entry()
+    return outgoing_entry(row.entry())
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def page(
     if paging.sources:
         params = filters.evidence(params, hidden=False)
     rows = memories.listed(conn, params, limit + 1, None if after is None else _place(after))
-    entries = tuple(row.entry() for row in rows[:limit])
+    entries = tuple(outgoing_entry(row.entry()) for row in rows[:limit])
     return entries, _cursor(rows[limit - 1]) if len(rows) > limit else None
 
 
@@ -72,7 +73,7 @@ def preferences_of(conn: Reading, caller: Caller, now_us: int) -> tuple[Preferen
     return tuple(
         Preference(
             name=row.name,
-            value=row.value,
+            value=outgoing(row.value),
             confidence=row.confidence,
             memory_id=row.memory_id,
             updated_at=from_us(row.updated_at_us),

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from memd.base.clock import Clock
 from memd.base.errors import MemoryRetrievalError, ModelError, UnavailableError
 from memd.base.limits import QUERY_CHARS_MAX
+from memd.encode.outgoing import outgoing_entry
 from memd.model.caller import Caller
 from memd.model.encoding import Embedder, ModelFingerprint
 from memd.model.enums import MemoryCategory, MemoryLevel, SearchMode
@@ -137,7 +138,7 @@ class Recall:
     ) -> tuple[MemoryEntry, ...]:
         if query.text is None:
             rows = await self.db.read(_listed, scopes, query.limit)
-            return tuple(row.entry() for row in rows)
+            return tuple(outgoing_entry(row.entry()) for row in rows)
         fill = 0 if mode is SearchMode.WORDS else query.limit
         found = await self._found(scopes, query.text, mode, max(ARM_ROWS, query.limit), fill=fill)
         best = [item for item in found.items if item.relevance >= query.min_relevance][
@@ -145,7 +146,9 @@ class Recall:
         ]
         by_key = await self.db.read(_rows, [item.measured.candidate.memory_key for item in best])
         return tuple(
-            by_key[item.measured.candidate.memory_key].entry(relevance=item.relevance)
+            outgoing_entry(
+                by_key[item.measured.candidate.memory_key].entry(relevance=item.relevance)
+            )
             for item in best
             if item.measured.candidate.memory_key in by_key
         )

@@ -18,6 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from memd.base.errors import ProviderError
 from memd.base.limits import PROVIDER_ANSWER_MS_MAX, PROVIDER_REQUESTS_MAX
+from memd.encode.outgoing import outgoing
 from memd.model.provider import CompletionProvider
 from memd.model.values import Text
 
@@ -77,7 +78,7 @@ async def said(model: Model, prompt: str, *, system: str = "") -> str | None:
     try:
         async with asyncio.timeout(PROVIDER_ANSWER_MS_MAX / 1000):
             answer = await model.provider.complete(
-                prompt,
+                outgoing(prompt),
                 model=model.name,
                 system=system,
                 temperature=model.temperature,

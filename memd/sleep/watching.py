@@ -27,6 +27,7 @@ from memd.base.errors import (
     NotFoundError,
 )
 from memd.base.limits import NAPS_WAITING_MAX
+from memd.encode.outgoing import outgoing
 from memd.model.caller import LOCAL, Caller
 from memd.model.events import Emit, EventName, unheard
 from memd.model.settings import UsageSettings
@@ -91,7 +92,7 @@ class Watching:
         Raises BusyError when too many naps wait: nothing is noted then, so that the same
         report again is as good.
         """
-        return await self._take(_Said(caller, usage, None))
+        return await self._take(_Said(caller, _screened(usage), None))
 
     async def list(self, caller: Caller) -> tuple[Window, ...]:
         """Return the windows of the caller's agent, the one last heard of first."""
@@ -127,6 +128,7 @@ class Watching:
 
     async def on_usage(self, path: Path, usage: Usage) -> None:
         """Take what a usage file says (``UsageWatcher``)."""
+        usage = _screened(usage)
         caller = Caller(client=LOCAL, session_id=usage.session_id, method=METHOD)
         await self._take(_Said(caller, usage, path))
 
@@ -255,6 +257,16 @@ class Watching:
 
 
 _CALLER = Caller(client="memd", method="usage")
+
+
+def _screened(usage: Usage) -> Usage:
+    """Return *usage* without secrets: a path that holds one leads nowhere any more."""
+    said: dict[str, Any] = {
+        name: outgoing(value)
+        for name in ("source", "session_id", "model", "cwd", "transcript_path", "event")
+        if (value := getattr(usage, name)) is not None
+    }
+    return replace(usage, **said)
 
 
 def _key(usage: Usage) -> Key:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from memd.base import log
 from memd.base.clock import Clock, SystemClock, from_us
 from memd.base.limits import PAGE_ITEMS_MAX
+from memd.encode.outgoing import outgoing
 from memd.model.consolidation import (
     COMPRESSED_EXPERIENCE_TAG,
     COMPRESSED_TAG,
@@ -198,7 +199,7 @@ def _is_made(entry: MemoryEntry) -> bool:
 
 def raw_page(entry: MemoryEntry) -> str:
     """Return a memory as a file: its head, then its text."""
-    return f"{_head(entry)}\n{view(entry.content)}\n"
+    return f"{_head(entry)}\n{view(outgoing(entry.content))}\n"
 
 
 def wiki_page(entry: MemoryEntry) -> str:
@@ -241,13 +242,16 @@ def _head(entry: MemoryEntry) -> str:
         "created_at": entry.created_at.isoformat(),
     }
     # JSON's strings are YAML's, once what YAML cannot show is gone.
-    lines = [f"{name}: {json.dumps(one_line(v), ensure_ascii=False)}" for name, v in said.items()]
+    lines = [
+        f"{name}: {json.dumps(one_line(outgoing(v)), ensure_ascii=False)}"
+        for name, v in said.items()
+    ]
     return "\n".join(("---", f"# {MARK}", *lines, "---", ""))
 
 
 def _bullets(lines: object) -> str:
     told = [line for line in lines if isinstance(line, str)] if isinstance(lines, list) else []
-    return "\n".join(f"- {one_line(line)}" for line in told) or _NOTHING
+    return "\n".join(f"- {one_line(outgoing(line))}" for line in told) or _NOTHING
 
 
 def _parsed(content: str) -> dict[str, Any]:
