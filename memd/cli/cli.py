@@ -116,7 +116,7 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
         ),
     ),
     "model": (
-        "The embedding model: install it, look at it, carry it to another machine.",
+        "The embedding model: install it, look at it, carry it to another computer.",
         (
             Entry("install", "memd.cli.models", "install"),
             Entry("export", "memd.cli.models", "export"),
@@ -190,7 +190,7 @@ def app(only: str | None = None) -> typer.Typer:
     for name, (summary, entries) in GROUPS.items():
         if only in {None, name}:
             commands = {entry.name: load(entry) for entry in entries}
-            firsts = (getattr(command, "examples", ())[0] for command in commands.values())
+            firsts = [line for each in commands.values() for line in _examples(each)[:1]]
             group = typed.application(summary, typed.examples(firsts))
             for inner, command in commands.items():
                 typed.add(group, inner, command)
@@ -234,6 +234,10 @@ def load(entry: Entry) -> Callable[..., Any]:
     """Return the function of a command, importing its module."""
     command: Callable[..., Any] = getattr(importlib.import_module(entry.module), entry.function)
     return command
+
+
+def _examples(command: Callable[..., Any]) -> tuple[str, ...]:
+    return getattr(command, "examples", ())
 
 
 def _told(argv: list[str]) -> int:

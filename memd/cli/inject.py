@@ -42,6 +42,10 @@ def inject(
     nonce: Annotated[
         bool, options.option("--nonce", help="Mark each line that was remembered.")
     ] = False,
+    synthesize: Annotated[
+        bool,
+        options.option("--synthesize", help="One block made of all sources, not the memories."),
+    ] = False,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
@@ -54,6 +58,7 @@ def inject(
         categories=[category] if category else None,
         project_id=project,
         nonce=nonce or None,
+        synthesize=synthesize or None,
         agent_id=agent,
     )
     prompt: dict[str, Any] = ask(profile, "inject.prepare", params)
@@ -66,6 +71,8 @@ def inject(
     if not prompt["messages"]:
         say.note("nothing: the prompt stays as it is")
     say.note(f"{prompt['tokens_used']:,} of {prompt['token_budget']:,} tokens{_rest(prompt)}")
+    if least := prompt.get("minimum_required_tokens"):
+        say.note(f"none of the memories fits; the shortest takes a budget of {least:,}")
     if prompt.get("degraded"):
         say.note(f"memd: {prompt['degraded']}")
 

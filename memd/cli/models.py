@@ -33,7 +33,7 @@ def export(
     target: Annotated[Path, options.Argument(help="The folder to write.")],
     profile: options.Profile = None,
 ) -> None:
-    """Copy the installed model into a folder, for a machine without a network."""
+    """Copy the installed model into a folder, for a computer without a network."""
     from memd.encode.install import export as write
 
     write(Paths.resolve(profile).model_dir, target.absolute())

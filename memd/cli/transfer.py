@@ -78,7 +78,7 @@ def export(
     agent: options.Agent = None,
     profile: options.Profile = None,
 ) -> None:
-    """Write every visible memory as JSONL, the oldest page last. The first line is a header."""
+    """Write every visible memory as JSONL, the newest first. The first line is a header."""
     fresh = file.with_name(file.name + ".new") if file else None
     params = options.given(agent_id=agent)
     with (

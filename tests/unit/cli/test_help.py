@@ -1,0 +1,63 @@
+"""Help is clear: every command under a heading, whole sentences, and examples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from memd.cli import typed
+from memd.cli.cli import COMMANDS, GROUPS, SECTIONS, run
+
+TYPED = [[entry.name] for entry in COMMANDS]
+TYPED += [[group, entry.name] for group, (_, entries) in GROUPS.items() for entry in entries]
+
+
+def _names(heading_to_names: dict[str, tuple[str, ...]]) -> Iterator[str]:
+    for names in heading_to_names.values():
+        yield from names
+
+
+def test_every_command_stands_under_one_heading() -> None:
+    assert sorted(_names(SECTIONS)) == sorted([*(entry.name for entry in COMMANDS), *GROUPS])
+
+
+def test_the_help_lists_every_command_and_cuts_nothing_off(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "..." not in shown.partition("\n")[2]  # behind the line of usage
+    for name in (*SECTIONS, *_names(SECTIONS)):
+        assert name in shown
+    for summary, _ in GROUPS.values():
+        assert " ".join(summary.split()) in " ".join(shown.split())
+
+
+@pytest.mark.parametrize("group", sorted(GROUPS))
+def test_a_group_shows_its_commands_and_an_example_of_each(
+    group: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([group, "--help"]) == 0
+    commands, _, examples = capsys.readouterr().out.partition("Examples:")
+    for entry in GROUPS[group][1]:
+        assert f"\n  {entry.name} " in commands
+        assert f"memd {group} {entry.name}" in examples
+
+
+@pytest.mark.parametrize("words", TYPED, ids=" ".join)
+def test_a_command_shows_how_it_is_typed_and_examples(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*words, "--help"]) == 0
+    shown = capsys.readouterr().out
+    usage = shown.partition("\n\n")[0]
+    assert usage.startswith(f"Usage: memd {' '.join(words)} [OPTIONS]")
+    assert not {"{", "}", "<"} & set(usage), "types and braces tell a person nothing"
+    assert "[[" not in usage
+    assert "Examples:\n" in shown
+
+
+def test_what_is_said_of_a_command_in_a_list_is_its_first_sentence() -> None:
+    assert typed.first_sentence("Print one\nmemory. By its id.") == "Print one memory."
+    assert typed.first_sentence("List it, 0.5 first\n\nMore.") == "List it, 0.5 first"
