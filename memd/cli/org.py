@@ -58,8 +58,8 @@ def write(
         category=category,
         tags=tag or None,
         fact_id=fact,
-        valid_from=None if since is None else _time("--from", since),
-        valid_to=None if until is None else _time("--until", until),
+        valid_from=None if since is None else zoned("--from", since),
+        valid_to=None if until is None else zoned("--until", until),
     )
     fact_id = _as_owner(profile, "org.write", params)
     if json:
@@ -206,7 +206,7 @@ def by(author: dict[str, Any]) -> str:
     return f"{say.line(author['agent_id'])} ({author['seniority']})"
 
 
-def _time(option: str, text: str) -> str:
+def zoned(option: str, text: str) -> str:
     """Return a time as the daemon takes it; raises InvalidError for one without its zone."""
     try:
         moment = datetime.fromisoformat(text)

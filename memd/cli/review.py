@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from memd.base.errors import InvalidError
 from memd.cli import options, say
+from memd.cli.org import zoned
 from memd.cli.reach import ask, daemon
 
 if TYPE_CHECKING:
@@ -38,6 +39,12 @@ def propose(
         str | None,
         options.option("--fact", metavar="ID", help="As the next version of this fact."),
     ] = None,
+    since: Annotated[
+        str | None, options.option("--from", metavar="TIME", help="Since when it holds.")
+    ] = None,
+    until: Annotated[
+        str | None, options.option("--until", metavar="TIME", help="Until when it holds.")
+    ] = None,
     retract: Annotated[
         str | None,
         options.option("--retract", metavar="ID", help="That this fact holds no longer."),
@@ -53,7 +60,13 @@ def propose(
         params = options.given(fact_id=retract, retract=True, agent_id=agent)
     else:
         params = options.given(
-            content=text, category=category, tags=tag or None, fact_id=fact, agent_id=agent
+            content=text,
+            category=category,
+            tags=tag or None,
+            fact_id=fact,
+            valid_from=None if since is None else zoned("--from", since),
+            valid_to=None if until is None else zoned("--until", until),
+            agent_id=agent,
         )
     proposal_id = ask(profile, "org.propose", params)
     if json:
@@ -122,6 +135,8 @@ def _walk(client: Client, profile: str | None, items: list[dict[str, Any]]) -> N
         say.out(f"  asked by {_asker(one)}, {say.moment(one['at'])}")
         if one["fact_id"]:
             say.out(f"  about the fact {one['fact_id']}")
+        if said := _holds(one):
+            say.out(f"  {said}")
         say.out(say.shown(one["content"] or "(that it holds no longer)"))
         sys.stderr.write("[a]pprove, [r]eject, [s]kip, [q]uit? ")
         sys.stderr.flush()
@@ -153,6 +168,22 @@ def _decide(
     answer = client.call(action, {"id": proposal_id, "signature": signature})
     say.note(f"written as {answer}" if yes else "rejected")
     return {"id": proposal_id, "approved": yes, "fact_id": answer if yes else None}
+
+
+def _holds(one: dict[str, Any]) -> str:
+    """Return from when until when a proposed fact is to hold, and its tags.
+
+    >>> _holds({"valid_from": None, "valid_to": "2026-03-01T00:00:00Z", "tags": ["web"]})
+    'until 2026-03-01T00:00:00Z, tagged web'
+    """
+    parts = [
+        f"{word} {say.line(one[key])}"
+        for word, key in (("from", "valid_from"), ("until", "valid_to"))
+        if one[key]
+    ]
+    if one["tags"]:
+        parts.append(f"tagged {say.line(' '.join(one['tags']))}")
+    return ", ".join(parts)
 
 
 def _asker(one: dict[str, Any]) -> str:

@@ -75,6 +75,8 @@ class Proposal(Value):
     content: Text | None = None
     tags: OrgTags = ()
     fact_id: Name | None = None
+    valid_from: Time | None = None
+    valid_to: Time | None = None
     author_id: Name
     client: Name
     at: Time

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from memd.base.clock import from_us
+from memd.base.clock import from_us, to_us
 from memd.base.errors import InvalidStateError, NotFoundError, OrgMemoryWriteError, QuotaError
 from memd.base.limits import PROPOSALS_OPEN_MAX
 from memd.model.access import Proposal, Signature
@@ -67,6 +67,8 @@ class Review:
                 category=category.value,
                 content=None if wording is None else wording.content,
                 tags=() if wording is None else wording.tags,
+                valid_from_us=None if wording is None else wording.valid_from_us,
+                valid_to_us=None if wording is None else wording.valid_to_us,
                 author_id=caller.agent_id,
                 client=caller.client,
                 salt=salt,
@@ -118,7 +120,13 @@ class Review:
                 if done is None:
                     raise InvalidStateError("the fact is retracted already", field="id")
             else:
-                wording = Wording(category, Screened(str(row.content)), tuple(json.loads(row.tags)))
+                wording = Wording(
+                    category,
+                    Screened(str(row.content)),
+                    tuple(json.loads(row.tags)),
+                    row.valid_from_us,
+                    row.valid_to_us,
+                )
                 done = log.publish(conn, fact_id, wording, stamp)
             self.org.learnt(conn, done)
             proposals.decide(
@@ -163,7 +171,12 @@ def of_proposal(proposal: Proposal) -> dict[str, object]:
         fact_id=proposal.fact_id,
         category=proposal.category.value,
         content=proposal.content,
-        more={"proposal": proposal.id, "tags": list(proposal.tags)},
+        more={
+            "proposal": proposal.id,
+            "tags": list(proposal.tags),
+            "valid_from_us": None if proposal.valid_from is None else to_us(proposal.valid_from),
+            "valid_to_us": None if proposal.valid_to is None else to_us(proposal.valid_to),
+        },
     )
 
 
@@ -198,6 +211,8 @@ def _shown(row: ProposalRow) -> Proposal:
         content=row.content,
         tags=tuple(json.loads(row.tags)),
         fact_id=row.fact_id,
+        valid_from=None if row.valid_from_us is None else from_us(row.valid_from_us),
+        valid_to=None if row.valid_to_us is None else from_us(row.valid_to_us),
         author_id=row.author_id,
         client=row.client,
         at=from_us(row.at_us),

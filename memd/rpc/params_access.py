@@ -11,7 +11,7 @@ from memd.model.access import AuditRow, ClientName, Hex, KeyedClient, Proposal, 
 from memd.model.caller import Scope
 from memd.model.enums import AutonomyLevel, OrgFactCategory, Outcome, SeniorityLevel
 from memd.model.org import OrgTags
-from memd.model.values import Name, Text, Value
+from memd.model.values import Name, Text, Time, Value
 from memd.rpc.params import Keyed, Params
 
 _DEFAULT_SCOPES: frozenset[Scope] = frozenset({"read", "write", "propose"})
@@ -87,6 +87,8 @@ class ProposeFact(Keyed):
     content: Text | None = None
     tags: OrgTags = ()
     fact_id: Name | None = None
+    valid_from: Time | None = None
+    valid_to: Time | None = None
     retract: bool = False
     agent_id: Name | None = None
     author: Any = None
@@ -97,6 +99,8 @@ class ProposeFact(Keyed):
             raise ValueError("to retract a fact, name its fact_id and no content")
         if not self.retract and (self.content is None or self.category is None):
             raise ValueError("a fact needs a category and a content")
+        if self.valid_from and self.valid_to and self.valid_from >= self.valid_to:
+            raise ValueError("valid_from must be before valid_to")
         return self
 
 

@@ -123,6 +123,8 @@ class Deciding:
             category=params.category,
             tags=params.tags,
             fact_id=params.fact_id,
+            valid_from=params.valid_from,
+            valid_to=params.valid_to,
         )
         return await self._review.propose(caller, request)
 

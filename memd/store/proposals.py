@@ -25,6 +25,8 @@ class New(NamedTuple):
     category: str
     content: Screened | None
     tags: tuple[str, ...]
+    valid_from_us: int | None
+    valid_to_us: int | None
     author_id: str
     client: str
     salt: bytes
@@ -39,6 +41,8 @@ class ProposalRow(NamedTuple):
     category: str
     content: str | None
     tags: str
+    valid_from_us: int | None
+    valid_to_us: int | None
     author_id: str
     client: str
     at_us: int
@@ -60,6 +64,9 @@ def same(conn: Reading, new: New) -> str | None:
            AND category = :category
            AND fact_id IS :fact_id
            AND content IS :content
+           AND tags = :tags
+           AND valid_from_us IS :valid_from_us
+           AND valid_to_us IS :valid_to_us
         """,
         _said(new),
     ).get
@@ -82,16 +89,16 @@ def insert(conn: Writing, new: New, now_us: int) -> None:
     conn.execute(
         """
         INSERT INTO org_proposal (proposal_id, fact_id, kind, category, content, tags,
-                                  author_id, client, at_us)
+                                  valid_from_us, valid_to_us, author_id, client, at_us)
         VALUES (:proposal_id, :fact_id, :kind, :category, :content, :tags,
-                :author_id, :client, :at_us)
+                :valid_from_us, :valid_to_us, :author_id, :client, :at_us)
         """,
         said,
     )
     changes.touch(conn, new.salt, hashlib.sha256(json.dumps(said).encode()).digest())
 
 
-def _said(new: New) -> dict[str, str | None]:
+def _said(new: New) -> dict[str, str | int | None]:
     said = new._asdict()
     del said["salt"]
     return {**said, "tags": json.dumps(new.tags)}
@@ -118,12 +125,14 @@ def _found(
 ) -> list[ProposalRow]:
     rows = conn.execute(
         """
-        SELECT p.proposal_id, p.fact_id, p.kind, p.category, p.content, p.tags, p.author_id,
-               p.client, p.at_us, p.state, p.decided_at_us, p.operation_id,
+        SELECT p.proposal_id, p.fact_id, p.kind, p.category, p.content, p.tags,
+               p.valid_from_us, p.valid_to_us, p.author_id, p.client, p.at_us,
+               p.state, p.decided_at_us, p.operation_id,
                (SELECT count(DISTINCT q.client)
                   FROM org_proposal AS q
                  WHERE q.state = p.state AND q.kind = p.kind AND q.category = p.category
-                   AND q.fact_id IS p.fact_id AND q.content IS p.content)
+                   AND q.fact_id IS p.fact_id AND q.content IS p.content AND q.tags = p.tags
+                   AND q.valid_from_us IS p.valid_from_us AND q.valid_to_us IS p.valid_to_us)
           FROM org_proposal AS p
          WHERE (:proposal_id IS NULL OR p.proposal_id = :proposal_id)
            AND (:state IS NULL OR p.state = :state)
@@ -155,6 +164,9 @@ def decide(
            AND category = :category
            AND fact_id IS :fact_id
            AND content IS :content
+           AND tags = :tags
+           AND valid_from_us IS :valid_from_us
+           AND valid_to_us IS :valid_to_us
         """,
         {
             "state": state.value,
@@ -164,6 +176,9 @@ def decide(
             "category": row.category,
             "fact_id": row.fact_id,
             "content": row.content,
+            "tags": row.tags,
+            "valid_from_us": row.valid_from_us,
+            "valid_to_us": row.valid_to_us,
         },
     )
     closed = conn.changes()

@@ -437,6 +437,8 @@ CREATE TABLE org_proposal (
     category TEXT NOT NULL CHECK (category IN ('core_policy', 'adr', 'procedure', 'convention', 'entity_definition')),
     content TEXT,
     tags TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(tags)),
+    valid_from_us INTEGER, -- as its author claims
+    valid_to_us INTEGER,
     author_id TEXT NOT NULL,
     client TEXT NOT NULL,
     at_us INTEGER NOT NULL,

@@ -20,6 +20,7 @@ from support.signing import AnOwner
 from memd.base.errors import (
     DeniedError,
     HumanFactError,
+    InvalidError,
     InvalidStateError,
     MemdError,
     OrgMemoryAccessDeniedError,
@@ -28,6 +29,8 @@ from memd.base.errors import (
 )
 from memd.base.limits import PROPOSALS_OPEN_MAX
 from memd.client import Client
+from memd.model.access import Proposal
+from memd.org.review import of_proposal
 from memd.org.signature import of_request, statement
 from memd.rpc.params import validate
 from memd.rpc.params_org import WriteFact
@@ -137,6 +140,37 @@ def test_h54_an_agent_cannot_approve_or_reject_its_own_proposal(
     assert waiting["state"] == "open"
     assert refused(owner, name_of(agent)).keys() == {"org.approve", "org.reject"}
     assert owner.client.call("org.reject", owner.decided("org.reject", proposal)) is True
+
+
+def test_a_proposal_keeps_its_times_and_tags_and_is_signed_with_them(
+    owner: AnOwner, agent: Client
+) -> None:
+    """What the owner approves is what was asked for, to the last claim."""
+    fact = {"category": "adr", "content": "The team uses Flask.", "tags": ["web"]}
+    fact_id = owner.client.call("org.write", owner.written(**fact))
+    times = {"valid_from": "2026-01-01T00:00:00Z", "valid_to": "2026-03-01T00:00:00Z"}
+    with pytest.raises(HumanFactError):
+        agent.call("org.write", {**fact, **times, "fact_id": fact_id})
+    asked = {**fact, "fact_id": fact_id}
+    plain = agent.call("org.propose", asked)
+    other = agent.call("org.propose", {**asked, "tags": ["api"]})
+    timed = agent.call("org.propose", {**asked, **times})
+    waiting = {p["id"]: p for p in agent.call("org.review")["items"] if p["fact_id"] == fact_id}
+    assert list(waiting) == [timed, plain, other]  # the refused write proposed the first
+    assert {name: waiting[timed][name] for name in times} == times
+    stripped = Proposal.model_validate({**waiting[timed], "valid_from": None, "valid_to": None})
+    signature = owner.sign("org.approve", of_proposal(stripped))
+    with pytest.raises(DeniedError):
+        owner.client.call("org.approve", {"id": timed, "signature": signature})
+
+    owner.client.call("org.approve", owner.decided("org.approve", timed))
+    now = agent.call("org.get", {"fact_id": fact_id})
+    assert {name: now[name] for name in times} == times
+    left = [p["id"] for p in agent.call("org.review")["items"] if p["fact_id"] == fact_id]
+    assert left == [plain, other]
+    backwards = {"valid_from": times["valid_to"], "valid_to": times["valid_from"]}
+    with pytest.raises(InvalidError):
+        agent.call("org.propose", {**asked, **backwards})
 
 
 def test_h55_an_agent_that_supersedes_a_humans_fact_makes_a_proposal(
