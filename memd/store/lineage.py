@@ -12,7 +12,9 @@ def behind(conn: Reading, keys: Sequence[int]) -> tuple[list[int], list[int]]:
     """Return the summaries made from *keys* or among them, and all sources hidden behind them.
 
     Whoever removes one of *keys* must remove the summaries too, since they hold its
-    words, and bring the other sources back: nothing else shows them.
+    words, and bring the other sources back: nothing else shows them. Of a summary in
+    the trash they came back when it went there; what was put away since was put away by
+    itself, or behind another summary, and stays.
     """
     if not keys:
         return [], []
@@ -41,12 +43,42 @@ def behind(conn: Reading, keys: Sequence[int]) -> tuple[list[int], list[int]]:
                    CROSS JOIN derived AS d ON d.to_key = k.value
                    JOIN memory AS s ON s.memory_key = d.to_key AND s.is_summary
                    JOIN behind AS b ON b.memory_key = d.from_key
+                   JOIN archive AS r ON r.memory_key = d.from_key
+                   LEFT JOIN trash AS t ON t.memory_key = s.memory_key
+             WHERE t.memory_key IS NULL
+                OR (r.archived_at_us < t.deleted_at_us
+                    AND NOT EXISTS (SELECT 1
+                                      FROM derived AS o
+                                           JOIN memory AS n ON n.memory_key = o.to_key
+                                     WHERE o.from_key = d.from_key
+                                       AND n.is_summary AND n.state <> 'trashed'))
              ORDER BY d.from_key
             """,
             {"summaries": keys_array(summaries)},
         )
     )
     return summaries, sources
+
+
+def since_in_trash(conn: Reading, key: int) -> list[int]:
+    """Return the sources of a summary in the trash that were put away after it went there.
+
+    They stand behind it when it comes back.
+    """
+    return _keys(
+        conn.execute(
+            """
+            SELECT d.from_key
+              FROM derived AS d
+                   JOIN memory AS s ON s.memory_key = d.to_key AND s.is_summary
+                   JOIN trash AS t ON t.memory_key = d.to_key
+                   JOIN archive AS r ON r.memory_key = d.from_key
+             WHERE d.to_key = :key AND r.archived_at_us >= t.deleted_at_us
+             ORDER BY d.from_key
+            """,
+            {"key": key},
+        )
+    )
 
 
 def _keys(rows: Iterable[tuple[object, ...]]) -> list[int]:

@@ -149,7 +149,8 @@ def untrash(conn: Writing, key: int, now_us: int) -> bool:
     ).get
     if not isinstance(before, str):
         return False
-    conn.execute("DELETE FROM trash WHERE memory_key = :key", {"key": key})
+    with caches.moving(conn, lineage.since_in_trash(conn, key)):
+        conn.execute("DELETE FROM trash WHERE memory_key = :key", {"key": key})
     conn.execute(
         """
         UPDATE memory

@@ -557,7 +557,7 @@ CREATE TABLE memory_file (
 ) STRICT, WITHOUT ROWID;
 
 -- What was put away behind a summary, which is shown in its stead; not what was put away by
--- itself (importance, the cap, an archival store). Read by the caches, by filters, and when a
+-- itself (importance, the cap, an archival store), nor after its summary went into the trash. Read by the caches, by filters, and when a
 -- summary is taken apart.
 CREATE VIEW behind (memory_key) AS
 SELECT r.memory_key
@@ -568,7 +568,9 @@ SELECT r.memory_key
    AND EXISTS (SELECT 1
                  FROM derived AS d
                       JOIN memory AS s ON s.memory_key = d.to_key
-                WHERE d.from_key = r.memory_key AND s.is_summary);
+                      LEFT JOIN trash AS t ON t.memory_key = s.memory_key
+                WHERE d.from_key = r.memory_key AND s.is_summary
+                  AND (t.memory_key IS NULL OR r.archived_at_us < t.deleted_at_us));
 
 -- In which part of both caches a memory lies, so that a search reads no more than it may need
 -- (parts.py): a, what every search reads, be it shown itself or by the summary before it; h, what

@@ -15,6 +15,7 @@ from memd.base.clock import to_us
 from memd.model.caller import Caller
 from memd.model.enums import ArchiveReason, MemoryCategory
 from memd.model.memory import MemoryFilter, MemoryStoreRequest, MemoryUpdate
+from memd.model.recall import RecallRequest
 from memd.model.settings import Settings
 from memd.sleep.sleep import sleeping
 from memd.store import removal
@@ -148,4 +149,71 @@ async def test_an_original_that_was_brought_back_is_where_a_search_looks_for_it(
     entry_id = await id_of(night_house, TURNS[3])
     await night_house.archival.restore_to_hot(ADA, entry_id)
     assert (await states(night_house))[TURNS[3]] == "active"
+    assert (await night_house.upkeep.check(ADA)).ok
+
+
+# What was put away after its summary went into the trash is not behind that summary.
+
+
+async def purged(house: Assembly) -> None:
+    """Let the trash be emptied, days later."""
+    clock = house.archive.clock
+    assert isinstance(clock, HeldClock)
+    clock.advance(days=8)
+    assert await house.archive.purge() > 0
+
+
+async def put_away(house: Assembly, text: str) -> None:
+    """Put a memory away as an archival store does, a moment later than what was before."""
+    clock = house.archive.clock
+    assert isinstance(clock, HeldClock)
+    clock.advance(seconds=1)
+    memory_id = await id_of(house, text)
+    assert await house.archival.put_away(ADA, memory_id, ArchiveReason.CONSOLIDATED)
+
+
+async def test_what_an_archive_took_since_stays_there_when_its_old_summary_is_purged(
+    night_house: Assembly,
+) -> None:
+    await night_house.archive.delete(ADA, await id_of(night_house, TURNS[1]))
+    await put_away(night_house, TURNS[2])
+    assert (await night_house.upkeep.check(ADA)).ok
+    found = await night_house.recall.recall(ADA, RecallRequest(query=TURNS[2]))
+    assert all(TURNS[2] not in each.content for each in found.memories)
+    await purged(night_house)
+    rest = dict.fromkeys([TURNS[0], *TURNS[3:]], "active")
+    assert await states(night_house) == {**rest, TURNS[2]: "archived"}
+    assert (await night_house.upkeep.check(ADA)).ok
+
+
+async def test_what_was_compressed_since_stays_behind_its_new_summary(
+    night_house: Assembly,
+) -> None:
+    clock = night_house.archive.clock
+    assert isinstance(clock, HeldClock)
+    await night_house.archive.delete(ADA, await id_of(night_house, TURNS[1]))
+    clock.advance(days=2)
+    await sleeping(night_house, Settings()).night.compress(ADA, force=True)
+    later = await states(night_house)
+    assert list(later.values()).count("compressed") == 4
+    await purged(night_house)
+    del later[TURNS[1]]
+    assert await states(night_house) == later
+    assert await summaries(night_house) == ["pending"]
+    assert (await night_house.upkeep.check(ADA)).ok
+
+
+async def test_a_summary_from_the_trash_stands_before_what_was_put_away_meanwhile(
+    night_house: Assembly,
+) -> None:
+    await night_house.archive.delete(ADA, await id_of(night_house, TURNS[1]))
+    await put_away(night_house, TURNS[2])
+    summary_id = await night_house.db.read(
+        lambda conn: str(conn.execute("SELECT memory_id FROM memory WHERE is_summary").get)
+    )
+    assert await night_house.archive.trash_restore(ADA, summary_id)
+    assert (await states(night_house))[TURNS[2]] == "archived"
+    assert (await night_house.upkeep.check(ADA)).ok
+    await night_house.archive.delete(ADA, summary_id)
+    assert (await states(night_house))[TURNS[2]] == "active"
     assert (await night_house.upkeep.check(ADA)).ok
