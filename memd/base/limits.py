@@ -46,6 +46,14 @@ EMBED_CACHE_TEXTS_MAX = 2_048
 MODEL_IDLE_MS_MAX = 900_000
 EMBED_CLOSE_MS_MAX = 1_000  # how long a stop waits for the batch under way
 
+# Reading question and text together, by the optional cross-encoder
+RERANK_BATCH_PAIRS = 4  # larger batches are slower: all are as long as the longest
+RERANK_WAITING_MAX = 8  # questions; more are answered without
+RERANK_MS_MAX = 2_000  # for one question, 20 pairs; then it is answered without
+RERANK_LOAD_MS_MAX = 5_000  # on top for the first question, which waits for the model
+RERANK_QUERY_CHARS_MAX = 512
+RERANK_TEXT_CHARS_MAX = 2_000  # a pair has room for 512 pieces
+
 # Fetching the model, by commands that a person runs
 HUB_ANSWER_MS_MAX = 3_000
 FETCH_QUIET_MS_MAX = 60_000  # how long a download may receive nothing
@@ -97,6 +105,7 @@ PROVIDER_REQUESTS_MAX = 4  # asked of a language model at the same time, by one 
 PROVIDER_ANSWER_MS_MAX = 120_000
 
 # The graph
+STATEMENTS_CHARS_MAX = 100_000  # of one text, read for what it says about things
 WALK_EDGES_MAX = 10_000  # looked at by one walk: some 60 ms, whatever the graph is like
 WALK_HOPS_MAX = 6
 WALK_PATHS_MAX = 100

@@ -9,12 +9,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Self
+from typing import Final, Self
 
 from pydantic import Field, model_validator
 
 from memd.model.enums import Trust
 from memd.model.values import Name, Share, Time, Value
+
+STATEMENTS_VERSION: Final = 1
+"""Goes up whenever the same text may say something else than before (``encode.statements``);
+what was learnt under an older one is then learnt again from the texts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,12 +22,11 @@ from typing import Any
 from memd.base import log
 from memd.base.clock import Clock
 from memd.base.errors import MemdError
-from memd.base.limits import LEARN_QUIET_MS, LEARN_ROWS
+from memd.base.limits import LEARN_QUIET_MS, LEARN_ROWS, STATEMENTS_CHARS_MAX
 from memd.base.work import Work
-from memd.encode.statements import TEXT_CHARS_MAX, VERSION, statements
 from memd.model.caller import Caller
 from memd.model.events import Emit, EventName
-from memd.model.graph import Said
+from memd.model.graph import STATEMENTS_VERSION, Said
 from memd.store import graph, unread
 from memd.store import statements as store
 from memd.store.connect import Writing
@@ -92,7 +91,7 @@ class Learning:
 
     async def read(self, caller: Caller, memory_id: str) -> tuple[str, ...]:
         """Read one memory now; returns the ids of its statements."""
-        row = await self.db.read(unread.by_id, caller.agent_id, memory_id, TEXT_CHARS_MAX)
+        row = await self.db.read(unread.by_id, caller.agent_id, memory_id, STATEMENTS_CHARS_MAX)
         if row is None:
             return ()
         said = await self._said([row])
@@ -106,10 +105,10 @@ class Learning:
     async def _step(self) -> int | None:
         """Read a few memories and commit what they say; None when none is left."""
         mark = await self.db.read(unread.mark)
-        if mark is None or mark.version != VERSION:
-            mark = Mark(VERSION, 0)
-        fresh = await self.db.read(unread.after, mark.memory_key, LEARN_ROWS, TEXT_CHARS_MAX)
-        again = await self.db.read(unread.rewritten, LEARN_ROWS, TEXT_CHARS_MAX)
+        if mark is None or mark.version != STATEMENTS_VERSION:
+            mark = Mark(STATEMENTS_VERSION, 0)
+        fresh = await self.db.read(unread.after, mark.memory_key, LEARN_ROWS, STATEMENTS_CHARS_MAX)
+        again = await self.db.read(unread.rewritten, LEARN_ROWS, STATEMENTS_CHARS_MAX)
         rows = {row.memory_key: row for row in (*again, *fresh)}
         if not rows:
             return None
@@ -119,7 +118,7 @@ class Learning:
         def work(conn: Writing) -> None:
             _write(conn, list(rows.values()), said)
             unread.read(conn, [row.memory_key for row in again])
-            unread.set_mark(conn, Mark(VERSION, upto))
+            unread.set_mark(conn, Mark(STATEMENTS_VERSION, upto))
 
         await self.db.write(_CALLER, work)
         return len(rows)
@@ -134,6 +133,8 @@ class Learning:
 
 
 def _read(rows: Sequence[Unread]) -> dict[int, tuple[Said, ...]]:
+    from memd.encode.statements import statements
+
     return {
         row.memory_key: statements(row.content, row.said_at_us, speaker=row.speaker) for row in rows
     }

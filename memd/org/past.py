@@ -15,7 +15,6 @@ from memd.base import log
 from memd.base.clock import Clock, from_us, to_us
 from memd.base.errors import InvalidError, MemdError, NotFoundError, OrgMemoryQueryError
 from memd.base.limits import STRETCHES_MAX, THEN_OPERATIONS_MAX
-from memd.encode.statements import covers
 from memd.model.caller import Caller
 from memd.model.enums import OrgFactCategory
 from memd.model.history import AsOf, FactsThen, FactThen, Timeline
@@ -222,6 +221,8 @@ def _held(conn: Reading, rows: list[ThenRow], wanted: Wanted, valid_us: int) -> 
 
 def _says_more(row: ThenRow, spans: list[tuple[int, int]]) -> bool:
     """Return whether a fact says something that is no statement, and so does not end with them."""
+    from memd.encode.statements import covers
+
     return not (spans and covers(row.content, spans))
 
 

@@ -9,7 +9,6 @@ from memd.base.clock import from_us
 from memd.base.errors import OrgMemoryQueryError
 from memd.encode import verbs
 from memd.encode.function_words import FUNCTION_WORDS
-from memd.encode.statements import statements
 from memd.model.enums import Trust
 from memd.model.graph import Evidence, GraphPath, Statement, folded
 from memd.org import answers
@@ -137,6 +136,8 @@ def triple(subject: str, relation: str, object_: str) -> str:
                 field=field,
                 hint='without "|", arrows, brackets, backticks and line ends',
             )
+    from memd.encode.statements import statements
+
     if not _RELATION.fullmatch(relation.strip()):
         raise OrgMemoryQueryError(
             "the relation must be words", field="relation", hint='such as "leads" or "works on"'

@@ -16,9 +16,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from memd.encode.statements import VERSION, statements
 from memd.model.enums import OperationType, OrgFactCategory, SeniorityLevel
-from memd.model.graph import Said
+from memd.model.graph import STATEMENTS_VERSION, Said
 from memd.model.org import OrgFactAuthor
 from memd.model.settings_org import OrgRules
 from memd.org.access import check_write_access
@@ -40,9 +39,9 @@ def learn(conn: Writing, operation: Operation) -> None:
     """
     progress = learnt.progress(conn)
     if progress is None and not learnt.is_any(conn, before=operation.operation_key):
-        progress = learnt.Progress(VERSION, None)
+        progress = learnt.Progress(STATEMENTS_VERSION, None)
         learnt.note(conn, progress)
-    if progress != learnt.Progress(VERSION, None):
+    if progress != learnt.Progress(STATEMENTS_VERSION, None):
         return
     _learn(conn, operation, _may_end(conn))
 
@@ -78,6 +77,8 @@ def _settle(
 def _claims(conn: Writing, operation: Operation) -> list[Claim]:
     if operation.kind is not OperationType.PUBLISH or operation.content is None:
         return []
+    from memd.encode.statements import statements
+
     found: dict[Claim, None] = {}
     for one in statements(operation.content, operation.at_us):
         start, stop = _when(one, operation)
@@ -142,7 +143,7 @@ def stale(conn: Reading) -> bool:
     progress = learnt.progress(conn)
     if progress is None:
         return learnt.is_any(conn)
-    return progress.version != VERSION or progress.upto is not None
+    return progress.version != STATEMENTS_VERSION or progress.upto is not None
 
 
 def relearn(conn: Writing) -> bool:
@@ -153,19 +154,19 @@ def relearn(conn: Writing) -> bool:
     facts are found as facts without statements are.
     """
     progress = learnt.progress(conn)
-    if progress is None or progress.version != VERSION or progress.upto is None:
+    if progress is None or progress.version != STATEMENTS_VERSION or progress.upto is None:
         if not stale(conn):
             return False
-        learnt.note(conn, learnt.Progress(VERSION, -1))
+        learnt.note(conn, learnt.Progress(STATEMENTS_VERSION, -1))
         return True
     if progress.upto < 0:
         if not store.unlearn(conn, UNLEARN_ROWS):
-            learnt.note(conn, learnt.Progress(VERSION, 0))
+            learnt.note(conn, learnt.Progress(STATEMENTS_VERSION, 0))
         return True
     may_end = _may_end(conn)
     steps = learnt.operations(conn, progress.upto, RELEARN_OPERATIONS)
     for operation in steps:
         _learn(conn, operation, may_end)
     upto = steps[-1].operation_key if steps else None
-    learnt.note(conn, learnt.Progress(VERSION, upto))
+    learnt.note(conn, learnt.Progress(STATEMENTS_VERSION, upto))
     return bool(steps)

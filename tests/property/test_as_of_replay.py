@@ -13,9 +13,9 @@ from support.store import a_house, a_writer
 
 from memd.backends.assembly import Assembly
 from memd.base.clock import from_us
-from memd.encode.statements import VERSION
 from memd.model.caller import Caller
 from memd.model.enums import OrgFactCategory, SeniorityLevel
+from memd.model.graph import STATEMENTS_VERSION as VERSION
 from memd.model.history import AsOf
 from memd.model.org import OrgFactAuthor, OrgFactWriteRequest
 from memd.org import temporal

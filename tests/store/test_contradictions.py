@@ -12,7 +12,7 @@ from support.store import a_house, a_writer
 
 from memd.backends.assembly import Assembly
 from memd.base.errors import BusyError, NotFoundError
-from memd.encode.statements import VERSION
+from memd.model.graph import STATEMENTS_VERSION as VERSION
 from memd.model.history import AsOf
 from memd.model.org import OrgFactAuthor
 from memd.model.settings import Settings
