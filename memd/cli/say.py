@@ -2,14 +2,17 @@
 
 So ``memd export | gzip`` and ``memd search x --json | jq`` never meet a stray
 sentence. What comes out of the store passes ``view`` before it reaches a
-terminal, because a remembered text may hold escape sequences. Colour only on a
-terminal, and never with ``NO_COLOR`` (PLATFORM 6).
+terminal, because a remembered text may hold escape sequences: ``shown`` keeps its
+lines, ``line`` is one. What is written drops what nobody sees once more, whoever
+forgot it, but for memd's own colours; JSON says it by number. Colour only
+on a terminal, and never with ``NO_COLOR`` (PLATFORM 6).
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
@@ -19,6 +22,10 @@ from memd.base.errors import CallerError, DegradedError, MemdError, NotRunningEr
 
 JSON_VERSION = 1
 """Raised when a field of a ``--json`` answer changes its meaning or goes."""
+
+
+_COLOURS = re.compile(r"(\x1b\[[012]m)")
+_BREAKS = frozenset("\x85\u2028\u2029")
 
 
 class Exit(IntEnum):
@@ -42,17 +49,47 @@ class Leave(Exception):  # noqa: N818  # not an error: the command is over, with
 
 def out(text: str = "") -> None:
     """Write one line of data."""
-    sys.stdout.write(f"{text}\n")
+    sys.stdout.write(f"{_clean(text)}\n")
 
 
 def note(text: str) -> None:
     """Write one line for the person, which no pipe sees."""
-    sys.stderr.write(f"{text}\n")
+    sys.stderr.write(f"{_clean(text)}\n")
+
+
+def steer(sequence: str) -> None:
+    """Write what moves a terminal's cursor, and nothing else does."""
+    sys.stdout.write(sequence)
 
 
 def as_json(answer: Mapping[str, Any]) -> None:
     """Write *answer* as one JSON object with its version first."""
-    out(json.dumps({"v": JSON_VERSION, **answer}, ensure_ascii=False))
+    sys.stdout.write(f"{json_of({'v': JSON_VERSION, **answer})}\n")
+
+
+def json_of(answer: Mapping[str, Any]) -> str:
+    r"""Return *answer* as JSON in one line, with escapes for what a terminal must not get.
+
+    >>> print(json_of({"a": chr(0x202E)}))
+    {"a": "\u202e"}
+    """
+    from memd.view.view import hidden
+
+    text = json.dumps(answer, ensure_ascii=False)
+    if text.isascii() and text.isprintable():
+        return text
+    unseen = {*hidden(text), *(_BREAKS & set(text))}
+    return text.translate({ord(one): json.dumps(one)[1:-1] for one in unseen})
+
+
+def _clean(text: str) -> str:
+    """Return *text* without what nobody sees, memd's own colours apart."""
+    from memd.view.view import view
+
+    if text.isascii() and text.isprintable():
+        return text
+    parts = _COLOURS.split(text)
+    return "".join(part if n % 2 else view(part, tags=()) for n, part in enumerate(parts))
 
 
 def dim(text: str) -> str:
@@ -115,7 +152,7 @@ def width() -> int:
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Write rows as columns: aligned for a person, separated by tabs for a pipe."""
-    cells = [list(row) for row in rows]
+    cells = [[_cell(text) for text in row] for row in rows]
     if not sys.stdout.isatty():
         for row in cells:
             out("\t".join(row))
@@ -126,16 +163,26 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         out(_aligned(row, widths))
 
 
+def _cell(text: str) -> str:
+    """Return *text* as it may stand between two tabs."""
+    return line(text).replace("\t", " ") if "\t" in text or "\n" in text else _clean(text)
+
+
 def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip()[: width()]
 
 
 def complain(error: MemdError) -> Exit:
     """Say what went wrong and what to do; return the exit code that fits."""
-    note(f"memd: {error.message}")
+    note(f"memd: {_under(error.message)}")
     if error.hint:
-        note(f"      {error.hint}")
+        note(f"      {_under(error.hint)}")
     return code_of(error)
+
+
+def _under(text: str) -> str:
+    """Return what an error says, its lines under its first: none can pass for another's."""
+    return shown(text).replace("\n", "\n      ")
 
 
 def code_of(error: MemdError) -> Exit:

@@ -56,7 +56,8 @@ def import_(
     if dry_run:
         _report({"parts": total, "files": len(files)}, json=json)
         return
-    tally = dict.fromkeys(("stored", "pending", "merged", "turned_away", "skipped"), 0)
+    kinds = ("stored", "pending", "merged", "turned_away", "quarantined", "skipped")
+    tally = dict.fromkeys(kinds, 0)
     with (
         daemon(profile, seconds_max=LONG_SECONDS_MAX) as client,
         Progress("importing", unit="parts") as progress,
@@ -68,6 +69,8 @@ def import_(
                 done += len(batch)
                 progress.at(done, total)
     _report({"parts": total, "files": len(files), **tally}, json=json)
+    if tally["quarantined"]:
+        say.note("what looks like an attack is out of sight: memd flagged list")
 
 
 @options.examples("memd export memories.jsonl", "memd export | gzip > memories.jsonl.gz")
@@ -91,7 +94,7 @@ def export(
             stream.write(jsonlib.dumps(parts.HEADER) + "\n")
             count = 0
             for entry in _every(client, params):
-                stream.write(jsonlib.dumps(entry, ensure_ascii=False) + "\n")
+                stream.write(say.json_of(entry) + "\n")
                 count += 1
                 progress.at(count)
     if file and fresh:

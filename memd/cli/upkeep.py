@@ -51,7 +51,7 @@ def backup(
     if json:
         say.as_json({"path": path})
     else:
-        say.out(path)
+        say.out(say.line(path))
 
 
 def _long(profile: str | None, method: str, params: dict[str, Any] | None = None) -> Any:

@@ -48,7 +48,7 @@ def _show(found: Mapping[str, Any], *, json: bool, again: bool = False) -> None:
         say.as_json({"items": found["items"], **(told if unreadable else {})})
     else:
         if again and sys.stdout.isatty():
-            say.out(_HOME)
+            say.steer(_HOME)
         say.table(_HEAD, _rows(found["items"]))
         if unreadable:
             say.note(f"usage files that cannot be read: {unreadable}; the last: {say.line(reason)}")

@@ -30,7 +30,7 @@ def wiki(
     if json:
         say.as_json(done)
     elif done["path"] is not None:
-        say.out(done["path"])
+        say.out(say.line(done["path"]))
         say.note(_told(done["raw"], done["wiki"]))
     for view in done["cut"]:
         say.note(f"memd: {view} holds the newest {done[view]} only; more do not fit one view")
