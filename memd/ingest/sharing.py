@@ -49,7 +49,8 @@ class Sharing:
         ingest = self.ingest
         arrival = _copy(await ingest.whole(caller, request), request)
         fingerprint = ingest.embedder.fingerprint
-        everybody = replace(caller.acting_for(RESERVED_AGENT), session_id=None)
+        # Not by acting_for, which a key that names its agent forbids: publishing is what it may.
+        everybody = replace(caller, agent_id=RESERVED_AGENT, session_id=None)
 
         def work(conn: Writing) -> str:
             now_us = ingest.clock.now_us()

@@ -11,7 +11,13 @@ import pytest
 from support.daemon import Spawned, spawned, wait_until
 
 from memd.base import client_key
-from memd.base.errors import DeniedError, InvalidError, InvalidStateError, MemdError
+from memd.base.errors import (
+    DeniedError,
+    InvalidError,
+    InvalidStateError,
+    MemdError,
+    MemoryStoreError,
+)
 from memd.client import AsyncClient, Client
 from memd.model.caller import SCOPES
 from memd.rpc.methods import METHODS
@@ -203,6 +209,30 @@ def test_two_clients_with_keys_see_and_do_exactly_what_they_may(
         lambda: denied(owner, "cid") == {"memory.get": 1, "memory.store": 2}, "all are counted"
     )
     assert owner.call("memory.count", {"agent_id": "cid"}) == 0
+
+
+def test_two_clients_with_keys_share_what_each_publishes_and_takes_back_alone(
+    daemon: Spawned, owner: Client
+) -> None:
+    ora = a_client(daemon, owner, name="ora", agent_id="ora")
+    pia = a_client(daemon, owner, name="pia", agent_id="pia")
+    told = {"content": "Staging is reset on Mondays.", "category": "semantic"}
+    shared = ora.call("shared.publish", told)
+    (found,) = pia.call("shared.search", {"text": "staging reset"})
+    assert (found["id"], found["agent_id"]) == (shared, "ora")
+    assert ora.call("shared.search", {"text": "staging reset", "exclude_agent": "ora"}) == []
+    with pytest.raises(MemoryStoreError):
+        pia.call("shared.retract", {"id": shared})
+    for agent_id in ("ora", "__shared__"):
+        with pytest.raises(DeniedError):
+            pia.call("shared.retract", {"id": shared, "agent_id": agent_id})
+        with pytest.raises(DeniedError):
+            pia.call("memory.delete", {"id": shared, "agent_id": agent_id})
+    with pytest.raises(MemoryStoreError):
+        pia.call("memory.delete", {"id": shared})
+    assert ora.call("shared.retract", {"id": shared}) is True
+    assert ora.call("shared.retract", {"id": shared}) is False
+    assert pia.call("shared.search", {"text": "staging reset"}) == []
 
 
 def test_a_key_of_one_agent_imports_nothing_for_another(daemon: Spawned, owner: Client) -> None:
