@@ -156,7 +156,7 @@ SHAPES: tuple[Shape, ...] = (
             r"|should\W+|shall\W+|need to\W+|are required to\W+|have to\W+|now\W+|always\W+"
             r"|are instructed to\W+|immediately\W+|silently\W+|reading this\W+){0,4}"
             r"(?:ignore|disregard|reveal|exfiltrate|forward|transfer|pay|approve|authori[sz]e"
-            r"|disable|bypass|recommend|recommends|email|e-mail|obey|comply|forget|override)\b"
+            r"|disable|bypass|recommend|obey|comply|override)\b"
         ),
     ),
     Shape(

@@ -13,41 +13,21 @@ from dataclasses import dataclass, field, replace
 
 from memd.base.clock import to_us
 from memd.base.ids import Ids
+from memd.base.limits import BURST_ITEMS_MAX, BURST_MS
 from memd.encode.importance import importance, is_kept, novelty
-from memd.encode.secrets import screened_name
-from memd.ingest.draft import Draft, Drafts
+from memd.ingest.draft import Draft
+from memd.ingest.filing import Arrival, Filing, Filings
 from memd.model.caller import Caller
-from memd.model.encoding import ModelFingerprint
-from memd.model.enums import VISIBLE, ArchiveReason, MemoryCategory, MemoryLevel, MemoryState, Trust
-from memd.model.ingest import IngestRequest, Receipt, ReceiptItem
-from memd.model.trust import Flag
-from memd.store import centroids, flagged, memories, names, preferences, removal, sources, vectors
+from memd.model.enums import VISIBLE, ArchiveReason, MemoryCategory, MemoryState, Trust
+from memd.model.ingest import Receipt, ReceiptItem
+from memd.model.trust import BURSTING, Flag
+from memd.store import centroids, flagged, memories, preferences, removal, sources, vectors
 from memd.store.connect import Writing
 from memd.store.preferences import NewPreference
 from memd.store.rows import FoundRow, MemoryRow
 
 BELOW = "importance below the threshold; kept in the archive"
 SET_ASIDE = "it looks like an attack; out of sight until its owner releases it"
-
-
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """One text on its way in. *vectors* None: still to come; *gated* False: keep everything."""
-
-    request: IngestRequest
-    drafts: Drafts
-    level: MemoryLevel
-    vectors: Sequence[bytes] | None = None
-    voice: bytes | None = None
-    """The vector of the speaker's name alone, when there is a speaker and a model."""
-    batch: str | None = None
-    gated: bool = True
-    model: ModelFingerprint | None = None
-    """Whose vectors they are: those of another model than the store's are made anew later."""
-    distilled: bool = False
-    """Taken from a session's messages: not gated, but what the session knows is not told again."""
-    source_key: int | None = None
-    """The source row that the text was taken from, when it is there already."""
 
 
 @dataclass(slots=True)
@@ -70,75 +50,6 @@ class _New:
     turned: list[int] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class _Filing:
-    """Where the arrival's rows belong."""
-
-    agent_key: int
-    client_key: int
-    session_key: int | None
-    project_key: int | None
-    source_key: int | None
-    ordinal: int | None
-    model_key: int | None
-    now_us: int
-    ids: Ids
-
-
-@dataclass(slots=True)
-class _Filings:
-    """Files the arrivals of one transaction: where a session is kept is asked once."""
-
-    conn: Writing
-    caller: Caller
-    ids: Ids
-    now_us: int
-    places: dict[tuple[str | None, str | None], _Filing] = field(default_factory=dict)
-
-    def of(self, arrival: Arrival) -> _Filing:
-        named = (
-            _name(arrival.request.session_id or self.caller.session_id),
-            _name(arrival.request.project_id or self.caller.project_id),
-        )
-        place = self.places.get(named)
-        if place is None:
-            place = self.places[named] = self._place(*named)
-        ordinal = arrival.request.order
-        if ordinal is None and place.session_key is not None:
-            ordinal = names.next_ordinal(self.conn, place.session_key)
-        return replace(
-            place,
-            source_key=arrival.source_key,
-            ordinal=ordinal,
-            model_key=_model(self.conn, arrival),
-        )
-
-    def _place(self, session_id: str | None, project_id: str | None) -> _Filing:
-        conn, now_us = self.conn, self.now_us
-        agent_key = names.agent(conn, self.caller.agent_id, now_us)
-        client_key = names.client(conn, self.caller.client, now_us)
-        project_key = names.project(conn, project_id, now_us)
-        session_key = names.session(
-            conn,
-            session_id,
-            agent_key=agent_key,
-            client_key=client_key,
-            project_key=project_key,
-            now_us=now_us,
-        )
-        return _Filing(
-            agent_key=agent_key,
-            client_key=client_key,
-            session_key=session_key,
-            project_key=project_key,
-            source_key=None,
-            ordinal=None,
-            model_key=None,
-            now_us=now_us,
-            ids=self.ids,
-        )
-
-
 def keep(
     conn: Writing, caller: Caller, arrivals: Sequence[Arrival], ids: Ids, now_us: int
 ) -> list[Receipt]:
@@ -147,17 +58,17 @@ def keep(
     They find their places among their neighbours and in the caches together, at the end.
     """
     new = _New()
-    filings = _Filings(conn, caller, ids, now_us)
+    filings = Filings(conn, caller, ids, now_us)
     receipts = [_keep(conn, arrival, filings.of(arrival), new) for arrival in arrivals]
     memories.settle(conn, new.keys)
     removal.archive(conn, new.turned, ArchiveReason.LOW_IMPORTANCE, now_us, new_id=ids.new)
     return receipts
 
 
-def _keep(conn: Writing, arrival: Arrival, filing: _Filing, new: _New) -> Receipt:
+def _keep(conn: Writing, arrival: Arrival, filing: Filing, new: _New) -> Receipt:
     now_us = filing.now_us
     fate = _Sorted()
-    for draft in arrival.drafts.items:
+    for draft in _remarked(conn, arrival, filing):
         if draft.set_aside:
             _set_aside(conn, arrival, draft, filing, new, fate)
             continue
@@ -195,8 +106,25 @@ def _keep(conn: Writing, arrival: Arrival, filing: _Filing, new: _New) -> Receip
     )
 
 
+def _remarked(conn: Writing, arrival: Arrival, filing: Filing) -> Sequence[Draft]:
+    """Return the drafts of an arrival, marked when it is one of too many at once.
+
+    What a program brings in bulk, or takes from a conversation, comes at once for a reason.
+    """
+    drafts = arrival.drafts
+    if drafts.origin not in BURSTING or arrival.batch is not None:
+        return drafts.items
+    since_us = filing.now_us - BURST_MS * 1_000
+    lately = flagged.came_lately(
+        conn, filing.agent_key, filing.client_key, filing.session_key, since_us
+    )
+    if lately < BURST_ITEMS_MAX:
+        return drafts.items
+    return [replace(each, flags=(*each.flags, Flag.BURST)) for each in drafts.items]
+
+
 def _inserted(
-    conn: Writing, arrival: Arrival, row: MemoryRow, draft: Draft, filing: _Filing, new: _New
+    conn: Writing, arrival: Arrival, row: MemoryRow, draft: Draft, filing: Filing, new: _New
 ) -> int:
     """Insert one row with its source and what it looks like; return its key."""
     row = _sourced(conn, arrival, row, filing)
@@ -209,7 +137,7 @@ def _inserted(
 
 
 def _set_aside(
-    conn: Writing, arrival: Arrival, draft: Draft, filing: _Filing, new: _New, fate: _Sorted
+    conn: Writing, arrival: Arrival, draft: Draft, filing: Filing, new: _New, fate: _Sorted
 ) -> None:
     """Store a chunk out of sight: without a vector, and trusted by nobody."""
     row = _row(arrival, draft, filing, filing.ids)._replace(
@@ -231,33 +159,21 @@ def _known(conn: Writing, arrival: Arrival, row: MemoryRow, now_us: int) -> Foun
 
 
 def _tell_again(
-    conn: Writing, draft: Draft, there: FoundRow, row: MemoryRow, filing: _Filing, fate: _Sorted
+    conn: Writing, draft: Draft, there: FoundRow, row: MemoryRow, filing: Filing, fate: _Sorted
 ) -> None:
     memories.bump(conn, there.memory_key, filing.now_us, row.expires_at_us)
     if there.state in VISIBLE:
         _prefer(conn, draft, there.importance, there.memory_key, filing, fate)
 
 
-def _name(said: str | None) -> str | None:
-    return None if said is None else screened_name(said)
-
-
-def _model(conn: Writing, arrival: Arrival) -> int | None:
-    """Return the live model's key if it is the one that made the vectors of *arrival*."""
-    live = None if arrival.vectors is None else vectors.live(conn)
-    if live is None or vectors.find_model(conn, str(arrival.model)) != live.model_key:
-        return None
-    return live.model_key
-
-
-def _sourced(conn: Writing, arrival: Arrival, row: MemoryRow, filing: _Filing) -> MemoryRow:
+def _sourced(conn: Writing, arrival: Arrival, row: MemoryRow, filing: Filing) -> MemoryRow:
     """Return *row* with its source, made with the first row: a text merged whole leaves none."""
     if filing.source_key is None:
         filing.source_key = _source(conn, arrival, filing)
     return row._replace(source_key=filing.source_key)
 
 
-def _source(conn: Writing, arrival: Arrival, filing: _Filing) -> int | None:
+def _source(conn: Writing, arrival: Arrival, filing: Filing) -> int | None:
     whole = arrival.drafts.source
     if whole is None:
         return None
@@ -272,7 +188,7 @@ def _source(conn: Writing, arrival: Arrival, filing: _Filing) -> int | None:
     )
 
 
-def _row(arrival: Arrival, draft: Draft, filing: _Filing, ids: Ids) -> MemoryRow:
+def _row(arrival: Arrival, draft: Draft, filing: Filing, ids: Ids) -> MemoryRow:
     request, drafts = arrival.request, arrival.drafts
     return MemoryRow(
         memory_id=ids.new(),
@@ -310,7 +226,7 @@ def _row(arrival: Arrival, draft: Draft, filing: _Filing, ids: Ids) -> MemoryRow
 
 
 def _scored(
-    conn: Writing, arrival: Arrival, row: MemoryRow, draft: Draft, filing: _Filing
+    conn: Writing, arrival: Arrival, row: MemoryRow, draft: Draft, filing: Filing
 ) -> MemoryRow:
     """Return *row* with its importance when its vector is here (SPEC 1.6), else still pending."""
     vector = None if arrival.vectors is None else arrival.vectors[draft.part]
@@ -333,7 +249,7 @@ def _stays(arrival: Arrival, row: MemoryRow, draft: Draft, known: int | None) ->
     return draft.preference is not None and known is None
 
 
-def _told_before(conn: Writing, draft: Draft, filing: _Filing) -> int | None:
+def _told_before(conn: Writing, draft: Draft, filing: Filing) -> int | None:
     """Return the visible memory behind the same preference with the same value, or None."""
     if draft.preference is None:
         return None
@@ -347,7 +263,7 @@ def _prefer(
     draft: Draft,
     importance: float | None,
     key: int | None,
-    filing: _Filing,
+    filing: Filing,
     fate: _Sorted,
 ) -> None:
     """Set the preference that the chunk states, if any; told again, its row is updated."""

@@ -12,8 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from memd.base.errors import MemoryCapabilityError, MemoryStoreError
+from memd.ingest.filing import Arrival
 from memd.ingest.ingest import Ingest
-from memd.ingest.keep import Arrival, keep
+from memd.ingest.keep import keep
 from memd.model.caller import Caller
 from memd.model.enums import MemoryLevel, TrashReason
 from memd.model.memory import MemoryStoreRequest

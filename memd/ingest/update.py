@@ -7,11 +7,14 @@ from typing import NamedTuple
 from memd.base.clock import to_us
 from memd.base.errors import MemoryNotFoundError, MemoryStoreError
 from memd.encode.secrets import admitted, screened_name
+from memd.encode.suspicion import suspicion
 from memd.model.caller import Caller
 from memd.model.encoding import TokenCounter
+from memd.model.enums import Origin, Trust
 from memd.model.memory import MemoryUpdate, distinct
 from memd.model.screened import Screened, SecretsPolicy
-from memd.store import memories, names, removal, versions
+from memd.model.trust import NOTHING, TRUST, Suspicion, is_set_aside
+from memd.store import flagged, memories, names, preferences, removal, versions
 from memd.store.connect import Writing
 from memd.store.rows import FoundRow
 from memd.store.versions import NewVersion
@@ -23,6 +26,7 @@ class Wanted(NamedTuple):
     update: MemoryUpdate
     content: Screened | None
     token_count: int
+    seen: Suspicion = NOTHING
 
 
 def wanted(update: MemoryUpdate, counter: TokenCounter, secrets: SecretsPolicy) -> Wanted:
@@ -30,7 +34,7 @@ def wanted(update: MemoryUpdate, counter: TokenCounter, secrets: SecretsPolicy) 
     if update.content is None:
         return Wanted(update, None, 0)
     content = admitted(update.content, secrets).text
-    return Wanted(update, content, max(1, counter.count(content)))
+    return Wanted(update, content, max(1, counter.count(content)), suspicion(content))
 
 
 def change(
@@ -49,7 +53,7 @@ def change(
     row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
     if row is None or row.state not in {"active", "pending"} or _expired(row, now_us):
         raise MemoryNotFoundError("no such memory", field="id")
-    update, content, tokens = wanted
+    update, content, tokens, seen = wanted
     if update.expires_at is not None and to_us(update.expires_at) <= now_us:
         raise MemoryStoreError("expires_at has passed", field="expires_at")
     if update.expires_at is not None and to_us(update.expires_at) < row.created_at_us:
@@ -59,23 +63,52 @@ def change(
         # Summaries say what it no longer says. What they were made from comes back from
         # behind them, so nothing is lost with them.
         removal.erase(conn, removal.uncover(conn, [row.memory_key], now_us), now_us)
-    tags = row.tag_names
-    reference, confidence = row.reference, row.confidence
-    if update.metadata is not None:
-        tags = distinct(tuple(screened_name(tag) for tag in update.metadata.tags))
-        source = update.metadata.source
-        reference = None if source is None else screened_name(source)
-        confidence = update.metadata.confidence
+    tags, reference, confidence = _metadata(row, update)
+    words = None if content == row.content else content
+    origin, trust = _provenance(row, update if words is not None else None)
     new = NewVersion(
-        content=content if content is not None and content != row.content else None,
+        content=words,
         token_count=row.token_count if content is None else tokens,
         reference=reference,
         confidence=confidence,
         tags=tags,
         expires_at_us=row.expires_at_us if update.expires_at is None else to_us(update.expires_at),
+        origin=origin,
+        trust=trust,
     )
     versions.replace(conn, row.memory_key, new, now_us)
+    if trust < row.trust:
+        preferences.erase_of(conn, [row.memory_key])  # nobody but the owner says what he prefers
+    if words is not None:
+        _suspect(conn, row.memory_key, seen, origin, now_us)
     return memory_id
+
+
+def _metadata(row: FoundRow, update: MemoryUpdate) -> tuple[tuple[str, ...], str | None, float]:
+    """Return tags, reference and confidence as they will be."""
+    said = update.metadata
+    if said is None:
+        return row.tag_names, row.reference, row.confidence
+    tags = distinct(tuple(screened_name(tag) for tag in said.tags))
+    return tags, None if said.source is None else screened_name(said.source), said.confidence
+
+
+def _suspect(conn: Writing, key: int, seen: Suspicion, origin: Origin, now_us: int) -> None:
+    """Remark on what the new words look like, and set the memory aside for them if need be."""
+    flags = sorted(seen.flags)
+    if is_set_aside(seen, origin):
+        flagged.hide(conn, key, flags, now_us)
+    elif flags:
+        flagged.put(conn, key, flags, None, now_us)
+
+
+def _provenance(row: FoundRow, update: MemoryUpdate | None) -> tuple[Origin, Trust]:
+    """Return whose words the memory is then: of those before and of the new, the less trusted."""
+    origin, trust = Origin(row.origin), Trust(row.trust)
+    by = None if update is None else update.origin
+    if by is None or TRUST[by] >= trust:
+        return origin, trust
+    return by, TRUST[by]
 
 
 def _expired(row: FoundRow, now_us: int) -> bool:

@@ -25,7 +25,7 @@ from memd.inject import file_text
 from memd.inject.file_text import ROOT, FileError, Sized, located, missing
 from memd.model.caller import Caller
 from memd.model.consolidation import FILE_TAG
-from memd.model.enums import MemoryCategory, TrashReason, Trust
+from memd.model.enums import MemoryCategory, Origin, TrashReason, Trust
 from memd.model.files import FileCommand, FileCommandName, FileReply
 from memd.model.memory import (
     MemoryEntry,
@@ -188,7 +188,9 @@ class Files:
                 caller, _request(text), lambda conn, made: self._put(conn, caller, path, made)
             )
         else:
-            await self.ingest.update(caller, row.memory_id, MemoryUpdate(content=text))
+            await self.ingest.update(
+                caller, row.memory_id, MemoryUpdate(content=text, origin=Origin.ASSISTANT)
+            )
 
     def _put(self, conn: Writing, caller: Caller, path: str, memory_id: str) -> None:
         agent_key = self._agent(conn, caller)
@@ -277,6 +279,7 @@ def _request(text: str) -> MemoryStoreRequest:
         namespace=NAMESPACE,
         content=text,
         metadata=MemoryMetadata(tags=(FILE_TAG,)),
+        origin=Origin.ASSISTANT,  # a tool of the assistant's: nobody else writes with it
     )
 
 

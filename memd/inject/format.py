@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from memd.model.enums import InjectionPoint, Trust
+from memd.model.enums import InjectionPoint, Origin, Trust
 from memd.model.inject import ChatMessage, MessageRole, TokenEstimator
 from memd.model.retrieval import ScoredMemory
 from memd.view.view import ENTRY_TAG, untrusted_content_directive, view, wrap_untrusted
@@ -128,7 +128,9 @@ def directive(nonce: str | None = None) -> str:
 
 def _warning(memory: ScoredMemory) -> str:
     entry = memory.entry
-    return f"[untrusted: {entry.origin}] " if entry.trust is Trust.UNTRUSTED else ""
+    if entry.trust is Trust.UNTRUSTED:
+        return f"[untrusted: {entry.origin}] "
+    return "[imported] " if entry.origin is Origin.IMPORT else ""
 
 
 def role_of(point: InjectionPoint) -> MessageRole:

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from memd.base.errors import MemoryStoreError
 from memd.model.caller import Caller
-from memd.model.enums import MemoryCategory
+from memd.model.enums import MemoryCategory, Origin
 from memd.model.memory import (
     MemoryEntry,
     MemoryQuery,
@@ -86,11 +86,13 @@ class OwnMemories:
         return "sqlite"
 
     async def store(self, agent_id: str, request: MemoryStoreRequest) -> str:
-        """Keep *request* as it is and return its id."""
+        """Keep *request* as it is, as what the assistant wrote, and return its id."""
+        request = request.model_copy(update={"origin": request.origin or Origin.ASSISTANT})
         return await self.rooms.ingest.store(self._caller(agent_id), request)
 
     async def update(self, agent_id: str, memory_id: str, changes: MemoryUpdate) -> MemoryEntry:
-        """Change a memory in place; the version before is kept."""
+        """Change a memory in place, as the assistant does; the version before is kept."""
+        changes = changes.model_copy(update={"origin": changes.origin or Origin.ASSISTANT})
         return await self.rooms.ingest.update(self._caller(agent_id), memory_id, changes)
 
     async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:

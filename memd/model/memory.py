@@ -36,8 +36,8 @@ class MemoryMetadata(Value):
 class MemoryStoreRequest(Value):
     """A text to be stored as it is, as one memory: never gated, never merged.
 
-    ``level``, ``session_id``, ``project_id``, ``speaker`` and ``occurred_at`` go
-    beyond the documents and may be left out.
+    The fields from ``level`` on go beyond the documents and may be left out;
+    *origin* says who wrote the text where that is not the speaker's own word.
     """
 
     category: MemoryCategory = Field(
@@ -52,6 +52,7 @@ class MemoryStoreRequest(Value):
     project_id: Name | None = None
     speaker: Name | None = None
     occurred_at: Time | None = None
+    origin: Origin | None = None
 
 
 class MemoryEntry(Value):
@@ -132,11 +133,15 @@ class MemoryQuery(MemoryFilter):
 
 
 class MemoryUpdate(Value):
-    """What a memory is to become; what is None stays as it is."""
+    """What a memory is to become; what is None stays as it is.
+
+    *origin* is whose words a new *content* is; a memory is trusted no more than these.
+    """
 
     content: Text | None = None
     metadata: MemoryMetadata | None = None
     expires_at: Time | None = None
+    origin: Origin | None = None
 
     @model_validator(mode="after")
     def _something(self) -> Self:

@@ -64,6 +64,9 @@ TRUST: Final = {
 FOREIGN: Final = frozenset({Origin.TOOL, Origin.WEB, Origin.IMPORT})
 """Where texts come from that neither the owner nor his assistant wrote."""
 
+BURSTING: Final = frozenset({Origin.TOOL, Origin.WEB})
+"""Whose texts come by themselves, and are counted by the minute."""
+
 COMMANDING: Final = frozenset(
     {Flag.INSTRUCTION, Flag.TRIGGER, Flag.AUTHORITY, Flag.EXFILTRATION, Flag.ROLE}
 )

@@ -11,6 +11,7 @@ from memd.model.enums import HIDDEN, MemoryCategory, MemoryState, Origin, Trust
 from memd.model.recall import MemoryChunk, RecallRequest, RecallResult, Why
 from memd.model.retrieval import MemoryRetrievalConfig
 from memd.recall.budget import pack
+from memd.recall.crowding import spread
 from memd.recall.diversify import diverse_order
 from memd.recall.rankings import Ranked
 from memd.recall.rerank import blend
@@ -85,6 +86,7 @@ def choose(
     said = {row.value for row in shown}
     candidates = [(item, item.measured.candidate) for item in items]
     rest = [item for item, its in candidates if its.memory_key not in told and its.own not in said]
+    rest = spread(rest)
     if config.diversity_penalty_enabled:
         pool = rest[: request.top_k * config.candidate_pool_multiplier]
         texts = [item.measured.candidate.own for item in pool]

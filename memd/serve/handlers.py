@@ -14,11 +14,13 @@ from pydantic_core import to_json
 
 from memd.base.limits import FRAME_BYTES_MAX
 from memd.model.caller import Caller
+from memd.model.enums import Origin
 from memd.model.ingest import Receipt, Receipts
 from memd.model.memory import MemoryEntry, MemoryFilter, MemoryStoreRequest, Preference
 from memd.model.recall import RecallResult
 from memd.model.removal import Archived, Forgotten
 from memd.model.settings import MemoryConfig
+from memd.model.trust import FOREIGN
 from memd.model.upkeep import CheckReport
 from memd.model.wiki import WikiExport
 from memd.rpc import params as p
@@ -292,4 +294,6 @@ def _request(entry: MemoryEntry) -> MemoryStoreRequest:
     }
     # The row is made now, by this daemon's clock; when it was first told stays known (SPEC D22).
     shared["occurred_at"] = entry.occurred_at or entry.created_at
+    # A file says of itself whatever its writer liked; who wrote in it is known to nobody here.
+    shared["origin"] = entry.origin if entry.origin in FOREIGN else Origin.IMPORT
     return MemoryStoreRequest(**shared)

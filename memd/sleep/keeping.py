@@ -15,7 +15,8 @@ from pathlib import Path
 
 from memd.base.clock import to_us
 from memd.base.ids import Ids
-from memd.ingest.keep import Arrival, keep
+from memd.ingest.filing import Arrival
+from memd.ingest.keep import keep
 from memd.model.caller import Caller
 from memd.model.enums import MemoryLevel, RunKind, RunState
 from memd.model.ingest import IngestRequest

@@ -12,6 +12,7 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from memd.base.limits import BURST_ITEMS_MAX
 from memd.model.enums import MemoryState
 from memd.model.trust import Flag
 from memd.store import centroids, changes, memories, unread
@@ -90,6 +91,36 @@ def is_released(conn: Reading, key: int) -> bool:
         "SELECT released_at_us IS NOT NULL FROM flagged WHERE memory_key = :key", {"key": key}
     ).get
     return bool(found)
+
+
+def came_lately(
+    conn: Reading, agent_key: int, client_key: int, session_key: int | None, since_us: int
+) -> int:
+    """Return how many texts of tools and pages a client brought into a session since then.
+
+    Looks at no more than four times BURST_ITEMS_MAX memories, the newest.
+    """
+    found = conn.execute(
+        """
+        SELECT count(*)
+          FROM (SELECT client_key, session_key, origin, part, batch
+                  FROM memory
+                 WHERE agent_key = :agent_key AND created_at_us > :since_us
+                 ORDER BY created_at_us DESC
+                 LIMIT :most)
+         WHERE client_key = :client_key AND session_key IS :session_key
+           AND origin IN ('tool', 'web') AND part = 0 AND batch IS NULL
+        """,
+        {
+            "agent_key": agent_key,
+            "client_key": client_key,
+            "session_key": session_key,
+            "since_us": since_us,
+            "most": 4 * BURST_ITEMS_MAX,
+        },
+    ).get
+    assert isinstance(found, int)
+    return found
 
 
 def same(conn: Reading, row: MemoryRow) -> FoundRow | None:

@@ -31,6 +31,12 @@ class Candidate(NamedTuple):
     token_count: int
     memory_id: str
     is_hidden: int
+    origin: str = "person"
+    trust: int = 2
+    client_key: int | None = None
+    reference: str | None = None
+    is_burst: int = 0
+    """One of very many that came at once (``flagged``)."""
 
 
 _COLUMNS = """
@@ -39,7 +45,10 @@ _COLUMNS = """
            || iif(m.caption IS NULL, '', ' [shares photo: ' || m.caption || ']'),
        coalesce(c.context, ''), c.before_key, c.after_key, m.importance,
        m.created_at_us, m.occurred_at_us, m.token_count, m.memory_id,
-       m.state IN ('compressed', 'archived')
+       m.state IN ('compressed', 'archived'), m.origin, m.trust, m.client_key, m.reference,
+       EXISTS (SELECT 1
+                 FROM flagged AS f
+                WHERE f.memory_key = m.memory_key AND f.flags LIKE '%"burst"%')
 """
 _JOINED_PROJECT = "LEFT JOIN project AS p ON p.project_key = m.project_key"
 _JOINED = f"""

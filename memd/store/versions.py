@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import NamedTuple
 
-from memd.model.enums import MemoryCategory
+from memd.model.enums import MemoryCategory, Origin, Trust
 from memd.model.screened import Screened
 from memd.store import caches, centroids, contexts, pending, unread
 from memd.store.connect import Writing
@@ -22,6 +22,8 @@ class NewVersion(NamedTuple):
     confidence: float
     tags: tuple[str, ...]
     expires_at_us: int | None
+    origin: Origin
+    trust: Trust
 
 
 def replace(conn: Writing, key: int, new: NewVersion, now_us: int) -> None:
@@ -86,6 +88,8 @@ def _rewrite(conn: Writing, key: int, new: NewVersion, now_us: int) -> None:
            SET content = coalesce(:content, content),
                content_hash = coalesce(:content_hash, content_hash),
                token_count = :token_count,
+               origin = :origin,
+               trust = :trust,
                reference = :reference,
                confidence = :confidence,
                expires_at_us = :expires_at_us,

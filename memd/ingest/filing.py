@@ -1,0 +1,117 @@
+"""Where a text on its way in belongs: its agent, client, session, project, and its place there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from memd.base.ids import Ids
+from memd.encode.secrets import screened_name
+from memd.ingest.draft import Drafts
+from memd.model.caller import Caller
+from memd.model.encoding import ModelFingerprint
+from memd.model.enums import MemoryLevel
+from memd.model.ingest import IngestRequest
+from memd.store import names, vectors
+from memd.store.connect import Writing
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """One text on its way in. *vectors* None: still to come; *gated* False: keep everything."""
+
+    request: IngestRequest
+    drafts: Drafts
+    level: MemoryLevel
+    vectors: Sequence[bytes] | None = None
+    voice: bytes | None = None
+    """The vector of the speaker's name alone, when there is a speaker and a model."""
+    batch: str | None = None
+    gated: bool = True
+    model: ModelFingerprint | None = None
+    """Whose vectors they are: those of another model than the store's are made anew later."""
+    distilled: bool = False
+    """Taken from a session's messages: not gated, but what the session knows is not told again."""
+    source_key: int | None = None
+    """The source row that the text was taken from, when it is there already."""
+
+
+@dataclass(slots=True)
+class Filing:
+    """Where the arrival's rows belong."""
+
+    agent_key: int
+    client_key: int
+    session_key: int | None
+    project_key: int | None
+    source_key: int | None
+    ordinal: int | None
+    model_key: int | None
+    now_us: int
+    ids: Ids
+
+
+@dataclass(slots=True)
+class Filings:
+    """Files the arrivals of one transaction: where a session is kept is asked once."""
+
+    conn: Writing
+    caller: Caller
+    ids: Ids
+    now_us: int
+    places: dict[tuple[str | None, str | None], Filing] = field(default_factory=dict)
+
+    def of(self, arrival: Arrival) -> Filing:
+        named = (
+            _name(arrival.request.session_id or self.caller.session_id),
+            _name(arrival.request.project_id or self.caller.project_id),
+        )
+        place = self.places.get(named)
+        if place is None:
+            place = self.places[named] = self._place(*named)
+        ordinal = arrival.request.order
+        if ordinal is None and place.session_key is not None:
+            ordinal = names.next_ordinal(self.conn, place.session_key)
+        return replace(
+            place,
+            source_key=arrival.source_key,
+            ordinal=ordinal,
+            model_key=_model(self.conn, arrival),
+        )
+
+    def _place(self, session_id: str | None, project_id: str | None) -> Filing:
+        conn, now_us = self.conn, self.now_us
+        agent_key = names.agent(conn, self.caller.agent_id, now_us)
+        client_key = names.client(conn, self.caller.client, now_us)
+        project_key = names.project(conn, project_id, now_us)
+        session_key = names.session(
+            conn,
+            session_id,
+            agent_key=agent_key,
+            client_key=client_key,
+            project_key=project_key,
+            now_us=now_us,
+        )
+        return Filing(
+            agent_key=agent_key,
+            client_key=client_key,
+            session_key=session_key,
+            project_key=project_key,
+            source_key=None,
+            ordinal=None,
+            model_key=None,
+            now_us=now_us,
+            ids=self.ids,
+        )
+
+
+def _model(conn: Writing, arrival: Arrival) -> int | None:
+    """Return the live model's key if it is the one that made the vectors of *arrival*."""
+    live = None if arrival.vectors is None else vectors.live(conn)
+    if live is None or vectors.find_model(conn, str(arrival.model)) != live.model_key:
+        return None
+    return live.model_key
+
+
+def _name(said: str | None) -> str | None:
+    return None if said is None else screened_name(said)

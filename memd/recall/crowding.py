@@ -1,0 +1,62 @@
+"""So that nobody fills an answer alone: at most a few memories of one foreign source. Pure.
+
+Whoever can make a tool print, or a page say, something can say it ten times in
+ten words (PROMISES H49-H51, H60). Of what came from outside, an answer holds a few of
+one session or source, fewer that say the same, and one of a burst. What the
+owner or his assistant wrote is never crowded out by this rule.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+
+from memd.base.limits import RECALL_BURST_ITEMS_MAX, RECALL_SOURCE_ITEMS_MAX, RECALL_TWINS_ITEMS_MAX
+from memd.model.enums import Origin, Trust
+from memd.model.trust import FOREIGN
+from memd.recall.diversify import bigram_jaccard
+from memd.recall.rankings import Ranked
+from memd.store.ranked import Candidate
+
+ALIKE = 0.5  # of their word pairs in common: the same thing said again
+
+
+def spread(items: Sequence[Ranked]) -> list[Ranked]:
+    """Return *items* in their order, without the foreign ones that are too many of their kind."""
+    counts: Counter[Hashable] = Counter()
+    kept: list[Ranked] = []
+    foreign: list[str] = []
+    for item in items:
+        its = item.measured.candidate
+        if is_foreign(its):
+            groups = list(_groups(its))
+            if any(counts[group] >= most for group, most in groups):
+                continue
+            if sum(bigram_jaccard(its.own, own) >= ALIKE for own in foreign) >= (
+                RECALL_TWINS_ITEMS_MAX
+            ):
+                continue
+            counts.update(group for group, _ in groups)
+            foreign.append(its.own)
+        kept.append(item)
+    return kept
+
+
+def is_foreign(its: Candidate) -> bool:
+    """Return whether neither the owner nor his assistant wrote it."""
+    return its.trust == Trust.UNTRUSTED or Origin(its.origin) in FOREIGN
+
+
+def _groups(its: Candidate) -> Iterator[tuple[Hashable, int]]:
+    """Yield what a memory belongs to, and how many of that an answer may hold."""
+    brought = Origin(its.origin) is Origin.IMPORT
+    if its.is_burst:
+        yield ("burst", its.client_key, its.session_key), RECALL_BURST_ITEMS_MAX
+    if its.reference is not None:
+        yield ("source", its.reference.partition("#")[0]), RECALL_SOURCE_ITEMS_MAX
+    if brought:
+        return  # a file of one's own memories has a few sessions, and all of them count
+    if its.session_key is not None:
+        yield ("session", its.session_key), RECALL_SOURCE_ITEMS_MAX
+    elif its.reference is None:
+        yield ("client", its.client_key), RECALL_SOURCE_ITEMS_MAX
