@@ -55,6 +55,29 @@ def test_every_link_within_the_repository_leads_somewhere(page: Path) -> None:
             assert (page.parent / link).exists(), link
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_to_a_heading_finds_it(page: Path) -> None:
+    for name, anchor in re.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", page.read_text("utf-8")):
+        if "://" not in name:
+            text = (page.parent / name if name else page).read_text("utf-8")
+            headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+            slugs = {re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings}
+            assert anchor in slugs, anchor
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_fence_is_closed_and_every_row_has_the_columns_of_its_table(page: Path) -> None:
+    fenced, columns = False, 0
+    for number, line in enumerate(page.read_text("utf-8").splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+        row = not fenced and line.startswith("|")
+        cells = len(re.findall(r"(?<!\\)\|", line)) - 1 if row else 0
+        assert not row or not columns or cells == columns, f"line {number}"
+        columns = cells
+    assert not fenced
+
+
 @pytest.mark.parametrize("page", DECISIONS, ids=lambda page: page.stem)
 def test_a_decision_says_situation_choice_and_price(page: Path) -> None:
     text = page.read_text("utf-8")
