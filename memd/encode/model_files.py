@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from memd.base.errors import DegradedError, ModelError
@@ -147,8 +149,15 @@ def check_hashes(folder: Path, manifest: Manifest) -> None:
             )
 
 
-def write_manifest(folder: Path) -> Manifest:
-    """Write the manifest of every file that lies in *folder* now, and return it."""
+def write_manifest(
+    folder: Path,
+    fingerprint: ModelFingerprint = FINGERPRINT,
+    source: Mapping[str, str] = MappingProxyType({"repository": REPOSITORY, "revision": REVISION}),
+) -> Manifest:
+    """Write the manifest of every file that lies in *folder* now, and return it.
+
+    *source* says where the weights were published.
+    """
     files = tuple(
         ModelFile(path.name, path.stat().st_size, sha256_of(path))
         for path in sorted(folder.iterdir())
@@ -156,21 +165,15 @@ def write_manifest(folder: Path) -> Manifest:
     )
     document = {
         "version": MANIFEST_VERSION,
-        "source": {"repository": REPOSITORY, "revision": REVISION},
-        "fingerprint": {
-            "name": FINGERPRINT.name,
-            "weights_sha256": FINGERPRINT.weights_sha256,
-            "window_tokens": FINGERPRINT.window_tokens,
-            "pooling": FINGERPRINT.pooling,
-            "dimension": FINGERPRINT.dimension,
-        },
+        "source": dict(source),
+        "fingerprint": asdict(fingerprint),
         "files": {
             file.name: {"size_bytes": file.size_bytes, "sha256": file.sha256} for file in files
         },
     }
     text = json.dumps(document, indent=2) + "\n"
     (folder / MANIFEST_FILE).write_text(text, encoding="utf-8")
-    return Manifest(FINGERPRINT, files)
+    return Manifest(fingerprint, files)
 
 
 def status(model_dir: Path) -> ModelStatus:

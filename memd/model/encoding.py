@@ -54,3 +54,15 @@ class Embedder(Protocol):
         is full, EmbeddingError when the model fails.
         """
         ...
+
+
+class PairScorer(Protocol):
+    """Says how well texts answer a question, reading each beside it, off the loop."""
+
+    async def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        """Return one raw logit for each text, in order: above 0 rather yes, below rather no.
+
+        Loads its model when it must. Raises DegradedError when none is installed,
+        BusyError when it is asked too much, EmbeddingError when it fails or is too slow.
+        """
+        ...
