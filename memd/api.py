@@ -40,6 +40,8 @@ from memd.encode.tokens import DefaultTokenEstimator
 from memd.inject.context import ContextInjectionStrategy, retrieve_sparse
 from memd.inject.format import format_memory_context_with_directive
 from memd.inject.hierarchical import HierarchicalRetriever
+from memd.inject.rerank_cache import RerankerCache
+from memd.inject.reranker import QuerySpecificReranker
 from memd.inject.self_editing import SelfEditingMemoryConfig, SelfEditingMemoryStrategy
 from memd.inject.supervisor import LLMSupervisor, RuleSupervisor
 from memd.inject.synthesizer import MemoryFragment, MemorySynthesizer
@@ -274,6 +276,7 @@ __all__ = [
     "ProviderError",
     "ProviderRefusedError",
     "QueryReformulator",
+    "QuerySpecificReranker",
     "RecallMemoryTool",
     "RecallRequest",
     "RecallResult",
@@ -281,6 +284,7 @@ __all__ = [
     "ReceiptItem",
     "Receipts",
     "Reranker",
+    "RerankerCache",
     "RetentionConfig",
     "RetentionEnforcer",
     "RetentionRule",

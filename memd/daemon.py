@@ -16,6 +16,7 @@ import sys
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memd.base import log
@@ -205,16 +206,23 @@ class _Prompts:
         )
 
     def inject(self) -> Inject:
+        from memd.inject.hierarchical import over
         from memd.inject.inject import Inject
         from memd.inject.own import Rooms as Remembered
+        from memd.inject.rerank_cache import RerankerCache
+        from memd.inject.reranker import CrossEncoderReranker
 
         house = self._house
+        scorer, retrieval = house.recall.scorer, self._settings.memory.retrieval
+        cache = RerankerCache(retrieval.rerank_cache_ttl_seconds)
         return Inject(
             rooms=Remembered(house.recall, self._ingest, house.archive),
-            config=self._settings.memory.retrieval,
+            config=retrieval,
             clock=house.clock,
             org=house.org,
             synthesizer=self.synthesis,
+            reranker=None if scorer is None else CrossEncoderReranker(scorer, cache=cache),
+            retriever=partial(over, clock=house.clock),
         )
 
     def files(self) -> Files:
@@ -227,6 +235,7 @@ class _Prompts:
 async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack) -> Rooms:
     """Build the rooms, from the store upwards; *stack* closes them in reverse."""
     from memd.backends.assembly import assembled
+    from memd.encode.cross_encoder import RerankerThread
     from memd.encode.embed import ModelThread
     from memd.serve.events import Events
     from memd.serve.rooms import Rooms
@@ -238,7 +247,10 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
     idle_ms = settings.daemon.model_idle_minutes * 60_000
     embedder = ModelThread(paths.model_dir, idle_ms=idle_ms)
     stack.push_async_callback(embedder.close)
+    scorer = RerankerThread(paths.reranker_dir, idle_ms=idle_ms)
+    stack.push_async_callback(scorer.close)
     house = await assembled(settings, paths.database, embedder, paths.model_dir, clock, stack)
+    house = replace(house, recall=replace(house.recall, scorer=scorer))
     access = await _access(house, paths, stack)
     events = Events()
     naps = Naps(house, settings, paths.usage_dir, emit=events.emit)

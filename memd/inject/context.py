@@ -107,17 +107,17 @@ class ContextInjectionStrategy:
             scored = await self._retriever.scored(
                 agent_id, query_text, limit=self._config.pool_size, categories=categories
             )
-            return await self._cut(scored, query_text)
+            return await self._cut(scored, query_text, failed)
         pools = await self._fetched(agent_id, query_text, categories, failed)
-        return await self.arranged(pools, query_text)
+        return await self.arranged(pools, query_text, failed)
 
-    async def arranged(self, pools: Pools, query_text: str) -> Scored:
+    async def arranged(self, pools: Pools, query_text: str, failed: Failed | None = None) -> Scored:
         """Return what would be put into the prompt of what the sources have found."""
         now = from_us(self._clock.now_us())
-        return await self._cut(ranked(pools, self._config, now), query_text)
+        return await self._cut(ranked(pools, self._config, now), query_text, failed)
 
-    async def _cut(self, scored: Scored, query_text: str) -> Scored:
-        ordered = await reranked(scored, query_text, self._reranker)
+    async def _cut(self, scored: Scored, query_text: str, failed: Failed | None) -> Scored:
+        ordered = await reranked(scored, query_text, self._reranker, failed)
         return selected(ordered, self._config, self._filter, by_rank=ordered is not scored)
 
     async def _prepared(

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from memd.base.clock import Clock, SystemClock
 from memd.inject.isolated import isolated
+from memd.inject.own import OwnMemories
 from memd.inject.pipeline import reranked
 from memd.inject.supervisor import RuleSupervisor, known
 from memd.inject.workers import (
@@ -54,25 +55,6 @@ class HierarchicalRetriever:
     config: MemoryRetrievalConfig = field(default_factory=MemoryRetrievalConfig)
     supervisor: RetrievalSupervisor | None = None
     reranker: Reranker | None = None
-
-    @classmethod
-    def over(
-        cls,
-        backend: Retrieves,
-        config: MemoryRetrievalConfig,
-        *,
-        shared_store: SearchesShared | None = None,
-        supervisor: RetrievalSupervisor | None = None,
-        clock: Clock | None = None,
-    ) -> HierarchicalRetriever:
-        """Return a retriever with the three documented workers over *backend*."""
-        clock = clock or SystemClock()
-        workers: tuple[RetrievalWorker, ...] = (
-            SemanticWorker(backend, config, shared_store, clock),
-            EpisodicWorker(backend, config, clock=clock),
-            ProceduralWorker(backend, config),
-        )
-        return cls(workers, config, supervisor)
 
     async def retrieve(self, query: RetrievalQuery) -> FinalRetrievalResult:
         """Return what the workers find, best first, at most ``query.max_results``.
@@ -137,6 +119,31 @@ class HierarchicalRetriever:
             retries_performed=retries,
             rerank_applied=after is not before,
         )
+
+
+def over(
+    memories: OwnMemories, config: MemoryRetrievalConfig, *, clock: Clock | None = None
+) -> HierarchicalRetriever:
+    """Return a retriever over one caller's memories and what others share."""
+    return hierarchical(memories, config, shared_store=memories, clock=clock)
+
+
+def hierarchical(
+    backend: Retrieves,
+    config: MemoryRetrievalConfig,
+    *,
+    shared_store: SearchesShared | None = None,
+    supervisor: RetrievalSupervisor | None = None,
+    clock: Clock | None = None,
+) -> HierarchicalRetriever:
+    """Return a retriever with the three documented workers over *backend*."""
+    clock = clock or SystemClock()
+    workers: tuple[RetrievalWorker, ...] = (
+        SemanticWorker(backend, config, shared_store, clock),
+        EpisodicWorker(backend, config, clock=clock),
+        ProceduralWorker(backend, config),
+    )
+    return HierarchicalRetriever(workers, config, supervisor)
 
 
 def merged(results: Iterable[RetrievalResult], most: int) -> tuple[RetrievalCandidate, ...]:

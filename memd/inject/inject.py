@@ -45,7 +45,7 @@ from memd.recall.filter import MemoryFilterStrategy
 NONCE_BYTES = 8
 BLOCK_TRIES = 4  # how many lines a block has, and so marks, is known when it is made
 
-MakeRetriever = Callable[[OwnMemories], Retriever]
+MakeRetriever = Callable[[OwnMemories, MemoryRetrievalConfig], Retriever]
 """Makes a retriever over one caller's memories, which also search what is shared."""
 
 
@@ -196,10 +196,12 @@ class _Making:
     async def _arranged(self) -> tuple[ScoredMemory, ...]:
         if not memories(self.found):
             return ()
-        room, own = self.room, self._own
-        config, retriever = room.config, None
+        room, own, retriever = self.room, self._own, None
+        config = room.config
+        if self.request.include_shared is not None:
+            config = config.model_copy(update={"include_shared": self.request.include_shared})
         if room.retriever is not None and config.retriever == "hierarchical":
-            retriever = room.retriever(own)
+            retriever = room.retriever(own, config)
         strategy = ContextInjectionStrategy(
             backend=own,
             config=_possible(config, retriever, room.reranker),
@@ -211,9 +213,11 @@ class _Making:
         )
         request = self.request
         if retriever is not None:
-            return await strategy.chosen(self.caller.agent_id, request.query, request.categories)
+            return await strategy.chosen(
+                self.caller.agent_id, request.query, request.categories, self.failed
+            )
         pools = await pools_of(self.found, room.rooms, self.caller, request, config)
-        return await strategy.arranged(pools, request.query)
+        return await strategy.arranged(pools, request.query, self.failed)
 
     def _add(self, scored: Sequence[ScoredMemory], most: int | None = None) -> None:
         budget = self.prompt.left if most is None else min(self.prompt.left, most)

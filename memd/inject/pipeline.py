@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from memd.inject.isolated import isolated
+from memd.inject.isolated import Failed, isolated
 from memd.model.enums import FusionStrategy
 from memd.model.inject import Reranker
 from memd.model.memory import MemoryEntry
@@ -52,15 +52,19 @@ def ranked(pools: Pools, config: MemoryRetrievalConfig, now: datetime) -> tuple[
 
 
 async def reranked(
-    scored: tuple[ScoredMemory, ...], query: str, reranker: Reranker | None
+    scored: tuple[ScoredMemory, ...],
+    query: str,
+    reranker: Reranker | None,
+    failed: Failed | None = None,
 ) -> tuple[ScoredMemory, ...]:
     """Return *scored* as *reranker* orders it; in the order it had when that fails (SPEC 9.6).
 
-    An answer that is not the same memories in another order counts as a failure.
+    An answer that is not the same memories in another order counts as a failure. One
+    that raises is named in *failed*.
     """
     if reranker is None or len(scored) <= 1:
         return scored
-    found = await isolated(reranker.rerank(query, scored), scored, "reranker")
+    found = await isolated(reranker.rerank(query, scored), scored, "reranker", failed)
     same = sorted(memory.entry.id for memory in found) == sorted(m.entry.id for m in scored)
     return tuple(found) if same else scored
 

@@ -34,6 +34,7 @@ async def recalled(
         project_id=request.project_id,
         include_shared=config.include_shared if shared is None else shared,
         search_mode=mode,
+        reranker_enabled=False,  # the pipeline does it, after recency has had its say
     )
     # The pool may be larger than what one answer to a client may hold.
     return await rooms.recall.recall(caller, asked.model_copy(update={"top_k": config.pool_size}))

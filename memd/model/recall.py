@@ -16,7 +16,9 @@ class RecallRequest(MemoryFilter):
     *min_relevance* drops memories whose probability is lower; 0 leaves it to the
     gate, which answers with nothing when nothing fits. *include_shared* also finds
     what other agents published; without it ``retrieval.include_shared`` of the settings
-    decides. *why* adds each memory's features to the answer.
+    decides. *reranker_enabled* looks at the best twenty a second time, with the optional
+    re-ranker; without it ``retrieval.query_specific_rerank_enabled`` decides. *why* adds
+    each memory's features to the answer.
     """
 
     query: Text
@@ -85,7 +87,8 @@ class RecallResult(Value):
     ``budget_used == total_tokens / token_budget``. When something was found but
     nothing fits the budget, *memories* is empty and *minimum_required_tokens*
     says what would do. *gate* is the probability that the memories hold an
-    answer; *degraded* says why meaning was not searched, if it was not.
+    answer; *degraded* says why meaning was not searched, or why the order is without the
+    re-ranker that was asked for.
     """
 
     memories: tuple[MemoryChunk, ...] = ()

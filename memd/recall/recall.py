@@ -16,7 +16,7 @@ from memd.base.errors import MemoryRetrievalError, ModelError, UnavailableError
 from memd.base.limits import QUERY_CHARS_MAX
 from memd.encode.outgoing import outgoing_entry
 from memd.model.caller import Caller
-from memd.model.encoding import Embedder, ModelFingerprint
+from memd.model.encoding import Embedder, ModelFingerprint, PairScorer
 from memd.model.enums import MemoryCategory, MemoryLevel, SearchMode
 from memd.model.memory import MemoryEntry, MemoryFilter, MemoryQuery, Preference
 from memd.model.recall import RecallRequest, RecallResult
@@ -30,6 +30,7 @@ from memd.recall.question import Question, name_candidates, question
 from memd.recall.rankings import Ranked, gate, ranked
 from memd.recall.scopes import Wanted, of_caller, of_others
 from memd.recall.search import ARM_ROWS, Scope, by_meaning, by_words, few
+from memd.recall.second import looked_again
 from memd.recall.weights import HYBRID, WITHOUT_VECTORS
 from memd.store import agents, memories, names, preferences, shared, vectors, words
 from memd.store import ranked as ranked_rows
@@ -63,6 +64,8 @@ class Recall:
     """The level of agents that have none of their own."""
     shares: bool = True
     """``memory.options.shared_knowledge_base``: off, nothing that is shared is found."""
+    scorer: PairScorer | None = None
+    """The optional re-ranker; without one what it is asked for is ordered by blended scores."""
 
     async def recall(self, caller: Caller, request: RecallRequest) -> RecallResult:
         """Answer a question: preferences first, then what is relevant, within the budget.
@@ -92,8 +95,10 @@ class Recall:
         )
         items = found.items if found.opened else []
         items = [item for item in items if item.relevance >= request.min_relevance]
-        if request.reranker_enabled:
-            items = answer.blended(items)
+        again = request.reranker_enabled
+        if self.config.query_specific_rerank_enabled if again is None else again:
+            asked = request.query[:QUERY_CHARS_MAX]
+            items, found = await looked_again(self.scorer, asked, items, found)
         chosen = answer.choose(items, prefers, request, self.config)
         rows = await self.db.read(
             _rows, [item.measured.candidate.memory_key for item in chosen.items]

@@ -200,6 +200,7 @@ def test_x12_without_the_re_rank_model_the_blended_score_counts(user: Desk) -> N
 
     answer = user.recall("red hall", search_mode="dense", reranker_enabled=True)
 
+    assert answer["degraded"] == "no re-ranker: ordered without; run: memd model install --reranker"
     for memory in answer["memories"]:
         before = plain[memory["id"]]["relevance_score"]
         blended = 0.8 * before + 0.2 * memory["importance"]

@@ -219,8 +219,9 @@ async def test_a_hierarchical_retriever_works_on_the_callers_own_memories(
     await stored(house, "The nginx port is 8080.")
 
     class Hierarchy:
-        def __init__(self, own: OwnMemories) -> None:
+        def __init__(self, own: OwnMemories, config: MemoryRetrievalConfig) -> None:
             self.own = own
+            assert config.retriever == "hierarchical"
 
         async def scored(
             self,

@@ -28,7 +28,7 @@ from memd.api import (
     RuleSupervisor,
     WorkerRouting,
 )
-from memd.inject.hierarchical import merged
+from memd.inject.hierarchical import hierarchical, merged
 from memd.inject.supervisor import routed
 from memd.inject.workers import EpisodicWorker, ProceduralWorker, SemanticWorker
 from memd.model.memory import MemoryEntry
@@ -128,7 +128,7 @@ async def test_spec_14_1_a_score_over_1_is_clamped_and_empties_nothing() -> None
 
 
 def test_the_retriever_is_the_protocol_that_the_strategy_takes() -> None:
-    assert isinstance(HierarchicalRetriever.over(Source(), CONFIG), Retriever)
+    assert isinstance(hierarchical(Source(), CONFIG), Retriever)
 
 
 # 14.2
@@ -482,7 +482,7 @@ async def test_spec_14_4_4_a_strategy_names_the_one_worker_that_looks_again() ->
 async def test_spec_14_4_5_an_empty_store_is_asked_once() -> None:
     source = Source()
 
-    result = await HierarchicalRetriever.over(source, CONFIG).retrieve(ASKED)
+    result = await hierarchical(source, CONFIG).retrieve(ASKED)
 
     assert (len(source.asked), result.retries_performed) == (1, 0)
 
@@ -492,7 +492,7 @@ async def test_a_retriever_with_a_reranker_says_so() -> None:
         an_entry("a", relevance_score=0.9),
         an_entry("b", relevance_score=0.8),
     ]
-    plain = HierarchicalRetriever.over(Source(found), CONFIG, clock=HeldClock())
+    plain = hierarchical(Source(found), CONFIG, clock=HeldClock())
     turned = HierarchicalRetriever(plain.workers, CONFIG, reranker=Reversing())
     broken = HierarchicalRetriever(plain.workers, CONFIG, reranker=Reversing(fails=DOMAIN_FAILURE))
 

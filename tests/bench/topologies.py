@@ -1,0 +1,269 @@
+"""What each way of retrieval finds: ``python -m tests.bench.topologies FILE --json OUT``.
+
+FILE is in the LoCoMo format. The rooms run in this process over one throw-away file,
+each dialogue under an agent of its own; every text is embedded once. ``recall`` rows are
+answers of ``memory.recall``, ``inject`` rows the memories of one prompt, in their order;
+each row differs from the product's defaults in what its name says. The weight of the
+re-ranker is then chosen anew with each dialogue left out in turn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from bench import locomo
+from bench.locomo import ADVERSARIAL, Asked, Dialogue
+from bench.scores import Graded, block, quantile, recall_at, reciprocal_rank
+from bench.stage import model_dir
+from memd.backends.assembly import Assembly, assembled
+from memd.base.clock import SystemClock
+from memd.base.limits import INGEST_ITEMS_MAX, RECALL_BUDGET_TOKENS_MAX
+from memd.base.paths import Paths
+from memd.encode.cross_encoder import RerankerThread
+from memd.encode.embed import ModelThread
+from memd.inject.hierarchical import over
+from memd.inject.inject import Inject
+from memd.inject.own import Rooms
+from memd.inject.reranker import CrossEncoderReranker
+from memd.model.caller import Caller
+from memd.model.enums import SearchMode
+from memd.model.ingest import IngestManyRequest, IngestRequest
+from memd.model.inject import PrepareRequest
+from memd.model.recall import RecallRequest
+from memd.model.retrieval import MemoryRetrievalConfig
+from memd.model.settings import Settings
+from memd.recall.rerank import logit, squash
+
+TOP_K = 20
+LOOKED_AT = (10, 20, 30)
+WEIGHTS = tuple(n / 50 for n in range(1, 31))
+RRF = {"fusion_strategy": "rrf"}
+HIERARCHICAL = {"retriever": "hierarchical"}
+NO_THRESHOLD = {"min_relevance": 0.0}
+PROMPTS: dict[str, dict[str, Any]] = {
+    "inject, flat, linear (default)": {},
+    "inject, flat, linear, min_relevance 0": NO_THRESHOLD,
+    "inject, flat, rrf": RRF,
+    "inject, flat, rrf, min_relevance 0": {**RRF, **NO_THRESHOLD},
+    "inject, MMR": {"diversity_penalty_enabled": True},
+    "inject, MMR, min_relevance 0": {"diversity_penalty_enabled": True, **NO_THRESHOLD},
+    "inject, hierarchical": HIERARCHICAL,
+    "inject, hierarchical, min_relevance 0": {**HIERARCHICAL, **NO_THRESHOLD},
+    "inject, non_inferable_only": {"non_inferable_only": True},
+    "inject, re-ranker": {"query_specific_rerank_enabled": True},
+}
+
+Find = Callable[[str, str], Awaitable[Sequence[str]]]
+"""Given an agent and a question, returns the ids found, best first."""
+
+
+@dataclass
+class Measured:
+    """One row of the table."""
+
+    graded: list[Graded] = field(default_factory=list)
+    taken_ms: list[float] = field(default_factory=list)
+    cpu_ms: list[float] = field(default_factory=list)
+
+    def told(self) -> dict[str, float]:
+        return {
+            **block(self.graded),
+            "p50_ms": round(quantile(self.taken_ms, 0.5), 1),
+            "cpu_ms": round(sum(self.cpu_ms) / len(self.cpu_ms), 1),
+        }
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One question's candidates: who they are, the ranker's score, the re-ranker's logit."""
+
+    fold: str
+    gold: tuple[str, ...]
+    found: tuple[str, ...]
+    scores: tuple[float, ...]
+    logits: tuple[float, ...]
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.topologies", description=__doc__)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--every", type=int, default=1, help="ask every N-th question only")
+    parser.add_argument("--json", type=Path, dest="out")
+    said = parser.parse_args(argv)
+    result = asyncio.run(measure(locomo.read(said.file), said.every))
+    for name, row in result["rows"].items():
+        figures = " ".join(f"{row[key]:7}" for key in ("R@5", "R@10", "MRR", "p50_ms", "cpu_ms"))
+        print(f"{name:40} {figures}")
+    print(json.dumps(result["left_out"]))
+    if said.out is not None:
+        said.out.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+
+
+async def measure(dialogues: Sequence[Dialogue], every: int) -> dict[str, Any]:
+    """Return a row for each way, over the same questions."""
+    asked = [(d.name, a) for d in dialogues for a in d.questions if a.category != ADVERSARIAL]
+    asked = asked[::every]
+    paths = Paths.resolve()
+    thread = RerankerThread(paths.reranker_dir, answer_ms=60_000)
+    rows: dict[str, Any] = {}
+    left_out: dict[str, Any] = {}
+    async with _house(dialogues) as (house, sources):
+        for name, find in _ways(house, thread).items():
+            rows[name] = (await _measured(find, asked, sources)).told()
+            print(name, rows[name]["R@10"], flush=True)
+        if thread.installed:
+            pairs = [await _pair(house, thread, sources, *each) for each in asked]
+            left_out = {str(many): chosen(pairs, many) for many in LOOKED_AT}
+    await thread.close()
+    return {"questions": len(asked), "rows": rows, "left_out": left_out}
+
+
+def chosen(pairs: Sequence[Pair], many: int) -> dict[str, Any]:
+    """Return the weight chosen with each dialogue left out, and what it finds in that dialogue."""
+    folds = sorted({pair.fold for pair in pairs})
+    graded: list[Graded] = []
+    weights = {}
+    for out in folds:
+        rest = [pair for pair in pairs if pair.fold != out]
+        weights[out] = max(WEIGHTS, key=lambda weight: _worth(rest, weight, many))
+        graded += [_again(pair, weights[out], many) for pair in pairs if pair.fold == out]
+    alone = block([_again(pair, 1.0, many) for pair in pairs])
+    return {"weights": weights, "blended": block(graded), "alone": alone}
+
+
+def _worth(pairs: Sequence[Pair], weight: float, many: int) -> float:
+    """Return what is maximised: recall at 5 and 10, and the reciprocal rank."""
+    graded = [_again(pair, weight, many) for pair in pairs]
+    return sum(recall_at(g, 5) + recall_at(g, 10) + reciprocal_rank(g) for g in graded)
+
+
+def _again(pair: Pair, weight: float, many: int) -> Graded:
+    first = range(min(many, len(pair.logits)))
+    score = [
+        squash((1 - weight) * logit(pair.scores[at]) + weight * pair.logits[at]) for at in first
+    ]
+    order = [*sorted(first, key=lambda at: -score[at]), *range(len(first), len(pair.found))]
+    return Graded(0, pair.gold, tuple(pair.found[at] for at in order))
+
+
+def _ways(house: Assembly, thread: RerankerThread) -> dict[str, Find]:
+    """Return every way to find; those of the re-ranker only where it is installed."""
+    ways: dict[str, Find] = {
+        f"recall, {mode}": partial(_recalled, house, {"search_mode": mode}) for mode in SearchMode
+    }
+    again = replace(house, recall=replace(house.recall, scorer=thread))
+    for name, config in PROMPTS.items():
+        if not config.get("query_specific_rerank_enabled"):
+            ways[name] = partial(_injected, _room(house, config))
+        elif thread.installed:
+            room = replace(_room(house, config), reranker=CrossEncoderReranker(thread))
+            ways[name] = partial(_injected, room)
+    if thread.installed:
+        ways["recall, re-ranker"] = partial(_recalled, again, {"reranker_enabled": True})
+    return ways
+
+
+def _room(house: Assembly, config: dict[str, Any]) -> Inject:
+    return Inject(
+        rooms=Rooms(house.recall, house.ingest, house.archive),
+        config=MemoryRetrievalConfig.model_validate(config),
+        clock=house.clock,
+        retriever=over,
+    )
+
+
+async def _recalled(
+    house: Assembly, more: dict[str, Any], agent: str, text: str, top_k: int = TOP_K
+) -> list[str]:
+    request = RecallRequest(query=text, top_k=top_k, token_budget=RECALL_BUDGET_TOKENS_MAX, **more)
+    found = await house.recall.recall(Caller(agent_id=agent, method="bench"), request)
+    return [chunk.id for chunk in found.memories if not chunk.preference]
+
+
+async def _injected(room: Inject, agent: str, text: str) -> list[str]:
+    request = PrepareRequest(query=text, token_budget=RECALL_BUDGET_TOKENS_MAX)
+    prompt = await room.prepare(Caller(agent_id=agent, method="bench"), request)
+    return [memory.id for memory in prompt.memories]
+
+
+async def _measured(
+    find: Find, questions: Sequence[tuple[str, Asked]], sources: dict[str, str]
+) -> Measured:
+    measured = Measured()
+    await find(questions[0][0], "warm up")
+    for agent, asked in questions:
+        wall, cpu = time.perf_counter(), time.process_time()
+        ids = await find(agent, asked.text)
+        measured.taken_ms.append(1_000 * (time.perf_counter() - wall))
+        measured.cpu_ms.append(1_000 * (time.process_time() - cpu))
+        places = tuple(sources[each] for each in ids)
+        measured.graded.append(Graded(asked.category, asked.gold, places))
+    return measured
+
+
+async def _pair(
+    house: Assembly, thread: RerankerThread, sources: dict[str, str], agent: str, asked: Asked
+) -> Pair:
+    request = RecallRequest(query=asked.text, top_k=40, token_budget=RECALL_BUDGET_TOKENS_MAX)
+    found = await house.recall.recall(Caller(agent_id=agent, method="bench"), request)
+    chunks = [chunk for chunk in found.memories if not chunk.preference]
+    texts = [f"{chunk.speaker}: {chunk.content}" for chunk in chunks[: max(LOOKED_AT)]]
+    return Pair(
+        agent,
+        asked.gold,
+        tuple(sources[chunk.id] for chunk in chunks),
+        tuple(chunk.relevance_score or 0.0 for chunk in chunks),
+        tuple(await thread.score(asked.text, texts)),
+    )
+
+
+@asynccontextmanager
+async def _house(
+    dialogues: Sequence[Dialogue],
+) -> AsyncIterator[tuple[Assembly, dict[str, str]]]:
+    """Yield the rooms with every turn in them, and where each memory came from."""
+    embedder = ModelThread(model_dir())
+    if embedder.fingerprint is None:
+        raise SystemExit(f"no model in {model_dir()}; run: memd model install")
+    with tempfile.TemporaryDirectory(prefix="memd-bench-") as home:
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(embedder.close)
+            path = Path(home) / "memd.db"
+            house = await assembled(Settings(), path, embedder, model_dir(), SystemClock(), stack)
+            for dialogue in dialogues:
+                await _fill(house, dialogue)
+            await house.queue.drain()
+            yield house, {key: place for d in dialogues async for key, place in _listed(house, d)}
+
+
+async def _fill(house: Assembly, dialogue: Dialogue) -> None:
+    items = [IngestRequest.model_validate(turn.item()) for turn in dialogue.turns]
+    cuts = [*range(0, len(items), INGEST_ITEMS_MAX), len(items)]
+    for begin, end in pairwise(cuts):
+        request = IngestManyRequest(items=tuple(items[begin:end]))
+        await house.ingest.ingest_many(Caller(agent_id=dialogue.name, method="bench"), request)
+
+
+async def _listed(house: Assembly, dialogue: Dialogue) -> AsyncIterator[tuple[str, str]]:
+    caller, after = Caller(agent_id=dialogue.name, method="bench"), None
+    while True:
+        page, after = await house.recall.list(caller, RecallRequest(query="x"), after, 1_000)
+        for entry in page:
+            yield entry.id, str(entry.metadata.source)
+        if after is None:
+            return
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""The optional re-ranker in a real daemon: in recall, in prompts, missing and then coming."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.desk import Desk, a_desk, served
+
+from memd.base.paths import RERANKER_NAME
+
+QUESTION = "How many people live in Berlin?"
+ANSWER = "The German capital has 3,520,031 registered inhabitants."
+OTHER = "How many people in Berlin live for the museum of art?"
+DENSE = {"search_mode": "dense"}
+
+
+def a_home(tmp_path: Path) -> Path:
+    (tmp_path / "home").mkdir()
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def models(tmp_path: Path, model_dir: Path) -> Path:
+    """Return a folder of models of its own, in which the re-ranker is missing."""
+    models = tmp_path / "models"
+    models.mkdir()
+    (models / model_dir.name).symlink_to(model_dir)
+    return models / model_dir.name
+
+
+@pytest.fixture
+def desk(tmp_path: Path, models: Path) -> Iterator[Desk]:
+    settings = {
+        "MEMD_MEMORY__RETRIEVAL__QUERY_SPECIFIC_RERANK_ENABLED": "true",
+        "MEMD_MEMORY__RETRIEVAL__MIN_RELEVANCE": "0",
+    }
+    with served(a_home(tmp_path), models, settings) as daemon, a_desk(daemon, "ada") as desk:
+        for text in (ANSWER, OTHER, "The kitchen is painted yellow."):
+            desk.store(text)
+        yield desk
+
+
+@pytest.mark.model
+def test_x12_a_reranker_is_used_from_when_it_comes_and_done_without_before(
+    desk: Desk, models: Path, reranker_dir: Path
+) -> None:
+    before = desk.recall(QUESTION, **DENSE)
+    assert "memd model install --reranker" in before["degraded"]
+    assert before["memories"][0]["content"] == OTHER
+    refused = desk.call("inject.prepare", query=QUESTION, token_budget=2000)
+    assert "reranker failed" in refused["degraded"]
+
+    shutil.copytree(reranker_dir, models.with_name(RERANKER_NAME))
+    after = desk.recall(QUESTION, **DENSE)
+    assert after["degraded"] is None
+    scores = {memory["content"]: memory["relevance_score"] for memory in after["memories"]}
+    assert list(scores.values()) == sorted(scores.values(), reverse=True)
+    plain = desk.recall(QUESTION, reranker_enabled=False, **DENSE)["memories"]
+    first = {memory["content"]: memory["relevance_score"] for memory in plain}
+    assert scores[ANSWER] / first[ANSWER] > scores[OTHER] / first[OTHER]
+    prompt = desk.call("inject.prepare", query=QUESTION, token_budget=2000)
+    assert prompt["degraded"] is None
+    assert ANSWER in prompt["messages"][1]["content"]
+
+
+@pytest.mark.model
+def test_one_recall_can_ask_for_it_or_not(desk: Desk) -> None:
+    assert desk.recall(QUESTION, reranker_enabled=False, **DENSE)["degraded"] is None
+    assert desk.recall(QUESTION, reranker_enabled=True, **DENSE)["degraded"] is not None
+
+
+@pytest.mark.model
+def test_the_hierarchical_retriever_prepares_prompts(tmp_path: Path, models: Path) -> None:
+    settings = {"MEMD_MEMORY__RETRIEVAL__RETRIEVER": "hierarchical"}
+    with served(a_home(tmp_path), models, settings) as daemon, a_desk(daemon, "ada") as desk:
+        desk.store("To deploy the site, run make deploy.", "procedural")
+        desk.store("Ada deployed the site to the new host.", "episodic")
+
+        prompt = desk.call("inject.prepare", query="How do I deploy the site?", token_budget=2000)
+
+    assert "make deploy" in prompt["messages"][1]["content"]
+    assert prompt["degraded"] is None
