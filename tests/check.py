@@ -3,6 +3,7 @@
     python -m tests.check            # what a build server runs
     python -m tests.check --long     # with the long versions of the tests; before a release
     python -m tests.check unit       # some steps by name
+    python -m tests.check --long fences   # the fence and secret suites alone, in full
 
 Steps run in the order of their price and stop at the first that fails, with its
 whole output. Nothing is read from the person's own settings.
@@ -15,14 +16,26 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
 SHORT = ("-m", "not long")
-FOLDERS = ("house", "unit", "property", "store", "examples", "crash", "e2e")
+FOLDERS = ("house", "unit", "property", "store", "examples", "crash", "e2e", "poison")
+SUITES = {
+    "fences": (
+        "tests/unit/view",
+        "tests/unit/encode/test_secrets.py",
+        "tests/unit/encode/test_secret_list.py",
+        "tests/property/test_view_fuzz.py",
+        "tests/store/test_no_secret_at_rest.py",
+        "tests/e2e/test_hostile_everywhere.py",
+        "tests/e2e/test_secrets_everywhere.py",
+    ),
+}
+"""Parts of the folders that are run together when they are named, and with them otherwise."""
 NO_TESTS = 5  # pytest's code for an empty folder
 WIDTH = 12
 
@@ -59,25 +72,35 @@ def steps(*, long: bool) -> Iterator[Step]:
                 "memd",
                 *sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("tests/test_*.py")),
             ]
-        yield Step(
-            folder,
-            f"pytest {' '.join(where)}",
-            (sys.executable, "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider",
-             "--durations=3", *chosen, *where),
-        )  # fmt: skip
+        yield _pytest(folder, where, chosen)
+
+
+def suites(*, long: bool) -> Iterator[Step]:
+    """Yield the steps that are run by name only."""
+    for name, where in SUITES.items():
+        yield _pytest(name, where, () if long else SHORT)
+
+
+def _pytest(name: str, where: Sequence[str], chosen: Sequence[str]) -> Step:
+    options = ("-q", "--no-header", "-p", "no:cacheprovider", "--durations=3")
+    command = (sys.executable, "-m", "pytest", *options, *chosen, *where)
+    return Step(name, f"pytest {' '.join(where)}", command)
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run the gate; return 0 when everything holds."""
     chosen = _arguments(argv)
     known = list(steps(long=chosen.long))
+    known += [step for step in suites(long=chosen.long) if step.name in chosen.steps]
     unknown = set(chosen.steps) - {step.name for step in known} - {"model"}
     if unknown:
         print(f"no such step: {', '.join(sorted(unknown))}", file=sys.stderr)
         return 2
     began = time.monotonic()
     environ = _environ()
-    if not chosen.steps or {"model", "unit", "examples", "e2e", "crash"} & set(chosen.steps):
+    if not chosen.steps or {"model", "unit", "examples", "e2e", "crash", "poison"} & set(
+        chosen.steps
+    ):
         code = _report("model", "the embedding model", lambda: _model(environ))
         if code:
             return code

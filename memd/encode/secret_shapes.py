@@ -137,7 +137,7 @@ SHAPES = (
         re.compile(
             # The last @ before the path ends the password; what a template or a
             # placeholder stands for is no secret.
-            r"://[^\s/:@\"'<>]{0,100}:(?P<secret>(?![$<{\[*%])[^\s/\"'<>]{1,200})@(?=[\w\[])"
+            r"://[^\s/:@\"'<>\[]{0,100}:(?P<secret>(?![$<{\[*%])[^\s/\"'<>]{1,200})@(?=[\w\[])"
         ),
         wraps=False,
     ),

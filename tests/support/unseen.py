@@ -1,0 +1,34 @@
+"""Code points for tests: those that the view changes, and one of each kind that it does not."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+from memd.view.view import hidden
+
+BATCH = 2_048
+REPRESENTATIVES = 40
+"""How many of each category are tried where none of it is changed, or very many are."""
+
+
+def _changed() -> Iterator[int]:
+    """Yield every changed point below the planes that hold nothing else, and samples of all."""
+    seen: dict[tuple[str, bool], int] = {}
+    for point in range(sys.maxunicode + 1):
+        letter = chr(point)
+        kind = (unicodedata.category(letter), bool(hidden(letter)))
+        seen[kind] = seen.get(kind, 0) + 1
+        many = kind[0] in {"Cn", "Co", "Cs"} or not kind[1]
+        if not many or seen[kind] <= REPRESENTATIVES or letter in "\n\r\x0b\x0c\x85\u2028\u2029":
+            yield point
+
+
+CHANGED = tuple(_changed())
+
+
+def chunks(points: Iterable[int]) -> list[list[int]]:
+    """Return *points* in batches."""
+    every = list(points)
+    return [every[at : at + BATCH] for at in range(0, len(every), BATCH)]
