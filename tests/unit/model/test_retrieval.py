@@ -31,7 +31,7 @@ BOUNDS = {
 
 
 @pytest.mark.parametrize(("name", "bounds"), BOUNDS.items())
-def test_every_number_has_its_bounds(name: str, bounds: tuple[int, int]) -> None:
+def test_spec_8_1_every_number_has_its_bounds(name: str, bounds: tuple[int, int]) -> None:
     low, high = bounds
 
     for outside in (low - 1, high + 1):
@@ -46,12 +46,12 @@ def test_every_number_has_its_bounds(name: str, bounds: tuple[int, int]) -> None
 
 
 @pytest.mark.parametrize("rate", [-0.1, math.nan, math.inf])
-def test_a_decay_rate_is_a_number_that_is_not_negative(rate: float) -> None:
+def test_spec_8_1_a_decay_rate_is_a_number_that_is_not_negative(rate: float) -> None:
     with pytest.raises(ValidationError, match="recency_decay_rate"):
         MemoryRetrievalConfig(recency_decay_rate=rate)
 
 
-def test_weights_may_miss_one_by_a_millionth_when_they_count() -> None:
+def test_spec_8_2_weights_sum_to_one_within_a_millionth_where_they_count() -> None:
     MemoryRetrievalConfig(relevance_weight=0.7, recency_weight=0.3000005)
     with pytest.raises(ValidationError, match="must sum to 1"):
         MemoryRetrievalConfig(relevance_weight=0.7, recency_weight=0.30001)
@@ -62,14 +62,17 @@ def test_weights_may_miss_one_by_a_millionth_when_they_count() -> None:
     "contradiction",
     [
         {"diversity_penalty_enabled": True, "strategy": "tool_based"},
+        {"diversity_penalty_enabled": True, "strategy": "self_editing"},
         {"query_reformulation_enabled": True, "strategy": "context"},
+        {"query_reformulation_enabled": True, "strategy": "self_editing"},
         {"retriever": "hierarchical", "strategy": "self_editing"},
+        {"retriever": "hierarchical", "strategy": "tool_based"},
         {"strategy": "telepathy"},
         {"retriever": "deep"},
         {"max_memory": 3},
     ],
 )
-def test_what_contradicts_itself_is_refused(contradiction: dict[str, Any]) -> None:
+def test_spec_8_2_what_contradicts_itself_is_refused(contradiction: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         MemoryRetrievalConfig.model_validate(contradiction)
 
@@ -87,7 +90,9 @@ def test_what_contradicts_itself_is_refused(contradiction: dict[str, Any]) -> No
         {"rerank_cache_ttl_seconds": 60},
     ],
 )
-def test_what_has_no_effect_is_accepted_with_a_warning(ineffective: dict[str, Any]) -> None:
+def test_spec_8_2_what_has_no_effect_is_accepted_with_a_warning(
+    ineffective: dict[str, Any],
+) -> None:
     with pytest.warns(SettingsWarning, match=next(iter(ineffective))):
         MemoryRetrievalConfig.model_validate(ineffective)
 
@@ -106,11 +111,11 @@ def test_what_has_no_effect_is_accepted_with_a_warning(ineffective: dict[str, An
         {"rerank_cache_ttl_seconds": 60, "query_specific_rerank_enabled": True},
     ],
 )
-def test_what_has_an_effect_or_changes_nothing_is_quiet(quiet: dict[str, Any]) -> None:
+def test_spec_8_2_what_has_an_effect_or_changes_nothing_is_quiet(quiet: dict[str, Any]) -> None:
     MemoryRetrievalConfig.model_validate(quiet)  # a warning would be an error
 
 
-def test_the_pool_is_larger_only_for_diversity_and_never_over_a_querys_limit() -> None:
+def test_spec_8_5_5_the_pool_is_larger_only_for_diversity_and_never_over_a_querys_limit() -> None:
     assert MemoryRetrievalConfig(max_memories=10).pool_size == 10
     assert (
         MemoryRetrievalConfig(
@@ -121,6 +126,6 @@ def test_the_pool_is_larger_only_for_diversity_and_never_over_a_querys_limit() -
 
 
 @pytest.mark.parametrize("score", [-0.1, 1.1, math.nan])
-def test_scores_lie_between_zero_and_one(score: float) -> None:
+def test_spec_8_6_scores_lie_between_zero_and_one(score: float) -> None:
     with pytest.raises(ValidationError):
         ScoredMemory(entry=an_entry(), relevance_score=score, recency_score=0.0, combined_score=0.0)

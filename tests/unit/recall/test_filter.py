@@ -33,7 +33,7 @@ class _Broken:
         raise self._error
 
 
-def test_only_memories_with_the_tag_pass() -> None:
+def test_spec_8_7_only_memories_with_the_tag_pass() -> None:
     tagged = TagBasedMemoryFilter()
 
     assert tagged.filter_for_injection(BOTH) == (TAGGED,)
@@ -43,12 +43,12 @@ def test_only_memories_with_the_tag_pass() -> None:
 
 
 @pytest.mark.parametrize("tag", ["", "  "])
-def test_a_blank_tag_is_refused(tag: str) -> None:
+def test_spec_8_7_a_blank_tag_is_refused(tag: str) -> None:
     with pytest.raises(ValueError, match="required_tag"):
         TagBasedMemoryFilter(tag)
 
 
-def test_passthrough_lets_everything_pass() -> None:
+def test_spec_8_7_passthrough_lets_everything_pass() -> None:
     assert PassthroughMemoryFilter().filter_for_injection(BOTH) is BOTH
     assert PassthroughMemoryFilter().strategy_name == "passthrough"
 
@@ -58,13 +58,13 @@ def test_both_are_strategies() -> None:
     assert isinstance(PassthroughMemoryFilter(), MemoryFilterStrategy)
 
 
-def test_an_explicit_filter_beats_the_setting() -> None:
+def test_spec_8_7_an_explicit_filter_beats_the_setting() -> None:
     assert filter_for_injection(BOTH) == BOTH
     assert filter_for_injection(BOTH, non_inferable_only=True) == (TAGGED,)
     assert filter_for_injection(BOTH, PassthroughMemoryFilter(), non_inferable_only=True) == BOTH
 
 
-def test_a_filter_that_fails_lets_nothing_pass(caplog: pytest.LogCaptureFixture) -> None:
+def test_spec_8_7_a_filter_that_fails_lets_nothing_pass(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         assert filter_for_injection(BOTH, _Broken(KeyError("why"))) == ()
 
