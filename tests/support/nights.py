@@ -39,7 +39,11 @@ TABLES = {
     "forgotten": "memory_id", "embedding": "embedding_key", "centroid": "agent_key, model_key",
     "preference": "preference_key", "session": "session_key", "source": "source_key",
     "speaker": "agent_key, name", "project": "project_key", "agent": "agent_key",
-    "session_message": "session_key, ordinal",
+    "session_message": "session_key, ordinal", "entity": "entity_key",
+    "statement": "statement_key", "shared": "memory_key", "flagged": "memory_key",
+    "memory_file": "agent_key, path", "learning": "learning_key",
+    "playbook": "agent_key, pattern_id", "org_operation": "operation_key", "org_fact": "fact_key",
+    "org_rules": "rules_key", "org_proposal": "proposal_key", "owner_key": "owner_key",
 }  # fmt: skip
 Tables = dict[str, list[tuple[Any, ...]]]
 

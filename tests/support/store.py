@@ -30,9 +30,10 @@ EVERYTHING = MemoryFilter(since=datetime(1990, 1, 1, tzinfo=UTC))
 # What a check compares the caches with: everything that is not a cache or an administration of one.
 SOURCE_TABLES = (
     "agent", "archive", "centroid", "change", "client", "derived", "embedding", "embedding_model",
-    "forgotten", "memory", "memory_context", "memory_tag", "memory_use", "memory_version",
-    "org_fact", "org_operation", "preference", "project", "reply", "session", "shared", "source",
-    "speaker", "trash", "weights",
+    "entity", "flagged", "forgotten", "learning", "memory", "memory_context", "memory_file",
+    "memory_tag", "memory_use", "memory_version", "org_fact", "org_operation", "org_proposal",
+    "org_rules", "owner_key", "playbook", "preference", "project", "reply", "session", "shared",
+    "source", "speaker", "statement", "trash", "weights",
 )  # fmt: skip
 
 
