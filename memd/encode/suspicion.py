@@ -80,7 +80,7 @@ def suspicion(text: str) -> Suspicion:
     elif any(hint in seen for hint in _PLAIN_HINTS):
         found = found.joined(_shaped(LANGUAGES, seen))
     for disguised in _disguised(seen):
-        found = found.joined(_shaped(SHAPES, disguised))
+        found = found.joined(_shaped(_ORDERS, disguised))
     return found.joined(_only(Flag.STUFFING)) if _is_stuffed(seen) else found
 
 
@@ -107,6 +107,7 @@ def of_fields(fields: Iterable[str | None]) -> Suspicion:
 
 
 _FIELD_CHARS_MIN = 16
+_ORDERS = tuple(shape for shape in SHAPES if shape.flag is Flag.INSTRUCTION and shape.strong)
 _PLAIN_HINTS = tuple({hint for shape in LANGUAGES for hint in shape.hints if hint.isascii()})
 
 
@@ -135,15 +136,9 @@ def _untagged(letter: str) -> str:
 def _disguised(seen: str) -> Iterable[str]:
     """Yield the text with letters spaced out put together, and with digits for letters undone."""
     if _SPACED.search(seen):
-        yield _GLUED.sub("ignore previous instructions", _GAPS.sub("", seen))
+        yield _GLUED.sub(" ignore previous instructions ", _GAPS.sub("", seen))
     if _LETTERLIKE.search(seen) and _LEETY.search(seen):
-        undone = seen.translate(_LEET)
-        if _has(undone, SHAPES) and not _has(seen, SHAPES):
-            yield undone
-
-
-def _has(seen: str, shapes: Iterable[Shape]) -> bool:
-    return any(hint in seen for shape in shapes for hint in shape.hints)
+        yield seen.translate(_LEET)
 
 
 def _shaped(shapes: Iterable[Shape], seen: str) -> Suspicion:
