@@ -9,8 +9,8 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memd.base.clock import from_us
@@ -107,7 +107,10 @@ class _Weighed:
 
     shares: dict[str, float]
     """How much of the question each content term is; they sum to 1."""
-    bm25: tuple[tuple[str, float], ...]
+    order: dict[str, int]
+    """The place of each content term: sums are made in one order, so that they are the same."""
+    bm25: dict[str, tuple[int, float]]
+    """The place and the weight of each term."""
     top: float
     own_norm: float
     both_norm: float
@@ -139,19 +142,20 @@ def measure(
     strange = _strange(question, texts)
     best_cosines = _mean_of_best(found, cosines)
     measured = []
+    covered = {place: _cover(weighed, its.terms) for place, its in sessions.items()}
     for candidate, text in zip(found, texts, strict=True):
         session = sessions[_place(candidate)]
         features = _words(weighed, text)
         features |= _meaning(candidate, cosines)
         features |= _signs(question, candidate)
         features["smcov"] = session.best
-        features["scov"] = _cover(weighed, session.terms)
+        features["scov"] = covered[_place(candidate)]
         features["s3cos"] = best_cosines.get(_place(candidate), 0.0)
-        named = sum(term in weighed.shares for term in text.own)
+        named = len(weighed.shares.keys() & text.own)
         features["nterm"] = min(named, TERMS_FULL) / TERMS_FULL
         features["pair"] = text.pairs / len(question.pairs) if question.pairs else 0.0
         features["strange"] = strange
-        covx = _cover(weighed, text.own, text.context)
+        covx = _cover(weighed, text.own.keys() | text.context)
         held = tuple(term for term in question.terms if term in text.own)
         measured.append(Measured(candidate, features, covx, held))
     return measured
@@ -160,11 +164,12 @@ def measure(
 def _weighed(question: Question, statistics: Statistics) -> _Weighed:
     idf = {term: statistics.idf(term) for term in question.content}
     total = sum(idf.values())
-    bm25 = tuple((term, statistics.bm25_idf(term)) for term in question.terms)
+    bm25 = {term: (at, statistics.bm25_idf(term)) for at, term in enumerate(question.terms)}
     return _Weighed(
         shares={term: weight / total for term, weight in idf.items()} if total else {},
+        order={term: at for at, term in enumerate(idf)},
         bm25=bm25,
-        top=sum(weight for _, weight in bm25) * (K1 + 1),
+        top=sum(weight for _, weight in bm25.values()) * (K1 + 1),
         own_norm=K1 * B / max(statistics.own_length, 1.0),
         both_norm=K1 * B / max(statistics.both_length, 1.0),
     )
@@ -188,9 +193,7 @@ def _texts(
 
 
 def _counted(terms: Sequence[str], wanted: frozenset[str]) -> dict[str, int]:
-    if wanted.isdisjoint(terms):  # most texts hold nothing: the cheap way out
-        return {}
-    return Counter(term for term in terms if term in wanted)
+    return {term: terms.count(term) for term in wanted.intersection(terms)}
 
 
 def _strange(question: Question, texts: Sequence[_Texts]) -> float:
@@ -201,25 +204,23 @@ def _strange(question: Question, texts: Sequence[_Texts]) -> float:
     return len(question.proper - held) / len(question.proper)
 
 
-def _cover(weighed: _Weighed, *held: Collection[str]) -> float:
+def _cover(weighed: _Weighed, held: Iterable[str]) -> float:
     """Return which share of the question *held* holds, by weight."""
-    if not any(held):
-        return 0.0
-    return sum(
-        share for term, share in weighed.shares.items() if any(term in terms for terms in held)
-    )
+    said = weighed.shares.keys() & held
+    return sum(weighed.shares[term] for term in sorted(said, key=weighed.order.__getitem__))
 
 
 def _words(weighed: _Weighed, text: _Texts) -> dict[str, float]:
     own_norm = K1 * (1 - B) + weighed.own_norm * text.own_length
     both_norm = K1 * (1 - B) + weighed.both_norm * text.both_length
     b0 = b1 = 0.0
-    if text.own or text.context:
-        for term, weight in weighed.bm25:
-            own = text.own.get(term, 0)
-            both = own + CONTEXT_WEIGHT * text.context.get(term, 0)
-            b0 += weight * own * (K1 + 1) / (own + own_norm)
-            b1 += weight * both * (K1 + 1) / (both + both_norm)
+    for (_, weight), term in sorted(
+        (weighed.bm25[term], term) for term in {**text.own, **text.context}
+    ):
+        own = text.own.get(term, 0)
+        both = own + CONTEXT_WEIGHT * text.context.get(term, 0)
+        b0 += weight * own * (K1 + 1) / (own + own_norm)
+        b1 += weight * both * (K1 + 1) / (both + both_norm)
     return {
         "bm": b0 / (b0 + HALF_BM25),
         "bmx": b1 / (b1 + HALF_BM25),

@@ -8,8 +8,8 @@ their neighbours; the rows of the answer. It never writes inline.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from memd.base.clock import Clock
 from memd.base.errors import MemoryRetrievalError, ModelError, UnavailableError
@@ -50,6 +50,8 @@ class Sought:
     mode: SearchMode
     vector: bytes | None
     degraded: str | None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """How many memories hold each of the question's terms: counted once, for all arms."""
 
 
 @dataclass(frozen=True)
@@ -209,11 +211,8 @@ class Recall:
             _understood, scopes, text[:QUERY_CHARS_MAX], fingerprint
         )
         sought = Sought(asked, mode, None, None)
-        terms = () if mode is SearchMode.DENSE else asked.terms
         each = list(zip(scopes, listed, strict=True))
-        searching = asyncio.gather(
-            *(self.db.read(by_words, scope, terms, rows, few) for scope, few in each)
-        )
+        searching = asyncio.ensure_future(self._held(sought, each, rows))
         try:
             if mode is not SearchMode.WORDS:
                 sought = await self._with_vector(sought, fingerprint, cached=cached)
@@ -222,10 +221,11 @@ class Recall:
                 near = await asyncio.gather(
                     *(by_meaning(self.db, scope, vector, rows, few) for scope, few in each)
                 )
-            held = await searching
+            held, counts = await searching
         finally:
             searching.cancel()
         keys = [list(dict.fromkeys([*n, *h])) for n, h in zip(near, held, strict=True)]
+        sought = replace(sought, counts=counts)
         found = await self.db.read(_ranked, scopes, sought, keys)
         if len(found.items) < fill:  # counted as shown: many may stand behind one summary
             rest = [await self.db.read(memories.matching, scope.shown, fill) for scope in scopes]
@@ -233,6 +233,19 @@ class Recall:
             if every != keys:
                 found = await self.db.read(_ranked, scopes, sought, every)
         return found
+
+    async def _held(
+        self, sought: Sought, each: Sequence[tuple[Scope, Sequence[int] | None]], rows: int
+    ) -> tuple[Sequence[Sequence[int]], Mapping[str, int]]:
+        """Return what the words arm finds in each scope, and the counts of the question's terms."""
+        asked = sought.question
+        terms = () if sought.mode is SearchMode.DENSE else asked.terms
+        counted = tuple(dict.fromkeys([*asked.terms, *asked.content]))
+        counts = await self.db.read(words.frequencies, counted)
+        held = await asyncio.gather(
+            *(self.db.read(by_words, scope, terms, rows, few, counts) for scope, few in each)
+        )
+        return held, counts
 
     async def _with_vector(
         self, sought: Sought, fingerprint: ModelFingerprint | None, *, cached: bool | None
@@ -317,9 +330,8 @@ def _ranked(
         if key is not None
     }
     cosines = vectors.among(conn, vector, sorted(around)) if vector is not None else {}
-    terms = dict.fromkeys([*asked.terms, *asked.content])
     owners = [owner for scope in scopes for owner in scope.owners]
-    statistics = Statistics(words.corpus(conn, owners), words.frequencies(conn, list(terms)))
+    statistics = Statistics(words.corpus(conn, owners), sought.counts)
     measured = measure(asked, found, cosines, statistics, words.stemmer(conn))
     weights = HYBRID if vector is not None else WITHOUT_VECTORS
     project_id = scopes[0].wanted.active_project_id
@@ -341,7 +353,9 @@ def _shown(conn: Reading, scope: Scope, items: Sequence[Ranked]) -> list[Ranked]
     for item in items:
         its = item.measured.candidate
         front = fronts.get(its.memory_key) if its.is_hidden else its
-        if front is not None and front.memory_key not in shown:
-            measured = replace(item.measured, candidate=front)
-            shown[front.memory_key] = replace(item, measured=measured)
+        if front is None or front.memory_key in shown:
+            continue
+        if front is not its:
+            item = replace(item, measured=replace(item.measured, candidate=front))  # noqa: PLW2901  # stands in its place
+        shown[front.memory_key] = item
     return list(shown.values())

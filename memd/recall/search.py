@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from memd.base.limits import KNN_ROWS_MAX
@@ -76,12 +76,20 @@ def few(conn: Reading, scope: Scope) -> list[int] | None:
 
 
 def by_words(
-    conn: Reading, scope: Scope, terms: Sequence[str], rows: int, listed: Sequence[int] | None
+    conn: Reading,
+    scope: Scope,
+    terms: Sequence[str],
+    rows: int,
+    listed: Sequence[int] | None,
+    counts: Mapping[str, int] | None = None,
 ) -> list[int]:
-    """Return up to *rows* matching memories that hold any of *terms*, by BM25."""
+    """Return up to *rows* matching memories that hold any of *terms*, by BM25.
+
+    *counts* says how many memories hold each term, where that is known.
+    """
     if not terms:
         return []
-    chosen = rare(conn, scope, terms)
+    chosen = rare(conn, scope, terms, counts)
     match = words.match_text(chosen, scope.owners)
     if listed is not None:
         return [hit.memory_key for hit in words.search_among(conn, match, listed, rows)]
@@ -94,7 +102,9 @@ def by_words(
         limit *= MORE
 
 
-def rare(conn: Reading, scope: Scope, terms: Sequence[str]) -> Sequence[str]:
+def rare(
+    conn: Reading, scope: Scope, terms: Sequence[str], counts: Mapping[str, int] | None = None
+) -> Sequence[str]:
     """Return the terms worth looking up: the rarest, as many as WORDS_ROWS holds, but one at least.
 
     What a common term would find, the other arm finds as well or nobody misses; it
@@ -102,7 +112,8 @@ def rare(conn: Reading, scope: Scope, terms: Sequence[str]) -> Sequence[str]:
     """
     if words.corpus(conn, scope.owners).rows * len(terms) <= WORDS_ROWS:
         return terms
-    counts = words.frequencies(conn, terms)
+    if counts is None:
+        counts = words.frequencies(conn, terms)
     known = sorted((term for term in terms if counts[term]), key=lambda term: counts[term])
     sums = itertools.accumulate(counts[term] for term in known)
     cheap = [term for term, rows in zip(known, sums, strict=True) if rows <= WORDS_ROWS]
