@@ -54,6 +54,14 @@ def test_what_was_stored_is_walked_without_being_asked_to_learn(client: Client) 
     assert quotes == [text.removesuffix(".") for text in TEXTS[:3]]
 
 
+def test_what_the_graph_follows_stands_in_the_synthesized_block(client: Client) -> None:
+    query = "Where is the tool hosted that Ann's team uses?"
+    made = client.call("memory.synthesize", {"query": query})
+    assert made["sources"]["graph"] == 1
+    assert "[graph] Ann —leads→ " in made["block"]
+    assert all(text.removesuffix(".") in made["block"] for text in TEXTS[:3])
+
+
 @pytest.mark.parametrize(
     ("method", "params", "field"),
     [
