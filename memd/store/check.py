@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import apsw
 
-from memd.store import changes, org_check, org_words, vectors, words
+from memd.store import changes, kept_check, org_check, org_words, vectors, words
 from memd.store.connect import Reading, Writing
 from memd.store.rows import hash_of, hashed, tags_of
 
@@ -24,7 +24,7 @@ PROBLEMS_MAX = 100
 
 def rows(conn: Reading) -> Iterator[str]:
     """Yield what is wrong with rows and vectors; reads everything once."""
-    for part in (_pages, _hashes, _versions, _sources, _checksums, _facts, _audit):
+    for part in (_pages, _hashes, _versions, _sources, _checksums, _facts, _kept, _audit):
         try:
             yield from part(conn)
         except (apsw.CorruptError, apsw.IOError, TypeError, ValueError, AssertionError) as error:
@@ -125,6 +125,10 @@ def _sources(conn: Reading) -> Iterator[str]:
 
 def _facts(conn: Reading) -> Iterator[str]:
     yield from org_check.rows(conn)
+
+
+def _kept(conn: Reading) -> Iterator[str]:
+    yield from kept_check.rows(conn)
 
 
 def _audit(conn: Reading) -> Iterator[str]:
