@@ -139,7 +139,7 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
         ),
     ),
     "audit": (
-        "Who did what, what was refused, and whether anybody changed the record.",
+        "Who did what, what was refused, and whether anybody changed the audit.",
         (
             Entry("show", "memd.cli.audit", "show"),
             Entry("verify", "memd.cli.audit", "verify"),

@@ -21,6 +21,7 @@ _ONE = {
 @options.examples(
     'memd inject "how do we deploy?"',
     'memd inject "how do we deploy?" --budget 500',
+    'memd inject "how do we deploy?" --synthesize',
     'memd inject "who is who" --strategy self_editing --json',
 )
 def inject(
