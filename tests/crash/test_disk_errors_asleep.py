@@ -8,9 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 from support.clocks import HeldClock
+from support.failing import HEALTHY, FailingVFS
 from support.halves import halves
 from support.nights import ADA, Bed, a_bed, settled
 from support.store import a_writer
@@ -21,49 +21,7 @@ from memd.model.enums import RunState
 SETTINGS = settled(compression_threshold=2, archival={"age_threshold_days": 90})
 EVERY = 6  # operation of a night is one at which the disk fails
 OPERATIONS = 400  # of the night, at most
-HEALTHY = 1 << 40
 Rows = list[tuple[Any, ...]]
-
-
-class FailingVFS(apsw.VFS):
-    """The system's files, which refuse operations from the *number*-th on, *times* times."""
-
-    def __init__(self) -> None:
-        self._base = apsw.vfs_names()[0]
-        super().__init__("failing", self._base, makedefault=True)
-        self.left = HEALTHY
-        self.times = 0
-
-    def xOpen(self, name: Any, flags: list[int]) -> FailingFile:  # noqa: N802  # SQLite's name
-        return FailingFile(self._base, name, flags, self)
-
-    def fail(self, number: int, times: int) -> None:
-        self.left, self.times = number, times
-
-    def count(self, code: int) -> None:
-        self.left -= 1
-        if -self.times < self.left <= 0:
-            raise apsw.exception_for(code)
-
-
-class FailingFile(apsw.VFSFile):
-    """One file."""
-
-    def __init__(self, base: str, name: Any, flags: list[int], disk: FailingVFS) -> None:
-        super().__init__(base, name, flags)
-        self._disk = disk
-
-    def xWrite(self, data: Any, offset: int) -> None:  # noqa: N802  # SQLite's name
-        self._disk.count(apsw.SQLITE_IOERR_WRITE)
-        super().xWrite(data, offset)
-
-    def xSync(self, flags: int) -> None:  # noqa: N802  # SQLite's name
-        self._disk.count(apsw.SQLITE_IOERR_FSYNC)
-        super().xSync(flags)
-
-    def xTruncate(self, size: int) -> None:  # noqa: N802  # SQLite's name
-        self._disk.count(apsw.SQLITE_IOERR_TRUNCATE)
-        super().xTruncate(size)
 
 
 @pytest.fixture
