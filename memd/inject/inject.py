@@ -197,7 +197,7 @@ class _Making:
         if not memories(self.found):
             return ()
         room, own, retriever = self.room, self._own, None
-        config = room.config
+        config = gated(room.config)
         if self.request.include_shared is not None:
             config = config.model_copy(update={"include_shared": self.request.include_shared})
         if room.retriever is not None and config.retriever == "hierarchical":
@@ -248,6 +248,18 @@ class _Making:
                 return
             room = min(room - 1, room * most // (most + over))
         self.prompt.leave_out_block()
+
+
+def gated(config: MemoryRetrievalConfig) -> MemoryRetrievalConfig:
+    """Return *config* without its threshold, unless somebody set one.
+
+    The documented 0.3 is meant for likenesses. Recall gives probabilities, which are
+    lower, and has asked its gate already whether anything fits: with both, hardly
+    anything older than a week would reach a prompt (docs/benchmarks.md).
+    """
+    if "min_relevance" in config.model_fields_set:
+        return config
+    return config.model_copy(update={"min_relevance": 0.0})
 
 
 def _possible(

@@ -50,18 +50,15 @@ LOOKED_AT = (10, 20, 30)
 WEIGHTS = tuple(n / 50 for n in range(1, 31))
 RRF = {"fusion_strategy": "rrf"}
 HIERARCHICAL = {"retriever": "hierarchical"}
-NO_THRESHOLD = {"min_relevance": 0.0}
 PROMPTS: dict[str, dict[str, Any]] = {
     "inject, flat, linear (default)": {},
-    "inject, flat, linear, min_relevance 0": NO_THRESHOLD,
     "inject, flat, rrf": RRF,
-    "inject, flat, rrf, min_relevance 0": {**RRF, **NO_THRESHOLD},
     "inject, MMR": {"diversity_penalty_enabled": True},
-    "inject, MMR, min_relevance 0": {"diversity_penalty_enabled": True, **NO_THRESHOLD},
     "inject, hierarchical": HIERARCHICAL,
-    "inject, hierarchical, min_relevance 0": {**HIERARCHICAL, **NO_THRESHOLD},
+    "inject, hierarchical, rrf": {**HIERARCHICAL, **RRF},
     "inject, non_inferable_only": {"non_inferable_only": True},
     "inject, re-ranker": {"query_specific_rerank_enabled": True},
+    "inject, flat, linear, min_relevance 0.3": {"min_relevance": 0.3},
 }
 
 Find = Callable[[str, str], Awaitable[Sequence[str]]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,12 @@ import pytest
 from support.clocks import HeldClock
 from support.entries import an_entry
 from support.injecting import Reversing
-from support.store import ADA, BOB, a_house, stored
+from support.store import ADA, BOB, a_house, stored, told
 
 from memd.backends.assembly import Assembly
 from memd.base.errors import DeniedError, InvalidError, MemoryCapabilityError, MemoryRetrievalError
 from memd.encode.tokens import DefaultTokenEstimator
+from memd.inject.hierarchical import over
 from memd.inject.inject import Inject
 from memd.inject.own import OwnMemories, Rooms
 from memd.model.backend import MemoryBackend
@@ -337,3 +339,33 @@ async def test_an_agent_without_memories_gets_an_empty_prompt(house: Assembly) -
     prompt = await prepared(a_room(house), NOBODY)
 
     assert (prompt.messages, prompt.tokens_used, prompt.degraded) == ((), 0, None)
+
+
+async def test_what_the_gate_let_through_is_not_cut_again_unless_somebody_said_so(
+    house: Assembly,
+) -> None:
+    """A memory of years ago has no recency, and a probability seldom makes up for it."""
+    texts = [f"Bob forgets port {n} of the harbour, and other things." for n in range(30)]
+    await told(house, *texts, occurred_at=datetime(2020, 1, 1, tzinfo=UTC))
+    asked = "Which things does Bob forget about a port?"
+
+    prompt = await prepared(a_room(house), query=asked, token_budget=10_000)
+    cut = await prepared(a_room(house, config={"min_relevance": 0.3}), query=asked)
+
+    assert min(memory.score for memory in prompt.memories) < 0.3
+    assert all(memory.score >= 0.3 for memory in cut.memories)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+async def test_a_hierarchical_prompt_asks_others_only_when_it_may(
+    house: Assembly, shared: bool
+) -> None:
+    await house.sharing.publish(
+        BOB, MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content="The nginx port is 8080.")
+    )
+    await stored(house, "The nginx port of the mirror is 81.")
+    room = a_room(house, config={"retriever": "hierarchical"}, retriever=over)
+
+    prompt = await prepared(room, include_shared=shared)
+
+    assert sorted(memory.shared for memory in prompt.memories) == [False, True][: 1 + shared]
