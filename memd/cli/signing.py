@@ -113,15 +113,22 @@ def _require_terminal() -> None:
 def _passphrase(text: str) -> str:
     from memd.org.signature import is_wrapped
 
-    return getpass.getpass("passphrase of the owner's key: ") if is_wrapped(text) else ""
+    return _asked("passphrase of the owner's key: ") if is_wrapped(text) else ""
+
+
+def _asked(prompt: str) -> str:
+    try:
+        return getpass.getpass(prompt)
+    except EOFError:
+        raise DeniedError("no passphrase was typed, so nothing was signed") from None
 
 
 def _new_passphrase() -> str:
     while True:
-        first = getpass.getpass("a passphrase for it (empty for none): ")
+        first = _asked("a passphrase for it (empty for none): ")
         if not first:
             say.note("warning: without one, every program of yours can sign in your name")
             return ""
-        if getpass.getpass("the same again: ") == first:
+        if _asked("the same again: ") == first:
             return first
         say.note("those were two different ones")

@@ -378,6 +378,15 @@ def test_a_policy_is_written_in_one_command_at_a_terminal_and_not_without_one(
         assert policy["author"]["is_human"] is True
 
 
+def test_who_types_no_passphrase_signs_nothing_and_is_told_so(tmp_path: Path) -> None:
+    with spawned(tmp_path):
+        answers = [("passphrase for it", "\x04")]  # the end of input
+        code, said = typed(tmp_path, ["org", "write", "-c", "core_policy", "x"], answers)
+        assert code == 1
+        assert "nothing was signed" in said
+        assert "Traceback" not in said
+
+
 def test_a_proposal_is_reviewed_at_a_terminal(tmp_path: Path) -> None:
     with spawned(tmp_path) as daemon, Client(daemon.paths.socket) as keyless:
         keyless.call("org.propose", {"category": "adr", "content": "Use tabs."})
