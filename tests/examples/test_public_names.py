@@ -106,6 +106,10 @@ FUNCTIONS = {
     "LLMSynthesisOp": "provider model config",
     "SimpleConsolidationStrategy": "backend group_threshold",
     "check_write_access": "config category author",
+    "HierarchicalRetriever": "workers config supervisor reranker",
+    "LLMSupervisor": "provider model config",
+    "QuerySpecificReranker": "provider model cache",
+    "RerankerCache": "ttl_seconds max_size",
     "ContextInjectionStrategy": "backend config shared_store token_estimator memory_filter"
     " hierarchical_retriever reranker",
     "ToolBasedInjectionStrategy": "backend config shared_store token_estimator memory_filter"
