@@ -12,7 +12,7 @@ import pytest
 from support.daemon import environment
 
 KILLS_MIN = 20  # in each phase, or the test has shown nothing about it
-PHASES = ("ingest", "bulk", "embed", "checkpoint", "night", "nap", "undo")
+PHASES = ("ingest", "bulk", "embed", "checkpoint", "night", "nap", "undo", "org", "files")
 
 
 def killed(folder: Path, cycles: int, seed: int, *more: str) -> dict[str, Any]:
@@ -36,10 +36,11 @@ def assert_nothing_was_lost(report: dict[str, Any]) -> None:
     assert report["ok"], report["problems"]
     assert all(report["kills"].get(phase, 0) >= KILLS_MIN for phase in PHASES), report["kills"]
     assert report["acks"] > report["kept"] > 500
+    assert report["writes"] > 30
 
 
 def test_no_acknowledged_write_is_lost_by_kill_9(tmp_path: Path) -> None:
-    assert_nothing_was_lost(killed(tmp_path, 360, seed=1))
+    assert_nothing_was_lost(killed(tmp_path, 432, seed=1))
 
 
 @pytest.mark.long
@@ -54,3 +55,10 @@ def test_a_daemon_that_answers_before_it_commits_is_found_out(tmp_path: Path) ->
 def test_a_night_that_hides_later_than_it_summarises_is_found_out(tmp_path: Path) -> None:
     nights = ("--phases", "any", "night")
     assert killed(tmp_path, 40, 3, "--mutant", "summary_first", *nights)["halves"]
+
+
+@pytest.mark.parametrize(("mutant", "phase"), [("learnt_later", "org"), ("path_later", "files")])
+def test_a_fact_or_a_file_that_is_written_in_two_is_found_out(
+    tmp_path: Path, mutant: str, phase: str
+) -> None:
+    assert killed(tmp_path, 40, 3, "--mutant", mutant, "--phases", phase)["halves"]

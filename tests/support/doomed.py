@@ -26,14 +26,16 @@ from memd.base.paths import Paths
 from memd.encode import embed
 from memd.model.caller import Caller
 from memd.model.settings import DaemonSettings, Settings
+from memd.org import org
 from memd.serve import events
 from memd.sleep import exports, naps, sleep, switch
-from memd.store import database, memories, transactions
+from memd.store import database, files, memories, transactions
 from memd.store.connect import Writing
 from memd.store.rows import MemoryRow
 
 PHASES = (
     "idle", "ingest", "bulk", "delete", "forget", "embed", "checkpoint", "night", "nap", "undo",
+    "org", "files",
 )  # fmt: skip
 METHODS = {
     "memory.ingest": "ingest",
@@ -45,6 +47,9 @@ METHODS = {
     "sleep.compress": "night",
     "memory.consolidate": "nap",
     "sleep.undo": "undo",
+    "org.write": "org",
+    "org.retract": "org",
+    "inject.file": "files",
 }
 IMPORTED = (events, exports, naps, sleep, switch)  # before the fork, so that each life is short
 
@@ -216,4 +221,22 @@ def _summary_first() -> None:
     vars(memories).update(insert_bare=in_two)
 
 
-MUTANTS = {"ack_early": _ack_early, "summary_first": _summary_first}
+def _in_two(where: Any, name: str) -> None:
+    """What *name* does comes in a transaction of its own, after the rest."""
+    part = getattr(where, name)
+
+    def later(*given: Any, **more: Any) -> Any:
+        conn = next(one for one in given if isinstance(one, Writing))
+        conn.execute("COMMIT")
+        conn.execute("BEGIN IMMEDIATE")
+        return part(*given, **more)
+
+    setattr(where, name, later)
+
+
+MUTANTS: dict[str, Callable[[], None]] = {
+    "ack_early": _ack_early,
+    "summary_first": _summary_first,
+    "learnt_later": lambda: _in_two(org.Org, "learnt"),
+    "path_later": lambda: _in_two(files, "put"),
+}

@@ -29,6 +29,7 @@ from typing import Any
 
 from support.doomed import MUTANTS, Fuse, Shared, serve
 from support.drowsy import SLEEPS, Sleeper
+from support.keeper import KEEPS, Keeper
 
 from memd.base.errors import MemdError
 from memd.base.paths import Paths
@@ -36,9 +37,10 @@ from memd.client import Client
 
 CYCLE_S = 0.024, 0.12  # after which a daemon that did not die of itself is killed
 SLEEP_S = 0.4, 0.8  # the same for one that sleeps
+KEEP_S = 0.1, 0.3  # and for one that writes facts or files
 OPERATIONS = {  # of each phase, at one of which a daemon dies; in the order of the lives
     "ingest": 40, "bulk": 40, "undo": 60, "delete": 10, "forget": 20, "embed": 40,
-    "checkpoint": 25, "night": 200, "nap": 400,
+    "checkpoint": 25, "night": 200, "nap": 400, "org": 300, "files": 300,
 }  # fmt: skip
 ANY = "any"  # a daemon that dies at a random moment
 NEWEST = 40  # sessions that the last sleep may have touched
@@ -74,6 +76,7 @@ class Judge:
         self.lives = 0
         self.slept = False
         self.sleeper = Sleeper(self.paths)
+        self.keeper = Keeper(self.paths)
 
     def cycle(self, phase: str) -> None:
         """Let one daemon live: judge what its predecessor acknowledged, then work it to death."""
@@ -92,7 +95,7 @@ class Judge:
     def verdict(self) -> dict[str, Any]:
         """Start once more, ask for everything, check the file."""
         pid = self._start(Fuse(self.shared, ANY, 0))
-        self._judge([*self.ledger.kept, *self.ledger.gone], newest=self.lives)
+        self._judge([*self.ledger.kept, *self.ledger.gone], newest=self.lives, everything=True)
         key = self.paths.operator_key
         with Client(socket=self.paths.socket, timeout=600.0, key=key) as client:
             checked = client.call("store.check")
@@ -104,7 +107,8 @@ class Judge:
             "kept": len(self.ledger.kept),
             "lost": len(self.lost),
             "risen": len(self.risen),
-            "halves": sorted(self.sleeper.halves),
+            "halves": sorted({*self.sleeper.halves, *self.keeper.halves, *self.keeper.verdict()}),
+            "writes": self.keeper.acks,
             "sleeps": self.sleeper.acks,
             "kills": dict(self.kills),
             "ok": checked["ok"],
@@ -128,7 +132,7 @@ class Judge:
         self.starts_ms.append((time.monotonic() - began) * 1000)
         return pid
 
-    def _judge(self, ids: list[str], *, newest: int) -> None:
+    def _judge(self, ids: list[str], *, newest: int, everything: bool = False) -> None:
         """Ask for *ids* and *newest* sessions; if it dies under that, after its next start."""
         try:
             with Client(socket=self.paths.socket) as client:
@@ -136,6 +140,7 @@ class Judge:
                     self._judge_one(client, memory_id)
                 if newest:
                     self.sleeper.judge(client, newest=newest)
+                self.keeper.judge(client, everything=everything)
         except MemdError:
             self.ledger.fresh = ids
 
@@ -151,13 +156,17 @@ class Judge:
 
     def _work_to_death(self, pid: int, phase: str) -> None:
         self.slept = phase in SLEEPS
-        least_s, most_s = SLEEP_S if self.slept else CYCLE_S
+        least_s, most_s = SLEEP_S if self.slept else KEEP_S if phase in KEEPS else CYCLE_S
         until = time.monotonic() + self.chance.uniform(least_s, most_s)
         self.sleeper.sessions.append(f"s{self.lives}")
-        hands = [threading.Thread(target=self._tell, args=(until, self.chance.randrange(1 << 30)))]
-        if self.slept:
+        hands = []
+        if phase not in KEEPS:  # where a kill is to be met in what is written alone
             seed = self.chance.randrange(1 << 30)
-            hands.append(threading.Thread(target=self.sleeper.work, args=(phase, until, seed)))
+            hands.append(threading.Thread(target=self._tell, args=(until, seed)))
+        if self.slept or phase in KEEPS:
+            work = self.sleeper.work if self.slept else self.keeper.work
+            seed = self.chance.randrange(1 << 30)
+            hands.append(threading.Thread(target=work, args=(phase, until, seed)))
         else:
             hands.append(threading.Thread(target=self._tell_many, args=(until,)))
         for hand in hands:
