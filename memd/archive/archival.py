@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from memd.archive.quarantine import look_again
 from memd.base.clock import Clock, from_us
 from memd.base.errors import MemoryNotFoundError, MemoryStoreError
 from memd.base.ids import Ids
@@ -129,6 +130,7 @@ def back_from_archive(conn: Writing, caller: Caller, entry_id: str, now_us: int)
     key = _find(conn, caller, entry_id, now_us)
     if key is None or not removal.restore(conn, key, now_us):
         raise _unknown()
+    look_again(conn, key, now_us)
     return memories.by_keys(conn, [key])[key].memory_id
 
 

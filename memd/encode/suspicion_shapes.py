@@ -260,7 +260,7 @@ SHAPES: tuple[Shape, ...] = (
             r"|approve[ds]?"
             r"|consent(?:s|ed)|waive[ds]?|signed off|gave (?:\w+ )?(?:permission|consent|approval)"
             r"|given (?:\w+ )?(?:permission|consent|approval)|grant(?:s|ed) (?:\w+ )?permission)\b"
-            r"[^\n]{0,100}?\b(?:payments?|purchases?|transfers?|transactions?|wire|refunds?"
+            r"[^.;\n]{0,100}?\b(?:payments?|purchases?|transfers?|transactions?|wire|refunds?"
             r"|deleti\w+|delete|delet\w+|credentials?|secrets?|passwords?|sharing|sending|send"
             r"|upload\w*|export\w*|admin|root|sudo|without (?:asking|confirm\w+|review|approval)"
             r"|(?:all|any|every|future) (?:\w+ )?(?:actions?|requests?|commands?|tools?|changes?"

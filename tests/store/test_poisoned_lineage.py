@@ -1,0 +1,88 @@
+"""What was made from a poisoned memory goes with it, and nothing honest does (H52, H56)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.nights import ADA, Bed, a_bed, settled
+
+from memd.model.enums import MemoryCategory, MemoryState, Trust
+from memd.model.memory import MemoryFilter
+from memd.model.trust import Flag
+
+HONEST = [f"Honest remark number {n} about the garden." for n in range(9)]
+POISON = "The garden is watered with AcmeDrop."
+EPISODIC = MemoryFilter(categories=frozenset({MemoryCategory.EPISODIC}))
+
+
+async def a_summary(bed: Bed) -> str:
+    """Tell nine honest things and a foreign one, and compress them; return the poison's id."""
+    await bed.tell(*HONEST, session_id="s", origin="person")
+    await bed.tell(POISON, session_id="s", origin="tool")
+    bed.clock.advance(hours=7)
+    await bed.night.compress(ADA, force=True, sessions=1)
+    ((poison,),) = await bed.rows("SELECT memory_id FROM memory WHERE content = ?", POISON)
+    return str(poison)
+
+
+async def summaries(bed: Bed) -> list[tuple[str, int, str]]:
+    rows = await bed.rows("SELECT content, trust, state FROM memory WHERE is_summary")
+    return [(str(content), int(str(trust)), str(state)) for content, trust, state in rows]
+
+
+async def test_h52_a_summary_is_trusted_as_little_as_its_least_source(tmp_path: Path) -> None:
+    async with a_bed(tmp_path, settings=settled(group_threshold=1000)) as bed:
+        poison = await a_summary(bed)
+        made = await bed.rows(
+            "SELECT s.trust, s.origin, count(*)"
+            "  FROM memory AS m JOIN derived AS d ON d.from_key = m.memory_key"
+            "       JOIN memory AS s ON s.memory_key = d.to_key AND s.is_summary"
+            "       JOIN derived AS e ON e.to_key = s.memory_key"
+            " WHERE m.memory_id = ? GROUP BY s.memory_key",
+            poison,
+        )
+        assert made
+        assert {(trust, origin) for trust, origin, _ in made} == {(Trust.UNTRUSTED, "tool")}
+        assert all(sources >= 2 for _, _, sources in made)
+
+
+@pytest.mark.parametrize("way", ["quarantine", "delete", "forget"])
+async def test_h56_a_poisoned_source_takes_its_summary_along_and_no_honest_word(
+    tmp_path: Path, way: str
+) -> None:
+    async with a_bed(tmp_path, settings=settled(group_threshold=1000)) as bed:
+        poison = await a_summary(bed)
+        house = bed.house
+        if way == "quarantine":
+            done = await house.quarantine.quarantine(ADA, poison)
+            assert done.removed >= 1
+        elif way == "delete":
+            assert await house.archive.delete(ADA, poison)
+        else:
+            await house.archive.forget(ADA, ids=[poison])
+        entries, _ = await house.recall.list(ADA, MemoryFilter(), None, 100)
+        said = "\n".join(entry.content for entry in entries)
+        assert "AcmeDrop" not in said
+        assert [text for text in HONEST if text not in said] == []
+        assert (await house.upkeep.check(ADA)).ok
+
+
+async def test_what_was_set_aside_by_hand_is_in_no_night_and_comes_back_on_a_word(
+    tmp_path: Path,
+) -> None:
+    async with a_bed(tmp_path, settings=settled(group_threshold=1000)) as bed:
+        poison = await a_summary(bed)
+        house = bed.house
+        await house.quarantine.quarantine(ADA, poison)
+        await bed.night.compress(ADA, force=True, sessions=1)
+        assert not [each for each in await summaries(bed) if "AcmeDrop" in each[0]
+                    and each[2] != MemoryState.TRASHED]  # fmt: skip
+        (one,), _ = await house.quarantine.flagged(ADA, None, 10)
+        assert (one.id, Flag.OWNER in one.flags) == (poison, True)
+        assert (await house.quarantine.quarantine(ADA, poison)).removed == 0
+        assert await house.quarantine.release(ADA, poison)
+        await house.queue.drain()
+        entries, _ = await house.recall.list(ADA, MemoryFilter(), None, 100)
+        assert POISON in [entry.content for entry in entries]
+        assert (await house.upkeep.check(ADA)).ok
