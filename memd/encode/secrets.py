@@ -73,6 +73,7 @@ _ENCODED = re.compile(
 _WRAPPING_HINTS = tuple(
     dict.fromkeys(hint for shape in SHAPES if shape.wraps for hint in shape.hints)
 )
+_ROUNDS_MAX = 8  # keys written together without a gap; one round and a look for all others
 _LETTERS_MIN = 20  # of a secret that has nothing but letters: AKIA and sixteen more
 _TAIL_CHARS_MIN = 8
 _WORD = re.compile(r"[A-Za-z][a-z_-]{0,30}|[A-Z]{1,16}")
@@ -89,12 +90,15 @@ def screen(text: str) -> Screening:
     >>> screen("use ghp_0123456789abcdefghijABCDEFGHIJ012345 now").text
     'use [secret:github-token#1] now'
     """
-    found = _all(text)
-    if not found:
-        return Screening(Screened(text))
-    return Screening(
-        Screened(_replaced(text, found)), tuple(dict.fromkeys(one.kind for one in found))
-    )
+    kinds: list[str] = []
+    for _ in range(_ROUNDS_MAX):
+        found = _all(text)
+        if not found:
+            break
+        # What ran on behind a key is a word of its own now, and may be the next key.
+        text = _replaced(text, found)
+        kinds += [one.kind for one in found]
+    return Screening(Screened(text), tuple(dict.fromkeys(kinds)))
 
 
 def admitted(text: str, policy: SecretsPolicy) -> Screening:
