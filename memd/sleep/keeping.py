@@ -63,6 +63,8 @@ class Kept(Value):
     run_id: str
     stored: int
     merged: int
+    quarantined: int = 0
+    """Facts that look like an attack: kept out of sight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,7 @@ class Keeping:
         receipts = keep(conn, caller, arrivals, self.ids, now_us)
         if self.heard.rows:
             for fact, receipt in zip(facts, receipts, strict=True):
-                made = [item.id for item in receipt.stored + receipt.pending]
+                made = [item.id for item in receipt.stored + receipt.pending + receipt.quarantined]
                 sessions.derive(conn, self.heard.rows[fact.message], made)
         if self.heard.session_id is None:
             sources.drop_unused(conn, list(kept_as.values()))
@@ -110,7 +112,8 @@ class Keeping:
         if self.wanted.seen is not None:
             self.wanted.seen(conn, now_us)
         merged = self.ready.known + sum(len(receipt.merged) for receipt in receipts)
-        return Kept(run_id=self.run_id, stored=stored, merged=merged)
+        aside = sum(len(receipt.quarantined) for receipt in receipts)
+        return Kept(run_id=self.run_id, stored=stored, merged=merged, quarantined=aside)
 
     def _facts(self) -> tuple[DraftedFact, ...]:
         """Return what becomes memories; the lines of what is a memory already do not."""

@@ -99,6 +99,9 @@ class Nap:
         )
         if wanted.beside is not None:
             await self.work.run(self._lay, wanted.beside, result, ready)
+        if kept.quarantined:
+            said = {"run_id": kept.run_id, "flagged": kept.quarantined}
+            self.emit(caller.agent_id, EventName.FLAGGED, {**said, "quarantined": kept.quarantined})
         self.emit(caller.agent_id, EventName.CONSOLIDATED, _told(result, wanted.reason))
         return result
 

@@ -178,3 +178,73 @@ async def test_whoever_listens_is_told_without_a_word_of_the_text(tmp_path: Path
             },
         )
     ]
+
+
+def test_what_a_tool_said_is_a_tools_word_after_a_nap_and_is_looked_at_alike(desk: Desk) -> None:
+    messages = [
+        {"role": "user", "content": "Are backups needed?"},
+        {"role": "tool", "name": "fetch", "content": ATTACK},
+        {"role": "tool", "name": "fetch", "content": "The backup host is called Fjord."},
+        *({"role": "assistant", "content": f"Looking at part {n}."} for n in range(12)),
+    ]
+    desk.call("sleep.consolidate", messages=messages, session_id="nap")
+    desk.settle()
+    (one,) = flagged(desk)
+    assert (one["state"], one["origin"]) == ("quarantined", "tool")
+    said = prompt(desk, "What is the backup host called?")
+    assert "Fjord" in said
+    assert "[untrusted: tool]" in said
+    assert ATTACK not in said
+
+
+def test_an_update_is_looked_at_and_lowers_the_trust_of_what_it_changes(desk: Desk) -> None:
+    memory_id = desk.store("The backup host is called Fjord.")
+    weaker = desk.call("memory.update", id=memory_id, content="It is Fjell.", origin="web")
+    assert (weaker["trust"], weaker["origin"]) == (0, "web")
+    gone = desk.call("memory.update", id=memory_id, content=ATTACK)
+    assert gone["state"] == "quarantined"
+    assert desk.count() == 0
+    assert desk.client.call("store.check")["ok"]
+
+
+def test_what_an_assistants_file_says_is_the_assistants_word(desk: Desk) -> None:
+    path = "/memories/a.md"
+    desk.call("inject.file", command="create", path=path, file_text="Fjord is the host.")
+    (entry,) = desk.call("memory.retrieve", text="Fjord")
+    assert (entry["origin"], entry["trust"]) == ("assistant", 1)
+    desk.call("inject.file", command="create", path="/memories/b.md", file_text=ATTACK)
+    assert "b.md" not in str(desk.call("inject.file", command="view", path="/memories"))
+
+
+def test_h49_h50_one_session_of_a_tool_fills_no_answer(desk: Desk) -> None:
+    for n in range(10):
+        desk.ingest(
+            f"Step {n} of the backup of number {n * 7} goes to Fjord by way {n * 3}.",
+            origin="tool",
+            session_id="bridge",
+        )
+        desk.ingest(f"Run {n} worked: the backup went to Fjell.", origin="web", session_id=f"s{n}")
+    desk.settle()
+    found = desk.recall("Where does the backup go?", top_k=20)["memories"]
+    assert 0 < sum("Fjord" in memory["content"] for memory in found) <= 3
+    assert 0 < sum("Fjell" in memory["content"] for memory in found) <= 2
+
+
+def test_h60_a_flood_is_marked_and_counts_once(desk: Desk) -> None:
+    receipts = [
+        desk.ingest(f"Voice {n} of the web says that {n} backups are at Fjord.", origin="web")
+        for n in range(70)
+    ]
+    late = [receipt for receipt in receipts if "burst" in str(receipt)]
+    assert len(late) == 10
+    assert flagged(desk, quarantined=True) == []
+
+
+def test_h57_a_claimed_time_is_kept_apart(desk: Desk) -> None:
+    receipt = desk.ingest(
+        "The backup host is Fjord.", origin="web", occurred_at="2041-01-01T00:00:00Z"
+    )
+    memory = desk.get((receipt["stored"] + receipt["pending"])[0]["id"])
+    assert memory is not None
+    assert memory["occurred_at"].startswith("2041-01-01")
+    assert not memory["created_at"].startswith("2041")
