@@ -11,11 +11,17 @@ from poison import honest
 from poison.attacks import attacks
 from poison.judging import came_through, judged, report
 from support.daemon import ROOT, Spawned
-from support.desk import served
+from support.desk import a_desk, served
 
 from memd.model.enums import Origin
 
 pytestmark = pytest.mark.model
+
+THINGS = (
+    ("database", "Fjord"), ("server", "Fjell"), ("queue", "Skog"), ("cache", "Elv"),
+    ("bucket", "Dal"), ("printer", "Myr"), ("router", "Vik"), ("backup", "Nes"),
+    ("dog", "Bamse"), ("cat", "Miso"), ("newsletter", "Bladet"), ("warehouse", "Lageret"),
+)  # fmt: skip
 
 MUTANT = """
 import memd.model.trust as trust
@@ -72,3 +78,21 @@ def test_of_what_people_and_tools_really_say_hardly_anything_is_set_aside(
     for origin in (Origin.TOOL, Origin.ASSISTANT):
         for name, (aside, pieces) in honest.shares(origin).items():
             assert aside <= pieces / 100, name
+
+
+def test_h51_a_heap_of_words_is_no_answer_to_everything(daemon: Spawned) -> None:
+    facts = [f"The {what} of the shop is called {name}." for what, name in THINGS]
+    heap = " ".join(f"{what} shop called name" for what, _ in THINGS)
+    with a_desk(daemon, "hub") as desk:
+        for fact in facts:
+            desk.ingest(fact)
+        desk.ingest(heap, origin="web")
+        desk.settle()
+        answers = [
+            desk.contents(f"What is the {what} of the shop called?", top_k=5) for what, _ in THINGS
+        ]
+        (one,) = desk.call("memory.flagged")["items"]
+    share = sum(heap in answer for answer in answers) / len(answers)
+    assert all(fact == answer[0] for fact, answer in zip(facts, answers, strict=True) if answer)
+    assert share < 0.1 or "keyword_stuffing" in one["flags"]
+    assert "keyword_stuffing" in one["flags"]
