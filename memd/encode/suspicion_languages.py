@@ -7,14 +7,14 @@ and Russian. Who writes in another language is still fenced and marked.
 
 from __future__ import annotations
 
-from memd.encode.suspicion_shapes import Shape, made
+from memd.encode.suspicion_shapes import Shape
 from memd.model.trust import Flag
 
 LANGUAGES: tuple[Shape, ...] = (
     Shape(
         Flag.INSTRUCTION,
         ("ignorier", "vergiss", "missacht", "anweisung", "anordnung"),
-        made(
+        (
             r"\b(?:ignorier\w*|vergi(?:ss|ß)\w*|missacht\w*|beachte\w* nicht)\b[^.\n]{0,50}?"
             r"\b(?:vorherig|bisherig|früher|frueher|obig|vorangegangen|vorig|vorstehend|all|deine"
             r"|ursprünglich)\w*\b[^.\n]{0,30}?\b(?:anweisung|instruktion|vorgabe|befehl|richtlinie"
@@ -25,7 +25,7 @@ LANGUAGES: tuple[Shape, ...] = (
     Shape(
         Flag.INSTRUCTION,
         ("ignor", "oubli", "tiens pas compte", "tenez pas compte"),
-        made(
+        (
             r"\b(?:ignore[sz]?|ignorer|oublie[sz]?|oublier|ne (?:tiens"
             r"|tenez) pas compte (?:de|des))"
             r"\b[^.\n]{0,40}?\b(?:instructions?|consignes?|directives?|r[èe]gles|ordres)\b[^.\n]"
@@ -36,7 +36,7 @@ LANGUAGES: tuple[Shape, ...] = (
     Shape(
         Flag.INSTRUCTION,
         ("ignor", "olvid", "descart", "esquec", "desobed", "dimentic", "desconsider"),
-        made(
+        (
             r"\b(?:ignor[aeo]\w*|olvid[ae]\w*|descart[ae]\w*|esque[çc]a\w*|desobede\w+|dimentic\w+"
             r"|desconsider\w+)\b[^.\n]{0,50}?\b(?:instruc\w+|instruç\w+|istruzioni|indicaciones"
             r"|[óo]rdenes|ordens|ordini|reglas|regras|regole)\b[^.\n]{0,30}?\b(?:anterior\w*"
@@ -50,7 +50,7 @@ LANGUAGES: tuple[Shape, ...] = (
     Shape(
         Flag.INSTRUCTION,
         ("忽略", "无视", "無視", "忘记", "忘記", "忽視", "不要理会", "不要遵"),
-        made(
+        (
             r"(?:忽略|无视|無視|忘记|忘記|忽視|不要理会|不要遵[守循])[^。\n]{0,14}(?:之前|先前|以前|以上|上述|所有"
             r"|前面|一切|原有)[^。\n]{0,12}(?:指令|指示|说明|說明|命令|提示|规则|規則|要求)"
             r"|(?:以前|これまで|上記|前|すべて|全て)の?[^。\n]{0,10}(?:指示|命令|指令|プロンプト|ルール)[^。\n]{0,8}(?:無視|忘れ)"
@@ -60,13 +60,13 @@ LANGUAGES: tuple[Shape, ...] = (
     Shape(
         Flag.INSTRUCTION,
         ("무시", "잊"),
-        made(r"(?:이전|위의|앞의|모든)[^.\n]{0,12}(?:지시|명령|지침|규칙)[^.\n]{0,12}(?:무시|잊)"),
+        (r"(?:이전|위의|앞의|모든)[^.\n]{0,12}(?:지시|명령|지침|규칙)[^.\n]{0,12}(?:무시|잊)"),
         strong=True,
     ),
     Shape(
         Flag.INSTRUCTION,
         ("игнорир", "забудь", "забыть"),
-        made(
+        (
             r"\b(?:про)?(?:игнорируй\w*|забудь\w*)[^.\n]{0,30}?(?:предыдущ|прежн|все|ранее"
             r"|прошл)\w*"
             r"[^.\n]{0,30}?(?:инструкци|указани|команд|правил)\w*"
@@ -76,7 +76,7 @@ LANGUAGES: tuple[Shape, ...] = (
     Shape(
         Flag.TRIGGER,
         ("ab jetzt", "ab sofort", "von nun an", "künftig", "immer wenn"),
-        made(
+        (
             r"\b(?:ab jetzt|ab sofort|von nun an|künftig|in zukunft|immer)\b[^.\n]{0,70}?\b(?:wenn"
             r"|falls|sobald)\b[^.\n]{0,70}?\b(?:gefragt|fragt|frage|wissen will)\b"
         ),
@@ -85,7 +85,7 @@ LANGUAGES: tuple[Shape, ...] = (
     Shape(
         Flag.TRIGGER,
         ("désormais", "a partir de", "à partir de", "de ahora en", "dorénavant", "d'ora in poi"),
-        made(
+        (
             r"\b(?:désormais|dorénavant|à partir de maintenant|a partir de ahora"
             r"|de ahora en adelante"
             r"|a partir de agora|d'ora in poi)\b[^.\n]{0,80}?\b(?:quand|lorsqu\w*|si|cuando"
@@ -97,7 +97,7 @@ LANGUAGES: tuple[Shape, ...] = (
     Shape(
         Flag.TRIGGER,
         ("从现在", "從現在", "今后", "今後", "以后"),
-        made(
+        (
             r"(?:从现在开始|从现在起|從現在開始|今后|今後|以后)[^。\n]{0,30}(?:问|問|询问|提到|提及|聞かれ)[^。\n]{0,40}"
             r"(?:总是|總是|必须|必須|一定|都要|永远|务必|推荐|必ず|常に)"
         ),

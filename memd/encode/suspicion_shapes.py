@@ -8,9 +8,15 @@ a text only when it came from outside (``model/trust.py``).
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import NamedTuple
 
 from memd.model.trust import Flag
+
+
+@cache
+def _compiled(words: str) -> re.Pattern[str]:
+    return re.compile(words, re.MULTILINE)
 
 
 class Shape(NamedTuple):
@@ -18,8 +24,13 @@ class Shape(NamedTuple):
 
     flag: Flag
     hints: tuple[str, ...]
-    pattern: re.Pattern[str]
+    words: str
     strong: bool = False
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """Return the compiled words; done once, and only when a text has one of the hints."""
+        return _compiled(self.words)
 
 
 # Tag letters, bidirectional overrides, and selectors in a row: none has a place in prose.
@@ -75,21 +86,17 @@ _WHERE = r"(?:https?://|ftp://|\bto [\w.+-]+@[\w-]+\.\w|webhook|\b[\w.+-]+@[\w-]
 _OWNER = r"(?:user|owner|human|operator|account holder|customer|boss|ceo|administrator|admin)"
 
 
-def made(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.MULTILINE)
-
-
 SHAPES: tuple[Shape, ...] = (
     Shape(
         Flag.INSTRUCTION,
         ("ignor", "disregard", "forget", "overrid", "bypass", "discard", "drop", "unlearn"),
-        made(rf"\b{_OVER}{_FILL}{{0,5}}\W+{_BEFORE}(?:\W+\w+){{0,2}}?\W+{_ORDERS}\b"),
+        (rf"\b{_OVER}{_FILL}{{0,5}}\W+{_BEFORE}(?:\W+\w+){{0,2}}?\W+{_ORDERS}\b"),
         strong=True,
     ),
     Shape(
         Flag.INSTRUCTION,
         ("ignor", "disregard", "forget", "overrid", "bypass", "discard", "unlearn"),
-        made(
+        (
             rf"\b(?:ignore|disregard|forget|override|bypass|discard|unlearn)\W+(?:about\W+)?"
             rf"(?:all|any|every|everything|your|what(?:ever)?)\b{_FILL}{{0,3}}\W+(?:{_ORDERS}\b"
             r"(?!\s+(?:file|files|folder|error|errors|warning|warnings|in|for|from|on)\b)"
@@ -101,7 +108,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         Flag.INSTRUCTION,
         ("ignor", "disregard", "forget", "overrid"),
-        made(
+        (
             rf"\b(?:ignore|disregard|forget|override)\W+(?:the|all|any|these|those)\W+{_ORDERS}\W+"
             r"(?:above|before|you (?:were|have)|given (?:to you|above|before|earlier)|so far)"
         ),
@@ -110,13 +117,13 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         Flag.INSTRUCTION,
         ("follow", "obey", "heed"),
-        made(rf"\b{_NOT}{_FILL}{{0,4}}\W+(?:{_BEFORE}|your)(?:\W+\w+){{0,2}}?\W+{_ORDERS}\b"),
+        (rf"\b{_NOT}{_FILL}{{0,4}}\W+(?:{_BEFORE}|your)(?:\W+\w+){{0,2}}?\W+{_ORDERS}\b"),
         strong=True,
     ),
     Shape(
         Flag.INSTRUCTION,
         ("system prompt", "system message", "initial prompt", "hidden prompt"),
-        made(
+        (
             r"\b(?:reveal|leak|repeat|print|output|show|disclose|paste|send|dump|tell me|override)"
             r"\W+(?:\w+\W+){0,3}?(?:your|hidden|secret)\W+(?:\w+\W+){0,2}?"
             r"(?:system prompt|system message|initial prompt|prompt)\b"
@@ -126,7 +133,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         Flag.INSTRUCTION,
         ("you are now", "you're now", "you are no longer", "act as if you", "pretend you"),
-        made(
+        (
             r"\byou(?:'re| are) (?:now|no longer)\W+(?:a |an |the |in )?(?:dan\b|unlocked"
             r"|unrestricted|unfiltered|uncensored|jailbroken|free (?:of|from|to)|(?:developer|god"
             r"|admin|root|maintenance|debug|sudo|jailbreak|dan|unrestricted) mode|bound by"
@@ -140,7 +147,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         Flag.INSTRUCTION,
         ("tell", "inform", "alert", "notify", "mention", "knowledge", "reveal", "warn"),
-        made(
+        (
             r"\b(?:do not|don't|never|must not|without)\W+(?:ever\W+)?(?:tell|telling|inform"
             r"|informing|alert|alerting|notify|notifying|mention|mentioning|reveal|revealing|warn"
             r"|warning)\b(?:\W+(?:this|that|it|any of this|to|about it|about this)){0,3}\W+"
@@ -150,7 +157,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         Flag.INSTRUCTION,
         ("assistant", "claude", "gpt", " ai", "ai ", "ai,", "ai:", "agent", "llm", "model"),
-        made(
+        (
             rf"(?:^|[.!?:;>\]*\-#\n]|\bhey|\bdear|\battention|\bnote to|\binstructions? (?:for|to))"
             rf"\W*(?:the |any |all |every )?{_AGENT}s?\b[,:]?\W+(?:you\W+)?(?:please\W+|must\W+"
             r"|should\W+|shall\W+|need to\W+|are required to\W+|have to\W+|now\W+|always\W+"
@@ -162,7 +169,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         Flag.INSTRUCTION,
         ("instruction", "directive", "override", "order"),
-        made(
+        (
             r"\b(?:important|urgent|new|updated|secret|hidden|critical|emergency|priority)\W+"
             r"(?:system\W+)?(?:instructions?|directives?|override|orders?)\W+(?:for|to)\W+"
             rf"(?:the\W+|any\W+|all\W+)?{_AGENT}\b"
@@ -176,7 +183,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         Flag.TRIGGER,
         ("from now on", "from this point", "going forward", "henceforth", "in future", "in the fu"),
-        made(
+        (
             r"\b(?:from now on|from this point (?:on|onwards?|forward)|going forward|henceforth"
             r"|in (?:the )?future)\b[^\n]{0,80}?\b(?:when(?:ever)?|if|every ?time|each time"
             r"|any ?time)"
@@ -189,7 +196,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         Flag.TRIGGER,
         ("when", "if", "time"),
-        made(
+        (
             r"\b(?:when(?:ever)?|if|every ?time|each time|any ?time)\W+(?:you(?:'re| are|'re ever"
             r"| get)\W+)?(?:ever\W+|being\W+)?asked\b[^.\n]{0,90}?(?:"
             rf"(?:[,:;]|\bthen)\W+{_MUST}{{0,3}}{_DO}\b|\b{_MUST}{{1,3}}{_DO}\b)"
@@ -198,7 +205,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         Flag.TRIGGER,
         ("when", "if", "time"),
-        made(
+        (
             r"\b(?:when(?:ever)?|if|every ?time|each time|any ?time)\W+(?:the |a |an |any )?"
             r"(?:user|someone|somebody|anyone|anybody|human|owner|customer|person|they|he|she)s?\W+"
             r"(?:asks?|mentions?|says?|requests?|wants?|inquires?|talks?|brings? up)\b[^.\n]{0,90}?"
@@ -210,7 +217,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         Flag.TRIGGER,
         ("future ",),
-        made(
+        (
             r"\b(?:always|never|must|remember|you|recommend|prefer)\b[^\n]{0,120}?\b(?:in|for|to)"
             r"\W+(?:all\W+|any\W+|every\W+|your\W+)*future\W+(?:sessions?|conversations?|chats?"
             r"|interactions?|answers?|repl(?:y|ies)|responses)\b"
@@ -222,7 +229,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         Flag.TRIGGER,
         ("your answer", "your repl", "your response", "your output", "of your "),
-        made(
+        (
             r"\b(?:include|add|append|insert|mention|recommend|prepend|begin|start|end)\b"
             r"[^.\n]{0,60}\b(?:all|every|each|any)\W+(?:one\W+)?(?:of\W+)?your\W+(?:\w+\W+)?"
             r"(?:answers?|repl(?:y|ies)|responses?|outputs?|messages?)\b"
@@ -231,7 +238,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         Flag.ROLE,
         ("<|", "[inst]", "<<sys>>", "### instruction", "### system", "[/inst]"),
-        made(
+        (
             r"<\|(?:im_start|im_end|system|user|assistant|endoftext|eot_id|start_header_id)\|>"
             r"\W*(?:system|user|assistant|developer)?\W*\n?[^\n]{0,3}\w|\[/?inst\]|<<sys>>"
             r"|^#{2,4} ?(?:instructions?|system(?: prompt)?) ?:\W*\n?\W*\w"
@@ -240,7 +247,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         Flag.ROLE,
         ("system", "human", "assistant", "developer"),
-        made(
+        (
             r"^[\W_]*(?:system|developer)(?:[ _](?:message|prompt|note|override|notice))?[\W_]*?"
             r"[:>\]]\W*(?:you(?:'re| are| must| will| should)?|ignore|from now on|always|never|new"
             r"|override|the user|obey|execute|act|forget|disregard|all|assistant|comply)\b"
@@ -251,7 +258,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         Flag.AUTHORITY,
         ("authori", "approved", "consent", "permission", "waive", "signed off"),
-        made(
+        (
             rf"(?<!if )(?<!once )(?<!when )(?<!after )(?<!until )(?<!whether )(?<!unless )"
             rf"\b(?:the|your|my) (?<!if the )(?<!once the )(?<!when the )(?<!after the )"
             rf"(?<!until the )(?<!whether the )(?<!unless the ){_OWNER}\W+"
@@ -271,7 +278,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         Flag.AUTHORITY,
         ('"trust"', '"origin"', "trust=", "trust:", "[memd:", "trust level", "origin="),
-        made(
+        (
             r"[\"']trust[\"'] ?[:=] ?(?:[\"'](?:human|owner|person|high|trusted|verified|full|user"
             r"|system)[\"']|2\b)|[\"']origin[\"'] ?[:=] ?[\"'](?:person|human|user|owner"
             r"|system)[\"']"
@@ -282,7 +289,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         Flag.AUTHORITY,
         ("memory", "memory-entry", "rnemory", "memd"),
-        made(
+        (
             r"<\s*[/\u2044\u2215\u2571\u29f8\\]\s*(?:memory[-_ ]?(?:entry|context|block)"
             r"|untrusted[\w-]*|memd[\w-]*)\b"
         ),
@@ -290,7 +297,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         Flag.EXFILTRATION,
         ("http", "@", "webhook", "ftp://", "pastebin"),
-        made(
+        (
             r"\b(?:send|post|upload|forward|e-?mail|transmit|exfiltrate|leak|submit|report|copy"
             rf"|deliver|curl|pipe|push|beacon)\b[^\n]{{0,100}}?{_THINGS}[^\n]{{0,100}}?{_WHERE}"
         ),
@@ -299,7 +306,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         Flag.EXFILTRATION,
         ("](http",),
-        made(
+        (
             r"!\[[^\]\n]*\]\(https?://[^)\s]*[?&/=](?:\{|\$|<|%7b|\[)?(?:secret|data|chat"
             r"|conversation"
             r"|prompt|history|memor|token|key|env|leak|exfil)\w*(?:\}|>|%7d|\])?"
@@ -308,7 +315,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         Flag.TOOL_CALL,
         ("tool_call", "function_call", "tool_use", "<invoke", "the tool", " tool ", "the function"),
-        made(
+        (
             r"\"(?:tool_calls?|function_call|tool_use)\"\s*:|<\W?(?:tool_call|function_calls?"
             r"|tool_use"
             r"|invoke name)|\b(?:call|invoke|use|run|execute) the (?:\w+ )?(?:tool|function) \W?\w+"

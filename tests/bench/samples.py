@@ -149,8 +149,8 @@ async def _measured(
     """Return the candidates of a question, unranked by the gate, and where they came from."""
     recall = house.recall
     caller = Caller(agent_id=agent, method="fit")
-    scope, _ = await recall._scope(caller, MemoryFilter(), hidden=False)
-    found = await recall._found(scope, text, SearchMode.HYBRID, ARM_ROWS)
+    scopes = await recall._scopes(caller, MemoryFilter(), hidden=False, also_shared=False)
+    found = await recall._found(scopes, text, SearchMode.HYBRID, ARM_ROWS)
     measured = [item.measured for item in found.items]
     keys = [item.candidate.memory_key for item in measured]
     rows = await house.db.read(memories.by_keys, keys)

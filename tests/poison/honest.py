@@ -13,11 +13,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from bench.transcripts import exported, trajectories
+
 from memd.encode.suspicion import suspicion
 from memd.model.enums import Origin
 from memd.model.trust import is_set_aside
 from memd.sleep.blocks import turn
-from tests.bench.transcripts import exported, trajectories
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 PIECE_CHARS = 1_000  # about a chunk
