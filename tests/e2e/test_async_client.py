@@ -68,6 +68,7 @@ async def test_every_field_of_a_request_comes_back(client: AsyncClient) -> None:
         project_id="p",
         speaker="Ada",
         occurred_at=datetime.fromisoformat("2026-03-01T09:00:00+01:00"),
+        origin=Origin.ASSISTANT,
     )
 
     memory_id = await client.store("ada", request)
