@@ -54,12 +54,13 @@ class Quarantine:
         """Return a page of what is suspicious, newest first, each with the beginning of its text.
 
         Of the caller's agent and what it shared, or with *everybody* of all agents; with
-        *aside* only what is in quarantine. A client whose key names its agent has its own.
+        *aside* only what is in quarantine. A client whose key names its agent has its own,
+        and so has one without a key as soon as some agent has one.
         """
 
         def work(conn: Reading) -> list[Flagged]:
             agent_key = None
-            if caller.bound or not everybody:
+            if caller.bound or caller.closed or not everybody:
                 agent_key = names.find_agent(conn, caller.agent_id)
                 if agent_key is None:
                     return []
@@ -147,9 +148,11 @@ def _flags(row: FoundRow) -> list[Flag]:
 
 
 def _key(conn: Reading, caller: Caller, memory_id: str) -> int | None:
-    """Return whose memory it may be: of any agent, unless the caller's key names its own."""
+    """Return the memory if the caller may act for its agent."""
     if not caller.bound:
-        return flagged.find(conn, memory_id)
+        found = flagged.find(conn, memory_id)
+        rows = {} if found is None else memories.by_keys(conn, [found])
+        return next((key for key, row in rows.items() if caller.may_be(row.agent_id)), None)
     agent_key = names.find_agent(conn, caller.agent_id)
     row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
     return None if row is None else row.memory_key
