@@ -19,6 +19,7 @@ from memd.base.errors import (
     NotRunningError,
 )
 from memd.client import AsyncClient
+from memd.model.enums import Origin
 
 
 @pytest.fixture
