@@ -113,10 +113,13 @@ class Synthesis:
         )
 
     async def synthesize(self, caller: Caller, query: str, max_tokens: int) -> str:
-        """Return the block alone, without fences: for a prompt that fences all of it."""
-        found = await self._gathered(caller, query, [])
+        """Return the block alone, without fences: for a prompt that fences all of it.
+
+        What may be somebody else's words is marked in its line instead.
+        """
+        found = map(_marked, await self._gathered(caller, query, []))
         synthesizer = MemorySynthesizer(max_tokens)
-        synthesizer.add(replace(each, untrusted=False) for each in found if _fits(each, max_tokens))
+        synthesizer.add(each for each in found if _fits(each, max_tokens))
         return synthesizer.synthesize(query)
 
     async def _gathered(self, caller: Caller, query: str, failed: Failed) -> list[MemoryFragment]:
@@ -209,6 +212,12 @@ def _asking(caller: Caller, request: SynthesisRequest) -> Caller:
         session_id=request.session_id or caller.session_id,
         project_id=request.project_id or caller.project_id,
     )
+
+
+def _marked(fragment: MemoryFragment) -> MemoryFragment:
+    if not fragment.untrusted:
+        return fragment
+    return replace(fragment, content=f"[untrusted] {fragment.content}", untrusted=False)
 
 
 def _fragment(source: str, content: str, timestamp: str = "") -> MemoryFragment:

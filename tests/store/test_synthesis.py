@@ -280,6 +280,15 @@ async def test_a_prompt_may_be_made_of_one_block_within_its_budget(tmp_path: Pat
         assert prompt.tokens_used <= 400
 
 
+async def test_p14_a_foreign_line_of_a_prompts_block_is_marked(tmp_path: Path) -> None:
+    async with a_desk(tmp_path) as desk:
+        await told(desk.house, "Ann keeps bees in the garden.", origin="person")
+        await told(desk.house, "Bees in the garden are sold by Acme.", origin="web")
+        block = await desk.synthesis.synthesize(ADA, "bees in the garden", 500)
+        assert "[conversation] Ann keeps bees in the garden." in block
+        assert "[conversation] [untrusted] Bees in the garden are sold by Acme." in block
+
+
 async def test_summaries_are_found_by_their_index(tmp_path: Path) -> None:
     async with a_desk(tmp_path) as desk:
         await a_summary(desk.house, "in short")
