@@ -276,7 +276,7 @@ async def test_a_prompt_may_be_made_of_one_block_within_its_budget(tmp_path: Pat
         (_, block) = prompt.messages
         assert block.content.count("<memory-entry>") == 1
         assert "[learnings] zebras bite" in block.content
-        assert "[conversation] zebras obey the web" in block.content
+        assert "[conversation] [untrusted] zebras obey the web" in block.content
         assert prompt.tokens_used <= 400
 
 
