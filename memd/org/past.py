@@ -20,7 +20,7 @@ from memd.model.enums import OrgFactCategory
 from memd.model.history import AsOf, FactsThen, FactThen, Timeline
 from memd.model.org import OrgFact
 from memd.model.settings_org import OrgMemoryConfig, OrgRules
-from memd.org.showing import fact_then, lasted
+from memd.org.history import fact_then, lasted
 from memd.org.sight import Sight, sight
 from memd.org.temporal import relearn, stale
 from memd.store import org, past, rules, statements

@@ -18,6 +18,7 @@ from memd.org.paths import least_trust, things_on
 from memd.store import graph
 from memd.store.connect import Reading
 from memd.store.graph import Edge, StatementRow
+from memd.store.past import StretchRow
 
 _WORD = re.compile(r"[^\W_]+")
 _UNSAFE = re.compile(r"[|\n\r\x00-\x1f\x7f\u2028\u2029]|->|-->|\[\[|\]\]|`")
@@ -36,6 +37,18 @@ def as_statements(conn: Reading, edges: Iterable[Edge]) -> tuple[Statement, ...]
 
 def statement(row: StatementRow) -> Statement:
     """Return a row as a statement."""
+    evidence = Evidence(
+        fact_id=row.fact_id,
+        version=row.version,
+        memory_id=row.memory_id,
+        quote=row.quote,
+        trust=Trust(row.trust),
+    )
+    return stated(row, evidence)
+
+
+def stated(row: StatementRow | StretchRow, evidence: Evidence) -> Statement:
+    """Return what a row says, with the words that say it."""
     return Statement(
         id=row.statement_id,
         subject=row.subject,
@@ -47,13 +60,7 @@ def statement(row: StatementRow) -> Statement:
         valid_to=None if row.valid_to_us is None else from_us(row.valid_to_us),
         known_from=from_us(row.known_from_us),
         known_to=None if row.known_to_us is None else from_us(row.known_to_us),
-        evidence=Evidence(
-            fact_id=row.fact_id,
-            version=row.version,
-            memory_id=row.memory_id,
-            quote=row.quote,
-            trust=Trust(row.trust),
-        ),
+        evidence=evidence,
     )
 
 

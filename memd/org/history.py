@@ -1,4 +1,4 @@
-"""From rows of the past to what callers are shown."""
+"""What was, as callers are shown it: facts as they stood, and how long statements held."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from memd.model.enums import AutonomyLevel, OrgFactCategory, SeniorityLevel
 from memd.model.graph import Evidence, Statement
 from memd.model.history import FactThen, Lasted
 from memd.model.org import OrgFact, OrgFactAuthor
+from memd.org.shown import stated
 from memd.store.past import StretchRow, ThenRow
 
 
@@ -33,20 +34,8 @@ def fact_then(row: ThenRow, said: list[StretchRow]) -> FactThen:
 
 
 def statement(row: StretchRow) -> Statement:
-    """Return a row with the words that say it."""
-    return Statement(
-        id=row.statement_id,
-        subject=row.subject,
-        relation=row.relation,
-        object=row.object,
-        negated=bool(row.negated),
-        qualifier=row.qualifier,
-        valid_from=None if row.valid_from_us is None else from_us(row.valid_from_us),
-        valid_to=None if row.valid_to_us is None else from_us(row.valid_to_us),
-        known_from=from_us(row.known_from_us),
-        known_to=None if row.known_to_us is None else from_us(row.known_to_us),
-        evidence=Evidence(fact_id=row.fact_id, version=row.version, quote=row.quote),
-    )
+    """Return a row with the words of the fact that say it."""
+    return stated(row, Evidence(fact_id=row.fact_id, version=row.version, quote=row.quote))
 
 
 def lasted(row: StretchRow) -> Lasted:
