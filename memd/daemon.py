@@ -258,6 +258,11 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
     wiki = exporting(house, settings.memory.consolidation.wiki_export, wiki_dir)
     enabled = Switch(settings, paths.config_file, os.environ)
     sleep = sleeping(house, settings, emit=wiki.hearing(events.emit), enabled=enabled)
+
+    def quiet_s() -> float:
+        return sleep.rhythm.quiet_s()  # which is told later whom to ask
+
+    house.learning.quiet_s = quiet_s
     ingest = replace(
         house.ingest,
         emit=house.learning.hearing(events.emit),

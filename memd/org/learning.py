@@ -14,6 +14,7 @@ needs no second reading.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -34,6 +35,7 @@ from memd.store.database import Database
 from memd.store.unread import Mark, Unread
 
 REST = 3  # times as long as the work took
+GIVEN_WAY_MAX = 8  # times in a row: then a step is made beside other work
 LOOK_SECONDS = 5.0  # how often it is looked for what nobody announced
 
 Suggest = Callable[[str, tuple[Said, ...]], Awaitable[tuple[Said, ...]]]
@@ -51,6 +53,8 @@ class Learning:
     work: Work
     suggest: Suggest | None = None
     """A language model's additions; none unless one is set up (SPEC D8)."""
+    quiet_s: Callable[[], float] = lambda: math.inf
+    """For how long nobody has used the memory: while somebody does, reading hardly goes on."""
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
 
     def hearing(self, emit: Emit) -> Emit:
@@ -88,6 +92,14 @@ class Learning:
             done += rows
             if gently:
                 await asyncio.sleep(REST * (self.clock.monotonic_us() - began_us) / 1e6)
+                await self._give_way()
+
+    async def _give_way(self) -> None:
+        """Wait until nobody uses the memory, but not for ever: somebody may always do."""
+        for _ in range(GIVEN_WAY_MAX):
+            if self.quiet_s() >= LEARN_QUIET_MS / 1_000:
+                return
+            await asyncio.sleep(LEARN_QUIET_MS / 1_000)
 
     async def read(self, caller: Caller, memory_id: str) -> tuple[str, ...]:
         """Read one memory now; returns the ids of its statements."""
