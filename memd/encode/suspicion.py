@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from memd.encode.suspicion_languages import LANGUAGES
 from memd.encode.suspicion_shapes import LOOKALIKES, SHAPES, SMUGGLED, Shape
@@ -102,8 +103,14 @@ def of_fields(fields: Iterable[str | None]) -> Suspicion:
     found = NOTHING
     for field in fields:
         if field is not None and len(field) >= _FIELD_CHARS_MIN:
-            found = found.joined(suspicion(field.replace("-", " ").replace("_", " ")))
+            found = found.joined(_of_name(field.replace("-", " ").replace("_", " ")))
     return found
+
+
+@lru_cache(maxsize=256)
+def _of_name(name: str) -> Suspicion:
+    """Return what a name looks like; the rows of one arrival share theirs."""
+    return suspicion(name)
 
 
 _FIELD_CHARS_MIN = 16
