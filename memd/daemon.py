@@ -236,7 +236,7 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
     """Build the rooms, from the store upwards; *stack* closes them in reverse."""
     from memd.backends.assembly import assembled
     from memd.encode.cross_encoder import RerankerThread
-    from memd.encode.embed import ModelThread
+    from memd.encode.embed import EmbedderThread
     from memd.serve.events import Events
     from memd.serve.rooms import Rooms
     from memd.sleep.exports import exporting
@@ -245,7 +245,7 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
     from memd.sleep.switch import Switch
 
     idle_ms = settings.daemon.model_idle_minutes * 60_000
-    embedder = ModelThread(paths.model_dir, idle_ms=idle_ms)
+    embedder = EmbedderThread(paths.model_dir, idle_ms=idle_ms)
     stack.push_async_callback(embedder.close)
     scorer = RerankerThread(paths.reranker_dir, idle_ms=idle_ms)
     stack.push_async_callback(scorer.close)
@@ -286,6 +286,7 @@ async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExi
         naps=naps,
         events=events,
         embedder=embedder,
+        reranker=scorer,
         graph=house.graph,
         org=house.org,
         files=later(prompts.files),

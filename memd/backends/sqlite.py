@@ -79,7 +79,7 @@ class SqliteBackend:
 
     async def _opened(self, stack: AsyncExitStack) -> Any:
         from memd.backends.assembly import assembled
-        from memd.encode.embed import ModelThread
+        from memd.encode.embed import EmbedderThread
 
         paths = Paths.resolve()
         folder = self._config.storage.data_dir
@@ -88,7 +88,7 @@ class SqliteBackend:
         stack.callback(os.close, lock(database.with_suffix(".lock")))
         embedder = self._embedder
         if embedder is None:
-            embedder = ModelThread(paths.model_dir)
+            embedder = EmbedderThread(paths.model_dir)
             stack.push_async_callback(embedder.close)
         settings = Settings().model_copy(update={"memory": self._config})
         house = await assembled(settings, database, embedder, paths.model_dir, self._clock, stack)

@@ -1,6 +1,6 @@
 """The texts of one call on their way through the model, a batch at a time.
 
-No thread and no queue here: ``embed`` decides whose turn it is and calls
+No thread and no queue here: ``model_thread`` decides whose turn it is and calls
 ``step``. Texts are cut into windows and encoded shortest first, because a batch
 costs as much as its longest text. The vector of a text is the mean of its
 windows, each weighted by its pieces.
@@ -8,14 +8,12 @@ windows, each weighted by its pieces.
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from memd.base.errors import EmbeddingError, MemdError
+from memd.base.errors import EmbeddingError
 from memd.base.limits import EMBED_BATCH_TEXTS, EMBED_BATCH_TOKENS
+from memd.encode.model_thread import Request
 from memd.encode.tokens import Window
 
 if TYPE_CHECKING:
@@ -37,29 +35,23 @@ class Encoder(Protocol):
         ...
 
 
-class EmbedRequest:
-    """The texts of one call, and how far they have come."""
+class EmbedRequest(Request[Encoder, list[bytes]]):
+    """The texts of one call, of which each becomes a vector."""
 
-    def __init__(self, texts: list[str], loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, texts: list[str]) -> None:
+        super().__init__()
         self.size = len(texts)
-        self.answer: asyncio.Future[list[bytes]] = loop.create_future()
-        self._loop = loop
         self._texts = texts
         self._order = deque(sorted(range(len(texts)), key=lambda at: len(texts[at])))
         self._parts: deque[_Part] = deque()
         self._sums: dict[int, Rows] = {}
         self._left = [0] * len(texts)
 
-    @property
-    def abandoned(self) -> bool:
-        return self.answer.cancelled()
-
-    def step(self, encoder: Encoder) -> bool:
-        """Encode one batch; return whether that was the last."""
+    def step(self, model: Encoder) -> bool:
         if not self._parts:
-            self._cut(encoder)
+            self._cut(model)
         batch = self._next_batch()
-        rows = encoder.encode([part.window.text for part in batch])
+        rows = model.encode([part.window.text for part in batch])
         if len(rows) != len(batch):
             raise EmbeddingError(f"the model gave {len(rows)} vectors for {len(batch)} texts")
         for part, row in zip(batch, rows, strict=True):
@@ -69,15 +61,9 @@ class EmbedRequest:
             )
         return not (self._parts or self._order)
 
-    def vectors(self) -> list[bytes]:
-        """Return the vectors in the order of the texts, once the last batch is done."""
+    def result(self) -> list[bytes]:
+        """Return the vectors in the order of the texts."""
         return [_as_bytes(self._sums[at]) for at in range(self.size)]
-
-    def succeed(self, vectors: list[bytes]) -> None:
-        self._settle(lambda: self.answer.set_result(vectors))
-
-    def fail(self, error: MemdError) -> None:
-        self._settle(lambda: self.answer.set_exception(error))
 
     def _next_batch(self) -> list[_Part]:
         """Take windows while they are few and, each padded to the longest, short together."""
@@ -93,14 +79,6 @@ class EmbedRequest:
         ats = [self._order.popleft() for _ in range(min(EMBED_BATCH_TEXTS, len(self._order)))]
         parts = [_Part(at, window) for at in ats for window in encoder.windows(self._texts[at])]
         self._parts.extend(sorted(parts, key=lambda part: part.window.pieces))
-
-    def _settle(self, act: Callable[[], None]) -> None:
-        def on_loop() -> None:
-            if not self.answer.done():  # its caller may have gone
-                act()
-
-        with suppress(RuntimeError):  # the loop is closed: nobody waits
-            self._loop.call_soon_threadsafe(on_loop)
 
 
 class _Part(NamedTuple):

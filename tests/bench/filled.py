@@ -19,7 +19,7 @@ from bench.corpus import Made, made
 from bench.stage import model_dir
 from memd.base.clock import SystemClock
 from memd.base.ids import Ids
-from memd.encode.embed import ModelThread
+from memd.encode.embed import EmbedderThread
 from memd.model.caller import Caller
 from memd.model.encoding import ModelFingerprint
 from memd.model.enums import MemoryCategory, MemoryLevel, MemoryState, Origin, Trust
@@ -62,7 +62,7 @@ async def fill(path: Path, rows: int) -> list[Made]:
 
 
 async def _really(some: list[Made]) -> tuple[ModelFingerprint, np.ndarray[tuple[int, int]]]:
-    thread = ModelThread(model_dir())
+    thread = EmbedderThread(model_dir())
     try:
         fingerprint = thread.fingerprint
         if fingerprint is None:

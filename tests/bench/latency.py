@@ -29,7 +29,7 @@ from bench.filled import main as filled
 from bench.scores import quantile
 from bench.stage import Stage, model_dir, staged
 from memd.base.paths import Paths
-from memd.encode.embed import ModelThread
+from memd.encode.embed import EmbedderThread
 
 QUESTIONS = 200
 WARM_UP = 10
@@ -101,7 +101,7 @@ def ingest() -> dict[str, float]:
 
 
 async def _bare(texts: list[str]) -> float:
-    thread = ModelThread(model_dir())
+    thread = EmbedderThread(model_dir())
     try:
         await thread.embed(["warm up"])
         begun = time.perf_counter()

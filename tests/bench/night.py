@@ -33,7 +33,7 @@ from bench.scores import Graded, quantile, report
 from bench.stage import model_dir
 from memd.backends.assembly import Assembly, assembled
 from memd.base.clock import SystemClock
-from memd.encode.embed import ModelThread
+from memd.encode.embed import EmbedderThread
 from memd.model.caller import Caller
 from memd.model.enums import MemoryCategory
 from memd.model.ingest import IngestManyRequest
@@ -81,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 async def house(path: Path, clock: MovedClock) -> AsyncIterator[Assembly]:
     """Open the rooms over *path* with the installed model."""
     async with AsyncExitStack() as stack:
-        embedder = ModelThread(model_dir())
+        embedder = EmbedderThread(model_dir())
         stack.push_async_callback(embedder.close)
         yield await assembled(Settings(), path, embedder, model_dir(), clock, stack)
 

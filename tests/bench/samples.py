@@ -19,7 +19,7 @@ from bench.stage import model_dir
 from memd.backends.assembly import Assembly, assembled
 from memd.base.clock import SystemClock
 from memd.base.limits import INGEST_ITEMS_MAX
-from memd.encode.embed import ModelThread
+from memd.encode.embed import EmbedderThread
 from memd.model.caller import Caller
 from memd.model.encoding import ModelFingerprint
 from memd.model.enums import SearchMode
@@ -53,7 +53,7 @@ class Sample:
 class Remembered:
     """The embedder, with every vector kept: the same texts go into three stores."""
 
-    def __init__(self, thread: ModelThread) -> None:
+    def __init__(self, thread: EmbedderThread) -> None:
         self._thread = thread
         self._kept: dict[str, bytes] = {}
 
@@ -76,7 +76,7 @@ class Remembered:
 
 async def collect(dialogues: Sequence[Dialogue]) -> list[Sample]:
     """Return the samples of *dialogues*, of the foreign questions, and of the small stores."""
-    embedder = Remembered(ModelThread(model_dir()))
+    embedder = Remembered(EmbedderThread(model_dir()))
     if embedder.fingerprint is None:
         raise SystemExit(f"no model in {model_dir()}; run: memd model install")
     try:

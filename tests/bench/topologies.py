@@ -31,7 +31,7 @@ from memd.base.clock import SystemClock
 from memd.base.limits import INGEST_ITEMS_MAX, RECALL_BUDGET_TOKENS_MAX
 from memd.base.paths import Paths
 from memd.encode.cross_encoder import RerankerThread
-from memd.encode.embed import ModelThread
+from memd.encode.embed import EmbedderThread
 from memd.inject.hierarchical import over
 from memd.inject.inject import Inject
 from memd.inject.own import Rooms
@@ -230,7 +230,7 @@ async def _house(
     dialogues: Sequence[Dialogue],
 ) -> AsyncIterator[tuple[Assembly, dict[str, str]]]:
     """Yield the rooms with every turn in them, and where each memory came from."""
-    embedder = ModelThread(model_dir())
+    embedder = EmbedderThread(model_dir())
     if embedder.fingerprint is None:
         raise SystemExit(f"no model in {model_dir()}; run: memd model install")
     with tempfile.TemporaryDirectory(prefix="memd-bench-") as home:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from memd.base.errors import ModelError
-from memd.encode.embed import ModelThread, load_encoder
+from memd.encode.embed import EmbedderThread, load_encoder
 from memd.encode.install import COSINE_MIN, export, install, parse_references, verify
 from memd.encode.model_files import FINGERPRINT, read_manifest, status
 from memd.encode.tokens import counter_for
@@ -43,7 +43,7 @@ def run_python(code: str, **environ: str) -> str:
 
 async def test_the_vectors_are_those_of_another_implementation(model_dir: Path) -> None:
     texts, wanted = zip(*golden(), strict=True)
-    thread = ModelThread(model_dir)
+    thread = EmbedderThread(model_dir)
     try:
         given = await thread.embed(texts)
     finally:
@@ -56,11 +56,11 @@ async def test_the_vectors_are_those_of_another_implementation(model_dir: Path) 
 
 
 async def test_the_vector_of_a_text_does_not_depend_on_its_batch_mates(model_dir: Path) -> None:
-    thread = ModelThread(model_dir)
+    thread = EmbedderThread(model_dir)
     try:
         alone = [(await thread.embed([text]))[0] for text, _ in golden()[:6]]
         await thread.close()
-        thread = ModelThread(model_dir)
+        thread = EmbedderThread(model_dir)
         together = await thread.embed([text for text, _ in golden()])
     finally:
         await thread.close()
@@ -73,7 +73,7 @@ async def test_the_end_of_a_long_text_is_not_lost(model_dir: Path) -> None:
     filler = "The harvest report lists nothing but barley and oats. " * 60
     ends = ["The password rotation is every ninety days.", "The cat sleeps on the red sofa."]
     assert counter_for(model_dir).count(filler) > 2 * FINGERPRINT.window_tokens
-    thread = ModelThread(model_dir)
+    thread = EmbedderThread(model_dir)
     try:
         vectors = await thread.embed([filler + ends[0], filler + ends[1], *ends])
     finally:
@@ -128,9 +128,9 @@ def refuse(event, args):
     if event in ("socket.connect", "socket.getaddrinfo", "socket.sendto", "socket.sendmsg"):
         raise OSError(f"{{event}}: {{args}}")
 sys.addaudithook(refuse)
-from memd.encode.embed import ModelThread
+from memd.encode.embed import EmbedderThread
 async def main():
-    thread = ModelThread(pathlib.Path({str(model_dir)!r}))
+    thread = EmbedderThread(pathlib.Path({str(model_dir)!r}))
     [vector] = await thread.embed(["text"])
     tasks = pathlib.Path("/proc/self/task")
     foreign = len(list(tasks.iterdir())) - threading.active_count() if tasks.exists() else 0
@@ -157,8 +157,8 @@ asyncio.run(main())
 def test_a_thread_that_nobody_closed_does_not_keep_the_process(model_dir: Path) -> None:
     code = f"""
 import asyncio, pathlib
-from memd.encode.embed import ModelThread
-thread = ModelThread(pathlib.Path({str(model_dir)!r}))
+from memd.encode.embed import EmbedderThread
+thread = EmbedderThread(pathlib.Path({str(model_dir)!r}))
 asyncio.run(thread.embed(["text"]))
 print("end")
 """

@@ -183,7 +183,7 @@ def _instrument(shared: Shared) -> None:
 
     vars(transactions).update(transacted=in_phase, checkpointing=in_checkpoint)
     vars(database).update(CHECKPOINT_PAGES=60)  # so that every cycle has several
-    vars(embed).update(ModelThread=Embedder)
+    vars(embed).update(EmbedderThread=Embedder)
 
 
 # The mutants.

@@ -22,7 +22,7 @@ from memd.base.errors import (
     StoppingError,
 )
 from memd.base.limits import EMBED_BATCH_TEXTS, EMBED_BATCH_TOKENS, EMBED_CACHE_TEXTS_MAX
-from memd.encode.embed import ModelThread, check_rows, load_encoder
+from memd.encode.embed import EmbedderThread, check_rows, load_encoder
 from memd.encode.tokens import Window
 from memd.model.encoding import Embedder
 
@@ -30,8 +30,8 @@ from memd.model.encoding import Embedder
 @asynccontextmanager
 async def a_thread(
     folder: Path, encoder: FakeEncoder, *, idle_ms: int = 60_000, queue_texts_max: int = 100
-) -> AsyncIterator[ModelThread]:
-    thread = ModelThread(
+) -> AsyncIterator[EmbedderThread]:
+    thread = EmbedderThread(
         folder, loader=encoder.load, idle_ms=idle_ms, queue_texts_max=queue_texts_max
     )
     try:
@@ -223,7 +223,7 @@ async def test_a_flipped_bit_in_the_model_is_found_when_it_is_loaded(folder: Pat
     damaged = bytearray((folder / "model.onnx").read_bytes())
     damaged[3] ^= 1
     (folder / "model.onnx").write_bytes(damaged)
-    thread = ModelThread(folder, loader=load_encoder)
+    thread = EmbedderThread(folder, loader=load_encoder)
     try:
         with pytest.raises(ModelError, match=r"model\.onnx is damaged"):
             await thread.embed(["text"])
@@ -247,7 +247,7 @@ async def test_an_idle_model_is_given_back_and_loaded_again_when_needed(folder: 
 async def test_closing_ends_the_thread_and_refuses_who_waits(folder: Path) -> None:
     encoder = FakeEncoder()
     encoder.gate.clear()
-    thread = ModelThread(folder, loader=encoder.load)
+    thread = EmbedderThread(folder, loader=encoder.load)
     first = asyncio.create_task(thread.embed([f"a {at}" for at in range(20)]))
     second = asyncio.create_task(thread.embed(["b"]))
     await until(encoder.entered.is_set)
@@ -267,7 +267,7 @@ async def test_closing_ends_the_thread_and_refuses_who_waits(folder: Path) -> No
 async def test_closing_does_not_wait_for_ever_for_a_stuck_model(folder: Path) -> None:
     encoder = FakeEncoder()
     encoder.gate.clear()
-    thread = ModelThread(folder, loader=encoder.load)
+    thread = EmbedderThread(folder, loader=encoder.load)
     stuck = asyncio.create_task(thread.embed(["a"]))
     await until(encoder.entered.is_set)
     started = time.monotonic()
