@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from typing import Annotated, Any
 
 from memd.cli import options, say
+from memd.cli.moments import moment
 from memd.cli.reach import ask
 
 AsOf = Annotated[
     str | None,
-    options.option("--as-of", metavar="TIME", help="What held then, such as 2026-03-01T00:00Z."),
+    options.option("--as-of", metavar="TIME", help="What held then, such as 2026-03-01."),
 ]
 KnownAt = Annotated[
     str | None,
@@ -29,7 +30,7 @@ def neighbours(
     json: options.Json = False,
 ) -> None:
     """Say what is known of a thing, each line with the words that say it."""
-    params = options.given(as_of=as_of, known_at=known_at, agent_id=agent)
+    params = _when(as_of, known_at, agent)
     found = ask(profile, "graph.neighbours", {**params, "name": name, "limit": limit})
     if json:
         say.as_json(found)
@@ -57,7 +58,7 @@ def path(  # a command's options
     json: options.Json = False,
 ) -> None:
     """Show the shortest ways between two things, the most trusted first."""
-    params = options.given(as_of=as_of, known_at=known_at, agent_id=agent)
+    params = _when(as_of, known_at, agent)
     asked = {**params, "source": source, "target": target, "hops": hops, "limit": limit}
     found = ask(profile, "graph.path", asked)
     if json:
@@ -73,7 +74,7 @@ def path(  # a command's options
 @options.examples(
     'memd graph query "what may the data team use instead of Litestar?"',
     'memd graph query "who leads the team that uses Kafka?" --json',
-    'memd graph query "what is the standard?" --as-of 2026-03-01T00:00Z',
+    'memd graph query "what is the standard?" --as-of 2026-03-01',
 )
 def query(
     question: Annotated[str, options.Argument(metavar="QUESTION", help="In your own words.")],
@@ -89,7 +90,7 @@ def query(
     What only lies near those things is marked as near: the question's own relations
     did not lead there.
     """
-    params = options.given(as_of=as_of, known_at=known_at, agent_id=agent)
+    params = _when(as_of, known_at, agent)
     found = ask(profile, "graph.query", {**params, "question": question, "limit": limit})
     if json:
         say.as_json(found)
@@ -121,6 +122,14 @@ def add(
         say.as_json(done)
     else:
         say.out(done["memory_id"])
+
+
+def _when(as_of: str | None, known_at: str | None, agent: str | None) -> dict[str, Any]:
+    return options.given(
+        as_of=moment("--as-of", as_of),
+        known_at=moment("--known-at", known_at),
+        agent_id=agent,
+    )
 
 
 def _show(number: int, one: dict[str, Any]) -> None:

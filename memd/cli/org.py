@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any
 
-from memd.base.errors import InvalidError
 from memd.cli import options, say
+from memd.cli.moments import moment
 from memd.cli.reach import ask, daemon
 
 FactId = Annotated[
@@ -21,6 +20,20 @@ Kind = Annotated[
         help="core_policy, adr, procedure, convention or entity_definition.",
     ),
 ]
+Since = Annotated[
+    str | None,
+    options.option(
+        "--from", metavar="TIME", help="Since when it holds; a day means its beginning, in UTC."
+    ),
+]
+Until = Annotated[
+    str | None,
+    options.option(
+        "--until",
+        metavar="TIME",
+        help="From when on it holds no more; a day means its beginning, in UTC.",
+    ),
+]
 
 _PAGE = 1_000
 
@@ -28,7 +41,7 @@ _PAGE = 1_000
 @options.examples(
     'memd org write -c convention "We use Litestar for services, not Flask."',
     'memd org write "Ship on Tuesdays." --fact 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11',
-    'memd org write -c adr "The team uses Flask." --until 2026-03-31T00:00:00Z',
+    'memd org write -c adr "The team uses Flask." --until 2026-04-01',
 )
 def write(
     text: Annotated[str, options.Argument(metavar="TEXT", help="What everybody is to know.")],
@@ -38,12 +51,8 @@ def write(
         str | None,
         options.option("--fact", metavar="ID", help="Write the next version of this fact."),
     ] = None,
-    since: Annotated[
-        str | None, options.option("--from", metavar="TIME", help="Since when it holds.")
-    ] = None,
-    until: Annotated[
-        str | None, options.option("--until", metavar="TIME", help="Until when it holds.")
-    ] = None,
+    since: Since = None,
+    until: Until = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
@@ -58,8 +67,8 @@ def write(
         category=category,
         tags=tag or None,
         fact_id=fact,
-        valid_from=None if since is None else zoned("--from", since),
-        valid_to=None if until is None else zoned("--until", until),
+        valid_from=moment("--from", since),
+        valid_to=moment("--until", until),
     )
     fact_id = _as_owner(profile, "org.write", params)
     if json:
@@ -204,16 +213,3 @@ def by(author: dict[str, Any]) -> str:
     if author["is_human"]:
         return "a human"
     return f"{say.line(author['agent_id'])} ({author['seniority']})"
-
-
-def zoned(option: str, text: str) -> str:
-    """Return a time as the daemon takes it; raises InvalidError for one without its zone."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        moment = None
-    if moment is None or moment.tzinfo is None:
-        raise InvalidError(
-            f"{option} must be a time with its zone", field=option, hint="2026-03-31T00:00:00Z"
-        )
-    return moment.isoformat()

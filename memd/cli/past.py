@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 from memd.base.clock import SystemClock, to_us
 from memd.base.errors import InvalidError
 from memd.cli import options, say
+from memd.cli.moments import moment, reads_as_time
 from memd.cli.org import by
 from memd.cli.reach import ask
 from memd.view.timeline import TEXT_BAR_CHARS, Bar, as_svg, as_text, axis
-
-_MONTH_CHARS = len("2026-03")
 
 
 @options.examples(
@@ -46,12 +45,18 @@ def as_of(
 ) -> None:
     """Print what held at one time as it was known at another: a day, a month, or a time with zone.
 
-    When something held is what the texts say; when it was known is memd's own clock.
+    When something held is what the texts say; when it was known is memd's own clock. A
+    day or a month means its beginning, in UTC.
     """
+    if text is not None and valid is None and reads_as_time(text):
+        raise InvalidError(
+            "a word here is looked for in the facts; when something held is said with --valid",
+            hint=f"memd org as-of --valid {say.line(text)}",
+        )
     params = options.given(
         text=text,
-        valid=None if valid is None else moment("--valid", valid),
-        known=None if known is None else moment("--known", known),
+        valid=moment("--valid", valid),
+        known=moment("--known", known),
         subject=about,
         categories=category or None,
     )
@@ -68,7 +73,7 @@ def as_of(
     say.table(("FACT", "BY", "WHAT HELD"), rows)
     _withheld(found)
     if not found["items"]:
-        say.note("nothing is known to have held then")
+        say.note(_nothing(text))
     if found["next"] is not None:
         say.note("there is more: -n, or --about NAME")
 
@@ -109,6 +114,15 @@ def timeline(
         _withheld(found)
         if found["truncated"]:
             say.note("there is more than is shown")
+
+
+def _nothing(text: str | None) -> str:
+    if text is None:
+        return "nothing is known to have held then"
+    return (
+        f"no fact that held then says {say.line(text)!r}; what a thing is called goes to --about"
+        ", and memd org query finds by words"
+    )
 
 
 def _said(item: dict[str, Any]) -> list[str]:
@@ -158,25 +172,3 @@ def _us(moment: str | None) -> int | None:
 def _withheld(found: dict[str, Any]) -> None:
     if found["withheld"]:
         say.note(f"not shown, you may not read them: {', '.join(found['withheld'])}")
-
-
-def moment(option: str, text: str) -> str:
-    """Return a day, a month or a time with its zone as the daemon takes it.
-
-    >>> moment("--valid", "2026-02")
-    '2026-02-01T00:00:00+00:00'
-    """
-    day = f"{text}-01" if len(text) == _MONTH_CHARS else text
-    try:
-        found = datetime.fromisoformat(day)
-    except ValueError:
-        found = None
-    if found is not None and found.tzinfo is None and len(day) == len("2026-03-01"):
-        found = found.replace(tzinfo=UTC)
-    if found is None or found.tzinfo is None:
-        raise InvalidError(
-            f"{option} must be a day, a month, or a time with its zone",
-            field=option,
-            hint="2026-03, 2026-03-31 or 2026-03-31T12:00:00Z",
-        )
-    return found.isoformat()

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from memd.base.errors import InvalidError
 from memd.cli import options, say
-from memd.cli.org import zoned
+from memd.cli.moments import moment
+from memd.cli.org import Since, Until
 from memd.cli.reach import ask, daemon
 
 if TYPE_CHECKING:
@@ -39,12 +40,8 @@ def propose(
         str | None,
         options.option("--fact", metavar="ID", help="As the next version of this fact."),
     ] = None,
-    since: Annotated[
-        str | None, options.option("--from", metavar="TIME", help="Since when it holds.")
-    ] = None,
-    until: Annotated[
-        str | None, options.option("--until", metavar="TIME", help="Until when it holds.")
-    ] = None,
+    since: Since = None,
+    until: Until = None,
     retract: Annotated[
         str | None,
         options.option("--retract", metavar="ID", help="That this fact holds no longer."),
@@ -64,8 +61,8 @@ def propose(
             category=category,
             tags=tag or None,
             fact_id=fact,
-            valid_from=None if since is None else zoned("--from", since),
-            valid_to=None if until is None else zoned("--until", until),
+            valid_from=moment("--from", since),
+            valid_to=moment("--until", until),
             agent_id=agent,
         )
     proposal_id = ask(profile, "org.propose", params)

@@ -247,7 +247,8 @@ def _last_us(row: StretchRow, now_us: int) -> int:
 
 def _unknown(name: str) -> NotFoundError:
     shown = name if len(name) <= _NAME_CHARS_SHOWN else f"{name[:_NAME_CHARS_SHOWN]}..."
-    return NotFoundError(f"nothing is said of {shown!r}", hint="memd org query finds by words")
+    return NotFoundError(f"nothing is said of {shown!r}", hint=_HOW_TO_FIND)
 
 
 _NAME_CHARS_SHOWN = 60
+_HOW_TO_FIND = "memd org as-of prints all that holds, by name; memd org query finds by words"

@@ -29,9 +29,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield home
 
 
-def memd(home: Path, *words: str) -> tuple[int, str, str]:
+def memd(home: Path, *words: str, group: str = "org") -> tuple[int, str, str]:
     done = subprocess.run(
-        [sys.executable, "-m", "memd", "org", *words],
+        [sys.executable, "-m", "memd", group, *words],
         env=environment(home, {"COLUMNS": "140"}),
         capture_output=True,
         text=True,
@@ -75,6 +75,7 @@ def test_a_life_is_drawn_into_a_file(home: Path, tmp_path: Path) -> None:
     [
         ("as-of", "--valid", "2026-02-01T12:00:00"),
         ("as-of", "--known", "soon"),
+        ("as-of", "2026-02"),
         ("as-of", "--about", "Nobody"),
         ("timeline", "Nobody"),
         ("timeline", "Flask", "--svg", "/nowhere/at/all.svg"),
@@ -85,3 +86,27 @@ def test_a_wrong_question_is_said_to_be_one(home: Path, words: tuple[str, ...]) 
     assert code != 0
     assert out == ""
     assert err.startswith("memd: ")
+
+
+def test_a_time_in_the_wrong_place_is_told_the_right_command(home: Path) -> None:
+    _, _, err = memd(home, "as-of", "2026-02")
+    assert "memd org as-of --valid 2026-02" in err
+    _, _, err = memd(home, "as-of", "Nobody")
+    assert "'Nobody'" in err
+    assert "--about" in err
+    _, _, err = memd(home, "as-of", "--about", "Nobody")
+    assert "memd org as-of prints all that holds" in err
+
+
+def test_a_day_is_a_time_wherever_one_is_typed(home: Path) -> None:
+    """A day is its beginning, in UTC, so what holds until then is over on that day (D13)."""
+    words = ("propose", "--from", "2025-01", "--until", "2027-01-01", "The team ships on Fridays.")
+    code, _, err = memd(home, *words)
+    assert code == 0, err
+    _, out, _ = memd(home, "review", "--json")
+    (asked,) = json.loads(out)["items"]
+    assert asked["valid_from"].startswith("2025-01-01T00:00:00")
+    assert asked["valid_to"].startswith("2027-01-01T00:00:00")
+    code, out, err = memd(home, "neighbours", "Flask", "--as-of", "2026-02-01", group="graph")
+    assert code == 0, err
+    assert "Flask" in out

@@ -1,0 +1,54 @@
+"""Times as a person types them: a day or a month where no more is meant.
+
+A day means its beginning, and a month the beginning of its first day, in UTC: from
+then on, until then and not a moment longer, as it stood then. The socket takes a
+time with its zone and nothing else, so what was typed is made one here.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+from memd.base.errors import InvalidError
+
+_MONTH = re.compile(r"\d{4}-\d{2}", re.ASCII)
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+
+
+def moment(option: str, text: str | None) -> str | None:
+    """Return what was given to *option* as the daemon takes it; None when nothing was.
+
+    Raises InvalidError for what is neither a day, a month, nor a time with its zone.
+
+    >>> moment("--valid", "2026-02")
+    '2026-02-01T00:00:00+00:00'
+    """
+    if text is None:
+        return None
+    found = _read(text)
+    if found is None or found.tzinfo is None:
+        raise InvalidError(
+            f"{option} must be a day, a month, or a time with its zone",
+            field=option,
+            hint="2026-03, 2026-03-31 or 2026-03-31T12:00:00Z",
+        )
+    return found.isoformat()
+
+
+def reads_as_time(text: str) -> bool:
+    """Return whether *text* is nothing but a time, with or without a zone.
+
+    >>> reads_as_time("2026-02"), reads_as_time("version 2026-02")
+    (True, False)
+    """
+    return _read(text) is not None
+
+
+def _read(text: str) -> datetime | None:
+    day = f"{text}-01" if _MONTH.fullmatch(text) else text
+    try:
+        found = datetime.fromisoformat(day)
+    except ValueError:
+        return None
+    return found.replace(tzinfo=UTC) if _DAY.fullmatch(day) else found
