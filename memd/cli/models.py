@@ -54,10 +54,13 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
 
     memd then finds by words only. The re-ranker is optional.
     """
+    from memd.encode.model_files import INSTALL_HINT, NOTHING
     from memd.encode.model_files import status as look
+    from memd.encode.reranker_files import RERANKER_HINT
 
     paths = Paths.resolve(profile)
     found, second = look(paths.model_dir), look(paths.reranker_dir)
+    damage = None if second.problem == NOTHING else second.problem
     told = {
         "folder": str(found.folder),
         "installed": found.installed,
@@ -67,7 +70,7 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
             "folder": str(second.folder),
             "installed": second.installed,
             "fingerprint": str(second.fingerprint) if second.fingerprint else None,
-            "problem": second.problem if second.files else None,
+            "problem": damage,
         },
     }
     if json:
@@ -75,11 +78,11 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
     else:
         say.out(f"{found.folder}: {'installed' if found.installed else 'not installed'}")
         if found.problem:
-            say.note(f"memd: {found.problem}")
+            say.note(f"memd: {found.problem}; {INSTALL_HINT}")
         optional = "installed" if second.installed else "not installed (optional)"
         say.out(f"{second.folder}: {optional}")
-        if second.files and second.problem:
-            say.note(f"memd: {second.problem}")
+        if damage:
+            say.note(f"memd: {damage}; {RERANKER_HINT}")
     if not found.installed or found.problem:
         raise say.Leave(say.Exit.DEGRADED)
 

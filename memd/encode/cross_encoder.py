@@ -29,6 +29,7 @@ from memd.base.limits import (
 from memd.encode.model_files import Manifest, check_hashes
 from memd.encode.model_thread import Kind, ModelThread, Request, keep_libraries_quiet
 from memd.encode.reranker_files import NAME, RERANKER_HINT
+from memd.model.encoding import ModelFingerprint
 
 _KIND = Kind("re-ranker", counted="questions", hint=RERANKER_HINT, thread="memd-rerank")
 
@@ -91,9 +92,9 @@ class RerankerThread(ModelThread[PairModel]):
         self._load_s = (answer_ms + RERANK_LOAD_MS_MAX) / 1_000
 
     @property
-    def installed(self) -> bool:
-        """Return whether there is a model; compares no hashes and loads nothing."""
-        return self._manifest() is not None
+    def fingerprint(self) -> ModelFingerprint | None:
+        found = self._manifest()
+        return found.fingerprint if found else None
 
     async def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return one raw logit for each text, in order.

@@ -38,6 +38,8 @@ FINGERPRINT = ModelFingerprint(
     MODEL_NAME, SOURCE_SHA256[WEIGHTS_FILE], WINDOW_TOKENS, POOLING, DIMENSION
 )
 INSTALL_HINT = "run: memd model install"
+NOTHING = "no model is installed"
+"""The problem of a folder in which there is nothing, not even a damaged model."""
 
 Stamp = tuple[int, int, int]
 """Inode, time and size of a manifest: another stamp is another installation."""
@@ -182,7 +184,7 @@ def status(model_dir: Path) -> ModelStatus:
     try:
         manifest = read_manifest(model_dir)
         if manifest is None:
-            return ModelStatus(model_dir, installed=False, problem="no model is installed")
+            return ModelStatus(model_dir, installed=False, problem=NOTHING)
         check_hashes(model_dir, manifest)
     except (ModelError, DegradedError) as error:
         files = manifest.files if manifest else ()

@@ -147,7 +147,10 @@ class ModelThread(Generic[Model]):
 
     def _found(self) -> tuple[Manifest, Stamp]:
         """Return what is installed; raises DegradedError for nothing, ModelError for damage."""
-        found = self._folder.read()
+        try:
+            found = self._folder.read()
+        except ModelError as error:
+            raise self._damaged(error) from error
         if found is None:
             raise DegradedError(f"no {self._kind.name} is installed", hint=self._kind.hint)
         return found
@@ -244,9 +247,13 @@ class ModelThread(Generic[Model]):
                 self._model = self._loader(self._folder.path, manifest)
             except ModelError as error:
                 self._folder.condemn(stamp, error)
-                raise
+                raise self._damaged(error) from error
             self._stamp = stamp
         return self._model
+
+    def _damaged(self, error: ModelError) -> ModelError:
+        """Return *error* with the command that mends this kind of model."""
+        return ModelError(error.message, hint=self._kind.hint)
 
     def _release(self) -> None:
         if self._model is not None:

@@ -33,8 +33,8 @@ class TokenCounter(Protocol):
         ...
 
 
-class Embedder(Protocol):
-    """Turns texts into vectors, off the loop, in one thread."""
+class Installed(Protocol):
+    """A model on this computer, or the place where one would be."""
 
     @property
     def fingerprint(self) -> ModelFingerprint | None:
@@ -45,6 +45,10 @@ class Embedder(Protocol):
     def loaded(self) -> bool:
         """Return whether the model is in memory now."""
         ...
+
+
+class Embedder(Installed, Protocol):
+    """Turns texts into vectors, off the loop, in one thread."""
 
     async def embed(self, texts: Sequence[str], *, bulk: bool = False) -> list[bytes]:
         """Return one vector for each text, in order.

@@ -12,6 +12,7 @@ from memd.recall.answer import Found, blended
 from memd.recall.rankings import Ranked
 from memd.recall.rerank import CANDIDATES, second_scores
 
+DAMAGED = "the re-ranker is damaged: ordered without; run: memd model install --reranker"
 NO_RERANKER = "no re-ranker: ordered without; run: memd model install --reranker"
 
 
@@ -31,7 +32,9 @@ async def looked_again(
             return await _looked(scorer, query, items), found
         except (UnavailableError, ModelError) as error:
             log.warning("ordered without the re-ranker", kind=error.kind)
-            if error.hint is None:
+            if isinstance(error, ModelError):
+                why = DAMAGED
+            elif error.hint is None:
                 why = f"the re-ranker is not available ({error.kind}): ordered without"
     said = why if found.degraded is None else f"{found.degraded}; {why}"
     return blended(items), replace(found, degraded=said)

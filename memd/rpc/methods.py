@@ -250,7 +250,7 @@ _ALL = (
         "Search what agents share, or list it.",
     ),
     _write("shared.retract", params_shared.Retract, bool, "Take one's own shared memory back."),
-    _read("model.status", _none, _anything, "The embedding model: which, loaded or not."),
+    _read("model.status", _none, _anything, "The models: which, loaded or not."),
     _admin("store.check", _none, CheckReport, "Check the whole file."),
     _admin("store.rebuild", params.Rebuild, None, "Build the word and vector indexes anew."),
     _admin("store.backup", params.Backup, str, "Write a checked copy; its path."),

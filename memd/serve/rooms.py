@@ -13,7 +13,7 @@ from memd.model.access import (
     KeyedClient,
 )
 from memd.model.caller import Caller, Identity, Scope
-from memd.model.encoding import Embedder
+from memd.model.encoding import Embedder, Installed
 from memd.model.enums import AutonomyLevel, InjectionStrategy, MemoryCategory, SeniorityLevel
 from memd.model.files import FileCommand, FileReply
 from memd.model.flagged import Flagged, Quarantined
@@ -298,6 +298,7 @@ class Rooms:
     naps: Naps
     events: Events
     embedder: Embedder
+    reranker: Installed
     graph: Graph
     org: Org
     owner: Owner

@@ -15,6 +15,7 @@ from memd.base import limits
 from memd.base.clock import Clock
 from memd.base.errors import MemdError
 from memd.model.caller import Caller
+from memd.model.encoding import Installed
 from memd.model.sleep import SleepStatus
 from memd.rpc.methods import METHODS, PROTOCOL
 from memd.serve import discover
@@ -150,21 +151,24 @@ class System:
             return None
 
     def _model(self) -> dict[str, Any]:
-        embedder = self._rooms.embedder
-        found = embedder.fingerprint
-        return {
-            "installed": found is not None,
-            "loaded": embedder.loaded,
-            "name": found.name if found else None,
-            "fingerprint": str(found) if found else None,
-            "dimension": found.dimension if found else None,
-            "window_tokens": found.window_tokens if found else None,
-        }
+        return {**_told(self._rooms.embedder), "reranker": _told(self._rooms.reranker)}
 
     def _gauges(self) -> dict[str, int]:
         if self.traffic is None:
             return {"connections": 0, "in_flight": 0}
         return {"connections": self.traffic.connections, "in_flight": self.traffic.in_flight}
+
+
+def _told(model: Installed) -> dict[str, Any]:
+    found = model.fingerprint
+    return {
+        "installed": found is not None,
+        "loaded": model.loaded,
+        "name": found.name if found else None,
+        "fingerprint": str(found) if found else None,
+        "dimension": found.dimension if found else None,
+        "window_tokens": found.window_tokens if found else None,
+    }
 
 
 def rss_bytes() -> int:

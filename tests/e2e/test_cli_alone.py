@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 from support.daemon import environment, spawned
+from support.encoders import a_model_folder
 
 import memd
+from memd.base.paths import RERANKER_NAME
 
 
 def typed(home: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
@@ -107,6 +109,16 @@ def test_without_a_model_its_status_is_degraded(tmp_path: Path) -> None:
     done = typed(tmp_path, "model", "status", "--json", MEMD_MODEL_DIR=str(tmp_path / "none"))
     assert done.returncode == 4
     assert json.loads(done.stdout)["installed"] is False
+
+
+def test_a_damaged_reranker_is_told_with_the_command_that_mends_it(tmp_path: Path) -> None:
+    second = a_model_folder(tmp_path / RERANKER_NAME)
+    (second / "model.onnx").write_bytes(b"other")
+    done = typed(tmp_path, "model", "status", MEMD_MODEL_DIR=str(tmp_path / "none"))
+    assert f"{second}: not installed" in done.stdout
+    assert "no model is installed; run: memd model install\n" in done.stderr
+    assert "model.onnx is damaged" in done.stderr
+    assert done.stderr.endswith("; run: memd model install --reranker\n")
 
 
 def test_a_dry_import_needs_no_daemon(tmp_path: Path) -> None:

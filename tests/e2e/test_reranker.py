@@ -22,6 +22,13 @@ def a_home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
+def told(desk: Desk) -> dict[str, object]:
+    """Return what ``model.status`` says about the re-ranker, ``system.status`` the same."""
+    found: dict[str, object] = desk.client.call("model.status")["reranker"]
+    assert desk.client.call("system.status")["model"]["reranker"] == found
+    return {name: found[name] for name in ("installed", "loaded", "name")}
+
+
 @pytest.fixture
 def models(tmp_path: Path, model_dir: Path) -> Path:
     """Return a folder of models of its own, in which the re-ranker is missing."""
@@ -47,6 +54,7 @@ def desk(tmp_path: Path, models: Path) -> Iterator[Desk]:
 def test_x12_a_reranker_is_used_from_when_it_comes_and_done_without_before(
     desk: Desk, models: Path, reranker_dir: Path
 ) -> None:
+    assert told(desk) == {"installed": False, "loaded": False, "name": None}
     before = desk.recall(QUESTION, **DENSE)
     assert "memd model install --reranker" in before["degraded"]
     assert before["memories"][0]["content"] == OTHER
@@ -56,6 +64,7 @@ def test_x12_a_reranker_is_used_from_when_it_comes_and_done_without_before(
     shutil.copytree(reranker_dir, models.with_name(RERANKER_NAME))
     after = desk.recall(QUESTION, **DENSE)
     assert after["degraded"] is None
+    assert told(desk) == {"installed": True, "loaded": True, "name": RERANKER_NAME}
     scores = {memory["content"]: memory["relevance_score"] for memory in after["memories"]}
     assert list(scores.values()) == sorted(scores.values(), reverse=True)
     plain = desk.recall(QUESTION, reranker_enabled=False, **DENSE)["memories"]
@@ -64,6 +73,23 @@ def test_x12_a_reranker_is_used_from_when_it_comes_and_done_without_before(
     prompt = desk.call("inject.prepare", query=QUESTION, token_budget=2000)
     assert prompt["degraded"] is None
     assert ANSWER in prompt["messages"][1]["content"]
+
+
+@pytest.mark.model
+def test_a_damaged_reranker_is_named_with_the_command_that_mends_it(
+    desk: Desk, models: Path, reranker_dir: Path
+) -> None:
+    folder = models.with_name(RERANKER_NAME)
+    shutil.copytree(reranker_dir, folder)
+    with (folder / "model.onnx").open("r+b") as file:
+        file.write(b"damaged")
+
+    asked = desk.recall(QUESTION, **DENSE)
+
+    assert asked["degraded"].startswith("the re-ranker is damaged")
+    assert asked["degraded"].endswith("run: memd model install --reranker")
+    assert told(desk)["installed"] is False
+    assert asked["memories"][0]["content"] == OTHER
 
 
 @pytest.mark.model

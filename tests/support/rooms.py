@@ -103,6 +103,7 @@ class FakeHouse:
             naps=FakeNaps(),
             events=self.events,
             embedder=FakeEmbedder(),
+            reranker=FakeEmbedder(),
             graph=FakeGraph(),
             org=FakeOrg(),
             owner=FakeOwner(),

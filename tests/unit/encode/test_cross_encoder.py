@@ -80,7 +80,7 @@ async def test_without_a_model_it_says_what_to_run_and_a_model_that_comes_is_use
             await thread.score("q", ["a"])
         assert caught.value.hint == "run: memd model install --reranker"
         a_model_folder(tmp_path / "reranker")
-        assert thread.installed
+        assert thread.fingerprint is not None
         assert await thread.score("q", ["q"]) == [8.0]
 
 
@@ -169,11 +169,24 @@ async def test_a_damaged_folder_is_named_and_not_read_again_and_again(folder: Pa
     thread = RerankerThread(folder, loader=load_pair_model)
     try:
         for _ in range(2):
-            with pytest.raises(ModelError, match=r"config\.json"):
+            with pytest.raises(ModelError, match=r"config\.json") as caught:
                 await thread.score("q", ["a"])
+            assert caught.value.hint == "run: memd model install --reranker"
     finally:
         await thread.close()
     assert model.loads == 0
+
+
+@pytest.mark.parametrize("file", ["model.onnx", "memd-model.json"])
+async def test_a_folder_that_lost_a_part_says_which_command_mends_it(
+    folder: Path, file: str
+) -> None:
+    (folder / file).write_bytes(b"other")
+    async with a_thread(folder, FakePairModel()) as thread:
+        assert thread.fingerprint is None
+        with pytest.raises(ModelError, match=file) as caught:
+            await thread.score("q", ["a"])
+    assert caught.value.hint == "run: memd model install --reranker"
 
 
 # Installing

@@ -8,10 +8,16 @@ import pytest
 from support.found import a_found
 from support.pairs import FakePairs
 
-from memd.base.errors import BusyError, DegradedError, EmbeddingError, StoppingError
+from memd.base.errors import (
+    BusyError,
+    DegradedError,
+    EmbeddingError,
+    ModelError,
+    StoppingError,
+)
 from memd.recall.answer import Found, blended
 from memd.recall.rerank import CANDIDATES, WEIGHT, logit, second_scores
-from memd.recall.second import NO_RERANKER, looked_again
+from memd.recall.second import DAMAGED, NO_RERANKER, looked_again
 
 FOUND = Found([], 0.9, opened=True, degraded=None)
 
@@ -53,6 +59,7 @@ async def test_what_was_further_behind_stays_behind_and_nothing_is_lost() -> Non
     [
         (None, NO_RERANKER),
         (FakePairs(fails=DegradedError("none", hint="run: memd model install")), NO_RERANKER),
+        (FakePairs(fails=ModelError("x is damaged", hint="run: memd model install")), DAMAGED),
         (FakePairs(fails=BusyError("8 wait")), "(busy)"),
         (FakePairs(fails=EmbeddingError("too long")), ": ordered without"),
         (FakePairs(fails=StoppingError("closing")), ": ordered without"),
