@@ -113,6 +113,9 @@ class Review:
             row = _open(conn, proposal_id)
             category = OrgFactCategory(row.category)
             require_write_access(self.org.config.write_access, category, _HUMAN)
+            before = None if row.fact_id is None else log.state(conn, row.fact_id)
+            if before is not None:  # as for every write: neither into a category nor out of it
+                require_write_access(self.org.config.write_access, before.category, _HUMAN)
             fact_id = row.fact_id or self.org.ids.new()
             done: Operation | None
             if row.kind == OperationType.RETRACT:
