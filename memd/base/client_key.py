@@ -49,7 +49,13 @@ def read(path: Path) -> str:
     Raises NotFoundError, UnsafePathError when others may read or have written it,
     InvalidError when there is no key in it.
     """
-    text = private_text(path).strip()
+    try:
+        text = private_text(path).strip()
+    except NotFoundError:
+        raise NotFoundError(
+            f"the key file {path} does not exist",
+            hint=f'make one: "memd client add"; the path is what {KEY_FILE} says, if it is set',
+        ) from None
     if not is_key(text):
         raise InvalidError(f"there is no client key in {path}", hint='make one: "memd client add"')
     return text

@@ -61,8 +61,13 @@ def make(client: Client, profile: str | None) -> str:
     from memd.org.signature import new_key
 
     _require_terminal()
-    if _key_text(profile) is not None or client.call("owner.state")["public_key"] is not None:
+    if _key_text(profile) is not None:
         raise InvalidStateError("the owner has a key already", hint='"memd owner show" names it')
+    if client.call("owner.state")["public_key"] is not None:
+        raise InvalidStateError(
+            "this store knows an owner's key, and its file is not there",
+            hint=f"bring back your copy of the file: {_place(profile)}",
+        )
     say.note("memd makes a key that stands for you: what it signs, a human wrote.")
     made = new_key(_new_passphrase())
     client_key.write(_place(profile), made.text)

@@ -378,6 +378,15 @@ def test_a_policy_is_written_in_one_command_at_a_terminal_and_not_without_one(
         assert policy["author"]["is_human"] is True
 
 
+def test_who_lost_the_owners_key_file_is_told_to_bring_it_back(tmp_path: Path) -> None:
+    with spawned(tmp_path) as daemon, daemon.client() as client:
+        AnOwner(client).register()
+        code, said = typed(tmp_path, ["org", "write", "-c", "core_policy", "x"], [])
+        assert code == 1
+        assert "its file is not there" in said
+        assert "bring back your copy" in said
+
+
 def test_who_types_no_passphrase_signs_nothing_and_is_told_so(tmp_path: Path) -> None:
     with spawned(tmp_path):
         answers = [("passphrase for it", "\x04")]  # the end of input
