@@ -257,6 +257,10 @@ class Connection(asyncio.Protocol):
         if "drain" not in self._timers:
             self.send(frame)
 
+    def may_hear(self, agent_id: str) -> bool:
+        """Return whether the client may be told of *agent_id*, as things are now."""
+        return self._hub.dispatch.is_open(self.seat.identity, agent_id)
+
     def offer(self, frame: bytes) -> bool:
         """Send an event unless the client is behind with reading; return whether it was sent."""
         if self._transport is None or self._transport.is_closing() or "drain" in self._timers:

@@ -143,6 +143,10 @@ class Dispatch:
         log.debug("answered", method=request.method, kind=kind, us=elapsed_us)
         return None if request.notification else reply
 
+    def is_open(self, identity: Identity, agent_id: str) -> bool:
+        """Return whether *identity* needs no other key for what is *agent_id*'s."""
+        return alike(agent_id) not in self._authority.closed(identity)
+
     def quiet_s(self) -> float:
         """Return for how many seconds nobody has used the memory; to look at memd is no use."""
         if self._in_use:

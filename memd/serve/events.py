@@ -25,6 +25,10 @@ class Peer(Protocol):
 
     listener: Listener | None
 
+    def may_hear(self, agent_id: str) -> bool:
+        """Return whether the client may hear of *agent_id* now: a key may have closed it since."""
+        ...
+
     def offer(self, frame: bytes) -> bool:
         """Send *frame* unless the client is behind with reading; return whether it was sent."""
         ...
@@ -52,9 +56,12 @@ class Listener:
         self.flush()
 
     def flush(self) -> None:
-        """Send what waits, as far as the client takes it."""
+        """Send what waits, as far as the client takes it and may still hear it."""
         while self._waiting:
             name, body = self._waiting[0]
+            if not self._peer.may_hear(body["agent_id"]):
+                self._waiting.popleft()
+                continue
             told = {**body, "lost": self._lost} if self._lost else body
             if not self._peer.offer(to_json(envelope.notification(name, told)) + b"\n"):
                 return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from memd.base.errors import (
     InvalidStateError,
     MemdError,
     MemoryStoreError,
+    NotFoundError,
 )
 from memd.client import AsyncClient, Client
 from memd.model.caller import SCOPES
@@ -165,6 +167,15 @@ def test_a_key_file_that_others_could_read_is_not_used(
     link.symlink_to(place)
     with pytest.raises(MemdError, match="cannot be read"):
         Client(daemon.paths.socket, key=link).call("memory.count")
+
+
+def test_a_key_file_that_is_not_there_is_named_with_what_to_do(
+    daemon: Spawned, tmp_path: Path
+) -> None:
+    place = tmp_path / "lost.key"
+    with pytest.raises(NotFoundError, match=r"lost\.key does not exist") as caught:
+        Client(daemon.paths.socket, key=place).call("memory.count")
+    assert "memd client add" in str(caught.value.hint)
 
 
 async def test_the_environment_names_a_clients_key(
@@ -326,6 +337,25 @@ def test_an_agent_that_has_a_key_is_nobody_without_it_and_trying_is_audited(
         return all(now.get(one, 0) == before.get(one, 0) + 1 for one in tried)
 
     wait_until(refused, "each attempt is on record")
+
+
+async def test_who_listened_without_a_key_hears_no_more_of_an_agent_that_has_one_now(
+    daemon: Spawned, owner: Client
+) -> None:
+    """SPEC D14: whose memories a key keeps apart, nobody without it hears of."""
+    text = {"content": "Nia keeps bees.", "category": "semantic"}
+    async with AsyncClient(socket=daemon.paths.socket) as keyless:
+        await keyless.call("events.subscribe", {"names": ["event.stored"], "agent_id": "nia"})
+        heard = keyless.events("event.stored", agent_id="oto")
+        first = asyncio.create_task(anext(heard))
+        await asyncio.sleep(0.05)
+        await keyless.call("system.hello")  # is answered after what was asked before it
+        owner.call("client.add", {"name": "nia", "agent_id": "nia"})
+        owner.call("memory.store", {**text, "agent_id": "nia"})
+        owner.call("memory.store", {**text, "agent_id": "oto"})
+        event = await asyncio.wait_for(first, 10)
+        assert event["agent_id"] == "oto"
+        await heard.aclose()
 
 
 def test_a_revoked_key_leaves_its_agent_closed(daemon: Spawned, owner: Client) -> None:

@@ -157,6 +157,10 @@ class SlowPeer:
         self.listener: Listener | None = None
         self.reads = False
         self.got: list[dict[str, Any]] = []
+        self.closed: set[str] = set()
+
+    def may_hear(self, agent_id: str) -> bool:
+        return agent_id not in self.closed
 
     def offer(self, frame: bytes) -> bool:
         if self.reads:
@@ -192,6 +196,19 @@ def test_a_connection_that_went_is_forgotten() -> None:
     events.emit("ada", EventName.STORED, {})
 
     assert peer.got == []
+
+
+def test_what_waits_of_an_agent_that_was_closed_since_is_not_told() -> None:
+    events, peer = Events(), SlowPeer()
+    for agent_id in ("ada", "bob"):
+        events.subscribe(peer, agent_id, [EventName.STORED])
+        events.emit(agent_id, EventName.STORED, {})
+    peer.closed.add("ada")
+    peer.reads = True
+    assert peer.listener is not None
+    peer.listener.flush()
+    events.emit("ada", EventName.STORED, {})
+    assert [told["agent_id"] for told in peer.got] == ["bob"]
 
 
 async def test_what_is_merged_or_put_away_is_no_event(tmp_path: Path) -> None:

@@ -38,6 +38,9 @@ class APeer:
 
     listener: Listener | None = None
 
+    def may_hear(self, agent_id: str) -> bool:
+        return bool(agent_id)
+
     def offer(self, frame: bytes) -> bool:
         return bool(frame)
 
