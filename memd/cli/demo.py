@@ -213,12 +213,13 @@ class _Tale:
         self._say(
             f"\n  {say.bold(answer['question'])}  {say.dim(format(answer['ms'], '.0f') + ' ms')}"
         )
-        for found in answer["answers"][:ANSWERS_SHOWN]:
-            score = "always" if found["score"] is None else f"{found['score']:.2f}"
+        for place, found in enumerate(answer["answers"][:ANSWERS_SHOWN], 1):
+            # The score is a probability over many memories: it orders, and is no mark for a text.
+            rank = "always" if found["score"] is None else f"{place}."
             when = say.dim(str(found["when"])[:10])
             room = min(LINE_CHARS, say.width() - TEXT_COLUMN)
             text = say.passage(found["text"], answer["question"], room)
-            self._say(f"    {score:<6}  {when}  {text}")
+            self._say(f"    {rank:<6}  {when}  {text}")
         if not answer["answers"]:
             self._say("    " + say.dim("nothing: no memory answers this, so memd says nothing"))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -57,6 +58,10 @@ def test_it_shows_a_text_of_ones_own(home: Path, model_dir: Path, tmp_path: Path
     assert done.returncode == 0, done.stderr
     assert "garden.md and 5 things a user said" in done.stdout
     assert "The pump is off in winter" in done.stdout
+    answers = [line for line in done.stdout.splitlines() if line.startswith("    ")]
+    assert any(line.startswith("    1. ") for line in answers)
+    # The best answer stands first; a score is no mark, and 0.05 would read as one.
+    assert not any(re.match(r"    0\.\d\d ", line) for line in answers)
 
 
 def test_a_text_that_is_not_there_is_named(home: Path, model_dir: Path) -> None:
