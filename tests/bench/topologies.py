@@ -1,10 +1,12 @@
 """What each way of retrieval finds: ``python -m tests.bench.topologies FILE --json OUT``.
 
-FILE is in the LoCoMo format. The rooms run in this process over one throw-away file,
-each dialogue under an agent of its own; every text is embedded once. ``recall`` rows are
+FILE is in the LoCoMo format. The rooms run in this process over a throw-away file, once
+with each dialogue under an agent of its own (scoped), once with all under one (global);
+texts and questions are embedded once, before anything is timed. ``recall`` rows are
 answers of ``memory.recall``, ``inject`` rows the memories of one prompt, in their order;
-each row differs from the product's defaults in what its name says. The weight of the
-re-ranker is then chosen anew with each dialogue left out in turn.
+each row differs from the product's defaults in what its name says, and says in ``+-``
+how much more it finds among the first ten than its default. The weight of the re-ranker is
+then chosen anew with each dialogue left out in turn.
 """
 
 from __future__ import annotations
@@ -12,9 +14,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -24,6 +27,7 @@ from typing import Any
 
 from bench import locomo
 from bench.locomo import ADVERSARIAL, Asked, Dialogue
+from bench.samples import Remembered
 from bench.scores import Graded, block, quantile, recall_at, reciprocal_rank
 from bench.stage import model_dir
 from memd.backends.assembly import Assembly, assembled
@@ -48,10 +52,14 @@ from memd.recall.rerank import logit, squash
 TOP_K = 20
 LOOKED_AT = (10, 20, 30)
 WEIGHTS = tuple(n / 50 for n in range(1, 31))
+EVERYBODY = "everybody"
+FIGURES = ("R@5", "R@10", "R@20", "MRR", "p50_ms", "cpu_ms")
+RECALL_DEFAULT = f"recall, {SearchMode.HYBRID}"
+PROMPT_DEFAULT = "inject, flat, linear (default)"
 RRF = {"fusion_strategy": "rrf"}
 HIERARCHICAL = {"retriever": "hierarchical"}
 PROMPTS: dict[str, dict[str, Any]] = {
-    "inject, flat, linear (default)": {},
+    PROMPT_DEFAULT: {},
     "inject, flat, rrf": RRF,
     "inject, MMR": {"diversity_penalty_enabled": True},
     "inject, hierarchical": HIERARCHICAL,
@@ -99,31 +107,72 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--json", type=Path, dest="out")
     said = parser.parse_args(argv)
     result = asyncio.run(measure(locomo.read(said.file), said.every))
-    for name, row in result["rows"].items():
-        figures = " ".join(f"{row[key]:7}" for key in ("R@5", "R@10", "MRR", "p50_ms", "cpu_ms"))
-        print(f"{name:40} {figures}")
+    print(table(result["rows"]))
     print(json.dumps(result["left_out"]))
     if said.out is not None:
         said.out.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
 
 
 async def measure(dialogues: Sequence[Dialogue], every: int) -> dict[str, Any]:
-    """Return a row for each way, over the same questions."""
+    """Return a row for each way, scoped and global, over the same questions."""
     asked = [(d.name, a) for d in dialogues for a in d.questions if a.category != ADVERSARIAL]
     asked = asked[::every]
-    paths = Paths.resolve()
-    thread = RerankerThread(paths.reranker_dir, answer_ms=60_000)
-    rows: dict[str, Any] = {}
+    thread = RerankerThread(Paths.resolve().reranker_dir, answer_ms=60_000)
+    embedder = Remembered(EmbedderThread(model_dir()))
+    if embedder.fingerprint is None:
+        raise SystemExit(f"no model in {model_dir()}; run: memd model install")
+    if thread.fingerprint is None:
+        _say("no re-ranker, its rows are left out; run: memd model install --reranker")
     left_out: dict[str, Any] = {}
-    async with _house(dialogues) as (house, sources):
-        for name, find in _ways(house, thread).items():
-            rows[name] = (await _measured(find, asked, sources)).told()
-            print(name, rows[name]["R@10"], flush=True)
-        if thread.installed:
-            pairs = [await _pair(house, thread, sources, *each) for each in asked]
-            left_out = {str(many): chosen(pairs, many) for many in LOOKED_AT}
-    await thread.close()
+    try:
+        await embedder.embed([question.text for _, question in asked])
+        async with _house(dialogues, embedder) as (house, sources):
+            rows = {"scoped": await _rows(house, thread, asked, sources)}
+            if thread.fingerprint is not None:
+                _say(f"the weight of the re-ranker, over {len(asked)} questions")
+                pairs = [await _pair(house, thread, sources, *each) for each in asked]
+                left_out = {str(many): chosen(pairs, many) for many in LOOKED_AT}
+        everybody = [replace(dialogue, name=EVERYBODY) for dialogue in dialogues]
+        async with _house(everybody, embedder) as (house, sources):
+            of_all = [(EVERYBODY, question) for _, question in asked]
+            rows["global"] = await _rows(house, thread, of_all, sources)
+    finally:
+        await thread.close()
+        await embedder.close()
     return {"questions": len(asked), "rows": rows, "left_out": left_out}
+
+
+def table(rows: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
+    """Return the rows as text: what each way finds, and what its default does not."""
+    lines = []
+    for scope, ways in rows.items():
+        heads = " ".join(f"{head:>7}" for head in (*FIGURES, "+-"))
+        lines += ["", f"{scope:40} {heads}"]
+        for name, row in ways.items():
+            default = ways[PROMPT_DEFAULT if name.startswith("inject") else RECALL_DEFAULT]
+            figures = " ".join(f"{row[key]:7}" for key in FIGURES)
+            lines.append(f"{name:40} {figures} {row['R@10'] - default['R@10']:+7.2f}")
+    return "\n".join(lines)
+
+
+async def _rows(
+    house: Assembly,
+    thread: RerankerThread,
+    asked: Sequence[tuple[str, Asked]],
+    sources: dict[str, str],
+) -> dict[str, dict[str, float]]:
+    rows = {}
+    ways = _ways(house, thread)
+    for at, (name, find) in enumerate(ways.items(), 1):
+        start = time.perf_counter()
+        rows[name] = (await _measured(find, asked, sources)).told()
+        took = time.perf_counter() - start
+        _say(f"{at} of {len(ways)}: {name}, R@10 {rows[name]['R@10']}, {took:.0f} s")
+    return rows
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 def chosen(pairs: Sequence[Pair], many: int) -> dict[str, Any]:
@@ -163,10 +212,10 @@ def _ways(house: Assembly, thread: RerankerThread) -> dict[str, Find]:
     for name, config in PROMPTS.items():
         if not config.get("query_specific_rerank_enabled"):
             ways[name] = partial(_injected, _room(house, config))
-        elif thread.installed:
+        elif thread.fingerprint is not None:
             room = replace(_room(house, config), reranker=CrossEncoderReranker(thread))
             ways[name] = partial(_injected, room)
-    if thread.installed:
+    if thread.fingerprint is not None:
         ways["recall, re-ranker"] = partial(_recalled, again, {"reranker_enabled": True})
     return ways
 
@@ -227,21 +276,18 @@ async def _pair(
 
 @asynccontextmanager
 async def _house(
-    dialogues: Sequence[Dialogue],
+    dialogues: Sequence[Dialogue], embedder: Remembered
 ) -> AsyncIterator[tuple[Assembly, dict[str, str]]]:
     """Yield the rooms with every turn in them, and where each memory came from."""
-    embedder = EmbedderThread(model_dir())
-    if embedder.fingerprint is None:
-        raise SystemExit(f"no model in {model_dir()}; run: memd model install")
     with tempfile.TemporaryDirectory(prefix="memd-bench-") as home:
         async with AsyncExitStack() as stack:
-            stack.push_async_callback(embedder.close)
             path = Path(home) / "memd.db"
             house = await assembled(Settings(), path, embedder, model_dir(), SystemClock(), stack)
             for dialogue in dialogues:
                 await _fill(house, dialogue)
             await house.queue.drain()
-            yield house, {key: place for d in dialogues async for key, place in _listed(house, d)}
+            agents = {dialogue.name for dialogue in dialogues}
+            yield house, {key: place for a in agents async for key, place in _listed(house, a)}
 
 
 async def _fill(house: Assembly, dialogue: Dialogue) -> None:
@@ -252,8 +298,8 @@ async def _fill(house: Assembly, dialogue: Dialogue) -> None:
         await house.ingest.ingest_many(Caller(agent_id=dialogue.name, method="bench"), request)
 
 
-async def _listed(house: Assembly, dialogue: Dialogue) -> AsyncIterator[tuple[str, str]]:
-    caller, after = Caller(agent_id=dialogue.name, method="bench"), None
+async def _listed(house: Assembly, agent: str) -> AsyncIterator[tuple[str, str]]:
+    caller, after = Caller(agent_id=agent, method="bench"), None
     while True:
         page, after = await house.recall.list(caller, RecallRequest(query="x"), after, 1_000)
         for entry in page:
