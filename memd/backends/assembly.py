@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from memd.archive.archival import Archival
 from memd.archive.archive import Archive
@@ -94,66 +95,99 @@ async def assembled(
     ``queue.run`` and ``rhythm`` are the caller's to start. The embedder is the
     caller's to close.
     """
-    db = await stack.enter_async_context(opened(database, clock, mmap=settings.daemon.mmap_vectors))
-    ids = Ids(clock)
+    daemon = settings.daemon
+    db = await stack.enter_async_context(opened(database, clock, mmap=daemon.mmap_vectors))
     work = Work()
     stack.callback(work.close)
-    counter = counter_for(model_dir)
-    queue = EmbeddingQueue(db, embedder, counter, clock, ids)
-    level = settings.memory.level
+    ground = _Ground(settings, db, embedder, counter_for(model_dir), clock, Ids(clock), work)
+    queue = EmbeddingQueue(db, embedder, ground.counter, clock, ground.ids)
+    ingest, learning, graph = _taking_in(ground, queue)
     shares = settings.memory.options.shared_knowledge_base
-    ingest = Ingest(
-        db=db,
-        embedder=embedder,
-        counter=counter,
-        clock=clock,
-        ids=ids,
-        work=work,
-        queue=queue,
-        level=level,
-        secrets=settings.daemon.secrets,
-    )
-    learning = Learning(db, clock, work)
-    ingest = replace(ingest, emit=learning.hearing(unheard))
-    graph = Graph(
-        db, clock, partial(_add, ingest, learning), read_access=settings.org_memory.read_access
-    )
     return Assembly(
         db=db,
         ingest=ingest,
-        recall=Recall(
-            db=db,
-            embedder=embedder,
-            clock=clock,
-            config=settings.memory.retrieval,
-            level=level,
-            shares=shares,
-        ),
-        archive=Archive(db=db, clock=clock, undo_days=settings.daemon.undo_days),
-        archival=Archival(db=db, clock=clock, ids=ids),
-        quarantine=Quarantine(db, clock, settings.daemon.undo_days, queue.wake),
+        recall=_recall(ground),
+        archive=Archive(db=db, clock=clock, undo_days=daemon.undo_days),
+        archival=Archival(db=db, clock=clock, ids=ground.ids),
+        quarantine=Quarantine(db, clock, daemon.undo_days, queue.wake),
         upkeep=Upkeep(db=db, clock=clock),
-        agents=Agents(db=db, clock=clock, default=MemoryConfig(type=level)),
+        agents=Agents(db=db, clock=clock, default=MemoryConfig(type=settings.memory.level)),
         sessions=Sessions(
-            db=db, clock=clock, ids=ids, work=work, undo_days=settings.daemon.undo_days
+            db=db, clock=clock, ids=ground.ids, work=work, undo_days=daemon.undo_days
         ),
-        sharing=Sharing(ingest=ingest, enabled=shares, undo_days=settings.daemon.undo_days),
+        sharing=Sharing(ingest=ingest, enabled=shares, undo_days=daemon.undo_days),
         queue=queue,
         embedder=embedder,
         clock=clock,
-        ids=ids,
+        ids=ground.ids,
         work=work,
-        counter=counter,
+        counter=ground.counter,
         graph=graph,
         learning=learning,
-        org=Org(
-            db=db,
-            clock=clock,
-            ids=ids,
-            config=settings.org_memory,
-            walk=graph.facts,
-            secrets=settings.daemon.secrets,
-        ),
+        org=_org(ground, graph),
+    )
+
+
+class _Ground(NamedTuple):
+    """What the rooms stand on."""
+
+    settings: Settings
+    db: Database
+    embedder: Embedder
+    counter: TokenCounter
+    clock: Clock
+    ids: Ids
+    work: Work
+
+
+def _taking_in(ground: _Ground, queue: EmbeddingQueue) -> tuple[Ingest, Learning, Graph]:
+    """Build what takes texts in, and what reads in them how things are related.
+
+    Learning hears what is stored, and the graph stores what it is told.
+    """
+    settings = ground.settings
+    learning = Learning(ground.db, ground.clock, ground.work)
+    ingest = Ingest(
+        db=ground.db,
+        embedder=ground.embedder,
+        counter=ground.counter,
+        clock=ground.clock,
+        ids=ground.ids,
+        work=ground.work,
+        queue=queue,
+        emit=learning.hearing(unheard),
+        level=settings.memory.level,
+        secrets=settings.daemon.secrets,
+    )
+    graph = Graph(
+        ground.db,
+        ground.clock,
+        partial(_add, ingest, learning),
+        read_access=settings.org_memory.read_access,
+    )
+    return ingest, learning, graph
+
+
+def _recall(ground: _Ground) -> Recall:
+    memory = ground.settings.memory
+    return Recall(
+        db=ground.db,
+        embedder=ground.embedder,
+        clock=ground.clock,
+        config=memory.retrieval,
+        level=memory.level,
+        shares=memory.options.shared_knowledge_base,
+    )
+
+
+def _org(ground: _Ground, graph: Graph) -> Org:
+    return Org(
+        db=ground.db,
+        clock=ground.clock,
+        ids=ground.ids,
+        config=ground.settings.org_memory,
+        walk=graph.facts,
+        secrets=ground.settings.daemon.secrets,
     )
 
 
