@@ -7,14 +7,15 @@ model's ``tokenizer.json`` and never loads the model itself.
 Importing ``tokenizers`` and reading the vocabulary cost about 45 ms and 15 MB, so
 both wait for the first count: a daemon that has not yet been asked anything stays
 small. The model's own way is to look at each word by itself; so a word that was
-counted once is known, and most of a text is words that were said before.
+counted once is known, most of a text is words that were said before, and the others
+are looked at together: a call costs more than a word.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from functools import lru_cache
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -68,7 +69,7 @@ class ModelTokens:
         self._tokenizer: Tokenizer | None = None
         self._whole: re.Pattern[str] | None = None
         """What is one piece wherever it stands; None if words cannot be counted one by one."""
-        self._known = lru_cache(maxsize=_WORDS_KNOWN)(self._pieces)
+        self._known: dict[str, int] = {}
 
     def count(self, text: str) -> int:
         if not text:
@@ -121,7 +122,24 @@ class ModelTokens:
         if raw.translate(None, _PLAIN):
             return None
         signs = len(raw.translate(None, _WORDS_AND_SPACE))
-        return signs + sum(map(self._known, _WORD.findall(text)))
+        words = _WORD.findall(text)
+        different = set(words)
+        if len(different) > _WORDS_KNOWN:
+            return None
+        known = self._counted(different)
+        return signs + sum(map(known.__getitem__, words))
+
+    def _counted(self, words: set[str]) -> dict[str, int]:
+        """Return a table that has *words*; those it lacks are looked at in one call."""
+        known = self._known
+        if len(known) + len(words) > _WORDS_KNOWN:
+            known = self._known = {}  # another thread may go on with the one it has
+        new = [word for word in words if word not in known]
+        if new:
+            encoding = self._ready().encode(new, is_pretokenized=True, add_special_tokens=False)
+            pieces = Counter(encoding.word_ids)
+            known.update((word, pieces[place]) for place, word in enumerate(new))
+        return known
 
     def _ready(self) -> Tokenizer:
         if self._tokenizer is None:
