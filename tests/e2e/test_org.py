@@ -308,5 +308,5 @@ def test_a_person_writes_finds_and_retracts(memd: Typed) -> None:
 def test_a_person_is_told_what_is_wrong(memd: Typed) -> None:
     code, _, said = memd("org", "write", "-c", "gossip", "no")
     assert (code, "category" in said) == (2, True)
-    code, _, said = memd("org", "write", "-c", "adr", "no", "--until", "2026-03-31")
+    code, _, said = memd("org", "write", "-c", "adr", "no", "--until", "2026-03-31T12:00:00")
     assert (code, "with its zone" in said) == (2, True)
