@@ -139,10 +139,16 @@ def query(
         say.note("no fact fits" if text else "no fact was written")
 
 
-@options.examples("memd org policies", "memd org policies --json")
-def policies(profile: options.Profile = None, json: options.Json = False) -> None:
+@options.examples("memd org policies", "memd org policies --all", "memd org policies --json")
+def policies(
+    every: Annotated[
+        bool, options.option("--all", help="Also those whose time is over or still to come.")
+    ] = False,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
     """List the policies that are in every prompt: those of the settings, then those written."""
-    found = ask(profile, "org.policies")
+    found = ask(profile, "org.policies", {"every": every})
     _tell(found, json=json)
     if not found and not json:
         say.note("there is no policy: org_memory.core_policies in the settings")

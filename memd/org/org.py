@@ -227,11 +227,18 @@ class Org:
         return tuple(known[one] for one in order)[:limit]
 
     async def list_policies(
-        self, caller: Caller, limit: int | None = None, offset: int = 0
+        self,
+        caller: Caller,
+        limit: int | None = None,
+        offset: int = 0,
+        *,
+        every: bool = False,
     ) -> tuple[OrgFact, ...]:
         """Return policies: those of the settings in their order, then stored ones, newest first.
 
-        The settings' are everybody's; stored ones are left out for who may not read them.
+        Of the stored ones those that hold now by the times they were written with, or with
+        *every* all that stand. The settings' are everybody's; stored ones are left out for
+        who may not read them.
         """
         first = max(0, offset)
         fixed = self._fixed()
@@ -239,16 +246,23 @@ class Org:
         left = -1 if limit is None else max(0, limit) - len(shown)
         if not left or OrgFactCategory.CORE_POLICY not in self._readable(caller):
             return shown
+        now_us = None if every else self.clock.now_us()
+        after = max(0, first - len(fixed))
         rows = await self.db.read(
-            org_facts.newest, [OrgFactCategory.CORE_POLICY], left, max(0, first - len(fixed))
+            lambda conn: org_facts.newest(
+                conn, [OrgFactCategory.CORE_POLICY], left, after, at_us=now_us
+            )
         )
         return (*shown, *map(reading.fact, rows))
 
     async def count_policies(self, caller: Caller) -> int:
-        """Return how many policies there are, of the settings and stored."""
+        """Return how many policies hold now, of the settings and stored."""
         if OrgFactCategory.CORE_POLICY not in self._readable(caller):
             return len(self.config.core_policies)
-        stored = await self.db.read(org_facts.count, OrgFactCategory.CORE_POLICY)
+        now_us = self.clock.now_us()
+        stored = await self.db.read(
+            lambda conn: org_facts.count(conn, OrgFactCategory.CORE_POLICY, at_us=now_us)
+        )
         return len(self.config.core_policies) + stored
 
     def _fixed(self) -> tuple[OrgFact, ...]:

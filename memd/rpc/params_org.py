@@ -53,8 +53,9 @@ class QueryFacts(OrgMemoryQuery, Params):
 
 
 class ListPolicies(Params):
-    """A part of the policies, or all."""
+    """A part of the policies that hold now; with *every* also those whose time is not now."""
 
+    every: bool = False
     limit: int | None = Field(default=None, ge=0, le=PAGE_ITEMS_MAX)
     offset: int = Field(default=0, ge=0)
 

@@ -49,7 +49,9 @@ class Organising:
         return await self._org.query(caller, params)
 
     async def policies(self, caller: Caller, params: p.ListPolicies) -> tuple[OrgFact, ...]:
-        return await self._org.list_policies(caller, params.limit, params.offset)
+        return await self._org.list_policies(
+            caller, params.limit, params.offset, every=params.every
+        )
 
     async def count_policies(self, caller: Caller, params: Params) -> int:
         del params

@@ -82,9 +82,17 @@ def get(conn: Reading, fact_id: str) -> FactRow | None:
 
 
 def newest(
-    conn: Reading, categories: Collection[OrgFactCategory], limit: int, offset: int = 0
+    conn: Reading,
+    categories: Collection[OrgFactCategory],
+    limit: int,
+    offset: int = 0,
+    *,
+    at_us: int | None = None,
 ) -> list[FactRow]:
-    """Return facts of *categories*, newest first; a negative *limit* returns all."""
+    """Return facts of *categories*, newest first; a negative *limit* returns all.
+
+    With *at_us* only those that by their own times hold then.
+    """
     rows = conn.execute(
         """
         SELECT f.fact_key, f.fact_id, f.version, f.category, f.content, f.tags, f.created_at_us,
@@ -94,10 +102,17 @@ def newest(
                JOIN org_operation AS o ON o.operation_key = f.operation_key
          WHERE f.category IN (SELECT value FROM json_each(:categories))
            AND f.retracted_at_us IS NULL
+           AND (:at_us IS NULL OR (coalesce(o.valid_from_us, :at_us) <= :at_us
+                                   AND coalesce(o.valid_to_us, :at_us + 1) > :at_us))
          ORDER BY f.created_at_us DESC, f.fact_key DESC
          LIMIT :limit OFFSET :offset
         """,
-        {"categories": json.dumps(sorted(categories)), "limit": limit, "offset": offset},
+        {
+            "categories": json.dumps(sorted(categories)),
+            "limit": limit,
+            "offset": offset,
+            "at_us": at_us,
+        },
     )
     return [FactRow._make(row) for row in rows]
 
@@ -124,15 +139,20 @@ def of_keys(conn: Reading, keys: Collection[int]) -> list[FactRow]:
     return [FactRow._make(row) for row in rows]
 
 
-def count(conn: Reading, category: OrgFactCategory | None = None) -> int:
-    """Return how many facts there are, retracted ones not counted."""
+def count(
+    conn: Reading, category: OrgFactCategory | None = None, *, at_us: int | None = None
+) -> int:
+    """Return how many facts there are, retracted ones not counted; as ``newest`` lists them."""
     found = conn.execute(
         """
         SELECT count(*)
-          FROM org_fact
-         WHERE (:category IS NULL OR category = :category) AND retracted_at_us IS NULL
+          FROM org_fact AS f
+               JOIN org_operation AS o ON o.operation_key = f.operation_key
+         WHERE (:category IS NULL OR f.category = :category) AND f.retracted_at_us IS NULL
+           AND (:at_us IS NULL OR (coalesce(o.valid_from_us, :at_us) <= :at_us
+                                   AND coalesce(o.valid_to_us, :at_us + 1) > :at_us))
         """,
-        {"category": category},
+        {"category": category, "at_us": at_us},
     ).get
     assert isinstance(found, int)
     return found

@@ -194,7 +194,7 @@ def _typed() -> dict[str, list[list[str]]]:
         "graph query": [["graph", "query", "Ann"], ["graph", "query", bad]],
         "inject": [["inject", "bees"], ["inject", "bees", "--synthesize"], ["inject", bad]],
         "list": [["list"], ["list", "--agent", bad], ["list", "--namespace", bad]],
-        "org as-of": [["org", "as-of", "2030-01-01"], ["org", "as-of", bad]],
+        "org as-of": [["org", "as-of", "--valid", "2030-01-01"], ["org", "as-of", bad]],
         "org history": [["org", "history", bad]],
         "org policies": [["org", "policies"]],
         "org propose": [["org", "propose", HOSTILE, "--tag", bad]],

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -14,7 +15,7 @@ from support.org import CALLER, HUMAN, JUNIOR, SENIOR, a_request, contents, wrot
 from support.store import a_house, bytes_of, tampering
 
 from memd.backends.assembly import Assembly
-from memd.base.clock import to_us
+from memd.base.clock import from_us, to_us
 from memd.base.errors import (
     OrgMemoryAccessDeniedError,
     OrgMemoryQueryError,
@@ -132,6 +133,29 @@ async def test_what_is_retracted_is_seen_by_no_question(house: Assembly) -> None
     assert await contents(house, "use") == ["Use Redis"]
     assert [fact.id for fact in await house.org.list_policies(CALLER)] == [other]
     assert await house.org.count_policies(CALLER) == 1
+
+
+async def test_a_policy_is_listed_while_it_holds_and_with_every_one_always(
+    house: Assembly,
+) -> None:
+    """SPEC 15.4.1, D13: what is over, or is still to come, goes into no prompt."""
+    now = from_us(house.clock.now_us())
+    day = timedelta(days=1)
+    spans: dict[str, dict[str, Any]] = {
+        "over": {"valid_to": now},
+        "now on": {"valid_from": now},
+        "until": {"valid_to": now + day},
+        "to come": {"valid_from": now + day},
+    }
+    over, now_on, until, to_come = [
+        (await wrote(house, name, category="core_policy", **times))[0]
+        for name, times in spans.items()
+    ]
+    assert [fact.id for fact in await house.org.list_policies(CALLER)] == [until, now_on]
+    assert await house.org.count_policies(CALLER) == 2
+    assert [fact.id for fact in await house.org.list_policies(CALLER, 1, 1)] == [now_on]
+    every = await house.org.list_policies(CALLER, every=True)
+    assert [fact.id for fact in every] == [to_come, until, now_on, over]
 
 
 async def test_a_version_of_a_fact_that_is_none_is_refused(house: Assembly) -> None:

@@ -68,9 +68,9 @@ class FakeOrg:
         return ()
 
     async def list_policies(
-        self, caller: Caller, limit: int | None = None, offset: int = 0
+        self, caller: Caller, limit: int | None = None, offset: int = 0, *, every: bool = False
     ) -> tuple[OrgFact, ...]:
-        del caller, limit, offset
+        del caller, limit, offset, every
         return ()
 
     async def count_policies(self, caller: Caller) -> int:
