@@ -153,21 +153,13 @@ class Synthesis:
         ]
 
     async def _playbook(self, caller: Caller, query: str) -> list[MemoryFragment]:
-        wanted = PlaybookQuery(query=query, limit=PATTERNS)
+        wanted = PlaybookQuery(query=query if query.strip() else None, limit=PATTERNS)
         found = await self.learnt.playbook(caller, wanted)
         return [_fragment("playbook", as_text(each), each.updated_at.isoformat()) for each in found]
 
     async def _conversation(self, caller: Caller, query: str) -> list[MemoryFragment]:
         """Return what recall finds, and what was said last in the session that asks."""
-        request = RecallRequest(query=query, top_k=HITS, token_budget=RECALL_TOKENS)
-        found = await self.recall.recall(caller, request)
-        hits = [
-            replace(
-                _fragment("conversation", each.content, each.created_at.isoformat()),
-                untrusted=each.is_shared or each.trust is Trust.UNTRUSTED,
-            )
-            for each in found.memories
-        ]
+        hits = await self._recalled(caller, query) if query.strip() else []
         said: Sequence[SessionMessage] = ()
         if caller.session_id is not None:
             said = await self.sessions.recent(caller, caller.session_id, MESSAGES)
@@ -177,6 +169,17 @@ class Synthesis:
                 untrusted=each.role == "tool",
             )
             for each in said
+        ]
+
+    async def _recalled(self, caller: Caller, query: str) -> list[MemoryFragment]:
+        request = RecallRequest(query=query, top_k=HITS, token_budget=RECALL_TOKENS)
+        found = await self.recall.recall(caller, request)
+        return [
+            replace(
+                _fragment("conversation", each.content, each.created_at.isoformat()),
+                untrusted=each.is_shared or each.trust is Trust.UNTRUSTED,
+            )
+            for each in found.memories
         ]
 
     async def _summaries(self, caller: Caller, query: str) -> list[MemoryFragment]:

@@ -153,6 +153,28 @@ async def test_5_14_at_most_five_lessons_the_nearest_then_the_newest(tmp_path: P
         assert "lesson1" not in made.block
 
 
+@pytest.mark.parametrize("blank", ["", " \n\t"])
+async def test_5_5_a_blank_query_leaves_out_no_source_but_what_is_found_by_asking(
+    tmp_path: Path, blank: str
+) -> None:
+    async with a_desk(tmp_path) as desk:
+        await desk.lesson("keep the hive dry")
+        await desk.learn.success(ADA, SuccessReport(description="harvest", tools=("a", "b")))
+        await stored(desk.house, "the zebra crossed over")
+        await a_summary(desk.house, "an old week in short")
+        await said(desk.house, "s1", ("user", "one two"))
+
+        made = await desk.block(blank, session_id="s1")
+
+        assert made.degraded is None
+        assert made.block.splitlines() == [
+            "[learnings] keep the hive dry",
+            "[playbook] harvest: a then b",
+            "[conversation] one two",
+            "[summaries] an old week in short",
+        ]
+
+
 async def test_5a_3_at_most_three_patterns_each_a_line_of_its_own(tmp_path: Path) -> None:
     async with a_desk(tmp_path) as desk:
         for name in ("one", "two", "three", "zebra"):
