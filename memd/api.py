@@ -42,7 +42,7 @@ from memd.inject.format import format_memory_context_with_directive
 from memd.inject.hierarchical import HierarchicalRetriever
 from memd.inject.rerank_cache import RerankerCache
 from memd.inject.reranker import QuerySpecificReranker
-from memd.inject.self_editing import SelfEditingMemoryConfig, SelfEditingMemoryStrategy
+from memd.inject.self_editing import SelfEditingMemoryStrategy
 from memd.inject.supervisor import LLMSupervisor, RuleSupervisor
 from memd.inject.synthesizer import MemoryFragment, MemorySynthesizer
 from memd.inject.tool_based import ToolBasedInjectionStrategy
@@ -90,6 +90,7 @@ from memd.model.inject import (
     QueryReformulator,
     Reranker,
     Retriever,
+    SelfEditingMemoryConfig,
     SufficiencyChecker,
     TokenEstimator,
     ToolDefinition,

@@ -219,6 +219,7 @@ class _Prompts:
             rooms=Remembered(house.recall, self._ingest, house.archive),
             config=retrieval,
             clock=house.clock,
+            editing=self._settings.memory.self_editing,
             org=house.org,
             synthesizer=self.synthesis,
             reranker=None if scorer is None else CrossEncoderReranker(scorer, cache=cache),

@@ -162,6 +162,13 @@ class Ingest:
             found = await self._drafts(as_ingested, whole=True)
             return await self._arrival(caller, as_ingested, found, gated=False)
 
+    async def was_done(self, caller: Caller) -> bool:
+        """Return whether this very request was done before, under its key (SPEC D7).
+
+        Raises ConflictError when the key was another request's.
+        """
+        return await self.db.read(replies.find, caller) is not None
+
     async def update(self, caller: Caller, memory_id: str, changes: MemoryUpdate) -> MemoryEntry:
         """Change a memory; the version before is kept (SPEC D21).
 

@@ -13,13 +13,13 @@ from memd.inject.arguments import ERROR, shown
 from memd.inject.editing_tools import DEFINITIONS as EDITING
 from memd.inject.own import OwnMemories
 from memd.inject.reformulation import LikelySufficient, WordReformulator
-from memd.inject.self_editing import SelfEditingMemoryConfig, SelfEditingMemoryStrategy
+from memd.inject.self_editing import SelfEditingMemoryStrategy
 from memd.inject.tool_based import DEFINITIONS as SEARCHING
 from memd.inject.tool_based import ToolBasedInjectionStrategy
 from memd.inject.tools import HandlesTools
 from memd.model.caller import Caller
 from memd.model.enums import InjectionStrategy
-from memd.model.inject import ToolAnswer, ToolDefinition
+from memd.model.inject import SelfEditingMemoryConfig, ToolAnswer, ToolDefinition
 from memd.model.retrieval import MemoryRetrievalConfig
 
 _TOOLS = {
@@ -53,9 +53,14 @@ def strategy_of(name: str, said: InjectionStrategy | None) -> InjectionStrategy:
     return known[name]
 
 
+def writes(name: str) -> bool:
+    """Return whether the tool *name* changes what is remembered."""
+    return name in _WRITING
+
+
 def check_scope(caller: Caller, name: str) -> None:
     """Raise DeniedError when *name* writes and the caller may only read."""
-    if name in _WRITING and "write" not in caller.scopes:
+    if writes(name) and "write" not in caller.scopes:
         raise DeniedError(f"{name} writes, and this client may only read", field="name")
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from memd.base.limits import NAME_CHARS_MAX
-from memd.model.inject import ToolDefinition
+from memd.inject.tool_based import QUALIFIES
+from memd.model.inject import SelfEditingMemoryConfig, ToolDefinition
 
 SEARCH_LIMIT, SEARCH_LIMIT_MAX = 10, 50
 
@@ -20,6 +21,28 @@ _LIMIT = {
     "minimum": 1,
     "maximum": SEARCH_LIMIT_MAX,
 }
+
+
+_BLOCKS = (
+    "You keep a memory of your own, with tools. Core memory is in every prompt: a few short, "
+    "lasting facts about the user and the work. {core} Everything else lies in archival memory, "
+    "which archival_memory_search looks through before you decide and archival_memory_write adds "
+    "to, and in recall memory: recall_memory_write keeps what happened, recall_memory_read reads "
+    "one memory by its id."
+)
+_WRITABLE = (
+    "It holds {most} at most: core_memory_write adds one as soon as you learn it, core_memory_read "
+    "gives their ids, core_memory_replace and core_memory_delete mend what no longer holds."
+)
+_CLOSED = "You can read it with core_memory_read and not change it."
+_EMPTY = "Nothing is in core memory yet."
+
+
+def instruction(config: SelfEditingMemoryConfig, *, empty: bool) -> str:
+    """Return what an assistant is told of the memory it keeps (SPEC D23)."""
+    core = _WRITABLE.format(most=config.core_max_entries) if config.allow_core_writes else _CLOSED
+    said = [_BLOCKS.format(core=core), QUALIFIES, *([_EMPTY] if empty else [])]
+    return " ".join(said)
 
 
 def _tool(name: str, description: str, needed: tuple[str, ...] = (), **args: Any) -> ToolDefinition:

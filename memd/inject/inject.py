@@ -21,20 +21,23 @@ from memd.encode.outgoing import outgoing
 from memd.encode.tokens import DefaultTokenEstimator
 from memd.inject import calls
 from memd.inject.context import ContextInjectionStrategy
-from memd.inject.format import formatted
+from memd.inject.editing_tools import instruction
+from memd.inject.format import Formatted, directive, formatted
 from memd.inject.isolated import Failed, isolated
 from memd.inject.own import OwnMemories, Rooms
 from memd.inject.pipeline import without
 from memd.inject.prompt import Prompt
-from memd.inject.self_editing import SelfEditingMemoryConfig, SelfEditingMemoryStrategy
 from memd.inject.sources import memories, pools_of, preferences, recalled
 from memd.model.caller import Caller
 from memd.model.enums import InjectionPoint, InjectionStrategy
 from memd.model.inject import (
+    ChatMessage,
+    MessageRole,
     PreparedPrompt,
     PrepareRequest,
     Reranker,
     Retriever,
+    SelfEditingMemoryConfig,
     ToolAnswer,
     ToolDefinition,
 )
@@ -84,6 +87,7 @@ class Inject:
     retriever: MakeRetriever | None = None
     editing: SelfEditingMemoryConfig = field(default_factory=SelfEditingMemoryConfig)
     chance: Chance = secrets.token_bytes
+    writing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def prepare(self, caller: Caller, request: PrepareRequest) -> PreparedPrompt:
         """Return one prompt for a question, within its budget.
@@ -125,13 +129,28 @@ class Inject:
     ) -> ToolAnswer:
         """Answer one tool call; without a *strategy* the tool's name says whose it is.
 
-        Raises InvalidError for a tool that there is not, and DeniedError for one that
-        writes when the caller may only read.
+        A write that comes again under its idempotency key is answered as before. Raises
+        InvalidError for a tool that there is not, DeniedError for one that writes when the
+        caller may only read, ConflictError for a key that was another request's.
         """
         chosen = calls.strategy_of(name, strategy)
         calls.check_scope(caller, name)
-        made = calls.made(chosen, OwnMemories(self.rooms, caller), self.config, self.editing)
-        return await calls.answered(made, name, arguments, caller.agent_id)
+        if not calls.writes(name):
+            return await self._answered(chosen, OwnMemories(self.rooms, caller), name, arguments)
+        async with self.writing:  # a repetition waits for the first, which may still be at work
+            repeated = await self.rooms.ingest.was_done(caller)
+            own = OwnMemories(self.rooms, caller, repeated)
+            return await self._answered(chosen, own, name, arguments)
+
+    async def _answered(
+        self,
+        strategy: InjectionStrategy,
+        own: OwnMemories,
+        name: str,
+        arguments: Mapping[str, Any],
+    ) -> ToolAnswer:
+        made = calls.made(strategy, own, self.config, self.editing)
+        return await calls.answered(made, name, arguments, own.caller.agent_id)
 
 
 @dataclass
@@ -161,11 +180,10 @@ class _Making:
         if self.request.synthesize:
             await self._add_block()
         elif self.strategy is InjectionStrategy.CONTEXT:
-            scored = await isolated(self._arranged(), (), "ranking", self.failed)
-            self._add(without(scored, said))
+            scored = without(await isolated(self._arranged(), (), "ranking", self.failed), said)
+            self.prompt.add_memories(self._fenced(scored, self.prompt.left), len(scored))
         elif self.strategy is InjectionStrategy.SELF_EDITING:
-            core = await self._editing().core(self.caller.agent_id)
-            self._add(core, self.room.editing.core_memory_token_budget)
+            await self._add_core()
         else:
             messages = await calls.searching(self._own, self.room.config).prepare_messages(
                 self.caller.agent_id, self.request.query, self.prompt.left
@@ -175,9 +193,6 @@ class _Making:
     @property
     def _own(self) -> OwnMemories:
         return OwnMemories(self.room.rooms, self.caller)
-
-    def _editing(self) -> SelfEditingMemoryStrategy:
-        return calls.editing(self._own, self.room.editing)
 
     async def _policies(self) -> tuple[str, ...]:
         if self.room.org is None:
@@ -219,20 +234,32 @@ class _Making:
         pools = await pools_of(self.found, room.rooms, self.caller, request, config)
         return await strategy.arranged(pools, request.query, self.failed)
 
-    def _add(self, scored: Sequence[ScoredMemory], most: int | None = None) -> None:
-        budget = self.prompt.left if most is None else min(self.prompt.left, most)
+    async def _add_core(self) -> None:
+        """Add the core memory, and before it, as far as there is room, how it is kept.
+
+        Where nothing is in core, or nothing of it fits, the instruction brings the directive:
+        what the tools answer with is fenced, too.
+        """
+        room = self.room.editing
+        failed = len(self.failed)
+        core = await calls.editing(self._own, room).core(self.caller.agent_id, self.failed)
+        found = self._fenced(core, min(self.prompt.left, room.core_memory_token_budget))
+        said = instruction(room, empty=not core and len(self.failed) == failed)
+        if not found.messages:
+            said = f"{said}\n\n{directive()}"
+        message = ChatMessage(role=MessageRole.SYSTEM, content=said)
+        self.prompt.add_instructions([message], found.tokens)
+        self.prompt.add_memories(found, len(core))
+
+    def _fenced(self, scored: Sequence[ScoredMemory], budget: int) -> Formatted:
         context = self.strategy is InjectionStrategy.CONTEXT
-        self.prompt.add_memories(
-            formatted(
-                scored,
-                estimator=self.prompt.estimator,
-                token_budget=budget,
-                injection_point=(
-                    self.room.config.injection_point if context else InjectionPoint.SYSTEM
-                ),
-                nonce=self.nonce,
-            ),
-            len(scored),
+        point = self.room.config.injection_point if context else InjectionPoint.SYSTEM
+        return formatted(
+            scored,
+            estimator=self.prompt.estimator,
+            token_budget=budget,
+            injection_point=point,
+            nonce=self.nonce,
         )
 
     async def _add_block(self) -> None:

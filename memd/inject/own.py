@@ -39,6 +39,7 @@ class Recall(Protocol):
 class Ingest(Protocol):
     """What is needed of the room where memories come in."""
 
+    async def was_done(self, caller: Caller) -> bool: ...
     async def store(self, caller: Caller, request: MemoryStoreRequest) -> str: ...
     async def update(
         self, caller: Caller, memory_id: str, changes: MemoryUpdate
@@ -62,10 +63,14 @@ class Rooms:
 
 @dataclass(frozen=True)
 class OwnMemories:
-    """A ``MemoryBackend`` over the rooms, for one caller; always connected."""
+    """A ``MemoryBackend`` over the rooms, for one caller; always connected.
+
+    *repeated*: the caller sends a request that was done before, under the same key.
+    """
 
     rooms: Rooms
     caller: Caller
+    repeated: bool = False
 
     async def connect(self) -> None:
         """Do nothing: the daemon has the file open."""

@@ -56,10 +56,10 @@ class Prompt:
         self.minimum = None if found.taken else _plus(found.minimum, self.used)
         self._leave_out(memories=offered - len(found.taken))
 
-    def add_instructions(self, messages: Sequence[ChatMessage]) -> None:
-        """Add messages that only make sense together, or none of them."""
+    def add_instructions(self, messages: Sequence[ChatMessage], spared: int = 0) -> None:
+        """Add messages that only make sense together, or none; *spared* tokens are promised."""
         cost = self._cost(messages)
-        if cost <= self.left:
+        if cost + spared <= self.left:
             self.messages.extend(messages)
             self.used += cost
         else:

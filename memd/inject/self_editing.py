@@ -13,9 +13,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Self, cast
-
-from pydantic import Field, model_validator
+from typing import Any, cast
 
 from memd.encode.tokens import DefaultTokenEstimator
 from memd.inject.arguments import (
@@ -29,11 +27,16 @@ from memd.inject.arguments import (
 )
 from memd.inject.editing_tools import DEFINITIONS, SEARCH_LIMIT
 from memd.inject.format import formatted
-from memd.inject.isolated import isolated, spoken
+from memd.inject.isolated import Failed, isolated, spoken
 from memd.inject.results import listed, told
 from memd.model.backend import MemoryBackend
 from memd.model.enums import MemoryCategory, Trust
-from memd.model.inject import ChatMessage, TokenEstimator, ToolDefinition
+from memd.model.inject import (
+    ChatMessage,
+    SelfEditingMemoryConfig,
+    TokenEstimator,
+    ToolDefinition,
+)
 from memd.model.memory import (
     MemoryEntry,
     MemoryMetadata,
@@ -42,7 +45,6 @@ from memd.model.memory import (
     MemoryUpdate,
 )
 from memd.model.retrieval import ScoredMemory
-from memd.model.values import Name, Value
 
 SELF_EDITED = "self_edited"
 CONTENT_CHARS_MAX = 50_000
@@ -50,26 +52,6 @@ FAILED = refusal("the memory could not be used; go on without it")
 
 Arguments = Mapping[str, Any]
 Tool = Callable[[str, Arguments], Awaitable[str]]
-
-
-class SelfEditingMemoryConfig(Value):
-    """How much core memory there is, and what may be written (SPEC 13.2)."""
-
-    core_memory_token_budget: int = Field(default=1024, ge=256, le=8192)
-    core_memory_tag: Name = "core"
-    allow_core_writes: bool = True
-    core_max_entries: int = Field(default=20, ge=1, le=200)
-    archival_search_limit: int = Field(default=10, ge=1, le=50)
-    archival_categories: frozenset[MemoryCategory] = frozenset(MemoryCategory) - {
-        MemoryCategory.WORKING
-    }
-    write_auto_tag: bool = True
-
-    @model_validator(mode="after")
-    def _archives_what_lasts(self) -> Self:
-        if not self.archival_categories or MemoryCategory.WORKING in self.archival_categories:
-            raise ValueError("archival_categories must not be empty and must not hold working")
-        return self
 
 
 class SelfEditingMemoryStrategy:
@@ -117,13 +99,13 @@ class SelfEditingMemoryStrategy:
         budget = min(token_budget, self._config.core_memory_token_budget)
         return formatted(core, estimator=self._estimator, token_budget=budget).messages
 
-    async def core(self, agent_id: str) -> tuple[ScoredMemory, ...]:
+    async def core(self, agent_id: str, failed: Failed | None = None) -> tuple[ScoredMemory, ...]:
         """Return the core memory, newest first, each with score 1; () when it cannot be read.
 
-        What came from a tool or from the web is never core, whatever its tags say: it
-        would be in every prompt.
+        That is then added to *failed*. What came from a tool or from the web is never core,
+        whatever its tags say: it would be in every prompt.
         """
-        found = await isolated(self._core(agent_id), (), "core memory")
+        found = await isolated(self._core(agent_id), (), "core memory", failed)
         return tuple(_certain(entry) for entry in found if entry.trust is not Trust.UNTRUSTED)
 
     def get_tool_definitions(self) -> tuple[ToolDefinition, ...]:
@@ -154,7 +136,7 @@ class SelfEditingMemoryStrategy:
     async def _core_write(self, agent_id: str, arguments: Arguments) -> str:
         self._check_core_writes()
         content = _content(arguments)
-        known = await self._core(agent_id)
+        known = () if self._repeated else await self._core(agent_id)
         if len(known) >= self._config.core_max_entries:
             raise BadArgumentError(
                 f"core memory is full ({len(known)} entries): replace or delete one first"
@@ -164,24 +146,37 @@ class SelfEditingMemoryStrategy:
 
     async def _core_replace(self, agent_id: str, arguments: Arguments) -> str:
         self._check_core_writes()
-        old = await self._one_of_core(agent_id, arguments)
-        content = _content(arguments)
+        memory_id = id_of(arguments)
+        if not self._repeated:
+            await self._check_is_core(agent_id, memory_id)
+            memory_id = await self._replaced(agent_id, memory_id, _content(arguments))
+        return f"Replaced in core memory (id={memory_id})."
+
+    async def _replaced(self, agent_id: str, memory_id: str, content: str) -> str:
+        """Put *content* in a core memory's place, and return its id from now on."""
         update = getattr(self._backend, "update", None)
         if update is not None:
             await cast("Callable[..., Awaitable[Any]]", update)(
-                agent_id, old.id, MemoryUpdate(content=content)
+                agent_id, memory_id, MemoryUpdate(content=content)
             )
-            return f"Replaced in core memory (id={old.id})."
+            return memory_id
         # A backend that cannot change a memory gets the new one before the old one goes.
         stored = await self._store(agent_id, content, MemoryCategory.SEMANTIC, self._core_tags)
-        await self._backend.delete(agent_id, old.id)
-        return f"Replaced in core memory (id={stored})."
+        await self._backend.delete(agent_id, memory_id)
+        return stored
 
     async def _core_delete(self, agent_id: str, arguments: Arguments) -> str:
         self._check_core_writes()
-        old = await self._one_of_core(agent_id, arguments)
-        await self._backend.delete(agent_id, old.id)
-        return f"Deleted from core memory (id={old.id})."
+        memory_id = id_of(arguments)
+        if not self._repeated:
+            await self._check_is_core(agent_id, memory_id)
+            await self._backend.delete(agent_id, memory_id)
+        return f"Deleted from core memory (id={memory_id})."
+
+    @property
+    def _repeated(self) -> bool:
+        """Return whether this very call was done before: what it found then is gone (SPEC D7)."""
+        return bool(getattr(self._backend, "repeated", False))
 
     @property
     def _core_tags(self) -> tuple[str, ...]:
@@ -191,8 +186,7 @@ class SelfEditingMemoryStrategy:
         if not self._config.allow_core_writes:
             raise BadArgumentError("core memory is read-only here")
 
-    async def _one_of_core(self, agent_id: str, arguments: Arguments) -> MemoryEntry:
-        memory_id = id_of(arguments)
+    async def _check_is_core(self, agent_id: str, memory_id: str) -> None:
         found = await self._backend.get(agent_id, memory_id)
         tag = self._config.core_memory_tag
         if (
@@ -201,7 +195,6 @@ class SelfEditingMemoryStrategy:
             or found.category is not MemoryCategory.SEMANTIC
         ):
             raise BadArgumentError(f"no core memory has the id {shown(memory_id)}")
-        return found
 
     # Archival and recall.
 

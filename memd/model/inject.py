@@ -8,9 +8,9 @@ the same two things, messages and tool definitions.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from memd.base.limits import RECALL_BUDGET_TOKENS_MAX
 from memd.model.enums import InjectionStrategy, MemoryCategory, Origin, Trust
@@ -50,6 +50,31 @@ class ToolDefinition(Value):
     description: NotBlankStr
     parameters_schema: dict[str, Any]
     category: ToolCategory = ToolCategory.MEMORY
+
+
+class SelfEditingMemoryConfig(Value):
+    """How much core memory there is, and what may be written (SPEC 13.2): ``memory.self_editing``.
+
+    *core_max_entries*, *core_memory_token_budget*: how many core memories there may be, and
+    what they may take of a prompt. *write_auto_tag*: what is written outside of core is
+    tagged ``self_edited``.
+    """
+
+    core_memory_token_budget: int = Field(default=1024, ge=256, le=8192)
+    core_memory_tag: Name = "core"
+    allow_core_writes: bool = True
+    core_max_entries: int = Field(default=20, ge=1, le=200)
+    archival_search_limit: int = Field(default=10, ge=1, le=50)
+    archival_categories: frozenset[MemoryCategory] = frozenset(MemoryCategory) - {
+        MemoryCategory.WORKING
+    }
+    write_auto_tag: bool = True
+
+    @model_validator(mode="after")
+    def _archives_what_lasts(self) -> Self:
+        if not self.archival_categories or MemoryCategory.WORKING in self.archival_categories:
+            raise ValueError("archival_categories must not be empty and must not hold working")
+        return self
 
 
 class ToolAnswer(Value):

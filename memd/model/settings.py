@@ -19,6 +19,7 @@ from typing import Any, Literal, Self, TypeVar
 from pydantic import AliasChoices, Field, ValidationInfo, model_validator
 
 from memd.model.enums import ConsolidationInterval, MemoryLevel
+from memd.model.inject import SelfEditingMemoryConfig
 from memd.model.retrieval import MemoryRetrievalConfig
 from memd.model.screened import SecretsPolicy
 from memd.model.settings_consolidation import ConsolidationConfig, Days, RetentionRules, warn
@@ -90,6 +91,7 @@ class CompanyMemoryConfig(Value):
     storage: MemoryStorageConfig = MemoryStorageConfig()
     options: MemoryOptionsConfig = MemoryOptionsConfig()
     retrieval: MemoryRetrievalConfig = MemoryRetrievalConfig()
+    self_editing: SelfEditingMemoryConfig = SelfEditingMemoryConfig()
     consolidation: ConsolidationConfig = ConsolidationConfig()
     embedder: EmbedderOverrideConfig | None = None
     composite: CompositeBackendConfig | None = None

@@ -10,7 +10,7 @@ import pytest
 from support.daemon import Spawned
 from support.desk import Desk, a_desk, served
 
-from memd.base.errors import InvalidError
+from memd.base.errors import ConflictError, InvalidError
 
 FENCE = re.compile(r"<memory-entry>\n(.*?)\n</memory-entry>", re.DOTALL)
 CORE = {"core_memory_read", "core_memory_write", "core_memory_replace", "core_memory_delete"}
@@ -70,7 +70,22 @@ def test_x34_each_strategy_has_its_messages(desk: Desk) -> None:
     (instruction,) = tools["messages"]
     assert "search_memory" in instruction["content"]
     assert "<memory-entry>" in instruction["content"]
-    assert "[semantic | score: 1.00] The gate opens at nine." in editing["messages"][1]["content"]
+    kept, directive, core = (message["content"] for message in editing["messages"])
+    assert "core_memory_write" in kept
+    assert "<memory-entry>" in directive
+    assert "[semantic | score: 1.00] The gate opens at nine." in core
+
+
+def test_spec_13_an_assistant_with_an_empty_core_memory_is_told_how_to_fill_it(desk: Desk) -> None:
+    """D23: the instructions say what qualifies; tools answer in fences, so how to read too."""
+    prompt = desk.call("inject.prepare", query="hello", strategy="self_editing")
+
+    (message,) = prompt["messages"]
+    assert message["role"] == "system"
+    assert all(f"{name} " in f"{message['content']} " for name in CORE | ARCHIVAL | RECALL)
+    for said in ("20 at most", "Nothing is in core memory yet.", "team decided", "<memory-entry>"):
+        assert said in message["content"]
+    assert prompt["tokens_used"] == len(message["content"]) // 4
 
 
 def test_spec_12_4_a_search_gives_ids_that_recall_memory_takes(desk: Desk) -> None:
@@ -169,6 +184,46 @@ def test_spec_13_7_a_full_core_memory_is_made_room_in_as_its_message_says(desk: 
     assert ids[1] not in listed
     assert "One more." in listed
     assert ids[1] in str(desk.call("trash.list")["items"])
+
+
+def test_spec_d7_a_tool_call_that_is_sent_twice_is_answered_twice_and_done_once(desk: Desk) -> None:
+    """What a repetition would find has changed by the call itself, and by calls after it."""
+    ids = [id_in(said(desk, "core_memory_write", content=f"Fact {n}.")) for n in range(18)]
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("core_memory_write", {"content": "Fact 18."}),
+        ("core_memory_write", {"content": "Fact 19, with which it is full."}),
+        ("core_memory_replace", {"memory_id": ids[0], "content": "Fact 0, corrected."}),
+        ("core_memory_delete", {"memory_id": ids[1]}),
+        ("core_memory_delete", {"memory_id": ids[0]}),
+        ("archival_memory_write", {"content": "The moon is far.", "category": "semantic"}),
+        ("recall_memory_write", {"content": "We looked at the moon."}),
+    ]
+
+    def all_of_them() -> list[Any]:
+        return [
+            desk.call("inject.call", name=name, arguments=arguments, idempotency_key=f"k{place}")
+            for place, (name, arguments) in enumerate(calls)
+        ]
+
+    first = all_of_them()
+    before = desk.count(), said(desk, "core_memory_read")
+
+    assert not [answer for answer in first if answer["is_error"]]
+    assert all_of_them() == first
+    assert (desk.count(), said(desk, "core_memory_read")) == before
+
+
+@pytest.mark.parametrize("name", ["core_memory_delete", "core_memory_write", "recall_memory_write"])
+def test_spec_d7_the_key_of_another_tool_call_is_a_conflict(desk: Desk, name: str) -> None:
+    memory_id = id_in(said(desk, "core_memory_write", content="Kept."))
+    call = {"name": name, "idempotency_key": f"k {name}"}
+    desk.call("inject.call", **call, arguments={"memory_id": memory_id, "content": "one"})
+
+    other = {"memory_id": memory_id, "content": "two"}
+    refused = desk.refused("inject.call", **call, arguments=other)
+
+    assert isinstance(refused, ConflictError)
+    assert refused.field == "idempotency_key"
 
 
 def test_spec_13_what_is_written_is_found_again(desk: Desk) -> None:

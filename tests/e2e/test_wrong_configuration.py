@@ -29,6 +29,36 @@ WRONG = [
         "[memory.retrieval]\nrelevance_weight = 0.9\n",
         ("memory.retrieval", "relevance_weight", "sum to 1", "1.2"),
     ),
+    (
+        "config.yaml",
+        "memory: {retrieval: {retriever: hierarchical, strategy: tool_based}}\n",
+        ("memory.retrieval", "hierarchical", "context", "tool_based"),
+    ),
+    (
+        "config.toml",
+        "[memory.retrieval]\nquery_reformulation_enabled = true\n",
+        ("memory.retrieval", "query_reformulation_enabled", "tool_based", "context"),
+    ),
+    (
+        "config.toml",
+        '[memory.retrieval]\ndiversity_penalty_enabled = true\nstrategy = "self_editing"\n',
+        ("memory.retrieval", "diversity_penalty_enabled", "context", "self_editing"),
+    ),
+    (
+        "config.toml",
+        '[memory.retrieval]\nstrategy = "osmosis"\n',
+        ("memory.retrieval.strategy", "osmosis", "tool_based"),
+    ),
+    (
+        "config.toml",
+        "[memory.self_editing]\ncore_max_entries = 201\n",
+        ("memory.self_editing.core_max_entries", "201", "200"),
+    ),
+    (
+        "config.yaml",
+        "memory: {self_editing: {archival_categories: [working]}}\n",
+        ("memory.self_editing", "archival_categories", "working"),
+    ),
     ("config.toml", "[memory\n", ("TOML", "line 1")),
     ("config.yaml", "memory: [\n", ("YAML", "line 2")),
     ("config.yaml", "- memory\n", ("no settings",)),

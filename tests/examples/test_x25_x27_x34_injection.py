@@ -101,7 +101,7 @@ STRATEGIES: dict[str, tuple[int, set[str]]] = {
     "context": (2, set()),
     "tool_based": (1, {"search_memory", "recall_memory"}),
     "self_editing": (
-        2,
+        3,
         {
             "core_memory_read",
             "core_memory_write",

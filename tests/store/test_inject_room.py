@@ -23,8 +23,8 @@ from memd.inject.own import OwnMemories, Rooms
 from memd.model.backend import MemoryBackend
 from memd.model.caller import Caller
 from memd.model.enums import InjectionStrategy, MemoryCategory
-from memd.model.inject import PreparedPrompt, PrepareRequest
-from memd.model.memory import MemoryQuery, MemoryStoreRequest, MemoryUpdate
+from memd.model.inject import PreparedPrompt, PrepareRequest, SelfEditingMemoryConfig
+from memd.model.memory import MemoryMetadata, MemoryQuery, MemoryStoreRequest, MemoryUpdate
 from memd.model.retrieval import MemoryRetrievalConfig, ScoredMemory
 
 ESTIMATE = DefaultTokenEstimator().estimate_tokens
@@ -163,6 +163,82 @@ async def test_what_fails_is_left_out_and_named(house: Assembly) -> None:
     assert len(no_policies.memories) == 1
     assert no_memories.degraded == "memories failed and is left out"
     assert len(no_memories.messages) == 1
+
+
+async def test_spec_13_3_a_core_memory_that_cannot_be_read_is_named_not_called_empty(
+    house: Assembly,
+) -> None:
+    class NoRetrieve:
+        preferences = house.recall.preferences
+
+        async def retrieve(self, caller: Caller, query: MemoryQuery) -> None:
+            raise MemoryRetrievalError("gone")
+
+    room = a_room(house)
+    failing: Any = NoRetrieve()
+    broken = replace(room, rooms=Rooms(failing, house.ingest, house.archive))
+
+    empty = await prepared(room, strategy=InjectionStrategy.SELF_EDITING)
+    failed = await prepared(broken, strategy=InjectionStrategy.SELF_EDITING)
+
+    assert (empty.degraded, failed.degraded) == (None, "core memory failed and is left out")
+    assert "Nothing is in core memory yet." in texts(empty)[0]
+    assert "Nothing is in core memory yet." not in texts(failed)[0]
+
+
+@pytest.mark.parametrize("budget", range(1, 500, 13))
+async def test_spec_13_2_core_memory_has_room_before_the_instruction_has(
+    house: Assembly, budget: int
+) -> None:
+    request = MemoryStoreRequest(
+        category=MemoryCategory.SEMANTIC,
+        content="The gate opens at nine.",
+        metadata=MemoryMetadata(tags=("core",)),
+    )
+    await house.ingest.store(ADA, request)
+
+    prompt = await prepared(
+        a_room(house), strategy=InjectionStrategy.SELF_EDITING, token_budget=budget
+    )
+
+    said = texts(prompt)
+    assert sum(map(ESTIMATE, said)) <= prompt.tokens_used <= budget
+    shown = [text.startswith("<memory-entry>") for text in said]
+    assert (
+        (True in shown)
+        == bool(prompt.memories)
+        == (budget >= (prompt.minimum_required_tokens or 0))
+    )
+    assert ("core_memory_write" in "".join(said)) == (prompt.left_out.instructions == 0)
+    assert prompt.left_out.memories == 1 - len(prompt.memories)
+
+
+async def test_spec_13_2_the_settings_reach_prompt_and_tools(house: Assembly) -> None:
+    editing = SelfEditingMemoryConfig(
+        core_memory_tag="profile",
+        core_max_entries=1,
+        archival_search_limit=1,
+        archival_categories=frozenset({MemoryCategory.SOCIAL}),
+        write_auto_tag=False,
+    )
+    room = a_room(house, editing=editing)
+    closed = a_room(house, editing=SelfEditingMemoryConfig(allow_core_writes=False))
+
+    async def call(name: str, room: Inject = room, **arguments: Any) -> str:
+        return (await room.call(ADA, name, arguments)).content
+
+    assert "1 at most" in texts(await prepared(room, strategy=InjectionStrategy.SELF_EDITING))[0]
+    assert "Stored" in await call("core_memory_write", content="The cat is called Miso.")
+    assert "full (1 entries)" in await call("core_memory_write", content="More.")
+    assert "one of social" in await call("archival_memory_write", content="x", category="semantic")
+    await call("archival_memory_write", content="The cat likes Ada.", category="social")
+    found = await call("archival_memory_search", query="the cat", limit=50)
+    assert found.count("</memory-entry>") == 1
+    (told,) = texts(await prepared(closed, strategy=InjectionStrategy.SELF_EDITING))
+    assert "core_memory_write" not in told
+    assert "read-only" in await call("core_memory_write", closed, content="x")
+    tags = {e.metadata.tags for e in await house.recall.retrieve(ADA, MemoryQuery())}
+    assert tags == {("profile",), ()}
 
 
 async def test_the_scores_told_are_those_in_the_fences(house: Assembly) -> None:
