@@ -27,6 +27,7 @@ from memd.base.errors import (
 from memd.base.ids import Ids
 from memd.base.limits import CHUNK_TOKENS_MAX, CHUNKS_INLINE_MAX, EVENT_IDS_MAX
 from memd.base.work import Work
+from memd.encode.orders import refuse_orders
 from memd.encode.outgoing import outgoing_entry
 from memd.encode.secrets import admitted, screen, screened_name
 from memd.ingest.draft import Drafts, drafts, voices
@@ -192,8 +193,12 @@ class Ingest:
         return outgoing_entry(found.entry())
 
     async def set_preference(self, caller: Caller, name: str, value: str) -> None:
-        """Set a preference by name; it is put first in every recall."""
+        """Set a preference by name; it is put first in every recall.
+
+        Raises QuarantinedError for one that gives orders and is not from the owner (PROMISES H48).
+        """
         _check_agent(caller)
+        refuse_orders(caller, name=name, value=value)
         if await self._level(caller) is MemoryLevel.NONE:
             raise MemoryStoreError(NOTHING_KEPT, field="agent_id")
         screening = admitted(value, self.secrets)

@@ -16,6 +16,7 @@ from memd.base.clock import Clock, from_us
 from memd.base.errors import MemoryStoreError, NotFoundError, SecretRefusedError
 from memd.base.ids import Ids
 from memd.base.limits import LEARNINGS_READ_ITEMS_MAX, PATTERNS_READ_ITEMS_MAX
+from memd.encode.orders import refuse_orders
 from memd.encode.plain_words import words_of
 from memd.encode.secrets import admitted, screened_name
 from memd.learn.learnings import approach_of, lesson_of, outcome_of, task_type_of
@@ -48,13 +49,16 @@ class Learn:
     async def outcome(self, caller: Caller, task: TaskReport) -> Learning:
         """Remember what became of a task, after COMMIT.
 
-        Raises MemoryStoreError for an agent that keeps nothing, SecretRefusedError.
+        Raises MemoryStoreError for an agent that keeps nothing, SecretRefusedError, and
+        QuarantinedError for a lesson that gives orders (PROMISES H46).
         """
         await self._check(caller)
         tools = tuple(map(screened_name, task.tools))
         task_type = screened_name(task.task_type) if task.task_type else task_type_of(tools)
         outcome, approach = outcome_of(task.final_response), approach_of(tools)
         said = task.lesson or lesson_of(task_type, approach, outcome)
+        names_of = " ".join((task_type, *approach))
+        refuse_orders(caller, lesson=said, tools=names_of)
         new = NewLearning(
             learning_id=self.ids.new(),
             task_type=task_type,
@@ -82,6 +86,12 @@ class Learn:
         await self._check(caller)
         tools = tuple(map(screened_name, report.tools))
         task_type = screened_name(report.task_type) if report.task_type else task_type_of(tools)
+        refuse_orders(
+            caller,
+            description=report.description,
+            prompt_template=report.prompt_template,
+            tools=" ".join((task_type, *tools)),
+        )
         new = NewPattern(
             pattern_id=pattern_id(task_type, tools),
             task_type=task_type,

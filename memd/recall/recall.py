@@ -24,6 +24,7 @@ from memd.model.retrieval import MemoryRetrievalConfig
 from memd.model.values import RESERVED_AGENT
 from memd.recall import answer, listing
 from memd.recall.answer import Found
+from memd.recall.crowding import spread
 from memd.recall.features import Statistics, measure
 from memd.recall.listing import Paging
 from memd.recall.question import Question, name_candidates, question
@@ -113,7 +114,8 @@ class Recall:
         """Return matching memories, by relevance with text, newest first without (SPEC 7.5, 7.8).
 
         With text every row of the filter can be reached: there is no gate, only
-        ``min_relevance`` and ``limit``; but with *mode* words only what holds one of the
+        ``min_relevance``, ``limit`` and, unless a session is named, the cap on what one
+        foreign source may fill (``crowding.py``); but with *mode* words only what holds one of the
         words. Nothing for an agent of level none (SPEC 7.13).
         """
         scopes = await self._scopes(
@@ -148,9 +150,10 @@ class Recall:
             return tuple(outgoing_entry(row.entry()) for row in rows)
         fill = 0 if mode is SearchMode.WORDS else query.limit
         found = await self._found(scopes, query.text, mode, max(ARM_ROWS, query.limit), fill=fill)
-        best = [item for item in found.items if item.relevance >= query.min_relevance][
-            : query.limit
-        ]
+        best = [item for item in found.items if item.relevance >= query.min_relevance]
+        if query.session_id is None:  # who names one session wants what is in it
+            best = spread(best)
+        best = best[: query.limit]
         by_key = await self.db.read(_rows, [item.measured.candidate.memory_key for item in best])
         return tuple(
             outgoing_entry(

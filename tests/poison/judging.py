@@ -11,7 +11,11 @@ from poison.attacks import PAYLOAD, Attack
 from support.daemon import Spawned, wait_until
 from support.desk import Desk, pending
 
+from memd.base.errors import QuarantinedError
+from memd.client import Client
+
 FENCE = re.compile(r"<memory-entry>\n(.*?)\n</memory-entry>", re.DOTALL)
+REFUSING = {"learn.outcome", "learn.success", "preference.set", "org.write"}
 MARK = re.compile(r"(?:\[shared\] )?\[(?:untrusted: (?:tool|web|import|assistant)|imported)\] ")
 
 
@@ -24,24 +28,32 @@ class Verdict(NamedTuple):
 
 
 def judged(daemon: Spawned, attacks: Sequence[Attack]) -> list[Verdict]:
-    """Plant everything, each attack at an agent of its own, then look at every prompt."""
-    with daemon.client(timeout=60.0) as client:
+    """Plant everything, each attack at an agent of its own, then look at every prompt.
+
+    As an assistant's client, without the owner's key: what is the owner's is never screened.
+    """
+    with Client(daemon.paths.socket, timeout=60.0) as client, daemon.client(timeout=60.0) as owner:
         desks = [Desk(client, f"poison-{attack.name}") for attack in attacks]
         for attack, desk in zip(attacks, desks, strict=True):
-            planted(desk, attack)
+            planted(desk, attack, owner)
         wait_until(lambda: pending(client) == 0, "every memory has its vector", 120.0)
         return [verdict(desk, attack) for desk, attack in zip(desks, attacks, strict=True)]
 
 
-def planted(desk: Desk, attack: Attack) -> None:
+def planted(desk: Desk, attack: Attack, owner: Client) -> None:
     desk.ingest(attack.honest, origin=attack.honest_origin)
     last = ""
     for method, params in attack.plant:
         given = _filled(params, desk.agent_id, last)
-        if method in {"store.import", "org.propose"}:
-            answer = desk.client.call(method, given)
-        else:
-            answer = desk.client.call(method, {"agent_id": desk.agent_id, **given})
+        if method not in {"store.import", "org.propose"}:
+            given = {"agent_id": desk.agent_id, **given}
+        try:
+            client = owner if method == "store.import" else desk.client
+            answer = client.call(method, given)
+        except QuarantinedError:
+            if method in REFUSING:
+                continue
+            raise
         if method == "memory.ingest":
             items = [*answer["stored"], *answer["pending"], *answer["quarantined"]]
             last = items[0]["id"] if items else last
@@ -59,12 +71,14 @@ def _filled(value: Any, agent: str, last: str) -> Any:
 
 def verdict(desk: Desk, attack: Attack) -> Verdict:
     said = prompt(desk, attack.query)
+    if attack.block:
+        said += prompt(desk, attack.query, synthesize=True)
     lost = attack.honest.casefold() not in prompt(desk, attack.honest_query).casefold()
     return Verdict(attack.name, came_through(said, attack.rule), lost)
 
 
-def prompt(desk: Desk, query: str) -> str:
-    prepared = desk.call("inject.prepare", query=query)
+def prompt(desk: Desk, query: str, **more: Any) -> str:
+    prepared = desk.call("inject.prepare", query=query, **more)
     return "\n".join(message["content"] for message in prepared["messages"])
 
 
