@@ -85,6 +85,7 @@ DRAIN_MS_MAX = 1_500  # from SIGTERM to exit < 2 s (P20)
 # The file view
 FILE_PATH_CHARS_MAX = 1_024
 FILES_LISTED_MAX = 2_000  # in one answer
+FILE_ANSWER_BYTES_MAX = REPLY_BYTES_MAX - 4_096  # of a file that is shown, as JSON
 FILE_LINES_MAX = 999_999  # what fits into the six columns of a line's number
 FILE_MEMORIES_SHOWN = 100  # of one category, the newest
 

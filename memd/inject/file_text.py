@@ -7,11 +7,12 @@ message is the tool's answer.
 
 from __future__ import annotations
 
+import json
 import posixpath
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from memd.base.limits import FILE_LINES_MAX
+from memd.base.limits import FILE_ANSWER_BYTES_MAX, FILE_LINES_MAX, FRAME_BYTES_MAX, TEXT_CHARS_MAX
 from memd.view.view import view
 
 ROOT = "/memories"
@@ -104,6 +105,8 @@ def shown(path: str, text: str, view_range: tuple[int, int] | None) -> str:
         first = max(1, view_range[0])
         last = len(lines) if view_range[1] == -1 else view_range[1]
     body = numbered(lines[first - 1 : max(0, last)], first)
+    if len(json.dumps(body, ensure_ascii=False).encode()) > FILE_ANSWER_BYTES_MAX:
+        raise FileError(f"File {path} is too long to be shown at once. Use view_range for a part.")
     return f"Here's the content of {path} with line numbers:\n{body}"
 
 
@@ -131,6 +134,16 @@ def replaced(path: str, text: str, old: str, new: str) -> tuple[str, int]:
             f"in lines: {places}. Please ensure it is unique"
         )
     return text.replace(old, new), text[: text.index(old)].count("\n")
+
+
+def grown(path: str, text: str) -> str:
+    """Return *text*, what an edit made of a file; FileError when it is too much for a text."""
+    if len(text) > TEXT_CHARS_MAX or len(text.encode()) > FRAME_BYTES_MAX:
+        raise FileError(
+            f"The file {path} was not changed: it would have more than {TEXT_CHARS_MAX:,} "
+            "characters. Begin another file."
+        )
+    return text
 
 
 def _lines_with(text: str, old: str) -> list[int]:

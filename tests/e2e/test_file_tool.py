@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -60,3 +61,88 @@ def test_a_mistake_is_an_answer_and_an_unknown_command_an_error(desk: Desk) -> N
         desk.call("inject.file", command="chmod", path="/memories/x")
     with pytest.raises(InvalidError):
         desk.call("inject.file", command="view")
+
+
+def answered(desk: Desk, command: str, **fields: Any) -> str:
+    """Return what the tool answers, marked when it is an error."""
+    reply = desk.call("inject.file", command=command, **fields)
+    return f"{'refused: ' if reply['is_error'] else ''}{reply['text']}"
+
+
+@pytest.mark.parametrize(
+    "path", ["/memories/../x", "/memories/a/../../x", "/memories/..", "/memories/./../memoriesx"]
+)
+def test_no_path_leads_out_of_the_root(desk: Desk, path: str) -> None:
+    told = f"refused: Path {path} would escape /memories directory"
+    for command, more in (("view", {}), ("create", {"file_text": "x"}), ("delete", {})):
+        assert answered(desk, command, path=path, **more) == told
+    move = {"old_path": "/memories/a", "new_path": path}
+    assert answered(desk, "rename", **move) == told
+
+
+def test_nothing_in_a_path_is_decoded(desk: Desk) -> None:
+    """FIELD 3.6: an encoded traversal is a name like any other, and leads nowhere."""
+    names = ["/memories/%2e%2e/x", "/memories/a%00b", "/memories/b%2f..%2f..%2fx"]
+    for path in names:
+        made = answered(desk, "create", path=path, file_text=path)
+        assert made == f"File created successfully at: {path}"
+    shown = answered(desk, "view", path="/memories").split("\n")[2:]
+    assert [line.split("\t")[1] for line in shown] == ["/memories/%2e%2e/", *names]
+
+
+@pytest.mark.parametrize("view_range", [[1], [1, 2, 3], ["1", 2], [1.0, 2], [True, 2], "1"])
+def test_a_range_is_two_whole_numbers(desk: Desk, view_range: Any) -> None:
+    answered(desk, "create", path="/memories/a", file_text="a\nb\nc")
+    assert answered(desk, "view", path="/memories/a", view_range=[2, -1]).endswith(
+        ":\n     2\tb\n     3\tc"
+    )
+    with pytest.raises(InvalidError, match="view_range"):
+        desk.call("inject.file", command="view", path="/memories/a", view_range=view_range)
+
+
+def test_a_nul_and_a_path_or_a_text_without_end_are_refused(desk: Desk) -> None:
+    with pytest.raises(InvalidError, match="NUL"):
+        answered(desk, "create", path="/memories/a\x00b", file_text="x")
+    with pytest.raises(InvalidError, match="path"):
+        answered(desk, "create", path="/memories/" + "x" * 1_024, file_text="x")
+    with pytest.raises(InvalidError, match="file_text"):
+        answered(desk, "create", path="/memories/a", file_text="x" * 900_001)
+    assert answered(desk, "view", path="/memories").endswith("0B\t/memories")
+
+
+def test_a_file_outgrows_no_frame_and_is_shown_in_parts(desk: Desk) -> None:
+    answered(desk, "create", path="/memories/a", file_text="y\n" * 300_000)
+    assert "Use view_range" in answered(desk, "view", path="/memories/a")
+    part = answered(desk, "view", path="/memories/a", view_range=[300_000, -1])
+    assert part.endswith("300000\ty\n300001\t")
+    for _ in range(2):
+        told = answered(
+            desk, "insert", path="/memories/a", insert_line=0, insert_text="y\n" * 200_000
+        )
+        assert told.startswith("refused: The file /memories/a was not changed")
+
+
+def test_two_clients_edit_one_file_and_no_edit_is_lost(daemon: Spawned) -> None:
+    with a_desk(daemon, "two") as first, a_desk(daemon, "two") as second:
+        answered(first, "create", path="/memories/a", file_text="")
+
+        def edits(desk: Desk) -> list[str]:
+            return [
+                answered(desk, "insert", path="/memories/a", insert_line=0, insert_text=f"line {n}")
+                for n in range(15)
+            ]
+
+        with ThreadPoolExecutor(2) as both:
+            told = [*both.map(edits, (first, second))]
+
+        assert {*told[0], *told[1]} == {"The file /memories/a has been edited."}
+        assert answered(first, "view", path="/memories/a").count("\tline ") == 30
+        with ThreadPoolExecutor(2) as both:
+            once = both.map(
+                lambda desk: answered(desk, "create", path="/memories/b", file_text="x"),
+                (first, second),
+            )
+        assert sorted(once) == [
+            "File created successfully at: /memories/b",
+            "refused: File /memories/b already exists",
+        ]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from memd.base.limits import FRAME_BYTES_MAX, TEXT_CHARS_MAX
 from memd.inject.file_text import (
     FileError,
     Sized,
     edited,
+    grown,
     inserted,
     listing,
     located,
@@ -168,3 +170,26 @@ def test_a_missing_path_is_named() -> None:
 
 def test_no_line_of_a_file_can_look_like_two() -> None:
     assert numbered(["a\u2028     9\tb", "c\x1b[31md"], 1) == "     1\ta 9\tb\n     2\tcd"
+
+
+def test_a_text_grows_to_what_one_memory_can_hold_and_no_further() -> None:
+    full = "x" * TEXT_CHARS_MAX
+    assert grown("/memories/a", full) == full
+    wide = "\u20ac" * (FRAME_BYTES_MAX // 3 + 1)
+    for text in (full + "x", wide):
+        with pytest.raises(FileError) as error:
+            grown("/memories/a", text)
+        assert said(error) == (
+            "The file /memories/a was not changed: it would have more than 900,000 characters. "
+            "Begin another file."
+        )
+
+
+def test_what_no_answer_can_carry_is_shown_in_parts() -> None:
+    lines = "y\n" * 300_000
+    with pytest.raises(FileError) as error:
+        shown("/memories/a", lines, None)
+    assert said(error) == (
+        "File /memories/a is too long to be shown at once. Use view_range for a part."
+    )
+    assert shown("/memories/a", lines, (300_000, -1)).endswith("300000\ty\n300001\t")
