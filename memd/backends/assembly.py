@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from memd.archive.archival import Archival
 from memd.archive.archive import Archive
@@ -16,6 +16,7 @@ from memd.base import log
 from memd.base.clock import Clock
 from memd.base.errors import MemdError, OrgMemoryWriteError
 from memd.base.ids import Ids
+from memd.base.later import later
 from memd.base.work import Work
 from memd.encode.tokens import counter_for
 from memd.ingest.agents import Agents
@@ -30,12 +31,14 @@ from memd.model.events import unheard
 from memd.model.graph import Added
 from memd.model.memory import MemoryStoreRequest
 from memd.model.settings import MemoryConfig, Settings
-from memd.org.graph import Graph
 from memd.org.learning import Learning
 from memd.org.org import Org
 from memd.recall.recall import Recall
 from memd.store.database import Database, opened
 from memd.store.upkeep import Upkeep
+
+if TYPE_CHECKING:
+    from memd.org.graph import Add, Graph
 
 RHYTHM_SECONDS = 60.0
 
@@ -159,13 +162,14 @@ def _taking_in(ground: _Ground, queue: EmbeddingQueue) -> tuple[Ingest, Learning
         level=settings.memory.level,
         secrets=settings.daemon.secrets,
     )
-    graph = Graph(
-        ground.db,
-        ground.clock,
-        partial(_add, ingest, learning),
-        read_access=settings.org_memory.read_access,
-    )
-    return ingest, learning, graph
+    return ingest, learning, later(partial(_graph, ground, partial(_add, ingest, learning)))
+
+
+def _graph(ground: _Ground, add: Add) -> Graph:
+    """Build what walks the graph, when it is first asked: no start waits for its words."""
+    from memd.org.graph import Graph
+
+    return Graph(ground.db, ground.clock, add, read_access=ground.settings.org_memory.read_access)
 
 
 def _recall(ground: _Ground) -> Recall:
@@ -181,12 +185,15 @@ def _recall(ground: _Ground) -> Recall:
 
 
 def _org(ground: _Ground, graph: Graph) -> Org:
+    async def walk(caller: Caller, context: str, limit: int) -> tuple[str, ...]:
+        return await graph.facts(caller, context, limit)
+
     return Org(
         db=ground.db,
         clock=ground.clock,
         ids=ground.ids,
         config=ground.settings.org_memory,
-        walk=graph.facts,
+        walk=walk,
         secrets=ground.settings.daemon.secrets,
     )
 

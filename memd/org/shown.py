@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from memd.base.clock import from_us
 from memd.base.errors import OrgMemoryQueryError
-from memd.encode import verbs
 from memd.encode.function_words import FUNCTION_WORDS
 from memd.model.enums import Trust
 from memd.model.graph import Evidence, GraphPath, Statement, folded
-from memd.org import answers
-from memd.org.answers import Found
-from memd.org.asking import Mention, Word
 from memd.org.paths import least_trust, things_on
 from memd.store import graph
 from memd.store.connect import Reading
 from memd.store.graph import Edge, StatementRow
 from memd.store.past import StretchRow
+
+if TYPE_CHECKING:
+    from memd.org.answers import Found
+    from memd.org.asking import Mention, Word
 
 _WORD = re.compile(r"[^\W_]+")
 _UNSAFE = re.compile(r"[|\n\r\x00-\x1f\x7f\u2028\u2029]|->|-->|\[\[|\]\]|`")
@@ -89,6 +90,8 @@ def by_words(
     relations: Collection[str],
 ) -> list[tuple[float, Found]]:
     """Return what is near a question's things, ranked by what its evidence has of the question."""
+    from memd.org import answers
+
     taken = {place for one in named for place in range(one.first, one.last + 1)}
     asked = {
         word.text
@@ -144,6 +147,7 @@ def triple(subject: str, relation: str, object_: str) -> str:
                 hint='without "|", arrows, brackets, backticks and line ends',
             )
     from memd.encode.statements import statements
+    from memd.encode.verbs import relation as known
 
     if not _RELATION.fullmatch(relation.strip()):
         raise OrgMemoryQueryError(
@@ -151,7 +155,7 @@ def triple(subject: str, relation: str, object_: str) -> str:
         )
     if not folded(subject) or folded(subject) == folded(object_):
         raise OrgMemoryQueryError("a triple is about two different things", field="object")
-    between = "|" if verbs.relation(relation) else "->"
+    between = "|" if known(relation) else "->"
     text = f"{subject.strip()} {between} {relation.strip()} {between} {object_.strip()}"
     if len(statements(text)) != 1:
         raise OrgMemoryQueryError(
