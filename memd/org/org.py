@@ -21,6 +21,7 @@ from memd.base.errors import (
 )
 from memd.base.ids import Ids
 from memd.base.limits import FACTS_LOOKED_AT_MAX
+from memd.encode.orders import refuse_orders
 from memd.encode.secrets import admitted, screened_name
 from memd.model.caller import Caller
 from memd.model.enums import OrgFactCategory
@@ -88,7 +89,8 @@ class Org:
         *author* None: as whom the caller's key writes. A fact that moves to another
         category needs the right to write both, and what a human wrote no key
         changes (HumanFactError). Raises OrgMemoryAccessDeniedError,
-        OrgMemoryWriteError for a *fact_id* that is no fact's, SecretRefusedError.
+        OrgMemoryWriteError for a *fact_id* that is no fact's, SecretRefusedError, and
+        QuarantinedError for a text that gives orders and is no human's (PROMISES H46).
         """
         stamp = self.stamp(caller, author, signature)
         wording = self.wording(request)
@@ -106,6 +108,8 @@ class Org:
                 if author is None:
                     _require_last_word(conn, fact_id, stamp.author)
             require_write_access(rules, wording.category, stamp.author)
+            if not stamp.author.is_human:
+                refuse_orders(caller, content=wording.content, tags=" ".join(wording.tags))
             self.learnt(conn, org.publish(conn, fact_id, wording, stamp))
             return fact_id
 
