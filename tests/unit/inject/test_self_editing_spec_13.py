@@ -98,6 +98,19 @@ def test_spec_13_2_the_bounds_are_these(wrong: dict[str, Any]) -> None:
         SelfEditingMemoryConfig(**wrong)
 
 
+@pytest.mark.parametrize(
+    ("name", "low", "high"),
+    [
+        ("core_memory_token_budget", 256, 8192),
+        ("core_max_entries", 1, 200),
+        ("archival_search_limit", 1, 50),
+    ],
+)
+def test_spec_13_2_the_bounds_are_within(name: str, low: int, high: int) -> None:
+    for value in (low, high):
+        assert SelfEditingMemoryConfig.model_validate({name: value}).model_dump()[name] == value
+
+
 @pytest.mark.parametrize("bound", ["core", "caller"])
 async def test_spec_13_2_the_smaller_of_both_budgets_counts(bound: str) -> None:
     backend = a_core(*(f"{n} " + "x" * 200 for n in range(20)))
@@ -163,6 +176,13 @@ def test_spec_13_4_each_tool_takes_what_the_table_says(
 
     assert sorted(schema["properties"]) == sorted([*needed, *optional])
     assert schema.get("required", []) == needed
+
+
+def test_spec_13_4_a_search_is_told_to_give_ten_and_fifty_at_most() -> None:
+    tools = {tool.name: tool for tool in editing(InMemoryBackend()).get_tool_definitions()}
+    limit = tools["archival_memory_search"].parameters_schema["properties"]["limit"]
+
+    assert (limit["default"], limit["minimum"], limit["maximum"]) == (10, 1, 50)
 
 
 async def test_spec_13_4_each_write_is_an_ordinary_memory(backend: InMemoryBackend) -> None:
