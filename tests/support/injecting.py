@@ -154,10 +154,11 @@ class Judging:
     def __init__(self, answers: Sequence[bool | BaseException]) -> None:
         self._left = list(answers)
         self.queries: list[str] = []
+        self.shown: list[list[str]] = []
 
     async def check_sufficiency(self, query: str, results: tuple[MemoryEntry, ...]) -> bool:
-        del results
         self.queries.append(query)
+        self.shown.append([entry.id for entry in results])
         answer = self._left.pop(0) if len(self._left) > 1 else self._left[0]
         if isinstance(answer, BaseException):
             raise answer

@@ -6,6 +6,7 @@ import asyncio
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 import pytest
 from pydantic import ValidationError
@@ -197,6 +198,19 @@ async def test_spec_14_2_2_recency_is_clamped_and_the_result_cut() -> None:
     assert source.asked[0].limit == 8
 
 
+async def test_spec_14_2_2_d22_what_happened_before_the_window_is_told_with_no_recency() -> None:
+    """The window is over when memd was told; the age is that of the event."""
+    long_ago = an_entry(category=EPISODE, relevance_score=0.5).model_copy(
+        update={"occurred_at": NOW - timedelta(days=400)}
+    )
+
+    found = await EpisodicWorker(Source([long_ago]), CONFIG, clock=HeldClock()).retrieve(ASKED)
+
+    (candidate,) = found.candidates
+    assert (candidate.recency_score, found.error) == (0.0, None)
+    assert candidate.combined_score == pytest.approx(0.4 * 0.5)
+
+
 @pytest.mark.parametrize("window", [0.0, -1.0, math.nan])
 def test_spec_14_2_2_a_window_that_is_none_is_refused(window: float) -> None:
     with pytest.raises(ValueError, match="window_hours"):
@@ -272,6 +286,22 @@ async def test_spec_14_3_2_by_rule_what_is_poor_is_asked_again_in_fewer_words() 
     assert poor == RetrievalCorrection(corrected_query="port nginx", reason="in fewer words")
 
 
+@pytest.mark.parametrize("switched", [True, False])
+@pytest.mark.parametrize("least", [0.3, 0.6])
+async def test_spec_14_3_2_the_threshold_is_min_relevance_and_a_switch_turns_retries_off(
+    least: float, switched: bool
+) -> None:
+    config = CONFIG.model_copy(
+        update={"min_relevance": least, "reflective_retry_enabled": switched}
+    )
+    asked = ASKED.model_copy(update={"text": "what is the port of nginx"})
+    found = (a_candidate("a", 0.1), a_candidate("b", 0.7))
+
+    retry = await RuleSupervisor(config).evaluate_for_retry(asked, found)
+
+    assert (retry is not None) == (switched and least == 0.6)
+
+
 @pytest.mark.parametrize("by_model", [False, True])
 async def test_spec_14_3_2_nothing_found_is_decided_without_a_model(by_model: bool) -> None:
     provider = StubProvider(['{"retry": true, "corrected_query": "x"}'])
@@ -317,6 +347,13 @@ async def test_spec_14_3_1_unknown_names_are_dropped_before_the_cut_and_failure_
 
     assert (await supervisor.route(ASKED)).workers == workers
     assert len(provider.asked) == 1
+
+
+@pytest.mark.parametrize("answer", ["", "episodic", '{"workers": 1}', RuntimeError("down")])
+async def test_spec_14_3_1_a_failure_is_routed_with_a_reason(answer: str | BaseException) -> None:
+    _, supervisor = by_model(answer)
+
+    assert "fallback" in (await supervisor.route(ASKED)).reason
 
 
 async def test_spec_14_3_3_the_query_and_what_was_found_are_sent_in_fences() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 from support.entries import an_entry
 from support.injecting import ABackend, Source, a_strategy, lines_in
@@ -16,6 +18,7 @@ from memd.api import (
     ToolRegistry,
     registry_with_memory_tools,
 )
+from memd.base import log
 from memd.model.inject import ToolCategory
 
 
@@ -73,7 +76,15 @@ def test_tools_that_cannot_be_had_leave_the_registry_as_it_is() -> None:
     registry = ToolRegistry([AHammer()])
     broken = Broken(backend=ABackend(), config=MemoryRetrievalConfig(strategy="tool_based"))
 
-    assert registry_with_memory_tools(registry, broken, "ada") is registry
+    stream = io.StringIO()
+    log.configure(stream=stream, environ={})
+    try:
+        assert registry_with_memory_tools(registry, broken, "ada") is registry
+    finally:
+        log.configure()
+    (line,) = stream.getvalue().splitlines()
+    assert "level=warning" in line
+    assert "a bug" not in line
 
 
 async def test_a_tool_speaks_for_its_agent_and_says_whether_it_failed() -> None:

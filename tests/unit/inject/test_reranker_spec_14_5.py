@@ -127,6 +127,30 @@ async def test_spec_14_5_4_ids_that_occur_twice_are_not_cached() -> None:
     assert len(provider.asked) == 2
 
 
+async def test_spec_14_5_4_a_kept_order_of_other_memories_is_not_used() -> None:
+    provider, cache = StubProvider(['{"ranking": [1, 0]}']), RerankerCache()
+    reranker = QuerySpecificReranker(provider=provider, model="small", cache=cache)
+    known = [memory.entry.id for memory in PAIR]
+    for wrong in (known[:1], [known[0], "other"], [*known, "third"]):
+        await cache.put(cache_key("q", known), wrong)
+        assert await reranker.rerank("q", PAIR) == PAIR[::-1]
+    assert len(provider.asked) == 3
+
+
+async def test_spec_14_5_5_an_order_is_kept_for_an_hour_and_a_thousand_of_them() -> None:
+    clock = Ticking()
+    cache = RerankerCache(monotonic=clock)
+    for place in range(1_001):
+        clock.now = place / 1_000
+        await cache.put(str(place), [])
+    assert len(cache) == 1_000
+    assert await cache.get("0") is None
+
+    clock.now = 3_600.5
+    assert await cache.get("499") is None
+    assert await cache.get("501") == ()
+
+
 class Ticking:
     """Seconds that a test moves on."""
 

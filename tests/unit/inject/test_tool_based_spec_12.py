@@ -187,6 +187,12 @@ async def test_spec_12_5_an_unknown_id_is_an_error_that_shows_64_characters_of_i
     assert text.count("y") - "memory".count("y") == 64
 
 
+async def test_spec_12_2_an_id_of_256_characters_is_one() -> None:
+    longest = an_entry("m" * 256)
+
+    assert "content of m" in await recall(ABackend([longest]), longest.id)
+
+
 async def test_spec_12_5_a_known_id_is_shown_as_a_search_shows_it() -> None:
     backend = ABackend([an_entry("m1")])
 
@@ -338,6 +344,30 @@ async def test_spec_12_9_d_each_memory_once_with_its_highest_relevance_best_firs
     backend = ABackend(rounds=rounds)
 
     assert await looped(backend, Asking(["second"]), Judging([False, True])) == ["b", "a", "c"]
+
+
+async def test_spec_12_9_b_the_checker_sees_the_current_query_and_all_that_was_found() -> None:
+    backend = ABackend(rounds=[[scored("a", 0.2)], [scored("b", 0.9)]])
+    checker = Judging([False])
+
+    await looped(backend, Asking(["second", None]), checker)
+
+    assert checker.queries == ["first", "second"]
+    assert checker.shown == [["a"], ["b", "a"]]
+
+
+async def test_spec_12_9_without_the_setting_collaborators_are_not_asked() -> None:
+    backend, reformulator, checker = ABackend(), Asking(["second"]), Judging([False])
+    strategy = ToolBasedInjectionStrategy(
+        backend=backend,
+        config=MemoryRetrievalConfig(strategy="tool_based"),
+        reformulator=reformulator,
+        sufficiency_checker=checker,
+    )
+
+    await strategy.handle_tool_call("search_memory", {"query": "first"}, "ada")
+
+    assert (len(backend.asked), reformulator.queries, checker.queries) == (1, [], [])
 
 
 @pytest.mark.parametrize("missing", ["reformulator", "sufficiency_checker"])

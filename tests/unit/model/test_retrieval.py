@@ -51,6 +51,10 @@ def test_spec_8_1_a_decay_rate_is_a_number_that_is_not_negative(rate: float) -> 
         MemoryRetrievalConfig(recency_decay_rate=rate)
 
 
+def test_spec_8_1_without_decay_everything_is_recent() -> None:
+    assert MemoryRetrievalConfig(recency_decay_rate=0.0).recency_decay_rate == 0.0
+
+
 def test_spec_8_2_weights_sum_to_one_within_a_millionth_where_they_count() -> None:
     MemoryRetrievalConfig(relevance_weight=0.7, recency_weight=0.3000005)
     with pytest.raises(ValidationError, match="must sum to 1"):
@@ -84,8 +88,10 @@ def test_spec_8_2_what_contradicts_itself_is_refused(contradiction: dict[str, An
         {"diversity_lambda": 0.5},
         {"candidate_pool_multiplier": 4},
         {"personal_boost": 0.2, "fusion_strategy": "rrf"},
+        {"personal_boost": 0.1, "fusion_strategy": "rrf"},  # the default, but said
         {"max_workers_per_query": 3},
         {"reflective_retry_enabled": True},
+        {"reflective_retry_enabled": False},
         {"max_retry_count": 1},
         {"rerank_cache_ttl_seconds": 60},
     ],
@@ -106,6 +112,10 @@ def test_spec_8_2_what_has_no_effect_is_accepted_with_a_warning(
         {"fusion_strategy": "rrf"},
         {"personal_boost": 0.0, "fusion_strategy": "rrf"},
         {"diversity_lambda": 0.7},
+        {"candidate_pool_multiplier": 3, "rerank_cache_ttl_seconds": 3600},
+        {"max_workers_per_query": 2, "max_retry_count": 2},
+        {"candidate_pool_multiplier": 4, "diversity_penalty_enabled": True},
+        {"max_workers_per_query": 3, "retriever": "hierarchical"},
         {"diversity_lambda": 0.5, "diversity_penalty_enabled": True},
         {"reflective_retry_enabled": False, "max_retry_count": 1, "retriever": "hierarchical"},
         {"rerank_cache_ttl_seconds": 60, "query_specific_rerank_enabled": True},
