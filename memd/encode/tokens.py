@@ -29,7 +29,8 @@ TOKENIZER_FILE = "tokenizer.json"
 _CHARS_PER_TOKEN = 4
 _LONG_WORD = re.compile(r"\w{101,}")
 
-_PLAIN = b"\t\n\r" + bytes(range(ord(" "), 0x7F))
+_ODD = re.compile(r"[^ \t\n\r]*[^ -~\t\n\r][^ \t\n\r]*")
+_ODD_CHARS_MAX = 100  # a sentence without a space is nothing to keep
 _WORD = re.compile(r"[0-9A-Za-z]+")
 _WORDS_AND_SPACE = b"\t\n\r 0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _WORDS_KNOWN = 8_192  # one to two megabytes; a full window has some four thousand different ones
@@ -111,21 +112,21 @@ class ModelTokens:
         return len(self._ready().encode(text, add_special_tokens=False))
 
     def _by_words(self, text: str) -> int | None:
-        """Return the pieces of a plain text from those of its words, None for any other text.
+        """Return the pieces of a text from those of its words, None if they cannot be told so.
 
-        White space is none, a sign of punctuation is one, and a word is cut by itself.
+        White space is none, a plain sign is one, and a plain word is cut by itself, as is
+        whatever stands between white space around a character that is not plain.
         """
         self._ready()
-        if self._whole is None or not text.isascii() or self._whole.search(text):
+        if self._whole is None or self._whole.search(text):
             return None
-        raw = text.encode()
-        if raw.translate(None, _PLAIN):
-            return None
-        signs = len(raw.translate(None, _WORDS_AND_SPACE))
-        words = _WORD.findall(text)
+        odd: list[str] = [] if text.isascii() and text.isprintable() else _ODD.findall(text)
+        plain = _ODD.sub(" ", text) if odd else text
+        words = _WORD.findall(plain) + odd
         different = set(words)
-        if len(different) > _WORDS_KNOWN:
+        if len(different) > _WORDS_KNOWN or any(len(word) > _ODD_CHARS_MAX for word in odd):
             return None
+        signs = len(plain.encode().translate(None, _WORDS_AND_SPACE))
         known = self._counted(different)
         return signs + sum(map(known.__getitem__, words))
 
