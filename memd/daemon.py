@@ -1,4 +1,4 @@
-"""The daemon: builds every room, hands each what it needs, runs until told, stops in reverse.
+"""The daemon: has the house built, runs until told, stops in reverse.
 
 One loop, one TaskGroup. A task that dies brings the daemon down; the service
 manager starts it again, and recovery is the normal start. SIGTERM and SIGINT stop
@@ -15,14 +15,11 @@ import socket
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, suppress
-from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from memd.base import log
 from memd.base.clock import Clock, SystemClock
 from memd.base.errors import MemdError, MemoryConfigError
-from memd.base.later import later
 from memd.base.lock import lock
 from memd.base.paths import Paths
 from memd.serve import notify, socket_file
@@ -36,17 +33,7 @@ from memd.serve.server import Server
 from memd.serve.status import System
 
 if TYPE_CHECKING:
-    from memd.backends.assembly import Assembly
-    from memd.ingest.ingest import Ingest
-    from memd.inject.files import Files
-    from memd.inject.inject import Inject
-    from memd.inject.synthesis import Synthesis
-    from memd.learn.learn import Learn
     from memd.model.settings import Settings
-    from memd.org.clients import Clients
-    from memd.org.owner import Owner
-    from memd.org.review import Review
-    from memd.store.audit import Audit
 
 EXIT_OK, EXIT_REFUSED, EXIT_DIED, EXIT_CONFIG = 0, 1, 70, 78
 
@@ -99,7 +86,7 @@ async def run(
     stop = asyncio.Event()
     async with AsyncExitStack() as stack:
         sock = _socket(paths, stack)
-        rooms = await (build or _rooms)(settings, paths, clock, stack)
+        rooms = await (build or _built)(settings, paths, clock, stack)
 
         async def reload() -> None:
             notify.reloading(clock)
@@ -171,160 +158,10 @@ async def _serve(
     log.info("stopped")
 
 
-class _Access(NamedTuple):
-    """The rooms of who may do what."""
+async def _built(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack) -> Rooms:
+    from memd.house import rooms  # a test's rooms do without all that it loads
 
-    audit: Audit
-    clients: Clients
-    owner: Owner
-    review: Review
-
-
-class _Prompts:
-    """The rooms that put memories into prompts; each is made when it is first asked for."""
-
-    def __init__(self, settings: Settings, house: Assembly, ingest: Ingest) -> None:
-        self._settings = settings
-        self._house = house
-        self._ingest = ingest
-        self.learn = later(self._learn)
-        self.synthesis = later(self._synthesis)
-
-    def _learn(self) -> Learn:
-        from memd.learn.learn import Learn
-
-        house, settings = self._house, self._settings
-        level, secrets = settings.memory.level, settings.daemon.secrets
-        return Learn(house.db, house.clock, house.ids, level, secrets)
-
-    def _synthesis(self) -> Synthesis:
-        from memd.inject.synthesis import Synthesis
-
-        house = self._house
-        return Synthesis(
-            house.db, house.clock, house.recall, self.learn, house.sessions, house.graph
-        )
-
-    def inject(self) -> Inject:
-        from memd.inject.hierarchical import over
-        from memd.inject.inject import Inject
-        from memd.inject.own import Rooms as Remembered
-        from memd.inject.rerank_cache import RerankerCache
-        from memd.inject.reranker import CrossEncoderReranker
-
-        house = self._house
-        scorer, retrieval = house.recall.scorer, self._settings.memory.retrieval
-        cache = RerankerCache(retrieval.rerank_cache_ttl_seconds)
-        return Inject(
-            rooms=Remembered(house.recall, self._ingest, house.archive),
-            config=retrieval,
-            clock=house.clock,
-            editing=self._settings.memory.self_editing,
-            org=house.org,
-            synthesizer=self.synthesis,
-            reranker=None if scorer is None else CrossEncoderReranker(scorer, cache=cache),
-            retriever=partial(over, clock=house.clock),
-        )
-
-    def files(self) -> Files:
-        from memd.inject.files import Files
-
-        house = self._house
-        return Files(house.db, self._ingest, house.recall, house.archive, house.clock)
-
-
-async def _rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack) -> Rooms:
-    """Build the rooms, from the store upwards; *stack* closes them in reverse."""
-    from memd.backends.assembly import assembled
-    from memd.encode.cross_encoder import RerankerThread
-    from memd.encode.embed import EmbedderThread
-    from memd.serve.events import Events
-    from memd.serve.rooms import Rooms
-    from memd.sleep.exports import exporting
-    from memd.sleep.naps import Naps
-    from memd.sleep.sleep import sleeping
-    from memd.sleep.switch import Switch
-
-    idle_ms = settings.daemon.model_idle_minutes * 60_000
-    embedder = EmbedderThread(paths.model_dir, idle_ms=idle_ms)
-    stack.push_async_callback(embedder.close)
-    scorer = RerankerThread(paths.reranker_dir, idle_ms=idle_ms)
-    stack.push_async_callback(scorer.close)
-    house = await assembled(settings, paths.database, embedder, paths.model_dir, clock, stack)
-    house = replace(house, recall=replace(house.recall, scorer=scorer))
-    access = await _access(house, paths, stack)
-    events = Events()
-    naps = Naps(house, settings, paths.usage_dir, emit=events.emit)
-    wiki_dir = paths.data_dir / ("wiki" + paths.database.stem.removeprefix("memd"))
-    wiki = exporting(house, settings.memory.consolidation.wiki_export, wiki_dir)
-    enabled = Switch(settings, paths.config_file, os.environ)
-    sleep = sleeping(house, settings, emit=wiki.hearing(events.emit), enabled=enabled)
-
-    def quiet_s() -> float:
-        return sleep.rhythm.quiet_s()  # which is told later whom to ask
-
-    house.learning.quiet_s = quiet_s
-    ingest = replace(
-        house.ingest,
-        emit=house.learning.hearing(events.emit),
-        advises=settings.memory.retrieval.non_inferable_only,
-    )
-    prompts = _Prompts(settings, house, ingest)
-    return Rooms(
-        ingest=ingest,
-        recall=house.recall,
-        archive=house.archive,
-        archival=house.archival,
-        upkeep=house.upkeep,
-        agents=house.agents,
-        audit=access.audit,
-        clients=access.clients,
-        owner=access.owner,
-        review=access.review,
-        sessions=house.sessions,
-        sharing=house.sharing,
-        usage=naps,
-        naps=naps,
-        events=events,
-        embedder=embedder,
-        reranker=scorer,
-        graph=house.graph,
-        org=house.org,
-        files=later(prompts.files),
-        inject=later(prompts.inject),
-        learn=prompts.learn,
-        quarantine=house.quarantine,
-        synthesis=prompts.synthesis,
-        wiki=wiki,
-        sleep=sleep.night,
-        rhythm=sleep.rhythm,
-        background=(
-            house.queue.run,
-            house.rhythm,
-            sleep.rhythm.run,
-            naps.run,
-            wiki.run,
-            house.learning.run,
-            house.org.past.run,
-            access.audit.run,
-        ),
-    )
-
-
-async def _access(house: Assembly, paths: Paths, stack: AsyncExitStack) -> _Access:
-    """Build the rooms of who may do what; the audit's head is noted when *stack* unwinds."""
-    from memd.org.clients import Clients
-    from memd.org.owner import Owner
-    from memd.org.review import Review
-    from memd.store.audit import Audit
-
-    audit = Audit(house.db, house.clock, paths.anchors)
-    stack.push_async_callback(audit.try_to_anchor)
-    clients = Clients(house.db, house.clock, paths.keys_dir)
-    await clients.load()
-    await house.org.past.begin()
-    owner = Owner(house.db, house.clock)
-    return _Access(audit, clients, owner, Review(house.org, owner))
+    return await rooms(settings, paths, clock, stack)
 
 
 def _load(paths: Paths) -> Settings:

@@ -1,0 +1,203 @@
+"""The house: every room of the daemon, built from the store upwards and handed what it needs.
+
+What a higher room knows and a lower one needs is handed down here: who hears that
+something was stored, whether anybody uses memd just now. What a start can do without
+is loaded when it is first asked for.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from memd.backends.assembly import Assembly, assembled
+from memd.base.clock import Clock
+from memd.base.later import later
+from memd.base.paths import Paths
+from memd.encode.cross_encoder import RerankerThread
+from memd.encode.embed import EmbedderThread
+from memd.ingest.ingest import Ingest
+from memd.model.settings import Settings
+from memd.org.clients import Clients
+from memd.org.owner import Owner
+from memd.org.review import Review
+from memd.serve.events import Events
+from memd.serve.rooms import Rooms
+from memd.sleep.exports import Wiki, exporting
+from memd.sleep.naps import Naps
+from memd.sleep.sleep import Sleep, sleeping
+from memd.sleep.switch import Switch
+from memd.store.audit import Audit
+
+if TYPE_CHECKING:
+    from memd.inject.files import Files
+    from memd.inject.inject import Inject
+    from memd.inject.synthesis import Synthesis
+    from memd.learn.learn import Learn
+
+
+async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack) -> Rooms:
+    """Build the rooms; *stack* closes them in reverse."""
+    embedder, scorer = _models(settings, paths, stack)
+    house = await assembled(settings, paths.database, embedder, paths.model_dir, clock, stack)
+    house = replace(house, recall=replace(house.recall, scorer=scorer))
+    access = await _access(house, paths, stack)
+    asleep = _asleep(house, settings, paths)
+    ingest = replace(
+        house.ingest,
+        emit=house.learning.hearing(asleep.events.emit),
+        advises=settings.memory.retrieval.non_inferable_only,
+    )
+    prompts = _Prompts(settings, house, ingest)
+    return Rooms(
+        ingest=ingest,
+        recall=house.recall,
+        archive=house.archive,
+        archival=house.archival,
+        upkeep=house.upkeep,
+        agents=house.agents,
+        audit=access.audit,
+        clients=access.clients,
+        owner=access.owner,
+        review=access.review,
+        sessions=house.sessions,
+        sharing=house.sharing,
+        usage=asleep.naps,
+        naps=asleep.naps,
+        events=asleep.events,
+        embedder=embedder,
+        reranker=scorer,
+        graph=house.graph,
+        org=house.org,
+        files=later(prompts.files),
+        inject=later(prompts.inject),
+        learn=prompts.learn,
+        quarantine=house.quarantine,
+        synthesis=prompts.synthesis,
+        wiki=asleep.wiki,
+        sleep=asleep.sleep.night,
+        rhythm=asleep.sleep.rhythm,
+        background=(
+            house.queue.run,
+            house.rhythm,
+            asleep.sleep.rhythm.run,
+            asleep.naps.run,
+            asleep.wiki.run,
+            house.learning.run,
+            house.org.past.run,
+            access.audit.run,
+        ),
+    )
+
+
+def _models(
+    settings: Settings, paths: Paths, stack: AsyncExitStack
+) -> tuple[EmbedderThread, RerankerThread]:
+    """Build the models' threads, which load nothing yet."""
+    idle_ms = settings.daemon.model_idle_minutes * 60_000
+    embedder = EmbedderThread(paths.model_dir, idle_ms=idle_ms)
+    stack.push_async_callback(embedder.close)
+    scorer = RerankerThread(paths.reranker_dir, idle_ms=idle_ms)
+    stack.push_async_callback(scorer.close)
+    return embedder, scorer
+
+
+class _Access(NamedTuple):
+    """The rooms of who may do what."""
+
+    audit: Audit
+    clients: Clients
+    owner: Owner
+    review: Review
+
+
+async def _access(house: Assembly, paths: Paths, stack: AsyncExitStack) -> _Access:
+    """Build the rooms of who may do what; the audit's head is noted when *stack* unwinds."""
+    audit = Audit(house.db, house.clock, paths.anchors)
+    stack.push_async_callback(audit.try_to_anchor)
+    clients = Clients(house.db, house.clock, paths.keys_dir)
+    await clients.load()
+    await house.org.past.begin()
+    owner = Owner(house.db, house.clock)
+    return _Access(audit, clients, owner, Review(house.org, owner))
+
+
+class _Asleep(NamedTuple):
+    """The rooms that consolidate, and who hears what they did."""
+
+    events: Events
+    naps: Naps
+    wiki: Wiki
+    sleep: Sleep
+
+
+def _asleep(house: Assembly, settings: Settings, paths: Paths) -> _Asleep:
+    """Build naps and nights; what is read for the graph waits until nobody uses memd."""
+    events = Events()
+    naps = Naps(house, settings, paths.usage_dir, emit=events.emit)
+    wiki_dir = paths.data_dir / ("wiki" + paths.database.stem.removeprefix("memd"))
+    wiki = exporting(house, settings.memory.consolidation.wiki_export, wiki_dir)
+    enabled = Switch(settings, paths.config_file, os.environ)
+    sleep = sleeping(house, settings, emit=wiki.hearing(events.emit), enabled=enabled)
+
+    def quiet_s() -> float:
+        return sleep.rhythm.quiet_s()  # which is told later whom to ask
+
+    house.learning.quiet_s = quiet_s
+    return _Asleep(events, naps, wiki, sleep)
+
+
+class _Prompts:
+    """The rooms that put memories into prompts; each is made when it is first asked for."""
+
+    def __init__(self, settings: Settings, house: Assembly, ingest: Ingest) -> None:
+        self._settings = settings
+        self._house = house
+        self._ingest = ingest
+        self.learn = later(self._learn)
+        self.synthesis = later(self._synthesis)
+
+    def _learn(self) -> Learn:
+        from memd.learn.learn import Learn
+
+        house, settings = self._house, self._settings
+        level, secrets = settings.memory.level, settings.daemon.secrets
+        return Learn(house.db, house.clock, house.ids, level, secrets)
+
+    def _synthesis(self) -> Synthesis:
+        from memd.inject.synthesis import Synthesis
+
+        house = self._house
+        return Synthesis(
+            house.db, house.clock, house.recall, self.learn, house.sessions, house.graph
+        )
+
+    def inject(self) -> Inject:
+        from memd.inject.hierarchical import over
+        from memd.inject.inject import Inject
+        from memd.inject.own import Rooms as Remembered
+        from memd.inject.rerank_cache import RerankerCache
+        from memd.inject.reranker import CrossEncoderReranker
+
+        house = self._house
+        scorer, retrieval = house.recall.scorer, self._settings.memory.retrieval
+        cache = RerankerCache(retrieval.rerank_cache_ttl_seconds)
+        return Inject(
+            rooms=Remembered(house.recall, self._ingest, house.archive),
+            config=retrieval,
+            clock=house.clock,
+            editing=self._settings.memory.self_editing,
+            org=house.org,
+            synthesizer=self.synthesis,
+            reranker=None if scorer is None else CrossEncoderReranker(scorer, cache=cache),
+            retriever=partial(over, clock=house.clock),
+        )
+
+    def files(self) -> Files:
+        from memd.inject.files import Files
+
+        house = self._house
+        return Files(house.db, self._ingest, house.recall, house.archive, house.clock)
