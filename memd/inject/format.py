@@ -66,8 +66,6 @@ def formatted(
     With a *nonce* every line of every memory begins with it.
     """
     role = role_of(injection_point)
-    if not memories or token_budget <= 0:
-        return Formatted()
     said = directive(nonce)
     fixed, newline = estimator.estimate_tokens(said), estimator.estimate_tokens("\n")
     used, least = fixed, None
@@ -78,7 +76,7 @@ def formatted(
         alone = estimator.estimate_tokens(block)
         least = alone if least is None else min(least, alone)
         cost = alone + (newline if blocks else 0)
-        if used + cost <= token_budget:
+        if token_budget > 0 and used + cost <= token_budget:
             used += cost
             blocks.append(block)
             taken.append(memory)

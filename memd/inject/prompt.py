@@ -31,6 +31,8 @@ class Prompt:
     used: int = 0
     left_out: LeftOut = field(default_factory=LeftOut)
     minimum: int | None = None
+    policies: Sequence[str] = ()
+    preferences: Sequence[str] = ()
 
     @property
     def left(self) -> int:
@@ -39,11 +41,13 @@ class Prompt:
 
     def add_policies(self, texts: Sequence[str]) -> None:
         """Add what everybody has to heed, in the order given, as far as it fits."""
+        self.policies = texts
         taken = self._listed(POLICIES, texts, self.left)
         self._leave_out(policies=len(texts) - len(taken))
 
     def add_preferences(self, texts: Sequence[str]) -> list[int]:
         """Add what the owner prefers, for at most half of the budget; return which fitted."""
+        self.preferences = texts
         taken = self._listed(PREFERENCES, texts, min(self.left, self.budget // PREFERENCES_SHARE))
         self._leave_out(preferences=len(texts) - len(taken))
         return taken
@@ -53,7 +57,8 @@ class Prompt:
         self.messages.extend(found.messages)
         self.used += found.tokens
         self.memories = tuple(map(injected, found.taken))
-        self.minimum = None if found.taken else _plus(found.minimum, self.used)
+        if found.minimum is not None and not found.taken:
+            self.minimum = self._least(found.minimum)
         self._leave_out(memories=offered - len(found.taken))
 
     def add_instructions(self, messages: Sequence[ChatMessage], spared: int = 0) -> None:
@@ -92,6 +97,20 @@ class Prompt:
         """Count a block that could not be made small enough."""
         self._leave_out(memories=1)
 
+    def _least(self, needed: int) -> int:
+        """Return the least budget that leaves *needed* tokens.
+
+        A larger budget has room for more policies and preferences, which come first.
+        """
+        least = needed
+        while True:
+            larger = Prompt(least, self.estimator)
+            larger.add_policies(self.policies)
+            larger.add_preferences(self.preferences)
+            if larger.left >= needed:
+                return least
+            least = larger.used + needed
+
     def _cost(self, messages: Sequence[ChatMessage]) -> int:
         return sum(self.estimator.estimate_tokens(message.content) for message in messages)
 
@@ -124,7 +143,3 @@ def injected(memory: ScoredMemory) -> InjectedMemory:
         origin=entry.origin,
         trust=entry.trust,
     )
-
-
-def _plus(number: int | None, more: int) -> int | None:
-    return None if number is None else number + more

@@ -131,6 +131,26 @@ def test_spec_11_1_5_without_memories_or_budget_there_is_nothing(budget: int) ->
     assert said(a_scored("one", 0.9), budget=budget) == ()
 
 
+def test_spec_11_1_5_without_budget_there_is_nothing_even_if_it_costs_nothing() -> None:
+    class Free:
+        def estimate_tokens(self, text: str) -> int:
+            return len(text) * 0
+
+    one = (a_scored("one", 0.9),)
+
+    assert formatted(one, estimator=Free(), token_budget=0).messages == ()
+    assert len(formatted(one, estimator=Free(), token_budget=1).messages) == 2
+
+
+def test_without_budget_the_least_that_would_do_is_still_told() -> None:
+    """Policies and preferences may have taken all of it (SPEC D23)."""
+    memory = a_scored("one", 0.9)
+
+    least = DIRECTIVE + cost(memory)
+
+    assert formatted((memory,), estimator=ESTIMATOR, token_budget=0).minimum == least
+
+
 def test_spec_11_1_6_there_are_no_other_delimiters() -> None:
     (_, message) = said(a_scored("one", 0.9))
 
