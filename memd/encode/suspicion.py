@@ -39,6 +39,10 @@ _WORDS_SHARE = 0.9
 _STUFFED_CHARS = 1_600
 
 _SPACED = re.compile(r"(?<!\w)(?:\w[ .\-_*]){6,}[ ]*\w(?!\w)")
+_KINDS = bytes(
+    ord("s") if chr(code) in " .-_*" else ord("w") if chr(code).isalnum() else ord("x")
+    for code in range(256)
+)
 _GAPS = re.compile(r"[\W_]+")
 _LEET = str.maketrans("013457@$", "oieastas")
 _LETTERLIKE = re.compile(r"[013457@$]")
@@ -142,10 +146,15 @@ def _untagged(letter: str) -> str:
 
 def _disguised(seen: str) -> Iterable[str]:
     """Yield the text with letters spaced out put together, and with digits for letters undone."""
-    if _SPACED.search(seen):
+    if _may_be_spaced(seen) and _SPACED.search(seen):
         yield _GLUED.sub(" ignore previous instructions ", _GAPS.sub("", seen))
     if _LETTERLIKE.search(seen) and _LEETY.search(seen):
         yield seen.translate(_LEET)
+
+
+def _may_be_spaced(seen: str) -> bool:
+    """Return whether single letters may stand in a row; no letter but a plain one is told apart."""
+    return not seen.isascii() or b"wswswswswsw" in seen.encode().translate(_KINDS)
 
 
 def _shaped(shapes: Iterable[Shape], seen: str) -> Suspicion:
@@ -154,7 +163,7 @@ def _shaped(shapes: Iterable[Shape], seen: str) -> Suspicion:
     strong: set[Flag] = set()
     quotes: list[tuple[int, int]] | None = None
     for shape in shapes:
-        if shape.flag in strong or not any(hint in seen for hint in shape.hints):
+        if shape.flag in strong or not shape.may_stand_in(seen):
             continue
         for match in shape.pattern.finditer(seen):
             flags.add(shape.flag)

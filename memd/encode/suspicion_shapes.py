@@ -26,6 +26,14 @@ class Shape(NamedTuple):
     hints: tuple[str, ...]
     words: str
     strong: bool = False
+    needs: tuple[str, ...] = ()
+    """Of these one stands there, too; for a shape whose hints are in many a text."""
+
+    def may_stand_in(self, seen: str) -> bool:
+        """Return whether the pattern is worth a look; a few substring searches."""
+        if not any(hint in seen for hint in self.hints):
+            return False
+        return not self.needs or any(word in seen for word in self.needs)
 
     @property
     def pattern(self) -> re.Pattern[str]:
@@ -164,6 +172,10 @@ SHAPES: tuple[Shape, ...] = (
             r"|are instructed to\W+|immediately\W+|silently\W+|reading this\W+){0,4}"
             r"(?:ignore|disregard|reveal|exfiltrate|forward|transfer|pay|approve|authori[sz]e"
             r"|disable|bypass|recommend|obey|comply|override)\b"
+        ),
+        needs=(
+            *("ignore", "disregard", "reveal", "exfiltrate", "forward", "transfer", "pay"),
+            *("approve", "authori", "disable", "bypass", "recommend", "obey", "comply", "override"),
         ),
     ),
     Shape(
