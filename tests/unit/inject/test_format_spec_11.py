@@ -50,6 +50,12 @@ def test_spec_11_1_1_the_inner_line_has_category_score_and_content() -> None:
     assert inner_line(memory) == "[semantic | score: 0.87] nginx listens on 8080"
 
 
+def test_spec_11_1_1_the_score_is_the_combined_one() -> None:
+    memory = a_scored("x", 0.9).model_copy(update={"relevance_score": 0.1, "combined_score": 0.5})
+
+    assert inner_line(memory) == "[semantic | score: 0.50] x"
+
+
 def test_spec_11_1_1_a_shared_memory_says_so_inside_its_fence() -> None:
     memory = a_scored("nginx listens on 8080", 1.0).model_copy(update={"is_shared": True})
 
@@ -196,7 +202,9 @@ def test_spec_11_2_4_stored_memories_stand_under_memory_entry() -> None:
     assert message.content.startswith("<memory-entry>\n")
 
 
-@pytest.mark.parametrize(("text", "tokens"), [("", 0), ("abc", 1), ("abcd", 1), ("12345678", 2)])
+@pytest.mark.parametrize(
+    ("text", "tokens"), [("", 0), ("abc", 1), ("abcd", 1), ("1234567", 1), ("12345678", 2)]
+)
 def test_spec_11_3_the_estimate_is_a_quarter_of_the_characters(text: str, tokens: int) -> None:
     assert DefaultTokenEstimator().estimate_tokens(text) == tokens
 

@@ -135,6 +135,17 @@ async def test_spec_13_3_core_is_semantic_and_tagged_and_fetched_without_a_text(
     assert lines_of([block]) == ["[semantic | score: 1.00] The gate opens at nine."]
 
 
+async def test_spec_13_2_tag_and_number_of_core_are_the_settings(backend: InMemoryBackend) -> None:
+    empty = a_core()
+    settings = {"core_memory_tag": "profile", "core_max_entries": 7}
+
+    await editing(empty, **settings).prepare_messages("ada", "x", 1000)
+    await editing(backend, **settings).handle_tool_call("core_memory_write", {"content": "x"}, "a")
+
+    assert [(query.tags, query.limit) for query in empty.asked] == [(("profile",), 7)]
+    assert [e.metadata.tags for e in await backend.retrieve("a", MemoryQuery())] == [("profile",)]
+
+
 async def test_spec_13_3_without_core_or_with_a_failing_backend_there_is_nothing() -> None:
     for backend in (ABackend(), ABackend(fails=DOMAIN_FAILURE)):
         assert await editing(backend).prepare_messages("ada", "x", 1000) == ()
@@ -240,6 +251,7 @@ async def test_spec_13_6_a_core_write_is_checked_in_this_order(backend: InMemory
     assert "50000 characters" in await write(one, "x" * 50_001)
     assert not (await write(one, "x" * 50_000)).startswith("Error:")
     assert "not blank" in await write(one, " ")
+    assert "50000 characters" in await write(one, "x" * 50_001)
     assert "full" in await write(one, "another")
 
 
@@ -292,6 +304,19 @@ async def test_spec_13_8_a_search_has_a_limit(limit: Any, asked: int) -> None:
     assert backend.asked[0].limit == asked
 
 
+@pytest.mark.parametrize(("said", "asked"), [({}, 10), ({"limit": 50}, 50), ({"limit": 51}, 50)])
+async def test_spec_13_4_a_search_is_for_ten_unless_said_and_never_for_more_than_fifty(
+    said: dict[str, Any], asked: int
+) -> None:
+    backend = a_core()
+    arguments = {"query": "gate", **said}
+
+    strategy = editing(backend, archival_search_limit=50)
+    await strategy.handle_tool_call("archival_memory_search", arguments, "ada")
+
+    assert backend.asked[0].limit == asked
+
+
 @pytest.mark.parametrize("category", ["working", "gossip", None, 7, ["semantic"]])
 async def test_spec_13_8_only_lasting_categories_are_archived(
     backend: InMemoryBackend, category: Any
@@ -316,6 +341,14 @@ async def test_spec_13_9_recall_reads_no_id_that_is_none(memory_id: Any) -> None
     backend = ABackend([an_entry("m1")])
 
     assert (await call(backend, "recall_memory_read", memory_id=memory_id)).startswith("Error:")
+
+
+@pytest.mark.parametrize("name", ["recall_memory_read", "core_memory_delete"])
+async def test_spec_13_9_an_id_has_256_characters_at_most(
+    backend: InMemoryBackend, name: str
+) -> None:
+    assert "no " in await call(backend, name, memory_id="x" * 256)
+    assert "more than 256 characters" in await call(backend, name, memory_id="x" * 257)
 
 
 async def test_spec_13_10_nothing_found_is_said(backend: InMemoryBackend) -> None:

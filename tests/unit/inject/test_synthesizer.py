@@ -90,6 +90,8 @@ def test_5_7_what_shares_four_words_of_five_is_said_once() -> None:
     one, other = said("a b c d", 0.7), said("a b c d e", 0.4)
     assert deduplicated([one, other]) == [one]
     assert len(deduplicated([said("a b c"), said("a b c d")])) == 2
+    near = [said("a b c d e f g"), said("a b c d e f g h i")]
+    assert len(deduplicated(near)) == 2, "seven of nine are 0.78"
 
 
 def test_5_7_the_score_not_the_base_decides_which_one_stays() -> None:
