@@ -29,7 +29,7 @@ TOKENIZER_FILE = "tokenizer.json"
 _CHARS_PER_TOKEN = 4
 _LONG_WORD = re.compile(r"\w{101,}")
 
-_ODD = re.compile(r"[^ \t\n\r]*[^ -~\t\n\r][^ \t\n\r]*")
+_PLAIN = b"\t\n\r" + bytes(range(ord(" "), 0x7F))
 _ODD_CHARS_MAX = 100  # a sentence without a space is nothing to keep
 _WORD = re.compile(r"[0-9A-Za-z]+")
 _WORDS_AND_SPACE = b"\t\n\r 0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -120,8 +120,7 @@ class ModelTokens:
         self._ready()
         if self._whole is None or self._whole.search(text):
             return None
-        odd: list[str] = [] if text.isascii() and text.isprintable() else _ODD.findall(text)
-        plain = _ODD.sub(" ", text) if odd else text
+        plain, odd = _plain_and_odd(text)
         words = _WORD.findall(plain) + odd
         different = set(words)
         if len(different) > _WORDS_KNOWN or any(len(word) > _ODD_CHARS_MAX for word in odd):
@@ -168,6 +167,15 @@ def counter_for(model_dir: Path) -> TokenCounter:
     """Return the counter of the model in *model_dir*, or an estimate until one is installed."""
     path = model_dir / TOKENIZER_FILE
     return ModelTokens(path) if path.is_file() else FolderTokens(model_dir)
+
+
+def _plain_and_odd(text: str) -> tuple[str, list[str]]:
+    """Return *text* without what is not plain, and that: the runs between white space."""
+    if text.isascii() and not text.encode().translate(None, _PLAIN):
+        return text, []
+    runs = text.replace("\t", " ").replace("\n", " ").replace("\r", " ").split(" ")
+    odd = [run for run in runs if not (run.isascii() and run.isprintable())]
+    return " ".join([run for run in runs if run.isascii() and run.isprintable()]), odd
 
 
 def _word_start(words: list[int | None], end: int, *, after: int) -> int:
