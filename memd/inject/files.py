@@ -106,7 +106,8 @@ class Files:
             if await self.db.read(replies.find, caller) is None:
                 await self.db.read(self._free, caller, path, taken)
             await self._write(caller, path, text, None)
-        if (await self.db.read(self._at, caller, path))[0] is None:
+        seen, _ = await self.db.read(self._at, caller, path)
+        if seen is None and await self.ingest.work.run(_gives_orders, text):
             raise FileError(
                 f"The file {command.path} was set aside: {_LIKE_ORDERS} "
                 "Its owner can release it: memd flagged list"

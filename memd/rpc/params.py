@@ -217,4 +217,7 @@ def _rule(model: type[Params], detail: Any) -> str:
     if detail["type"] == "value_error":
         return str(detail["ctx"]["error"])
     rule: str = detail["msg"]
+    if detail.get("ctx", {}).get("field_type") == "Value":  # a text that was looked at before
+        rule = rule.replace("Value should", "should").replace(" after validation", "")
+        rule = rule.replace("item", "character")
     return rule.replace("Input should", "should").replace("Field required", "is required")

@@ -283,6 +283,19 @@ async def test_the_same_call_again_changes_nothing_more(tmp_path: Path) -> None:
             assert reply.endswith("     1\tone 2")
 
 
+async def test_a_file_made_again_by_the_same_call_may_have_moved_on_meanwhile(
+    tmp_path: Path,
+) -> None:
+    once = Caller(agent_id="ada", method="test", idempotency_key="k1", request_hash=b"1")
+    async with a_house(tmp_path / "memd.db") as house:
+        files = a_view(house)
+        made = {"path": "/memories/a", "file_text": "tea"}
+        await done(files, "create", once, **made)
+        await done(files, "rename", old_path="/memories/a", new_path="/memories/b")
+        assert await done(files, "create", once, **made) == CREATED.format("/memories/a")
+        assert await paths(files) == ["/memories/b"]
+
+
 async def test_files_are_never_consolidated(tmp_path: Path) -> None:
     async with a_bed(tmp_path) as bed:
         files = a_view(bed.house)

@@ -76,3 +76,15 @@ def test_times_enums_and_sets_are_read_from_what_json_has() -> None:
 def test_many_mistakes_are_counted_not_listed() -> None:
     with pytest.raises(InvalidError, match="and 7 more"):
         params.validate(params.ById, {"id": "a", **{f"x{i}": 1 for i in range(10)}})
+
+
+def test_the_length_of_a_text_is_told_in_characters() -> None:
+    too_long: dict[str, Any] = {"command": "view", "path": "/memories/" + "x" * 1_024}
+    with pytest.raises(InvalidError, match="path: should have at most 1024 characters, not 1034"):
+        params.validate(METHODS["inject.file"].params, too_long)
+    empty: dict[str, Any] = {"command": "str_replace", "path": "/memories/a", "old_str": ""}
+    with pytest.raises(InvalidError, match="old_str: should have at least 1 character, not 0"):
+        params.validate(METHODS["inject.file"].params, empty)
+    many: dict[str, Any] = {"command": "view", "path": "/memories/a", "view_range": [1, 2, 3]}
+    with pytest.raises(InvalidError, match="at most 2 items"):
+        params.validate(METHODS["inject.file"].params, many)
