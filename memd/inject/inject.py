@@ -177,18 +177,18 @@ class _Making:
         self.prompt.add_policies(policies)
         shown = self.prompt.add_preferences([text for _, text in told])
         said = [part for place in shown for part in told[place]]
+        if self.strategy is InjectionStrategy.SELF_EDITING:
+            await self._add_core()
+        elif self.strategy is InjectionStrategy.TOOL_BASED:
+            messages = await calls.searching(self._own, self.room.config).prepare_messages(
+                self.caller.agent_id, self.request.query, self.prompt.left
+            )
+            self.prompt.add_instructions(messages)
         if self.request.synthesize:
             await self._add_block()
         elif self.strategy is InjectionStrategy.CONTEXT:
             scored = without(await isolated(self._arranged(), (), "ranking", self.failed), said)
             self.prompt.add_memories(self._fenced(scored, self.prompt.left), len(scored))
-        elif self.strategy is InjectionStrategy.SELF_EDITING:
-            await self._add_core()
-        else:
-            messages = await calls.searching(self._own, self.room.config).prepare_messages(
-                self.caller.agent_id, self.request.query, self.prompt.left
-            )
-            self.prompt.add_instructions(messages)
 
     @property
     def _own(self) -> OwnMemories:

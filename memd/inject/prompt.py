@@ -95,7 +95,7 @@ class Prompt:
 
     def leave_out_block(self) -> None:
         """Count a block that could not be made small enough."""
-        self._leave_out(memories=1)
+        self._leave_out(memories=self.left_out.memories + 1)
 
     def _least(self, needed: int) -> int:
         """Return the least budget that leaves *needed* tokens.

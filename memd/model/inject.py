@@ -90,7 +90,8 @@ class PrepareRequest(Value):
 
     *strategy*, *include_shared*: the settings decide unless said. *nonce*: every
     line of an untrusted text begins with a mark that no stored text can know.
-    *synthesize*: one block made of all sources in place of the memories.
+    *synthesize*: one block made of all sources in place of the memories that were found;
+    core memory and instructions stay.
     """
 
     query: Text

@@ -354,6 +354,41 @@ async def test_a_synthesized_block_stands_in_a_fence_and_in_the_budget(house: As
         await prepared(a_room(house), synthesize=True)
 
 
+class ABlock:
+    """Synthesizes the same words whatever is asked."""
+
+    async def synthesize(self, caller: Caller, query: str, max_tokens: int) -> str:
+        del caller, query, max_tokens
+        return "[learnings] check ports first"
+
+
+@pytest.mark.parametrize("strategy", list(InjectionStrategy))
+async def test_a_block_takes_the_place_of_what_was_found_not_of_what_is_always_there(
+    house: Assembly, strategy: InjectionStrategy
+) -> None:
+    """SPEC 13.3: core memory is always injected; 12.1: the tools are told of."""
+    core = MemoryStoreRequest(
+        category=MemoryCategory.SEMANTIC,
+        content="The nginx port is 8080.",
+        metadata=MemoryMetadata(tags=("core",)),
+    )
+    await house.ingest.store(ADA, core)
+    room = a_room(house, synthesizer=ABlock())
+
+    prompt = await prepared(room, strategy=strategy, synthesize=True)
+
+    said = "\n".join(texts(prompt))
+    assert "<memory-entry>\n[learnings] check ports first\n</memory-entry>" in texts(prompt)
+    assert ("The nginx port is 8080." in said) == (strategy is InjectionStrategy.SELF_EDITING)
+    assert ("search_memory" in said) == (strategy is InjectionStrategy.TOOL_BASED)
+    assert len(prompt.memories) == (strategy is InjectionStrategy.SELF_EDITING)
+    assert sum(map(ESTIMATE, texts(prompt))) <= prompt.tokens_used <= prompt.token_budget
+
+    short = await prepared(room, strategy=strategy, synthesize=True, token_budget=1)
+    core_too = strategy is InjectionStrategy.SELF_EDITING
+    assert (short.messages, short.left_out.memories) == ((), 1 + core_too)
+
+
 async def test_instructions_that_do_not_fit_are_left_out_and_counted(house: Assembly) -> None:
     room = a_room(house, config={"strategy": "tool_based"})
 
