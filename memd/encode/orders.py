@@ -15,6 +15,11 @@ from memd.model.enums import Origin
 from memd.model.trust import is_set_aside
 
 
+def is_doubtful(text: str) -> bool:
+    """Return whether *text*, from nobody knows where, is not to be put beside the owner's words."""
+    return is_set_aside(suspicion(text), Origin.TOOL)
+
+
 def refuse_orders(caller: Caller, **texts: str) -> None:
     """Raise QuarantinedError for the first of *texts*, by its field's name, that gives orders.
 

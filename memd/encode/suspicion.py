@@ -48,6 +48,11 @@ _LEET = str.maketrans("013457@$", "oieastas")
 _LETTERLIKE = re.compile(r"[013457@$]")
 _LEETY = re.compile(r"[a-z][013457@$]|[013457@$][a-z]")
 
+# Letters as JSON, a web page or an address writes them, line breaks of a string, and emphasis.
+_ESCAPES = ("\\u00", "\\x", "&#", "%2", "\\n", "\\t", "\\r")
+_ESCAPED = re.compile(r"(?:\\u00|\\x|&#x|%)([2-7][0-9a-f]);?|&#(\d{2,3});?|\\[ntr]")
+_EMPHASIS = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")
+
 # What is spelt out has no words any more; these stand next to each other all the same.
 _GLUED = re.compile(
     r"(?:ignore|disregard|forget|override)(?:all|any|the|of|your|my)*"
@@ -145,11 +150,23 @@ def _untagged(letter: str) -> str:
 
 
 def _disguised(seen: str) -> Iterable[str]:
-    """Yield the text with letters spaced out put together, and with digits for letters undone."""
+    """Yield the text with what hides its words undone: gaps, escapes, emphasis, digits."""
     if _may_be_spaced(seen) and _SPACED.search(seen):
         yield _GLUED.sub(" ignore previous instructions ", _GAPS.sub("", seen))
+    if any(escape in seen for escape in _ESCAPES):
+        yield _ESCAPED.sub(_letter, seen)
+    if "_" in seen:
+        yield _EMPHASIS.sub(" ", seen)
     if _LETTERLIKE.search(seen) and _LEETY.search(seen):
         yield seen.translate(_LEET)
+
+
+def _letter(escaped: re.Match[str]) -> str:
+    """Return the letter that is written by its number; a space for the end of a line."""
+    number, decimal = escaped.groups()
+    if number is None and decimal is None:
+        return " "
+    return chr(int(number, 16) if number is not None else int(decimal)).lower()
 
 
 def _may_be_spaced(seen: str) -> bool:

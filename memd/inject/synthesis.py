@@ -15,6 +15,7 @@ from typing import Protocol
 
 from memd.base.clock import Clock, from_us
 from memd.base.limits import SUMMARIES_READ_ITEMS_MAX
+from memd.encode.orders import is_doubtful
 from memd.encode.plain_words import words_of
 from memd.inject.isolated import Failed, isolated
 from memd.inject.synthesizer import (
@@ -148,14 +149,14 @@ class Synthesis:
         known = list(await self.learnt.latest(caller))
         known.sort(key=lambda each: -len(asked & words_of(each.lesson)))
         return [
-            _fragment("learnings", each.lesson, each.timestamp.isoformat())
+            _learnt("learnings", each.lesson, each.timestamp.isoformat())
             for each in known[:LEARNINGS]
         ]
 
     async def _playbook(self, caller: Caller, query: str) -> list[MemoryFragment]:
         wanted = PlaybookQuery(query=query if query.strip() else None, limit=PATTERNS)
         found = await self.learnt.playbook(caller, wanted)
-        return [_fragment("playbook", as_text(each), each.updated_at.isoformat()) for each in found]
+        return [_learnt("playbook", as_text(each), each.updated_at.isoformat()) for each in found]
 
     async def _conversation(self, caller: Caller, query: str) -> list[MemoryFragment]:
         """Return what recall finds, and what was said last in the session that asks."""
@@ -225,6 +226,11 @@ def _marked(fragment: MemoryFragment) -> MemoryFragment:
 
 def _fragment(source: str, content: str, timestamp: str = "") -> MemoryFragment:
     return MemoryFragment(source, content, BASE_RELEVANCE[source], timestamp)
+
+
+def _learnt(source: str, content: str, timestamp: str) -> MemoryFragment:
+    """Return a lesson's or a pattern's fragment; what might be an order is marked as foreign."""
+    return replace(_fragment(source, content, timestamp), untrusted=is_doubtful(content))
 
 
 def _fits(fragment: MemoryFragment, max_tokens: int) -> bool:
