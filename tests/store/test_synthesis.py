@@ -195,8 +195,11 @@ async def test_5_14_of_summaries_those_alone_that_no_other_stands_before(tmp_pat
 
 async def test_5_14_of_summaries_the_newest_hundred(tmp_path: Path) -> None:
     async with a_desk(tmp_path) as desk:
+        clock = desk.house.clock
+        assert isinstance(clock, HeldClock)
         for number in range(101):
             await a_summary(desk.house, f"week{number} of{number}")
+            clock.advance(minutes=1)
 
         made = await desk.block("")
 
