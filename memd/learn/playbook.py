@@ -13,7 +13,6 @@ from memd.encode.plain_words import words_of
 from memd.model.learn import PlaybookEntry
 
 ID_DIGITS = 16
-SHOWN = 3
 PROMOTABLE_SUCCESSES = 3
 
 

@@ -58,7 +58,7 @@ def test_spec_8_1_without_decay_everything_is_recent() -> None:
 def test_spec_8_2_weights_sum_to_one_within_a_millionth_where_they_count() -> None:
     MemoryRetrievalConfig(relevance_weight=0.7, recency_weight=0.3000005)
     with pytest.raises(ValidationError, match="must sum to 1"):
-        MemoryRetrievalConfig(relevance_weight=0.7, recency_weight=0.30001)
+        MemoryRetrievalConfig(relevance_weight=0.7, recency_weight=0.300002)
     MemoryRetrievalConfig(relevance_weight=0.1, recency_weight=0.1, fusion_strategy="rrf")
 
 

@@ -207,6 +207,7 @@ def test_a_tag_is_a_short_lower_case_name(tag: str) -> None:
 
 def test_the_longest_tag_is_fine() -> None:
     assert wrap_untrusted("a" * 32, "x").startswith("<aaaa")
+    assert wrap_untrusted("h2-x", "x").startswith("<h2-x>\n")
 
 
 def test_the_directive_names_every_tag_in_one_paragraph() -> None:
