@@ -127,7 +127,7 @@ class SecretRefusedError(CallerError):
 
 
 class QuarantinedError(CallerError):
-    """The memory is in quarantine."""
+    """The text reads like an order to an assistant: it is not stored (PROMISES H46)."""
 
     kind = "quarantined"
 
