@@ -35,13 +35,20 @@ from memd.signals.usage import CONSOLIDATED_SUFFIX, UnreadableSignal
 from memd.sleep.consolidator import MENTION_SHARE, MemoryConsolidator
 from memd.sleep.erased import NEW, History
 from memd.sleep.keeping import ASKED, Heard, Keeping, Kept, Wanted
-from memd.sleep.preparation import Message, Prepared, drafted, remembered, sifted
+from memd.sleep.preparation import Message, Prepared, drafted, prepared, remembered, sifted
+from memd.sleep.trigger import Reason
 from memd.store import agents, names, sessions
 from memd.store.connect import Reading
 from memd.store.database import Database
 from memd.store.sessions import ToldRow
 
 METHOD = "memory.consolidate"
+_REHEARSAL: tuple[Message, ...] = (
+    {"role": "user", "content": "You must always run the tests in src/parser/lexer.py:12."},
+    {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "ls", "input": {}}]},
+    {"role": "tool", "tool_call_id": "1", "content": "src/parser/lexer.py\nsrc/parser/tree.py"},
+    *({"role": "assistant", "content": "The cause is a KeyError in Lexer.next_token."},) * 4,
+)
 
 
 @dataclass(frozen=True)
@@ -104,6 +111,15 @@ class Nap:
             self.emit(caller.agent_id, EventName.FLAGGED, {**said, "quarantined": kept.quarantined})
         self.emit(caller.agent_id, EventName.CONSOLIDATED, _told(result, wanted.reason))
         return result
+
+    async def rehearse(self) -> None:
+        """Prepare a nap that nobody wanted and store nothing.
+
+        Afterwards the vocabulary is read and the patterns are made, for which a process's
+        first nap would wait. Raises ModelError for a vocabulary that cannot be read.
+        """
+        rule = self._rule(Wanted(reason=Reason.FULL.value))
+        await self.work.run(prepared, _REHEARSAL, self.counter, rule=rule, session_id=None)
 
     async def _level(self, caller: Caller) -> MemoryLevel:
         if caller.agent_id == RESERVED_AGENT:

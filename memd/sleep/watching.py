@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -48,6 +49,7 @@ Key = tuple[str, str]
 """Source and session of a window."""
 
 NAPS_AT_ONCE = 2
+READY_FILL = 0.5  # of a window, when the first nap is made ready for
 SAID_MEANWHILE_MAX = 8
 RETRY_SECONDS = (1.0, 5.0, 25.0)
 KEPT_US = 30 * 86_400_000_000  # a window that nothing is said of so long is dropped
@@ -84,6 +86,7 @@ class Watching:
     _napping: dict[Key, deque[_Said]] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _taking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _ready: bool = False
     _gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(NAPS_AT_ONCE))
 
     async def report(self, caller: Caller, usage: Usage) -> Window:
@@ -158,15 +161,32 @@ class Watching:
                 self._begin(said, row, reason)
         window = self._window(row)
         self.emit(said.caller.agent_id, EventName.USAGE, _event(window, reason))
+        if reason is None and (window.fill or 0.0) >= READY_FILL:
+            self._make_ready()
         return window
+
+    def _make_ready(self) -> None:
+        """Have read what the process's first nap would wait for, while the window still fills."""
+        if not self._ready:
+            self._ready = True
+            self._keep_going(self._rehearse())
+
+    async def _rehearse(self) -> None:
+        try:
+            await self.nap.rehearse()
+        except MemdError as error:  # the nap itself will say so, too
+            log.warning("no nap could be made ready for", kind=error.kind)
+
+    def _keep_going(self, doing: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(doing)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def _begin(self, said: _Said, row: WindowRow, reason: Reason) -> None:
         if len(self._napping) >= NAPS_WAITING_MAX:
             raise BusyError(f"{NAPS_WAITING_MAX} naps are waiting")
         self._napping[_key(said.usage)] = deque(maxlen=SAID_MEANWHILE_MAX)
-        task = asyncio.create_task(self._nap(said, row, reason))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._keep_going(self._nap(said, row, reason))
 
     async def _nap(self, said: _Said, row: WindowRow, reason: Reason) -> None:
         key = _key(said.usage)

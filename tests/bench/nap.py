@@ -90,6 +90,8 @@ async def lived(
     naps = {}
     with tempfile.TemporaryDirectory(prefix="memd-bench-") as made:
         async with house(Path(made) / "memd.db", MovedClock()) as rooms:
+            # The daemon does so when a window is half full (``Watching``).
+            await Naps(rooms, Settings(), Path(made)).nap.rehearse()
             for name, messages in sessions.items():
                 made_by = Rooms(rooms, rule, Path(made), name)
                 naps[name] = await walked(messages, rule, made_by, random.Random(SEED))

@@ -13,7 +13,14 @@ import pytest
 from support.clocks import HeldClock
 from support.store import ADA, BOB, a_house
 
-from memd.base.errors import BusyError, DiskFullError, InvalidError, MemdError, NotFoundError
+from memd.base.errors import (
+    BusyError,
+    DiskFullError,
+    InvalidError,
+    MemdError,
+    ModelError,
+    NotFoundError,
+)
 from memd.base.limits import NAPS_WAITING_MAX
 from memd.model.caller import Caller
 from memd.model.events import EventName
@@ -40,6 +47,13 @@ class FakeNap:
     callers: list[Caller] = field(default_factory=list)
     fails: list[BaseException] = field(default_factory=list)
     gate: asyncio.Event | None = None
+    rehearsed: int = 0
+    damaged: bool = False
+
+    async def rehearse(self) -> None:
+        self.rehearsed += 1
+        if self.damaged:
+            raise ModelError("tokenizer.json is no tokenizer")
 
     async def nap(self, caller: Caller, wanted: Wanted) -> None:
         self.wanted.append(wanted)
@@ -117,6 +131,25 @@ async def test_a_window_is_known_before_it_is_full(stage: Stage) -> None:
             "fill": 0.5,
         }
     ]
+
+
+async def test_a_half_full_window_has_the_first_nap_made_ready_for_once(stage: Stage) -> None:
+    await stage.say(14_999)
+    await stage.watching.settled()
+    assert stage.nap.rehearsed == 0
+    for used in (15_000, 16_000):
+        await stage.say(used)
+    await stage.watching.settled()
+    assert stage.nap.rehearsed == 1
+
+
+async def test_what_cannot_be_made_ready_for_ends_nothing(stage: Stage) -> None:
+    stage.nap.damaged = True
+    await stage.say(15_000)
+    await stage.watching.settled()
+    await stage.say(25_000)
+    await stage.watching.settled()
+    assert len(stage.nap.wanted) == 1
 
 
 async def test_what_is_not_said_stays_as_it_was(stage: Stage) -> None:
