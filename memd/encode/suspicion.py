@@ -155,8 +155,8 @@ def _disguised(seen: str) -> Iterable[str]:
         yield _GLUED.sub(" ignore previous instructions ", _GAPS.sub("", seen))
     if any(escape in seen for escape in _ESCAPES):
         yield _ESCAPED.sub(_letter, seen)
-    if "_" in seen:
-        yield _EMPHASIS.sub(" ", seen)
+    if "_" in seen and (plain := _EMPHASIS.sub(" ", seen)) != seen:
+        yield plain
     if _LETTERLIKE.search(seen) and _LEETY.search(seen):
         yield seen.translate(_LEET)
 

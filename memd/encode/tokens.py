@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 TOKENIZER_FILE = "tokenizer.json"
 _CHARS_PER_TOKEN = 4
+_WORD_CHARS_MAX = 100  # of what the vocabulary cuts into pieces
 _LONG_WORD = re.compile(r"\w{101,}")
 
 _PLAIN = b"\t\n\r" + bytes(range(ord(" "), 0x7F))
-_ODD_CHARS_MAX = 100  # a sentence without a space is nothing to keep
 _WORD = re.compile(r"[0-9A-Za-z]+")
 _WORDS_AND_SPACE = b"\t\n\r 0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _WORDS_KNOWN = 8_192  # one to two megabytes; a full window has some four thousand different ones
@@ -80,6 +80,8 @@ class ModelTokens:
             pieces = self._pieces(text)
         # The vocabulary makes one unknown piece of a word of over 100 characters. To a reader
         # of the prompt it is not one token, so it is charged as text that nobody can count.
+        if len(max(text.split(), key=len, default="")) <= _WORD_CHARS_MAX:
+            return pieces  # a look that costs a third of the pattern's
         unknown = sum(len(word) // _CHARS_PER_TOKEN for word in _LONG_WORD.findall(text))
         return pieces + unknown
 
@@ -123,7 +125,7 @@ class ModelTokens:
         plain, odd = _plain_and_odd(text)
         words = _WORD.findall(plain) + odd
         different = set(words)
-        if len(different) > _WORDS_KNOWN or any(len(word) > _ODD_CHARS_MAX for word in odd):
+        if len(different) > _WORDS_KNOWN or any(len(word) > _WORD_CHARS_MAX for word in odd):
             return None
         signs = len(plain.encode().translate(None, _WORDS_AND_SPACE))
         known = self._counted(different)

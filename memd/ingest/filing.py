@@ -63,12 +63,12 @@ class Filings:
 
     def of(self, arrival: Arrival) -> Filing:
         named = (
-            _name(arrival.request.session_id or self.caller.session_id),
-            _name(arrival.request.project_id or self.caller.project_id),
+            arrival.request.session_id or self.caller.session_id,
+            arrival.request.project_id or self.caller.project_id,
         )
         place = self.places.get(named)
         if place is None:
-            place = self.places[named] = self._place(*named)
+            place = self.places[named] = self._place(*map(_name, named))
         ordinal = arrival.request.order
         if ordinal is None and place.session_key is not None:
             ordinal = names.next_ordinal(self.conn, place.session_key)

@@ -31,7 +31,8 @@ def excerpts(texts: Sequence[str], facts: Sequence[Fact], room_chars: int) -> di
     found: dict[int, str] = {}
     first = max(0, len(texts) - LATEST_MESSAGES)
     for place, text in enumerate(texts[first:], first):
-        named.update(things("\n".join(told[place])))
+        if place in told:
+            named.update(things("\n".join(told[place])))
         excerpt = "" if text.startswith(HEADER) else _excerpt(text, named)
         if excerpt:
             found[place] = excerpt
