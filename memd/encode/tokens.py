@@ -123,24 +123,24 @@ class ModelTokens:
         if self._whole is None or self._whole.search(text):
             return None
         plain, odd = _plain_and_odd(text)
-        words = _WORD.findall(plain) + odd
-        different = set(words)
-        if len(different) > _WORDS_KNOWN or any(len(word) > _WORD_CHARS_MAX for word in odd):
+        words = _WORD.findall(plain)
+        if len(words) + len(odd) > _WORDS_KNOWN or any(len(run) > _WORD_CHARS_MAX for run in odd):
             return None
         signs = len(plain.encode().translate(None, _WORDS_AND_SPACE))
-        known = self._counted(different)
-        return signs + sum(map(known.__getitem__, words))
+        known = self._counted(set(words), set(odd))
+        return signs + sum(map(known.__getitem__, words)) + sum(map(known.__getitem__, odd))
 
-    def _counted(self, words: set[str]) -> dict[str, int]:
-        """Return a table that has *words*; those it lacks are looked at in one call."""
+    def _counted(self, words: set[str], odd: set[str]) -> dict[str, int]:
+        """Return a table that has all of them; the words it lacks are looked at in one call."""
         known = self._known
-        if len(known) + len(words) > _WORDS_KNOWN:
+        if len(known) + len(words) + len(odd) > _WORDS_KNOWN:
             known = self._known = {}  # another thread may go on with the one it has
         new = [word for word in words if word not in known]
         if new:
-            encoding = self._ready().encode(new, is_pretokenized=True, add_special_tokens=False)
+            encoding = self._ready().encode(" ".join(new), add_special_tokens=False)
             pieces = Counter(encoding.word_ids)
             known.update((word, pieces[place]) for place, word in enumerate(new))
+        known.update((run, self._pieces(run)) for run in odd if run not in known)
         return known
 
     def _ready(self) -> Tokenizer:
