@@ -1,11 +1,21 @@
-"""What every test gets: a home of its own, no settings of the person who runs it, and the model."""
+"""What every test gets: a home of its own, no settings of the person who runs it, and the model.
+
+A loaded machine fails no test: hypothesis has no deadline for one example, nor a limit on
+how long inputs take to be made.
+"""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+hypothesis.settings.register_profile(
+    "memd", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("memd")
 
 # As it was before any test, because the fixture below takes it away.
 _MODEL_DIR = os.environ.get("MEMD_MODEL_DIR")

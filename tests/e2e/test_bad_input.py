@@ -280,7 +280,6 @@ def test_a_text_made_to_be_slow_is_taken_in_bounded_time(daemon: Spawned, text: 
 
 @settings(
     max_examples=60,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(query=st.text(min_size=1, max_size=80))

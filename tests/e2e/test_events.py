@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.daemon import running, until
+from support.daemon import WAIT_S, running, until
 from support.rooms import FakeHouse
 from support.store import a_house
 
@@ -23,8 +23,6 @@ from memd.model.caller import Caller
 from memd.model.events import EventName
 from memd.model.ingest import IngestRequest
 from memd.serve.events import Events, Listener
-
-WAIT_S = 10.0
 
 
 class Ears:

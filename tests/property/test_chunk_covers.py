@@ -22,7 +22,7 @@ texts = st.lists(parts, max_size=30).map("".join)
 
 
 @given(text=texts, tokens_min=st.integers(1, 10), more=st.integers(0, 20))
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_chunks_hold_every_character_in_order(text: str, tokens_min: int, more: int) -> None:
     cleaned = clean(text)
     pieces = chunk(cleaned, Letters(), tokens_min=tokens_min, tokens_max=tokens_min + more)
@@ -31,7 +31,7 @@ def test_chunks_hold_every_character_in_order(text: str, tokens_min: int, more: 
 
 
 @given(text=texts, tokens_min=st.integers(2, 10), more=st.integers(0, 20))
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_no_chunk_is_larger_than_the_maximum(text: str, tokens_min: int, more: int) -> None:
     counter = Letters()
     pieces = chunk(clean(text), counter, tokens_min=tokens_min, tokens_max=tokens_min + more)
@@ -39,6 +39,5 @@ def test_no_chunk_is_larger_than_the_maximum(text: str, tokens_min: int, more: i
 
 
 @given(text=texts)
-@settings(deadline=None)
 def test_cleaning_twice_changes_nothing_more(text: str) -> None:
     assert clean(clean(text)) == clean(text)

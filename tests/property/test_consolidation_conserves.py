@@ -121,7 +121,7 @@ MAKERS: list[Callable[[Faulty, Answer], CompositeConsolidationStrategy]] = [
 ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     ENTRIES,
     some.sampled_from(MAKERS),

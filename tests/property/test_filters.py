@@ -180,7 +180,7 @@ CALLERS = st.builds(
     st.sampled_from([None, None, "s1"]),
     st.sampled_from([None, None, "p1"]),
 )
-SOME = settings(max_examples=40, deadline=None)
+SOME = settings(max_examples=40)
 
 
 def expected(world: World, query: MemoryQuery, caller: Caller) -> list[Known]:

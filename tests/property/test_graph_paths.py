@@ -24,9 +24,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("graph") / "memd.db"
 
 
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(picture=PICTURES, hops=st.integers(1, 6))
 def test_the_shortest_ways_are_those_of_brute_force(
     path: Path, picture: list[Drawn], hops: int
@@ -52,7 +50,7 @@ def test_the_shortest_ways_are_those_of_brute_force(
                     assert len(set(on)) == len(on)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(picture=PICTURES, starts=st.sets(st.integers(0, 7), min_size=1), hops=st.integers(0, 4))
 def test_a_walk_from_several_things_reaches_each_with_the_fewest_hops(
     path: Path, picture: list[Drawn], starts: set[int], hops: int

@@ -36,7 +36,7 @@ SESSIONS = st.lists(MESSAGES, max_size=14)
 
 
 @given(SESSIONS, st.sampled_from((0.0, MENTION_SHARE)))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_consolidating_twice_is_as_once(session: list[Any], share: float) -> None:
     nap = MemoryConsolidator(mention_share=share)
     before = copy.deepcopy(session)
@@ -48,7 +48,7 @@ def test_consolidating_twice_is_as_once(session: list[Any], share: float) -> Non
 
 
 @given(SESSIONS, SESSIONS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_no_fact_is_lost_or_nested_however_often_it_is_consolidated(
     session: list[Any], later: list[Any]
 ) -> None:
@@ -74,7 +74,6 @@ def test_bullets_of_any_texts_are_read_back_as_they_were(texts: list[str]) -> No
 
 
 @given(SESSIONS, st.integers(1, 400), st.sampled_from((0.0, MENTION_SHARE)))
-@settings(deadline=None)
 def test_a_summary_never_takes_more_than_a_quarter_of_its_window(
     session: list[Any], window: int, share: float
 ) -> None:

@@ -24,9 +24,9 @@ from memd.model.sleep import RunReport
 from memd.sleep.night import STEPS
 
 SEEDS = st.integers(0, 2**32)
-SOME = settings(max_examples=12, deadline=None)
-FEW = settings(max_examples=6, deadline=None)
-MANY = settings(max_examples=400, deadline=None)
+SOME = settings(max_examples=12)
+FEW = settings(max_examples=6)
+MANY = settings(max_examples=400)
 
 Then = Callable[[Bed, random.Random], Awaitable[None]]
 

@@ -6,7 +6,7 @@ import asyncio
 import tempfile
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.store import ADA, BOB, a_house, stored
 
@@ -45,14 +45,14 @@ async def _recalls(
             return alone, beside
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25)
 @given(own=TEXTS, mine=TEXTS)
 def test_where_nobody_else_shares_the_answer_is_the_same(own: list[str], mine: list[str]) -> None:
     alone, beside = asyncio.run(_recalls(own, mine, [], "where are the bees in winter"))
     assert beside == alone
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25)
 @given(own=TEXTS, others=TEXTS)
 def test_ones_own_memories_keep_their_order_among_what_others_share(
     own: list[str], others: list[str]

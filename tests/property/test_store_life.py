@@ -227,9 +227,7 @@ class Lives(RuleBasedStateMachine):
 
 # Shrinking restarts the rooms thousands of times; the steps that failed are printed as they were.
 UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
-Lives.TestCase.settings = settings(
-    max_examples=25, stateful_step_count=30, deadline=None, phases=UNSHRUNK
-)
+Lives.TestCase.settings = settings(max_examples=25, stateful_step_count=30, phases=UNSHRUNK)
 TestLives = Lives.TestCase
 
 
@@ -237,7 +235,5 @@ class LongLives(Lives):
     """The same, for longer."""
 
 
-LongLives.TestCase.settings = settings(
-    max_examples=500, stateful_step_count=60, deadline=None, phases=UNSHRUNK
-)
+LongLives.TestCase.settings = settings(max_examples=500, stateful_step_count=60, phases=UNSHRUNK)
 TestLongLives = pytest.mark.long(LongLives.TestCase)

@@ -44,14 +44,14 @@ def _holds(text: str) -> None:
 
 
 @given(_HOSTILE)
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_no_text_escapes_any_fence(text: str) -> None:
     _holds(text)
 
 
 @pytest.mark.long
 @given(_HOSTILE)
-@settings(deadline=None, max_examples=LONG_EXAMPLES)
+@settings(max_examples=LONG_EXAMPLES)
 def test_no_text_escapes_any_fence_for_longer(text: str) -> None:
     _holds(text)
 
@@ -75,7 +75,7 @@ _PROGRAM = st.lists(st.tuples(_INDENT, _CODE).map("".join), min_size=1, max_size
 
 
 @given(_PROGRAM)
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_code_is_seen_as_it_is_with_its_lines_and_tabs(text: str) -> None:
     assert view(text) == text
     assert memory_block([("semantic", text)]) == f"<memory>\n[SEMANTIC] {text}\n</memory>"

@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.clocks import HeldClock
 from support.store import ADA, BOB, a_house, stored, visible
@@ -207,7 +207,7 @@ TEXT = st.text(
 
 
 @given(content=TEXT, tags=st.lists(st.text("abc ", min_size=1).filter(str.strip), max_size=3))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25)
 async def test_what_comes_back_is_byte_for_byte_what_went(
     tmp_path_factory: pytest.TempPathFactory, content: str, tags: list[str]
 ) -> None:

@@ -263,7 +263,7 @@ async def every_filter_finds_its_rows(bed: Bed, chance: random.Random) -> None:
         assert set(mine) <= may
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(st.integers(0, 2**32))
 def test_after_nights_a_search_still_finds_exactly_the_visible_rows_of_its_filter(
     seed: int,

@@ -9,10 +9,10 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+from support.daemon import WAIT_S
+
 from memd.base import client_key
 from memd.base.paths import Paths
-
-WAIT_S = 10.0
 
 
 class Wire:

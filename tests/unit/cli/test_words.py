@@ -59,7 +59,7 @@ def every_command() -> Iterator[Entry]:
 
 
 @pytest.mark.parametrize("entry", list(every_command()), ids=lambda entry: entry.function)
-@settings(max_examples=10, deadline=None)  # each builds an application: 15 ms
+@settings(max_examples=10)  # each builds an application: 15 ms
 @given(data=st.data())
 def test_both_readers_of_the_command_line_read_the_same(entry: Entry, data: st.DataObject) -> None:
     original = load(entry)

@@ -195,13 +195,13 @@ def _holds(text: str) -> None:
 
 
 @given(_ANY)
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_no_text_around_it_saves_a_secret(text: str) -> None:
     _holds(text)
 
 
 @pytest.mark.long
 @given(_ANY)
-@settings(deadline=None, max_examples=20_000)
+@settings(max_examples=20_000)
 def test_no_text_around_it_saves_a_secret_for_longer(text: str) -> None:
     _holds(text)

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memd.base.limits import NAME_CHARS_MAX
@@ -180,7 +180,6 @@ def test_names_are_screened_and_stay_names() -> None:
 
 
 @given(st.lists(st.one_of(st.sampled_from([secret for _, secret in SECRETS]), st.text())))
-@settings(deadline=None)
 def test_screening_twice_changes_nothing_more(parts: list[str]) -> None:
     once = screen(" ".join(parts)).text
     assert screen(once).text == once

@@ -1,6 +1,6 @@
 import re
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memd.view.block import memory_block
@@ -47,7 +47,6 @@ def test_neither_type_nor_content_ends_the_block() -> None:
 
 
 @given(st.lists(st.tuples(st.text(max_size=8), st.text(max_size=40)), max_size=4))
-@settings(deadline=None)
 def test_whatever_is_remembered_there_is_one_way_out(lines: list[tuple[str, str]]) -> None:
     block = memory_block(lines)
     assert len(re.findall(r"<\s*/\s*memory(?![\w-])", block, re.IGNORECASE)) == 1

@@ -44,14 +44,14 @@ words = st.sampled_from(
 
 
 @given(st.lists(words).map("".join))
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_benign_code_is_seen_as_it_is(text: str) -> None:
     if not re.search(r"<\s*/\s*memory(?![\w-])", text):
         assert view(text) == text
 
 
 @given(st.text())
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_seeing_twice_changes_nothing_more(text: str) -> None:
     seen = view(text)
     assert view(seen) == seen
