@@ -47,7 +47,7 @@ COMMANDS: tuple[Entry, ...] = (
     Entry("delete", "memd.cli.removal", "delete"),
     Entry("forget", "memd.cli.removal", "forget"),
     Entry("import", "memd.cli.transfer", "import_"),
-    Entry("export", "memd.cli.transfer", "export"),
+    Entry("export", "memd.cli.move", "export"),
     Entry("usage", "memd.cli.usage", "usage"),
     Entry("sleep", "memd.cli.sleep", "sleep"),
     Entry("compress", "memd.cli.sleep", "compress"),

@@ -1,4 +1,4 @@
-"""Bring memories in from files and take them out again.
+"""Bring memories in from files.
 
 An import may be interrupted and run again: parts carry the same references, the
 daemon recognises the same text from the same place, and an exported memory keeps
@@ -8,14 +8,12 @@ its id, so nothing is there twice.
 from __future__ import annotations
 
 import json as jsonlib
-import sys
 from collections.abc import Iterator
-from contextlib import closing, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any
 
 from memd.base.errors import InvalidError
-from memd.base.limits import FRAME_BYTES_MAX, PAGE_ITEMS_MAX
+from memd.base.limits import FRAME_BYTES_MAX
 from memd.cli import options, parts, say
 from memd.cli.progress import Progress
 from memd.cli.reach import LONG_SECONDS_MAX, daemon
@@ -71,53 +69,6 @@ def import_(
     _report({"parts": total, "files": len(files), **tally}, json=json)
     if tally["quarantined"]:
         say.note("what looks like an attack is out of sight: memd flagged list")
-
-
-@options.examples("memd export memories.jsonl", "memd export | gzip > memories.jsonl.gz")
-def export(
-    file: Annotated[
-        Path | None, options.Argument(help="Where to write; by default standard output.")
-    ] = None,
-    agent: options.Agent = None,
-    profile: options.Profile = None,
-) -> None:
-    """Write every visible memory as JSONL, the newest first. The first line is a header."""
-    fresh = file.with_name(file.name + ".new") if file else None
-    params = options.given(agent_id=agent)
-    with (
-        daemon(profile, seconds_max=LONG_SECONDS_MAX) as client,
-        Progress("exporting", unit="memories") as progress,
-    ):
-        client.call("system.hello")  # nothing is written before somebody answers
-        target = closing(_private(fresh)) if fresh else nullcontext(sys.stdout)
-        with target as stream:
-            stream.write(jsonlib.dumps(parts.HEADER) + "\n")
-            count = 0
-            for entry in _every(client, params):
-                stream.write(say.json_of(entry) + "\n")
-                count += 1
-                progress.at(count)
-    if file and fresh:
-        fresh.replace(file)
-    say.note(f"exported {count} memories")
-
-
-def _every(client: Client, params: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    after: str | None = None
-    while True:
-        page = client.call(
-            "store.export", options.given(**params, after=after, limit=PAGE_ITEMS_MAX // 4)
-        )
-        yield from page["items"]
-        after = page.get("next")
-        if after is None:
-            return
-
-
-def _private(path: Path) -> TextIO:
-    """Open *path* for writing, readable by its owner alone: it will hold a person's memory."""
-    path.touch(mode=0o600)
-    return path.open("w", encoding="utf-8")
 
 
 def _parts(file: Path, kind: str | None) -> Iterator[dict[str, Any]]:
