@@ -106,18 +106,16 @@ def said(message: object) -> str:
 
 def asked(message: object) -> str:
     """Return the texts that *message* calls tools with, a line each or more; "" without a call."""
-    if not isinstance(message, Mapping):
-        return ""
-    calls = message.get("tool_calls")
-    blocks = _blocks(message.get("content")) or ()
-    said = [block.get("input") for block in blocks if isinstance(block, Mapping)]
-    for call in calls if isinstance(calls, list | tuple) else ():
-        if isinstance(call, Mapping):
-            function = call.get("function")
-            said.append(
-                _opened((function if isinstance(function, Mapping) else call).get("arguments"))
-            )
-    return "\n".join(_leaves(said))
+    return "\n".join(_leaves([_opened(each) for each in _arguments(message)]))
+
+
+def argument_chars(message: object) -> int:
+    """Return how many characters *message* calls tools with, as they are sent: text or JSON.
+
+    >>> argument_chars({"content": [{"type": "tool_use", "input": {"path": "."}}]})
+    13
+    """
+    return sum(len(_sent(each)) for each in _arguments(message))
 
 
 def paired(turns: Sequence[Turn]) -> Pairs:
@@ -203,6 +201,29 @@ def _openai_calls(calls: object) -> Iterator[Call]:
             function = call.get("function")
             named = function if isinstance(function, Mapping) else call
             yield Call(_word(call.get("id")), _name(named))
+
+
+def _arguments(message: object) -> Iterator[object]:
+    """Yield what *message* calls each tool with: an object, or the text of one."""
+    if not isinstance(message, Mapping):
+        return
+    for block in _blocks(message.get("content")) or ():
+        if isinstance(block, Mapping):
+            yield block.get("input")
+    calls = message.get("tool_calls")
+    for call in calls if isinstance(calls, list | tuple) else ():
+        if isinstance(call, Mapping):
+            function = call.get("function")
+            yield (function if isinstance(function, Mapping) else call).get("arguments")
+
+
+def _sent(arguments: object) -> str:
+    if arguments is None or isinstance(arguments, str):
+        return arguments or ""
+    try:
+        return json.dumps(arguments, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return _printed(arguments)
 
 
 def _opened(arguments: object) -> object:

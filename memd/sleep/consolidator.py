@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from memd.sleep import facts as rules
-from memd.sleep.blocks import Pairs, asked, paired, said, turn
+from memd.sleep.blocks import Pairs, argument_chars, asked, paired, said, turn
 from memd.sleep.facts import HEADER, SUMMARY_ROLE, Fact, bullet, bullets
 from memd.sleep.mentions import enumerates, mentioned
 
@@ -79,15 +79,16 @@ class MemoryConsolidator:
 
     @staticmethod
     def estimate_tokens(messages: Iterable[Any]) -> int:
-        """Return a quarter of the characters of all contents (SPEC 6.14).
+        """Return a quarter of the characters of all messages (SPEC 6.14).
 
-        Roles, names and what tools are called with do not count; of blocks their
-        text does, a tool's result included. The caller adds its system prompt.
+        Texts count, a tool's result included, and what tools are called with; roles
+        and names do not. The caller adds its system prompt.
 
         >>> MemoryConsolidator.estimate_tokens([{"content": "x" * 800}, {"role": "user"}])
         200
         """
-        return sum(len(said(message)) for message in messages) // CHARS_PER_TOKEN
+        chars = sum(len(said(message)) + argument_chars(message) for message in messages)
+        return chars // CHARS_PER_TOKEN
 
     @staticmethod
     def facts(messages: Sequence[Any]) -> tuple[Fact, ...]:

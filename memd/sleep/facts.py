@@ -21,7 +21,7 @@ NO_FACTS = "Previous context had no extractable key facts."
 SUMMARY_ROLE = "summary"
 
 TOOL_TEXT_CHARS = 200
-SHORT_MESSAGE_CHARS = 120
+SHORT_MESSAGE_CHARS = 120  # a message of the user with fewer is kept whole
 KEYWORDS = (
     "result:", "decided:", "found:", "error:", "success:",
     "created:", "updated:", "deleted:", "confirmed:", "output:",
@@ -121,7 +121,7 @@ def _spoken(said: Turn) -> Iterator[str]:
         for line in text.splitlines():
             if _announces(line):
                 yield line.strip()
-    if said.role == "user" and len(text) <= SHORT_MESSAGE_CHARS and text.strip():
+    if said.role == "user" and len(text) < SHORT_MESSAGE_CHARS and text.strip():
         yield text
 
 

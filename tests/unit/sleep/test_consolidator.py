@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import json
 from typing import Any
 
 import pytest
@@ -182,11 +183,33 @@ def test_6_12_a_list_that_is_one_pair_stays_as_it_is() -> None:
             [{"content": [{"type": "tool_result", "content": [{"type": "text", "text": "abcd"}]}]}],
             1,
         ),
-        ([{"content": [{"type": "tool_use", "input": {"x": "y" * 99}}, {"type": "image"}]}], 0),
+        ([{"content": [{"type": "tool_use"}, {"type": "image", "data": "x" * 99}]}], 0),
     ],
 )
 def test_6_14_four_characters_of_content_are_a_token(messages: list[Any], tokens: int) -> None:
     assert estimate(messages) == tokens
+
+
+def test_6_14_what_a_tool_is_called_with_counts_as_it_is_sent() -> None:
+    body = {"path": "a.py", "lines": [1, 2], "text": "x" * 800}
+    sent = json.dumps(body)
+    openai = {"function": {"name": "write", "arguments": sent}}
+
+    assert estimate([{"tool_calls": [openai]}]) == len(sent) // 4
+    assert estimate([{"content": None, "tool_calls": [{"arguments": body}]}]) == len(sent) // 4
+    assert estimate([{"content": [{"type": "tool_use", "input": body}]}]) == len(sent) // 4
+
+
+@pytest.mark.parametrize("calls", [None, 7, [None], [{"function": {}}], [{"function": "ls"}]])
+def test_6_14_a_call_without_arguments_counts_nothing(calls: object) -> None:
+    assert estimate([{"content": "x" * 8, "tool_calls": calls}]) == 2
+
+
+def test_6_14_arguments_that_no_json_can_say_are_no_error() -> None:
+    deep: list[Any] = []
+    deep.append(deep)
+
+    assert estimate([{"content": "x" * 8, "tool_calls": [{"arguments": {"deep": deep}}]}]) >= 2
 
 
 def test_6_15_a_summary_is_taken_up_and_not_nested() -> None:
