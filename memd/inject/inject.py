@@ -25,7 +25,7 @@ from memd.inject.editing_tools import instruction
 from memd.inject.format import Formatted, directive, formatted
 from memd.inject.isolated import Failed, isolated
 from memd.inject.own import OwnMemories, Rooms
-from memd.inject.pipeline import without
+from memd.inject.pipeline import Pools, fuses, without
 from memd.inject.prompt import Prompt
 from memd.inject.sources import memories, pools_of, preferences, recalled
 from memd.model.caller import Caller
@@ -211,12 +211,16 @@ class _Making:
     async def _arranged(self) -> tuple[ScoredMemory, ...]:
         if not memories(self.found):
             return ()
-        room, own, retriever = self.room, self._own, None
-        config = gated(room.config)
-        if self.request.include_shared is not None:
-            config = config.model_copy(update={"include_shared": self.request.include_shared})
-        if room.retriever is not None and config.retriever == "hierarchical":
-            retriever = room.retriever(own, config)
+        room, own, request = self.room, self._own, self.request
+        retriever, pools = None, Pools()
+        hierarchical = room.retriever if room.config.retriever == "hierarchical" else None
+        if hierarchical is None:
+            pools = await pools_of(self.found, room.rooms, self.caller, request, room.config)
+        config = room.config if fuses(pools, room.config) else gated(room.config)
+        if request.include_shared is not None:
+            config = config.model_copy(update={"include_shared": request.include_shared})
+        if hierarchical is not None:
+            retriever = hierarchical(own, config)
         strategy = ContextInjectionStrategy(
             backend=own,
             config=_possible(config, retriever, room.reranker),
@@ -226,12 +230,10 @@ class _Making:
             reranker=room.reranker,
             clock=room.clock,
         )
-        request = self.request
         if retriever is not None:
             return await strategy.chosen(
                 self.caller.agent_id, request.query, request.categories, self.failed
             )
-        pools = await pools_of(self.found, room.rooms, self.caller, request, config)
         return await strategy.arranged(pools, request.query, self.failed)
 
     async def _add_core(self) -> None:
@@ -282,7 +284,8 @@ def gated(config: MemoryRetrievalConfig) -> MemoryRetrievalConfig:
 
     The documented 0.3 is meant for likenesses. Recall gives probabilities, which are
     lower, and has asked its gate already whether anything fits: with both, hardly
-    anything older than a week would reach a prompt (docs/benchmarks.md).
+    anything older than a week would reach a prompt (docs/benchmarks.md). Fused ranks
+    are no probabilities, and keep it (SPEC 8.4.6).
     """
     if "min_relevance" in config.model_fields_set:
         return config

@@ -39,7 +39,7 @@ def ranked(pools: Pools, config: MemoryRetrievalConfig, now: datetime) -> tuple[
     Without anything found by words there is nothing to fuse, and the score
     decides. At most ``config.pool_size`` remain, none below ``min_relevance``.
     """
-    if config.fusion_strategy is not FusionStrategy.RRF or not pools.sparse:
+    if not fuses(pools, config):
         return rank_memories(pools.personal, config, now, pools.shared)
     dense = sorted((*pools.personal, *pools.shared), key=_relevance, reverse=True)
     fused = fuse_ranked_lists(
@@ -49,6 +49,11 @@ def ranked(pools: Pools, config: MemoryRetrievalConfig, now: datetime) -> tuple[
         shared_ids={entry.id for entry in pools.shared},
     )
     return tuple(memory for memory in fused if memory.combined_score >= config.min_relevance)
+
+
+def fuses(pools: Pools, config: MemoryRetrievalConfig) -> bool:
+    """Return whether :func:`ranked` fuses ranks; otherwise it goes by the scores."""
+    return config.fusion_strategy is FusionStrategy.RRF and bool(pools.sparse)
 
 
 async def reranked(

@@ -31,8 +31,8 @@ def compute_recency_score(created_at: datetime, now: datetime, decay_rate: float
 def compute_combined_score(
     relevance: float, recency: float, relevance_weight: float, recency_weight: float
 ) -> float:
-    """Return the weighted sum of *relevance* and *recency*, at most 1."""
-    return min(1.0, relevance_weight * relevance + recency_weight * recency)
+    """Return the weighted sum of *relevance* and *recency*, from 0 to 1."""
+    return max(0.0, min(1.0, relevance_weight * relevance + recency_weight * recency))
 
 
 def rank_memories(

@@ -279,6 +279,24 @@ async def test_fusion_by_ranks_asks_for_words_too(house: Assembly) -> None:
     assert (len(scores), max(scores), scores[0]) == (4, 1.0, 1.0)
 
 
+async def test_spec_8_4_6_of_fused_ranks_what_scores_below_the_threshold_is_dropped(
+    house: Assembly,
+) -> None:
+    """Ranks say nothing of how near a memory is: without it, the last of all is told, too."""
+    await stored(house, *(f"The nginx port of host {n} is 80{n}." for n in range(4)))
+    await stored(house, "The cafeteria serves soup.")
+    linear = await prepared(a_room(house), query="Which nginx port has host 2?")
+
+    prompt = await prepared(
+        a_room(house, config={"fusion_strategy": "rrf"}), query="Which nginx port has host 2?"
+    )
+
+    assert "soup" in texts(linear)[-1], "it is in the pool"
+    assert "nginx port of host 2" in texts(prompt)[-1]
+    assert "soup" not in texts(prompt)[-1]
+    assert all(memory.score >= 0.3 for memory in prompt.memories)
+
+
 async def test_a_reranker_that_is_not_there_is_done_without(house: Assembly) -> None:
     await stored(house, "The nginx port is 8080.", "The nginx port of the mirror is 81.")
     config = {"query_specific_rerank_enabled": True, "retriever": "hierarchical"}

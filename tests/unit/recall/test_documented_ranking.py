@@ -41,6 +41,10 @@ def test_the_combined_score_is_at_most_one() -> None:
     ) == pytest.approx(0.8660, abs=5e-5)
 
 
+def test_the_combined_score_is_at_least_zero() -> None:
+    assert compute_combined_score(-0.4, 0.0, 0.7, 0.3) == 0.0
+
+
 @pytest.mark.parametrize(("raw", "boosted"), [(0.6, 0.7), (0.95, 1.0), (None, 0.6)])
 def test_a_personal_memory_is_boosted_up_to_one(raw: float | None, boosted: float) -> None:
     (scored,) = rank_memories((an_entry(relevance_score=raw),), config=CONFIG, now=NOW)
