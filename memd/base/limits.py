@@ -27,6 +27,7 @@ QUERY_CHARS_MAX = 8_192
 QUERY_TERMS_MAX = 64
 CHUNK_TOKENS_MIN = 50
 CHUNK_TOKENS_MAX = 254  # a MiniLM window of 256 less [CLS] and [SEP] (SPEC D3)
+HEADING_CHARS_MAX = 160  # of the headings that a chunk begins with; a token has a character or more
 CHUNKS_INLINE_MAX = 8  # a text of more chunks is embedded after its receipt (SPEC D4)
 INGEST_ITEMS_MAX = 256  # texts in one ingest_many
 
@@ -140,6 +141,7 @@ NIGHT_RETRY_S_MAX = 86_400  # after many that the disk ended; doubled up to here
 NIGHT_TRIES_MAX = 7  # of one run on a disk that refuses, over more than two days
 
 assert CHUNK_TOKENS_MIN < CHUNK_TOKENS_MAX
+assert CHUNK_TOKENS_MIN < CHUNK_TOKENS_MAX - HEADING_CHARS_MAX
 assert TEXT_CHARS_MAX < FRAME_BYTES_MAX
 assert FRAME_BYTES_MAX < REPLY_BYTES_MAX < OUT_QUEUE_BYTES_MAX
 assert OUT_QUEUE_BYTES_MAX >= 2 * FRAME_BYTES_MAX

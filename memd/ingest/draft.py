@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from memd.base.limits import CHUNK_TOKENS_MAX, CHUNK_TOKENS_MIN
 from memd.encode.chunk import chunk
 from memd.encode.clean import clean
 from memd.encode.importance import salience
 from memd.encode.preference import is_preference, preference_name
 from memd.encode.route import route
-from memd.encode.secrets import admitted, screened_name
+from memd.encode.secrets import Screening, admitted, screened_name
 from memd.encode.suspicion import of_fields, of_pieces
 from memd.model.encoding import TokenCounter
 from memd.model.enums import MemoryCategory, Origin, Trust
@@ -80,14 +81,16 @@ def drafts(
     by_owner = is_owner(request.speaker, request.origin)
     origin = request.origin or (Origin.PERSON if by_owner else Origin.ASSISTANT)
     shown = None if caption is None else caption.text
-    pieces = [screening.text] if whole else chunk(clean(screening.text), counter)
+    heading = None if request.heading is None else admitted(request.heading, secrets)
+    pieces = [screening.text] if whole else _pieces(screening.text, heading, counter)
+    texts = [_headed(heading, piece) for piece in pieces]
     around = of_fields((shown, speaker, request.namespace, request.source, *request.tags))
     items = tuple(
         _suspected(
             _draft(
                 part,
-                Screened(piece),
-                own=own_words(piece, speaker, shown),
+                text,
+                own=own_words(text, speaker, shown),
                 category=route(piece, request.category, by_owner=by_owner),
                 counter=counter,
                 by_owner=by_owner,
@@ -95,9 +98,11 @@ def drafts(
             seen.joined(around),
             origin,
         )
-        for part, (piece, seen) in enumerate(zip(pieces, of_pieces(pieces), strict=True))
+        for part, (piece, text, seen) in enumerate(
+            zip(pieces, texts, of_pieces(texts), strict=True)
+        )
     )
-    kinds = (*screening.kinds, *(caption.kinds if caption else ()))
+    kinds = [kind for each in (screening, caption, heading) if each for kind in each.kinds]
     return Drafts(
         items=items,
         namespace=screened_name(request.namespace),
@@ -110,6 +115,18 @@ def drafts(
         redacted=tuple(dict.fromkeys(kinds)),
         source=screening.text if "\n\n".join(pieces) != screening.text else None,
     )
+
+
+def _pieces(text: str, heading: Screening | None, counter: TokenCounter) -> list[str]:
+    """Return the chunks of a text, each with room for the heading above it."""
+    room = CHUNK_TOKENS_MAX
+    if heading is not None:
+        room = max(CHUNK_TOKENS_MIN, room - counter.count(heading.text))
+    return chunk(clean(text), counter, tokens_max=room)
+
+
+def _headed(heading: Screening | None, piece: str) -> Screened:
+    return Screened(piece if heading is None else f"{heading.text}\n{piece}")
 
 
 def _suspected(draft: Draft, seen: Suspicion, origin: Origin) -> Draft:

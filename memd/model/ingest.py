@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from pydantic import AliasChoices, Field
+from typing import Annotated
 
-from memd.base.limits import INGEST_ITEMS_MAX
+from pydantic import AliasChoices, Field, StringConstraints
+
+from memd.base.limits import HEADING_CHARS_MAX, INGEST_ITEMS_MAX
 from memd.model.enums import MemoryCategory, MemoryLevel, Origin
 from memd.model.memory import Tags
 from memd.model.trust import Flag
-from memd.model.values import DEFAULT_NAMESPACE, Name, Share, Text, Time, Value
+from memd.model.values import DEFAULT_NAMESPACE, Name, NotBlankStr, Share, Text, Time, Value
+
+Heading = Annotated[NotBlankStr, StringConstraints(max_length=HEADING_CHARS_MAX)]
+"""The headings that a text stands under, outermost first, in one line."""
 
 
 class IngestRequest(Value):
@@ -16,7 +21,8 @@ class IngestRequest(Value):
 
     *speaker* and *order* (its place in the session) and *occurred_at* come from
     the caller; *source* is a reference such as a path or a turn id, under which
-    the same text again is recognised. *category* wins over routing.
+    the same text again is recognised. *category* wins over routing. *heading* is
+    what the text stands under: each of its chunks begins with it.
     """
 
     text: Text
@@ -31,6 +37,7 @@ class IngestRequest(Value):
     occurred_at: Time | None = None
     source: Name | None = None
     caption: Text | None = None
+    heading: Heading | None = None
     tags: Tags = ()
     level: MemoryLevel | None = None
     confidence: Share = 1.0

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from memd.base.limits import CHUNK_TOKENS_MAX
 from memd.encode.tokens import DefaultTokenEstimator
 from memd.ingest.draft import Drafts, drafts, is_owner, own_words, voices
 from memd.model.enums import MemoryCategory, Origin, Trust
@@ -133,3 +134,26 @@ def test_only_a_procedural_statement_of_the_owner_is_a_preference() -> None:
     assert of(text, category=MemoryCategory.SEMANTIC).items[0].preference is None
     assert of(text, speaker="Ann").items[0].preference is None
     assert of("Tea is hot.", category=MemoryCategory.PROCEDURAL).items[0].preference is None
+
+
+def test_every_chunk_of_a_text_begins_with_its_heading_and_has_room_for_it() -> None:
+    heading = "Billing service > Decision"
+    found = of("One sentence of the note. " * 200, heading=heading)
+
+    assert len(found.items) > 3
+    assert all(draft.content.startswith(f"{heading}\n") for draft in found.items)
+    assert all(draft.own == draft.content for draft in found.items)
+    assert max(draft.token_count for draft in found.items) <= CHUNK_TOKENS_MAX
+
+
+def test_a_heading_says_nothing_about_the_kind_of_a_text() -> None:
+    text = "We met at the lake on Monday."
+
+    assert of(text, heading="How to deploy").items[0].category is of(text).items[0].category
+
+
+def test_a_secret_in_a_heading_is_replaced() -> None:
+    found = of("the key of the hub", heading=f"Key {KEY}")
+
+    assert KEY not in found.items[0].content
+    assert found.redacted
