@@ -30,6 +30,7 @@ CHUNK_TOKENS_MAX = 254  # a MiniLM window of 256 less [CLS] and [SEP] (SPEC D3)
 HEADING_CHARS_MAX = 160  # of the headings that a chunk begins with; a token has a character or more
 CHUNKS_INLINE_MAX = 8  # a text of more chunks is embedded after its receipt (SPEC D4)
 INGEST_ITEMS_MAX = 256  # texts in one ingest_many
+SOURCE_IDS_MAX = 25_000  # memories of one file; their ids fit into one frame
 
 # Lists and recall
 PAGE_ITEMS_MAX = 1_000
@@ -142,6 +143,7 @@ NIGHT_TRIES_MAX = 7  # of one run on a disk that refuses, over more than two day
 
 assert CHUNK_TOKENS_MIN < CHUNK_TOKENS_MAX
 assert CHUNK_TOKENS_MIN < CHUNK_TOKENS_MAX - HEADING_CHARS_MAX
+assert 40 * SOURCE_IDS_MAX < FRAME_BYTES_MAX
 assert TEXT_CHARS_MAX < FRAME_BYTES_MAX
 assert FRAME_BYTES_MAX < REPLY_BYTES_MAX < OUT_QUEUE_BYTES_MAX
 assert OUT_QUEUE_BYTES_MAX >= 2 * FRAME_BYTES_MAX

@@ -35,12 +35,20 @@ from memd.ingest.filing import Arrival
 from memd.ingest.guard import advise_on_tags
 from memd.ingest.keep import keep
 from memd.ingest.queue import EmbeddingQueue
+from memd.ingest.replace import foresee, replace
 from memd.ingest.update import change, wanted
 from memd.model.caller import Caller
 from memd.model.encoding import Embedder, TokenCounter
 from memd.model.enums import MemoryLevel
 from memd.model.events import Emit, EventName, unheard
-from memd.model.ingest import IngestManyRequest, IngestRequest, Receipt, Receipts
+from memd.model.ingest import (
+    IngestManyRequest,
+    IngestRequest,
+    Receipt,
+    Receipts,
+    Replaced,
+    ReplaceSourceRequest,
+)
 from memd.model.memory import MemoryEntry, MemoryStoreRequest, MemoryUpdate
 from memd.model.screened import SecretsPolicy
 from memd.model.values import RESERVED_AGENT
@@ -104,18 +112,7 @@ class Ingest:
         is simply run again. Receipts stand in the order of the items.
         """
         _check_agent(caller)
-        level = await self._level(caller)
-        batch = self.ids.new()
-        arrivals: list[Arrival] = []
-        for done in range(0, len(request.items), PROGRESS_ITEMS):
-            if progress is not None:
-                progress(done, len(request.items))
-            part = request.items[done : done + PROGRESS_ITEMS]
-            found = await self.work.run(_all_drafts, part, self.counter, self.secrets)
-            for place, (item, its) in enumerate(zip(part, found, strict=True), done):
-                with _named(f"items.{place}"):
-                    self._check(item, its, level)
-                arrivals.append(Arrival(item, its, item.level or level, batch=batch))
+        arrivals = await self._arrivals(caller, request.items, progress)
         receipts = await self._kept(
             caller, arrivals, lambda done: Receipts(items=tuple(done)), Receipts
         )
@@ -123,6 +120,31 @@ class Ingest:
         if progress is not None:
             progress(len(request.items), len(request.items))
         return receipts
+
+    async def replace_source(self, caller: Caller, request: ReplaceSourceRequest) -> Replaced:
+        """Let a source say what it says now, in one transaction (decision 0086); never gated.
+
+        Chunks that are there already stay, under their ids; the others are stored, and those
+        that the source no longer has are superseded. Raises what :meth:`ingest_many` does.
+        """
+        _check_agent(caller)
+        items = [item.model_copy(update={"source": request.source}) for item in request.items]
+        arrivals = await self._arrivals(caller, items, gated=False)
+        if request.dry_run:
+            return await self.db.read(
+                lambda conn: foresee(conn, caller, request, arrivals, self.clock.now_us())
+            )
+        receipts: list[Receipt] = []
+
+        def work(conn: Writing) -> Replaced:
+            now_us = self.clock.now_us()
+            answer, receipts[:] = replace(conn, caller, request, arrivals, self.ids, now_us)
+            return answer
+
+        batch = arrivals[0].batch if arrivals else None
+        replaced = await self.db.write(caller, work, reply=Replaced, batch=batch)
+        self._after(caller, receipts)
+        return replaced
 
     async def store(
         self, caller: Caller, request: MemoryStoreRequest, within: Within | None = None
@@ -229,6 +251,29 @@ class Ingest:
                 drafts, request, self.counter, whole=whole, secrets=self.secrets
             )
         return drafts(request, self.counter, whole=whole, secrets=self.secrets)
+
+    async def _arrivals(
+        self,
+        caller: Caller,
+        items: Sequence[IngestRequest],
+        progress: Progress | None = None,
+        *,
+        gated: bool = True,
+    ) -> list[Arrival]:
+        """Return texts on their way in together, without vectors: those are made in bulk later."""
+        level = await self._level(caller)
+        batch = self.ids.new()
+        arrivals: list[Arrival] = []
+        for done in range(0, len(items), PROGRESS_ITEMS):
+            if progress is not None:
+                progress(done, len(items))
+            part = items[done : done + PROGRESS_ITEMS]
+            found = await self.work.run(_all_drafts, part, self.counter, self.secrets)
+            for place, (item, its) in enumerate(zip(part, found, strict=True), done):
+                with _named(f"items.{place}"):
+                    self._check(item, its, level)
+                arrivals.append(Arrival(item, its, item.level or level, batch=batch, gated=gated))
+        return arrivals
 
     async def _arrival(
         self, caller: Caller, request: IngestRequest, found: Drafts, *, gated: bool = True

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import AliasChoices, Field, StringConstraints
 
-from memd.base.limits import HEADING_CHARS_MAX, INGEST_ITEMS_MAX
+from memd.base.limits import HEADING_CHARS_MAX, INGEST_ITEMS_MAX, SOURCE_IDS_MAX
 from memd.model.enums import MemoryCategory, MemoryLevel, Origin
 from memd.model.memory import Tags
 from memd.model.trust import Flag
@@ -49,6 +49,38 @@ class IngestManyRequest(Value):
     """Several texts in one call; each gets its own receipt, in order."""
 
     items: tuple[IngestRequest, ...] = Field(min_length=1, max_length=INGEST_ITEMS_MAX)
+
+
+class ReplaceSourceRequest(Value):
+    """What the source *source* (a file, say) says now.
+
+    A source too large for one request comes in several: each but the last says that
+    there is *more*, and the last names what the ones before it answered with, *kept*.
+    Nothing is superseded before that last one.
+    """
+
+    source: Name
+    items: tuple[IngestRequest, ...] = Field(default=(), max_length=INGEST_ITEMS_MAX)
+    kept: tuple[Name, ...] = Field(default=(), max_length=SOURCE_IDS_MAX)
+    more: bool = False
+    dry_run: bool = False
+
+
+class Replaced(Value):
+    """What became of a source: chunks that are *new*, the same as before, and superseded.
+
+    *ids* are the memories of the request's items; a dry run has none for what is new.
+    What is superseded is in the archive, from where it can be brought back.
+    """
+
+    ids: tuple[Name, ...] = ()
+    new: int = Field(default=0, ge=0)
+    unchanged: int = Field(default=0, ge=0)
+    superseded: int = Field(default=0, ge=0)
+    quarantined: int = Field(default=0, ge=0)
+    """Of the new ones, those that look like an attack and are out of sight."""
+    redacted: tuple[str, ...] = ()
+    """Kinds of secrets that were replaced before storing."""
 
 
 class ReceiptItem(Value):

@@ -36,6 +36,7 @@ KEYED: Final = frozenset(
         "memory.ingest_many",
         "memory.quarantine",
         "memory.release",
+        "memory.replace_source",
         "memory.store",
         "memory.update",
         "org.approve",

@@ -17,7 +17,7 @@ from memd.model.files import FileReply
 from memd.model.flagged import Quarantined
 from memd.model.graph import Added, GraphAnswers, GraphPaths, Neighbours
 from memd.model.history import FactsThen, Timeline
-from memd.model.ingest import Receipt, Receipts
+from memd.model.ingest import Receipt, Receipts, Replaced
 from memd.model.inject import PreparedPrompt, ToolAnswer, ToolDefinition
 from memd.model.learn import Learning, PlaybookEntry
 from memd.model.memory import MemoryEntry, Preference
@@ -198,6 +198,12 @@ _ALL = (
     _read("rpc.discover", _none, _anything, "This document."),
     _write("memory.ingest", params.Ingest, Receipt, "A text becomes memories."),
     _write("memory.ingest_many", params.IngestMany, Receipts, "Several texts, a receipt each."),
+    _write(
+        "memory.replace_source",
+        params.ReplaceSource,
+        Replaced,
+        "What a file says now: what is new is stored, what is gone is superseded.",
+    ),
     _write("memory.store", params.Store, Name, "Store one text as it is; its id."),
     _read("memory.recall", params.Recall, RecallResult, "What is known about a question."),
     _read("memory.retrieve", params.Retrieve, tuple[MemoryEntry, ...], "A search, or a listing."),

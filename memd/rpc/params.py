@@ -16,7 +16,7 @@ from pydantic import AliasChoices, ConfigDict, Field, ValidationError, model_val
 from memd.base.errors import InvalidError
 from memd.base.limits import INGEST_ITEMS_MAX, PAGE_ITEMS_MAX
 from memd.model.enums import MemoryCategory
-from memd.model.ingest import IngestManyRequest, IngestRequest
+from memd.model.ingest import IngestManyRequest, IngestRequest, ReplaceSourceRequest
 from memd.model.memory import (
     MemoryEntry,
     MemoryFilter,
@@ -99,6 +99,10 @@ class Ingest(IngestRequest, Writing):
 
 class IngestMany(IngestManyRequest, Writing, Progressing):
     """Several texts."""
+
+
+class ReplaceSource(ReplaceSourceRequest, Writing):
+    """What a source says now."""
 
 
 class Store(MemoryStoreRequest, Writing):

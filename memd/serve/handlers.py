@@ -15,7 +15,7 @@ from pydantic_core import to_json
 from memd.base.limits import FRAME_BYTES_MAX
 from memd.model.caller import Caller
 from memd.model.enums import Origin
-from memd.model.ingest import Receipt, Receipts
+from memd.model.ingest import Receipt, Receipts, Replaced
 from memd.model.memory import MemoryEntry, MemoryFilter, MemoryStoreRequest, Preference
 from memd.model.recall import RecallResult
 from memd.model.removal import Archived, Forgotten
@@ -59,6 +59,7 @@ def handlers(rooms: Rooms, system: System) -> Mapping[str, Handler]:
         "rpc.discover": system.discover,
         "memory.ingest": memory.ingest,
         "memory.ingest_many": memory.ingest_many,
+        "memory.replace_source": memory.replace_source,
         "memory.store": memory.store,
         "memory.recall": memory.recall,
         "memory.retrieve": memory.retrieve,
@@ -115,6 +116,9 @@ class _Memory:
 
     async def ingest_many(self, caller: Caller, params: p.IngestMany) -> Receipts:
         return await self._ingest.ingest_many(caller, params, progress_of_call())
+
+    async def replace_source(self, caller: Caller, params: p.ReplaceSource) -> Replaced:
+        return await self._ingest.replace_source(caller, params)
 
     async def store(self, caller: Caller, params: p.Store) -> str:
         return await self._ingest.store(caller, params)

@@ -17,7 +17,14 @@ from memd.model.encoding import Embedder, Installed
 from memd.model.enums import AutonomyLevel, InjectionStrategy, MemoryCategory, SeniorityLevel
 from memd.model.files import FileCommand, FileReply
 from memd.model.flagged import Flagged, Quarantined
-from memd.model.ingest import IngestManyRequest, IngestRequest, Receipt, Receipts
+from memd.model.ingest import (
+    IngestManyRequest,
+    IngestRequest,
+    Receipt,
+    Receipts,
+    Replaced,
+    ReplaceSourceRequest,
+)
 from memd.model.inject import PreparedPrompt, PrepareRequest, ToolAnswer, ToolDefinition
 from memd.model.memory import (
     MemoryEntry,
@@ -56,6 +63,7 @@ class Ingest(Protocol):
     async def ingest_many(
         self, caller: Caller, request: IngestManyRequest, progress: Progress | None = None
     ) -> Receipts: ...
+    async def replace_source(self, caller: Caller, request: ReplaceSourceRequest) -> Replaced: ...
     async def store(self, caller: Caller, request: MemoryStoreRequest) -> str: ...
     async def update(
         self, caller: Caller, memory_id: str, changes: MemoryUpdate

@@ -25,7 +25,15 @@ from memd.model.caller import Caller
 from memd.model.encoding import ModelFingerprint
 from memd.model.enums import ArchiveReason, InjectionStrategy, MemoryCategory
 from memd.model.files import FileCommand, FileReply
-from memd.model.ingest import IngestManyRequest, IngestRequest, Receipt, ReceiptItem, Receipts
+from memd.model.ingest import (
+    IngestManyRequest,
+    IngestRequest,
+    Receipt,
+    ReceiptItem,
+    Receipts,
+    Replaced,
+    ReplaceSourceRequest,
+)
 from memd.model.inject import PreparedPrompt, PrepareRequest, ToolAnswer, ToolDefinition
 from memd.model.memory import (
     MemoryEntry,
@@ -148,6 +156,11 @@ class FakeIngest:
             if progress is not None:
                 progress(number, len(request.items))
         return Receipts(items=tuple(receipts))
+
+    async def replace_source(self, caller: Caller, request: ReplaceSourceRequest) -> Replaced:
+        receipts = [await self.ingest(caller, item) for item in request.items]
+        ids = tuple(item.id for receipt in receipts for item in receipt.stored)
+        return Replaced(ids=ids, new=len(ids))
 
     async def store(self, caller: Caller, request: MemoryStoreRequest) -> str:
         await self.house.pass_through(caller)

@@ -62,6 +62,7 @@ def test_every_method_has_a_handler_and_every_handler_a_method() -> None:
 EXAMPLES: dict[str, dict[str, Any]] = {
     "memory.ingest": {"text": "a"},
     "memory.ingest_many": {"items": [{"text": "a"}]},
+    "memory.replace_source": {"source": "notes.md", "items": [{"text": "a"}]},
     "memory.store": {"content": "a", "category": "semantic"},
     "memory.recall": {"query": "a"},
     "memory.get": {"id": "m000000"},
