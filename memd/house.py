@@ -26,6 +26,7 @@ from memd.org.owner import Owner
 from memd.org.review import Review
 from memd.serve.events import Events
 from memd.serve.rooms import Rooms
+from memd.serve.short_ids import ShortIds
 from memd.sleep.exports import Wiki, exporting
 from memd.sleep.naps import Naps
 from memd.sleep.sleep import Sleep, sleeping
@@ -80,6 +81,7 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
         wiki=asleep.wiki,
         sleep=asleep.sleep.night,
         rhythm=asleep.sleep.rhythm,
+        short_ids=ShortIds(house.db, settings.org_memory),
         background=(
             house.queue.run,
             house.rhythm,

@@ -41,6 +41,7 @@ from memd.serve import (
 )
 from memd.serve.dispatch import Handler, progress_of_call
 from memd.serve.rooms import Memories, Rooms
+from memd.serve.short_ids import taking_ends
 from memd.serve.status import System
 
 Pages = Callable[[Caller, MemoryFilter, str | None, int], Awaitable[tuple[Memories, str | None]]]
@@ -50,7 +51,7 @@ def handlers(rooms: Rooms, system: System) -> Mapping[str, Handler]:
     """Return the handler of each method in the table."""
     memory, archive, agents = _Memory(rooms), _Archive(rooms), _Agents(rooms)
     archival, upkeep = _Archival(rooms), _Upkeep(rooms)
-    return {
+    made: dict[str, Handler] = {
         "system.hello": system.hello,
         "system.status": system.status,
         "system.metrics": system.metrics,
@@ -101,6 +102,7 @@ def handlers(rooms: Rooms, system: System) -> Mapping[str, Handler]:
         **sharing.handlers(rooms),
         **sleeping.handlers(rooms),
     }
+    return made if rooms.short_ids is None else taking_ends(rooms.short_ids, made)
 
 
 class _Memory:

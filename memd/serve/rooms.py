@@ -44,6 +44,7 @@ from memd.model.wiki import WikiExport
 from memd.serve.events import Events
 from memd.serve.learn_rooms import Learn, Sharing, Synthesis
 from memd.serve.org_rooms import Graph, Org, Owner, Review
+from memd.serve.short_ids import ShortIds
 from memd.store.changes import Refused, Wanted
 
 if TYPE_CHECKING:
@@ -319,5 +320,7 @@ class Rooms:
     wiki: Wiki
     sleep: Sleep
     rhythm: Rhythm
+    short_ids: ShortIds | None = None
+    """Without, ids are taken whole only."""
     background: tuple[Callable[[], Coroutine[Any, Any, None]], ...] = ()
     """What runs beside the server until the daemon stops."""

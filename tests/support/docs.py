@@ -33,7 +33,9 @@ JSON-RPC 2.0 over a Unix socket (`memd config path --json` names it), one JSON o
 most 1 MiB. `rpc.discover` returns the whole of this as an OpenRPC document, with the schemas of
 params and results. Times are RFC 3339 with a zone. Lists return `{items, next}`; `next` is the
 following call's `after`. A write with an `idempotency_key` happens once, however often it is sent.
-Long work with a `progress_token` sends `$/progress`; `$/cancelRequest` cancels.
+Long work with a `progress_token` sends `$/progress`; `$/cancelRequest` cancels. An id of a memory,
+fact or run may be given by its end, six characters or more; the end of more than one is an
+`invalid` that names them.
 
 An error's `data` has `kind`, `retry` (the same request may succeed later), and where it helps
 `field`, `hint` and `incident`. The Python client raises the class of `kind` from

@@ -1,0 +1,136 @@
+"""Short ids: the end of an id, as a list on a terminal shows it, is as good as the whole.
+
+Each method that names something by its id takes an end of it too, resolved here and
+nowhere else, before its room is asked. Only what the caller may name is looked at. An end of
+nothing stays as it is, so that the room says what it says of any unknown id.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple
+
+from memd.base.errors import InvalidError
+from memd.model.caller import Caller
+from memd.model.settings_org import OrgMemoryConfig
+from memd.model.values import RESERVED_AGENT
+from memd.org.access import readable
+from memd.serve.dispatch import Handler
+from memd.store import short_ids as stored
+from memd.store.connect import Reading
+from memd.store.database import Database
+
+Kind = Literal["memory", "archived", "anybody's", "fact", "run"]
+
+SHOWN_MAX = 5
+"""How many of the ids that an end may mean are named."""
+
+
+class Named(NamedTuple):
+    """Which parameter of a method names what."""
+
+    field: str
+    kind: Kind
+
+
+METHODS: Final[Mapping[str, Named]] = {
+    "memory.get": Named("id", "memory"),
+    "memory.update": Named("id", "memory"),
+    "memory.delete": Named("id", "memory"),
+    "memory.forget": Named("ids", "memory"),
+    "trash.restore": Named("id", "memory"),
+    "archive.restore": Named("id", "archived"),
+    "archive.restore_to_hot": Named("id", "archived"),
+    "shared.retract": Named("id", "memory"),
+    "memory.flagged": Named("id", "anybody's"),
+    "memory.release": Named("id", "anybody's"),
+    "memory.quarantine": Named("id", "anybody's"),
+    "org.write": Named("fact_id", "fact"),
+    "org.retract": Named("fact_id", "fact"),
+    "org.get": Named("fact_id", "fact"),
+    "org.history": Named("fact_id", "fact"),
+    "org.propose": Named("fact_id", "fact"),
+    "org.timeline": Named("name", "fact"),
+    "sleep.report": Named("run_id", "run"),
+    "sleep.undo": Named("run_id", "run"),
+}
+"""The methods that take an end for an id. What the owner signed holds whole ids only."""
+
+_END = re.compile(rf"[0-9a-f-]{{{stored.END_CHARS},35}}")
+
+
+@dataclass(frozen=True)
+class ShortIds:
+    """Where ids are looked up."""
+
+    db: Database
+    org: OrgMemoryConfig
+
+    async def whole(self, caller: Caller, kind: Kind, ends: Sequence[str]) -> Mapping[str, str]:
+        """Return the id that each of *ends* means, leaving out what is an end of nothing.
+
+        Raises InvalidError, naming the ids, for an end of more than one.
+        """
+
+        def work(conn: Reading) -> list[str]:
+            return self._ids(conn, caller, kind, ends)
+
+        ids = await self.db.read(work)
+        return {end: _only(end, fits) for end in ends if (fits := _fitting(end, ids))}
+
+    def _ids(self, conn: Reading, caller: Caller, kind: Kind, ends: Sequence[str]) -> list[str]:
+        match kind:
+            case "memory" | "archived":
+                found = stored.of_memories(conn, (caller.agent_id, RESERVED_AGENT), ends)
+                if kind == "archived":
+                    found += stored.of_archive(conn, caller.agent_id, ends)
+                return found
+            case "anybody's":
+                return [
+                    memory_id
+                    for agent_id, memory_id in stored.of_everybody(conn, ends)
+                    if caller.may_be(agent_id)
+                ]
+            case "fact":
+                return stored.of_facts(conn, readable([self.org.read_access], caller), ends)
+            case "run":
+                return stored.of_runs(conn, ends)
+
+
+def taking_ends(ids: ShortIds, handlers: Mapping[str, Handler]) -> dict[str, Handler]:
+    """Return *handlers* that are given whole ids where a caller gave the end of one."""
+
+    def resolving(handler: Handler, named: Named) -> Handler:
+        async def handle(caller: Caller, params: Any) -> Any:
+            given = getattr(params, named.field)
+            many = given if isinstance(given, tuple) else (given,)
+            ends = [one for one in many if one is not None and _END.fullmatch(one)]
+            if ends:
+                whole = await ids.whole(caller, named.kind, ends)
+                meant = tuple(whole.get(one, one) for one in many)
+                value = meant if isinstance(given, tuple) else meant[0]
+                params = params.model_copy(update={named.field: value})
+            return await handler(caller, params)
+
+        return handle
+
+    return {
+        name: resolving(handler, METHODS[name]) if name in METHODS else handler
+        for name, handler in handlers.items()
+    }
+
+
+def _fitting(end: str, ids: Sequence[str]) -> list[str]:
+    return [one for one in ids if one.endswith(end)]
+
+
+def _only(end: str, fits: Sequence[str]) -> str:
+    if len(fits) == 1:
+        return fits[0]
+    named = ", ".join(sorted(fits)[:SHOWN_MAX])
+    more = f" and {len(fits) - SHOWN_MAX} more" if len(fits) > SHOWN_MAX else ""
+    raise InvalidError(
+        f"{len(fits)} ids end in {end}", field="id", hint=f"type more of it: {named}{more}"
+    )

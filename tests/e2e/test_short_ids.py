@@ -1,0 +1,86 @@
+"""The end of an id is as good as the whole, for every command, and only where it may be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+from support.daemon import Spawned, spawned
+
+from memd.base.errors import InvalidError
+from memd.client import Client
+from memd.rpc.methods import METHODS
+from memd.serve import short_ids
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spawned]:
+    with spawned(tmp_path_factory.mktemp("home")) as started:
+        yield started
+
+
+@pytest.fixture
+def client(daemon: Spawned) -> Iterator[Client]:
+    with daemon.client() as client:
+        yield client
+
+
+def test_each_method_that_takes_an_id_takes_its_end() -> None:
+    others = {"memory.flagged", "org.write", "org.propose", "org.timeline", "memory.forget"}
+    decided_by_a_signature = {"org.approve", "org.reject"}
+    for method in METHODS.values():
+        names = set(method.params.model_fields) & {"id", "fact_id", "run_id", "ids"}
+        if names and method.name not in decided_by_a_signature:
+            assert short_ids.METHODS[method.name].field in names, method.name
+    assert others <= set(short_ids.METHODS) <= set(METHODS)
+
+
+def test_a_memory_is_got_changed_thrown_away_brought_back_and_erased_by_its_end(
+    client: Client,
+) -> None:
+    memory_id = client.add("The boiler is serviced in May")
+    end = memory_id[-8:]
+    assert client.call("memory.get", {"id": end})["id"] == memory_id
+    changed = client.call("memory.update", {"id": end, "content": "The boiler is serviced in June"})
+    assert changed["id"] == memory_id
+    assert client.call("memory.delete", {"id": end}) is True
+    assert client.call("trash.restore", {"id": end}) is True
+    assert client.call("memory.forget", {"ids": [end]})["ids"] == [memory_id]
+    assert client.call("memory.get", {"id": end}) is None
+
+
+def test_an_end_of_nothing_is_an_unknown_id(client: Client) -> None:
+    assert client.call("memory.get", {"id": "ffffffff"}) is None
+    assert client.call("memory.forget", {"ids": ["ffffffff"], "dry_run": True})["count"] == 0
+
+
+def test_another_agents_memory_is_not_named_by_its_end(client: Client) -> None:
+    memory_id = client.call(
+        "memory.store", {"content": "Ada's own", "category": "semantic", "agent_id": "ada"}
+    )
+    assert client.call("memory.get", {"id": memory_id[-8:]}) is None
+    named = client.call("memory.get", {"id": memory_id[-8:], "agent_id": "ada"})
+    assert named["id"] == memory_id
+
+
+def test_fewer_than_six_characters_are_no_end(client: Client) -> None:
+    memory_id = client.add("Too short to be meant")
+    assert client.call("memory.get", {"id": memory_id[-5:]}) is None
+
+
+def test_an_end_of_two_ids_is_refused_and_both_are_named(tmp_path: Path) -> None:
+    with spawned(tmp_path) as daemon, daemon.client() as client:
+        first = client.add("One of two")
+        second = client.add("The other")
+    twin = second[:-6] + first[-6:]
+    conn = apsw.Connection(str(daemon.paths.database))
+    conn.execute("UPDATE memory SET memory_id = ? WHERE memory_id = ?", (twin, second))
+    conn.close()
+    with spawned(tmp_path) as daemon, daemon.client() as client:
+        with pytest.raises(InvalidError, match=f"2 ids end in {first[-6:]}") as refused:
+            client.call("memory.delete", {"id": first[-6:]})
+        assert first in str(refused.value.hint)
+        assert twin in str(refused.value.hint)
+        assert client.call("memory.get", {"id": first[-10:]})["id"] == first
