@@ -82,6 +82,7 @@ class Progress:
             TextColumn(self._unit),
             TimeElapsedColumn(),
             console=Console(stderr=True),
+            redirect_stdout=False,  # what a command writes there may go into a file or a pipe
         )
         self._bar.start()
         self._task = self._bar.add_task(self._what, total=None)
