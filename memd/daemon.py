@@ -118,10 +118,11 @@ def _collecting() -> None:
 
 
 def _socket(paths: Paths, stack: AsyncExitStack) -> socket.socket:
-    """Take the profile's lock and return its listening socket; *stack* lets go of both."""
+    """Take both locks and return the listening socket; *stack* lets go of all three."""
     for directory in (paths.data_dir, paths.socket.parent):
         socket_file.own_directory(directory)
     stack.callback(os.close, lock(paths.lock))
+    stack.callback(os.close, socket_file.claim(paths.socket))
     passed = socket_file.inherited()
     if passed is not None:
         stack.callback(passed.close)

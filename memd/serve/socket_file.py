@@ -1,10 +1,12 @@
 """The socket in the file system: whose directory, which lock, how it is bound.
 
-One daemon a profile: it holds an exclusive ``flock`` on the lock file for its
-whole life, so whoever holds the lock may replace a socket that is left over. The
-socket is bound under another name and renamed, so that a client sees either
-nothing or a socket that listens. A directory that somebody else could write to
-is refused (PROMISES H08).
+One daemon a store and one a socket: each has a lock file beside it, on which the
+daemon holds an exclusive ``flock`` for its whole life. Two stores may share one
+runtime directory, so the lock of the store says nothing about the socket. Whoever
+holds both locks may replace a socket that is left over, after nobody answered
+there. The socket is bound under another name and renamed, so that a client sees
+either nothing or a socket that listens. A directory that somebody else could
+write to is refused (PROMISES H08).
 """
 
 from __future__ import annotations
@@ -16,11 +18,18 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from memd.base.errors import UnsafePathError
+from memd.base.errors import AlreadyRunningError, UnsafePathError
 from memd.base.limits import SOCKET_PATH_BYTES_MAX
+from memd.base.lock import lock
+from memd.serve.identity import peer_of
 
 _FIRST_PASSED_FD = 3
 _BACKLOG = 512
+_PROBE_S = 1.0
+_OTHER = (
+    "stop it, or give this one another --profile or MEMD_HOME; "
+    "an installed service is stopped with: systemctl --user stop memd.socket memd.service"
+)
 
 
 def own_directory(directory: Path) -> None:
@@ -55,10 +64,22 @@ def _check_owner(directory: Path, found: os.stat_result) -> None:
         )
 
 
-def bind(path: Path) -> socket.socket:
-    """Return a listening socket at *path*, mode 0600; call only while holding the lock.
+def claim(path: Path) -> int:
+    """Take the lock beside the socket at *path* and return its descriptor.
 
-    A socket that is left over there is replaced; anything else there is refused.
+    Raises AlreadyRunningError when another daemon has it, whatever its store.
+    """
+    try:
+        return lock(path.with_name(f"{path.name}.lock"))
+    except AlreadyRunningError as error:
+        raise AlreadyRunningError(f"{error.message}: it listens on {path}", hint=_OTHER) from None
+
+
+def bind(path: Path) -> socket.socket:
+    """Return a listening socket at *path*, mode 0600; call only while holding the locks.
+
+    A socket that is left over there is replaced; anything else there is refused. Raises
+    AlreadyRunningError when somebody answers there: it is not taken from a live daemon.
     """
     if len(os.fsencode(path)) > SOCKET_PATH_BYTES_MAX:
         raise UnsafePathError(
@@ -66,6 +87,7 @@ def bind(path: Path) -> socket.socket:
             hint="set MEMD_HOME to a shorter one",
         )
     _refuse_strangers(path)
+    _refuse_listeners(path)
     # A short name: the temporary one must fit into the same few bytes.
     fresh = path.with_name(f".{os.getpid() % 10_000_000}")
     fresh.unlink(missing_ok=True)
@@ -94,6 +116,21 @@ def _refuse_strangers(path: Path) -> None:
         raise UnsafePathError(f"{path} is there and is no socket", hint="move it away")
     if found.st_uid != os.getuid():
         raise UnsafePathError(f"{path} belongs to another user (uid {found.st_uid})")
+
+
+def _refuse_listeners(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(_PROBE_S)
+        try:
+            probe.connect(os.fspath(path))
+        except TimeoutError:
+            who = "another program"  # its queue is full: it lives
+        except OSError:
+            return  # nothing there, or nobody listens any more
+        else:
+            peer = peer_of(probe)
+            who = f"another program (pid {peer.pid})" if peer and peer.pid else "another program"
+    raise AlreadyRunningError(f"{who} listens on {path} already", hint=_OTHER)
 
 
 def identity(path: Path) -> tuple[int, int] | None:

@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.daemon import environment, spawned, wait_until
+from support.daemon import WAIT_S, environment, spawned, wait_until
 
+from memd.base.errors import MemdError
 from memd.base.paths import Paths
 from memd.client import Client
 
@@ -209,3 +210,51 @@ def test_a_client_with_the_real_rooms_behind_it_stores_and_finds(home: Path) -> 
         status = client.call("system.status")
         assert status["status"] in ("ok", "degraded")
         assert daemon.stop() == 0
+
+
+def test_a_second_daemon_does_not_take_the_socket_of_a_live_one(home: Path) -> None:
+    """Two homes, one runtime directory: the locks of their stores lie apart."""
+    runtime = home / "run"
+    runtime.mkdir(mode=0o700)
+    places = {"MEMD_HOME": "", "XDG_RUNTIME_DIR": str(runtime)}
+
+    def serving(name: str) -> subprocess.Popen[str]:
+        own = home / name
+        own.mkdir()
+        more = {**places, "HOME": str(own)}
+        return subprocess.Popen(
+            [sys.executable, "-m", "memd", "serve"],
+            env=environment(own, more),
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    path = runtime / "memd" / "memd.sock"
+    started: list[subprocess.Popen[str]] = []
+    try:
+        with Client(path, timeout=WAIT_S) as client:
+            started.append(first := serving("one"))
+            wait_until(lambda: _pid(client) == first.pid, "the first one listens")
+            started.append(second := serving("two"))
+            _, told = second.communicate(timeout=WAIT_S)
+            assert second.returncode == 1
+            assert f"(pid {first.pid})" in told
+            assert str(path) in told
+            assert _pid(client) == first.pid
+            first.kill()
+            first.wait()
+            started.append(third := serving("three"))  # what was left over is replaced
+            wait_until(lambda: _pid(client) == third.pid, "the third one listens")
+    finally:
+        for process in started:
+            process.kill()
+            process.communicate()
+
+
+def _pid(client: Client) -> int | None:
+    try:
+        pid: int = client.call("system.status")["pid"]
+    except MemdError:
+        return None
+    return pid

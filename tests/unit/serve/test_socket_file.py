@@ -81,6 +81,15 @@ def test_a_socket_left_over_is_replaced(folder: Path) -> None:
         client.connect(os.fspath(path))
 
 
+def test_a_socket_on_which_somebody_listens_is_not_replaced(folder: Path) -> None:
+    path = folder / "memd.sock"
+    with socket_file.bind(path):
+        before = socket_file.identity(path)
+        with pytest.raises(AlreadyRunningError, match=rf"\(pid {os.getpid()}\) listens on"):
+            socket_file.bind(path)
+        assert socket_file.identity(path) == before
+
+
 def test_what_is_no_socket_is_not_replaced(folder: Path) -> None:
     path = folder / "memd.sock"
     path.write_text("mine", "utf-8")
@@ -100,9 +109,11 @@ def test_a_path_too_long_to_bind_is_refused_before_the_kernel_does(tmp_path: Pat
 
 def test_only_our_own_socket_is_removed(folder: Path) -> None:
     path = folder / "memd.sock"
-    old = socket_file.bind(path)
-    ours = socket_file.identity(path)
-    with old, socket_file.bind(path):
+    ours = None
+    with socket_file.bind(path):
+        ours = socket_file.identity(path)
+        path.rename(folder / "moved")  # or its inode may be the next one's
+    with socket_file.bind(path):
         socket_file.remove(path, ours)
         assert path.exists()
         socket_file.remove(path, socket_file.identity(path))
