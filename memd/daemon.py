@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from memd.base import log
 from memd.base.clock import Clock, SystemClock
-from memd.base.errors import MemdError, MemoryConfigError
+from memd.base.errors import MemdError, MemoryConfigError, unusable
 from memd.base.lock import lock
 from memd.base.paths import Paths
 from memd.serve import notify, socket_file
@@ -60,6 +60,10 @@ def serve(paths: Paths, settings: Settings | None = None, build: Build | None = 
         return _leave(error, EXIT_CONFIG)
     except MemdError as error:
         return _leave(error, EXIT_REFUSED)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        return _leave(unusable(error), EXIT_REFUSED)
     except BaseExceptionGroup as group:
         for died in _leaves(group):
             log.error("a task died", trace=log.trace_of(died))

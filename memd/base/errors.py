@@ -14,6 +14,7 @@ say what to do; they never carry a memory's text.
 
 from __future__ import annotations
 
+import os
 from typing import ClassVar
 
 
@@ -369,6 +370,19 @@ class OrgMemoryConfigError(OrgMemoryError, CallerError):
     """The ``org_memory`` settings are invalid: key, value, what is allowed."""
 
     kind = "org_config"
+
+
+def unusable(error: OSError) -> StorageError:
+    """Return what to tell the owner of a file or folder that the system refuses.
+
+    >>> unusable(PermissionError(13, "Permission denied", "/etc/memd")).message
+    '/etc/memd: permission denied'
+    """
+    why = (error.strerror or type(error).__name__).lower()
+    return StorageError(
+        f"{os.fsdecode(error.filename)}: {why}",
+        hint="see who may write there; MEMD_HOME moves all of memd to another folder",
+    )
 
 
 def kinds() -> dict[str, type[MemdError]]:

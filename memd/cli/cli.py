@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memd.base.errors import MemdError
+from memd.base.errors import MemdError, unusable
 from memd.cli import words
 from memd.cli.say import Exit, Leave, complain
 
@@ -201,7 +201,8 @@ def app(only: str | None = None) -> typer.Typer:
 def run(argv: Sequence[str]) -> int:
     """Run the command in *argv* (without the program's name); return its exit code.
 
-    No MemdError and no SystemExit leaves here; anything else is a bug and does.
+    No MemdError and no SystemExit leaves here, nor what the system refuses about a
+    file or a folder; anything else is a bug and does.
     """
     try:
         code = _told(list(argv))
@@ -216,6 +217,10 @@ def run(argv: Sequence[str]) -> int:
         return Exit.OK
     except KeyboardInterrupt:
         return INTERRUPTED
+    except OSError as error:
+        if error.filename is None:
+            raise
+        return complain(unusable(error))
     return code
 
 

@@ -21,6 +21,7 @@ from memd.cli import options, say, units
 
 LAUNCHD = sys.platform == "darwin"
 _SECONDS_MAX = 90
+_TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108  # what PrivateTmp= replaces; nothing is made there
 _TRIAL = ("systemd-run", "--user", "--wait", "--quiet", "-p", "PrivateUsers=yes", "true")
 
 
@@ -55,6 +56,8 @@ def install(
         return
     _need_manager()
     strict = sandbox if sandbox is not None else not LAUNCHD and _speak(_TRIAL).code == 0
+    if strict:
+        _refuse_temporary(paths)
     changed = _write(_files(paths, sandbox=strict))
     if not strict:
         changed = (
@@ -192,6 +195,21 @@ def _need_manager() -> None:
             f"there is no {program} on this system",
             hint='start the daemon with "memd serve", or see "memd service install --print"',
         )
+
+
+def _refuse_temporary(paths: Paths) -> None:
+    """Raise InvalidStateError for a place that the sandboxed service would not see.
+
+    It has a ``/tmp`` of its own: a command there cannot be started (systemd's 203/EXEC),
+    and a memory there would go with the service.
+    """
+    for place in (command_path(), paths.data_dir, paths.config_file, paths.socket):
+        if any(place.is_relative_to(folder) for folder in _TEMPORARY):
+            raise InvalidStateError(
+                f"{place} is below a temporary folder, which a sandboxed service does not see",
+                hint="set HOME or MEMD_HOME to a lasting folder, or run: "
+                "memd service install --no-sandbox",
+            )
 
 
 def _write(files: dict[str, str]) -> bool:

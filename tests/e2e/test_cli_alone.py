@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -53,6 +54,23 @@ def test_the_file_is_cared_for_without_a_daemon_too(tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
     assert typed(tmp_path, "backup", str(copy)).returncode == 0
     assert copy.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("words", [["serve"], ["serve", "--foreground"], ["service", "install"]])
+def test_a_home_that_cannot_be_written_is_a_message(tmp_path: Path, words: list[str]) -> None:
+    """Nobody, not even root, makes a folder in /sys; elsewhere a file stands in the way."""
+    home = Path("/sys/memd") if sys.platform == "linux" else tmp_path / "file" / "home"
+    (tmp_path / "file").write_text("in the way")
+    (tmp_path / "memd").write_text("#!/bin/sh\n")
+    for name in ("memd", "systemctl", "systemd-run", "launchctl"):
+        (tmp_path / name).write_text("#!/bin/sh\nexit 1\n")
+        (tmp_path / name).chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    done = typed(home, *words, HOME=str(home), PATH=path)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert str(home) in done.stderr
+    assert "MEMD_HOME" in done.stderr
 
 
 @pytest.mark.parametrize("word", ["check", "rebuild", "backup"])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -64,6 +66,27 @@ class Login:
 
     def files(self) -> list[str]:
         return sorted(str(p.relative_to(self.units)) for p in self.units.rglob("*") if p.is_file())
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """A home that is not below /tmp, where no service with a sandbox can live."""
+    with tempfile.TemporaryDirectory(prefix=".memd-test-", dir=Path.home()) as name:
+        yield Path(name)
+
+
+@pytest.mark.parametrize("folder", ["/tmp", "/var/tmp"])  # noqa: S108  # where no home may be
+def test_a_home_below_a_temporary_folder_is_refused_with_what_to_do(folder: str) -> None:
+    with tempfile.TemporaryDirectory(prefix="memd-test-", dir=folder) as name:
+        login = Login(Path(name))
+        done = login.types("install")
+        assert done.returncode == 1
+        assert "below a temporary folder" in done.stderr
+        assert "--no-sandbox" in done.stderr
+        assert not login.units.exists()
+        assert not [line for line in login.told() if line.startswith("systemctl")]
+        assert login.types("install", "--no-sandbox").returncode == 0
+        assert login.files() == ["memd.service", "memd.socket"]
 
 
 def test_installing_writes_the_units_and_starts_them(tmp_path: Path) -> None:
