@@ -13,6 +13,7 @@ from typing import NamedTuple
 from memd.model.enums import InjectionPoint, Origin, Trust
 from memd.model.inject import ChatMessage, MessageRole, TokenEstimator
 from memd.model.retrieval import ScoredMemory
+from memd.view.labels import body
 from memd.view.view import ENTRY_TAG, untrusted_content_directive, view, wrap_untrusted
 
 _ROLES = {
@@ -93,13 +94,14 @@ def inner_line(memory: ScoredMemory) -> str:
     """Return what stands inside a memory's fence, before it is fenced (SPEC 11.1.1).
 
     What came from a tool or from the web says so; the mark is memd's own and
-    stands before everything that the memory says of itself.
+    stands before everything that the memory says of itself, and no line of the
+    memory begins like a label.
     """
     entry = memory.entry
     shared = "[shared] " if memory.is_shared else ""
     return (
         f"{shared}{_warning(memory)}[{entry.category} | score: {memory.combined_score:.2f}] "
-        f"{entry.content}"
+        f"{body(entry.content, tags=(ENTRY_TAG,))}"
     )
 
 

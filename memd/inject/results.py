@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from memd.inject.format import fenced
 from memd.model.enums import Trust
 from memd.model.memory import MemoryEntry
+from memd.view.labels import body
+from memd.view.view import ENTRY_TAG
 
 NO_MEMORIES = "No memories found."
 
@@ -17,12 +19,12 @@ def searched(entry: MemoryEntry) -> str:
     Without a score that part is left out.
     """
     score = "" if entry.relevance_score is None else f"relevance: {entry.relevance_score:.2f}, "
-    return f"{_warning(entry)}[{entry.category}] ({score}id={entry.id}) {entry.content}"
+    return f"{_warning(entry)}[{entry.category}] ({score}id={entry.id}) {_content(entry)}"
 
 
 def listed(entry: MemoryEntry) -> str:
     """Return the line of a listing (SPEC 13.10)."""
-    return f"{_warning(entry)}[{entry.category}] (id={entry.id}) {entry.content}"
+    return f"{_warning(entry)}[{entry.category}] (id={entry.id}) {_content(entry)}"
 
 
 def told(entries: Sequence[MemoryEntry], line: Callable[[MemoryEntry], str] = searched) -> str:
@@ -30,6 +32,10 @@ def told(entries: Sequence[MemoryEntry], line: Callable[[MemoryEntry], str] = se
     if not entries:
         return NO_MEMORIES
     return "\n".join(fenced(line(entry)) for entry in entries)
+
+
+def _content(entry: MemoryEntry) -> str:
+    return body(entry.content, tags=(ENTRY_TAG,))
 
 
 def _warning(entry: MemoryEntry) -> str:

@@ -17,13 +17,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from memd.encode.plain_words import words_of
 from memd.view.view import ENTRY_TAG, MEMORY_TAG, view, wrap_untrusted
 
 MAX_TOKENS = 4500
 """15 % of the documents' window of 30,000."""
 ALIKE = 0.8
-"""From which share of common words on two texts say the same."""
+"""The share of common words above which two texts say the same."""
 BASE_RELEVANCE: Mapping[str, float] = MappingProxyType(
     {
         "learnings": 0.7,
@@ -42,7 +41,8 @@ _CHARS_PER_TOKEN = 4
 class MemoryFragment:
     """One text of one source. *timestamp* is for the reader, not for the ranking.
 
-    *untrusted* puts its line into a fence.
+    *untrusted* puts its line into a fence. Raises ValueError for a *relevance* outside
+    of 0 to 1.
     """
 
     source: str
@@ -50,6 +50,10 @@ class MemoryFragment:
     relevance: float = 0.5
     timestamp: str = ""
     untrusted: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.relevance <= 1.0:
+            raise ValueError(f"a relevance is a number from 0 to 1, not {self.relevance}")
 
 
 class MemorySynthesizer:
@@ -95,10 +99,10 @@ def score(fragment: MemoryFragment, query: str) -> float:
 
     A query without words leaves the base relevance as it is.
     """
-    asked = words_of(query)
+    asked = _words_of(query)
     if not asked:
         return fragment.relevance
-    overlap = len(asked & words_of(fragment.content)) / len(asked)
+    overlap = len(asked & _words_of(fragment.content)) / len(asked)
     return 0.5 * fragment.relevance + 0.5 * overlap
 
 
@@ -107,14 +111,15 @@ def deduplicated(
 ) -> list[MemoryFragment]:
     """Return *fragments* without near-duplicates; of two the better stays (SPEC 5.7-5.9).
 
-    Of equals the earlier one stays. The better one takes its place at the end; only
+    Near-duplicates are those whose share of common words exceeds *threshold*. Of
+    equals the earlier one stays. The better one takes its place at the end; only
     the first that is alike is looked at.
     """
     kept: list[tuple[MemoryFragment, frozenset[str]]] = []
     for fragment in fragments:
-        words = words_of(fragment.content)
+        words = _words_of(fragment.content)
         alike = next(
-            (i for i, (_, known) in enumerate(kept) if _jaccard(words, known) >= threshold), None
+            (i for i, (_, known) in enumerate(kept) if _jaccard(words, known) > threshold), None
         )
         if alike is None:
             kept.append((fragment, words))
@@ -125,9 +130,12 @@ def deduplicated(
 
 
 def line(fragment: MemoryFragment) -> str:
-    """Return a fragment as it stands in the block (SPEC 5.13)."""
+    """Return a fragment as it stands in the block (SPEC 5.13): one line, or one in a fence.
+
+    So a text of several lines cannot draw a line with a label of another source.
+    """
     source = view(fragment.source, one_line=True, tags=_TAGS)
-    said = f"[{source}] {view(fragment.content, tags=_TAGS)}"
+    said = f"[{source}] {view(fragment.content, one_line=True, tags=_TAGS)}"
     return wrap_untrusted(ENTRY_TAG, said) if fragment.untrusted else said
 
 
@@ -137,6 +145,11 @@ def tokens_of(text: str) -> int:
 
 
 _TAGS = (ENTRY_TAG, MEMORY_TAG)
+
+
+def _words_of(text: str) -> frozenset[str]:
+    """Return the words by which the documents compare texts: lower case, cut at white space."""
+    return frozenset(text.lower().split())
 
 
 def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:

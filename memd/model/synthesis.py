@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from memd.base.limits import FRAGMENTS_ITEMS_MAX, RECALL_BUDGET_TOKENS_MAX, TEXT_CHARS_MAX
-from memd.model.values import Name, Value
+from memd.model.values import Name, Share, Value
 
 SYNTHESIS_TOKENS = 4500
 
@@ -15,7 +15,7 @@ class Fragment(Value):
 
     source: Name
     content: str = Field(max_length=TEXT_CHARS_MAX)
-    relevance: float = 0.5
+    relevance: Share = 0.5
     timestamp: str = ""
     untrusted: bool = False
 

@@ -126,13 +126,13 @@ def neutralised(content: str, tags: Iterable[str]) -> str:
     names = re.compile(rf"(?:{'|'.join(map(re.escape, tags))})(?![\w-])")
 
     def marked(match: re.Match[str]) -> str:
-        live = names.match(_plain(match[3]))
+        live = names.match(plain(match[3]))
         return f"{match[1]}\\{match[2]}" if live else match[0]
 
     return _CLOSING.sub(marked, content)
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
     """Return *name* in the plain letters that it can be mistaken for."""
     folded = unicodedata.normalize("NFKD", name).casefold().translate(_LOOKALIKES)
     return "".join(letter for letter in folded if not unicodedata.combining(letter))
