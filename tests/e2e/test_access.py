@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.daemon import Spawned, spawned, wait_until
+from support.daemon import WAIT_S, Spawned, spawned, wait_until
 
 from memd.base import client_key
 from memd.base.errors import (
@@ -353,7 +353,7 @@ async def test_who_listened_without_a_key_hears_no_more_of_an_agent_that_has_one
         owner.call("client.add", {"name": "nia", "agent_id": "nia"})
         owner.call("memory.store", {**text, "agent_id": "nia"})
         owner.call("memory.store", {**text, "agent_id": "oto"})
-        event = await asyncio.wait_for(first, 10)
+        event = await asyncio.wait_for(first, WAIT_S)
         assert event["agent_id"] == "oto"
         await heard.aclose()
 
@@ -444,7 +444,7 @@ def test_a_flood_of_denials_is_counted_whole_in_few_rows(daemon: Spawned, owner:
         for _ in range(300):
             with pytest.raises(DeniedError):
                 client.call("memory.store", {"content": "x", "category": "semantic"})
-    wait_until(lambda: denied(owner, "flood") == {"memory.store": 300}, "all are counted", 20)
+    wait_until(lambda: denied(owner, "flood") == {"memory.store": 300}, "all are counted")
     rows = owner.call("audit.show", {"client": "flood"})["items"]
     assert len(rows) <= 5
 

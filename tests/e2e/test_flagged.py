@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.daemon import Spawned
+from support.daemon import Spawned, wait_until
 from support.desk import Desk, a_desk, served
 from support.store import ADA, a_house
 
@@ -94,11 +93,8 @@ def test_what_is_released_is_found_again_and_trusted_as_little(desk: Desk) -> No
     assert desk.call("memory.release", id=memory_id) is True
     assert desk.call("memory.release", id=memory_id) is False
     desk.settle()
-    deadline = time.monotonic() + 10
-    while ATTACK not in (said := prompt(desk, "Are backups needed?")):
-        assert time.monotonic() < deadline, said
-        time.sleep(0.05)
-    assert "[untrusted: tool]" in said
+    wait_until(lambda: ATTACK in prompt(desk, "Are backups needed?"), "it is found again")
+    assert "[untrusted: tool]" in prompt(desk, "Are backups needed?")
     assert desk.get(memory_id)["trust"] == 0  # type: ignore[index]
     (one,) = flagged(desk)
     assert one["released_at"] is not None

@@ -9,13 +9,13 @@ import random
 import resource
 import socket
 import tempfile
-import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.daemon import running, until
+from support.daemon import WAIT_S, running, until
+from support.effort import effort
 from support.rooms import FakeHouse
 from support.wire import Wire, operating, req, wire
 
@@ -59,6 +59,12 @@ async def alive(line: Wire) -> None:
     assert answer["result"]["name"] == "memd"
 
 
+async def dropped(line: Wire) -> dict[str, int]:
+    """Return how many connections the daemon has closed, by reason."""
+    answer: dict[str, dict[str, dict[str, int]]] = await line.ask(req("system.metrics"))
+    return answer["result"]["dropped"]
+
+
 def failed(answer: Any, code: int, kind: str | None = None) -> None:
     assert answer["error"]["code"] == code, answer
     if kind is not None:
@@ -74,26 +80,29 @@ async def test_h01_a_frame_that_never_ends_is_not_waited_for(
     monkeypatch.setattr(limits, "FRAME_ARRIVAL_MS_MAX", 200)
     async with wire(daemon.socket) as slow, wire(daemon.socket) as good:
         await slow.raw(b'{"a')
-        began = time.monotonic()
         await alive(good)
         assert await slow.closed()
-        assert 0.1 < time.monotonic() - began < 2
-        await alive(good)
+        assert await dropped(good) == {"slow_frame": 1}
+
+
+async def drip(line: Wire) -> ConnectionError:
+    """Send a byte now and then until the daemon has closed."""
+    while True:
+        try:
+            await line.raw(b"x")
+        except ConnectionError as error:
+            return error
+        await asyncio.sleep(0.02)
 
 
 async def test_h02_a_byte_now_and_then_does_not_keep_a_connection(
     daemon: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "FRAME_ARRIVAL_MS_MAX", 200)
-    async with wire(daemon.socket) as slow:
-        began = time.monotonic()
-        while time.monotonic() - began < 5:
-            try:
-                await slow.raw(b"x")
-            except ConnectionError:
-                break
-            await asyncio.sleep(0.02)
-        assert time.monotonic() - began < 2
+    async with wire(daemon.socket) as slow, wire(daemon.socket) as good:
+        dripping = asyncio.create_task(drip(slow))
+        assert isinstance((await asyncio.wait_for(dripping, WAIT_S)), ConnectionError)
+        assert await dropped(good) == {"slow_frame": 1}
 
 
 async def test_a_slow_client_behind_full_slots_is_not_taken_for_one_that_sends_slowly(
@@ -105,6 +114,7 @@ async def test_a_slow_client_behind_full_slots_is_not_taken_for_one_that_sends_s
         await busy.send(*(req("memory.count", i) for i in range(40)))
         await busy.raw(json.dumps(req("memory.count", 40)).encode()[:10])
         await asyncio.sleep(0.3)
+        monkeypatch.setattr(limits, "FRAME_ARRIVAL_MS_MAX", WAIT_S * 1_000)  # from now on it counts
         house.gate.set()
         assert {(await busy.frame())["id"] for _ in range(40)} == set(range(40))
 
@@ -132,13 +142,9 @@ async def test_h04_a_client_that_never_reads_is_dropped_and_costs_little(
         async with wire(daemon.socket) as deaf:
             for i in range(2_000):
                 deaf.writer.write(json.dumps(req("memory.get", i, id=memory_id)).encode() + b"\n")
-            metrics: dict[str, Any] = {}
-            for _ in range(600):
-                metrics = await good.call("system.metrics")
-                if metrics["dropped"].get("not_reading"):
-                    break
-                await asyncio.sleep(0.01)
-            assert metrics["dropped"]["not_reading"] == 1
+            async with asyncio.timeout(WAIT_S):
+                while (await good.call("system.metrics"))["dropped"] != {"not_reading": 1}:  # noqa: ASYNC110  # another process would ask as often
+                    await asyncio.sleep(0.01)
             assert rss_bytes() - before < 30_000_000 + 16_000_000  # the client is in here too
         assert await good.health_check()
     del house
@@ -163,10 +169,10 @@ async def test_h05_one_connection_too_many_is_told_busy(
         await alive(next_one)
 
 
-async def test_h06_ten_thousand_requests_at_once_are_all_answered_in_order(
-    daemon: Paths, house: FakeHouse
+@pytest.mark.parametrize("number", [2_000, pytest.param(10_000, marks=pytest.mark.long)])
+async def test_h06_thousands_of_requests_at_once_are_all_answered_in_order(
+    daemon: Paths, house: FakeHouse, number: int
 ) -> None:
-    number = 10_000
     async with wire(daemon.socket) as flood:
         data = b"".join(json.dumps(req("memory.count", i)).encode() + b"\n" for i in range(number))
         sending = asyncio.create_task(flood.raw(data))
@@ -199,9 +205,8 @@ async def test_h06_a_client_beyond_the_cap_is_not_read(daemon: Paths, house: Fak
                 await asyncio.sleep(0.005)
         assert not sending.done(), "the daemon buffers what it cannot run"
         house.gate.set()
-        for _ in range(number):
-            await flood.frame()
-        await sending
+        assert [(await flood.frame())["id"] for _ in range(500)] == list(range(500))
+        sending.cancel()
 
 
 @pytest.mark.parametrize("peer", [Peer(65534, 1), None])
@@ -213,7 +218,23 @@ async def test_h07_another_user_gets_no_byte(
         assert await stranger.closed()
 
 
-async def test_h10_without_descriptors_the_daemon_sheds_load_and_recovers(daemon: Paths) -> None:
+def turns_of(loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Return a list that grows by one whenever the loop looks what there is to do."""
+    turns: list[Any] = []
+    selector = loop._selector  # type: ignore[attr-defined]
+    select = selector.select
+
+    def counted(wait: float | None = None) -> Any:
+        turns.append(wait)
+        return select(wait)
+
+    monkeypatch.setattr(selector, "select", counted)
+    return turns
+
+
+async def test_h10_without_descriptors_the_daemon_sheds_load_and_recovers(
+    daemon: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
     held: list[int] = []
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     async with wire(daemon.socket) as good:
@@ -228,9 +249,9 @@ async def test_h10_without_descriptors_the_daemon_sheds_load_and_recovers(daemon
             for client in clients:
                 client.setblocking(False)
                 client.connect(os.fspath(daemon.socket))
-            began = time.process_time()
+            turns = turns_of(asyncio.get_running_loop(), monkeypatch)
             await asyncio.sleep(0.5)
-            assert time.process_time() - began < 0.1, "the loop spins"
+            assert len(turns) < 100, "the loop spins"
             await alive(good)
         finally:
             for fd in held:
@@ -243,8 +264,9 @@ async def test_h10_without_descriptors_the_daemon_sheds_load_and_recovers(daemon
 
 
 async def test_an_idle_connection_is_closed(daemon: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "CONNECTION_IDLE_MS_MAX", 100)
     async with wire(daemon.socket) as idle:
+        await alive(idle)
+        monkeypatch.setattr(limits, "CONNECTION_IDLE_MS_MAX", 100)
         await alive(idle)
         assert await idle.closed()
 
@@ -252,9 +274,10 @@ async def test_an_idle_connection_is_closed(daemon: Paths, monkeypatch: pytest.M
 async def test_a_connection_that_waits_for_its_answer_is_not_idle(
     daemon: Paths, house: FakeHouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "CONNECTION_IDLE_MS_MAX", 50)
     house.gate = asyncio.Event()
     async with wire(daemon.socket) as patient:
+        await alive(patient)
+        monkeypatch.setattr(limits, "CONNECTION_IDLE_MS_MAX", 50)
         await patient.send(req("memory.count"))
         await asyncio.sleep(0.2)
         house.gate.set()
@@ -299,9 +322,9 @@ async def test_a_connection_that_waits_for_its_answer_is_not_idle(
 async def test_a_hostile_frame_is_answered_and_the_connection_lives(
     line: Wire, frame: bytes, code: int
 ) -> None:
-    began = time.monotonic()
-    answer = await line.ask(frame)
-    assert time.monotonic() - began < 2
+    with effort() as spent:
+        answer = await line.ask(frame)
+    assert spent.units < 200
     failed(answer, code)
     assert answer["error"]["data"]["kind"]
     await alive(line)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.daemon import ROOT, Spawned, environment, spawned
+from support.daemon import ROOT, WAIT_S, Spawned, environment, spawned, wait_until
 from support.signing import AnOwner
 
 from memd.base.errors import (
@@ -431,7 +431,7 @@ def typed(
         os.chdir(ROOT)
         os.execve(sys.executable, [sys.executable, "-m", "memd", *argv], environment(home))  # noqa: S606  # a test's own child
     said, seen = "", 0
-    until = time.monotonic() + 20
+    until = time.monotonic() + WAIT_S
     while time.monotonic() < until:
         if not select.select([terminal], [], [], 0.1)[0]:
             continue
@@ -457,7 +457,4 @@ def _over(owner: AnOwner, nonce: str, action: str, fact: WriteFact, store: str =
 
 
 def _counted(owner: AnOwner, client: str, wanted: dict[str, int]) -> None:
-    until = time.monotonic() + 10
-    while refused(owner, client) != wanted:
-        assert time.monotonic() < until, (refused(owner, client), wanted)
-        time.sleep(0.05)
+    wait_until(lambda: refused(owner, client) == wanted, f"refusals are counted: {wanted}")

@@ -156,11 +156,15 @@ def test_a_preference_is_set_read_and_deleted_by_name(desk: Desk) -> None:
 
 
 def test_a_preference_that_expired_is_told_no_more(desk: Desk) -> None:
-    soon = datetime.now(UTC) + timedelta(seconds=0.7)
-    desk.ingest("I prefer tea over coffee.", expires_at=soon.isoformat())
-    assert len(desk.preferences()) == 1
+    for lasting_s in (0.7, 5, 30):  # on a busy machine it may be over before it is seen
+        soon = datetime.now(UTC) + timedelta(seconds=lasting_s)
+        desk.ingest("I prefer tea over coffee.", expires_at=soon.isoformat())
+        if desk.preferences():
+            break
+    else:
+        raise AssertionError("it was never there")
 
-    wait_until(lambda: not desk.preferences(), "the preference expires", 3.0)
+    wait_until(lambda: not desk.preferences(), "the preference expires")
 
     assert desk.contents("tea") == []
     assert desk.count() == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import json
 import tempfile
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.daemon import running, until
+from support.daemon import WAIT_S, running, until
 from support.rooms import FakeHouse
 from support.wire import Wire, operating, req, wire
 
@@ -29,6 +30,7 @@ from memd.client import AsyncClient, Client
 from memd.model.backend import MemoryBackend
 from memd.model.enums import MemoryCategory
 from memd.model.memory import MemoryQuery, MemoryStoreRequest
+from memd.serve import server
 
 STORE = {"content": "a", "category": "semantic"}
 
@@ -177,6 +179,31 @@ async def test_a_stop_answers_what_runs_and_refuses_the_rest(home: Path, house: 
         assert caught.value.hint == "start it: memd serve"
 
 
+async def test_a_stop_does_not_wait_for_who_asks_nothing(
+    home: Path, house: FakeHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "DRAIN_MS_MAX", 3_600_000)
+    async with asyncio.timeout(WAIT_S), contextlib.AsyncExitStack() as behind:
+        async with running(home, house.build) as paths:
+            idle = await behind.enter_async_context(wire(paths.socket))
+            await idle.ask(req("system.hello"))
+        assert await idle.closed()
+
+
+async def test_a_stop_waits_for_what_runs_no_longer_than_it_may(
+    home: Path, house: FakeHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "DRAIN_MS_MAX", 50)
+    house.gate = asyncio.Event()  # nobody opens it
+    async with asyncio.timeout(WAIT_S), contextlib.AsyncExitStack() as behind:
+        async with running(home, house.build) as paths:
+            waiting = await behind.enter_async_context(wire(paths.socket))
+            await waiting.send(req("memory.count"))
+            await until(lambda: house.began == 1, "it runs")
+        assert (await waiting.frame())["error"]["data"]["kind"] == "stopping"
+        assert await waiting.closed()
+
+
 async def test_a_second_daemon_on_the_same_profile_leaves(home: Path, house: FakeHouse) -> None:
     async with running(home, house.build) as paths:
         with pytest.raises(AlreadyRunningError, match=r"pid \d+"):
@@ -269,13 +296,15 @@ async def test_a_call_that_is_cancelled_is_cancelled_in_the_daemon_too(
 
 async def test_an_answer_that_does_not_come_is_a_timeout(daemon: Paths, house: FakeHouse) -> None:
     house.gate = asyncio.Event()
-    async with AsyncClient(daemon.socket, timeout=0.1) as client:
+    async with AsyncClient(daemon.socket, timeout=0.1) as client:  # the end of patience is tested
         with pytest.raises(errors.TimeoutError):
             await client.call("memory.count")
+        client._timeout = WAIT_S
         assert (await client.call("system.hello"))["name"] == "memd"
-    with Client(daemon.socket, timeout=0.1) as waiting:
+    with Client(daemon.socket, timeout=0.1) as waiting:  # the end of patience is tested
         with pytest.raises(errors.TimeoutError):
             await asyncio.to_thread(waiting.call, "memory.count")
+        waiting._timeout = WAIT_S
         house.gate.set()
         assert await asyncio.to_thread(waiting.call, "memory.count") == 0
 

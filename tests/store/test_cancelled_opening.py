@@ -7,6 +7,7 @@ import contextlib
 import threading
 from pathlib import Path
 
+from support.daemon import WAIT_S
 from support.store import a_house
 
 
@@ -22,6 +23,6 @@ async def test_a_connection_that_was_cancelled_while_it_opened_keeps_no_thread(
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await task
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(WAIT_S):
             while threading.active_count() > before:  # noqa: ASYNC110  # a thread tells nobody
                 await asyncio.sleep(0.01)

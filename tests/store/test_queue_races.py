@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.clocks import HeldClock
+from support.daemon import WAIT_S
 from support.fakes import HashEmbedder, hash_vector, numbers
 from support.store import ADA, a_house, stored, told
 
@@ -312,7 +313,7 @@ async def test_a_queue_that_is_woken_and_stopped_at_once_stops(tmp_path: Path) -
         await asyncio.sleep(0.05)
         house.queue.wake()
         running.cancel()
-        await asyncio.wait({running}, timeout=5.0)
+        await asyncio.wait({running}, timeout=WAIT_S)
         assert running.cancelled()
 
 

@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from support.daemon import WAIT_S
 from support.store import ADA, a_house, stored, visible
 
 from memd.backends import assembly
@@ -66,10 +67,10 @@ async def test_checks_and_backups_leave_the_readers_to_recall(tmp_path: Path) ->
         await stored(house, "Ann keeps bees.")
         held = threading.Event()
         waiting = [
-            asyncio.create_task(house.db.aside(lambda _conn: held.wait(5))) for _ in range(3)
+            asyncio.create_task(house.db.aside(lambda _conn: held.wait(WAIT_S))) for _ in range(3)
         ]
         await asyncio.sleep(0.1)
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(WAIT_S / 2):
             assert await house.recall.retrieve(ADA, MemoryQuery(text="bees"))
         assert not any(task.done() for task in waiting)
         held.set()
@@ -84,13 +85,13 @@ async def test_emptying_the_log_does_not_make_writes_wait_for_a_reader(tmp_path:
         def read(conn: Reading) -> None:
             assert conn.execute("SELECT count(*) FROM memory").get == 1
             began.set()
-            held.wait(8)
+            held.wait(WAIT_S)
 
         reading = asyncio.create_task(house.db.read(read))
         while not began.is_set():  # noqa: ASYNC110  # set by another thread
             await asyncio.sleep(0.01)
         await stored(house, "two")
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(WAIT_S / 2):
             assert not await house.db.checkpoint(truncate=True)
         held.set()
         await reading

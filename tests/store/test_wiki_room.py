@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from support.daemon import WAIT_S
 from support.store import ADA, BOB, a_house, bytes_of, stored
 
 from memd.backends.assembly import Assembly
@@ -131,7 +132,7 @@ async def test_a_consolidation_is_followed_by_an_export_if_the_settings_say_so(
 
     assert len(told) == 2
     if follows:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(WAIT_S):
             while not (tmp_path / "wiki" / "ada" / "index.md").exists():  # noqa: ASYNC110  # a file tells nobody
                 await asyncio.sleep(0.01)
     else:

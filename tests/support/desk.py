@@ -69,7 +69,7 @@ class Desk:
 
     def settle(self) -> None:
         """Wait until every memory has its vector."""
-        wait_until(lambda: pending(self.client) == 0, "every memory has its vector", 30.0)
+        wait_until(lambda: pending(self.client) == 0, "every memory has its vector")
 
 
 def pending(client: Client) -> int:
@@ -91,5 +91,5 @@ def served(
 @contextlib.contextmanager
 def a_desk(daemon: Spawned, name: str) -> Iterator[Desk]:
     """Yield a connection in the name of an agent of this *name*."""
-    with daemon.client(timeout=10.0) as client:
+    with daemon.client() as client:
         yield Desk(client, re.sub(r"\W+", "-", name)[-100:])

@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
+from support.daemon import WAIT_S
+
 from memd.base.errors import InvalidStateError, MemdError, NotFoundError
 from memd.base.limits import PAGE_ITEMS_MAX
 from memd.base.paths import Paths
@@ -44,7 +46,7 @@ class Sleeper:
         """Sleep in the way of *phase* until the daemon is dead."""
         chance = random.Random(seed)
         key = self._paths.operator_key
-        with suppress(MemdError), Client(self._paths.socket, timeout=5.0, key=key) as client:
+        with suppress(MemdError), Client(self._paths.socket, timeout=WAIT_S, key=key) as client:
             while time.monotonic() < until + 1.0:
                 try:
                     self._sleep(client, phase, chance)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from support.daemon import WAIT_S
 
 from memd.encode.model_files import ONNX_FILE, Manifest, write_manifest
 from memd.encode.tokens import Window
@@ -59,7 +60,7 @@ class FakeEncoder:
 
     def encode(self, texts: list[str]) -> NDArray[np.float32]:
         self.entered.set()
-        assert self.gate.wait(10)
+        assert self.gate.wait(WAIT_S)
         self.batches.append(texts)
         if self._fails_at in texts:
             raise RuntimeError("planted")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+from support.daemon import WAIT_S
 
 from memd.base.errors import MemdError
 from memd.base.paths import Paths
@@ -55,11 +56,11 @@ class Keeper:
 
     def _client(self, phase: str) -> Client:
         if phase == "org" and self._key is None:
-            with Client(self._paths.socket, timeout=5.0, key=self._paths.operator_key) as client:
+            with Client(self._paths.socket, timeout=WAIT_S, key=self._paths.operator_key) as client:
                 name = f"scribe{self._next()}"
                 said = {"name": name, "agent_id": "scribe", "seniority": "senior"}
                 self._key = Path(client.call("client.add", said)["key_file"])
-        return Client(self._paths.socket, timeout=5.0, key=self._key if phase == "org" else None)
+        return Client(self._paths.socket, timeout=WAIT_S, key=self._key if phase == "org" else None)
 
     def _next(self) -> int:
         self._serial += 1

@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from support.daemon import WAIT_S
 from support.doomed import MUTANTS, Fuse, Shared, serve
 from support.drowsy import SLEEPS, Sleeper
 from support.keeper import KEEPS, Keeper
@@ -182,7 +183,7 @@ class Judge:
         """Tell single texts; now and then delete or forget one of them."""
         chance, mine = random.Random(seed), list[str]()
         session_id = self.sleeper.sessions[-1]
-        with suppress(MemdError), Client(socket=self.paths.socket, timeout=5.0) as client:
+        with suppress(MemdError), Client(socket=self.paths.socket, timeout=WAIT_S) as client:
             while time.monotonic() < until + 1.0:
                 if mine and chance.random() < 0.4:
                     self._remove(client, mine.pop(), chance)
@@ -207,7 +208,7 @@ class Judge:
 
     def _tell_many(self, until: float) -> None:
         session_id = self.sleeper.sessions[-1]
-        with suppress(MemdError), Client(socket=self.paths.socket, timeout=5.0) as client:
+        with suppress(MemdError), Client(socket=self.paths.socket, timeout=WAIT_S) as client:
             while time.monotonic() < until + 1.0:
                 texts = [self._text() for _ in range(6)]
                 given = {"session_id": session_id, "category": "episodic"}

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from support.daemon import WAIT_S
+
 from memd.encode.model_files import Manifest
 
 HIGHEST = 8.0  # the logit of a text that holds every word; one that holds none has its negative
@@ -58,7 +60,7 @@ class FakePairModel:
 
     def logits(self, query: str, texts: list[str]) -> list[float]:
         self.entered.set()
-        assert self.gate.wait(10)
+        assert self.gate.wait(WAIT_S)
         self.batches.append(texts)
         if self._fails_at in texts:
             raise RuntimeError("planted")

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from support.daemon import WAIT_S
 from support.encoders import a_model_folder
 from support.pairs import FakePairModel, likeness
 
@@ -36,9 +37,9 @@ def silent(_what: str, _share: float) -> None:
 
 @asynccontextmanager
 async def a_thread(
-    folder: Path, model: FakePairModel, *, idle_ms: int = 60_000, answer_ms: int = 5_000
+    folder: Path, model: FakePairModel, *, idle_ms: int = 60_000
 ) -> AsyncIterator[RerankerThread]:
-    thread = RerankerThread(folder, loader=model.load, idle_ms=idle_ms, answer_ms=answer_ms)
+    thread = RerankerThread(folder, loader=model.load, idle_ms=idle_ms, answer_ms=60_000)
     try:
         yield thread
     finally:
@@ -89,7 +90,7 @@ async def test_a_caller_who_leaves_costs_one_batch_at_most(folder: Path) -> None
     model.gate.clear()
     async with a_thread(folder, model) as thread:
         leaving = asyncio.create_task(thread.score("q", [f"text {n}" for n in range(40)]))
-        await asyncio.to_thread(model.entered.wait, 10)
+        await asyncio.to_thread(model.entered.wait, WAIT_S)
         leaving.cancel()
         with pytest.raises(asyncio.CancelledError):
             await leaving
@@ -100,12 +101,14 @@ async def test_a_caller_who_leaves_costs_one_batch_at_most(folder: Path) -> None
 
 async def test_one_that_takes_too_long_is_not_waited_for(folder: Path) -> None:
     model = FakePairModel()
-    async with a_thread(folder, model, answer_ms=20) as thread:
+    async with a_thread(folder, model) as thread:
         await thread.score("q", ["loads it"])
+        thread._answer_s = 0.02
         model.gate.clear()
         with pytest.raises(EmbeddingError, match="too long"):
             await thread.score("q", ["a"])
         model.gate.set()
+        thread._answer_s = WAIT_S
         assert await thread.score("q", ["q"]) == [8.0]
 
 
@@ -139,7 +142,7 @@ async def test_the_model_is_given_back_when_nobody_asks(folder: Path) -> None:
     model = FakePairModel()
     async with a_thread(folder, model, idle_ms=10) as thread:
         await thread.score("q", ["a"])
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(WAIT_S):
             while thread.loaded:  # noqa: ASYNC110  # the thread tells nobody what it does
                 await asyncio.sleep(0.005)
         await thread.score("q", ["a"])
@@ -152,7 +155,7 @@ async def test_after_closing_nothing_is_answered(folder: Path) -> None:
     async with a_thread(folder, model) as thread:
         waiting = asyncio.create_task(thread.score("q", ["a"]))
         late = asyncio.create_task(thread.score("q", ["b"]))
-        await asyncio.to_thread(model.entered.wait, 10)
+        await asyncio.to_thread(model.entered.wait, WAIT_S)
         closing = asyncio.create_task(thread.close())
         await asyncio.sleep(0)
         model.gate.set()

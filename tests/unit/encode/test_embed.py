@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import shutil
 import threading
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support.daemon import WAIT_S
 from support.encoders import FakeEncoder, a_model_folder, the_vector
 
 from memd.base.errors import (
@@ -22,6 +22,7 @@ from memd.base.errors import (
     StoppingError,
 )
 from memd.base.limits import EMBED_BATCH_TEXTS, EMBED_BATCH_TOKENS, EMBED_CACHE_TEXTS_MAX
+from memd.encode import model_thread
 from memd.encode.embed import EmbedderThread, check_rows, load_encoder
 from memd.encode.tokens import Window
 from memd.model.encoding import Embedder
@@ -42,7 +43,7 @@ async def a_thread(
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_S):
         while not condition():  # noqa: ASYNC110  # the thread tells nobody what it does
             await asyncio.sleep(0.002)
 
@@ -264,15 +265,17 @@ async def test_closing_ends_the_thread_and_refuses_who_waits(folder: Path) -> No
     await until(lambda: all(other.name != "memd-model" for other in threading.enumerate()))
 
 
-async def test_closing_does_not_wait_for_ever_for_a_stuck_model(folder: Path) -> None:
+async def test_closing_does_not_wait_for_ever_for_a_stuck_model(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_thread, "EMBED_CLOSE_MS_MAX", 50)
     encoder = FakeEncoder()
     encoder.gate.clear()
     thread = EmbedderThread(folder, loader=encoder.load)
     stuck = asyncio.create_task(thread.embed(["a"]))
     await until(encoder.entered.is_set)
-    started = time.monotonic()
-    await thread.close()
-    assert time.monotonic() - started < 5
+    async with asyncio.timeout(WAIT_S):
+        await thread.close()  # the gate opens after it
     encoder.gate.set()
     assert len(await stuck) == 1  # its answer came late, but it came
 
@@ -302,7 +305,11 @@ def test_what_is_no_unit_vector_is_refused(rows: list[list[float]]) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-async def test_nobody_waits_for_a_thread_that_died(folder: Path) -> None:
+async def test_nobody_waits_for_a_thread_that_died(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_thread, "EMBED_CLOSE_MS_MAX", 50)
+
     class Deadly(FakeEncoder):
         def windows(self, text: str) -> list[Window]:
             raise SystemExit(text)
@@ -310,4 +317,4 @@ async def test_nobody_waits_for_a_thread_that_died(folder: Path) -> None:
     encoder = Deadly()
     async with a_thread(folder, encoder) as thread:
         with pytest.raises(StoppingError):
-            await asyncio.wait_for(thread.embed(["text"]), 10)
+            await asyncio.wait_for(thread.embed(["text"]), WAIT_S)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import timeit
-
 import pytest
+from support.effort import effort
 
 from memd.encode.suspicion import of_fields, of_pieces, suspicion
 from memd.model.enums import Origin
@@ -114,5 +113,7 @@ def test_any_text_is_looked_at(text: str) -> None:
 
 def test_an_ordinary_line_costs_next_to_nothing() -> None:
     line = "The staging server runs Debian 12 behind nginx, and deploys go out on Tuesdays."
-    least = min(timeit.repeat(lambda: suspicion(line), number=100, repeat=5)) / 100
-    assert least < 0.001  # 20 us where nothing else runs; this only finds a disaster
+    with effort() as spent:
+        for _ in range(500):
+            suspicion(line)
+    assert spent.units < 50  # 1 or 2 as it is; this only finds a disaster

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import zlib
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 from support.clocks import HeldClock
+from support.effort import longest_turn
 from support.house import WordsEmbedder, a_house
 
 from memd.backends.assembly import Assembly
@@ -372,27 +372,14 @@ async def test_an_update_keeps_the_text_as_it_is_and_drops_double_tags(house: As
     assert [memory.content for memory in found.memories] == ["  as it is\r\n"]
 
 
-@pytest.mark.long  # a wall time: on a busy machine the scheduler alone takes longer
 async def test_the_loop_goes_on_while_a_long_text_is_cut(house: Assembly) -> None:
     text = "word " * 100_000
-    longest, running = 0.0, True
-
-    async def watch() -> None:
-        nonlocal longest
-        loop = asyncio.get_running_loop()
-        while running:
-            before = loop.time()
-            await asyncio.sleep(0)
-            longest = max(longest, loop.time() - before)
-
-    watching = asyncio.create_task(watch())
-    await ingest(house, text)
-    await house.ingest.store(
-        ADA, MemoryStoreRequest(category=MemoryCategory.EPISODIC, content=text)
-    )
     items = tuple(IngestRequest(text=f"{n} " + "word " * 600) for n in range(100))
-    await house.ingest.ingest_many(ADA, IngestManyRequest(items=items))
-    running = False
-    await watching
+    async with longest_turn() as longest:
+        await ingest(house, text)
+        await house.ingest.store(
+            ADA, MemoryStoreRequest(category=MemoryCategory.EPISODIC, content=text)
+        )
+        await house.ingest.ingest_many(ADA, IngestManyRequest(items=items))
 
-    assert longest < 0.25
+    assert longest.units < 25

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from support.daemon import WAIT_S
 from support.entries import an_entry
 from support.injecting import DOMAIN_FAILURE, Reversing, Source, SparseSource, a_strategy, lines_of
 
@@ -136,7 +137,7 @@ async def test_spec_9_5_personal_and_shared_are_asked_at_the_same_time() -> None
 
     strategy = a_strategy(Meeting(found(0.9)), Meeting(found(0.8, prefix="s")))
 
-    assert await asyncio.wait_for(ids(strategy), 5) == ["m0", "s0"]
+    assert await asyncio.wait_for(ids(strategy), WAIT_S) == ["m0", "s0"]
 
 
 async def test_spec_9_5_a_source_that_fails_leaves_the_other() -> None:

@@ -11,6 +11,7 @@ from datetime import timedelta
 import pytest
 from pydantic import ValidationError
 from support.clocks import HeldClock
+from support.daemon import WAIT_S
 from support.entries import NOW, an_entry
 from support.injecting import DOMAIN_FAILURE, Reversing, Source
 from support.providers import StubProvider
@@ -433,7 +434,9 @@ async def test_spec_14_4_2_workers_look_at_the_same_time_and_one_that_fails_leav
     bad = Meeting("episodic", fails=RuntimeError("x"))
     good = Meeting("semantic", [a_candidate("m", 0.9)])
 
-    result = await asyncio.wait_for(looked(ASupervisor(["episodic", "semantic"]), bad, good), 5)
+    result = await asyncio.wait_for(
+        looked(ASupervisor(["episodic", "semantic"]), bad, good), WAIT_S
+    )
 
     assert ids(result) == ["m"]
     assert [(r.worker_name, r.error) for r in result.worker_results] == [

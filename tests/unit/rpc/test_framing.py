@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import time
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.effort import effort
 
 from memd.base.errors import InvalidError, ParseError, TooLargeError
 from memd.base.limits import FRAME_BYTES_MAX, FRAME_DEPTH_MAX
@@ -94,14 +94,13 @@ def test_brackets_in_a_string_are_not_depth() -> None:
         b"{" * 40 + b'"\\' * 500_000,
     ],
 )
-def test_a_hostile_megabyte_takes_less_than_half_a_second(frame: bytes) -> None:
+def test_a_hostile_megabyte_is_read_in_bounded_time(frame: bytes) -> None:
     gc.collect()
     gc.freeze()  # a daemon has not the objects of two thousand tests to walk
     try:
-        began = time.process_time()
-        with contextlib.suppress(ParseError):
+        with effort() as spent, contextlib.suppress(ParseError):
             framing.read(frame)
-        assert time.process_time() - began < 0.5
+        assert spent.units < 50
     finally:
         gc.unfreeze()
 
