@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 from memd.base import log
 from memd.base.clock import Clock, SystemClock
-from memd.base.errors import MemdError, MemoryConfigError, unusable
+from memd.base.errors import MemdError, MemoryConfigError, UnsafePathError, unusable
 from memd.base.lock import lock
-from memd.base.paths import Paths
+from memd.base.paths import DATA_DIR, Paths
 from memd.serve import notify, socket_file
 from memd.serve.authority import Authority, operators_key
 from memd.serve.denials import Denials
@@ -87,6 +87,7 @@ async def run(
     ExceptionGroup when a task dies.
     """
     clock = clock or SystemClock()
+    paths = _located(paths, settings)
     stop = asyncio.Event()
     async with AsyncExitStack() as stack:
         sock = _socket(paths, stack)
@@ -113,6 +114,29 @@ async def run(
             _listen(stack, stop, reload)
         background = (*rooms.background, denials.run)
         await _serve(server, background, stop, ready or (lambda: None), paths.profile)
+
+
+def _located(paths: Paths, settings: Settings) -> Paths:
+    """Return where this daemon keeps what is remembered, making the folder that a setting names.
+
+    Raises MemoryConfigError when it cannot be made or is not ours alone.
+    """
+    folder = settings.memory.storage.data_dir
+    if folder is None:
+        return paths
+    moved = paths.keeping_in(folder)
+    try:
+        socket_file.own_directory(moved.data_dir)
+    except (OSError, UnsafePathError) as error:
+        why = error.message if isinstance(error, UnsafePathError) else error.strerror
+        key = ".".join(DATA_DIR)
+        raise MemoryConfigError(
+            f"{key} = {folder!r} cannot be used: {why}", field=key, hint="choose a folder of yours"
+        ) from error
+    if moved.data_dir != paths.data_dir and paths.database.exists():
+        log.warning("memories at the old place are not read", file=str(paths.database),
+                    data_dir=str(moved.data_dir))  # fmt: skip
+    return moved
 
 
 def _collecting() -> None:

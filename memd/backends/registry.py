@@ -16,7 +16,8 @@ from memd.base.clock import Clock, SystemClock
 from memd.base.errors import MemoryConfigError
 from memd.model.backend import MemoryBackend
 from memd.model.encoding import Embedder
-from memd.model.settings import CompanyMemoryConfig, CompositeBackendConfig, unknown_backend
+from memd.model.settings import CompanyMemoryConfig, CompositeBackendConfig
+from memd.model.settings_backend import unknown_backend
 
 BackendFactory = Callable[..., MemoryBackend]
 """Called as ``factory(config, embedder=..., clock=...)``; returns a disconnected backend."""

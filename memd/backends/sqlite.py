@@ -83,7 +83,9 @@ class SqliteBackend:
 
         paths = Paths.resolve()
         folder = self._config.storage.data_dir
-        database = Path(folder) / paths.database.name if folder else paths.database
+        database = paths.database
+        if folder:
+            database = Path(folder).expanduser() / database.name
         database.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         stack.callback(os.close, lock(database.with_suffix(".lock")))
         embedder = self._embedder

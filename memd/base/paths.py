@@ -3,7 +3,9 @@
 One profile is one tenant: one file, one lock, one socket, one daemon (SPEC D18).
 ``MEMD_HOME`` moves everything under one folder (tests, demonstrations),
 ``MEMD_PROFILE`` names the profile, ``MEMD_MODEL_DIR`` the folder of the
-embedding model, which all profiles share. Nothing is created here.
+embedding model, which all profiles share. The setting ``memory.storage.data_dir``
+moves what is remembered, and nothing that a command needs before it has read the
+settings: the socket and the keys. Nothing is created here.
 """
 
 from __future__ import annotations
@@ -12,15 +14,16 @@ import os
 import re
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from memd.base.errors import InvalidError
+from memd.base.errors import InvalidError, MemoryConfigError
 from memd.base.limits import SOCKET_PATH_BYTES_MAX
 
 DEFAULT_PROFILE = "default"
 MODEL_NAME = "all-MiniLM-L6-v2"
 RERANKER_NAME = "ms-marco-MiniLM-L-12-v2"
+DATA_DIR = ("memory", "storage", "data_dir")
 _PROFILE = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 
 
@@ -31,6 +34,7 @@ class Paths:
     profile: str
     config_file: Path
     data_dir: Path
+    """What is remembered: the file, its lock, its backups, the notes of the audit, the wiki."""
     state_dir: Path
     runtime_dir: Path
     database: Path
@@ -38,17 +42,14 @@ class Paths:
     socket: Path
     usage_dir: Path
     """Where assistants say how full their windows are, unless a setting names another place."""
+    keys_dir: Path
+    """The files of clients' keys and of the owner's, for nobody else's eyes."""
     model_dir: Path
 
     @property
     def reranker_dir(self) -> Path:
         """The folder of the optional re-ranker, beside that of the embedding model."""
         return self.model_dir.with_name(RERANKER_NAME)
-
-    @property
-    def keys_dir(self) -> Path:
-        """The files of clients' keys and of the owner's, for nobody else's eyes."""
-        return self.database.parent / self.database.stem.replace("memd", "keys", 1)
 
     @property
     def operator_key(self) -> Path:
@@ -101,8 +102,54 @@ class Paths:
             lock=data / f"{stem}.lock",
             socket=runtime / f"{stem}.sock",
             usage_dir=runtime / stem.replace("memd", "usage", 1),
+            keys_dir=data / stem.replace("memd", "keys", 1),
             model_dir=Path(model).absolute() if model else data / "models" / MODEL_NAME,
         )
+
+    def keeping_in(self, folder: str | None) -> Paths:
+        """Return these places with what is remembered in *folder*, None for where it is.
+
+        Raises MemoryConfigError as ``folder_of`` does.
+        """
+        if folder is None:
+            return self
+        data = folder_of(folder)
+        return replace(
+            self, data_dir=data, database=data / self.database.name, lock=data / self.lock.name
+        )
+
+    def located(self, environ: Mapping[str, str] | None = None) -> Paths:
+        """Return these places as the settings have it, from the file and the environment.
+
+        Only the one setting is looked at, so no model is loaded. Raises
+        MemoryConfigError for a file that cannot be read.
+        """
+        from memd.base.settings import find, peek
+
+        env = os.environ if environ is None else environ
+        folder = peek(find(self.config_file), env, DATA_DIR)
+        return self.keeping_in(folder if isinstance(folder, str) else None)
+
+
+def folder_of(data_dir: str) -> Path:
+    """Return the folder that ``memory.storage.data_dir`` names, ``~`` being the home.
+
+    Raises MemoryConfigError for a relative one: a daemon has no current directory that
+    anybody knows.
+    """
+    key = ".".join(DATA_DIR)
+    try:
+        folder = Path(data_dir).expanduser()
+    except RuntimeError:
+        user = Path(data_dir).parts[0].removeprefix("~")
+        raise MemoryConfigError(
+            f"{key} = {data_dir!r}: there is no user {user!r} with a home", field=key
+        ) from None
+    if not folder.is_absolute():
+        raise MemoryConfigError(
+            f"{key} = {data_dir!r} must be an absolute path or begin with ~/", field=key
+        )
+    return folder
 
 
 def _under(home: Path) -> tuple[Path, Path, Path, Path]:

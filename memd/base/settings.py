@@ -59,15 +59,29 @@ def load(model: type[M], file: Path | None, environ: Mapping[str, str]) -> M:
     tree = read(file) if file else {}
     sources = _override(tree, environ)
     try:
-        return model.model_validate(tree)
+        # What is printed as a correction is in the file's own language.
+        return model.model_validate(tree, context={"suffix": file.suffix if file else ""})
     except ValidationError as error:
         details = error.errors(include_url=False)
     shown = [_explain(model, detail, sources, file) for detail in details[:_ERRORS_SHOWN]]
     if len(details) > len(shown):
         shown.append(f"and {len(details) - len(shown)} more")
+    shown.sort(key=lambda said: "\n" in said)  # a block to be pasted stands last
     key = ".".join(map(str, details[0]["loc"])) or None
     # Without `from`: the error's own text would repeat the whole tree.
     raise MemoryConfigError("\n".join(shown), field=key) from None
+
+
+def peek(file: Path | None, environ: Mapping[str, str], path: tuple[str, ...]) -> Any:
+    """Return the one setting at *path* as it was written, None where it was not.
+
+    It is not checked: who needs to be sure loads the model.
+    """
+    tree: Any = read(file) if file else {}
+    _override(tree, environ)
+    for step in path:
+        tree = tree.get(step) if isinstance(tree, dict) else None
+    return tree
 
 
 def read(file: Path) -> dict[str, Any]:
@@ -148,7 +162,12 @@ def _explain(
     model: type[BaseModel], detail: ErrorDetails, sources: Mapping[str, str], file: Path | None
 ) -> str:
     """Say one thing that is wrong in one line: key, value, what is allowed, where it stands."""
-    key = ".".join(map(str, detail["loc"])) or "settings"
+    key = ".".join(map(str, detail["loc"]))
+    if not key and detail["type"] == "value_error":
+        # A rule of the whole tree begins with the key that it is about.
+        key, said = str(detail["ctx"]["error"]).partition(" ")[::2]
+        return f"{key} {said} (in {_where(key, sources) or file or 'the settings'})"
+    key = key or "settings"
     where = _where(key, sources) or file or "the settings"
     if detail["type"] == "extra_forbidden":
         allowed = ", ".join(_known(model, detail["loc"][:-1]))
@@ -156,7 +175,9 @@ def _explain(
     if detail["type"] == "missing":
         return f"{key} is missing (in {where})"
     if detail["type"] == "value_error":
-        return f"{key}: {detail['ctx']['error']} (in {where})"
+        # What follows the first line is a block to be pasted as it stands.
+        said, *block = str(detail["ctx"]["error"]).split("\n")
+        return "\n".join([f"{key}: {said} (in {where}){':' if block else ''}", *block])
     value = repr(detail["input"])[:_VALUE_CHARS_SHOWN]
     rule = detail["msg"].removeprefix("Input should").strip()
     return f"{key} = {value} must {rule} (in {where})"

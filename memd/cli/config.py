@@ -16,20 +16,27 @@ if TYPE_CHECKING:
 
 @options.examples("memd config show", "memd config show --json | jq .settings.memory")
 def show(profile: options.Profile = None, json: options.Json = False) -> None:
-    """Print the settings as they take effect: the file, the environment, the defaults."""
-    tree = settings_of(Paths.resolve(profile)).model_dump(mode="json")
+    """Print the settings as they take effect, what does not, and where memories lie."""
+    places = Paths.resolve(profile)
+    settings, told = settings_of(places)
+    tree = settings.model_dump(mode="json")
+    database = str(places.keeping_in(settings.memory.storage.data_dir).database)
     if json:
-        say.as_json({"settings": tree})
+        say.as_json({"settings": tree, "warnings": told, "database": database})
         return
     import yaml
 
+    # Comments, so that what is printed can be kept as a settings file.
+    say.out(f"# database: {say.line(database)}")
+    for warning in told:
+        say.out(f"# warning: {say.line(warning)}")
     say.out(yaml.safe_dump(tree, sort_keys=False, allow_unicode=True).rstrip())
 
 
 @options.examples("memd config path", '"$EDITOR" "$(memd config path)"')
 def path(profile: options.Profile = None, json: options.Json = False) -> None:
     """Print the path of the settings file; with --json every place of the profile."""
-    places = Paths.resolve(profile)
+    places = Paths.resolve(profile).located()
     if json:
         say.as_json({name: str(value) for name, value in asdict(places).items()})
         return
@@ -41,14 +48,12 @@ def path(profile: options.Profile = None, json: options.Json = False) -> None:
         say.note("it does not exist yet: every setting has its default")
 
 
-def settings_of(places: Paths) -> Settings:
-    """Return the settings of a profile; says on stderr what was accepted but overruled."""
+def settings_of(places: Paths) -> tuple[Settings, list[str]]:
+    """Return the settings of a profile, and what is accepted but overruled or without effect."""
     from memd.base.settings import find, load
     from memd.model.settings import Settings
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         tree = load(Settings, find(places.config_file), os.environ)
-    for warning in caught:
-        say.note(f"memd: {warning.message}")
-    return tree
+    return tree, [str(warning.message) for warning in caught]

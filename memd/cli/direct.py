@@ -27,7 +27,7 @@ def care(profile: str | None, method: str, params: dict[str, Any]) -> Any:
     Raises NotFoundError when there is no file, AlreadyRunningError when a daemon
     has just been started.
     """
-    paths = Paths.resolve(profile)
+    paths = Paths.resolve(profile).located()
     if not paths.database.exists():
         raise NotFoundError(f"{paths.database} does not exist", hint="nothing was remembered yet")
     held = lock(paths.lock)

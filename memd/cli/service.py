@@ -48,7 +48,7 @@ def install(
     ] = None,
 ) -> None:
     """Start the daemon at every login, and now."""
-    paths = Paths.resolve(profile)
+    paths = Paths.resolve(profile).located()
     if print_:
         for name, text in _files(paths, sandbox=sandbox is not False).items():
             say.out(f"# {_folder() / name}")
@@ -75,7 +75,7 @@ def install(
 @options.examples("memd service uninstall")
 def uninstall(profile: options.Profile = None) -> None:
     """Stop the daemon and remove the service files. Memories stay."""
-    paths = Paths.resolve(profile)
+    paths = Paths.resolve(profile).located()
     names = list(_files(paths, sandbox=True))
     if not any((_folder() / name).exists() for name in names):
         say.note("no service is installed")
@@ -91,7 +91,7 @@ def uninstall(profile: options.Profile = None) -> None:
 @options.examples("memd service status", "memd service status --json")
 def status(profile: options.Profile = None, json: options.Json = False) -> None:
     """Say whether the service is installed, up to date and running."""
-    paths = Paths.resolve(profile)
+    paths = Paths.resolve(profile).located()
     strict = any(
         (_folder() / n).exists() for n in _files(paths, sandbox=True) if n.endswith(".conf")
     )

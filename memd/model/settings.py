@@ -12,8 +12,7 @@ default; when both were given and differ, ``consolidation.*`` wins with a
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal, Self, TypeVar
 
 from pydantic import AliasChoices, Field, ValidationInfo, model_validator
@@ -22,14 +21,13 @@ from memd.model.enums import ConsolidationInterval, MemoryLevel
 from memd.model.inject import SelfEditingMemoryConfig
 from memd.model.retrieval import MemoryRetrievalConfig
 from memd.model.screened import SecretsPolicy
+from memd.model.settings_backend import BACKENDS, unknown_backend
 from memd.model.settings_consolidation import ConsolidationConfig, Days, RetentionRules, warn
 from memd.model.settings_org import OrgMemoryConfig
+from memd.model.settings_served import refuse_what_no_daemon_does, without_effect
 from memd.model.values import Name, NotBlankStr, PosixPath, SafePath, Share, Value
 
-BACKENDS = ("sqlite", "inmemory", "composite")
 SHIPPED_MAX_MEMORIES = 1_000_000
-_STORES = {"vector_store": "sqlite-vec", "history_store": "sqlite"}
-_CONTAINER_DIR = "/data/memory"
 
 # What the two places of one value are called: in options, and under consolidation.
 _MIRRORS = (
@@ -59,16 +57,16 @@ class MemoryOptionsConfig(Value):
 
 
 class EmbedderOverrideConfig(Value):
-    """The documents' choice of a model; memd has its own. *model* and *dims* go together."""
+    """The documents' choice of a model; memd has its own. A *model* needs its *dims*."""
 
     provider: NotBlankStr | None = None
     model: NotBlankStr | None = None
     dims: int | None = Field(default=None, ge=1)
 
     @model_validator(mode="after")
-    def _together(self) -> Self:
-        if (self.model is None) != (self.dims is None):
-            raise ValueError("model and dims must be set together")
+    def _model_requires_dims(self) -> Self:
+        if self.model is not None and self.dims is None:
+            raise ValueError("dims is required when model is set")
         return self
 
 
@@ -101,10 +99,12 @@ class CompanyMemoryConfig(Value):
     def _is_ours(cls, tree: Any, info: ValidationInfo) -> Any:
         """Answer another product's configuration once, with the same one in memd's words."""
         if isinstance(tree, Mapping):
-            known = tuple((info.context or {}).get("backends", BACKENDS))
+            context = info.context or {}
+            known = tuple(context.get("backends", BACKENDS))
             backend = tree.get("backend", BACKENDS[0])
             if isinstance(backend, str) and backend not in known:
-                raise ValueError(unknown_backend(backend, known, tree))
+                toml = context.get("suffix") == ".toml"
+                raise ValueError(unknown_backend(backend, known, tree, toml=toml))
         return tree
 
     @model_validator(mode="after")
@@ -115,7 +115,7 @@ class CompanyMemoryConfig(Value):
 
     @model_validator(mode="after")
     def _embeds_with_its_own(self) -> Self:
-        if self.embedder is not None and self.embedder.model is not None:
+        if self.embedder is not None and self.embedder.model_fields_set:
             warn("memory.embedder has no effect: memd embeds with the model it has installed")
         return self
 
@@ -232,33 +232,12 @@ class Settings(Value):
             memory = {}
         return {**tree, "memory": _ship(memory) if isinstance(memory, Mapping) else memory}
 
-
-def unknown_backend(
-    name: str, known: tuple[str, ...], tree: Mapping[str, Any] | None = None
-) -> str:
-    """Return the one message for a backend that memd does not have, with the corrected *tree*."""
-    fixed = "\n".join(_corrected(tree or {}, indent="  "))
-    return (
-        f"backend {name!r} is none of {', '.join(known)}; "
-        f"memd keeps everything in one SQLite file:\nmemory:\n{fixed}"
-    )
-
-
-def _corrected(tree: Mapping[str, Any], indent: str) -> Iterator[str]:
-    """Write *tree* as YAML lines, naming memd's stores and leaving the file in memd's place."""
-    for key, value in {"backend": BACKENDS[0], **tree, **_ours(tree)}.items():
-        if isinstance(value, Mapping):
-            inner = {k: v for k, v in value.items() if v != _CONTAINER_DIR} | _ours(value)
-            if inner:
-                yield f"{indent}{key}:"
-            yield from (f"{indent}  {k}: {json.dumps(v, default=str)}" for k, v in inner.items())
-        else:
-            yield f"{indent}{key}: {json.dumps(value, default=str)}"
-
-
-def _ours(tree: Mapping[str, Any]) -> dict[str, str]:
-    names = {"backend": BACKENDS[0], **_STORES}
-    return {key: name for key, name in names.items() if key in tree}
+    @model_validator(mode="after")
+    def _as_a_daemon_serves_it(self) -> Self:
+        refuse_what_no_daemon_does(self.memory)
+        for sentence in without_effect(self.memory):
+            warn(sentence)
+        return self
 
 
 def _ship(memory: Mapping[str, Any]) -> dict[str, Any]:

@@ -90,10 +90,11 @@ class Upkeep:
         expired = entry.expires_at and to_us(entry.expires_at) <= self.clock.now_us()
         return "skipped" if met is None and expired else met
 
-    async def stats(self) -> dict[str, int]:
-        """Return counts of rows and the size of the file in bytes."""
+    async def stats(self) -> dict[str, int | str]:
+        """Return counts of rows, where the file is and its size in bytes."""
         figures = await self.db.read(_figures)
-        return {**figures, "file_bytes": self.db.path.stat().st_size}
+        path = self.db.path
+        return {**figures, "file": str(path), "file_bytes": path.stat().st_size}
 
     async def tidy(self) -> None:
         """Drop old replies and empty the WAL; for now and then."""

@@ -150,6 +150,7 @@ def write_home(home: Path, uid: int) -> None:
         lock=share / "memd.lock",
         socket=Path(environ["XDG_RUNTIME_DIR"]) / "memd" / "memd.sock",
         usage_dir=Path(environ["XDG_RUNTIME_DIR"]) / "memd" / "usage",
+        keys_dir=share / "keys",
         model_dir=share / "models" / "none",
     )
     files = units.systemd(command, paths, environ, sandbox=True)

@@ -63,6 +63,49 @@ memory:
     consolidation_interval: "daily"
 """
 
+# The two blocks of document 004, word for word.
+DOCUMENT_LEVEL_FIRST = """\
+memory:
+  level: "persistent" # none | session | project | persistent (default: session)
+  backend: "mem0" # mem0 | custom | cognee | graphiti (future)
+  storage:
+    data_dir: "/data/memory" # mounted Docker volume path
+    vector_store: "qdrant" # hardcoded to embedded qdrant in Mem0 backend
+    history_store: "sqlite" # hardcoded to sqlite in Mem0 backend
+  options:
+    retention_days: null # null = forever
+    max_memories_per_agent: 10000
+    consolidation_interval: "daily" # compress old memories
+    shared_knowledge_base: true # agents can access shared facts
+"""
+DOCUMENT_BACKEND_FIRST = """\
+memory:
+  backend: "mem0"
+  level: "persistent" # none, session, project, persistent (default: session)
+  storage:
+    data_dir: "/data/memory"
+    vector_store: "qdrant" # hardcoded to embedded qdrant in Mem0 backend
+    history_store: "sqlite" # hardcoded to sqlite in Mem0 backend
+  options:
+    retention_days: null # null = forever
+    max_memories_per_agent: 10000
+    consolidation_interval: "daily"
+    shared_knowledge_base: true
+"""
+DOCUMENT_IN_TOML = """\
+[memory]
+level = "persistent"
+backend = "mem0"
+[memory.storage]
+data_dir = "/data/memory"
+vector_store = "qdrant"
+history_store = "sqlite"
+[memory.options]
+max_memories_per_agent = 10000
+consolidation_interval = "daily"
+shared_knowledge_base = true
+"""
+
 
 def _loaded(folder: Path, text: str, name: str = "config.yaml") -> CompanyMemoryConfig:
     file = folder / name
@@ -104,17 +147,45 @@ def test_x13_another_products_backend_is_answered_with_memds(tmp_path: Path) -> 
     assert "config.yaml" in message
 
 
-def test_x13_the_corrected_block_loads_as_it_is_printed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["config.yaml", "config.toml"])
+@pytest.mark.parametrize("block", [DOCUMENT_LEVEL_FIRST, DOCUMENT_BACKEND_FIRST])
+def test_x13_the_documents_block_loads_or_the_correction_does_as_it_is_printed(
+    tmp_path: Path, block: str, name: str
+) -> None:
+    if name == "config.toml":
+        block = DOCUMENT_IN_TOML
     with pytest.raises(MemoryConfigError) as caught:
-        _loaded(tmp_path, ANOTHER_PRODUCT)
-    block = caught.value.message.partition("memory:\n")[2].partition(" (in ")[0]
+        _loaded(tmp_path, block, name)
+    told, *printed = caught.value.message.splitlines()
 
-    memory = _loaded(tmp_path, f"memory:\n{block}\n")
+    memory = _loaded(tmp_path, "\n".join(printed), name)
 
+    assert told.endswith(f"(in {tmp_path / name}):")
     assert memory.backend == "sqlite"
     assert memory.storage.vector_store == "sqlite-vec"
     assert memory.storage.data_dir is None
     assert memory.level is MemoryLevel.PERSISTENT
+    assert memory.options.max_memories_per_agent == 10_000
+    assert memory.options.retention_days is None
+
+
+def test_x13_what_else_is_wrong_stands_before_the_correction(tmp_path: Path) -> None:
+    with pytest.raises(MemoryConfigError) as caught:
+        _loaded(tmp_path, DOCUMENT_LEVEL_FIRST + "usage:\n  max_tokens: 0\n")
+    lines = caught.value.message.splitlines()
+
+    assert lines[0].startswith("usage.max_tokens")
+    _loaded(tmp_path, "\n".join(lines[2:]))
+
+
+def test_x13_a_correction_keeps_rules_and_lists(tmp_path: Path) -> None:
+    rules = '[memory.consolidation.retention]\nrules = [{category="social", retention_days=3}]\n'
+    with pytest.raises(MemoryConfigError) as caught:
+        _loaded(tmp_path, '[memory]\nbackend = "mem0"\n' + rules, "config.toml")
+
+    memory = _loaded(tmp_path, caught.value.message.partition("\n")[2], "config.toml")
+
+    assert [rule.retention_days for rule in memory.consolidation.retention.rules] == [3]
 
 
 def test_x20_fine_tuning_is_off_by_default() -> None:

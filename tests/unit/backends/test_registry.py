@@ -16,7 +16,8 @@ from memd.backends.registry import (
 )
 from memd.base.errors import MemoryConfigError
 from memd.model.backend import MemoryBackend
-from memd.model.settings import BACKENDS, CompanyMemoryConfig, CompositeBackendConfig
+from memd.model.settings import CompanyMemoryConfig, CompositeBackendConfig
+from memd.model.settings_backend import BACKENDS
 
 
 def test_memd_has_three_backends() -> None:

@@ -50,12 +50,12 @@ def test_an_empty_file_says_nothing(tmp_path: Path, name: str, text: str) -> Non
 
 
 def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
-    file = _file(tmp_path, '[memory]\nlevel = "project"\nbackend = "inmemory"\n')
+    file = _file(tmp_path, '[memory]\nlevel = "project"\nbackend = "sqlite"\n')
 
     settings = load(Settings, file, {"MEMD_MEMORY__LEVEL": "none"})
 
     assert settings.memory.level is MemoryLevel.NONE
-    assert settings.memory.backend == "inmemory"
+    assert settings.memory.backend == "sqlite"
 
 
 def test_the_environment_reaches_every_kind_of_value() -> None:

@@ -25,6 +25,7 @@ def places(profile: str = "default", socket: str = "/run/user/7/memd/memd.sock")
         lock=under.lock,
         socket=Path(socket),
         usage_dir=Path(socket).with_name("usage"),
+        keys_dir=under.keys_dir,
         model_dir=under.model_dir,
     )
 

@@ -77,7 +77,7 @@ def test_an_empty_memory_section_is_the_shipped_one() -> None:
 
 
 def test_a_config_made_in_code_keeps_what_it_says() -> None:
-    config = CompanyMemoryConfig(backend="inmemory")
+    config = CompanyMemoryConfig(level=MemoryLevel.PROJECT)
 
     assert Settings(memory=config).memory == config
 
@@ -161,11 +161,17 @@ def test_a_name_with_two_dots_in_it_is_a_name() -> None:
     assert MemoryStorageConfig(data_dir="/srv/a..b").data_dir == "/srv/a..b"
 
 
-@pytest.mark.parametrize("alone", [{"model": "m"}, {"dims": 384}, {"model": "m", "dims": 0}])
-def test_an_embedders_model_and_dimension_are_set_together(alone: dict[str, Any]) -> None:
-    assert EmbedderOverrideConfig(provider="p").model is None
+@pytest.mark.parametrize("alone", [{}, {"provider": "p"}, {"dims": 768}])
+def test_every_field_of_an_embedder_is_optional(alone: dict[str, Any]) -> None:
+    assert EmbedderOverrideConfig.model_validate(alone).model is None
+
+
+def test_an_embedders_model_requires_its_dimension() -> None:
+    assert EmbedderOverrideConfig(model="m", dims=384).dims == 384
+    with pytest.raises(ValidationError, match="dims is required when model is set"):
+        EmbedderOverrideConfig(model="m")
     with pytest.raises(ValidationError):
-        EmbedderOverrideConfig.model_validate(alone)
+        EmbedderOverrideConfig(model="m", dims=0)
 
 
 def test_a_category_has_one_retention_rule() -> None:
