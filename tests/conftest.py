@@ -12,6 +12,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from memd.store import ballast
+
 hypothesis.settings.register_profile(
     "memd", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
@@ -29,6 +31,21 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMD_HOME", str(tmp_path))
     if _MODEL_DIR:
         monkeypatch.setenv("MEMD_MODEL_DIR", _MODEL_DIR)
+
+
+@pytest.fixture(autouse=True)
+def _little_ballast(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a store set aside 16 KiB: a thousand stores of the tests would write 8 GB.
+
+    Who tests what the room is for uses ``whole_ballast``.
+    """
+    if "whole_ballast" not in request.fixturenames:
+        monkeypatch.setattr(ballast, "BALLAST_BYTES", 16_384)
+
+
+@pytest.fixture
+def whole_ballast() -> None:
+    """Let the stores of a test set aside as much as those of users."""
 
 
 @pytest.fixture(scope="session")

@@ -28,8 +28,8 @@ def keep(database: Path) -> bool:
             return True
         handle = os.open(path, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
         try:
-            for _ in range(BALLAST_BYTES // len(_BLOCK)):
-                os.write(handle, _BLOCK)
+            for at in range(0, BALLAST_BYTES, len(_BLOCK)):
+                os.write(handle, _BLOCK[: BALLAST_BYTES - at])
         finally:
             os.close(handle)
     except OSError:

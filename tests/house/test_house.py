@@ -77,6 +77,21 @@ def loaded(code: str) -> set[str]:
     return {line.partition(".")[0] for line in done.stdout.splitlines()}
 
 
+def test_who_loads_the_library_of_the_models_has_told_it_to_be_quiet() -> None:
+    """Loaded without, it keeps a device id in the home folder and reports to its maker."""
+    loading = 0
+    for path in MODULES:
+        for function in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Module):
+                continue
+            done = [ast.unparse(statement) for statement in function.body]
+            for at, line in enumerate(done):
+                if re.match(r"(import|from) (fastembed|onnxruntime)\b", line):
+                    assert "keep_libraries_quiet()" in done[:at], f"{path}: {line}"
+                    loading += 1
+    assert loading
+
+
 def test_every_limit_is_used() -> None:
     limits = (PACKAGE / "base" / "limits.py").read_text("utf-8")
     names = set(re.findall(r"^([A-Z][A-Z0-9_]+) = ", limits, re.MULTILINE))

@@ -19,6 +19,8 @@ TEXT = (
 )
 
 
+pytestmark = pytest.mark.usefixtures("whole_ballast")
+
 Disk = tuple[Path, Callable[[], Callable[[], None]]]
 
 
@@ -91,6 +93,27 @@ async def test_a_full_disk_can_still_be_told_to_forget(tmp_path: Path) -> None:
             await house.db.recover()
             assert ballast.place(path).exists()
         assert b"Xylophanes" not in b"".join(p.read_bytes() for p in folder.iterdir())
+
+
+async def test_eight_mebibytes_are_set_aside_for_the_day_on_which_the_disk_is_full(
+    tmp_path: Path,
+) -> None:
+    async with a_house(tmp_path / "memd.db"):
+        assert ballast.place(tmp_path / "memd.db").stat().st_size == 8 * 1_048_576
+
+
+@pytest.mark.parametrize("size", [1, 16_384, 3_000_000])
+def test_what_is_set_aside_is_as_large_as_it_should_be_and_is_given_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    monkeypatch.setattr(ballast, "BALLAST_BYTES", size)
+    path = ballast.place(tmp_path / "memd.db")
+    for _ in range(2):
+        assert ballast.keep(tmp_path / "memd.db")
+        assert path.stat().st_size == size
+    assert ballast.release(tmp_path / "memd.db")
+    assert not path.exists()
+    assert not ballast.release(tmp_path / "memd.db")
 
 
 async def test_a_store_in_a_read_only_folder_is_read_and_refuses_writes(tmp_path: Path) -> None:

@@ -103,6 +103,7 @@ async def nights_until_it_is_full(bed: Bed) -> None:
         await bed.night.undo(ADA, run.run_id)
 
 
+@pytest.mark.usefixtures("whole_ballast")
 async def test_a_night_on_a_full_disk_loses_nothing_and_goes_on_when_there_is_room(
     tmp_path: Path,
 ) -> None:

@@ -20,6 +20,8 @@ from memd.store import connect, org_check, org_facts
 
 TEXT = "Rule {}: the lighthouse keeper writes every storm into the blue book." + " So" * 199
 
+pytestmark = pytest.mark.usefixtures("whole_ballast")
+
 Try = Callable[[Assembly, list[str]], Coroutine[Any, Any, object]]
 
 WRITES: dict[str, Try] = {
