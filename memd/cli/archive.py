@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from memd.base.errors import MemoryNotFoundError
 from memd.cli import options, say
 from memd.cli.reach import ask, daemon
+from memd.cli.tables import an_id, table, text, time, word
 
 
 @options.examples('memd archive search "old deploy notes"', "memd archive search -n 20 --json")
@@ -37,7 +38,13 @@ def search(
     if json:
         say.as_json({"items": found})
         return
-    say.table(("ID", "PUT AWAY", "REASON", "TEXT"), (_row(item) for item in found))
+    table(
+        (an_id(), time("ARCHIVED"), word("REASON"), text("TEXT")),
+        (
+            (one["entry"]["id"], one["archived_at"], one["reason"], one["entry"]["content"])
+            for one in found
+        ),
+    )
     if not found:
         say.note("nothing that was put away fits" if query else "nothing was put away")
 
@@ -99,15 +106,10 @@ def count(
 
 def _print(item: dict[str, Any]) -> None:
     entry = item["entry"]
-    for name in ("archival_id", "reason", "archived_at"):
+    for name in ("archival_id", "reason"):
         say.note(f"{name + ':':<13} {say.line(str(item[name]))}")
-    for name in ("id", "category", "created_at"):
+    say.note(f"{'archived_at:':<13} {say.moment(item['archived_at'], zone=True)}")
+    for name in ("id", "category"):
         say.note(f"{name + ':':<13} {say.line(str(entry[name]))}")
+    say.note(f"{'created_at:':<13} {say.moment(entry['created_at'], zone=True)}")
     say.out(say.shown(entry["content"]))
-
-
-def _row(item: dict[str, Any]) -> tuple[str, str, str, str]:
-    entry = item["entry"]
-    room = max(20, say.width() - 36 - 16 - 14 - 6)
-    away = say.moment(item["archived_at"])
-    return entry["id"], away, item["reason"], say.line(entry["content"], room)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from memd.base.errors import InvalidError
 from memd.cli import options, say
 from memd.cli.reach import LONG_SECONDS_MAX, ask, daemon
+from memd.cli.tables import table, text, time, word
 
 _HASH_CHARS = 64
 
@@ -43,15 +44,16 @@ def show(
     rows = (
         (
             str(row["seq"]),
-            row["at"][:19].replace("T", " "),
-            say.line(row["client"]),
+            row["at"],
+            row["client"],
             row["method"],
             row["outcome"] + (f" {row['attempts']} times" if row["attempts"] > 1 else ""),
             str(row["rows"]),
         )
         for row in page["items"]
     )
-    say.table(("SEQ", "WHEN", "CLIENT", "METHOD", "OUTCOME", "ROWS"), rows)
+    columns = (word("SEQ"), time("WHEN"), word("CLIENT"), text("METHOD", in_place=True))
+    table((*columns, word("OUTCOME"), word("ROWS")), rows)
     if page["next"] is not None:
         say.note(f"older ones: memd audit show --after {page['next']}")
 
@@ -74,7 +76,7 @@ def verify(
     The end is compared with the heads that memd noted outside the file, at a rhythm, at each
     stop and with each backup. What cannot be known from them is said.
     """
-    given = [_anchor(text) for text in anchor or ()]
+    given = [_anchor(one) for one in anchor or ()]
     with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
         report: dict[str, Any] = client.call("audit.verify", {"anchors": given})
     if json:
@@ -93,13 +95,13 @@ def verify(
         raise say.Leave(say.Exit.ERROR)
 
 
-def _anchor(text: str) -> dict[str, Any]:
+def _anchor(typed: str) -> dict[str, Any]:
     """Return a head that was typed.
 
     >>> _anchor("7:" + "0f" * 32)["seq"]
     7
     """
-    seq, _, head = text.partition(":")
+    seq, _, head = typed.partition(":")
     if not seq.isdecimal() or len(head) != _HASH_CHARS:
         raise InvalidError(
             "an anchor is a number, a colon and 64 hex digits", field="--anchor", hint="7:0f3c..."

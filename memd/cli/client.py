@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from memd.cli import options, say
 from memd.cli.reach import ask
+from memd.cli.tables import table, text, word
 
 Named = Annotated[str, options.Argument(metavar="NAME", help="The client, such as an assistant.")]
 
@@ -72,14 +73,15 @@ def list_(profile: options.Profile = None, json: options.Json = False) -> None:
     rows = (
         (
             one["name"],
-            say.line(one["agent_id"] or "any"),
+            one["agent_id"] or "any",
             one["seniority"] or "-",
             one["autonomy_level"] or "-",
             _may(one),
         )
         for one in items
     )
-    say.table(("NAME", "AGENT", "SENIORITY", "AUTONOMY", "MAY"), rows)
+    columns = (word("NAME"), word("AGENT"), word("SENIORITY"), word("AUTONOMY"))
+    table((*columns, text("MAY", in_place=True)), rows)
     if not items:
         say.note("no client has a key: those without one may read, write and propose")
 

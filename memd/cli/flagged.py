@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from memd.cli import options, say
 from memd.cli.reach import ask, daemon
+from memd.cli.tables import an_id, table, text, word
 
 _Ids = Annotated[list[str], options.Argument(metavar="ID...", help='As "memd flagged list" says.')]
 
@@ -30,7 +31,10 @@ def list_(
     if json:
         say.as_json(found)
         return
-    say.table(("ID", "FROM", "FLAGS", "TEXT"), (_row(one) for one in found["items"]))
+    table(
+        (an_id(), word("FROM"), word("FLAGS"), text("TEXT")),
+        ((one["id"], one["origin"], ",".join(one["flags"]), one["text"]) for one in found["items"]),
+    )
     if not found["items"]:
         say.note("nothing is suspicious" if every else "nothing is out of sight")
     if found["next"]:
@@ -55,9 +59,9 @@ def show(
         ("client", say.line(one["client"] or "unknown")),
         ("session", say.line(one["session_id"] or "none")),
         ("source", say.line(one["source"] or "none")),
-        ("since", say.moment(one["flagged_at"])),
+        ("since", say.moment(one["flagged_at"], zone=True)),
     ]
-    say.table(("WHAT", "IT IS"), rows)
+    table((word("WHAT"), word("IT IS")), rows)
     say.out(say.shown(one["text"]))
 
 
@@ -94,9 +98,3 @@ def _told(done: list[str], missing: list[str], word: str, why: str, *, json: boo
         say.note(f"memd: {why}: {say.line(memory_id)}")
     if missing:
         raise say.Leave(say.Exit.ERROR)
-
-
-def _row(one: dict[str, Any]) -> tuple[str, str, str, str]:
-    flags = ",".join(one["flags"])
-    room = max(20, say.width() - 36 - 8 - len(flags) - 6)
-    return one["id"], one["origin"], flags, say.line(one["text"], room)

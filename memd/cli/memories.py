@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from memd.cli import options, say
 from memd.cli.reach import ask
+from memd.cli.tables import an_id, id_for_reader, table, text, time, word
 
 Query = Annotated[str, options.Argument(help="What you want to know.")]
 Budget = Annotated[
@@ -132,7 +133,8 @@ def get(
         return
     for name, value in entry.items():
         if name not in {"content", "metadata"} and value is not None:
-            say.note(f"{name + ':':<13} {say.line(str(value))}")
+            told = say.moment(value, zone=True) if name.endswith("_at") else say.line(str(value))
+            say.note(f"{name + ':':<13} {told}")
     for name, value in entry["metadata"].items():
         if value:
             text = ", ".join(value) if isinstance(value, list) else str(value)
@@ -171,7 +173,10 @@ def list_(
     if json:
         say.as_json(page)
         return
-    say.table(("ID", "CREATED", "CATEGORY", "TEXT"), (_row(entry) for entry in page["items"]))
+    table(
+        (an_id(), time("CREATED"), word("CATEGORY"), text("TEXT")),
+        ((one["id"], one["created_at"], one["category"], one["content"]) for one in page["items"]),
+    )
     if page.get("next"):
         say.note(f"there is more: memd list --after {page['next']}")
 
@@ -202,19 +207,19 @@ def show(memory: dict[str, Any], query: str) -> None:
     """Print one recalled memory: score and what answers, then in grey what it is."""
     score = "pref" if memory.get("preference") else _score(memory.get("relevance_score"))
     say.out(f"{say.bold(score)}  {say.passage(memory['content'], query, say.width() - 6)}")
-    about = [str(memory.get("occurred_at") or memory["created_at"])[:10], memory["memory_type"]]
+    say.out("      " + say.dim(_about(memory)))
+
+
+def _about(memory: dict[str, Any]) -> str:
+    """Return what a memory is, in a line: when, which kind, whose, from where, and its id."""
+    when = say.moment(memory.get("occurred_at") or memory["created_at"])[:10]
+    about = [when, memory["memory_type"]]
     if memory.get("is_shared"):
         about.append(f"shared by {memory['user_id']}")
     about += [memory[name] for name in ("speaker", "source") if memory.get(name)]
-    about.append(memory["id"])
-    say.out("      " + say.dim(say.line(" · ".join(about))))
+    named = id_for_reader(memory["id"])
+    return f"{say.line(' · '.join(about), say.width() - len(named) - 9)} · {named}"
 
 
 def _score(value: float | None) -> str:
     return "  - " if value is None else f"{value:.2f}"
-
-
-def _row(entry: dict[str, Any]) -> tuple[str, str, str, str]:
-    room = max(20, say.width() - 36 - 16 - 10 - 6)
-    created = say.moment(entry["created_at"])
-    return entry["id"], created, entry["category"], say.line(entry["content"], room)

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 from memd.cli import options, say
 from memd.cli.moments import moment
 from memd.cli.reach import ask, daemon
+from memd.cli.tables import an_id, table, time, word
+from memd.cli.tables import text as text_column
 
 FactId = Annotated[
     str, options.Argument(metavar="ID", help="Of the fact, as every list prints it.")
@@ -95,8 +97,9 @@ def show(fact_id: FactId, profile: options.Profile = None, json: options.Json = 
     if json:
         say.as_json({"fact": found})
     elif found is not None:
-        for name in ("id", "category", "version", "created_at"):
+        for name in ("id", "category", "version"):
             say.note(f"{name + ':':<12} {say.line(str(found[name]))}")
+        say.note(f"{'created_at:':<12} {say.moment(found['created_at'], zone=True)}")
         say.note(f"{'by:':<12} {by(found['author'])}")
         say.out(say.shown(found["content"]))
     if found is None:
@@ -169,7 +172,8 @@ def history(fact_id: FactId, profile: options.Profile = None, json: options.Json
     if json:
         say.as_json({"items": items})
         return
-    say.table(("VERSION", "WHEN", "BY", "WHAT"), map(_version, items))
+    columns = (word("VERSION"), time("WHEN"), word("BY"), text_column("WHAT"))
+    table(columns, map(_version, items))
     if not items:
         say.note(f"memd: there is no fact {say.line(fact_id)}")
         raise say.Leave(say.Exit.ERROR)
@@ -198,16 +202,13 @@ def _tell(facts: list[dict[str, Any]], *, json: bool) -> None:
     if json:
         say.as_json({"items": facts})
     else:
-        room = max(20, say.width() - 36 - 17 - 4)
-        rows = ((f["id"], f["category"], say.line(f["content"], room)) for f in facts)
-        say.table(("ID", "CATEGORY", "TEXT"), rows)
+        rows = ((f["id"], f["category"], f["content"]) for f in facts)
+        table((an_id(), word("CATEGORY"), text_column("TEXT")), rows)
 
 
 def _version(item: dict[str, Any]) -> tuple[str, str, str, str]:
     said = "retracted" if item["content"] is None else item["content"]
-    when = say.moment(item["timestamp"])
-    room = max(20, say.width() - 7 - 16 - 24 - 6)
-    return str(item["version"]), when, by(item["author"]), say.line(said, room)
+    return str(item["version"]), item["timestamp"], by(item["author"]), said
 
 
 def by(author: dict[str, Any]) -> str:

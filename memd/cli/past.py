@@ -12,6 +12,8 @@ from memd.cli import options, say
 from memd.cli.moments import moment, reads_as_time
 from memd.cli.org import by
 from memd.cli.reach import ask
+from memd.cli.tables import an_id, table, word
+from memd.cli.tables import text as text_column
 from memd.view.timeline import TEXT_BAR_CHARS, Bar, as_svg, as_text, axis
 
 
@@ -64,13 +66,12 @@ def as_of(
     if json:
         say.as_json(found)
         return
-    room = max(20, say.width() - 36 - 24 - 4)
     rows = (
-        (item["fact"]["id"], by(item["fact"]["author"]), say.line(what, room))
+        (item["fact"]["id"], by(item["fact"]["author"]), what)
         for item in found["items"]
         for what in _said(item)
     )
-    say.table(("FACT", "BY", "WHAT HELD"), rows)
+    table((an_id("FACT"), word("BY"), text_column("WHAT HELD")), rows)
     _withheld(found)
     if not found["items"]:
         say.note(_nothing(text))
@@ -109,8 +110,9 @@ def timeline(
         say.as_json(found)
     elif svg is None:
         start, stop = axis(bars, now_us)
-        say.table((f" {start:<{TEXT_BAR_CHARS - 10}}{stop}", "WHAT HELD", "WHO SAID SO"),
-                  as_text(bars, now_us))  # fmt: skip
+        bar = word(f" {start:<{TEXT_BAR_CHARS - 10}}{stop}", whole=True)
+        columns = (bar, word("WHAT HELD"), text_column("WHO SAID SO", in_place=True))
+        table(columns, as_text(bars, now_us))
         _withheld(found)
         if found["truncated"]:
             say.note("there is more than is shown")

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from memd.base.errors import InvalidError
 from memd.cli import options, say
 from memd.cli.reach import ask, daemon
+from memd.cli.tables import an_id, table, text, time, word
 
 MemoryIds = Annotated[
     list[str], options.Argument(metavar="ID...", help="As printed by search or list.")
@@ -73,8 +74,15 @@ def trash_list(
     if json:
         say.as_json(page)
         return
-    rows = (_trashed(item) for item in page["items"])
-    say.table(("ID", "DELETED", "ERASED AT", "REASON", "TEXT"), rows)
+    table(
+        (an_id(), time("DELETED"), time("ERASED AT"), word("REASON"), text("TEXT")),
+        (
+            (one["id"], one["trashed_at"], one["erase_at"], one["reason"], one["content"])
+            for one in page["items"]
+        ),
+    )
+    if not page["items"]:
+        say.note("the trash is empty")
 
 
 @options.examples("memd trash restore 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
@@ -109,13 +117,3 @@ def _each(
 def _count(told: dict[str, Any]) -> str:
     memories = told["count"]
     return f"{memories} memor{'y' if memories == 1 else 'ies'}"
-
-
-def _trashed(item: dict[str, Any]) -> tuple[str, ...]:
-    return (
-        item["id"],
-        say.moment(item["trashed_at"]),
-        say.moment(item["erase_at"]),
-        item["reason"],
-        say.line(item["content"], 60),
-    )

@@ -10,6 +10,8 @@ from memd.cli import options, say
 from memd.cli.moments import moment
 from memd.cli.org import Since, Until
 from memd.cli.reach import ask, daemon
+from memd.cli.tables import an_id, table, word
+from memd.cli.tables import text as text_column
 
 if TYPE_CHECKING:
     from memd.client import Client
@@ -120,8 +122,8 @@ def _waiting(client: Client) -> list[dict[str, Any]]:
 
 
 def _list(items: list[dict[str, Any]]) -> None:
-    rows = ((one["id"], one["category"], say.line(one["client"]), _what(one, 60)) for one in items)
-    say.table(("ID", "CATEGORY", "CLIENT", "WHAT"), rows)
+    rows = ((one["id"], one["category"], one["client"], _what(one)) for one in items)
+    table((an_id(), word("CATEGORY"), word("CLIENT"), text_column("WHAT")), rows)
     if not items:
         say.note("nothing was proposed")
 
@@ -129,7 +131,7 @@ def _list(items: list[dict[str, Any]]) -> None:
 def _walk(client: Client, profile: str | None, items: list[dict[str, Any]]) -> None:
     for number, one in enumerate(items, 1):
         say.out(say.bold(f"{number} of {len(items)}: {one['kind'].lower()} {one['category']}"))
-        say.out(f"  asked by {_asker(one)}, {say.moment(one['at'])}")
+        say.out(f"  asked by {_asker(one)}, {say.moment(one['at'], zone=True)}")
         if one["fact_id"]:
             say.out(f"  about the fact {one['fact_id']}")
         if said := _holds(one):
@@ -194,9 +196,5 @@ def _asker(one: dict[str, Any]) -> str:
     return f"{say.line(one['author_id'])}, client {say.line(one['client'])}{more}"
 
 
-def _what(one: dict[str, Any], chars_max: int) -> str:
-    return (
-        f"retract {one['fact_id']}"
-        if one["content"] is None
-        else say.line(one["content"], chars_max)
-    )
+def _what(one: dict[str, Any]) -> str:
+    return f"retract {one['fact_id']}" if one["content"] is None else str(one["content"])

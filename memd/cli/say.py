@@ -14,7 +14,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from enum import IntEnum
 from typing import Any, TextIO
 
@@ -114,30 +114,36 @@ def shown(text: str) -> str:
     return view(text)
 
 
-def line(text: str, chars_max: int | None = None) -> str:
-    """Return a remembered text as one line of at most *chars_max* characters."""
+def line(text: str, cells_max: int | None = None) -> str:
+    """Return a remembered text as one line that takes at most *cells_max* cells of a terminal."""
     from memd.view.view import one_line
 
     folded = one_line(text)
-    if chars_max is None or len(folded) <= chars_max:
+    if cells_max is None:
         return folded
-    return folded[: chars_max - 1] + "…"
+    from memd.view.cells import cut
+
+    return cut(folded, cells_max)
 
 
-def passage(text: str, query: str, chars_max: int) -> str:
+def passage(text: str, query: str, cells_max: int) -> str:
     """Return what of a remembered text answers *query*, as one line for a terminal."""
     from memd.cli.excerpt import excerpt
 
-    return line(excerpt(shown(text), query, max(20, chars_max)))
+    room = max(20, cells_max)
+    return line(excerpt(shown(text), query, room), room)
 
 
-def moment(text: str) -> str:
-    """Return a time of the wire as a person reads it.
+def moment(text: str, *, zone: bool = False) -> str:
+    """Return a time of the wire on this computer's clock, with the zone's name if asked for.
 
-    >>> moment("2026-03-02T10:05:59.123456Z")
-    '2026-03-02 10:05'
+    >>> moment("2026-03-02T10:05:59.123456+00:00")[:8]
+    '2026-03-'
     """
-    return text[:16].replace("T", " ")
+    from datetime import datetime
+
+    local = datetime.fromisoformat(text).astimezone()
+    return local.strftime("%Y-%m-%d %H:%M %Z" if zone else "%Y-%m-%d %H:%M")
 
 
 def width() -> int:
@@ -148,28 +154,6 @@ def width() -> int:
         return max(40, os.get_terminal_size(sys.stdout.fileno()).columns)
     except OSError:
         return 80
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Write rows as columns: aligned for a person, separated by tabs for a pipe."""
-    cells = [[_cell(text) for text in row] for row in rows]
-    if not sys.stdout.isatty():
-        for row in cells:
-            out("\t".join(row))
-        return
-    widths = [max(len(row[n]) for row in [list(head), *cells]) for n in range(len(head))]
-    out(dim(_aligned(head, widths)))
-    for row in cells:
-        out(_aligned(row, widths))
-
-
-def _cell(text: str) -> str:
-    """Return *text* as it may stand between two tabs."""
-    return line(text).replace("\t", " ") if "\t" in text or "\n" in text else _clean(text)
-
-
-def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
-    return "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip()[: width()]
 
 
 def complain(error: MemdError) -> Exit:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 from memd.cli import options, say
 from memd.cli.reach import ask, daemon
+from memd.cli.tables import an_id, table, time, word
+from memd.cli.tables import text as text_column
 
 
 @options.examples(
@@ -66,7 +68,10 @@ def search(
     if json:
         say.as_json({"items": found})
         return
-    say.table(("ID", "PUBLISHED", "BY", "TEXT"), (_row(entry) for entry in found))
+    table(
+        (an_id(), time("PUBLISHED"), word("BY"), text_column("TEXT")),
+        ((one["id"], one["created_at"], one["agent_id"], one["content"]) for one in found),
+    )
     if not found:
         say.note("nothing that is shared fits" if query else "nothing is shared")
 
@@ -96,10 +101,3 @@ def retract(
         say.note(f"memd: not shared: {say.line(memory_id)}")
     if missing:
         raise say.Leave(say.Exit.ERROR)
-
-
-def _row(entry: dict[str, Any]) -> tuple[str, str, str, str]:
-    room = max(20, say.width() - 36 - 16 - 12 - 6)
-    published = say.moment(entry["created_at"])
-    who = say.line(entry["agent_id"], 12)
-    return entry["id"], published, who, say.line(entry["content"], room)

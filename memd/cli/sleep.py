@@ -14,6 +14,7 @@ from memd.base.errors import InvalidError
 from memd.cli import options, say
 from memd.cli.progress import Progress
 from memd.cli.reach import LONG_SECONDS_MAX, daemon
+from memd.cli.tables import an_id, table, time, word
 
 _ACTIONS = ("now", "dry_run", "undo", "report", "pause", "resume")
 _REPORTS_SHOWN = 20
@@ -116,8 +117,8 @@ def in_a_line(status: dict[str, Any]) -> str:
     """
     running, last = status.get("running"), status.get("last")
     if running:
-        return f"a {running['kind']} since {_moment(running['started_at'])}"
-    before = f"last night {_moment(last['started_at'])}" if last else "no night yet"
+        return f"a {running['kind']} since {say.moment(running['started_at'])}"
+    before = f"last night {say.moment(last['started_at'])}" if last else "no night yet"
     return f"{before}; {_next(status)}"
 
 
@@ -131,7 +132,7 @@ def _next(status: dict[str, Any]) -> str:
     if status.get("next_at") is None:
         return "the first one comes after the first memory"
     waits = status.get("waits_for")
-    return f"next {_moment(status['next_at'])}" + (f", waiting: {waits}" if waits else "")
+    return f"next {say.moment(status['next_at'])}" + (f", waiting: {waits}" if waits else "")
 
 
 def _chosen(**said: bool) -> str:
@@ -164,7 +165,7 @@ def _status(profile: str | None, chosen: str, *, json: bool) -> None:
     if status.get("running"):
         _field("running", in_a_line(status))
     last = status.get("last")
-    _field("last night", "-" if last is None else f"{_moment(last['started_at'])}, {_sum(last)}")
+    _field("last night", "-" if last is None else f"{say.moment(last['started_at'])}, {_sum(last)}")
     _field("next night", _next(status).removeprefix("next "))
     if status.get("next_at") and not status.get("waits_for"):
         say.note(
@@ -184,10 +185,13 @@ def _reports(profile: str | None, run: str | None, *, json: bool) -> None:
         _tell(page["items"][0])
     else:
         rows = (
-            (item["run_id"], _moment(item["started_at"]), _name(item), item["state"], _sum(item))
+            (item["run_id"], item["started_at"], _name(item), item["state"], _sum(item))
             for item in page["items"]
         )
-        say.table(("RUN", "BEGAN", "WHAT", "STATE", "MEMORIES"), rows)
+        columns = (an_id("RUN"), time("BEGAN"), word("WHAT"), word("STATE"), word("MEMORIES"))
+        table(columns, rows)
+        if not page["items"]:
+            say.note("nothing ran yet: a night comes by itself; memd sleep --dry-run rehearses one")
 
 
 def _long(
@@ -219,7 +223,7 @@ def _long(
 def _tell(run: dict[str, Any]) -> None:
     """Print all about one run: a line for it, a line for each step, and the way back."""
     say.out(f"{_name(run)} {run['run_id']}: {run['state']}{_took(run)}")
-    say.out(f"  begun {_moment(run['started_at'])}, {_whose(run)}")
+    say.out(f"  begun {say.moment(run['started_at'])}, {_whose(run)}")
     for line in _steps(run):
         say.out(f"  {line}")
     for line in _faults(run):
@@ -230,7 +234,7 @@ def _tell(run: dict[str, Any]) -> None:
 def _faults(run: dict[str, Any]) -> Iterator[str]:
     kinds = ", ".join(run.get("detail", {}).get("errors", ()))
     if kinds and run.get("again_at"):
-        yield f"the disk ended it ({kinds}); it is gone on with {_moment(run['again_at'])}"
+        yield f"the disk ended it ({kinds}); it is gone on with {say.moment(run['again_at'])}"
     elif kinds:
         yield f"failed of: {kinds}"
 
@@ -279,11 +283,6 @@ def _memories(number: int) -> str:
 
 def _field(name: str, text: str) -> None:
     say.out(f"{name + ':':<12} {text}")
-
-
-def _moment(text: str) -> str:
-    """Return a time of the wire on this computer's clock, since a night is a matter of the day."""
-    return _read(text).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def _read(text: str) -> datetime:

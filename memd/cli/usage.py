@@ -9,11 +9,19 @@ from typing import Annotated, Any
 
 from memd.cli import options, say
 from memd.cli.reach import daemon
+from memd.cli.tables import an_id, table, text, word
 
 LOOK_S = 1.0
 _BAR = 16
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
-_HEAD = ("ASSISTANT", "SESSION", "USED", "OF", "FULL", "NAP")
+_COLUMNS = (
+    word("ASSISTANT"),
+    an_id("SESSION"),
+    word("USED"),
+    word("OF"),
+    word("FULL", whole=True),
+    text("NAP", in_place=True),
+)
 _HOME = "\x1b[H\x1b[J"  # to the top left, and what was there goes
 
 
@@ -49,7 +57,7 @@ def _show(found: Mapping[str, Any], *, json: bool, again: bool = False) -> None:
     else:
         if again and sys.stdout.isatty():
             say.steer(_HOME)
-        say.table(_HEAD, _rows(found["items"]))
+        table(_COLUMNS, _rows(found["items"]))
         if unreadable:
             say.note(f"usage files that cannot be read: {unreadable}; the last: {say.line(reason)}")
     sys.stdout.flush()
@@ -58,8 +66,8 @@ def _show(found: Mapping[str, Any], *, json: bool, again: bool = False) -> None:
 def _rows(windows: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[str]]:
     for window in windows:
         yield (
-            say.line(window["source"]),
-            say.line(window["session_id"], 20),
+            window["source"],
+            window["session_id"],
             _number(window["used_tokens"]),
             _number(_end(window)),
             bar(window["fill"]),

@@ -22,6 +22,11 @@ Made from the code by `python -m tests.support.docs`.
 Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 error, 2 usage, 3 the daemon
 is not running, 4 degraded, 78 the configuration cannot be read. `--json` prints one object that
 begins with `"v": 1`. Colours only on a terminal and never with `NO_COLOR`.
+
+Lists on a terminal begin with the text, fit its width, show the ends of ids and local times. In a
+pipe they are one line a row without a heading, the columns between tabs in a fixed order, ids and
+texts whole, times in UTC (RFC 3339); `--json` has everything. The end of an id, six characters or
+more, is as good as the whole wherever one is typed.
 """
 
 API_HEAD = """\

@@ -1,4 +1,5 @@
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -63,9 +64,15 @@ def test_without_a_terminal_a_question_is_answered_with_no(
     assert left.value.code is Exit.USAGE
 
 
-def test_a_table_for_a_pipe_has_tabs_and_no_head(capsys: pytest.CaptureFixture[str]) -> None:
-    say.table(("A", "B"), [("1", "2"), ("3", "4")])
-    assert capsys.readouterr().out == "1\t2\n3\t4\n"
+def test_times_are_shown_on_the_clock_of_this_computer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        assert say.moment("2026-03-02T20:05:59.1Z") == "2026-03-03 05:05"
+        assert say.moment("2026-03-02T20:05:59.1Z", zone=True) == "2026-03-03 05:05 JST"
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_no_color_is_honoured_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

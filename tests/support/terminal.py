@@ -1,0 +1,78 @@
+"""A person at a terminal of 80 columns, in Tokyo; and the same commands in a pipe."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from support.daemon import environment
+
+_COLOUR = re.compile(r"\x1b\[[012]m")
+
+
+class Shown(NamedTuple):
+    """What a command wrote, without colours."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The answer of a command with ``--json``."""
+        found: dict[str, Any] = json.loads(self.out)
+        assert found["v"] == 1
+        return found
+
+
+class Terminal:
+    """Types commands for one home."""
+
+    def __init__(self, home: Path, more: Mapping[str, str] | None = None) -> None:
+        self.environ = environment(home, {"TERM": "xterm", "TZ": "Asia/Tokyo", **(more or {})})
+
+    def __call__(self, *words: str) -> Shown:
+        """Return what *words* show on a pseudo-terminal; stderr stands apart."""
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        with os.fdopen(ours, "rb", buffering=0) as shown:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "memd", *words],
+                env=self.environ,
+                stdin=subprocess.DEVNULL,
+                stdout=theirs,
+                stderr=subprocess.PIPE,
+            )
+            os.close(theirs)
+            written = b""
+            with contextlib.suppress(OSError):  # how a closed terminal says its end
+                while part := shown.read(65_536):
+                    written += part
+            _, err = process.communicate(timeout=60)
+        text = _COLOUR.sub("", written.decode()).replace("\r\n", "\n")
+        return Shown(process.returncode, text, err.decode())
+
+    def piped(self, *words: str, text: str = "") -> Shown:
+        """Return what *words* write into a pipe, with *text* on stdin."""
+        done = subprocess.run(
+            [sys.executable, "-m", "memd", *words],
+            env=self.environ,
+            input=text,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return Shown(done.returncode, done.stdout, done.stderr)

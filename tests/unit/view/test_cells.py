@@ -1,0 +1,25 @@
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from memd.view.cells import cut, padded, width
+from memd.view.view import one_line
+
+EVERYDAY = (
+    "plain words", "Zürich", "東京のサーバーは毎週月曜日", "서울", "北京", "🚀 launch", "e\u0301",
+    "\uff46\uff55\uff4c\uff4c", "“quotes” …", "привет", "שלום", "مرحبا", "Ελλάδα", "✓ done ✗ not",
+)  # fmt: skip
+
+
+def test_everyday_texts_are_as_wide_as_rich_says() -> None:
+    assert {text: width(text) for text in EVERYDAY} == {text: cell_len(text) for text in EVERYDAY}
+
+
+@given(st.text(max_size=60), st.integers(0, 40))
+def test_what_is_cut_never_takes_more_than_the_room(text: str, room: int) -> None:
+    assert width(cut(one_line(text), room)) <= room
+
+
+@given(st.text(max_size=30), st.integers(0, 80))
+def test_what_is_padded_takes_the_room_or_is_longer_already(text: str, room: int) -> None:
+    assert width(padded(text, room)) == max(room, width(text))
