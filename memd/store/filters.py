@@ -53,8 +53,9 @@ _BEHIND = f"EXISTS (SELECT 1 FROM behind AS b WHERE b.memory_key = m.memory_key)
 class Bound:
     """The conditions over ``memory AS m`` and their parameters.
 
-    *meant* is what the filter itself says, whatever state a row is in; *where*
-    adds what may be seen: the states and the expiry. *narrow* says that some row
+    *meant* is what the filter itself says, whatever state a row is in; *shown* says
+    it of what is shown for what stands behind it, too; *where* adds to that what may
+    be seen: the states and the expiry. *narrow* says that some row
     of the agent may be left out for another reason than its state, *apart* that a
     summary may match where what it was made from does not.
     """
@@ -62,6 +63,7 @@ class Bound:
     agent_key: int
     now_us: int
     meant: str
+    shown: str
     where: str
     params: Parameters
     narrow: bool
@@ -101,6 +103,7 @@ def bound(
         agent_key=agent_key,
         now_us=now_us,
         meant=meant,
+        shown=shown,
         where=shown + seen,
         params=params,
         narrow=bool(_conditions(wanted)),
@@ -114,13 +117,15 @@ def evidence(wanted: Bound, *, hidden: bool) -> Bound:
 
     What stands behind a visible summary is searched in its stead, with all that is
     known of it; the search then shows the summary. Where the filter may keep the
-    summary and not what it was made from, it is searched itself, too. With *hidden*
+    summary and not what it was made from, it is searched itself, too, for all that it
+    is shown for: a search finds each row that a listing shows. With *hidden*
     everything that was put away is searched and shown as it is, and no summary.
     """
     memories = "" if wanted.apart and not hidden else "AND NOT m.is_summary"
     put_away = "m.state IN ('compressed', 'archived')" if hidden else _BEHIND
     where = f"""
-        {wanted.meant} {memories} AND (m.state IN ('active', 'pending') OR {put_away})
+        {_sought(wanted, hidden=hidden)} {memories}
+        AND (m.state IN ('active', 'pending') OR {put_away})
         AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
     """
     return replace(wanted, where=where)
@@ -136,6 +141,7 @@ def by_others(kept: Bound, publisher_key: int) -> Bound:
     return replace(
         kept,
         meant=f"{kept.meant} AND NOT {mine}",
+        shown=f"{kept.shown} AND NOT {mine}",
         where=f"{kept.where} AND NOT {mine}",
         params={**kept.params, "publisher_key": publisher_key},
         narrow=True,
@@ -150,11 +156,18 @@ def found(wanted: Bound, *, hidden: bool) -> Bound:
     """
     away = "m.state IN ('compressed', 'archived')"
     where = f"""
-        {wanted.meant}
+        {_sought(wanted, hidden=hidden)}
         AND (m.state IN ('active', 'pending') OR {away if hidden else f"{away} AND {_IN_FRONT}"})
         AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
     """
     return replace(wanted, where=where)
+
+
+def _sought(wanted: Bound, *, hidden: bool) -> str:
+    """Return what the filter says of what a search reads: of a summary, for what it is shown."""
+    if hidden or wanted.shown == wanted.meant:
+        return wanted.meant
+    return f"{wanted.shown} AND (m.is_summary OR ({wanted.meant}))"
 
 
 def _all(conditions: Sequence[tuple[str, Parameters]]) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.nights import ADA, BOB, Bed, a_bed, fill, put_away, settled, some_settings
 
@@ -130,22 +130,23 @@ async def test_a_summary_is_found_by_what_is_true_of_itself(
         assert found[0].id not in ids
 
 
-@pytest.mark.parametrize(
-    "wanted",
-    [{"session_id": "t"}, {"namespaces": frozenset({"work"})}, {"until": 1}],
-    ids=str,
-)
+@pytest.mark.parametrize("wanted", ["until", "categories"])
 async def test_a_summary_is_not_found_by_what_is_true_of_its_sources_alone(
-    tmp_path: Path, wanted: dict[str, Any]
+    tmp_path: Path, wanted: str
 ) -> None:
     async with a_bed(tmp_path) as bed:
-        await slept(bed, metadata=MemoryMetadata(tags=("red",)))
-        if "until" in wanted:
-            wanted = {"until": bed.clock.now - timedelta(hours=1)}
-        assert [m.content for m in await recalled(bed, "who keeps bees", **wanted)] in (
-            [],
-            [TURNS[-1]],
-        )
+        await bed.tell(*TURNS)
+        told_by = bed.clock.now + timedelta(hours=1)
+        bed.clock.advance(days=2)
+        await bed.night.compress(ADA, force=True)  # semantic, of what is episodic
+        (summary,) = await bed.summaries()
+        true = {"until": told_by, "categories": frozenset({MemoryCategory.EPISODIC})}
+        before = {wanted: true[wanted]}
+        assert [m.content for m in await recalled(bed, "who keeps bees")] == [summary]
+        assert await recalled(bed, "who keeps bees", **before) == []
+        assert await retrieved(bed, **before) == ()
+        kept = await recalled(bed, "who keeps bees", include_compressed=True, **before)
+        assert kept[0].content == TURNS[1]
 
 
 async def test_a_summary_is_found_by_the_tags_of_what_stands_behind_it(tmp_path: Path) -> None:
@@ -169,6 +170,28 @@ async def test_a_summary_is_found_by_the_tags_of_what_stands_behind_it(tmp_path:
         await bed.house.archive.forget(ADA, wanted=MemoryFilter(tags=("red",)))
         assert set((await bed.states()).values()) == {"active"}
         assert bees not in {entry.id for entry in await retrieved(bed)}
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"since": 1}, {"categories": frozenset({"semantic"})}], ids=str
+)
+async def test_a_search_by_tags_finds_each_summary_that_a_listing_by_tags_shows(
+    tmp_path: Path, more: dict[str, Any]
+) -> None:
+    async with a_bed(tmp_path) as bed:
+        await bed.tell(*TURNS[:5])
+        (red,) = await bed.tell(TURNS[5], metadata=MemoryMetadata(tags=("red",)))
+        bed.clock.advance(days=2)
+        await bed.night.run(ADA, steps=frozenset({"consolidation"}))  # the red one stays beside
+        await bed.night.compress(ADA, force=True)
+        await bed.house.queue.drain()
+        if "since" in more:
+            more = {"since": bed.clock.now - timedelta(hours=1)}
+        listed = {entry.id for entry in await retrieved(bed, tags=("red",), **more)}
+        assert listed
+        assert red not in listed
+        found = await retrieved(bed, text="nobody has seen the cat", tags=("red",), **more)
+        assert {entry.id for entry in found} == listed
 
 
 async def test_what_was_turned_away_is_not_found_by_default(tmp_path: Path) -> None:
@@ -265,6 +288,8 @@ async def every_filter_finds_its_rows(bed: Bed, chance: random.Random) -> None:
 
 @settings(max_examples=6)
 @given(st.integers(0, 2**32))
+@example(9007)  # a tagged memory that stood beside one summary and then behind another
+@example(108)
 def test_after_nights_a_search_still_finds_exactly_the_visible_rows_of_its_filter(
     seed: int,
 ) -> None:
