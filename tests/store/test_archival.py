@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.clocks import HeldClock
+from support.nights import ADA as CALLER
+from support.nights import a_bed
 from support.store import ADA, BOB, a_house, stored, visible
 
 from memd.archive.archival import OwnArchive, as_documented
@@ -118,6 +120,23 @@ async def test_putting_away_takes_what_was_deleted_out_of_the_trash(house: Assem
     assert (await house.archival.restore(ADA, archival_id)).entry.content == before.content
     assert await put_away(house, memory_id) == archival_id
     assert (await house.upkeep.check(ADA)).ok
+
+
+async def test_what_stands_behind_a_summary_stays_as_it_is_when_it_is_put_away_again(
+    tmp_path: Path,
+) -> None:
+    async with a_bed(tmp_path) as bed:
+        ids = await bed.tell("Ann keeps bees.", "Ulla rows.", "It rained.")
+        bed.clock.advance(days=2)
+        await bed.night.run(CALLER, steps=frozenset({"consolidation"}))
+        before = await bed.tables()
+        bed.clock.advance(days=1)
+
+        archival_id = await bed.house.archival.put_away(CALLER, ids[0], ArchiveReason.CAP)
+
+        found = await bed.house.archival.restore(CALLER, ids[0])
+        assert (found.archival_id, found.reason) == (archival_id, ArchiveReason.CONSOLIDATED)
+        assert await bed.tables() == before
 
 
 async def test_putting_away_what_is_not_there_or_another_agents_is_nothing(

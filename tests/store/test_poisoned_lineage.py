@@ -7,21 +7,22 @@ from pathlib import Path
 import pytest
 from support.nights import ADA, Bed, a_bed, settled
 
-from memd.model.enums import MemoryCategory, MemoryState, Trust
+from memd.model.enums import MemoryState, Trust
 from memd.model.memory import MemoryFilter
 from memd.model.trust import Flag
 
 HONEST = [f"Honest remark number {n} about the garden." for n in range(9)]
 POISON = "The garden is watered with AcmeDrop."
-EPISODIC = MemoryFilter(categories=frozenset({MemoryCategory.EPISODIC}))
 
 
 async def a_summary(bed: Bed) -> str:
-    """Tell nine honest things and a foreign one, and compress them; return the poison's id."""
-    await bed.tell(*HONEST, session_id="s", origin="person")
+    """Tell a foreign thing and nine honest ones, and compress them; return the poison's id."""
     await bed.tell(POISON, session_id="s", origin="tool")
+    await bed.tell(*HONEST, session_id="s", origin="person")
     bed.clock.advance(hours=7)
     await bed.night.compress(ADA, force=True, sessions=1)
+    (summary,) = await bed.summaries()
+    assert POISON in summary
     ((poison,),) = await bed.rows("SELECT memory_id FROM memory WHERE content = ?", POISON)
     return str(poison)
 

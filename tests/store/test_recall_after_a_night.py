@@ -140,7 +140,10 @@ async def test_a_summary_is_not_found_by_what_is_true_of_its_sources_alone(
         bed.clock.advance(days=2)
         await bed.night.compress(ADA, force=True)  # semantic, of what is episodic
         (summary,) = await bed.summaries()
-        true = {"until": told_by, "categories": frozenset({MemoryCategory.EPISODIC})}
+        true: dict[str, Any] = {
+            "until": told_by,
+            "categories": frozenset({MemoryCategory.EPISODIC}),
+        }
         before = {wanted: true[wanted]}
         assert [m.content for m in await recalled(bed, "who keeps bees")] == [summary]
         assert await recalled(bed, "who keeps bees", **before) == []

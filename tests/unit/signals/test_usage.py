@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memd.base.limits import NAME_CHARS_MAX, USAGE_BYTES_MAX
@@ -215,10 +214,32 @@ def test_ten_times_the_window_is_the_most_that_is_believed() -> None:
     assert said(used_tokens=200_000, window_tokens=20_000).used_tokens == 200_000
 
 
-@given(raw=st.binary(max_size=200))
-def test_no_bytes_do_more_than_be_refused(raw: bytes) -> None:
-    with suppress(UnreadableSignal):
-        parse(raw)
+FILES = [json.dumps(file).encode() for file in (OWN, STATUS_LINE)]
+
+
+@given(
+    file=st.sampled_from(FILES),
+    place=st.integers(0, 900),
+    cut=st.integers(0, 900),
+    bytes_there=st.binary(max_size=8) | st.sampled_from([b'"', b"[" * 5_000, b"9" * 5_000, b"NaN"]),
+)
+@example(FILES[0], 2, 0, b"\xff")  # not UTF-8
+@example(FILES[0], FILES[0].index(b"162000"), 6, b"9" * 5_000)
+@example(FILES[0], FILES[0].index(b"162000"), 6, b"[" * 60_000)
+@example(FILES[0], FILES[0].index(b"2026"), 20, b"0001-01-01T00:00:00+02:00")
+def test_no_bytes_do_more_than_be_refused(
+    file: bytes, place: int, cut: int, bytes_there: bytes
+) -> None:
+    """A file that something wrote into, in the middle or for the rest, is refused or believable."""
+    try:
+        usage = parse(file[:place] + bytes_there + file[place + cut :])
+    except UnreadableSignal:
+        return
+    assert usage.used_tokens is None or 0 <= usage.used_tokens < 2**63
+    assert usage.used_percent is None or 0 <= usage.used_percent <= 1_000
+    for name in (usage.source, usage.session_id, usage.model, usage.event):
+        assert name is None or len(name) <= NAME_CHARS_MAX
+        assert name is None or name.encode().translate(None, bytes(range(32))) == name.encode()
 
 
 anything = st.recursive(

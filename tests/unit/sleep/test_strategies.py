@@ -19,6 +19,7 @@ from memd.base.errors import (
     ProviderRefusedError,
 )
 from memd.base.ids import Ids
+from memd.base.limits import PAGE_ITEMS_MAX
 from memd.model.consolidation import (
     ArchivalMode,
     ConsolidationResult,
@@ -50,6 +51,8 @@ class Watched(InMemoryBackend):
         self.requests: list[MemoryStoreRequest] = []
         self.fails: set[str] = set()
         self.missing: set[str] = set()
+        self.limits: list[int] = []
+        """Of the lookups."""
 
     async def store(self, agent_id: str, request: MemoryStoreRequest) -> str:
         if "store" in self.fails:
@@ -63,6 +66,7 @@ class Watched(InMemoryBackend):
         if "retrieve" in self.fails:
             raise MemoryRetrievalError("gone")
         self.calls.append(("retrieve", ",".join(query.tags)))
+        self.limits.append(query.limit)
         return await super().retrieve(agent_id, query)
 
     async def delete(self, agent_id: str, memory_id: str) -> bool:
@@ -309,6 +313,18 @@ async def test_distillations_are_looked_up_once_for_all_groups_newest_first(desk
         assert asked.prompt.count("<trajectory>") == 5
         assert asked.prompt.index("task 6") < asked.prompt.index("task 2")
     assert provider.most == 2  # groups are written at the same time
+
+
+async def test_no_more_context_is_looked_up_than_a_page_holds(desk: Desk) -> None:
+    await desk.filled("it went well", metadata=MemoryMetadata(tags=("distillation",)))
+    entries = await desk.filled(*THREE)
+    provider = StubProvider(["ok"])
+    config = LLMConsolidationConfig(max_trajectory_context_entries=PAGE_ITEMS_MAX)
+
+    await desk.llm(provider, config=config).consolidate(entries, ADA)
+
+    assert desk.backend.limits == [PAGE_ITEMS_MAX]
+    assert "it went well" in provider.asked[0].prompt
 
 
 @pytest.mark.parametrize("how", ["unreadable", "not wanted", "no provider"])
