@@ -95,14 +95,14 @@ class Counted:
 @pytest.mark.parametrize(
     ("wanted", "parts"),
     [
-        ({}, {"a"}),
-        ({"include_compressed": True}, {"a", "h"}),
-        ({"since": 1, "session_id": "s"}, {"a", "s"}),
+        ({}, "a"),
+        ({"include_compressed": True}, "ah"),
+        ({"since": 1, "session_id": "s"}, "as"),
     ],
     ids=str,
 )
 async def test_after_a_night_an_arm_asks_its_cache_once_and_finds_nothing_that_it_drops(
-    tmp_path: Path, wanted: dict[str, Any], parts: set[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, wanted: dict[str, Any], parts: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As many match as an arm wants; a row to be dropped among them would make it ask again."""
     async with a_bed(tmp_path) as bed:
@@ -119,7 +119,7 @@ async def test_after_a_night_an_arm_asks_its_cache_once_and_finds_nothing_that_i
         assert (await bed.house.recall.recall(ADA, request)).memories
         assert counted.calls == 2
         rows = await bed.rows("SELECT memory_key, part FROM cache_part")
-        assert {part for key, part in rows if key in counted.found} <= parts
+        assert {part for key, part in rows if key in counted.found} <= set(parts)
 
 
 async def test_a_summary_that_is_put_away_takes_what_stands_behind_it_out_of_sight(
