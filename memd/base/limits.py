@@ -30,6 +30,8 @@ CHUNK_TOKENS_MAX = 254  # a MiniLM window of 256 less [CLS] and [SEP] (SPEC D3)
 HEADING_CHARS_MAX = 160  # of the headings that a chunk begins with; a token has a character or more
 CHUNKS_INLINE_MAX = 8  # a text of more chunks is embedded after its receipt (SPEC D4)
 INGEST_ITEMS_MAX = 256  # texts in one ingest_many
+NOTE_BYTES_MAX = 8 * 1_048_576  # of one imported file
+NOTE_FILES_MAX = 20_000  # of one import
 SOURCE_IDS_MAX = 25_000  # memories of one file; their ids fit into one frame
 
 # Lists and recall

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import time
 from importlib import metadata
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from memd.base.errors import InvalidError
 from memd.base.paths import Paths
-from memd.cli import options, parts, say, trial
+from memd.cli import options, say, trial
 from memd.cli.models import fetch
+from memd.cli.notes.note import note
 from memd.cli.progress import Progress
 
 if TYPE_CHECKING:
@@ -115,8 +116,8 @@ def _questions(file: Path | None, text: str) -> list[Question]:
 
 def _remember(client: Client, title: str, text: str) -> dict[str, Any]:
     """Give the daemon everything; return what became of it once every text has its vector."""
-    items = list(parts.markdown_parts(text, title))
-    items += _said()[1:]
+    said = note(text, PurePath(title), markdown=True)
+    items = [{**item, "source": title} for item in said.items] + _said()[1:]
     tally = dict.fromkeys(("stored", "pending", "merged", "turned_away"), 0)
     preferences: list[str] = []
     began = time.monotonic()

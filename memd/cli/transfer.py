@@ -1,39 +1,46 @@
-"""Bring memories in from files.
+"""Bring memories in from a person's notes, and from what memd exported.
 
-An import may be interrupted and run again: parts carry the same references, the
-daemon recognises the same text from the same place, and an exported memory keeps
-its id, so nothing is there twice.
+An import may be interrupted and run again, and is: what a note still says stays, what it
+says no more is superseded, and an exported memory keeps its id, so nothing is there twice.
+One file that cannot be read stops no other.
 """
 
 from __future__ import annotations
 
-import json as jsonlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from memd.base.errors import InvalidError
-from memd.base.limits import FRAME_BYTES_MAX
+from memd.base.errors import IngestionError, InvalidError, SecretRefusedError, TooLargeError
 from memd.cli import options, parts, say
+from memd.cli.notes import folder
+from memd.cli.notes.send import Options, Outcome, in_batches, send_note
 from memd.cli.progress import Progress
 from memd.cli.reach import LONG_SECONDS_MAX, daemon
 
 if TYPE_CHECKING:
     from memd.client import Client
 
-FORMATS = {".md": "markdown", ".markdown": "markdown", ".jsonl": "jsonl", ".ndjson": "jsonl"}
-BATCH_ITEMS_MAX = 32
-BATCH_BYTES_MAX = FRAME_BYTES_MAX // 2  # JSON may write a character as six bytes
+KINDS = ("text", "markdown", "jsonl")
+COUNTS = ("new", "replaced", "kept", "skipped", "quarantined")
 
 
 @options.examples(
-    "memd import notes.md",
-    "memd import ~/notes/*.md --tag notes",
+    "memd import ~/notes",
+    "memd import ~/notes --dry-run",
+    "memd import notes.md shopping.txt --tag home",
     "memd import memories.jsonl",
-    "memd import log.txt --format text --dry-run",
+    "memd forget --source ~/notes/old.md",
 )
 def import_(
-    files: Annotated[list[Path], options.Argument(metavar="FILE...", help="Files to read.")],
+    files: Annotated[
+        list[Path],
+        options.Argument(
+            metavar="PATH...",
+            help="Files, and folders with notes: .md, .markdown, .txt, and exports as .jsonl.",
+        ),
+    ],
     format_: Annotated[
         str | None,
         options.option(
@@ -47,84 +54,143 @@ def import_(
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Remember what files say. Run it again after an interruption: nothing is doubled."""
-    common = options.given(tags=tag or None, namespace=namespace, agent_id=agent)
-    work = [(file, list(_parts(file, format_))) for file in files]
-    total = sum(len(items) for _, items in work)
-    if dry_run:
-        _report({"parts": total, "files": len(files)}, json=json)
-        return
-    kinds = ("stored", "pending", "merged", "turned_away", "quarantined", "skipped")
-    tally = dict.fromkeys(kinds, 0)
+    """Remember what notes say. Run it again whenever they changed, or after an interruption.
+
+    A section is remembered with its headings; title, date and tags of the front matter count,
+    and a date in the file's name. What an edited file says no more is superseded: "memd archive
+    restore" brings it back. A file that was moved or deleted is not touched: forget --source.
+    """
+    if format_ not in {None, *KINDS}:
+        raise InvalidError(f"no such format: {format_}", hint="text, markdown or jsonl")
+    said = Options(tag or (), namespace, agent, dry_run)
+    found = folder.find(files)
+    outcomes = [Outcome(path, error=why) for path, why in found.failed.items()]
+    if found.files:
+        outcomes += _import(found.files, format_, said, profile)
+    _report(outcomes, found.skipped, said, json=json)
+    if any(outcome.error for outcome in outcomes):
+        raise say.Leave(say.Exit.ERROR)
+
+
+def _import(
+    files: Sequence[Path], kind: str | None, said: Options, profile: str | None
+) -> list[Outcome]:
+    outcomes: list[Outcome] = []
     with (
         daemon(profile, seconds_max=LONG_SECONDS_MAX) as client,
-        Progress("importing", unit="parts") as progress,
+        Progress("importing", unit="files") as progress,
     ):
-        done = 0
-        for _, items in work:
-            for batch in _batches(items):
-                _send(client, batch, common, tally)
-                done += len(batch)
-                progress.at(done, total)
-    _report({"parts": total, "files": len(files), **tally}, json=json)
-    if tally["quarantined"]:
+        client.call("system.hello")  # nothing is read before somebody answers
+        for number, path in enumerate(files):
+            progress.at(number, len(files))
+            outcomes.append(_import_file(client, path, kind, said))
+        progress.at(len(files), len(files))
+    return outcomes
+
+
+def _import_file(client: Client, path: Path, kind: str | None, said: Options) -> Outcome:
+    """Import one file and return what became of it; what is wrong with the file is kept there."""
+    outcome = Outcome(path)
+    suffix = path.suffix.lower()
+    try:
+        if kind == "jsonl" or (kind is None and suffix in folder.LINES):
+            _send_lines(client, outcome, said)
+        else:
+            markdown = suffix in folder.MARKDOWN if kind is None else kind == "markdown"
+            send_note(client, outcome, folder.read(path), said, markdown=markdown)
+    except (InvalidError, IngestionError, SecretRefusedError, TooLargeError) as error:
+        outcome.error = error.message
+    return outcome
+
+
+def _send_lines(client: Client, outcome: Outcome, said: Options) -> None:
+    """Store what memd exported, or texts as requests, one a line."""
+    try:
+        text = outcome.file.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InvalidError(f"cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidError("not UTF-8 text") from error
+    lines = text.split("\n")  # texts may hold other line ends
+    items = list(parts.jsonl_parts(lines, outcome.file.name))
+    if said.dry_run:
+        outcome.problems.append(f"{len(items):,} lines; which are known is seen when they are sent")
+        return
+    for batch in in_batches(items):
+        _send_batch(client, batch, outcome, said)
+
+
+def _send_batch(
+    client: Client, batch: Sequence[dict[str, Any]], outcome: Outcome, said: Options
+) -> None:
+    common = options.given(tags=list(said.tags) or None, namespace=said.namespace)
+    texts = [{**common, **item} for item in batch if "text" in item]
+    entries = [item for item in batch if "text" not in item]
+    if texts:
+        params = options.given(items=texts, agent_id=said.agent)
+        for receipt in client.call("memory.ingest_many", params)["items"]:
+            outcome.new += len(receipt["stored"]) + len(receipt["pending"])
+            outcome.kept += len(receipt["merged"])
+            outcome.skipped += len(receipt["turned_away"])
+            outcome.quarantined += len(receipt["quarantined"])
+    if entries:
+        answer = client.call("store.import", {"items": entries})
+        outcome.new += answer["stored"]
+        outcome.kept += answer["known"]
+        outcome.skipped += answer["skipped"]
+
+
+# What a person sees of it.
+
+
+def _report(
+    outcomes: Sequence[Outcome], skipped: Counter[str], said: Options, *, json: bool
+) -> None:
+    counts = {name: sum(getattr(each, name) for each in outcomes) for name in COUNTS}
+    failed = sum(each.error is not None for each in outcomes)
+    if json:
+        say.as_json(
+            {
+                "files": len(outcomes),
+                **counts,
+                "failed": failed,
+                "dry_run": said.dry_run,
+                "skipped_files": dict(skipped),
+                "results": [each.as_json() for each in outcomes],
+            }
+        )
+        return
+    for each in outcomes:
+        _report_file(each)
+    passed = ", ".join(f"{name} {number:,}" for name, number in sorted(skipped.items()))
+    say.out(
+        ("would be: " if said.dry_run else "")
+        + _told({"files": len(outcomes)} | counts | {"failed": failed})
+        + (f"; passed over: {passed}" if passed else "")
+    )
+    if counts["quarantined"]:
         say.note("what looks like an attack is out of sight: memd flagged list")
 
 
-def _parts(file: Path, kind: str | None) -> Iterator[dict[str, Any]]:
-    kind = kind or FORMATS.get(file.suffix.lower(), "text")
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InvalidError(f"{file} cannot be read: {error.strerror}", field="file") from error
-    except UnicodeDecodeError as error:
-        raise InvalidError(f"{file} is not UTF-8 text", field="file") from error
-    if kind == "jsonl":
-        return parts.jsonl_parts(text.split("\n"), str(file))  # texts may hold other line ends
-    if kind == "markdown":
-        return parts.markdown_parts(text, str(file.absolute()))
-    if kind == "text":
-        return parts.text_parts(text, str(file.absolute()))
-    raise InvalidError(f"no such format: {kind}", hint="text, markdown or jsonl")
-
-
-def _batches(items: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    batch: list[dict[str, Any]] = []
-    size = 0
-    for item in items:
-        weight = len(jsonlib.dumps(item))
-        if batch and (len(batch) >= BATCH_ITEMS_MAX or size + weight > BATCH_BYTES_MAX):
-            yield batch
-            batch, size = [], 0
-        batch.append(item)
-        size += weight
-    if batch:
-        yield batch
-
-
-def _send(
-    client: Client, batch: list[dict[str, Any]], common: dict[str, Any], tally: dict[str, int]
-) -> None:
-    texts = [item for item in batch if "text" in item]
-    entries = [item for item in batch if "text" not in item]
-    if texts:
-        agent = common.get("agent_id")
-        items = [{**{k: v for k, v in common.items() if k != "agent_id"}, **item} for item in texts]
-        answer = client.call("memory.ingest_many", options.given(items=items, agent_id=agent))
-        for receipt in answer["items"]:
-            for name in tally:
-                tally[name] += len(receipt.get(name, ()))
-    if entries:
-        answer = client.call("store.import", {"items": entries})
-        tally["stored"] += answer["stored"]
-        tally["merged"] += answer["known"]
-        tally["skipped"] += answer["skipped"]
-
-
-def _report(told: dict[str, Any], *, json: bool) -> None:
-    if json:
-        say.as_json(told)
+def _report_file(outcome: Outcome) -> None:
+    """Say what became of one file; nothing of one that says what it said before."""
+    name = _short(outcome.file)
+    if outcome.error is not None:
+        say.note(f"memd: {name}: {outcome.error}")
         return
-    say.out(
-        ", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in told.items() if number)
-    )
+    for problem in outcome.problems:
+        say.note(f"memd: {name}: {problem}")
+    if outcome.redacted:
+        say.note(f"memd: {name}: secrets were replaced ({', '.join(outcome.redacted)})")
+    if outcome.new or outcome.replaced or outcome.skipped:
+        say.out(f"{name}: {_told({count: getattr(outcome, count) for count in COUNTS})}")
+
+
+def _short(path: Path) -> str:
+    """Return a path as a person standing here would name it."""
+    here = Path.cwd()
+    return say.line(str(path.relative_to(here) if path.is_relative_to(here) else path))
+
+
+def _told(counts: dict[str, int]) -> str:
+    return ", ".join(f"{name} {number:,}" for name, number in counts.items() if number) or "nothing"

@@ -139,13 +139,14 @@ def test_a_damaged_reranker_is_told_with_the_command_that_mends_it(tmp_path: Pat
     assert done.stderr.endswith("; run: memd model install --reranker\n")
 
 
-def test_a_dry_import_needs_no_daemon(tmp_path: Path) -> None:
+def test_only_the_daemon_knows_what_an_import_would_change(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one\n\ntwo\n")
     done = typed(tmp_path, "import", str(tmp_path / "a.txt"), "--dry-run")
-    assert (done.returncode, done.stdout) == (0, "parts 1, files 1\n")
+    assert done.returncode == 3
+    assert "memd serve" in done.stderr
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     done = typed(tmp_path, "import", str(tmp_path / "missing.md"))
-    assert done.returncode == 2
+    assert done.returncode == 1
     assert "missing.md" in done.stderr

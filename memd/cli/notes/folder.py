@@ -1,0 +1,112 @@
+"""Which files of a folder are notes. Nothing outside the folder is ever read."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from memd.base.errors import InvalidError
+from memd.base.limits import NOTE_BYTES_MAX, NOTE_FILES_MAX
+
+MARKDOWN = frozenset({".md", ".markdown"})
+LINES = frozenset({".jsonl", ".ndjson"})
+NOTES = MARKDOWN | LINES | {".txt"}
+
+
+@dataclass(slots=True)
+class Found:
+    """The notes of some folders in order, what was passed over and why, and what failed."""
+
+    files: list[Path] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+    failed: dict[Path, str] = field(default_factory=dict)
+
+
+def find(paths: Sequence[Path]) -> Found:
+    """Return the files that *paths* name, and the notes in the folders that they name.
+
+    Each once, under its absolute path. In a folder, what is hidden, a link or no note is
+    passed over; a file that was named is read whatever it is called.
+    """
+    found = Found()
+    for path in paths:
+        whole = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100  # a link keeps its name
+        if whole.is_dir():
+            _walk(whole, found)
+        elif not whole.exists():
+            found.failed[whole] = "is not there"
+        else:
+            found.files.append(whole)
+    found.files = list(dict.fromkeys(found.files))
+    return found
+
+
+def read(path: Path) -> str:
+    """Return the text of a note. Raises InvalidError, saying what is wrong with the file."""
+    try:
+        with path.open("rb") as stream:
+            raw = stream.read(NOTE_BYTES_MAX + 1)
+    except OSError as error:
+        raise InvalidError(f"cannot be read: {error.strerror}") from error
+    if len(raw) > NOTE_BYTES_MAX:
+        raise InvalidError(f"larger than {NOTE_BYTES_MAX // 1_048_576} MiB")
+    if b"\0" in raw:
+        raise InvalidError("not a text")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise InvalidError(f"not UTF-8 text (line {line})") from error
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def is_binary(path: Path) -> bool:
+    """Return whether the beginning of a file is no text."""
+    try:
+        with path.open("rb") as stream:
+            return b"\0" in stream.read(8_192)
+    except OSError:
+        return False  # reading it will say why
+
+
+def _walk(folder: Path, found: Found) -> None:
+    for place, names, files in os.walk(folder, onerror=lambda error: _failed(error, found)):
+        inner = Path(place)
+        kept = []
+        for name in sorted(names):
+            if name.startswith("."):
+                found.skipped["hidden"] += 1
+            elif (inner / name).is_symlink():
+                found.skipped["links"] += 1
+            else:
+                kept.append(name)
+        names[:] = kept
+        for name in sorted(files):
+            why = _unfit(inner / name)
+            if why is not None:
+                found.skipped[why] += 1
+                continue
+            found.files.append(inner / name)
+            if len(found.files) > NOTE_FILES_MAX:
+                raise InvalidError(
+                    f"{folder} has more than {NOTE_FILES_MAX:,} notes",
+                    hint="import the folders in it one by one",
+                )
+
+
+def _unfit(path: Path) -> str | None:
+    """Return why a file of a folder is no note, or None."""
+    if path.name.startswith("."):
+        return "hidden"
+    if path.is_symlink():
+        return "links"
+    if path.suffix.lower() not in NOTES or not path.is_file():
+        return "other files"
+    return "binary" if is_binary(path) else None
+
+
+def _failed(error: OSError, found: Found) -> None:
+    found.failed[Path(str(error.filename))] = f"cannot be read: {error.strerror}"

@@ -1,0 +1,152 @@
+"""What stands above a note: its title, its date and its tags, in YAML or in TOML. Pure.
+
+Every value is read as the words that were written, for a title may be ``No`` and a tag
+``2024``. What cannot be read is told, and the note's text is imported without it.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from datetime import date, datetime, time
+from typing import Any, NamedTuple
+
+from memd.base.limits import NAME_CHARS_MAX, TAGS_MAX
+
+FRONT_LINES_MAX = 500
+TITLE_CHARS_MAX = 80  # of a longer title the beginning leads the headings
+
+_ENDS = {"---": ("---", "..."), "+++": ("+++",)}
+_KEY = re.compile(r"""["']?[^\s"':#\[{-][^:]{0,60}:(\s|$)""")
+_DATES = ("date", "created", "created_at", "date created")
+_TAGS = ("tags", "tag", "keywords")
+_DAY = re.compile(r"(\d{4})[-/._](\d{1,2})[-/._](\d{1,2})(?!\d)")
+_GERMAN_DAY = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?!\d)")
+_ZONE = re.compile(r"\s+(?=[+-]\d\d:?\d\d$)")
+
+
+class FrontMatter(NamedTuple):
+    """What a note says about itself, and the *text* below that."""
+
+    text: str
+    title: str | None = None
+    occurred_at: datetime | None = None
+    tags: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def front_matter(text: str) -> FrontMatter:
+    r"""Return the front matter of *text* and what stands below it.
+
+    A line between two blocks of text is no front matter: it has a key in its first line.
+
+    >>> front_matter("---\ntags: [a, b]\n---\nThe text.")[3]
+    ('a', 'b')
+    """
+    lines = text.split("\n", FRONT_LINES_MAX)
+    mark = lines[0].rstrip()
+    ends = _ENDS.get(mark, ())
+    end = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip() in ends), None)
+    if end is None:
+        return FrontMatter(text)
+    block = lines[1:end]
+    below = "\n".join(lines[end + 1 :])
+    first = next((line for line in block if line.strip() and line.lstrip()[0] != "#"), "")
+    if mark == "---" and first and not _KEY.match(first):
+        return FrontMatter(text)
+    said, problem = _read("\n".join(block), toml=mark == "+++")
+    if problem:
+        return FrontMatter(below, problems=(f"its front matter cannot be read ({problem})",))
+    return _understood(said, below)
+
+
+def moment(said: object) -> datetime | None:
+    """Return a date or a time as it was written, in local time where it names no zone; else None.
+
+    A day without an hour is its noon: the same day wherever it is read.
+
+    >>> moment("21.11.2026").strftime("%d %H:%M")
+    '21 12:00'
+    """
+    with suppress(ValueError, OverflowError, OSError):
+        if isinstance(said, datetime):
+            return said if said.tzinfo else said.astimezone()
+        if isinstance(said, date):
+            return datetime.combine(said, time(12)).astimezone()
+        words = _ZONE.sub("", str(said).strip().strip("[]\"'"))
+        day = day_of(words)
+        if day is not None:
+            return moment(day)
+        return moment(datetime.fromisoformat(words.replace("/", "-")))
+    return None
+
+
+def day_of(words: str) -> date | None:
+    """Return the day that *words* are, or None; such as ``2026-11-21`` or ``21.11.2026``."""
+    if whole := _DAY.fullmatch(words):
+        return date(int(whole[1]), int(whole[2]), int(whole[3]))
+    if whole := _GERMAN_DAY.fullmatch(words):
+        return date(int(whole[3]), int(whole[2]), int(whole[1]))
+    return None
+
+
+def leading_day(name: str) -> datetime | None:
+    """Return the day that the name of a file begins with, as diaries are called; else None.
+
+    >>> leading_day("2026_11_21 Lake").strftime("%d %H:%M")
+    '21 12:00'
+    """
+    day = _DAY.match(name)
+    return moment(day[0]) if day else None
+
+
+def _read(block: str, *, toml: bool) -> tuple[Mapping[str, Any], str | None]:
+    """Return the keys of a block in lower case, and what is wrong with it."""
+    try:
+        said = tomllib.loads(block) if toml else _yaml(block)
+    except (ValueError, RecursionError) as error:
+        return {}, str(error).splitlines()[0] if str(error) else "it is nested too deeply"
+    if not isinstance(said, Mapping):
+        return {}, None if said is None or said == "" else "it has no keys"
+    return {str(key).strip().lower(): value for key, value in said.items()}, None
+
+
+def _yaml(block: str) -> Any:
+    import yaml
+
+    try:
+        return yaml.load(block, Loader=yaml.BaseLoader)  # noqa: S506  # it makes nothing but strings
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"line {mark.line + 2}: " if mark is not None else ""
+        raise ValueError(f"{where}{getattr(error, 'problem', None) or 'not YAML'}") from error
+
+
+def _understood(said: Mapping[str, Any], below: str) -> FrontMatter:
+    problems: list[str] = []
+    dated = next((said[key] for key in _DATES if said.get(key)), None)
+    occurred_at = None if dated is None else moment(dated)
+    if dated is not None and occurred_at is None:
+        problems.append("its date cannot be read")
+    title = said.get("title")
+    words = " ".join(str(title).split()) if isinstance(title, (str, int, float, date)) else ""
+    tags = tuple(dict.fromkeys(tag for key in _TAGS for tag in _tags(said.get(key))))
+    if len(tags) > TAGS_MAX:
+        problems.append(f"only the first {TAGS_MAX} of its tags are kept")
+    return FrontMatter(
+        below, words[:TITLE_CHARS_MAX] or None, occurred_at, tags[:TAGS_MAX], tuple(problems)
+    )
+
+
+def _tags(said: object) -> Iterator[str]:
+    """Yield tags as they are written: a list, or words apart by commas or spaces."""
+    each: list[object] = []
+    if isinstance(said, list):
+        each = said
+    elif isinstance(said, str):
+        each = list(said.split(",") if "," in said else said.split())
+    for tag in each:
+        if isinstance(tag, (str, int, float)) and (words := str(tag).strip().lstrip("#").strip()):
+            yield words[:NAME_CHARS_MAX]

@@ -1,0 +1,122 @@
+"""What one note says, as the daemon takes it: texts with headings, tags and a date. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+from memd.base.limits import HEADING_CHARS_MAX, NAME_CHARS_MAX, TAGS_MAX, TEXT_CHARS_MAX
+from memd.cli.notes.front_matter import FrontMatter, front_matter, leading_day
+from memd.cli.notes.sections import Section, sections
+
+TEXT_PART_CHARS = 64_000
+"""Characters of one text on its way: as JSON at most half a frame, whatever they are."""
+
+_NAMELESS = frozenset({"readme", "index", "note", "notes", "untitled"})
+"""Names of files that say nothing about what is in them."""
+
+assert TEXT_PART_CHARS <= TEXT_CHARS_MAX
+
+
+class Note(NamedTuple):
+    """The requests that a note comes to, and what could not be read of its front matter."""
+
+    items: list[dict[str, Any]]
+    problems: tuple[str, ...]
+
+
+def note(text: str, path: PurePath, *, markdown: bool) -> Note:
+    """Return what the file at *path* says; the same text always comes to the same requests."""
+    front = front_matter(text) if markdown else FrontMatter(text)
+    parts = sections(front.text) if markdown else [Section((), front.text)]
+    outermost = _outermost(front, parts, path.stem)
+    occurred_at = front.occurred_at or leading_day(path.stem)
+    items = [
+        _item(heading, part, front.tags, occurred_at)
+        for section in parts
+        for heading, body in [_headed(outermost, section)]
+        for part in _parts(body)
+    ]
+    return Note(items, front.problems)
+
+
+def reference(path: PurePath) -> str:
+    """Return under which name what *path* says is remembered: the path, or what fits of its end.
+
+    >>> reference(PurePath("/home/ada/notes.md"))
+    '/home/ada/notes.md'
+    """
+    whole = str(path)
+    if len(whole) <= NAME_CHARS_MAX:
+        return whole
+    digest = hashlib.sha256(whole.encode(errors="surrogateescape")).hexdigest()[:16]
+    return f"{digest}…{whole[17 - NAME_CHARS_MAX :]}"
+
+
+def with_tags(tags: list[str], more: list[str]) -> list[str]:
+    """Return *tags* and *more* without repetitions, as many as a memory can have."""
+    return list(dict.fromkeys([*tags, *more]))[:TAGS_MAX]
+
+
+def _outermost(front: FrontMatter, parts: list[Section], stem: str) -> str | None:
+    """Return what the whole note is about, unless its own first heading says it."""
+    if front.title:
+        return front.title
+    tops = {section.headings[:1] for section in parts}
+    has_one = len(tops) == 1 and tops != {()} and front.text.lstrip().startswith(("# ", "#\t"))
+    if has_one or stem.casefold() in _NAMELESS:
+        return None
+    return " ".join(stem.split())[:HEADING_CHARS_MAX] or None
+
+
+def _headed(outermost: str | None, section: Section) -> tuple[str | None, str]:
+    """Return the line of headings of a section, and its text with those that do not fit."""
+    path = [*([outermost] if outermost else []), *section.headings]
+    path = [each for n, each in enumerate(path) if n == 0 or not _alike(each, path[n - 1])]
+    left: list[str] = []
+    while len(" > ".join(path)) > HEADING_CHARS_MAX:
+        left.append(path.pop(1 if len(path) > 2 else 0))  # noqa: PLR2004  # the ends say most
+    return " > ".join(path) or None, "\n".join([*left, section.text])
+
+
+def _alike(one: str, other: str) -> bool:
+    return one.casefold() == other.casefold()
+
+
+def _item(
+    heading: str | None, text: str, tags: tuple[str, ...], occurred_at: datetime | None
+) -> dict[str, Any]:
+    item: dict[str, Any] = {"text": text, "origin": "import"}
+    if heading:
+        item["heading"] = heading
+    if tags:
+        item["tags"] = list(tags)
+    if occurred_at is not None:
+        item["occurred_at"] = occurred_at.isoformat()
+    return item
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Yield a text whole, or in runs of paragraphs where it is very long."""
+    part = ""
+    for paragraph in re.split(r"\n\s*\n", text) if len(text) > TEXT_PART_CHARS else [text]:
+        for piece in _cut(paragraph):
+            if part and len(part) + 2 + len(piece) > TEXT_PART_CHARS:
+                yield part
+                part = ""
+            part = f"{part}\n\n{piece}" if part else piece
+    if part.strip():
+        yield part
+
+
+def _cut(text: str) -> Iterator[str]:
+    while len(text) > TEXT_PART_CHARS:
+        end = text.rfind(" ", 1, TEXT_PART_CHARS) + 1 or TEXT_PART_CHARS
+        yield text[:end]
+        text = text[end:]
+    if text.strip():
+        yield text

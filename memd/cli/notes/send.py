@@ -1,0 +1,105 @@
+"""Tells the daemon what a file says now, and keeps what came of it."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memd.base.errors import InvalidError
+from memd.base.limits import FRAME_BYTES_MAX, INGEST_ITEMS_MAX, SOURCE_IDS_MAX
+from memd.cli.notes.note import note, reference, with_tags
+from memd.cli.options import given
+
+if TYPE_CHECKING:
+    from memd.client import Client
+
+BATCH_ITEMS_MAX = INGEST_ITEMS_MAX // 2
+BATCH_BYTES_MAX = FRAME_BYTES_MAX // 2  # JSON may write a character as six bytes
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of one file, counted in memories. *error* is None unless it failed."""
+
+    file: Path
+    new: int = 0
+    kept: int = 0
+    replaced: int = 0
+    skipped: int = 0
+    quarantined: int = 0
+    redacted: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    error: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the outcome as ``--json`` shows it."""
+        return {**asdict(self), "file": str(self.file)}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a person said about all files of an import."""
+
+    tags: Sequence[str] = ()
+    namespace: str | None = None
+    agent: str | None = None
+    dry_run: bool = False
+
+
+def send_note(
+    client: Client, outcome: Outcome, text: str, said: Options, *, markdown: bool
+) -> None:
+    """Let the file of *outcome* say *text* now, and count in *outcome* what came of it.
+
+    A file that fits into one request changes as a whole or not at all. A larger one that
+    is interrupted has old and new beside each other until it is imported again.
+    """
+    found = note(text, outcome.file, markdown=markdown)
+    outcome.problems += found.problems
+    common = given(
+        source=reference(outcome.file), agent_id=said.agent, dry_run=said.dry_run or None
+    )
+    batches = list(in_batches([_with(item, said) for item in found.items]))
+    if len(batches) <= 1:
+        _ask(client, {**common, "items": [item for batch in batches for item in batch]}, outcome)
+        return
+    kept: list[str] = []
+    for batch in batches:
+        kept += _ask(client, {**common, "items": batch, "more": True}, outcome)
+        if len(kept) > SOURCE_IDS_MAX:
+            raise InvalidError(f"more than {SOURCE_IDS_MAX:,} memories", hint="split the file")
+    _ask(client, {**common, "kept": kept}, outcome)
+
+
+def in_batches(items: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """Yield *items* in order, as many at once as one request may hold."""
+    batch: list[dict[str, Any]] = []
+    size = 0
+    for item in items:
+        weight = len(jsonlib.dumps(item))
+        if batch and (len(batch) >= BATCH_ITEMS_MAX or size + weight > BATCH_BYTES_MAX):
+            yield batch
+            batch, size = [], 0
+        batch.append(item)
+        size += weight
+    if batch:
+        yield batch
+
+
+def _with(item: dict[str, Any], said: Options) -> dict[str, Any]:
+    tags = with_tags(item.get("tags", []), list(said.tags))
+    return {**item, **given(tags=tags or None, namespace=said.namespace)}
+
+
+def _ask(client: Client, params: Mapping[str, Any], outcome: Outcome) -> list[str]:
+    answer = client.call("memory.replace_source", dict(params))
+    outcome.new += answer["new"]
+    outcome.kept += answer["unchanged"]
+    outcome.replaced += answer["superseded"]
+    outcome.quarantined += answer["quarantined"]
+    outcome.redacted += [kind for kind in answer["redacted"] if kind not in outcome.redacted]
+    ids: list[str] = answer["ids"]
+    return ids

@@ -1,0 +1,234 @@
+"""Notes are imported, edited and imported again, by typing commands at a real daemon."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from support.daemon import Spawned, environment, spawned, wait_until
+
+pytestmark = pytest.mark.model
+
+BILLING = """\
+---
+title: Billing service
+date: 2026-03-02
+tags: [work, invoices]
+---
+
+# Billing service
+
+## Status
+
+It sends the invoices on the first of each month.
+
+## Decision
+
+We use PostgreSQL 16, because the ledger needs serialisable transactions.
+
+## Owner
+
+Ask Priya before a schema changes.
+"""
+
+GARDEN = """\
+# Garden
+
+## Roses
+
+They are cut back in March, above an eye that looks outwards.
+
+## Shed
+
+The key hangs behind the water butt.
+"""
+
+
+class Typed(NamedTuple):
+    """What a command came to."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> dict[str, Any]:
+        told: dict[str, Any] = json.loads(self.out)
+        return told
+
+
+class Desk:
+    """A person's folder, and commands typed in it."""
+
+    def __init__(self, home: Path, daemon: Spawned, model_dir: Path) -> None:
+        self.notes = home / "notes"
+        self.notes.mkdir()
+        self.daemon = daemon
+        self._environment = environment(home, {"MEMD_MODEL_DIR": str(model_dir)})
+
+    def __call__(self, *words: str) -> Typed:
+        done = subprocess.run(
+            [sys.executable, "-m", "memd", *words],
+            env=self._environment,
+            cwd=self.notes,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return Typed(done.returncode, done.stdout, done.stderr)
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.notes / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+        return path
+
+    def search(self, question: str) -> list[dict[str, Any]]:
+        items: list[dict[str, Any]] = self("search", question, "--json").json["memories"]
+        return items
+
+    def settled(self) -> None:
+        with self.daemon.client() as client:
+            wait_until(
+                lambda: not client.call("system.status")["pending"],
+                "every memory has its vector",
+                seconds=60,
+            )
+
+
+@pytest.fixture
+def desk(tmp_path: Path, model_dir: Path) -> Iterator[Desk]:
+    with spawned(tmp_path, {"MEMD_MODEL_DIR": str(model_dir)}) as daemon:
+        yield Desk(tmp_path, daemon, model_dir)
+
+
+def test_a_section_answers_with_its_headings_and_no_heading_is_a_memory(desk: Desk) -> None:
+    desk.write("work/billing.md", BILLING)
+    desk.write("garden.md", GARDEN)
+
+    told = desk("import", ".", "--json")
+    desk.settled()
+
+    assert (told.code, told.json["new"], told.json["failed"]) == (0, 5, 0)
+    best = desk.search("which database does the billing service use?")[0]
+    assert "PostgreSQL 16" in best["content"]
+    assert best["content"].startswith("Billing service > Decision\n")
+    every = desk("list", "--json").json["items"]
+    assert len(every) == 5
+    assert all("\n" in item["content"] for item in every), "no bare heading"
+
+
+def test_front_matter_dates_and_tags_and_is_no_memory(desk: Desk) -> None:
+    desk.write("billing.md", BILLING)
+    desk.write("2026-11-21.md", "Saw a heron at the lake.")
+    desk.write("broken.md", "---\ntitle: a: b\n---\nThe well is deep.")
+
+    told = desk("import", ".", "--tag", "notes")
+
+    assert told.code == 0
+    assert "broken.md: its front matter cannot be read (line 2" in told.err
+    every = {item["content"]: item for item in desk("list", "--json").json["items"]}
+    assert not any("---" in content or "tags:" in content for content in every)
+    decision = next(item for content, item in every.items() if "PostgreSQL" in content)
+    assert decision["metadata"]["tags"] == ["work", "invoices", "notes"]
+    assert decision["occurred_at"].startswith("2026-03-02")
+    heron = next(item for content, item in every.items() if "heron" in content)
+    assert heron["occurred_at"].startswith("2026-11-21")
+
+
+def test_an_edited_note_replaces_its_older_version_and_says_so(desk: Desk) -> None:
+    path = desk.write("billing.md", BILLING)
+    desk("import", "billing.md")
+    before = {item["content"]: item["id"] for item in desk("list", "--json").json["items"]}
+    path.write_text(BILLING.replace("PostgreSQL 16", "MariaDB 11"), "utf-8")
+
+    foretold = desk("import", "billing.md", "--dry-run")
+    told = desk("import", "billing.md")
+    desk.settled()
+
+    said = "billing.md: new 1, replaced 1, kept 2\n"
+    assert told.out.startswith(said)
+    assert foretold.out.startswith(said)
+    assert "would be" in foretold.out
+    after = {item["content"]: item["id"] for item in desk("list", "--json").json["items"]}
+    assert len(after) == 3
+    assert sum(before.get(content) == each for content, each in after.items()) == 2
+    found = desk.search("which database does the billing service use?")
+    assert "MariaDB 11" in found[0]["content"]
+    assert not any("PostgreSQL" in item["content"] for item in found)
+    (old,) = desk("archive", "search", "PostgreSQL", "--json").json["items"]
+    assert old["reason"] == "superseded"
+    assert desk("archive", "restore", old["entry"]["id"]).code == 0
+
+
+def test_an_import_that_is_run_again_changes_nothing(desk: Desk) -> None:
+    desk.write("billing.md", BILLING)
+    first = desk("import", ".", "--json").json
+    again = desk("import", str(desk.notes), "--json").json
+
+    assert (again["new"], again["kept"], again["replaced"]) == (0, first["new"], 0)
+
+
+def test_a_file_that_cannot_be_read_stops_no_other(desk: Desk) -> None:
+    desk.write("a.md", GARDEN)
+    (desk.notes / "b.md").write_bytes(b"caf\xe9\n")
+    (desk.notes / "c.md").write_bytes(b"a\0b")
+    (desk.notes / ".git").mkdir()
+    desk.write("d.md", BILLING)
+    desk.write("e.jsonl", '{"not": "ours"}\n[')
+
+    told = desk("import", ".")
+
+    assert told.code == 1
+    assert "memd: b.md: not UTF-8 text (line 1)" in told.err
+    assert "memd: e.jsonl" in told.err
+    assert "files 4, new 5, failed 2; passed over: binary 1, hidden 1" in told.out
+    assert desk("import", "no-such.md").code == 1
+
+
+def test_a_file_of_two_megabytes_is_all_there_and_all_visible(desk: Desk) -> None:
+    paragraphs = [
+        f"Entry {n}: on day {n} the {thing} was moved to shelf {n * 7 % 1_000}, "
+        f"and {who} wrote down why it had to be so, at some length and with care. " * 6
+        for n in range(2_800)
+        for thing in ("kettle", "lamp", "map", "drum")[n % 4 : n % 4 + 1]
+        for who in ("Ada", "Bo", "Cem")[n % 3 : n % 3 + 1]
+    ]
+    text = "# Store\n\n" + "\n\n".join(paragraphs)
+    assert len(text) > 2_000_000
+    desk.write("store.md", text)
+
+    told = desk("import", "store.md", "--json").json
+    again = desk("import", "store.md", "--json").json
+
+    assert told["new"] >= 2_000
+    assert (again["new"], again["kept"]) == (0, told["new"])
+    with desk.daemon.client() as client:
+        assert client.call("memory.count") == told["new"]
+        page = client.call("memory.list", {"limit": 1_000})
+        said = [item["content"] for item in page["items"]]
+        while page.get("next"):
+            page = client.call("memory.list", {"limit": 1_000, "after": page["next"]})
+            said += [item["content"] for item in page["items"]]
+    joined = " ".join(said)
+    assert all(f"Entry {n}: " in joined for n in range(2_800))
+
+
+def test_what_a_file_brought_is_forgotten_by_its_name(desk: Desk) -> None:
+    desk.write("billing.md", BILLING)
+    desk("import", ".")
+
+    assert desk("forget", "--source", "billing.md", "--yes").out == "erased 3 memories\n"
+
+
+def test_a_secret_in_a_note_is_replaced_and_that_is_said(desk: Desk) -> None:
+    desk.write("keys.md", "The hub's key is ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8.")
+    assert "keys.md: secrets were replaced" in desk("import", ".").err

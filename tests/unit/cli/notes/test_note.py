@@ -1,0 +1,103 @@
+"""A note as the daemon takes it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import PurePath
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memd.base.limits import FRAME_BYTES_MAX, HEADING_CHARS_MAX, NAME_CHARS_MAX
+from memd.cli.notes.note import TEXT_PART_CHARS, note, reference, with_tags
+
+BILLING = PurePath("/home/ada/Billing service.md")
+
+
+def headings(text: str, path: PurePath = BILLING) -> list[str | None]:
+    return [item.get("heading") for item in note(text, path, markdown=True).items]
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "heading"),
+    [
+        ("# Billing\n## Decision\nx", "/n/adr-7.md", "Billing > Decision"),
+        ("## Decision\nx", "/n/Billing service.md", "Billing service > Decision"),
+        ("x", "/n/Billing service.md", "Billing service"),
+        ("x", "/n/README.md", None),
+        ("# Billing service\nx", "/n/billing service.md", "Billing service"),
+        ("intro\n# Decision\nx", "/n/Billing.md", "Billing"),
+        ("---\ntitle: Invoices\n---\n# Billing\nx", "/n/adr-7.md", "Invoices > Billing"),
+        ("---\ntitle: Billing\n---\n# Billing\nx", "/n/adr-7.md", "Billing"),
+    ],
+)
+def test_the_outermost_heading_says_what_the_whole_note_is_about(
+    text: str, path: str, heading: str | None
+) -> None:
+    assert headings(text, PurePath(path))[0] == heading
+
+
+def test_every_section_of_a_note_has_its_tags_and_its_date() -> None:
+    found = note(
+        "---\ntags: [a]\n---\n# One\nx\n# Two\ny", PurePath("2026-11-21.md"), markdown=True
+    )
+
+    assert [item["tags"] for item in found.items] == [["a"], ["a"]]
+    assert {item["occurred_at"][:13] for item in found.items} == {"2026-11-21T12"}
+    assert {item["origin"] for item in found.items} == {"import"}
+
+
+def test_the_date_of_the_front_matter_wins_over_the_name() -> None:
+    found = note("---\ndate: 2025-01-02\n---\nx", PurePath("2026-11-21.md"), markdown=True)
+    assert found.items[0]["occurred_at"].startswith("2025-01-02")
+
+
+def test_a_plain_text_has_no_headings_but_its_name() -> None:
+    (item,) = note("# not a heading\nx", PurePath("/n/shopping.txt"), markdown=False).items
+    assert (item["heading"], item["text"]) == ("shopping", "# not a heading\nx")
+
+
+def test_headings_that_do_not_fit_stand_in_the_text() -> None:
+    names = [f"{level} " + "x" * 70 for level in range(1, 5)]
+    marked = [f"{'#' * n} {name}" for n, name in enumerate(names, 1)]
+    (item,) = note("\n".join([*marked, "body"]), PurePath("README.md"), markdown=True).items
+
+    assert len(item["heading"]) <= HEADING_CHARS_MAX
+    assert item["heading"].endswith(names[-1])
+    assert all(name in item["heading"] or name in item["text"] for name in names)
+
+
+def test_an_empty_note_says_nothing() -> None:
+    assert note("---\ntitle: x\n---\n\n", BILLING, markdown=True).items == []
+
+
+def test_a_text_without_end_comes_in_parts_that_a_frame_holds() -> None:
+    for text in ("wörd " * 100_000, "語" * 300_000, "a paragraph\n\n" * 60_000):
+        items = note(text, BILLING, markdown=True).items
+        assert max(len(item["text"]) for item in items) <= TEXT_PART_CHARS
+        assert max(len(json.dumps(item)) for item in items) < FRAME_BYTES_MAX
+        assert "".join(item["text"] for item in items).split() != []
+        assert sum(len(re.sub(r"\s", "", item["text"])) for item in items) == len(
+            re.sub(r"\s", "", text)
+        )
+
+
+def test_a_reference_is_never_longer_than_a_name_keeps_its_end_and_is_like_no_other() -> None:
+    one, other = (PurePath(f"/{name}" + "/very" * 200 + "/notes.md") for name in "ab")
+    assert len(reference(one)) == NAME_CHARS_MAX
+    assert reference(one).endswith("/notes.md")
+    assert reference(one) != reference(other)
+
+
+def test_tags_of_note_and_person_are_joined() -> None:
+    assert with_tags(["a", "b"], ["b", "c"]) == ["a", "b", "c"]
+
+
+@given(st.text(alphabet="ab #`-=|\n", max_size=400))
+def test_the_same_text_comes_to_the_same_requests_and_loses_no_word(text: str) -> None:
+    found = note(f"x\n{text}", BILLING, markdown=True)
+    assert found == note(f"x\n{text}", BILLING, markdown=True)
+    said = " ".join(f"{item.get('heading', '')} {item['text']}" for item in found.items)
+    assert set(re.findall(r"\w+", text)) <= set(re.findall(r"\w+", said))

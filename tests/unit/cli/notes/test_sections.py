@@ -1,0 +1,100 @@
+"""No line of a note is lost, and each text stands under its headings."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memd.cli.notes.sections import Section, sections
+
+
+def test_a_text_stands_under_all_headings_above_it() -> None:
+    text = (
+        "intro\n# Billing service\n\n## Decision\nPostgreSQL 16.\n### Why\nIt is known.\n# Other\nx"
+    )
+
+    assert sections(text) == [
+        Section((), "intro"),
+        Section(("Billing service", "Decision"), "PostgreSQL 16."),
+        Section(("Billing service", "Decision", "Why"), "It is known."),
+        Section(("Other",), "x"),
+    ]
+
+
+def test_a_level_that_was_left_out_is_no_matter() -> None:
+    assert sections("# A\n#### B\nb\n## C\nc")[1] == Section(("A", "C"), "c")
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("# Shop\n## Milk\n## Bread\n", [Section(("Shop",), "## Milk\n## Bread")]),
+        ("# A\na\n# B\n", [Section(("A",), "a\n\n# B")]),
+        ("# Log\n## A\n\n## B\na heron", [Section(("Log", "B"), "## A\na heron")]),
+        ("# A\n# B\nb", [Section(("B",), "# A\nb")]),
+        ("# Only", [Section((), "# Only")]),
+        ("# I\n## A boat\n# F\nx", [Section(("I",), "## A boat"), Section(("F",), "x")]),
+    ],
+)  # fmt: skip
+def test_a_heading_without_a_text_is_no_section_of_its_own(text: str, parts: list[Section]) -> None:
+    assert sections(text) == parts
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# One\n```sh\n# a comment\nls\n```\nafter\n",
+        "# One\n~~~\n# a comment\n```\n# still\n~~~\n",
+        "# One\n    # indented code\n",
+        "# One\n#hashtag of a tool\n",
+        "# One\n- a list\n---\nmore",
+        "# One\n| a | b |\n| --- | --- |\n| 1 | 2 |",
+        "# One\ntwo lines\nof text\n---\n",
+    ],
+)
+def test_code_tables_and_tags_are_no_headings(text: str) -> None:
+    (only,) = sections(text)
+    assert only.headings == ("One",)
+
+
+def test_an_underlined_line_is_a_heading() -> None:
+    assert sections("Garden\n======\n\nRoses\n-----\ncut in March\n") == [
+        Section(("Garden", "Roses"), "cut in March")
+    ]
+
+
+def test_a_fence_that_is_never_closed_hides_no_heading() -> None:
+    assert sections("```\ncode\n# One\ntext")[-1] == Section(("One",), "text")
+
+
+LINES = st.sampled_from(
+    ["# A", "## B b", "### C #", "text", "two words", "", "  ", "---", "===", "```", "~~~ py",
+     "- item", "| a |", "    code", "#tag", "# " + "x" * 200, "日本語", "####### seven"]
+)  # fmt: skip
+
+
+@given(st.lists(LINES, max_size=40))
+def test_no_word_of_a_note_is_lost_and_headings_nest(lines: list[str]) -> None:
+    parts = sections("\n".join(lines))
+
+    said = {word for part in parts for word in _words("\n".join((*part.headings, part.text)))}
+    assert {word for line in lines for word in _words(line)} <= said
+    assert all(part.text.strip() for part in parts)
+
+
+@given(st.lists(LINES, max_size=40))
+def test_texts_stay_in_order(lines: list[str]) -> None:
+    numbered = [
+        f"{line} {n}" if line in {"text", "two words"} else line for n, line in enumerate(lines)
+    ]
+    joined = " ".join(part.text for part in sections("\n".join(numbered)))
+
+    numbers = [int(n) for n in re.findall(r"(?:text|words) (\d+)", joined)]
+    assert numbers == sorted(numbers)
+
+
+def _words(line: str) -> list[str]:
+    return re.findall(r"\w+", line)
