@@ -54,7 +54,8 @@ COMMANDS: tuple[Entry, ...] = (
     Entry("wiki", "memd.cli.wiki", "wiki"),
     Entry("check", "memd.cli.upkeep", "check"),
     Entry("rebuild", "memd.cli.upkeep", "rebuild"),
-    Entry("backup", "memd.cli.upkeep", "backup"),
+    Entry("backup", "memd.cli.backup", "backup"),
+    Entry("restore", "memd.cli.backup", "restore"),
     Entry("version", "memd.cli.running", "version"),
 )
 
@@ -170,7 +171,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "What everybody knows": ("org", "graph", "shared"),
     "Put away, brought back, erased": ("archive", "delete", "trash", "forget"),
     "Who may do what": ("client", "owner", "audit", "flagged"),
-    "Keep it well": ("config", "check", "rebuild", "backup"),
+    "Keep it well": ("config", "check", "rebuild", "backup", "restore"),
 }
 """The headings of ``memd --help``; every command stands under one."""
 

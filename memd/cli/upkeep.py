@@ -1,9 +1,8 @@
-"""Look after the file: check it, rebuild its caches, copy it; with a daemon or without."""
+"""Look after the file: check it, rebuild its caches; with a daemon or without."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from memd.base.errors import NotRunningError
 from memd.cli import options, say
@@ -13,7 +12,7 @@ from memd.cli.reach import LONG_SECONDS_MAX, daemon
 @options.examples("memd check", "memd check --json")
 def check(profile: options.Profile = None, json: options.Json = False) -> None:
     """Check every page, row, checksum and cache of the file. Exit code 1: something is wrong."""
-    report: dict[str, Any] = _long(profile, "store.check")
+    report: dict[str, Any] = long(profile, "store.check")
     if json:
         say.as_json(report)
     else:
@@ -30,31 +29,14 @@ def check(profile: options.Profile = None, json: options.Json = False) -> None:
 @options.examples("memd rebuild")
 def rebuild(profile: options.Profile = None, json: options.Json = False) -> None:
     """Make the word and vector caches again from the memories themselves."""
-    _long(profile, "store.rebuild")
+    long(profile, "store.rebuild")
     if json:
         say.as_json({"rebuilt": True})
     else:
         say.note("the caches are new")
 
 
-@options.examples("memd backup", "memd backup /media/disk/memd.db")
-def backup(
-    target: Annotated[
-        Path | None, options.Argument(help="The file to write; by default one in the data folder.")
-    ] = None,
-    profile: options.Profile = None,
-    json: options.Json = False,
-) -> None:
-    """Write a checked copy of the whole memory while the daemon goes on. Prints its path."""
-    params = {"target": str(target.absolute())} if target else {}
-    path = _long(profile, "store.backup", params)
-    if json:
-        say.as_json({"path": path})
-    else:
-        say.out(say.line(path))
-
-
-def _long(profile: str | None, method: str, params: dict[str, Any] | None = None) -> Any:
+def long(profile: str | None, method: str, params: dict[str, Any] | None = None) -> Any:
     """Ask the daemon, or do it here when none runs."""
     try:
         with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from memd.cli import options, say
 from memd.cli.reach import LONG_SECONDS_MAX, daemon
+
+if TYPE_CHECKING:
+    from memd.client import Client
 
 
 @options.examples("memd wiki", "memd wiki ~/notes/memd", "memd wiki --agent ada --json")
@@ -23,10 +26,11 @@ def wiki(
     Each agent has a folder of its own. A later export brings it up to date; files
     that are not memd's stay as they are.
     """
-    target = None if folder is None else str(Path(folder).expanduser().resolve())
     with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
-        params = options.given(agent_id=agent, target=target)
-        done = client.call("wiki.export", params)
+        if folder is None:
+            done = client.call("wiki.export", options.given(agent_id=agent))
+        else:
+            done = _written(client, profile, agent, Path(folder).expanduser().resolve())
     if json:
         say.as_json(done)
     elif done["path"] is not None:
@@ -40,6 +44,27 @@ def wiki(
         say.note("memd: nothing was written: memory.consolidation.wiki_export.enabled is false")
     if done["path"] is None or done["failed"]:
         raise say.Leave(say.Exit.ERROR)
+
+
+def _written(client: Client, profile: str | None, agent: str | None, root: Path) -> dict[str, Any]:
+    """Write the files here, as the person: a daemon in a sandbox cannot write where a person can.
+
+    The daemon notes the folder, so that forgetting names it.
+    """
+    import asyncio
+
+    from memd.base.paths import Paths
+    from memd.cli.config import settings_of
+    from memd.cli.pages import Pages
+    from memd.sleep.wiki import WikiExporter, folder_name
+
+    agent_id = agent or client.call("system.hello")["caller"]["agent_id"]
+    config = settings_of(Paths.resolve(profile)).memory.consolidation.wiki_export
+    exporter = WikiExporter(backend=Pages(client), config=config, root=root)
+    if not exporter.is_off:
+        client.call("store.note_copy", {"path": str(root / folder_name(agent_id))})
+    done = asyncio.run(exporter.export(agent_id))
+    return done.model_dump(mode="json")
 
 
 def _told(raw: int, made: int) -> str:

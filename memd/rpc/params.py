@@ -171,10 +171,10 @@ class Rebuild(Progressing):
     """Nothing but where to tell the progress."""
 
 
-class Backup(Params):
-    """Where to put the copy; without *target* a place beside the store."""
+class NoteCopy(Params):
+    """The absolute path of a copy that the caller is about to make; forgetting will name it."""
 
-    target: Text | None = None
+    path: Text
 
 
 class Import(Progressing):

@@ -85,6 +85,7 @@ def handlers(rooms: Rooms, system: System) -> Mapping[str, Handler]:
         "store.check": upkeep.check,
         "store.rebuild": upkeep.rebuild,
         "store.backup": upkeep.backup,
+        "store.note_copy": upkeep.note_copy,
         "store.export": memory.export,
         "store.import": memory.import_,
         "agent.set": agents.set,
@@ -241,8 +242,12 @@ class _Upkeep:
         del params
         await self._upkeep.rebuild(caller, progress_of_call())
 
-    async def backup(self, caller: Caller, params: p.Backup) -> str:
-        return await self._upkeep.backup(caller, params.target)
+    async def backup(self, caller: Caller, params: p.Params) -> str:
+        del params
+        return await self._upkeep.backup(caller)
+
+    async def note_copy(self, caller: Caller, params: p.NoteCopy) -> str:
+        return await self._upkeep.note_copy(caller, params.path)
 
 
 class _Agents:

@@ -15,8 +15,8 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import apsw
@@ -25,10 +25,15 @@ from memd.base.errors import DamagedError, InvalidStateError
 from memd.base.limits import BACKUPS_NOTED_MAX
 from memd.store import anchors, changes
 from memd.store.changes import Head
-from memd.store.connect import Reading, Writing
+from memd.store.connect import Reading, Writing, prepare_reader
+from memd.store.faults import translated
+from memd.store.transactions import outside
 
 SUFFIX = ".backup.db"
 PARTIAL = ".memd-partial"
+_TELL_EVERY_STEPS = 100_000
+
+Progress = Callable[[int, int], None]
 
 
 def place(database: Path, stamp: str) -> Path:
@@ -92,11 +97,12 @@ def sweep(folders: Iterable[Path]) -> None:
                     left.unlink()
 
 
-def make(conn: Reading, target: Path) -> None:
+def make(conn: Reading, target: Path, progress: Progress | None = None) -> None:
     """Write a verified backup to *target*; the connection must not be in a transaction.
 
-    Raises InvalidStateError when *target* exists or is being written, DamagedError
-    when the copy does not check. After a crash there is no half backup under that name.
+    *progress* is told how many bytes are written, about, and of how many. Raises
+    InvalidStateError when *target* exists or is being written, DamagedError when the
+    copy does not check. After a crash there is no half backup under that name.
     """
     if target.exists():
         raise InvalidStateError(f"{target} exists", hint="choose another name")
@@ -108,12 +114,45 @@ def make(conn: Reading, target: Path) -> None:
         with _opened(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY) as handle:
             with suppress(OSError):  # a file system without locks: then it is not swept either
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            head = _fill(conn, partial, target)
+            with _telling(conn, partial, progress):
+                head = _fill(conn, partial, target)
     except FileExistsError:
         raise InvalidStateError(f"{target} is being written already") from None
     with suppress(OSError):  # the backup is whole without it
         anchors.note_backup(target, head)
     _sync(target.parent)
+
+
+def make_beside(database: Path, target: Path, progress: Progress | None = None) -> None:
+    """Do what :func:`make` does from a process of its own, while a daemon uses *database*.
+
+    SQLite shares a file among processes; the daemon neither waits nor works for it.
+    """
+    try:
+        with closing(Reading(str(database), flags=apsw.SQLITE_OPEN_READWRITE)) as conn:
+            prepare_reader(conn)
+            outside(conn, lambda reading: make(reading, target, progress))
+    except apsw.Error as error:
+        raise translated(error) from error
+
+
+@contextmanager
+def _telling(conn: Reading, partial: Path, progress: Progress | None) -> Iterator[None]:
+    """Tell *progress* while SQLite works; what it raises, such as Ctrl-C, ends that work."""
+    if progress is None:
+        yield
+        return
+    pages, size = conn.pragma("page_count"), conn.pragma("page_size")
+
+    def tell() -> bool:
+        progress(partial.stat().st_size, pages * size)
+        return False
+
+    conn.set_progress_handler(tell, _TELL_EVERY_STEPS)
+    try:
+        yield
+    finally:
+        conn.set_progress_handler(None)
 
 
 def _fill(conn: Reading, partial: Path, target: Path) -> Head:

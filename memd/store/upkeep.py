@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import cast
 
 from memd.base.clock import Clock, from_us, to_us
-from memd.base.errors import MemdError
+from memd.base.errors import InvalidError, MemdError
 from memd.model.caller import Caller
 from memd.model.memory import MemoryEntry
 from memd.model.upkeep import CheckReport
@@ -71,10 +71,22 @@ class Upkeep:
         stamp = from_us(self.clock.now_us()).strftime("%Y%m%dT%H%M%S%f")
         path = backup.place(self.db.path, stamp) if target is None else Path(target).absolute()
         if target is not None:
-            with suppress(MemdError):
-                await self.db.write(caller, lambda conn: backup.note(conn, path))
+            await self.note_copy(caller, str(path))
         await self.db.aside(lambda conn: backup.make(conn, path), within=False)
         return str(path)
+
+    async def note_copy(self, caller: Caller, path: str) -> str:
+        """Note a copy that its caller is about to make, so that forgetting names it.
+
+        Returns the path of the store. Raises InvalidError for a *path* that is not
+        absolute. A store that cannot be written is copied all the same.
+        """
+        copy = Path(path)
+        if not copy.is_absolute():
+            raise InvalidError("path must be absolute", field="path")
+        with suppress(MemdError):
+            await self.db.write(caller, lambda conn: backup.note(conn, copy))
+        return str(self.db.path.absolute())
 
     async def sweep(self) -> None:
         """Remove what backups elsewhere left half-written when they were killed."""

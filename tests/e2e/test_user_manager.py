@@ -199,6 +199,29 @@ def test_what_is_stored_under_the_service_stays(login: Login) -> None:
     assert login.run("memd", "get", added.stdout.strip()).stdout == "The service keeps this\n"
 
 
+def test_backup_wiki_and_export_arrive_where_the_person_may_write(login: Login) -> None:
+    """The service's own /tmp and its read-only home are not the person's (AUDIT 5.4)."""
+    added = login.run("memd", "add", "The harbour freezes in January").stdout.strip()
+    listed = login.run("mktemp", "-d", "/tmp/memd-test-XXXXXX")  # noqa: S108  # as a person would
+    folder = listed.stdout.strip()
+    for target in (f"{folder}/copy.db", f"{login.home}/copy.db"):
+        done = login.run("memd", "backup", target)
+        assert (done.returncode, done.stdout) == (0, f"{target}\n"), done.stderr
+        assert "600" in login.run("stat", "-c", "%a", target).stdout
+        there = login.run("sh", "-c", f"grep -c 'harbour freezes' {target}")
+        assert there.returncode == 0
+    for target in (f"{folder}/wiki", f"{login.home}/wiki"):
+        done = login.run("memd", "wiki", target)
+        assert (done.returncode, done.stdout) == (0, f"{target}/default\n"), done.stderr
+        page = f"{target}/default/raw/{added}.md"
+        assert "harbour freezes" in login.run("cat", page).stdout
+        assert login.run("stat", "-c", "%a", f"{target}/default").stdout == "700\n"
+    done = login.run("memd", "export", f"{folder}/all.jsonl")
+    assert done.returncode == 0, done.stderr
+    assert "harbour freezes" in login.run("cat", f"{folder}/all.jsonl").stdout
+    login.run("rm", "-r", folder)
+
+
 @pytest.mark.model
 def test_the_model_runs_inside_the_sandbox(login: Login, model_dir: Path) -> None:
     # The namespace has its own tmpfs and caches may be another user's: the model is copied.

@@ -252,11 +252,10 @@ def _nothing(name: str, say: Say, made: Mapping[str, str]) -> Iterator[dict[str,
     yield {}
 
 
-def _backup(name: str, say: Say, made: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+def _copies(name: str, say: Say, made: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     del name, say
     if made.get("folder"):
-        yield {"target": str(Path(made["folder"]) / "copy.db")}
-    yield {}
+        yield {"path": str(Path(made["folder"]) / "copy.db")}
 
 
 _Made = Callable[[str, Say, Mapping[str, str]], Iterator[dict[str, Any]]]
@@ -271,7 +270,8 @@ _CALLS: dict[str, _Made] = {
     "org.write": _proposals,
     "sleep.consolidate": _nap,
     "sleep.run": _nothing,
-    "store.backup": _backup,
+    "store.backup": _nothing,
+    "store.note_copy": _copies,
     "store.import": _imports,
     "store.rebuild": _nothing,
     "wiki.export": _nothing,

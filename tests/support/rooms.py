@@ -365,9 +365,13 @@ class FakeUpkeep:
         if progress is not None:
             progress(1, 1)
 
-    async def backup(self, caller: Caller, target: str | None) -> str:
+    async def backup(self, caller: Caller) -> str:
         await self.house.pass_through(caller)
-        return target or "nowhere"
+        return "nowhere"
+
+    async def note_copy(self, caller: Caller, path: str) -> str:
+        await self.house.pass_through(caller)
+        return path
 
     async def stats(self) -> dict[str, Any]:
         return {"memories": len(self.house.kept)}

@@ -1,0 +1,162 @@
+"""``memd backup`` and ``memd restore``: a copy where the person wants it, and the way back."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.daemon import environment, spawned
+
+
+def memd(home: Path, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "memd", *words],
+        env=environment(home),
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+def texts(home: Path) -> set[str]:
+    """Return what the memory of *home* holds, asked of a daemon, after a check of the file."""
+    with spawned(home) as daemon, daemon.client() as client:
+        report = client.call("store.check")
+        assert report["ok"], report
+        assert client.call("audit.verify", {})["ok"]
+        items = client.call("memory.list", {})["items"]
+    return {item["content"] for item in items}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    made = tmp_path / "home"
+    made.mkdir()
+    return made
+
+
+def test_a_copy_is_written_where_the_person_says_and_as_the_person(
+    home: Path, tmp_path: Path
+) -> None:
+    disk = tmp_path / "disk"
+    (disk / "below").mkdir(parents=True)
+    with spawned(home) as daemon, daemon.client() as client:
+        kept = client.add("The lamp is green.")
+        named = memd(home, "backup", "../copy.db", cwd=disk / "below")
+        assert named.stdout == f"{disk / 'copy.db'}\n", named.stderr
+        assert (disk / "copy.db").stat().st_mode & 0o777 == 0o600
+        inside = json.loads(memd(home, "backup", str(disk / "below"), "--json").stdout)["path"]
+        assert Path(inside).parent == disk / "below"
+        refused = memd(home, "backup", str(disk / "copy.db"))
+        assert (refused.returncode, refused.stdout) == (1, "")
+        assert "exists" in refused.stderr
+        assert memd(home, "backup", str(disk / "copy.db" / "x.db")).returncode == 1
+        assert sorted(p.name for p in disk.iterdir()) == [
+            "below", "copy.db", "copy.db.manifest",
+        ]  # fmt: skip
+        forgotten = client.call("memory.forget", {"ids": [kept]})
+        assert set(forgotten["backups"]) == {str(disk / "copy.db"), inside}
+        assert client.call("audit.verify", {})["ok"]
+
+
+def test_a_client_cannot_name_a_file_for_the_daemon_to_write(home: Path) -> None:
+    with spawned(home) as daemon, daemon.client() as client:
+        for path in ("/proc/self/x", "~/x.db", "x.db"):
+            with pytest.raises(ValueError, match="target: is unknown"):
+                client.call("store.backup", {"target": path})
+        with pytest.raises(ValueError, match="path must be absolute"):
+            client.call("store.note_copy", {"path": "~/x.db"})
+
+
+def test_a_restored_store_is_the_backup_whatever_a_kill_left_beside_the_old_one(
+    home: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "copy.db"
+    with spawned(home) as daemon, daemon.client() as client:
+        client.add("The lamp is green.")
+        assert memd(home, "backup", str(copy)).returncode == 0
+        client.add("The chair is red.")
+        running = memd(home, "restore", str(copy), "--yes")
+        assert running.returncode == 1
+        assert f"(pid {daemon.process.pid}); stop it first" in running.stderr
+        daemon.stop(signal.SIGKILL)
+    log = daemon.paths.database.with_name("memd.db-wal")
+    assert log.stat().st_size
+    unasked = memd(home, "restore", str(copy))
+    assert unasked.returncode == 2
+    done = memd(home, "restore", str(copy), "--yes", "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["memories"] == 1
+    assert texts(home) == {"The lamp is green."}
+    back = memd(home, "restore", told["replaced"], "--yes")  # what it replaced is whole
+    assert back.returncode == 0, back.stderr
+    assert texts(home) == {"The lamp is green.", "The chair is red."}
+    folder = daemon.paths.data_dir
+    assert {path.stat().st_mode & 0o077 for path in folder.iterdir()} == {0}
+    assert not list(folder.glob("*partial*"))
+
+
+@pytest.mark.parametrize("what", ["text", "empty", "cut", "flipped"])
+def test_what_is_no_sound_backup_is_not_restored(home: Path, tmp_path: Path, what: str) -> None:
+    copy = tmp_path / "copy.db"
+    with spawned(home) as daemon, daemon.client() as client:
+        client.add("The lamp is green, and its light falls on the long table by the wall.")
+        assert memd(home, "backup", str(copy)).returncode == 0
+        daemon.stop()
+    whole = copy.read_bytes()
+    copy.write_bytes(
+        {
+            "text": b"no database at all, but long enough to be one" * 100,
+            "empty": b"",
+            "cut": whole[: len(whole) // 2],
+            "flipped": whole.replace(b"The lamp is green", b"The lamp is grey "),
+        }[what]
+    )
+    before = daemon.paths.database.read_bytes()
+    done = memd(home, "restore", str(copy), "--yes")
+    assert done.returncode == 1
+    assert "nothing was restored" in done.stderr or "is not a database" in done.stderr
+    assert daemon.paths.database.read_bytes() == before
+    assert not list(daemon.paths.data_dir.glob("*replaced*"))
+    assert not list(daemon.paths.data_dir.glob(".*"))
+
+
+def test_what_was_forgotten_since_the_backup_is_named(home: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    with spawned(home) as daemon, daemon.client() as client:
+        secret = client.add("The safe opens with nineteen.")
+        client.add("The lamp is green.")
+        assert memd(home, "backup", str(copy)).returncode == 0
+        client.call("memory.forget", {"ids": [secret]})
+        daemon.stop()
+    done = memd(home, "restore", str(copy), "--yes")
+    assert f"memd forget {secret}\n" in done.stderr
+
+
+def test_keys_come_along_where_they_are_wanted(home: Path, tmp_path: Path) -> None:
+    there, copy = tmp_path / "there", tmp_path / "copy.db"
+    there.mkdir()
+    with spawned(home) as daemon, daemon.client() as client:
+        key = Path(client.call("client.add", {"name": "claude", "scopes": ["read"]})["key_file"])
+        assert memd(home, "backup", str(copy), "--with-keys").stderr == "keys: claude.key\n"
+    folder = tmp_path / "copy.db.keys"
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert os.listdir(folder) == ["claude.key"]  # noqa: PTH208
+    assert memd(there, "restore", str(copy)).returncode == 0  # nothing is there to be replaced
+    with spawned(there) as daemon:
+        own = daemon.paths.keys_dir / "claude.key"
+        assert own.read_text() == key.read_text()
+        assert own.stat().st_mode & 0o777 == 0o600
+        with daemon.client() as client:
+            assert [one["name"] for one in client.call("client.list")["items"]] == ["claude"]
