@@ -68,7 +68,7 @@ def restore(
 
     if not file.is_file():
         raise NotFoundError(f"{file} is not there")
-    paths = Paths.resolve(profile)
+    paths = Paths.resolve(profile).located()
     paths.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         held = lock(paths.lock)

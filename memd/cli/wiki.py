@@ -59,7 +59,8 @@ def _written(client: Client, profile: str | None, agent: str | None, root: Path)
     from memd.sleep.wiki import WikiExporter, folder_name
 
     agent_id = agent or client.call("system.hello")["caller"]["agent_id"]
-    config = settings_of(Paths.resolve(profile)).memory.consolidation.wiki_export
+    settings, _ = settings_of(Paths.resolve(profile))
+    config = settings.memory.consolidation.wiki_export
     exporter = WikiExporter(backend=Pages(client), config=config, root=root)
     if not exporter.is_off:
         client.call("store.note_copy", {"path": str(root / folder_name(agent_id))})

@@ -204,6 +204,7 @@ def _typed() -> dict[str, list[list[str]]]:
         "org show": [["org", "show", bad]],
         "org timeline": [["org", "timeline", "Ann"], ["org", "timeline", bad]],
         "org write": [["org", "write", HOSTILE, "--tag", bad]],
+        "restore": [["restore", f"HOME/no such folder/{bad}"]],
         "recall": [["recall", "bees"], ["recall", bad]],
         "search": [["search", "bees"], ["search", bad]],
         "shared publish": [["shared", "publish", HOSTILE]],

@@ -77,6 +77,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "preference.set": {"name": "a", "value": "b"},
     "preference.get": {"name": "a"},
     "preference.delete": {"name": "a"},
+    "store.note_copy": {"path": "/copy.db"},
     "trash.restore": {"id": "m000000"},
     "archive.restore": {"id": "m000000"},
     "archive.restore_to_hot": {"id": "m000000"},
