@@ -36,6 +36,7 @@ from memd.store.audit import Audit
 if TYPE_CHECKING:
     from memd.inject.files import Files
     from memd.inject.inject import Inject
+    from memd.inject.known import Knowledge
     from memd.inject.synthesis import Synthesis
     from memd.learn.learn import Learn
 
@@ -174,8 +175,23 @@ class _Prompts:
 
         house = self._house
         return Synthesis(
-            house.db, house.clock, house.recall, self.learn, house.sessions, house.graph
+            house.db,
+            house.clock,
+            house.recall,
+            self.learn,
+            house.sessions,
+            house.graph,
+            self._knowledge(),
         )
+
+    def _knowledge(self) -> Knowledge:
+        from memd.inject.known import Knowledge
+        from memd.recall.apart import Ranker
+
+        house = self._house
+        ranker = Ranker(house.db, house.recall.embedder)
+        most = self._settings.org_memory.extended_store.max_retrieved_per_query
+        return Knowledge(ranker, house.org, self.learn, most)
 
     def inject(self) -> Inject:
         from memd.inject.hierarchical import over
@@ -193,6 +209,7 @@ class _Prompts:
             clock=house.clock,
             editing=self._settings.memory.self_editing,
             org=house.org,
+            knowledge=self._knowledge(),
             synthesizer=self.synthesis,
             reranker=None if scorer is None else CrossEncoderReranker(scorer, cache=cache),
             retriever=partial(over, clock=house.clock),

@@ -130,6 +130,8 @@ STRETCHES_MAX = 500  # of one timeline
 
 # What is learnt from tasks, and one block out of all sources
 TASK_TOOLS_MAX = 100  # named by one task
+FACTS_OFFERED_MAX = 48  # looked at for one question: those that share its words, then the newest
+LESSONS_OFFERED_MAX = 32  # and as many patterns
 LEARNINGS_READ_ITEMS_MAX = 100  # the newest, of which the nearest are shown
 PATTERNS_READ_ITEMS_MAX = 100  # of a playbook, what worked most often
 SUMMARIES_READ_ITEMS_MAX = 100  # SPEC 5.14

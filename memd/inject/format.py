@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from memd.inject.known import Known
 from memd.model.enums import InjectionPoint, Origin, Trust
 from memd.model.inject import ChatMessage, MessageRole, TokenEstimator
 from memd.model.retrieval import ScoredMemory
@@ -33,6 +34,21 @@ class Formatted(NamedTuple):
     taken: tuple[ScoredMemory, ...] = ()
     tokens: int = 0
     minimum: int | None = None
+
+
+class Part(NamedTuple):
+    """Lines of one kind, best first, and the most tokens that their fences may take."""
+
+    lines: Sequence[str]
+    tokens_max: int
+
+
+class Packed(NamedTuple):
+    """The messages, the places of the lines of each part that are in them, and the cost."""
+
+    messages: tuple[ChatMessage, ...]
+    taken: tuple[tuple[int, ...], ...]
+    tokens: int = 0
 
 
 def format_memory_context_with_directive(
@@ -66,28 +82,63 @@ def formatted(
 
     With a *nonce* every line of every memory begins with it.
     """
+    lines = [inner_line(memory) for memory in memories]
+    packed = pack(
+        [Part(lines, token_budget)],
+        estimator=estimator,
+        token_budget=token_budget,
+        injection_point=injection_point,
+        nonce=nonce,
+    )
+    taken = tuple(memories[place] for place in packed.taken[0])
+    least = least_tokens(lines, estimator, nonce)
+    return Formatted(packed.messages, taken, packed.tokens, least)
+
+
+def pack(
+    parts: Sequence[Part],
+    *,
+    estimator: TokenEstimator,
+    token_budget: int,
+    injection_point: InjectionPoint = InjectionPoint.SYSTEM,
+    nonce: str | None = None,
+) -> Packed:
+    """Return one message of fenced lines, part after part, behind the directive.
+
+    A line that does not fit into its part or into what is left of the budget is skipped
+    and smaller ones are still tried. What one part leaves is there for the next. Nothing
+    when no line fits.
+    """
     role = role_of(injection_point)
     said = directive(nonce)
-    fixed, newline = estimator.estimate_tokens(said), estimator.estimate_tokens("\n")
-    used, least = fixed, None
+    used, newline = estimator.estimate_tokens(said), estimator.estimate_tokens("\n")
     blocks: list[str] = []
-    taken: list[ScoredMemory] = []
-    for memory in memories:
-        block = fenced(inner_line(memory), nonce)
-        alone = estimator.estimate_tokens(block)
-        least = alone if least is None else min(least, alone)
-        cost = alone + (newline if blocks else 0)
-        if token_budget > 0 and used + cost <= token_budget:
-            used += cost
-            blocks.append(block)
-            taken.append(memory)
+    taken: list[tuple[int, ...]] = []
+    for part in parts if token_budget > 0 else ():
+        own, places = 0, []
+        for place, line in enumerate(part.lines):
+            block = fenced(line, nonce)
+            cost = estimator.estimate_tokens(block) + (newline if blocks else 0)
+            if own + cost <= part.tokens_max and used + cost <= token_budget:
+                own, used = own + cost, used + cost
+                blocks.append(block)
+                places.append(place)
+        taken.append(tuple(places))
     if not blocks:
-        return Formatted(minimum=None if least is None else fixed + least)
+        return Packed((), ((),) * len(parts))
     messages = (
         ChatMessage(role=MessageRole.SYSTEM, content=said),
         ChatMessage(role=role, content="\n".join(blocks)),
     )
-    return Formatted(messages, tuple(taken), used, fixed + (least or 0))
+    return Packed(messages, tuple(taken), used)
+
+
+def least_tokens(
+    lines: Sequence[str], estimator: TokenEstimator, nonce: str | None = None
+) -> int | None:
+    """Return the least budget in which one of *lines* fits alone; None when there is none."""
+    blocks = [estimator.estimate_tokens(fenced(line, nonce)) for line in lines]
+    return min(blocks) + estimator.estimate_tokens(directive(nonce)) if blocks else None
 
 
 def inner_line(memory: ScoredMemory) -> str:
@@ -103,6 +154,13 @@ def inner_line(memory: ScoredMemory) -> str:
         f"{shared}{_warning(memory)}[{entry.category} | score: {memory.combined_score:.2f}] "
         f"{body(entry.content, tags=(ENTRY_TAG,))}"
     )
+
+
+def known_line(known: Known) -> str:
+    """Return what stands inside the fence of a fact, a lesson or a pattern."""
+    doubt = "[untrusted] " if known.doubtful else ""
+    text = body(known.text, tags=(ENTRY_TAG,))
+    return f"{doubt}[{known.label} | score: {known.relevance:.2f}] {text}"
 
 
 def fenced(text: str, nonce: str | None = None) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from memd.base.clock import Clock
 from memd.base.errors import MemoryCapabilityError
@@ -22,21 +22,22 @@ from memd.encode.tokens import DefaultTokenEstimator
 from memd.inject import calls
 from memd.inject.context import ContextInjectionStrategy
 from memd.inject.editing_tools import instruction
-from memd.inject.format import Formatted, directive, formatted
+from memd.inject.format import directive, formatted
 from memd.inject.isolated import Failed, isolated
+from memd.inject.known import Fits, Knowledge
+from memd.inject.needs import MakeRetriever, Organisation, Synthesizer
 from memd.inject.own import OwnMemories, Rooms
-from memd.inject.pipeline import Pools, fuses, without
-from memd.inject.prompt import Prompt
+from memd.inject.pipeline import Pools, fuses, gated, possible, without
+from memd.inject.prompt import Fitted, Prompt
 from memd.inject.sources import memories, pools_of, preferences, recalled
 from memd.model.caller import Caller
-from memd.model.enums import InjectionPoint, InjectionStrategy
+from memd.model.enums import InjectionStrategy
 from memd.model.inject import (
     ChatMessage,
     MessageRole,
     PreparedPrompt,
     PrepareRequest,
     Reranker,
-    Retriever,
     SelfEditingMemoryConfig,
     ToolAnswer,
     ToolDefinition,
@@ -48,30 +49,6 @@ from memd.recall.filter import MemoryFilterStrategy
 NONCE_BYTES = 8
 BLOCK_TRIES = 4  # how many lines a block has, and so marks, is known when it is made
 
-MakeRetriever = Callable[[OwnMemories, MemoryRetrievalConfig], Retriever]
-"""Makes a retriever over one caller's memories, which also search what is shared."""
-
-
-class Policy(Protocol):
-    """One thing that everybody has to heed."""
-
-    @property
-    def content(self) -> str: ...
-
-
-class Organisation(Protocol):
-    """Whoever knows the policies."""
-
-    async def list_policies(
-        self, caller: Caller, limit: int | None = None, offset: int = 0
-    ) -> Sequence[Policy]: ...
-
-
-class Synthesizer(Protocol):
-    """Whoever makes one block of all sources (SPEC 5)."""
-
-    async def synthesize(self, caller: Caller, query: str, max_tokens: int) -> str: ...
-
 
 @dataclass(frozen=True)
 class Inject:
@@ -81,6 +58,7 @@ class Inject:
     config: MemoryRetrievalConfig
     clock: Clock
     org: Organisation | None = None
+    knowledge: Knowledge | None = None
     synthesizer: Synthesizer | None = None
     memory_filter: MemoryFilterStrategy | None = None
     reranker: Reranker | None = None
@@ -95,17 +73,21 @@ class Inject:
         What fails is left out, and *degraded* names it. Raises MemoryCapabilityError
         when a synthesized block is asked for and nobody makes one.
         """
-        if request.synthesize and self.synthesizer is None:
+        wanted = request.synthesize
+        synthesize = self.config.synthesize if wanted is None else wanted
+        if synthesize and self.synthesizer is None:
             raise MemoryCapabilityError("nothing here synthesizes", field="synthesize")
         strategy = request.strategy or self.config.strategy
         nonce = self.chance(NONCE_BYTES).hex() if request.nonce else None
-        making = _Making(self, caller, request, strategy, nonce)
+        making = _Making(self, caller, request, strategy, nonce, synthesize=synthesize)
         if request.token_budget > 0:
             await making.compose()
         prompt, found = making.prompt, making.found
         return PreparedPrompt(
             strategy=strategy,
             messages=tuple(prompt.messages),
+            facts=prompt.facts,
+            lessons=prompt.lessons,
             memories=prompt.memories,
             token_budget=request.token_budget,
             tokens_used=prompt.used,
@@ -162,6 +144,7 @@ class _Making:
     request: PrepareRequest
     strategy: InjectionStrategy
     nonce: str | None
+    synthesize: bool
     failed: Failed = field(default_factory=list)
     found: RecallResult = field(default_factory=RecallResult)
 
@@ -184,15 +167,26 @@ class _Making:
                 self.caller.agent_id, self.request.query, self.prompt.left
             )
             self.prompt.add_instructions(messages)
-        if self.request.synthesize:
+        if self.synthesize:
             await self._add_block()
         elif self.strategy is InjectionStrategy.CONTEXT:
             scored = without(await isolated(self._arranged(), (), "ranking", self.failed), said)
-            self.prompt.add_memories(self._fenced(scored, self.prompt.left), len(scored))
+            point = self.room.config.injection_point
+            fitted = Fitted(await self._known(), scored, point, self.nonce)
+            self.prompt.add_fitting(fitted)
 
     @property
     def _own(self) -> OwnMemories:
         return OwnMemories(self.room.rooms, self.caller)
+
+    async def _known(self) -> Fits:
+        """Return the facts and lessons that fit; who asks for categories of memories wants none.
+
+        Asked for after the memories: the question has its vector by then.
+        """
+        if self.room.knowledge is None or self.request.categories is not None:
+            return Fits()
+        return await self.room.knowledge.fitting(self.caller, self.request.query, self.failed)
 
     async def _policies(self) -> tuple[str, ...]:
         if self.room.org is None:
@@ -223,7 +217,7 @@ class _Making:
             retriever = hierarchical(own, config)
         strategy = ContextInjectionStrategy(
             backend=own,
-            config=_possible(config, retriever, room.reranker),
+            config=possible(config, retriever, room.reranker),
             shared_store=own,
             memory_filter=room.memory_filter,
             hierarchical_retriever=retriever,
@@ -245,24 +239,18 @@ class _Making:
         room = self.room.editing
         failed = len(self.failed)
         core = await calls.editing(self._own, room).core(self.caller.agent_id, self.failed)
-        found = self._fenced(core, min(self.prompt.left, room.core_memory_token_budget))
+        found = formatted(
+            core,
+            estimator=self.prompt.estimator,
+            token_budget=min(self.prompt.left, room.core_memory_token_budget),
+            nonce=self.nonce,
+        )
         said = instruction(room, empty=not core and len(self.failed) == failed)
         if not found.messages:
             said = f"{said}\n\n{directive()}"
         message = ChatMessage(role=MessageRole.SYSTEM, content=said)
         self.prompt.add_instructions([message], found.tokens)
         self.prompt.add_memories(found, len(core))
-
-    def _fenced(self, scored: Sequence[ScoredMemory], budget: int) -> Formatted:
-        context = self.strategy is InjectionStrategy.CONTEXT
-        point = self.room.config.injection_point if context else InjectionPoint.SYSTEM
-        return formatted(
-            scored,
-            estimator=self.prompt.estimator,
-            token_budget=budget,
-            injection_point=point,
-            nonce=self.nonce,
-        )
 
     async def _add_block(self) -> None:
         assert self.room.synthesizer is not None
@@ -277,32 +265,6 @@ class _Making:
                 return
             room = min(room - 1, room * most // (most + over))
         self.prompt.leave_out_block()
-
-
-def gated(config: MemoryRetrievalConfig) -> MemoryRetrievalConfig:
-    """Return *config* without its threshold, unless somebody set one.
-
-    The documented 0.3 is meant for likenesses. Recall gives probabilities, which are
-    lower, and has asked its gate already whether anything fits: with both, hardly
-    anything older than a week would reach a prompt (docs/benchmarks.md). Fused ranks
-    are no probabilities, and keep it (SPEC 8.4.6).
-    """
-    if "min_relevance" in config.model_fields_set:
-        return config
-    return config.model_copy(update={"min_relevance": 0.0})
-
-
-def _possible(
-    config: MemoryRetrievalConfig, retriever: Retriever | None, reranker: Reranker | None
-) -> MemoryRetrievalConfig:
-    """Return *config* without what nobody is there to do: a prompt does not wait for it."""
-    return config.model_copy(
-        update={
-            "retriever": "flat" if retriever is None else config.retriever,
-            "query_specific_rerank_enabled": config.query_specific_rerank_enabled
-            and reranker is not None,
-        }
-    )
 
 
 def _degraded(found: RecallResult, failed: Failed) -> str | None:

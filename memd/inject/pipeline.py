@@ -13,7 +13,7 @@ from datetime import datetime
 
 from memd.inject.isolated import Failed, isolated
 from memd.model.enums import FusionStrategy
-from memd.model.inject import Reranker
+from memd.model.inject import Reranker, Retriever
 from memd.model.memory import MemoryEntry
 from memd.model.retrieval import MemoryRetrievalConfig, ScoredMemory
 from memd.recall.diversify import diverse_order, scored_by_rank
@@ -102,6 +102,32 @@ def without(scored: Sequence[ScoredMemory], told: Sequence[str]) -> tuple[Scored
     """Return *scored* less those whose id or whole text is among *told*."""
     known = set(told)
     return tuple(m for m in scored if not known & {m.entry.id, m.entry.content})
+
+
+def gated(config: MemoryRetrievalConfig) -> MemoryRetrievalConfig:
+    """Return *config* without its threshold, unless somebody set one.
+
+    The documented 0.3 is meant for likenesses. Recall gives probabilities, which are
+    lower, and has asked its gate already whether anything fits: with both, hardly
+    anything older than a week would reach a prompt (docs/benchmarks.md). Fused ranks
+    are no probabilities, and keep it (SPEC 8.4.6).
+    """
+    if "min_relevance" in config.model_fields_set:
+        return config
+    return config.model_copy(update={"min_relevance": 0.0})
+
+
+def possible(
+    config: MemoryRetrievalConfig, retriever: Retriever | None, reranker: Reranker | None
+) -> MemoryRetrievalConfig:
+    """Return *config* without what nobody is there to do: a prompt does not wait for it."""
+    return config.model_copy(
+        update={
+            "retriever": "flat" if retriever is None else config.retriever,
+            "query_specific_rerank_enabled": config.query_specific_rerank_enabled
+            and reranker is not None,
+        }
+    )
 
 
 def _relevance(entry: MemoryEntry) -> float:

@@ -1,4 +1,4 @@
-"""One prompt under one budget (SPEC D23): policies, preferences, then memories.
+"""One prompt under one budget (SPEC D23): policies, preferences, then what fits the question.
 
 What the owner decided comes first and is plain text; what was merely heard comes
 last and is fenced. Every message is paid from the same budget. Pure.
@@ -9,15 +9,47 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from memd.inject.format import Formatted, directive, fenced, role_of
+from memd.inject.format import (
+    Formatted,
+    Packed,
+    Part,
+    directive,
+    fenced,
+    inner_line,
+    known_line,
+    least_tokens,
+    pack,
+    role_of,
+)
+from memd.inject.known import Fits, Known
 from memd.model.enums import InjectionPoint
-from memd.model.inject import ChatMessage, InjectedMemory, LeftOut, MessageRole, TokenEstimator
+from memd.model.inject import (
+    ChatMessage,
+    InjectedMemory,
+    InjectedText,
+    LeftOut,
+    MessageRole,
+    TokenEstimator,
+)
 from memd.model.retrieval import ScoredMemory
 from memd.view.view import ENTRY_TAG, MEMORY_TAG, view
 
 POLICIES = "Policies of this organisation. They hold for everything that follows:"
 PREFERENCES = "What the user prefers:"
 PREFERENCES_SHARE = 2  # preferences take at most one part in two of the budget (SPEC D5)
+FACTS_SHARE = 0.25
+LESSONS_SHARE = 0.15  # S0's share of learnings
+PATTERNS_SHARE = 0.05  # S0's share of the playbook
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What fits a question, by kind, and how it is fenced. Facts and lessons have shares."""
+
+    known: Fits
+    memories: Sequence[ScoredMemory]
+    point: InjectionPoint = InjectionPoint.SYSTEM
+    nonce: str | None = None
 
 
 @dataclass(slots=True)
@@ -28,6 +60,8 @@ class Prompt:
     estimator: TokenEstimator
     messages: list[ChatMessage] = field(default_factory=list)
     memories: tuple[InjectedMemory, ...] = ()
+    facts: tuple[InjectedText, ...] = ()
+    lessons: tuple[InjectedText, ...] = ()
     used: int = 0
     left_out: LeftOut = field(default_factory=LeftOut)
     minimum: int | None = None
@@ -51,6 +85,67 @@ class Prompt:
         taken = self._listed(PREFERENCES, texts, min(self.left, self.budget // PREFERENCES_SHARE))
         self._leave_out(preferences=len(texts) - len(taken))
         return taken
+
+    def add_fitting(self, fitted: Fitted) -> None:
+        """Add facts, lessons and patterns, each up to its share, and then memories.
+
+        What a share is not used for is there for the memories.
+        """
+        lines = list(map(inner_line, fitted.memories))
+        packed = self._pack(fitted, lines)
+        self.messages.extend(packed.messages)
+        self.used += packed.tokens
+        facts, lessons, patterns, memories = packed.taken
+        known = fitted.known
+        self.facts = _told(known.facts, facts)
+        self.lessons = (*_told(known.lessons, lessons), *_told(known.patterns, patterns))
+        self.memories = tuple(injected(fitted.memories[place]) for place in memories)
+        if lines and not memories:
+            self.minimum = self._least_for(fitted, lines)
+        self._leave_out(
+            facts=len(known.facts) - len(facts),
+            lessons=len(known.lessons) + len(known.patterns) - len(self.lessons),
+            memories=len(lines) - len(memories),
+        )
+
+    def _pack(self, fitted: Fitted, memories: Sequence[str]) -> Packed:
+        known = fitted.known
+        shares = (
+            (known.facts, FACTS_SHARE),
+            (known.lessons, LESSONS_SHARE),
+            (known.patterns, PATTERNS_SHARE),
+        )
+        parts = [Part([*map(known_line, its)], int(self.budget * share)) for its, share in shares]
+        return pack(
+            [*parts, Part(memories, self.left)],
+            estimator=self.estimator,
+            token_budget=self.left,
+            injection_point=fitted.point,
+            nonce=fitted.nonce,
+        )
+
+    def _least_for(self, fitted: Fitted, lines: Sequence[str]) -> int:
+        """Return the least budget in which one memory fits behind everything that comes first."""
+        alone = least_tokens(lines, self.estimator, fitted.nonce)
+        assert alone is not None
+        fixed = self.estimator.estimate_tokens(directive(fitted.nonce))
+        newline = self.estimator.estimate_tokens("\n")
+        least = alone
+        while True:
+            larger = self._larger(least)
+            beside = larger._pack(fitted, ())  # noqa: SLF001  # another prompt of this class
+            behind = newline + alone - fixed if beside.messages else alone
+            needed = larger.used + beside.tokens + behind
+            if needed <= least:
+                return least
+            least = needed
+
+    def _larger(self, budget: int) -> Prompt:
+        """Return a prompt of *budget* with the same policies and preferences."""
+        larger = Prompt(budget, self.estimator)
+        larger.add_policies(self.policies)
+        larger.add_preferences(self.preferences)
+        return larger
 
     def add_memories(self, found: Formatted, offered: int) -> None:
         """Add the fenced memories, of *offered* ones."""
@@ -104,9 +199,7 @@ class Prompt:
         """
         least = needed
         while True:
-            larger = Prompt(least, self.estimator)
-            larger.add_policies(self.policies)
-            larger.add_preferences(self.preferences)
+            larger = self._larger(least)
             if larger.left >= needed:
                 return least
             least = larger.used + needed
@@ -130,6 +223,11 @@ class Prompt:
 
     def _leave_out(self, **counts: int) -> None:
         self.left_out = self.left_out.model_copy(update=counts)
+
+
+def _told(known: Sequence[Known], taken: Sequence[int]) -> tuple[InjectedText, ...]:
+    chosen = [known[place] for place in taken]
+    return tuple(InjectedText(id=one.id, label=one.label, score=one.relevance) for one in chosen)
 
 
 def injected(memory: ScoredMemory) -> InjectedMemory:

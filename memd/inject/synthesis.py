@@ -1,6 +1,6 @@
 """One block of what this agent knows about a question (SPEC 5): from the real sources.
 
-Learnings, playbook, conversation, summaries and the graph each give a few
+Learnings, playbook, conversation, summaries, the graph and facts each give a few
 fragments; the synthesizer lets them compete. A source that fails is left out
 and named: a prompt does not wait for a memory.
 """
@@ -18,6 +18,7 @@ from memd.base.limits import SUMMARIES_READ_ITEMS_MAX
 from memd.encode.orders import is_doubtful
 from memd.encode.plain_words import words_of
 from memd.inject.isolated import Failed, isolated
+from memd.inject.known import Knowledge
 from memd.inject.synthesizer import (
     BASE_RELEVANCE,
     MemoryFragment,
@@ -77,7 +78,7 @@ class Graph(Protocol):
 
 @dataclass(frozen=True)
 class Synthesis:
-    """The room's needs, handed in by the daemon. Without a *graph* there are no lines of it."""
+    """The room's needs, handed in by the daemon; *graph* and *knowledge* may be left out."""
 
     db: Database
     clock: Clock
@@ -85,6 +86,7 @@ class Synthesis:
     learnt: Learnt
     sessions: Conversations
     graph: Graph | None = None
+    knowledge: Knowledge | None = None
 
     async def block(self, caller: Caller, request: SynthesisRequest) -> Synthesized:
         """Return one block for a question, and what it is made of.
@@ -131,6 +133,7 @@ class Synthesis:
             "conversation": self._conversation,
             "summaries": self._summaries,
             "graph": self._graph,
+            "facts": self._facts,
         }
         found = await asyncio.gather(
             *(isolated(gather(caller, query), [], name, failed) for name, gather in sources.items())
@@ -199,6 +202,15 @@ class Synthesis:
                 untrusted=row.trust == Trust.UNTRUSTED,
             )
             for row in await self.db.read(work)
+        ]
+
+    async def _facts(self, caller: Caller, query: str) -> list[MemoryFragment]:
+        """Return the facts that fit, each under its kind."""
+        if self.knowledge is None:
+            return []
+        return [
+            MemoryFragment(each.label, each.text, BASE_RELEVANCE["facts"], untrusted=each.doubtful)
+            for each in await self.knowledge.facts(caller, query)
         ]
 
     async def _graph(self, caller: Caller, query: str) -> list[MemoryFragment]:

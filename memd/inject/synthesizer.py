@@ -26,13 +26,17 @@ ALIKE = 0.8
 BASE_RELEVANCE: Mapping[str, float] = MappingProxyType(
     {
         "learnings": 0.7,
+        "facts": 0.7,
         "graph": 0.65,
         "playbook": 0.6,
         "conversation": 0.5,
         "summaries": 0.4,
     }
 )
-"""What the callers of :meth:`MemorySynthesizer.add_fragments` give each source (SPEC 5.4)."""
+"""What the callers of :meth:`MemorySynthesizer.add_fragments` give each source (SPEC 5.4).
+
+Facts of the organisation count like learnings; their lines name their kind.
+"""
 
 _CHARS_PER_TOKEN = 4
 

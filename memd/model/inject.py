@@ -88,7 +88,7 @@ class ToolAnswer(Value):
 class PrepareRequest(Value):
     """What a prompt is prepared for. A *token_budget* of 0 or less prepares nothing.
 
-    *strategy*, *include_shared*: the settings decide unless said. *nonce*: every
+    *strategy*, *include_shared*, *synthesize*: the settings decide unless said. *nonce*: every
     line of an untrusted text begins with a mark that no stored text can know.
     *synthesize*: one block made of all sources in place of the memories that were found;
     core memory and instructions stay.
@@ -102,7 +102,7 @@ class PrepareRequest(Value):
     project_id: Name | None = None
     include_shared: bool | None = None
     nonce: bool = False
-    synthesize: bool = False
+    synthesize: bool | None = None
 
 
 class LeftOut(Value):
@@ -110,6 +110,8 @@ class LeftOut(Value):
 
     policies: int = Field(default=0, ge=0)
     preferences: int = Field(default=0, ge=0)
+    facts: int = Field(default=0, ge=0)
+    lessons: int = Field(default=0, ge=0)
     memories: int = Field(default=0, ge=0)
     instructions: int = Field(default=0, ge=0)
 
@@ -125,8 +127,23 @@ class InjectedMemory(Value):
     trust: Trust = Trust.ASSISTED
 
 
+class InjectedText(Value):
+    """One text in the prompt that is no memory: a fact, a lesson or a pattern.
+
+    *label* is what its line begins with: decision, procedure, convention, definition,
+    lesson or pattern.
+    """
+
+    id: Name
+    label: Name
+    score: Share
+
+
 class PreparedPrompt(Value):
     """One prompt: what to put before a question, and what had to be left out (SPEC D23).
+
+    *facts* are everybody's, *lessons* the agent's own lessons and patterns. *warnings* say
+    what should always be in a prompt and is not in this one.
 
     *tokens_used* counts every message, the directive included, by the rule of four
     characters; it is at most the budget. *minimum_required_tokens* is the least
@@ -137,6 +154,8 @@ class PreparedPrompt(Value):
 
     strategy: str
     messages: tuple[ChatMessage, ...] = ()
+    facts: tuple[InjectedText, ...] = ()
+    lessons: tuple[InjectedText, ...] = ()
     memories: tuple[InjectedMemory, ...] = ()
     token_budget: int
     tokens_used: int = Field(default=0, ge=0)
@@ -144,6 +163,7 @@ class PreparedPrompt(Value):
     minimum_required_tokens: int | None = None
     gate: Share | None = None
     degraded: str | None = None
+    warnings: tuple[str, ...] = ()
     nonce: str | None = None
 
 

@@ -66,6 +66,8 @@ class MemoryRetrievalConfig(Value):
     max_retry_count: int = Field(default=2, ge=0, le=5)
     query_specific_rerank_enabled: bool = False
     rerank_cache_ttl_seconds: int = Field(default=3600, ge=60, le=86_400)
+    synthesize: bool = False
+    """One block of all sources (SPEC 5) in place of the memories, unless a call says otherwise."""
 
     @property
     def pool_size(self) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice, zip_longest
+from typing import NamedTuple
 
 from memd.base.clock import Clock, from_us, to_us
 from memd.base.errors import (
@@ -20,7 +21,7 @@ from memd.base.errors import (
     SecretRefusedError,
 )
 from memd.base.ids import Ids
-from memd.base.limits import FACTS_LOOKED_AT_MAX
+from memd.base.limits import FACTS_LOOKED_AT_MAX, FACTS_OFFERED_MAX
 from memd.encode.orders import refuse_orders
 from memd.encode.secrets import admitted, screened_name
 from memd.model.caller import Caller
@@ -50,6 +51,13 @@ DAY_US = 86_400_000_000
 
 Learn = Callable[[Writing, Operation], None]
 """Learns from an operation in its own transaction; what it raises undoes the operation."""
+
+
+class Offered(NamedTuple):
+    """Facts that may fit a question: those that share its words, and the newest others."""
+
+    by_words: tuple[OrgFact, ...] = ()
+    others: tuple[OrgFact, ...] = ()
 
 
 Walk = Callable[[Caller, str, int], Awaitable[tuple[str, ...]]]
@@ -212,6 +220,22 @@ class Org:
             walked = await self.walk(caller, query.context, limit)
             return await self._with(facts, walked, categories, limit)
         return facts
+
+    async def offered(self, caller: Caller, context: str) -> Offered:
+        """Return the facts that may fit *context*, for whoever ranks and gates them.
+
+        Only what the caller may read and what holds now; policies are in every prompt
+        anyway. The backend ``graph_rag`` adds what the context's things lead to.
+        """
+        categories = self._readable(caller) - {OrgFactCategory.CORE_POLICY}
+        rows = await self.db.read(reading.offered, context, categories, FACTS_OFFERED_MAX)
+        by_words = tuple(map(reading.fact, rows.by_words))
+        if self.config.backend == "graph_rag" and self.walk is not None and any(rows):
+            walked = await self.walk(caller, context, FACTS_OFFERED_MAX)
+            by_words = await self._with(by_words, walked, categories, FACTS_OFFERED_MAX)
+        known = {fact.id for fact in by_words}
+        others = tuple(reading.fact(row) for row in rows.others if row.fact_id not in known)
+        return Offered(await self.past.holding(by_words), await self.past.holding(others))
 
     async def _with(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterator
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from memd.base.clock import from_us
 from memd.base.errors import OrgMemoryQueryError
@@ -44,6 +44,26 @@ def matching(
             dict.fromkeys(org_words.sharing(conn, terms(context), categories, limit + len(found)))
         )
     return org_facts.of_keys(conn, list(found)[:limit])
+
+
+class OfferedRows(NamedTuple):
+    """Facts that may fit a question: those that share its words, then the newest others."""
+
+    by_words: list[FactRow]
+    others: list[FactRow]
+
+
+def offered(
+    conn: Reading, context: str, categories: Collection[OrgFactCategory], limit: int
+) -> OfferedRows:
+    """Return at most *limit* facts that may fit *context*, each once."""
+    newest = org_facts.newest(conn, categories, limit)
+    if not newest:
+        return OfferedRows([], [])
+    keys = org_words.sharing(conn, terms(context), sorted(categories), limit)
+    by_words = org_facts.of_keys(conn, keys)
+    others = [row for row in newest if row.fact_key not in set(keys)]
+    return OfferedRows(by_words, others[: limit - len(by_words)])
 
 
 def stood(

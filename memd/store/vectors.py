@@ -16,7 +16,7 @@ import operator
 import sys
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from memd.base.errors import EmbeddingError
 from memd.base.limits import KNN_ROWS_MAX
@@ -282,6 +282,15 @@ def among(conn: Reading, vector: bytes, keys: Sequence[int]) -> dict[int, float]
         {"keys": keys_array(keys), "vector": vector, "model_key": cache.model_key},
     )
     return {key: cosine(distance) for key, distance in rows}
+
+
+def cosines(conn: Reading, vector: bytes, others: Sequence[bytes]) -> list[float]:
+    """Return the cosine of *vector* with each of *others*, which need not be in the file."""
+    found = (
+        conn.execute("SELECT vec_distance_L2(:other, :vector)", {"other": one, "vector": vector})
+        for one in others
+    )
+    return [cosine(cast("float", rows.get)) for rows in found]
 
 
 # Building beside the live cache.

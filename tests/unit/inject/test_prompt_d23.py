@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from support.entries import a_scored
 
 from memd.encode.tokens import DefaultTokenEstimator
-from memd.inject.format import formatted
-from memd.inject.prompt import Prompt
+from memd.inject.format import fenced, formatted, known_line
+from memd.inject.known import Fits, Known
+from memd.inject.prompt import FACTS_SHARE, Fitted, Prompt
 
 ESTIMATOR = DefaultTokenEstimator()
 NGINX = a_scored("nginx listens on 8080", 0.9)
@@ -23,6 +24,17 @@ def a_prompt(budget: int, policies: Sequence[str], preferences: Sequence[str]) -
     prompt.add_preferences(preferences)
     found = formatted([NGINX], estimator=ESTIMATOR, token_budget=prompt.left)
     prompt.add_memories(found, 1)
+    return prompt
+
+
+def a_prompt_of_all(
+    budget: int, policies: Sequence[str], preferences: Sequence[str], facts: Sequence[str]
+) -> Prompt:
+    prompt = Prompt(budget, ESTIMATOR)
+    prompt.add_policies(policies)
+    prompt.add_preferences(preferences)
+    known = tuple(Known(str(n), "decision", text, 0.9) for n, text in enumerate(facts))
+    prompt.add_fitting(Fitted(Fits(facts=known, lessons=known), [NGINX]))
     return prompt
 
 
@@ -48,3 +60,43 @@ def test_in_the_least_budget_a_memory_fits_and_in_a_smaller_one_none(
     policies: list[str], preferences: list[str], small: int
 ) -> None:
     check_the_least(policies, preferences, small)
+
+
+_TEXTS = st.lists(st.integers(1, 120).map("x".__mul__), max_size=4)
+
+
+@given(_TEXTS, _TEXTS, _TEXTS, st.integers(1, 60))
+def test_the_least_budget_counts_facts_and_lessons_that_come_before_the_memory(
+    policies: list[str], preferences: list[str], facts: list[str], small: int
+) -> None:
+    least = a_prompt_of_all(small, policies, preferences, facts).minimum
+    assert least is not None
+    assert a_prompt_of_all(least, policies, preferences, facts).memories
+
+
+@given(_TEXTS, _TEXTS, _TEXTS, st.integers(0, 600))
+def test_what_is_in_a_prompt_and_what_is_left_out_are_all_there_is(
+    policies: list[str], preferences: list[str], facts: list[str], budget: int
+) -> None:
+    prompt = a_prompt_of_all(budget, policies, preferences, facts)
+    told = "\n".join(message.content for message in prompt.messages)
+
+    assert prompt.used <= budget
+    assert len(prompt.facts) + prompt.left_out.facts == len(facts)
+    assert len(prompt.lessons) + prompt.left_out.lessons == len(facts)
+    assert len(prompt.memories) + prompt.left_out.memories == 1
+    shown = len(prompt.facts) + len(prompt.lessons) + len(prompt.memories)
+    assert told.count("</memory-entry>") == shown
+
+
+def test_facts_take_at_most_their_share_and_what_they_leave_is_for_memories() -> None:
+    facts = [f"the rule of house {n} is {'long ' * 20}" for n in range(40)]
+    many = a_prompt_of_all(2000, (), (), facts)
+    none = a_prompt_of_all(2000, (), (), ())
+
+    lines = [known_line(Known("", "decision", facts[int(one.id)], 0.9)) for one in many.facts]
+    costs = sum(ESTIMATOR.estimate_tokens(fenced(line)) for line in lines)
+    assert 0.2 * 2000 < costs <= FACTS_SHARE * 2000
+    assert many.left_out.facts > 0
+    assert many.memories
+    assert none.used < 150, "nothing is spent on what is not there"

@@ -58,6 +58,7 @@ def test_5_3_fragments_pile_up_and_none_of_a_list_is_nothing() -> None:
 def test_5_4_the_base_relevance_is_the_callers_word() -> None:
     assert BASE_RELEVANCE == {
         "learnings": 0.7,
+        "facts": 0.7,
         "playbook": 0.6,
         "conversation": 0.5,
         "summaries": 0.4,

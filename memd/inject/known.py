@@ -1,0 +1,145 @@
+"""What is known beside memories and fits a question: facts, lessons, patterns that worked.
+
+Facts are everybody's (SPEC 15), lessons and patterns an agent's own (SPEC 5a). They are
+ranked and gated as memories are, each kind by itself (docs/decisions/0076).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple, Protocol
+
+from memd.base.clock import to_us
+from memd.base.limits import LESSONS_OFFERED_MAX
+from memd.encode.orders import is_doubtful
+from memd.encode.outgoing import outgoing
+from memd.inject.isolated import Failed, isolated
+from memd.learn.playbook import as_text
+from memd.model.caller import Caller
+from memd.model.enums import OrgFactCategory
+from memd.model.learn import Learning, PlaybookEntry, PlaybookQuery
+from memd.model.org import OrgFact
+from memd.org.org import Offered
+from memd.recall.apart import Apart, Fitting, Ranker, Ranking
+
+FACT_LABELS = MappingProxyType(
+    {
+        OrgFactCategory.CORE_POLICY: "policy",
+        OrgFactCategory.ADR: "decision",
+        OrgFactCategory.PROCEDURE: "procedure",
+        OrgFactCategory.CONVENTION: "convention",
+        OrgFactCategory.ENTITY_DEFINITION: "definition",
+    }
+)
+LESSON, PATTERN = "lesson", "pattern"
+
+
+class Organisation(Protocol):
+    """Whoever knows facts."""
+
+    async def offered(self, caller: Caller, context: str) -> Offered: ...
+
+
+class Learnt(Protocol):
+    """Whoever knows lessons and patterns."""
+
+    async def latest(self, caller: Caller, limit: int = ...) -> tuple[Learning, ...]: ...
+    async def playbook(
+        self, caller: Caller, wanted: PlaybookQuery
+    ) -> tuple[PlaybookEntry, ...]: ...
+
+
+class Known(NamedTuple):
+    """One text that fits. *label* says what it is, *doubtful* that it may be an order."""
+
+    id: str
+    label: str
+    text: str
+    relevance: float
+    doubtful: bool = False
+
+
+class Fits(NamedTuple):
+    """What fits one question, the likeliest of each kind first."""
+
+    facts: tuple[Known, ...] = ()
+    lessons: tuple[Known, ...] = ()
+    patterns: tuple[Known, ...] = ()
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """The room's needs, handed in by the daemon. *facts_max*: as many as one question brings."""
+
+    ranker: Ranker
+    org: Organisation
+    learnt: Learnt
+    facts_max: int
+
+    async def fitting(self, caller: Caller, query: str, failed: Failed) -> Fits:
+        """Return what fits; what fails is left out and named in *failed*."""
+
+        def asked(work: Awaitable[tuple[Known, ...]], what: str) -> Awaitable[tuple[Known, ...]]:
+            return isolated(work, (), what, failed)
+
+        return Fits(
+            *await asyncio.gather(
+                asked(self.facts(caller, query), "facts"),
+                asked(self.lessons(caller, query), "lessons"),
+                asked(self.patterns(caller, query), "playbook"),
+            )
+        )
+
+    async def facts(self, caller: Caller, query: str) -> tuple[Known, ...]:
+        """Return the facts that fit, at most *facts_max*."""
+        offered = await self.org.offered(caller, query)
+        facts = {fact.id: fact for fact in (*offered.by_words, *offered.others)}
+        ranking = await self._ranked(query, facts)
+        return _known(facts, ranking.fitting)[: self.facts_max]
+
+    async def searched(self, caller: Caller, query: str, limit: int) -> tuple[Known, ...]:
+        """Return facts for who asks for them: those that fit, then those that share a word."""
+        offered = await self.org.offered(caller, query)
+        facts = {fact.id: fact for fact in (*offered.by_words, *offered.others)}
+        ranking = await self._ranked(query, facts)
+        fitting, by_words = set(ranking.fitting), {fact.id for fact in offered.by_words}
+        chosen = [each for each in ranking.items if each in fitting or each.key in by_words]
+        return _known(facts, chosen)[:limit]
+
+    async def lessons(self, caller: Caller, query: str) -> tuple[Known, ...]:
+        """Return the lessons that fit, of the newest."""
+        found = await self.learnt.latest(caller, LESSONS_OFFERED_MAX)
+        texts = {each.id: Apart(each.id, each.lesson, to_us(each.timestamp)) for each in found}
+        ranking = await self.ranker.ranked(query, list(texts.values()))
+        return tuple(_learnt(LESSON, each, texts) for each in ranking.fitting)
+
+    async def patterns(self, caller: Caller, query: str) -> tuple[Known, ...]:
+        """Return the patterns that fit, of those that worked most often."""
+        found = await self.learnt.playbook(caller, PlaybookQuery(limit=LESSONS_OFFERED_MAX))
+        texts = {
+            each.pattern_id: Apart(each.pattern_id, as_text(each), to_us(each.updated_at))
+            for each in found
+        }
+        ranking = await self.ranker.ranked(query, list(texts.values()))
+        return tuple(_learnt(PATTERN, each, texts) for each in ranking.fitting)
+
+    async def _ranked(self, query: str, facts: dict[str, OrgFact]) -> Ranking:
+        texts = [Apart(fact.id, fact.content, to_us(fact.created_at)) for fact in facts.values()]
+        return await self.ranker.ranked(query, texts)
+
+
+def _known(facts: dict[str, OrgFact], chosen: Sequence[Fitting]) -> tuple[Known, ...]:
+    return tuple(_fact(facts[each.key], each.relevance) for each in chosen)
+
+
+def _fact(fact: OrgFact, relevance: float) -> Known:
+    label, text = FACT_LABELS[fact.category], outgoing(fact.content)
+    return Known(fact.id, label, text, relevance, not fact.author.is_human and is_doubtful(text))
+
+
+def _learnt(label: str, found: Fitting, texts: dict[str, Apart]) -> Known:
+    text = texts[found.key].text
+    return Known(found.key, label, outgoing(text), found.relevance, is_doubtful(text))
