@@ -31,6 +31,8 @@ from memd.store.connect import Reading, Writing
 from memd.store.database import Database
 from memd.store.rows import FoundRow
 
+STEP_ROWS = 64
+
 
 @dataclass(frozen=True)
 class Archival:
@@ -88,6 +90,45 @@ class Archival:
             return outgoing_entry(row.entry())
 
         return await self.db.read(read)
+
+    async def turned_away(
+        self, caller: Caller, after: str | None, limit: int, *, everybody: bool = False
+    ) -> tuple[tuple[Archived, ...], str | None]:
+        """Return a page of what the gate of importance turned away, the newest first.
+
+        Of the caller's agent, or with *everybody* of all: a client whose key names its
+        agent has its own, and so has one without a key as soon as some agent has one.
+        """
+
+        def work(conn: Reading) -> tuple[Archived, ...]:
+            meant = _meant(conn, caller, everybody=everybody)
+            keys = archived.turned_away(conn, meant, after, self.clock.now_us(), limit + 1)
+            rows, away = memories.by_keys(conn, keys), archived.of(conn, keys)
+            return tuple(_shown(rows[key], away[key]) for key in keys)
+
+        items = await self.db.read(work)
+        return items[:limit], items[limit - 1].entry.id if len(items) > limit else None
+
+    async def restore_turned_away(self, caller: Caller, *, everybody: bool = False) -> int:
+        """Make everything that was turned away an ordinary memory again; returns how many.
+
+        In small steps, each a transaction: after a crash the same call does the rest.
+        *everybody* as for :meth:`turned_away`.
+        """
+
+        def step(conn: Writing) -> int:
+            meant = _meant(conn, caller, everybody=everybody)
+            now_us = self.clock.now_us()
+            keys = archived.turned_away(conn, meant, None, now_us, STEP_ROWS)
+            for key in keys:
+                removal.restore(conn, key, now_us)
+                look_again(conn, key, now_us)
+            return len(keys)
+
+        done = 0
+        while count := await self.db.write(caller, step):
+            done += count
+        return done
 
     async def put_away(self, caller: Caller, memory_id: str, reason: ArchiveReason) -> str | None:
         """Put a memory into the archive and return its archival id; None when there is none.
@@ -199,6 +240,13 @@ def _shown(row: FoundRow, away: ArchivedRow) -> Archived:
 def _find(conn: Reading, caller: Caller, entry_id: str, now_us: int) -> int | None:
     agent_key = names.find_agent(conn, caller.agent_id)
     return None if agent_key is None else archived.find(conn, agent_key, entry_id, now_us)
+
+
+def _meant(conn: Reading, caller: Caller, *, everybody: bool) -> int | None:
+    """Return the agent whose memories are meant, None for all; 0 is nobody's key."""
+    if everybody and not (caller.bound or caller.closed):
+        return None
+    return names.find_agent(conn, caller.agent_id) or 0
 
 
 def _unknown() -> MemoryNotFoundError:

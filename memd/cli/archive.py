@@ -92,6 +92,37 @@ def _each(
     return found, missing
 
 
+@options.examples("memd archive turned-away", "memd archive turned-away --restore")
+def turned_away(
+    restore: Annotated[
+        bool, options.option("--restore", help="Bring all of it back, to be found again.")
+    ] = False,
+    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 50,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """List what was turned away as unimportant, of all agents, or bring it back."""
+    whose = {**options.given(agent_id=agent), "everybody": agent is None}
+    if restore:
+        count = ask(profile, "archive.restore_turned_away", whose)
+        say.as_json({"restored": count}) if json else say.out(f"restored {count:,}")
+        return
+    page = ask(profile, "archive.turned_away", {**whose, "limit": limit})
+    if json:
+        say.as_json(page)
+        return
+    entries = [(one["entry"], one["archived_at"]) for one in page["items"]]
+    table(
+        (an_id(), time("ARCHIVED"), word("AGENT"), text("TEXT")),
+        ((one["id"], at, one["agent_id"], one["content"]) for one, at in entries),
+    )
+    if not page["items"]:
+        say.note("nothing was turned away")
+    if page["next"]:
+        say.note(f"there is more: --limit {limit * 5}")
+
+
 @options.examples("memd archive count", "memd archive count --json")
 def count(
     agent: options.Agent = None, profile: options.Profile = None, json: options.Json = False

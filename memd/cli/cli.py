@@ -72,6 +72,7 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
         (
             Entry("search", "memd.cli.archive", "search"),
             Entry("restore", "memd.cli.archive", "restore"),
+            Entry("turned-away", "memd.cli.archive", "turned_away"),
             Entry("count", "memd.cli.archive", "count"),
         ),
     ),

@@ -37,6 +37,8 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
     else:
         for name, value in told.items():
             _show(name, in_a_line(value) if name == "sleep" and value else value)
+        if told.get("turned_away"):
+            say.note('what was turned away: "memd archive turned-away" lists it, --restore')
     if told.get("status", "ok") != "ok":
         raise say.Leave(say.Exit.DEGRADED)
 

@@ -77,6 +77,13 @@ class AgentSettings(Value):
     settings: MemoryConfig
 
 
+class ArchivedPage(Value):
+    """A page of the archive."""
+
+    items: tuple[Archived, ...]
+    next: Name | None = None
+
+
 class Agents(Value):
     """The agents that have settings of their own; there is one page."""
 
@@ -246,6 +253,18 @@ _ALL = (
     _read("archive.search", params.Retrieve, tuple[Archived, ...], "Search what was put away."),
     _read("archive.restore", params.ById, Archived, "One memory of the archive; it stays there."),
     _write("archive.restore_to_hot", params.WritingById, MemoryEntry, "Bring a memory back."),
+    _read(
+        "archive.turned_away",
+        params.ListTurnedAway,
+        ArchivedPage,
+        "What the gate of importance turned away, newest first.",
+    ),
+    _write(
+        "archive.restore_turned_away",
+        params.TurnedAway,
+        int,
+        "Bring back all that was turned away; how many.",
+    ),
     _read("archive.count", params.Scoped, int, "How many memories were put away."),
     _admin("wiki.export", params_sleep.Export, WikiExport, "Write memories as Markdown files."),
     _write("shared.publish", params_shared.Publish, Name, "Tell every agent a text; its id."),

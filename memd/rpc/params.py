@@ -78,6 +78,18 @@ class Paged(Scoped):
     limit: int = Field(default=100, ge=1, le=PAGE_ITEMS_MAX)
 
 
+class TurnedAway(Scoped):
+    """Whose: one agent's, or with *everybody* all that were turned away."""
+
+    everybody: bool = False
+
+
+class ListTurnedAway(Paged):
+    """A page of what was turned away: one agent's, or with *everybody* all agents'."""
+
+    everybody: bool = False
+
+
 class Hello(Params):
     """Who says hello. Only *client_key* grants anything; the rest is told to the log."""
 

@@ -24,7 +24,15 @@ from memd.model.trust import FOREIGN
 from memd.model.upkeep import CheckReport
 from memd.model.wiki import WikiExport
 from memd.rpc import params as p
-from memd.rpc.methods import Agents, AgentSettings, Imported, Page, Preferences, TrashPage
+from memd.rpc.methods import (
+    Agents,
+    AgentSettings,
+    ArchivedPage,
+    Imported,
+    Page,
+    Preferences,
+    TrashPage,
+)
 from memd.rpc.params_sleep import Export
 from memd.serve import (
     access,
@@ -80,6 +88,8 @@ def handlers(rooms: Rooms, system: System) -> Mapping[str, Handler]:
         "archive.restore": archival.restore,
         "archive.restore_to_hot": archival.restore_to_hot,
         "archive.count": archival.count,
+        "archive.turned_away": archival.turned_away,
+        "archive.restore_turned_away": archival.restore_turned_away,
         "wiki.export": archival.export,
         "model.status": system.model,
         "store.check": upkeep.check,
@@ -223,6 +233,15 @@ class _Archival:
     async def count(self, caller: Caller, params: p.Scoped) -> int:
         del params
         return await self._archival.count(caller)
+
+    async def turned_away(self, caller: Caller, params: p.ListTurnedAway) -> ArchivedPage:
+        items, after = await self._archival.turned_away(
+            caller, params.after, params.limit, everybody=params.everybody
+        )
+        return ArchivedPage(items=items, next=after)
+
+    async def restore_turned_away(self, caller: Caller, params: p.TurnedAway) -> int:
+        return await self._archival.restore_turned_away(caller, everybody=params.everybody)
 
     async def export(self, caller: Caller, params: Export) -> WikiExport:
         return await self._wiki.export(caller, params.target)

@@ -63,6 +63,46 @@ def of(conn: Reading, keys: Sequence[int]) -> dict[int, ArchivedRow]:
     return {row[0]: ArchivedRow._make(row) for row in rows}
 
 
+def turned_away(
+    conn: Reading, agent_key: int | None, after: str | None, now_us: int, limit: int
+) -> list[int]:
+    """Return up to *limit* memories that the gate of importance turned away, the newest first.
+
+    Of one agent, or of all without *agent_key*; from after the id *after* on.
+    """
+    rows = conn.execute(
+        """
+        SELECT r.memory_key
+          FROM archive AS r
+               JOIN memory AS m ON m.memory_key = r.memory_key
+         WHERE r.reason = 'low_importance' AND m.state IN ('archived', 'compressed')
+           AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
+           AND (:agent_key IS NULL OR m.agent_key = :agent_key)
+           AND (:after IS NULL OR m.memory_id < :after)
+         ORDER BY m.memory_id DESC
+         LIMIT :limit
+        """,
+        {"agent_key": agent_key, "after": after, "now_us": now_us, "limit": limit},
+    )
+    return [key for (key,) in rows]
+
+
+def count_turned_away(conn: Reading, now_us: int) -> int:
+    """Return how many memories of all agents the gate of importance turned away."""
+    found = conn.execute(
+        """
+        SELECT count(*)
+          FROM archive AS r
+               JOIN memory AS m ON m.memory_key = r.memory_key
+         WHERE r.reason = 'low_importance' AND m.state IN ('archived', 'compressed')
+           AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
+        """,
+        {"now_us": now_us},
+    ).get
+    assert isinstance(found, int)
+    return found
+
+
 def search(
     conn: Reading, wanted: Bound, text: str | None, limit: int
 ) -> list[tuple[FoundRow, ArchivedRow]]:

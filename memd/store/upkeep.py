@@ -15,7 +15,17 @@ from memd.base.errors import InvalidError, MemdError
 from memd.model.caller import Caller
 from memd.model.memory import MemoryEntry
 from memd.model.upkeep import CheckReport
-from memd.store import backup, check, org_facts, org_words, pending, replies, vectors, words
+from memd.store import (
+    archived,
+    backup,
+    check,
+    org_facts,
+    org_words,
+    pending,
+    replies,
+    vectors,
+    words,
+)
 from memd.store.connect import Reading, Writing
 from memd.store.database import Database
 
@@ -104,7 +114,7 @@ class Upkeep:
 
     async def stats(self) -> dict[str, int | str]:
         """Return counts of rows, where the file is and its size in bytes."""
-        figures = await self.db.read(_figures)
+        figures = await self.db.read(_figures, self.clock.now_us())
         path = self.db.path
         return {**figures, "file": str(path), "file_bytes": path.stat().st_size}
 
@@ -150,13 +160,14 @@ def _met(conn: Reading, agent_id: str, entry: MemoryEntry) -> str | None:
     return "skipped" if erased else None
 
 
-def _figures(conn: Reading) -> dict[str, int]:
+def _figures(conn: Reading, now_us: int) -> dict[str, int]:
     rows = conn.execute("SELECT state, count(*) FROM memory GROUP BY state").fetchall()
     figures = dict(cast("list[tuple[str, int]]", rows))
     return {
         **figures,
         "memories": sum(figures.values()),
         "pending": pending.count_waiting(conn),
+        "turned_away": archived.count_turned_away(conn, now_us),
         "facts": org_facts.count(conn),
     }
 

@@ -313,6 +313,18 @@ class FakeArchival:
         await self.house.pass_through(caller)
         return 0
 
+    async def turned_away(
+        self, caller: Caller, after: str | None, limit: int, *, everybody: bool
+    ) -> tuple[tuple[Archived, ...], str | None]:
+        del after, limit, everybody
+        await self.house.pass_through(caller)
+        return (), None
+
+    async def restore_turned_away(self, caller: Caller, *, everybody: bool) -> int:
+        del everybody
+        await self.house.pass_through(caller)
+        return 0
+
 
 class FakeFiles:
     async def run(self, caller: Caller, command: FileCommand) -> FileReply:
