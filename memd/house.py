@@ -53,6 +53,7 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
         emit=house.learning.hearing(asleep.events.emit),
         advises=settings.memory.retrieval.non_inferable_only,
     )
+    house.queue.emit = asleep.events.emit
     prompts = _Prompts(settings, house, ingest)
     return Rooms(
         ingest=ingest,

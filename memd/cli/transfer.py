@@ -124,7 +124,7 @@ def _send_batch(
     client: Client, batch: Sequence[dict[str, Any]], outcome: Outcome, said: Options
 ) -> None:
     common = options.given(tags=list(said.tags) or None, namespace=said.namespace)
-    texts = [{**common, **item} for item in batch if "text" in item]
+    texts = [{**common, "deliberate": True, **item} for item in batch if "text" in item]
     entries = [item for item in batch if "text" not in item]
     if texts:
         params = options.given(items=texts, agent_id=said.agent)

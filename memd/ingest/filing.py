@@ -12,13 +12,14 @@ from memd.model.caller import Caller
 from memd.model.encoding import ModelFingerprint
 from memd.model.enums import MemoryLevel
 from memd.model.ingest import IngestRequest
+from memd.model.trust import STREAMS
 from memd.store import names, vectors
 from memd.store.connect import Writing
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """One text on its way in. *vectors* None: still to come; *gated* False: keep everything."""
+    """One text on its way in. *vectors* None: still to come; *gated* False: stored as it is."""
 
     request: IngestRequest
     drafts: Drafts
@@ -34,6 +35,12 @@ class Arrival:
     """Taken from a session's messages: not gated, but what the session knows is not told again."""
     source_key: int | None = None
     """The source row that the text was taken from, when it is there already."""
+
+    @property
+    def judged(self) -> bool:
+        """Whether the gate of importance may turn its chunks away: only a stream's."""
+        deliberate = not self.gated or self.request.deliberate
+        return not deliberate and self.drafts.origin in STREAMS
 
 
 @dataclass(slots=True)

@@ -34,7 +34,7 @@ from memd.ingest.draft import Drafts, drafts, voices
 from memd.ingest.filing import Arrival
 from memd.ingest.guard import advise_on_tags
 from memd.ingest.keep import keep
-from memd.ingest.queue import EmbeddingQueue
+from memd.ingest.queue import EmbeddingQueue, tell_turned_away
 from memd.ingest.replace import foresee, replace
 from memd.ingest.update import change, wanted
 from memd.model.caller import Caller
@@ -347,6 +347,8 @@ class Ingest:
         if new:
             told = {"ids": new[:EVENT_IDS_MAX], "stored": len(new)}
             self.emit(caller.agent_id, EventName.STORED, told)
+        away = [(caller.agent_id, item.id) for each in receipts for item in each.turned_away]
+        tell_turned_away(self.emit, away)
         tell_flagged(self.emit, caller.agent_id, receipts)
 
 

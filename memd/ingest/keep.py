@@ -21,12 +21,22 @@ from memd.model.caller import Caller
 from memd.model.enums import VISIBLE, ArchiveReason, MemoryCategory, MemoryState, Trust
 from memd.model.ingest import Receipt, ReceiptItem
 from memd.model.trust import BURSTING, Flag
-from memd.store import centroids, flagged, memories, preferences, removal, sources, vectors
+from memd.store import (
+    archived,
+    centroids,
+    flagged,
+    memories,
+    pending,
+    preferences,
+    removal,
+    sources,
+    vectors,
+)
 from memd.store.connect import Writing
 from memd.store.preferences import NewPreference
 from memd.store.rows import FoundRow, MemoryRow
 
-BELOW = "importance below the threshold; kept in the archive"
+BELOW = 'importance below the threshold; archived: "memd archive turned-away" brings it back'
 SET_ASIDE = "it looks like an attack; out of sight until its owner releases it"
 
 
@@ -44,10 +54,17 @@ class _Sorted:
 
 @dataclass(slots=True)
 class _New:
-    """The rows that were made, and those of them that are not important enough."""
+    """The rows that were made, those turned away, and the vectors that become known.
+
+    Novelty compares with what was known before the call, so *known* joins the running
+    sums when all of the call is scored, as does what comes *back*: told on purpose now,
+    and archived before.
+    """
 
     keys: list[int] = field(default_factory=list)
     turned: list[int] = field(default_factory=list)
+    back: list[int] = field(default_factory=list)
+    known: list[tuple[int, int, bytes]] = field(default_factory=list)
 
 
 def keep(
@@ -60,6 +77,10 @@ def keep(
     new = _New()
     filings = Filings(conn, caller, ids, now_us)
     receipts = [_keep(conn, arrival, filings.of(arrival), new) for arrival in arrivals]
+    for agent_key, model_key, vector in new.known:
+        centroids.add(conn, agent_key, model_key, vector)
+    for key in new.back:
+        removal.restore(conn, key, now_us)
     memories.settle(conn, new.keys)
     removal.archive(conn, new.turned, ArchiveReason.LOW_IMPORTANCE, now_us, new_id=ids.new)
     return receipts
@@ -76,24 +97,21 @@ def _keep(conn: Writing, arrival: Arrival, filing: Filing, new: _New) -> Receipt
         row = _row(arrival, draft, filing, filing.ids)
         there = _known(conn, arrival, row, now_us)
         if there is not None:
+            there = _met_again(conn, arrival, draft, there, new)
             fate.merged.append(_item_of(there))
             if not arrival.distilled:
                 _tell_again(conn, draft, there, row, filing, fate)
             continue
         scored = _scored(conn, arrival, row, draft, filing)
-        known = _told_before(conn, draft, filing)
-        kept = _stays(arrival, scored, draft, known)
+        kept = not arrival.judged or scored.importance is None or is_kept(scored.importance)
         key = _inserted(conn, arrival, scored, draft, filing, new)
         if vector is not None and filing.model_key is not None:
             vectors.put(conn, filing.model_key, [(key, vector)])
             if kept:
-                centroids.add(conn, filing.agent_key, filing.model_key, vector)
+                new.known.append((filing.agent_key, filing.model_key, vector))
         if not kept:
             new.turned.append(key)
-        # What is told again while its importance is still unknown may yet be put away: the
-        # preference stays with the memory that it came from.
-        stands = key if kept and (scored.importance is not None or known is None) else known
-        _prefer(conn, draft, scored.importance, stands, filing, fate)
+        _prefer(conn, draft, scored.importance, key, filing, fate)
         _sort(fate, scored, kept=kept, flags=draft.flags)
     return Receipt(
         stored=tuple(fate.stored),
@@ -156,6 +174,25 @@ def _known(conn: Writing, arrival: Arrival, row: MemoryRow, now_us: int) -> Foun
     if arrival.distilled:
         return memories.told_in_session(conn, row)
     return memories.same_content(conn, row, now_us) if arrival.gated else None
+
+
+def _met_again(
+    conn: Writing, arrival: Arrival, draft: Draft, there: FoundRow, new: _New
+) -> FoundRow:
+    """Return *there*, visible and to stay so when it is told on purpose now.
+
+    What was turned away comes back, as does what went for the cap; what is still to be
+    judged is judged no more.
+    """
+    if arrival.judged:
+        return there
+    if there.importance is None:
+        pending.set_importance(conn, there.memory_key, importance(novelty(None), draft.salience))
+    away = archived.of(conn, [there.memory_key]).get(there.memory_key)
+    if away is None or away.reason not in {ArchiveReason.LOW_IMPORTANCE, ArchiveReason.CAP}:
+        return there
+    new.back.append(there.memory_key)
+    return there._replace(state=MemoryState.ACTIVE)
 
 
 def _tell_again(
@@ -231,38 +268,23 @@ def _scored(
     """Return *row* with its importance when its vector is here (SPEC 1.6), else still pending."""
     vector = None if arrival.vectors is None else arrival.vectors[draft.part]
     if vector is None or filing.model_key is None:
-        # What is never gated needs no vector for its importance: it counts as new.
+        # What is never judged needs no vector for its importance: it counts as new.
         return (
             row
-            if arrival.gated
+            if arrival.judged
             else row._replace(importance=importance(novelty(None), draft.salience))
         )
-    near = centroids.similarity(conn, filing.agent_key, filing.model_key, vector, arrival.voice)
+    known = centroids.total(conn, filing.agent_key, filing.model_key)
+    near = centroids.similarity(conn, known, vector, arrival.voice)
     score = importance(novelty(near), draft.salience)
     return row._replace(importance=score, state=MemoryState.ACTIVE)
-
-
-def _stays(arrival: Arrival, row: MemoryRow, draft: Draft, known: int | None) -> bool:
-    """Return whether the chunk stays visible: a preference does, unless it only repeats one."""
-    if not arrival.gated or row.importance is None or is_kept(row.importance):
-        return True
-    return draft.preference is not None and known is None
-
-
-def _told_before(conn: Writing, draft: Draft, filing: Filing) -> int | None:
-    """Return the visible memory behind the same preference with the same value, or None."""
-    if draft.preference is None:
-        return None
-    rows = preferences.listed(conn, filing.agent_key, filing.now_us)
-    same = (row for row in rows if (row.name, row.value) == (draft.preference, draft.content))
-    return next((row.memory_key for row in same), None)
 
 
 def _prefer(
     conn: Writing,
     draft: Draft,
     importance: float | None,
-    key: int | None,
+    key: int,
     filing: Filing,
     fate: _Sorted,
 ) -> None:

@@ -19,12 +19,14 @@ from memd.base import log
 from memd.base.clock import Clock
 from memd.base.errors import DegradedError, EmbeddingError, MemdError, UnavailableError
 from memd.base.ids import Ids
+from memd.base.limits import EVENT_IDS_MAX
 from memd.encode.importance import importance, is_kept, novelty, salience
 from memd.ingest.draft import voices
 from memd.model.caller import Caller
 from memd.model.encoding import Embedder, ModelFingerprint, TokenCounter
 from memd.model.enums import ArchiveReason
-from memd.store import centroids, changes, pending, preferences, removal, vectors
+from memd.model.events import Emit, EventName, unheard
+from memd.store import centroids, changes, pending, removal, vectors
 from memd.store.connect import Writing
 from memd.store.database import Database
 from memd.store.pending import Waiting
@@ -52,6 +54,9 @@ class EmbeddingQueue:
     counter: TokenCounter
     clock: Clock
     ids: Ids
+    emit: Emit = unheard
+    _before: tuple[object, bytes | None] | None = None
+    """What was known before the call whose rows were scored last."""
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _idle: asyncio.Event = field(default_factory=asyncio.Event)
     _unable: set[tuple[int, str]] = field(default_factory=set)
@@ -199,9 +204,10 @@ class EmbeddingQueue:
     async def _write(self, model_key: int, found: _Vectors) -> None:
         for start in range(0, len(found.rows), STEP_ROWS):
             step = list(zip(found.rows, found.own, strict=True))[start : start + STEP_ROWS]
-            await self.db.write(
+            turned = await self.db.write(
                 _CALLER, partial(self._gate, model_key=model_key, step=step, voiced=found.voices)
             )
+            tell_turned_away(self.emit, turned)
 
     def _gate(
         self,
@@ -209,28 +215,51 @@ class EmbeddingQueue:
         model_key: int,
         step: Sequence[tuple[Waiting, bytes]],
         voiced: Mapping[str, bytes],
-    ) -> None:
-        """Store vectors, score what has no importance yet, archive what falls below (SPEC D4)."""
+    ) -> list[tuple[str, str]]:
+        """Store vectors, score what has no importance yet, archive what falls below (SPEC D4).
+
+        Rows without an importance are a stream's, still to be judged: those of one call
+        against what was known before it, also where a restart lies between them. Returns
+        agent and id of what was turned away.
+        """
         now_us = self.clock.now_us()
         there = pending.unchanged(conn, [row for row, _ in step])
         step = [(row, vector) for row, vector in step if row.memory_key in there]
         pending.give(conn, model_key, [(row.memory_key, vector) for row, vector in step])
-        kept: list[int] = []
-        turned: list[int] = []
-        preferred = _preferred(conn, [row for row, _ in step], now_us)
+        kept: list[tuple[Waiting, bytes]] = []
+        turned: list[Waiting] = []
         for row, vector in step:
             stays = True
             if row.importance is None:
-                voice = voiced.get(f"{row.speaker}:")
-                near = centroids.similarity(conn, row.agent_key, model_key, vector, voice)
+                known = self._known_before(conn, model_key, row, there)
+                near = centroids.similarity(conn, known, vector, voiced.get(f"{row.speaker}:"))
                 score = importance(novelty(near), salience(row.content, self.counter))
                 pending.set_importance(conn, row.memory_key, score)
-                stays = is_kept(score) or row.memory_key in preferred
-            if stays and not row.is_summary:
+                stays = is_kept(score)
+            if stays:
+                kept.append((row, vector))
+            else:
+                turned.append(row)
+        for row, vector in kept:
+            if not row.is_summary:
                 centroids.add(conn, row.agent_key, model_key, vector)
-            (kept if stays else turned).append(row.memory_key)
-        pending.activate(conn, kept)
-        removal.archive(conn, turned, ArchiveReason.LOW_IMPORTANCE, now_us, new_id=self.ids.new)
+        pending.activate(conn, [row.memory_key for row, _ in kept])
+        away = [row.memory_key for row in turned]
+        removal.archive(conn, away, ArchiveReason.LOW_IMPORTANCE, now_us, new_id=self.ids.new)
+        return [(row.agent_id, row.memory_id) for row in turned]
+
+    def _known_before(
+        self, conn: Writing, model_key: int, row: Waiting, step: frozenset[int]
+    ) -> bytes | None:
+        """Return the sum of what the agent knew before the call that *row* came by.
+
+        The rows of this *step* have vectors already, but are in no sum yet.
+        """
+        call = (model_key, row.call)
+        if self._before is None or self._before[0] != call:
+            told = [key for key in pending.told_with(conn, row) if key not in step]
+            self._before = call, centroids.total(conn, row.agent_key, model_key, without=told)
+        return self._before[1]
 
     async def _new_vectors(self, model_key: int, fingerprint: ModelFingerprint) -> int:
         """Embed rows that have a vector of another model only; they are looked for after a change.
@@ -263,14 +292,14 @@ def _step_build(conn: Writing) -> bool:
     return vectors.step_build(conn, BUILD_ROWS)
 
 
-def _preferred(conn: Writing, rows: Sequence[Waiting], now_us: int) -> frozenset[int]:
-    """Return the memories of these rows' agents that a preference stands on: they stay visible."""
-    return frozenset(
-        row.memory_key
-        for agent_key in {row.agent_key for row in rows}
-        for row in preferences.listed(conn, agent_key, now_us)
-        if row.memory_key is not None
-    )
+def tell_turned_away(emit: Emit, turned: Sequence[tuple[str, str]]) -> None:
+    """Tell who listens what was turned away, given as agent and id; after COMMIT."""
+    by_agent: dict[str, list[str]] = {}
+    for agent_id, memory_id in turned:
+        by_agent.setdefault(agent_id, []).append(memory_id)
+    for agent_id, ids in by_agent.items():
+        told = {"ids": ids[:EVENT_IDS_MAX], "turned_away": len(ids)}
+        emit(agent_id, EventName.TURNED_AWAY, told)
 
 
 def _renew(conn: Writing, model_key: int, step: Sequence[tuple[Waiting, bytes]]) -> None:

@@ -16,6 +16,7 @@ class EventName(StrEnum):
     STORED = "event.stored"
     CONSOLIDATED = "event.consolidated"
     FLAGGED = "event.flagged"
+    TURNED_AWAY = "event.turned_away"
     USAGE = "event.usage"
 
 

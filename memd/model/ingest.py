@@ -23,6 +23,10 @@ class IngestRequest(Value):
     the caller; *source* is a reference such as a path or a turn id, under which
     the same text again is recognised. *category* wins over routing. *heading* is
     what the text stands under: each of its chunks begins with it.
+
+    The gate of importance judges streams only: texts whose origin is assistant, tool
+    or web. What a person says, what is imported, and whatever is said to be
+    *deliberate* (handed over on purpose) is never turned away.
     """
 
     text: Text
@@ -43,6 +47,7 @@ class IngestRequest(Value):
     confidence: Share = 1.0
     expires_at: Time | None = None
     origin: Origin | None = None
+    deliberate: bool = False
 
 
 class IngestManyRequest(Value):
@@ -84,7 +89,7 @@ class Replaced(Value):
 
 
 class ReceiptItem(Value):
-    """One chunk's fate. *importance* is None while the chunk waits for its vector."""
+    """One chunk's fate. *importance* is None while the chunk is still to be judged."""
 
     id: Name
     category: MemoryCategory
@@ -98,10 +103,12 @@ class ReceiptItem(Value):
 class Receipt(Value):
     """What became of a text. Given only after COMMIT.
 
-    *stored* is final; *pending* is stored and findable by words, its vector
-    and its importance are to come; *merged* was there already and had its
-    ``updated_at`` moved; *turned_away* is below the threshold of importance and
-    was put into the archive, where ``include_compressed`` still finds it.
+    *stored* is final; *pending* is stored and findable by words, its vector is to
+    come. Without an importance a pending chunk is still to be judged: if it is turned
+    away then, ``event.turned_away`` names it. *merged* was there already and had its
+    ``updated_at`` moved; *turned_away* is below the threshold of importance and was
+    archived: ``archive.turned_away`` lists it, ``archive.restore_turned_away`` brings
+    it back. Only streams are judged (:class:`IngestRequest`).
     *quarantined* looks like an attack: it is stored, and nothing finds it until its owner
     releases it. *preferences* are the keys that were set.
     """

@@ -67,6 +67,9 @@ FOREIGN: Final = frozenset({Origin.TOOL, Origin.WEB, Origin.IMPORT})
 BURSTING: Final = frozenset({Origin.TOOL, Origin.WEB})
 """Whose texts come by themselves, and are counted by the minute."""
 
+STREAMS: Final = frozenset({Origin.ASSISTANT, Origin.TOOL, Origin.WEB})
+"""Whose texts the gate of importance judges: what streams by, told by nobody on purpose."""
+
 COMMANDING: Final = frozenset(
     {Flag.INSTRUCTION, Flag.TRIGGER, Flag.AUTHORITY, Flag.EXFILTRATION, Flag.ROLE}
 )

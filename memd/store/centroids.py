@@ -12,27 +12,48 @@ from memd.store.keys import keys_array
 VOICE_REST_MIN = 1e-6  # below it a text says nothing but its speaker's name
 
 
+def total(
+    conn: Reading, agent_key: int, model_key: int, without: Sequence[int] = ()
+) -> bytes | None:
+    """Return the sum of the agent's vectors; None when there are none.
+
+    *without*: memories whose vectors are left out, where they are in the sum.
+    """
+    row = conn.execute(
+        """
+        SELECT vectors, total
+          FROM centroid
+         WHERE agent_key = :agent_key AND model_key = :model_key
+        """,
+        {"agent_key": agent_key, "model_key": model_key},
+    ).fetchone()
+    vectors, rest = cast("tuple[int, bytes]", row or (0, b""))
+    for _, _, vector in _belonging(conn, without, model_key):
+        vectors -= 1
+        rest = cast("bytes", conn.execute("SELECT vec_sub(?, ?)", (rest, vector)).get)
+    return rest if vectors > 0 else None
+
+
 def similarity(
-    conn: Reading, agent_key: int, model_key: int, vector: bytes, voice: bytes | None = None
+    conn: Reading, total: bytes | None, vector: bytes, voice: bytes | None = None
 ) -> float | None:
-    """Return the cosine of *vector* to the mean of the agent's vectors; None when there are none.
+    """Return the cosine of *vector* to the mean behind *total*; None when nothing is known.
 
     The direction of the mean is that of the sum. A zero sum resembles nothing.
     *voice* is the vector of the speaker's name alone: what a text has in common
     with it says who speaks, not that the text is old news, and is taken out first.
     """
+    if total is None:
+        return None
     found = conn.execute(
         """
-        SELECT vec_distance_cosine(total, :vector),
-               iif(:voice IS NULL, NULL, vec_distance_cosine(total, :voice)),
+        SELECT vec_distance_cosine(:total, :vector),
+               iif(:voice IS NULL, NULL, vec_distance_cosine(:total, :voice)),
                iif(:voice IS NULL, NULL, vec_distance_cosine(:vector, :voice))
-          FROM centroid
-         WHERE agent_key = :agent_key AND model_key = :model_key AND vectors > 0
         """,
-        {"agent_key": agent_key, "model_key": model_key, "vector": vector, "voice": voice},
+        {"total": total, "vector": vector, "voice": voice},
     ).fetchone()
-    if found is None:
-        return None
+    assert found is not None
     if any(distance is None for distance in found[: 1 if voice is None else 3]):
         return 0.0  # SQLite has no NaN: NULL means that the sum is zero
     near = 1.0 - cast("float", found[0])

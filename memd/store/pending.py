@@ -29,6 +29,14 @@ class Waiting(NamedTuple):
     memory_id: str
     is_summary: int
     """Its vector stays out of the running sum: a summary says nothing new."""
+    agent_id: str
+    created_at_us: int
+    batch: str | None
+
+    @property
+    def call(self) -> tuple[int, int, str | None]:
+        """What the rows of one call have in common."""
+        return self.agent_key, self.created_at_us, self.batch
 
 
 def waiting(conn: Reading, limit: int) -> list[Waiting]:
@@ -36,9 +44,10 @@ def waiting(conn: Reading, limit: int) -> list[Waiting]:
     rows = conn.execute(
         """
         SELECT m.memory_key, m.agent_key, m.state, m.importance, w.own, m.content, m.speaker,
-               m.memory_id, m.is_summary
+               m.memory_id, m.is_summary, a.agent_id, m.created_at_us, m.batch
           FROM memory AS m
                JOIN memory_words AS w ON w.memory_key = m.memory_key
+               JOIN agent AS a ON a.agent_key = m.agent_key
          WHERE m.state = 'pending'
          ORDER BY m.batch IS NOT NULL, m.memory_key
          LIMIT :limit
@@ -60,9 +69,10 @@ def missing(conn: Reading, model_key: int, after: int, limit: int) -> list[Waiti
     rows = conn.execute(
         """
         SELECT m.memory_key, m.agent_key, m.state, m.importance, w.own, m.content, m.speaker,
-               m.memory_id, m.is_summary
+               m.memory_id, m.is_summary, a.agent_id, m.created_at_us, m.batch
           FROM memory AS m
                JOIN memory_words AS w ON w.memory_key = m.memory_key
+               JOIN agent AS a ON a.agent_key = m.agent_key
          WHERE m.memory_key > :after
            AND m.state <> 'pending'
            AND NOT EXISTS (SELECT 1
@@ -75,6 +85,20 @@ def missing(conn: Reading, model_key: int, after: int, limit: int) -> list[Waiti
         {"after": after, "model_key": model_key, "limit": limit},
     )
     return [Waiting._make(row) for row in rows]
+
+
+def told_with(conn: Reading, row: Waiting) -> list[int]:
+    """Return the memories that came by the same call as *row*, itself among them."""
+    agent_key, created_at_us, batch = row.call
+    rows = conn.execute(
+        """
+        SELECT memory_key
+          FROM memory
+         WHERE agent_key = :agent_key AND created_at_us = :created_at_us AND batch IS :batch
+        """,
+        {"agent_key": agent_key, "created_at_us": created_at_us, "batch": batch},
+    )
+    return [key for (key,) in rows]
 
 
 def unchanged(conn: Reading, rows: Sequence[Waiting]) -> frozenset[int]:

@@ -46,8 +46,8 @@ def memd(home: Path) -> Typed:
 def put_away(home: Path) -> str:
     """Tell something unimportant twice; the second memory lands in the archive."""
     with Client(home / "run" / "memd.sock") as client:
-        client.ingest("We went home", session_id="one")
-        (item,) = client.ingest("We went home", session_id="two")["turned_away"]
+        client.ingest("We went home", session_id="one", origin="assistant")
+        (item,) = client.ingest("We went home", session_id="two", origin="assistant")["turned_away"]
     return str(item["id"])
 
 

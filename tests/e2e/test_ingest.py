@@ -109,9 +109,9 @@ def test_another_agent_has_its_own_copy(daemon: Spawned, desk: Desk) -> None:
 
 
 def test_an_unimportant_repetition_goes_to_the_archive_and_is_found_there(desk: Desk) -> None:
-    desk.ingest("We went home", session_id="one")
+    desk.ingest("We went home", session_id="one", origin="assistant")
 
-    receipt = desk.ingest("We went home", session_id="two")
+    receipt = desk.ingest("We went home", session_id="two", origin="assistant")
 
     item = only(receipt["turned_away"])
     assert item["importance"] < 0.3
@@ -131,8 +131,9 @@ def test_an_unimportant_repetition_goes_to_the_archive_and_is_found_there(desk: 
 
 
 def test_what_was_turned_away_can_be_brought_back_and_is_then_recalled(desk: Desk) -> None:
-    desk.ingest("We went home", session_id="one")
-    item = only(desk.ingest("We went home", session_id="two")["turned_away"])
+    desk.ingest("We went home", session_id="one", origin="assistant")
+    again = desk.ingest("We went home", session_id="two", origin="assistant")
+    item = only(again["turned_away"])
 
     desk.call("archive.restore_to_hot", id=item["id"])
 
@@ -223,9 +224,10 @@ def test_a_text_of_up_to_eight_chunks_is_found_by_meaning_at_once(desk: Desk, ch
 
 def test_eight_chunks_are_final_and_nine_are_pending(desk: Desk) -> None:
     eight = desk.ingest(paragraphs(CHUNKS_INLINE_MAX))
-    assert len(eight["stored"]) + len(eight["turned_away"]) == CHUNKS_INLINE_MAX
+    assert len(eight["stored"]) == CHUNKS_INLINE_MAX
 
-    nine = desk.ingest(paragraphs(CHUNKS_INLINE_MAX + 1), session_id="long")
+    stream = paragraphs(CHUNKS_INLINE_MAX + 1)
+    nine = desk.ingest(stream, session_id="long", origin="assistant")
 
     assert len(nine["pending"]) == CHUNKS_INLINE_MAX + 1
     assert all(item["importance"] is None for item in nine["pending"])

@@ -100,7 +100,7 @@ def test_a_preference_told_again_in_passing_is_not_lost(desk: Desk) -> None:
 
     receipt = desk.ingest("i prefer tea", session_id="two")
 
-    assert receipt["turned_away"]
+    assert receipt["stored"]
     assert receipt["preferences"]
     assert list(desk.preferences().values()) == ["i prefer tea"]
 

@@ -19,7 +19,7 @@ from support.store import ADA, BOB, a_house, stored, visible
 
 from memd.backends.assembly import Assembly
 from memd.base.errors import MemoryNotFoundError
-from memd.model.enums import ArchiveReason
+from memd.model.enums import ArchiveReason, Origin
 from memd.model.ingest import IngestRequest
 from memd.model.memory import MemoryQuery, MemoryUpdate
 from memd.store import memories, names, removal
@@ -93,12 +93,16 @@ class Lives(RuleBasedStateMachine):
         self.lives[memory_id] = Life(text, expires)
         return str(memory_id)
 
-    @rule(target=ids, text=TEXTS, session=st.sampled_from([None, "s"]))
-    def ingest(self, text: str, session: str | None) -> Any:
-        request = IngestRequest(text=text, session_id=session)
+    @rule(target=ids, text=TEXTS, session=st.sampled_from([None, "s"]), streams=st.booleans())
+    def ingest(self, text: str, session: str | None, streams: bool) -> Any:
+        origin = Origin.ASSISTANT if streams else None
+        request = IngestRequest(text=text, session_id=session, origin=origin)
         receipt = self.run(self.house.ingest.ingest(ADA, request))
+        assert streams or not receipt.turned_away
         for item in receipt.merged:
             assert self.lives[item.id].place in {"visible", "archive"}
+            if not streams:  # told on purpose, it comes back
+                self.lives[item.id].place = "visible"
             assert not self.expired(self.lives[item.id])
             self.lives[item.id].expires = None  # what was told again without an end has none
         for item in (*receipt.stored, *receipt.pending):

@@ -8,7 +8,7 @@ from pathlib import Path
 from support.fakes import HashEmbedder
 from support.store import ADA, EVERYTHING, a_house, stored, told
 
-from memd.model.enums import ArchiveReason
+from memd.model.enums import ArchiveReason, Origin
 from memd.store import removal
 from memd.store.connect import Reading, Writing
 
@@ -32,8 +32,8 @@ def _sum(conn: Reading, name: str = "hash") -> tuple[int, list[float]]:
 
 async def test_forgetting_what_was_turned_away_takes_nothing_out_of_the_sum(tmp_path: Path) -> None:
     async with a_house(tmp_path / "memd.db", embedder=HashEmbedder()) as house:
-        await told(house, SAME, source="one")
-        (turned,) = await told(house, SAME, source="two")
+        await told(house, SAME, source="one", origin=Origin.ASSISTANT)
+        (turned,) = await told(house, SAME, source="two", origin=Origin.ASSISTANT)
         before = await house.db.read(_sum)
         await house.archive.forget(ADA, ids=[turned])
         assert await house.db.read(_sum) == before
@@ -41,8 +41,8 @@ async def test_forgetting_what_was_turned_away_takes_nothing_out_of_the_sum(tmp_
 
 async def test_what_is_brought_back_counts_as_known(tmp_path: Path) -> None:
     async with a_house(tmp_path / "memd.db", embedder=HashEmbedder()) as house:
-        await told(house, SAME, source="one")
-        (turned,) = await told(house, SAME, source="two")
+        await told(house, SAME, source="one", origin=Origin.ASSISTANT)
+        (turned,) = await told(house, SAME, source="two", origin=Origin.ASSISTANT)
         (count, _) = await house.db.read(_sum)
         await house.archival.restore_to_hot(ADA, turned)
         assert (await house.db.read(_sum))[0] == count + 1
@@ -54,8 +54,8 @@ async def test_the_sum_of_a_new_model_holds_what_forgetting_takes_out_of_it(
     """Hidden or visible alike; what was turned away, and a summary, is in no sum."""
     embedder = HashEmbedder()
     async with a_house(tmp_path / "memd.db", embedder=embedder) as house:
-        await told(house, SAME, source="one")
-        await told(house, SAME, source="two")  # turned away
+        await told(house, SAME, source="one", origin=Origin.ASSISTANT)
+        await told(house, SAME, source="two", origin=Origin.ASSISTANT)  # turned away
         ids = await stored(house, "Ann keeps bees.", "Bob sails.", "Cid repairs clocks.", "all")
         await house.queue.drain()
 

@@ -8,6 +8,7 @@ import math
 import struct
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from support.clocks import HeldClock
@@ -16,6 +17,7 @@ from memd.backends.assembly import Assembly, assembled
 from memd.base.clock import Clock
 from memd.base.errors import EmbeddingError
 from memd.model.encoding import Embedder, ModelFingerprint
+from memd.model.events import Emit, unheard
 from memd.model.settings import Settings
 
 DIMENSION = 256
@@ -66,13 +68,14 @@ async def a_house(
     embedder: Embedder | None = None,
     clock: Clock | None = None,
     settings: Settings | None = None,
+    hear: Emit = unheard,
 ) -> AsyncIterator[Assembly]:
     """Open the rooms over a file in *folder*. Nothing runs beside them: drain the queue by hand.
 
-    Tokens are counted by the rule of four characters.
+    Tokens are counted by the rule of four characters. *hear* is told of events.
     """
     async with contextlib.AsyncExitStack() as stack:
-        yield await assembled(
+        house = await assembled(
             settings or Settings(),
             folder / "memd.db",
             embedder or WordsEmbedder(),
@@ -80,3 +83,6 @@ async def a_house(
             clock or HeldClock(),
             stack,
         )
+        house.queue.emit = hear
+        emit = house.learning.hearing(hear)
+        yield replace(house, ingest=replace(house.ingest, emit=emit))

@@ -17,7 +17,7 @@ from support.house import a_house
 
 from memd.backends.assembly import Assembly
 from memd.model.caller import Caller
-from memd.model.enums import ArchiveReason, MemoryCategory, MemoryLevel
+from memd.model.enums import ArchiveReason, MemoryCategory, MemoryLevel, Origin
 from memd.model.ingest import IngestRequest
 from memd.model.memory import MemoryMetadata, MemoryStoreRequest, MemoryUpdate
 from memd.model.provider import CompletionProvider
@@ -166,7 +166,8 @@ async def _session(
     bed: Bed, chance: random.Random, caller: Caller, session: str | None, turns: int
 ) -> None:
     if turns and chance.random() < 0.3:
-        told = IngestRequest(text="hm, well, so it is", session_id=session)  # is turned away
+        text = "hm, well, so it is"  # is turned away
+        told = IngestRequest(text=text, session_id=session, origin=Origin.ASSISTANT)
         await bed.house.ingest.ingest(caller, told)
     places = [_place(chance) for _ in range(chance.choice([1, 1, 2]))]
     for turn in range(turns):

@@ -1,0 +1,153 @@
+"""What a stream loses at the gate of importance is named, counted, listed and brought back."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.daemon import ROOT, Spawned, environment, spawned, wait_until
+from support.desk import Desk, a_desk, pending
+
+pytestmark = pytest.mark.model
+
+Typed = Callable[..., tuple[int, str, str]]
+SAID = "We went home by the old road"
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator[Spawned]:
+    with spawned(tmp_path_factory.mktemp("home"), {"MEMD_MODEL_DIR": str(model_dir)}) as daemon:
+        yield daemon
+
+
+@pytest.fixture
+def desk(daemon: Spawned, request: pytest.FixtureRequest) -> Iterator[Desk]:
+    with a_desk(daemon, request.node.name) as desk:
+        yield desk
+
+
+@pytest.fixture
+def memd(daemon: Spawned) -> Typed:
+    def typed(*words: str) -> tuple[int, str, str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "memd", *words],
+            env=environment(daemon.paths.database.parent.parent, {}),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return done.returncode, done.stdout, done.stderr
+
+    return typed
+
+
+def sensors(count: int) -> str:
+    """Return *count* paragraphs of one shape, as a log or a table of a wiki has them."""
+    return "\n\n".join(
+        f"Sensor {number} in hall {number % 3} of the old mill was read in the morning. It showed "
+        f"{40 + number} percent, which is close to the day before. Nothing had to be repaired, and "
+        "the miller wrote the value into the log as on every other working day of that summer."
+        for number in range(count)
+    )
+
+
+def turned_away(desk: Desk) -> int:
+    count: int = desk.client.call("system.status")["turned_away"]
+    return count
+
+
+def test_twelve_paragraphs_of_one_shape_in_one_call_stay_visible(desk: Desk) -> None:
+    receipt = desk.ingest(sensors(12), origin="assistant")
+    desk.settle()
+
+    chunks = sum(len(receipt[name]) for name in ("stored", "pending"))
+    assert chunks >= 12
+    assert desk.count() == chunks
+    assert desk.archived() == 0
+
+
+def test_a_text_of_four_paragraphs_by_a_new_agent_is_kept_whole(desk: Desk) -> None:
+    receipt = desk.ingest(sensors(4), origin="tool")
+
+    assert len(receipt["stored"]) == 4
+    assert receipt["turned_away"] == []
+
+
+def test_what_was_turned_away_is_counted_listed_and_brought_back_by_one_command(
+    desk: Desk, memd: Typed
+) -> None:
+    desk.ingest(SAID, session_id="one", origin="assistant")
+    (item,) = desk.ingest(SAID, session_id="two", origin="assistant")["turned_away"]
+    assert "memd archive turned-away" in item["reason"]
+    assert turned_away(desk) == 1
+
+    code, out, err = memd("status")
+    assert code == 0
+    assert "turned away:           1" in out
+    assert "memd archive turned-away" in err
+    listed = json.loads(memd("archive", "turned-away", "--json")[1])["items"]
+    assert [one["entry"]["id"] for one in listed] == [item["id"]]
+    assert SAID in memd("archive", "turned-away")[1]
+    other = memd("archive", "turned-away", "--restore", "--agent", "nobody")
+    assert other == (0, "restored 0\n", "")
+
+    assert memd("archive", "turned-away", "--restore") == (0, "restored 1\n", "")
+
+    assert turned_away(desk) == 0
+    assert desk.count() == 2
+    assert memd("archive", "turned-away")[2] == "nothing was turned away\n"
+
+
+def test_an_agent_lists_and_brings_back_its_own_page_by_page(desk: Desk) -> None:
+    for number in range(4):
+        desk.ingest(SAID, session_id=f"s{number}", origin="assistant")
+
+    first = desk.call("archive.turned_away", limit=2)
+    rest = desk.call("archive.turned_away", limit=2, after=first["next"])
+
+    assert len(first["items"]) == 2
+    assert len(rest["items"]) == 1
+    assert rest["next"] is None
+    assert desk.call("archive.restore_turned_away") == 3
+    assert desk.count() == 4
+
+
+def test_the_pages_of_this_repository_are_imported_whole_and_every_chunk_is_found(
+    desk: Desk, memd: Typed
+) -> None:
+    pages = sorted(map(str, (ROOT / "docs").glob("*.md")))
+
+    code, out, _ = memd("import", *pages, "--agent", desk.agent_id, "--json")
+    wait_until(lambda: pending(desk.client) == 0, "every chunk has its vector", 120.0)
+
+    assert code == 0
+    told = json.loads(out)
+    assert told["turned_away"] == 0
+    assert desk.archived() == turned_away(desk) == 0
+    chunks = [*entries(desk)]
+    assert len(chunks) == told["stored"] + told["pending"]
+    assert [chunk["id"] for chunk in chunks if not found(desk, chunk)] == []
+
+
+def entries(desk: Desk) -> Iterator[dict[str, Any]]:
+    after: str | None = None
+    while True:
+        page = desk.call("memory.list", limit=500, after=after)
+        yield from page["items"]
+        after = page["next"]
+        if after is None:
+            return
+
+
+def found(desk: Desk, chunk: dict[str, Any]) -> bool:
+    """Return whether a search for the first words of *chunk* has it."""
+    query = " ".join(chunk["content"].split()[:40])[:300]
+    answer = desk.recall(query, top_k=50, search_mode="words")
+    return chunk["id"] in {memory["id"] for memory in answer["memories"]}
