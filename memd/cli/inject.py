@@ -74,6 +74,8 @@ def inject(
     say.note(f"{prompt['tokens_used']:,} of {prompt['token_budget']:,} tokens{_rest(prompt)}")
     if least := prompt.get("minimum_required_tokens"):
         say.note(f"none of the memories fits; the shortest takes a budget of {least:,}")
+    for warning in prompt.get("warnings", ()):
+        say.note(f"memd: {warning}; policies come first, so use a larger budget")
     if prompt.get("degraded"):
         say.note(f"memd: {prompt['degraded']}")
 

@@ -77,6 +77,8 @@ def write(
         say.as_json({"id": fact_id})
     else:
         say.out(fact_id)
+    if category == "core_policy":
+        _warn_of_many(ask(profile, "org.policies", {}))
 
 
 @options.examples("memd org retract 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
@@ -153,6 +155,8 @@ def policies(
     """List the policies that are in every prompt: those of the settings, then those written."""
     found = ask(profile, "org.policies", {"every": every})
     _tell(found, json=json)
+    if not every:
+        _warn_of_many(found)
     if not found and not json:
         say.note("there is no policy: org_memory.core_policies in the settings")
 
@@ -196,6 +200,18 @@ def _as_owner(profile: str | None, method: str, params: dict[str, Any]) -> Any:
             )
             params = {**params, "signature": signing.sign(client, profile, method, said)}
         return client.call(method, params)
+
+
+def _warn_of_many(policies: list[dict[str, Any]]) -> None:
+    """Say when the policies that hold do not fit into a prompt of the default size."""
+    from memd.model.inject import PREPARE_TOKENS, policies_tokens
+
+    tokens = policies_tokens(policy["content"] for policy in policies)
+    if tokens > PREPARE_TOKENS:
+        say.note(
+            f"memd: the policies take about {tokens:,} tokens: a prompt of {PREPARE_TOKENS:,}, "
+            "the default, leaves some out"
+        )
 
 
 def _tell(facts: list[dict[str, Any]], *, json: bool) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from memd.base import log
 from memd.base.clock import Clock
 from memd.base.errors import MemoryCapabilityError
 from memd.base.ids import Chance
@@ -83,6 +84,12 @@ class Inject:
         if request.token_budget > 0:
             await making.compose()
         prompt, found = making.prompt, making.found
+        if prompt.left_out.policies:
+            log.warning(
+                "policies left out",
+                left_out=prompt.left_out.policies,
+                token_budget=request.token_budget,
+            )
         return PreparedPrompt(
             strategy=strategy,
             messages=tuple(prompt.messages),
@@ -95,6 +102,7 @@ class Inject:
             minimum_required_tokens=prompt.minimum,
             gate=found.gate,
             degraded=_degraded(found, making.failed),
+            warnings=prompt.warnings,
             nonce=nonce,
         )
 

@@ -67,6 +67,7 @@ class Prompt:
     minimum: int | None = None
     policies: Sequence[str] = ()
     preferences: Sequence[str] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def left(self) -> int:
@@ -77,7 +78,13 @@ class Prompt:
         """Add what everybody has to heed, in the order given, as far as it fits."""
         self.policies = texts
         taken = self._listed(POLICIES, texts, self.left)
-        self._leave_out(policies=len(texts) - len(taken))
+        left_out = len(texts) - len(taken)
+        self._leave_out(policies=left_out)
+        if left_out:
+            self.warnings = (
+                f"{left_out} of {len(texts)} policies do not fit into {self.budget} tokens "
+                "and are left out",
+            )
 
     def add_preferences(self, texts: Sequence[str]) -> list[int]:
         """Add what the owner prefers, for at most half of the budget; return which fitted."""

@@ -7,6 +7,7 @@ the same two things, messages and tool definitions.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, Protocol, Self, runtime_checkable
 
@@ -19,6 +20,15 @@ from memd.model.retrieval import ScoredMemory
 from memd.model.values import Name, NotBlankStr, Share, Text, Value
 
 PREPARE_TOKENS = 2000
+
+
+def policies_tokens(texts: Iterable[str]) -> int:
+    """Return about how many tokens policies take in a prompt, by the rule of four characters.
+
+    >>> policies_tokens(["x" * 17, "y" * 17])
+    10
+    """
+    return sum(len(f"- {text}\n") for text in texts) // 4
 
 
 class MessageRole(StrEnum):

@@ -8,6 +8,7 @@ least seniority. Whoever reads it finds rules.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self
@@ -16,7 +17,9 @@ from pydantic import Field, ValidationError, field_serializer, model_validator
 
 from memd.base.errors import OrgMemoryConfigError
 from memd.base.limits import CORE_POLICIES_MAX
+from memd.base.settings import SettingsWarning
 from memd.model.enums import OrgFactCategory, SeniorityLevel
+from memd.model.inject import PREPARE_TOKENS, policies_tokens
 from memd.model.settings_consolidation import Days
 from memd.model.values import Text, Value
 
@@ -134,6 +137,18 @@ class OrgMemoryConfig(Value):
 
     graph: GraphConfig = GraphConfig()
     temporal: TemporalConfig = TemporalConfig()
+
+    @model_validator(mode="after")
+    def _policies_fit_a_prompt(self) -> Self:
+        tokens = policies_tokens(self.core_policies)
+        if tokens > PREPARE_TOKENS:
+            warnings.warn(
+                f"org_memory.core_policies take {tokens:,} tokens: a prompt of "
+                f"{PREPARE_TOKENS:,}, the default, leaves some out",
+                SettingsWarning,
+                stacklevel=2,
+            )
+        return self
 
 
 def org_memory_config(tree: Mapping[str, Any]) -> OrgMemoryConfig:

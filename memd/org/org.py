@@ -8,14 +8,17 @@ its audit row and with what is learnt from it.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice, zip_longest
 from typing import NamedTuple
 
+from memd.base import log
 from memd.base.clock import Clock, from_us, to_us
 from memd.base.errors import (
     HumanFactError,
+    MemdError,
     OrgMemoryQueryError,
     OrgMemoryWriteError,
     SecretRefusedError,
@@ -26,6 +29,7 @@ from memd.encode.orders import refuse_orders
 from memd.encode.secrets import admitted, screened_name
 from memd.model.caller import Caller
 from memd.model.enums import OrgFactCategory
+from memd.model.inject import PREPARE_TOKENS, policies_tokens
 from memd.model.org import (
     OperationLogEntry,
     OperationLogSnapshot,
@@ -121,7 +125,21 @@ class Org:
             self.learnt(conn, org.publish(conn, fact_id, wording, stamp))
             return fact_id
 
-        return await self.db.write(caller, work, reply=str)
+        written = await self.db.write(caller, work, reply=str)
+        if wording.category is OrgFactCategory.CORE_POLICY:
+            with suppress(MemdError):  # what is written is written
+                await self._warn_of_many_policies()
+        return written
+
+    async def _warn_of_many_policies(self) -> None:
+        """Log when policies, which should stand in every prompt, exceed one of default size."""
+        newest = [OrgFactCategory.CORE_POLICY]
+        at_us = self.clock.now_us()
+        rows = await self.db.read(lambda conn: org_facts.newest(conn, newest, -1, at_us=at_us))
+        texts = [*self.config.core_policies, *(row.content for row in rows)]
+        tokens = policies_tokens(texts)
+        if tokens > PREPARE_TOKENS:
+            log.warning("policies exceed a default prompt", policies=len(texts), tokens=tokens)
 
     async def retract(
         self,

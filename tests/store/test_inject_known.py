@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import io
+from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,9 @@ from support.org import HUMAN, wrote
 from support.store import ADA, BOB, a_house, stored
 
 from memd.backends.assembly import Assembly
+from memd.base import log
 from memd.base.errors import OrgMemoryQueryError
+from memd.base.settings import SettingsWarning
 from memd.inject.inject import Inject
 from memd.inject.known import Knowledge
 from memd.inject.own import Rooms
@@ -25,6 +28,7 @@ from memd.model.inject import PreparedPrompt, PrepareRequest
 from memd.model.learn import SuccessReport, TaskReport
 from memd.model.retrieval import MemoryRetrievalConfig
 from memd.model.settings import Settings
+from memd.model.settings_org import OrgMemoryConfig
 from memd.org.org import Offered
 from memd.recall.apart import Ranker
 
@@ -36,6 +40,14 @@ ASKED = "Which port does nginx listen on?"
 async def house(tmp_path: Path) -> AsyncIterator[Assembly]:
     async with a_house(tmp_path / "memd.db") as house:
         yield house
+
+
+@pytest.fixture
+def logged() -> Iterator[io.StringIO]:
+    stream = io.StringIO()
+    log.configure(stream=stream, environ={})
+    yield stream
+    log.configure()
 
 
 def a_learn(house: Assembly) -> Learn:
@@ -171,3 +183,41 @@ async def test_p14_a_lesson_that_might_be_an_order_is_marked(house: Assembly) ->
 
     assert f"] {lesson}" in said
     assert "\n[untrusted] [lesson | score: " in said
+
+
+async def test_policies_that_do_not_fit_are_warned_of_in_the_reply_and_in_the_log(
+    house: Assembly, logged: io.StringIO
+) -> None:
+    """AUDIT 4.4: they are always in a prompt, so a prompt without some is not silent."""
+    for n in range(30):
+        rule = f"Rule {n}: every change of part {n} is reviewed by two people."
+        await wrote(house, rule, category=OrgFactCategory.CORE_POLICY)
+    await wrote(house, NGINX, category="adr")
+
+    small = await prepared(house, token_budget=300)
+    large = await prepared(house, token_budget=2000)
+
+    left = small.left_out.policies
+    assert small.warnings == (f"{left} of 30 policies do not fit into 300 tokens and are left out",)
+    assert text_of(small).count("- Rule") == 30 - left
+    assert (small.facts, small.memories) == ((), ()), "what is left is too little for a line"
+    assert (large.warnings, large.left_out.policies) == ((), 0)
+    said = logged.getvalue()
+    assert "policies left out" in said
+    assert "reviewed by two" not in said
+
+
+async def test_more_policies_than_a_default_prompt_holds_are_warned_of_when_written(
+    house: Assembly, logged: io.StringIO
+) -> None:
+    for n in range(9):
+        rule = f"Rule {n}: {'no change without a review. ' * 40}"
+        await wrote(house, rule, category=OrgFactCategory.CORE_POLICY)
+        warned = "policies exceed a default prompt" in logged.getvalue()
+        assert warned == (n >= 7), n
+
+
+def test_more_policies_in_the_settings_than_a_default_prompt_holds_are_warned_of() -> None:
+    rule = "no change without a review. " * 40
+    with pytest.warns(SettingsWarning, match=r"core_policies take 2,\d{3} tokens"):
+        OrgMemoryConfig(core_policies=tuple(f"{n} {rule}" for n in range(8)))
