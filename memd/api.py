@@ -2,7 +2,9 @@
 
 These are the names of the documents that define memd, with their parameters.
 They stay; the modules they come from may move. This is the only module that
-re-exports, and a name is here as soon as its room is built.
+re-exports, and a name is here as soon as its room is built. The documents' two
+entry points, ``ingest`` and ``recall``, need no client: they call the daemon of the
+default profile.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from memd.base.errors import (
     ProviderRefusedError,
 )
 from memd.client import AsyncClient, Client
+from memd.encode.bm25 import BM25Tokenizer
 from memd.encode.density import DensityClassifier, classify_batch
 from memd.encode.tokens import DefaultTokenEstimator
 from memd.inject.context import ContextInjectionStrategy, retrieve_sparse
@@ -47,6 +50,7 @@ from memd.inject.supervisor import LLMSupervisor, RuleSupervisor
 from memd.inject.synthesizer import MemoryFragment, MemorySynthesizer
 from memd.inject.tool_based import ToolBasedInjectionStrategy
 from memd.inject.tools import (
+    BaseTool,
     RecallMemoryTool,
     SearchMemoryTool,
     ToolRegistry,
@@ -93,6 +97,7 @@ from memd.model.inject import (
     SelfEditingMemoryConfig,
     SufficiencyChecker,
     TokenEstimator,
+    ToolCategory,
     ToolDefinition,
 )
 from memd.model.memory import (
@@ -114,7 +119,7 @@ from memd.model.org import (
 )
 from memd.model.provider import CompletionProvider
 from memd.model.recall import MemoryChunk, RecallRequest, RecallResult
-from memd.model.retrieval import MemoryRetrievalConfig, ScoredMemory
+from memd.model.retrieval import NON_INFERABLE_TAG, MemoryRetrievalConfig, ScoredMemory
 from memd.model.settings import (
     CompanyMemoryConfig,
     CompositeBackendConfig,
@@ -158,21 +163,24 @@ from memd.recall.filter import (
 from memd.recall.fuse import fuse_ranked_lists
 from memd.recall.rank import compute_combined_score, compute_recency_score, rank_memories
 from memd.sleep.abstractive import AbstractiveSummarizer
-from memd.sleep.consolidator import MemoryConsolidator
+from memd.sleep.consolidator import MemoryConsolidator, build_messages
 from memd.sleep.extractive import ExtractivePreserver
 from memd.sleep.llm_synthesis import LLMSynthesisOp
 from memd.sleep.operations import ConcatenationOp, DensityRoutingOp
 from memd.sleep.retention import RetentionEnforcer, cleanup_expired
 from memd.sleep.selection import HighestRelevanceSelector
-from memd.sleep.service import MemoryConsolidationService, cleanup_retention
+from memd.sleep.service import ConfigResolver, MemoryConsolidationService, cleanup_retention
 from memd.sleep.strategies import (
     DualModeConsolidationStrategy,
     LLMConsolidationStrategy,
     SimpleConsolidationStrategy,
 )
+from memd.view.view import ENTRY_TAG as TAG_MEMORY_ENTRY
 from memd.view.view import untrusted_content_directive, wrap_untrusted
 
 __all__ = [
+    "NON_INFERABLE_TAG",
+    "TAG_MEMORY_ENTRY",
     "AbstractiveSummarizer",
     "ArchivalConfig",
     "ArchivalEntry",
@@ -182,6 +190,8 @@ __all__ = [
     "ArchivalStore",
     "AsyncClient",
     "AutonomyLevel",
+    "BM25Tokenizer",
+    "BaseTool",
     "CategoryWriteRule",
     "ChatMessage",
     "Client",
@@ -190,6 +200,7 @@ __all__ = [
     "CompositeBackendConfig",
     "CompressedExperience",
     "ConcatenationOp",
+    "ConfigResolver",
     "ConsolidationConfig",
     "ConsolidationInterval",
     "ConsolidationResult",
@@ -307,6 +318,7 @@ __all__ = [
     "TagBasedMemoryFilter",
     "TokenEstimator",
     "ToolBasedInjectionStrategy",
+    "ToolCategory",
     "ToolDefinition",
     "ToolRegistry",
     "WikiExportConfig",
@@ -314,6 +326,7 @@ __all__ = [
     "WriteAccessConfig",
     "apply_diversity_penalty",
     "bigram_jaccard",
+    "build_messages",
     "check_write_access",
     "classify_batch",
     "cleanup_expired",
@@ -326,10 +339,35 @@ __all__ = [
     "filter_for_injection",
     "format_memory_context_with_directive",
     "fuse_ranked_lists",
+    "ingest",
     "rank_memories",
+    "recall",
     "registry_with_memory_tools",
     "require_write_access",
     "retrieve_sparse",
     "untrusted_content_directive",
     "wrap_untrusted",
 ]
+
+
+async def ingest(
+    text: str, user_id: str, session_id: str, memory_type_hint: MemoryType | None = None
+) -> list[MemoryChunk]:
+    """Let *text* become memories of *user_id*, over the default profile's daemon (SPEC 1.1).
+
+    What ``AsyncClient.ingest`` does, on a connection of its own.
+    """
+    async with AsyncClient() as client:
+        return await client.ingest(text, user_id, session_id, memory_type_hint)
+
+
+async def recall(
+    query: str,
+    user_id: str,
+    top_k: int = 5,
+    token_budget: int = 2000,
+    memory_types: list[MemoryType] | None = None,
+) -> RecallResult:
+    """Return what *user_id* knows about *query*, over the default profile's daemon (SPEC 2.1)."""
+    async with AsyncClient() as client:
+        return await client.recall(query, user_id, top_k, token_budget, memory_types)

@@ -18,15 +18,11 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from memd.base import errors
 from memd.base.clock import SystemClock
-from memd.base.errors import (
-    MemdError,
-    MemoryConnectionError,
-    NotRunningError,
-)
+from memd.base.errors import MemdError, MemoryConnectionError
 from memd.base.limits import OUT_QUEUE_BYTES_MAX
 from memd.base.paths import Paths
 from memd.rpc import calling, envelope, framing
-from memd.rpc.backend_org import RemoteOrg
+from memd.rpc.backend_texts import RemoteTexts
 from memd.rpc.calling import Progress
 
 if TYPE_CHECKING:
@@ -114,7 +110,7 @@ class Client:
         try:
             return self._exchange(method, said, progress)
         except MemoryConnectionError as error:
-            if not isinstance(error, _LostError):
+            if not isinstance(error, calling.LostError):
                 raise  # the daemon's own word about a backend
             return self._exchange(method, said, progress)
 
@@ -155,7 +151,9 @@ class Client:
             raise errors.TimeoutError(f"no answer to {method} in {self._timeout:g} s") from None
         except OSError as error:
             self.close()
-            raise _LostError(f"the connection to memd was lost ({error.strerror})") from error
+            raise calling.LostError(
+                f"the connection to memd was lost ({error.strerror})"
+            ) from error
 
     def _connect(self) -> None:
         sock = sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM)
@@ -167,7 +165,7 @@ class Client:
             raise errors.TimeoutError(f"no connection in {self._timeout:g} s") from None
         except OSError as error:
             sock.close()
-            raise _not_running(self.path) from error
+            raise calling.not_running(self.path) from error
         self._sock = sock
 
     def _next(self, sock: sockets.socket, until_us: int) -> dict[str, Any]:
@@ -202,11 +200,13 @@ class Client:
         return cast("list[dict[str, Any]]", self.call("memory.retrieve", {"text": text, **more}))
 
 
-class AsyncClient(RemoteOrg):
+class AsyncClient(RemoteTexts):
     """One connection, as many calls at a time as wanted.
 
-    It satisfies the protocols ``MemoryBackend``, ``SharedKnowledgeStore`` and
-    ``OrgMemoryBackend``, so code written for a backend runs against the daemon (SPEC D26).
+    It satisfies the protocols ``MemoryBackend``, ``MemoryCapabilities``,
+    ``SharedKnowledgeStore`` and ``OrgMemoryBackend``, finds by words alone
+    (``retrieve_sparse``) and has an ``archival_store``, so code written for a backend
+    runs against the daemon (SPEC D26).
     """
 
     def __init__(
@@ -257,14 +257,23 @@ class AsyncClient(RemoteOrg):
             try:
                 reader, self._writer = await asyncio.open_unix_connection(self.path)
             except OSError as error:
-                raise _not_running(self.path) from error
+                raise calling.not_running(self.path) from error
             self._listening = asyncio.create_task(self._listen(reader, self._writer))
+            try:
+                await self._present(key)
+            except MemdError:
+                await self.disconnect()
+                raise
+
+    async def _present(self, key: str | None) -> None:
+        """Say who we are, and hear what the daemon is capable of; it has to know a *key* only."""
+        try:
+            who = await self._asked(0, "system.hello", calling.hello(key), None)
+        except MemdError:
             if key is not None:
-                try:
-                    await self._asked(0, "system.hello", calling.hello(key), None)
-                except MemdError:
-                    await self.disconnect()
-                    raise
+                raise
+            return
+        self._capabilities = who.get("capabilities", {}).get("memory", {})
 
     async def disconnect(self) -> None:
         """Close the connection; calls that still wait are lost. Safe to repeat."""
@@ -276,7 +285,7 @@ class AsyncClient(RemoteOrg):
             writer.close()
             with suppress(OSError):
                 await writer.wait_closed()
-        self._lose(_LostError("the connection to memd was closed"))
+        self._lose(calling.LostError("the connection to memd was closed"))
 
     async def call(
         self,
@@ -292,7 +301,7 @@ class AsyncClient(RemoteOrg):
         said = calling.prepared(method, params, wants_progress=progress is not None)
         try:
             return await self._exchange(method, said, progress)
-        except _LostError:
+        except calling.LostError:
             return await self._exchange(method, said, progress)
 
     def events(self, *names: str, **more: Any) -> AsyncGenerator[dict[str, Any], None]:
@@ -314,7 +323,7 @@ class AsyncClient(RemoteOrg):
         import asyncio
 
         if self._writer is None:
-            raise _LostError("the connection to memd was lost")
+            raise calling.LostError("the connection to memd was lost")
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[request_id] = answer
         if progress is not None:
@@ -342,13 +351,13 @@ class AsyncClient(RemoteOrg):
 
     async def _listen(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         splitter = framing.Splitter(OUT_QUEUE_BYTES_MAX)
-        lost: MemdError = _LostError("the connection to memd was lost")
+        lost: MemdError = calling.LostError("the connection to memd was lost")
         try:
             while chunk := await reader.read(_READ_BYTES):
                 for frame in splitter.feed(chunk):
                     lost = self._hear(calling.answer(frame)) or lost
         except OSError as error:
-            lost = _LostError(f"the connection to memd was lost ({error.strerror})")
+            lost = calling.LostError(f"the connection to memd was lost ({error.strerror})")
         except MemdError as error:
             lost = error
         finally:
@@ -385,11 +394,3 @@ class AsyncClient(RemoteOrg):
                 waiting.set_exception(error)  # who waits takes himself off the list
         for hearing in self._hearings:
             hearing.end(error)
-
-
-class _LostError(MemoryConnectionError):
-    """The connection broke before the answer came; whether it happened, nobody knows."""
-
-
-def _not_running(path: str) -> NotRunningError:
-    return NotRunningError(f"no daemon listens on {path}", hint="start it: memd serve")

@@ -82,6 +82,8 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
         synthesis=prompts.synthesis,
         wiki=asleep.wiki,
         sleep=asleep.sleep.night,
+        shares=settings.memory.options.shared_knowledge_base,
+        memories_max=settings.memory.consolidation.max_memories_per_agent,
         rhythm=asleep.sleep.rhythm,
         short_ids=ShortIds(house.db, settings.org_memory),
         background=(

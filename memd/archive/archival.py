@@ -137,14 +137,14 @@ class Archival:
         archive already stays as it is. One transaction.
         """
 
-        def work(conn: Writing) -> str | None:
+        def work(conn: Writing) -> str:
             agent_key = names.find_agent(conn, caller.agent_id)
             row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
             if row is None:
-                return None
+                return ""
             return into_archive(conn, row.memory_key, reason, self.clock.now_us(), self.ids)
 
-        return await self.db.write(caller, work)
+        return await self.db.write(caller, work, reply=str) or None
 
     async def count(self, caller: Caller) -> int:
         """Return how many of the agent's memories are in the archive."""

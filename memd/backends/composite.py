@@ -128,13 +128,17 @@ class CompositeBackend:
 
     async def get(self, agent_id: str, memory_id: str) -> MemoryEntry | None:
         self._ready()
-        name, child, there = self._find(memory_id)
+        if (found := self._find(memory_id)) is None:
+            return None
+        name, child, there = found
         entry = await child.get(agent_id, there)
         return entry and _prefixed(name, entry)
 
     async def delete(self, agent_id: str, memory_id: str) -> bool:
         self._ready()
-        _, child, there = self._find(memory_id)
+        if (found := self._find(memory_id)) is None:
+            return False
+        _, child, there = found
         return await child.delete(agent_id, there)
 
     async def count(self, agent_id: str, *, category: MemoryCategory | None = None) -> int:
@@ -151,7 +155,9 @@ class CompositeBackend:
     ) -> str | None:
         """Move a memory into its child's archive; MemoryCapabilityError when that has none."""
         self._ready()
-        name, child, there = self._find(memory_id)
+        if (found := self._find(memory_id)) is None:
+            return None
+        name, child, there = found
         if not isinstance(child, KeepsArchive):
             raise MemoryCapabilityError(f"backend {name} has no archive")
         archival_id = await child.put_away(agent_id, there, mode)
@@ -181,7 +187,9 @@ class CompositeBackend:
 
     async def retract(self, agent_id: str, memory_id: str) -> bool:
         self._ready()
-        name, _, there = self._find(memory_id)
+        if (found := self._find(memory_id)) is None:
+            return False
+        name, _, there = found
         return await self._sharing(name).retract(agent_id, there)
 
     # Where things live.
@@ -200,14 +208,11 @@ class CompositeBackend:
         homes = {self._home(namespace) for namespace in query.namespaces}
         return [name for name in self._children if name in homes]
 
-    def _find(self, memory_id: str) -> tuple[str, MemoryBackend, str]:
+    def _find(self, memory_id: str) -> tuple[str, MemoryBackend, str] | None:
+        """Return whose memory it is and its id there; None for what no child has given out."""
         name, colon, there = memory_id.partition(":")
         if not colon or name not in self._children:
-            raise MemoryRetrievalError(
-                f"{memory_id!r} is no id of this composite",
-                field="memory_id",
-                hint=f"ids begin with {', '.join(f'{child}:' for child in self._children)}",
-            )
+            return None
         return name, self._children[name], there
 
     def _sharing(self, name: str) -> SharedKnowledgeStore:

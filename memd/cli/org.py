@@ -224,7 +224,8 @@ def _tell(facts: list[dict[str, Any]], *, json: bool) -> None:
 
 def _version(item: dict[str, Any]) -> tuple[str, str, str, str]:
     said = "retracted" if item["content"] is None else item["content"]
-    return str(item["version"]), item["timestamp"], by(item["author"]), said
+    author = {part: item[f"author_{part}"] for part in ("agent_id", "seniority", "is_human")}
+    return str(item["version"]), item["timestamp"], by(author), said
 
 
 def by(author: dict[str, Any]) -> str:

@@ -6,6 +6,7 @@ others: each knows its strategy and the agent that it speaks for.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
@@ -32,7 +33,31 @@ class Tool(Protocol):
     def name(self) -> str: ...
 
 
-class MemoryTool:
+class BaseTool(ABC):
+    """What a tool is to whoever dispatches it: named, described, callable with arguments."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str: ...
+
+    @property
+    @abstractmethod
+    def description(self) -> str: ...
+
+    @property
+    @abstractmethod
+    def parameters_schema(self) -> dict[str, Any]: ...
+
+    @property
+    @abstractmethod
+    def category(self) -> ToolCategory: ...
+
+    @abstractmethod
+    async def execute(self, *, arguments: Mapping[str, Any]) -> ToolAnswer:
+        """Return the tool's answer; an error is an answer, too."""
+
+
+class MemoryTool(BaseTool):
     """One tool of a strategy, bound to the agent whose memories it is about.
 
     Raises ValueError for a name that the strategy does not have.

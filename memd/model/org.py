@@ -89,7 +89,10 @@ class OperationLogEntry(Value):
     content: Text | None = None
     category: OrgFactCategory | None = None
     tags: OrgTags = ()
-    author: OrgFactAuthor
+    author_agent_id: Name | None = None
+    author_seniority: SeniorityLevel | None = None
+    author_is_human: bool = False
+    author_autonomy_level: AutonomyLevel | None = None
     timestamp: Time
     version: int = Field(ge=1)
     valid_from: Time | None = None
@@ -98,12 +101,12 @@ class OperationLogEntry(Value):
     @model_validator(mode="before")
     @classmethod
     def _author_in_parts(cls, said: Any) -> Any:
-        """Take the documented ``author_agent_id``, ``author_seniority`` and so on for *author*."""
-        if not isinstance(said, Mapping) or "author" in said:
+        """Take an *author* as a whole, too; in fields and as JSON it is in parts."""
+        if not isinstance(said, Mapping) or "author" not in said:
             return said
-        parts = {name for name in said if str(name).startswith("author_")}
-        author = {name.removeprefix("author_"): said[name] for name in parts}
-        return {**{name: said[name] for name in said.keys() - parts}, "author": author}
+        author = OrgFactAuthor.model_validate(said["author"])
+        parts = {f"author_{name}": value for name, value in author}
+        return {**{name: said[name] for name in said.keys() - {"author"}}, **parts}
 
     @model_validator(mode="after")
     def _says_what_it_does(self) -> Self:
@@ -111,21 +114,20 @@ class OperationLogEntry(Value):
             raise ValueError("a PUBLISH has a content, a RETRACT has none")
         return self
 
-    @property
-    def author_agent_id(self) -> str | None:
-        return self.author.agent_id
+    @model_validator(mode="after")
+    def _by_an_author(self) -> Self:
+        assert self.author  # raises ValueError for parts that make none
+        return self
 
     @property
-    def author_seniority(self) -> SeniorityLevel | None:
-        return self.author.seniority
-
-    @property
-    def author_is_human(self) -> bool:
-        return self.author.is_human
-
-    @property
-    def author_autonomy_level(self) -> AutonomyLevel | None:
-        return self.author.autonomy_level
+    def author(self) -> OrgFactAuthor:
+        """Return who did it."""
+        return OrgFactAuthor(
+            agent_id=self.author_agent_id,
+            seniority=self.author_seniority,
+            is_human=self.author_is_human,
+            autonomy_level=self.author_autonomy_level,
+        )
 
 
 class OperationLogSnapshot(Value):

@@ -114,6 +114,7 @@ def fact(row: FactRow) -> OrgFact:
 @_readable
 def entry(row: OperationRow) -> OperationLogEntry:
     """Return a row of the log."""
+    author = org_facts.author(row)
     return OperationLogEntry(
         operation_id=row.operation_id,
         fact_id=row.fact_id,
@@ -121,7 +122,10 @@ def entry(row: OperationRow) -> OperationLogEntry:
         content=row.content,
         category=OrgFactCategory(row.category),
         tags=json.loads(row.tags),
-        author=org_facts.author(row),
+        author_agent_id=author.agent_id,
+        author_seniority=author.seniority,
+        author_is_human=author.is_human,
+        author_autonomy_level=author.autonomy_level,
         timestamp=from_us(row.at_us),
         version=row.version,
         valid_from=None if row.valid_from_us is None else from_us(row.valid_from_us),

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, cast
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from memd.base.errors import (
     MemdError,
@@ -18,14 +19,26 @@ from memd.base.errors import (
     MemoryStoreError,
     UnavailableError,
 )
+from memd.rpc.backend_archive import RemoteArchive
 
 if TYPE_CHECKING:
+    from memd.model.consolidation import ArchivalMode
     from memd.model.enums import MemoryCategory
     from memd.model.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
 
+T = TypeVar("T")
+
 
 class RemoteBackend:
-    """``MemoryBackend`` and ``SharedKnowledgeStore`` over *call*, which the connection provides."""
+    """The documented backend protocols over *call*, which the connection provides.
+
+    ``MemoryBackend``, ``MemoryCapabilities``, ``SharedKnowledgeStore`` and sparse
+    retrieval; *archival_store* is an ``ArchivalStore``. What it is capable of the daemon
+    says when the connection is made; before, it is what every daemon is capable of.
+    """
+
+    _capabilities: Mapping[str, Any] = MappingProxyType({})
+    _archive: RemoteArchive | None = None
 
     @property
     def is_connected(self) -> bool:
@@ -35,6 +48,38 @@ class RemoteBackend:
     async def call(self, method: str, params: Mapping[str, Any] | None = None) -> Any:
         """Return the result of *method*."""
         raise NotImplementedError
+
+    # What it can do.
+
+    @property
+    def supported_categories(self) -> frozenset[MemoryCategory]:
+        from memd.model.enums import MemoryCategory
+
+        known = self._capabilities.get("supported_categories", MemoryCategory)
+        return frozenset(map(MemoryCategory, known))
+
+    @property
+    def supports_graph(self) -> bool:
+        return self._capability("supports_graph", True)
+
+    @property
+    def supports_temporal(self) -> bool:
+        return self._capability("supports_temporal", True)
+
+    @property
+    def supports_vector_search(self) -> bool:
+        return self._capability("supports_vector_search", False)
+
+    @property
+    def supports_shared_access(self) -> bool:
+        return self._capability("supports_shared_access", False)
+
+    @property
+    def max_memories_per_agent(self) -> int | None:
+        return self._capability("max_memories_per_agent", None)
+
+    def _capability(self, name: str, unsaid: T) -> T:
+        return cast("T", self._capabilities.get(name, unsaid))
 
     # An agent's own memories.
 
@@ -53,6 +98,12 @@ class RemoteBackend:
         found = await self._kept(MemoryRetrievalError, "memory.retrieve", agent_id, said)
         return tuple(_entry(item) for item in found)
 
+    async def retrieve_sparse(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
+        """Return what holds words of the query's text, best first; nothing without a text."""
+        said = query.model_dump(mode="json", exclude_none=True)
+        found = await self._kept(MemoryRetrievalError, "memory.retrieve_sparse", agent_id, said)
+        return tuple(_entry(item) for item in found)
+
     async def get(self, agent_id: str, memory_id: str) -> MemoryEntry | None:
         found = await self._kept(MemoryRetrievalError, "memory.get", agent_id, {"id": memory_id})
         return None if found is None else _entry(found)
@@ -64,6 +115,25 @@ class RemoteBackend:
     async def count(self, agent_id: str, *, category: MemoryCategory | None = None) -> int:
         said = {"category": category.value} if category else {}
         return cast("int", await self._kept(MemoryRetrievalError, "memory.count", agent_id, said))
+
+    # What is archived.
+
+    @property
+    def archival_store(self) -> RemoteArchive:
+        """Return the daemon's own archive, the same one each time."""
+        if self._archive is None:
+            self._archive = RemoteArchive(self._kept)
+        return self._archive
+
+    async def put_away(
+        self, agent_id: str, memory_id: str, mode: ArchivalMode | None = None
+    ) -> str | None:
+        """Move a memory into the archive, in one transaction; its id there, None for none.
+
+        *mode* is not kept: the lineage tells it (docs/decisions/0039).
+        """
+        del mode
+        return await self.archival_store.move(agent_id, memory_id)
 
     # What agents share.
 

@@ -10,7 +10,13 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from memd.base.errors import InvalidError, ParseError, TooLargeError
+from memd.base.errors import (
+    InvalidError,
+    MemoryConnectionError,
+    NotRunningError,
+    ParseError,
+    TooLargeError,
+)
 from memd.base.limits import FRAME_BYTES_MAX
 from memd.rpc import envelope, framing
 
@@ -22,6 +28,7 @@ TOKEN: Final = "progress_token"  # noqa: S105  # the name of a parameter
 KEYED: Final = frozenset(
     {
         "agent.set",
+        "archive.add",
         "archive.restore_to_hot",
         "client.add",
         "client.revoke",
@@ -83,9 +90,18 @@ def frame(request_id: int, method: str, said: dict[str, Any]) -> bytes:
     return made
 
 
-def hello(key: str) -> bytes:
-    """Return the first frame of a client with a key, under the id 0."""
-    return frame(0, "system.hello", {"client_key": key})
+class LostError(MemoryConnectionError):
+    """The connection broke before the answer came; whether it happened, nobody knows."""
+
+
+def not_running(path: str) -> NotRunningError:
+    """Return the error of a socket on which nobody listens."""
+    return NotRunningError(f"no daemon listens on {path}", hint="start it: memd serve")
+
+
+def hello(key: str | None) -> bytes:
+    """Return the first frame of a client, under the id 0; with a *key* it presents it."""
+    return frame(0, "system.hello", {} if key is None else {"client_key": key})
 
 
 def answer(frame: bytes) -> dict[str, Any]:

@@ -214,6 +214,12 @@ _ALL = (
     _write("memory.store", params.Store, Name, "Store one text as it is; its id."),
     _read("memory.recall", params.Recall, RecallResult, "What is known about a question."),
     _read("memory.retrieve", params.Retrieve, tuple[MemoryEntry, ...], "A search, or a listing."),
+    _read(
+        "memory.retrieve_sparse",
+        params.Retrieve,
+        tuple[MemoryEntry, ...],
+        "A search by words alone, best first.",
+    ),
     _read("memory.get", params.ById, MemoryEntry | None, "One memory, or null."),
     _write("memory.update", params.Update, MemoryEntry, "Change a memory; the old one is kept."),
     _read("memory.list", params.ListMemories, Page, "All memories that fit, page by page."),
@@ -251,6 +257,7 @@ _ALL = (
     _read("trash.list", params.Paged, TrashPage, "What is in the trash, and until when."),
     _write("trash.restore", params.WritingById, bool, "Bring a memory back from the trash."),
     _read("archive.search", params.Retrieve, tuple[Archived, ...], "Search what was put away."),
+    _write("archive.add", params.WritingById, Name | None, "Move a memory there; its id there."),
     _read("archive.restore", params.ById, Archived, "One memory of the archive; it stays there."),
     _write("archive.restore_to_hot", params.WritingById, MemoryEntry, "Bring a memory back."),
     _read(

@@ -14,7 +14,7 @@ from pydantic_core import to_json
 
 from memd.base.limits import FRAME_BYTES_MAX
 from memd.model.caller import Caller
-from memd.model.enums import Origin
+from memd.model.enums import ArchiveReason, Origin, SearchMode
 from memd.model.ingest import Receipt, Receipts, Replaced
 from memd.model.memory import MemoryEntry, MemoryFilter, MemoryStoreRequest, Preference
 from memd.model.recall import RecallResult
@@ -72,6 +72,7 @@ def handlers(rooms: Rooms, system: System) -> Mapping[str, Handler]:
         "memory.store": memory.store,
         "memory.recall": memory.recall,
         "memory.retrieve": memory.retrieve,
+        "memory.retrieve_sparse": memory.retrieve_sparse,
         "memory.get": memory.get,
         "memory.update": memory.update,
         "memory.list": memory.list,
@@ -85,6 +86,7 @@ def handlers(rooms: Rooms, system: System) -> Mapping[str, Handler]:
         "trash.list": archive.trash,
         "trash.restore": archive.restore_from_trash,
         "archive.search": archival.search,
+        "archive.add": archival.add,
         "archive.restore": archival.restore,
         "archive.restore_to_hot": archival.restore_to_hot,
         "archive.count": archival.count,
@@ -141,6 +143,11 @@ class _Memory:
 
     async def retrieve(self, caller: Caller, params: p.Retrieve) -> Memories:
         return await self._recall.retrieve(caller, params)
+
+    async def retrieve_sparse(self, caller: Caller, params: p.Retrieve) -> Memories:
+        if params.text is None:
+            return ()
+        return await self._recall.retrieve(caller, params, SearchMode.WORDS)
 
     async def get(self, caller: Caller, params: p.ById) -> MemoryEntry | None:
         return await self._recall.get(caller, params.id)
@@ -223,6 +230,10 @@ class _Archival:
 
     async def search(self, caller: Caller, params: p.Retrieve) -> tuple[Archived, ...]:
         return await self._archival.search(caller, params)
+
+    async def add(self, caller: Caller, params: p.WritingById) -> str | None:
+        """Move a memory into the archive, in one transaction; null when there is none."""
+        return await self._archival.put_away(caller, params.id, ArchiveReason.CONSOLIDATED)
 
     async def restore(self, caller: Caller, params: p.ById) -> Archived:
         return await self._archival.restore(caller, params.id)

@@ -14,7 +14,14 @@ from memd.model.access import (
 )
 from memd.model.caller import Caller, Identity, Scope
 from memd.model.encoding import Embedder, Installed
-from memd.model.enums import AutonomyLevel, InjectionStrategy, MemoryCategory, SeniorityLevel
+from memd.model.enums import (
+    ArchiveReason,
+    AutonomyLevel,
+    InjectionStrategy,
+    MemoryCategory,
+    SearchMode,
+    SeniorityLevel,
+)
 from memd.model.files import FileCommand, FileReply
 from memd.model.flagged import Flagged, Quarantined
 from memd.model.ingest import (
@@ -77,7 +84,9 @@ class Recall(Protocol):
     """Memories out."""
 
     async def recall(self, caller: Caller, request: RecallRequest) -> RecallResult: ...
-    async def retrieve(self, caller: Caller, query: MemoryQuery) -> Memories: ...
+    async def retrieve(
+        self, caller: Caller, query: MemoryQuery, mode: SearchMode = SearchMode.HYBRID
+    ) -> Memories: ...
     async def search_shared(
         self, query: MemoryQuery, exclude_agent: str | None = None
     ) -> Memories: ...
@@ -131,6 +140,9 @@ class Archival(Protocol):
     """What was put away, shown and brought back."""
 
     async def search(self, caller: Caller, query: MemoryQuery) -> tuple[Archived, ...]: ...
+    async def put_away(
+        self, caller: Caller, memory_id: str, reason: ArchiveReason
+    ) -> str | None: ...
     async def restore(self, caller: Caller, entry_id: str) -> Archived: ...
     async def restore_to_hot(self, caller: Caller, entry_id: str) -> MemoryEntry: ...
     async def count(self, caller: Caller) -> int: ...
@@ -325,6 +337,10 @@ class Rooms:
     wiki: Wiki
     sleep: Sleep
     rhythm: Rhythm
+    shares: bool = True
+    """Whether agents can share memories."""
+    memories_max: int | None = None
+    """How many memories an agent may have, None for as many as it likes."""
     short_ids: ShortIds | None = None
     """Without, ids are taken whole only."""
     background: tuple[Callable[[], Coroutine[Any, Any, None]], ...] = ()

@@ -16,6 +16,7 @@ from memd.base.clock import Clock
 from memd.base.errors import MemdError
 from memd.model.caller import Caller
 from memd.model.encoding import Installed
+from memd.model.enums import MemoryCategory
 from memd.model.sleep import SleepStatus
 from memd.rpc.methods import METHODS, PROTOCOL
 from memd.serve import discover
@@ -81,6 +82,7 @@ class System:
                 "progress": True,
                 "methods": sorted(METHODS),
                 "embedding": self._rooms.embedder.fingerprint is not None,
+                "memory": self._capabilities(),
             },
             "limits": {name.lower(): getattr(limits, name) for name in _TOLD_LIMITS},
             "caller": {
@@ -90,6 +92,17 @@ class System:
                 "seniority": caller.seniority,
                 "autonomy_level": caller.autonomy_level,
             },
+        }
+
+    def _capabilities(self) -> dict[str, Any]:
+        """Return what the documents' ``MemoryCapabilities`` names (SPEC 7.11)."""
+        return {
+            "supported_categories": sorted(MemoryCategory),
+            "supports_graph": True,
+            "supports_temporal": True,
+            "supports_vector_search": self._rooms.embedder.fingerprint is not None,
+            "supports_shared_access": self._rooms.shares,
+            "max_memories_per_agent": self._rooms.memories_max,
         }
 
     async def status(self, caller: Caller, params: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ keep before the list is replaced.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from memd.sleep import facts as rules
@@ -113,6 +113,31 @@ class MemoryConsolidator:
     def _chars(self, share: float) -> int:
         window = self.max_tokens if self.max_tokens > 0 else MAX_TOKENS
         return int(share * window) * CHARS_PER_TOKEN
+
+
+def build_messages(
+    messages: Sequence[Any],
+    system_prompt: str = "",
+    *,
+    consolidator: MemoryConsolidator | None = None,
+    consolidated: Callable[[int, int], None] | None = None,
+) -> list[Any]:
+    """Return the messages for the next turn: as they are, or shorter when the window is full.
+
+    The step of an agent's loop in document 003: tokens are estimated, with the system
+    prompt; above the threshold the list is consolidated, and *consolidated* is told how
+    many messages were removed and how long the summary is. *messages* is never changed.
+    """
+    consolidator = consolidator or MemoryConsolidator()
+    prompt = [{"role": "system", "content": system_prompt}] if system_prompt else []
+    if not consolidator.should_consolidate(
+        current_tokens=consolidator.estimate_tokens([*prompt, *messages])
+    ):
+        return list(messages)
+    shorter, summary = consolidator.consolidate(messages, system_prompt)
+    if summary and consolidated is not None:
+        consolidated(len(messages) - len(shorter) + 1, len(summary))
+    return shorter
 
 
 def newest(texts: Sequence[str], room_chars: int) -> list[str]:

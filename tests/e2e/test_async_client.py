@@ -8,10 +8,29 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from support.clocks import HeldClock
 from support.daemon import running
 from support.entries import a_request
 
-from memd.api import MemoryBackend, MemoryCategory, MemoryMetadata, MemoryQuery, MemoryStoreError
+from memd.api import (
+    ArchivalStore,
+    ConsolidationConfig,
+    ContextInjectionStrategy,
+    FusionStrategy,
+    MemoryBackend,
+    MemoryCapabilities,
+    MemoryCategory,
+    MemoryConsolidationService,
+    MemoryMetadata,
+    MemoryQuery,
+    MemoryRetrievalConfig,
+    MemoryStoreError,
+    MemoryType,
+    SharedKnowledgeStore,
+    SimpleConsolidationStrategy,
+    ingest,
+    recall,
+)
 from memd.base.errors import (
     InvalidError,
     MemoryConnectionError,
@@ -19,7 +38,9 @@ from memd.base.errors import (
     NotRunningError,
 )
 from memd.client import AsyncClient
+from memd.model.consolidation import KeepsArchive
 from memd.model.enums import Origin
+from memd.model.settings import Settings
 
 
 @pytest.fixture
@@ -114,3 +135,129 @@ async def test_what_the_daemon_refuses_is_raised_by_its_class(client: AsyncClien
         await client.call("memory.get", {"agent_id": " ", "id": "m"})
     assert await client.get("ada", "unknown") is None
     assert await client.delete("ada", "unknown") is False
+
+
+def test_it_satisfies_the_documented_protocols() -> None:
+    client = AsyncClient(socket="/nowhere/memd.sock")
+
+    assert isinstance(client, MemoryCapabilities)
+    assert isinstance(client, SharedKnowledgeStore)
+    assert isinstance(client, KeepsArchive)
+    assert isinstance(client.archival_store, ArchivalStore)
+    assert client.archival_store is client.archival_store
+
+
+async def test_it_is_capable_of_what_the_daemon_says(tmp_path: Path) -> None:
+    options = {"shared_knowledge_base": False, "max_memories_per_agent": 70}
+    settings = Settings.model_validate({"memory": {"options": options}})
+    async with (
+        running(tmp_path, settings=settings) as paths,
+        AsyncClient(socket=paths.socket) as client,
+    ):
+        assert client.supported_categories == frozenset(MemoryCategory)
+        assert client.supports_graph
+        assert client.supports_temporal
+        assert not client.supports_vector_search  # no model is installed there
+        assert not client.supports_shared_access
+        assert client.max_memories_per_agent == 70
+
+
+async def test_words_alone_find_what_holds_them(client: AsyncClient) -> None:
+    for text in ("the boat lies at pier seven", "the dentist is called Amrit"):
+        await client.store("ada", a_request(content=text))
+
+    found = await client.retrieve_sparse("ada", MemoryQuery(text="boat"))
+
+    assert [entry.content for entry in found] == ["the boat lies at pier seven"]
+    assert await client.retrieve_sparse("ada", MemoryQuery()) == ()
+
+
+async def test_fusion_by_ranks_over_the_daemon_is_fusion_by_ranks(client: AsyncClient) -> None:
+    config = MemoryRetrievalConfig(fusion_strategy=FusionStrategy.RRF, min_relevance=0.0)
+    for text in ("the boat lies at pier seven", "the dentist is called Amrit"):
+        await client.store("ada", a_request(content=text))
+
+    strategy = ContextInjectionStrategy(backend=client, config=config)
+    chosen = await strategy.chosen("ada", "where is the boat")
+
+    assert chosen
+    assert {scored.scoring_strategy for scored in chosen} == {FusionStrategy.RRF}
+
+
+async def test_what_is_archived_is_searched_shown_and_counted(client: AsyncClient) -> None:
+    memory_id = await client.store("ada", a_request(content="the boat lies at pier seven"))
+    store = client.archival_store
+
+    archival_id = await client.put_away("ada", memory_id)
+    assert archival_id is not None
+    assert await client.put_away("ada", memory_id) == archival_id
+    assert await client.put_away("ada", "0190b2c0-0000-7000-8000-000000000000") is None
+    assert await client.count("ada") == 0
+
+    [found] = await store.search("ada", MemoryQuery(text="boat"))
+    assert found.original_id == memory_id
+    assert await store.restore("ada", archival_id) == found
+    assert await store.restore("bob", archival_id) is None
+    assert (await store.count("ada"), await store.count("bob")) == (1, 0)
+    assert await store.archive(found) == archival_id
+    with pytest.raises(MemoryStoreError, match="only what the daemon holds"):
+        await store.archive(found.model_copy(update={"agent_id": "bob"}))
+    back = await store.restore_to_hot("ada", archival_id)
+    assert back is not None
+    assert back.id == memory_id
+
+
+async def test_the_documented_service_runs_over_the_daemon(tmp_path: Path) -> None:
+    clock = HeldClock()
+    async with (
+        running(tmp_path, clock=clock) as paths,
+        AsyncClient(socket=paths.socket) as client,
+    ):
+        for text in ("the deploy went well", "the deploy was slow", "the deploy ran again"):
+            await client.store("ada", a_request(content=text))
+        clock.advance(days=2)
+        service = MemoryConsolidationService(
+            backend=client,
+            config=ConsolidationConfig(),
+            strategy=SimpleConsolidationStrategy(backend=client, group_threshold=3),
+            clock=clock,
+        )
+
+        result = await service.run_maintenance("ada")
+
+        assert result.archived_count == len(result.removed_ids) > 0
+        for indexed in result.archival_index:
+            kept = await client.archival_store.restore("ada", indexed.archival_id)
+            assert kept is not None
+            assert kept.original_id == indexed.original_id
+        assert await client.get("ada", result.summary_ids[0]) is not None
+
+
+async def test_the_documents_entry_points_are_calls_of_a_client(client: AsyncClient) -> None:
+    chunks = await client.ingest("the boat lies at pier seven", "ada", "s1", MemoryType.SOCIAL)
+
+    [chunk] = chunks
+    assert (chunk.user_id, chunk.session_id) == ("ada", "s1")
+    assert chunk.memory_type is MemoryType.SOCIAL
+    assert chunk.content == "the boat lies at pier seven"
+    assert await client.ingest(" \n ", "ada", "s1") == []
+    for blank in ({"user_id": " ", "session_id": "s"}, {"user_id": "u", "session_id": ""}):
+        with pytest.raises(ValueError, match="is blank"):
+            await client.ingest("x", **blank)
+
+    result = await client.recall("where is the boat", "ada", memory_types=[MemoryType.SOCIAL])
+    assert [found.id for found in result.memories] == [chunk.id]
+    assert result.budget_used == result.total_tokens / 2000
+    nothing = await client.recall("boat", "ada", 5, 2000, [MemoryType.EPISODIC])
+    assert nothing.memories == ()
+
+
+async def test_the_documents_entry_points_need_no_client(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMD_HOME", str(tmp_path))
+    async with running(tmp_path):
+        [chunk] = await ingest(text="the boat lies at pier 7", user_id="ada", session_id="s")
+        result = await recall(query="boat pier", user_id="ada", top_k=1, token_budget=500)
+
+    assert [found.id for found in result.memories] == [chunk.id]

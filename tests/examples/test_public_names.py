@@ -86,8 +86,8 @@ MODELS = {
     "OrgFactAuthor": "agent_id seniority autonomy_level is_human",
     "OrgFactWriteRequest": "content category tags",
     "OrgMemoryQuery": "context categories limit",
-    "OperationLogEntry": "operation_id fact_id operation_type content category tags author"
-    " timestamp version",
+    "OperationLogEntry": "operation_id fact_id operation_type content category tags author_agent_id"
+    " author_seniority author_is_human author_autonomy_level timestamp version",
     "OperationLogSnapshot": "fact_id content category tags created_at retracted_at version",
     "EmbeddingFineTuneConfig": "enabled checkpoint_path base_model training_data_dir",
 }
@@ -191,8 +191,99 @@ CLASSES = {
     "PassthroughMemoryFilter": "strategy_name filter_for_injection",
     "Client": "call ingest recall",
     "AsyncClient": f"{PROTOCOLS['MemoryBackend']} {PROTOCOLS['OrgMemoryBackend']}"
-    f" {PROTOCOLS['SharedKnowledgeStore']}",
+    f" {PROTOCOLS['SharedKnowledgeStore']} {PROTOCOLS['MemoryCapabilities']}"
+    " retrieve_sparse archival_store ingest recall",
+    "BM25Tokenizer": "tokenize encode",
+    "BaseTool": "name description parameters_schema category execute",
 }
+CONSTANTS = {"NON_INFERABLE_TAG": "non-inferable", "TAG_MEMORY_ENTRY": "memory-entry"}
+SIGNATURES = {
+    "ingest": "text user_id session_id memory_type_hint=None",
+    "recall": "query user_id top_k=5 token_budget=2000 memory_types=None",
+}
+
+# Every other name of the documents' code: in the order of the documents, by hand.
+ELSEWHERE = (
+    # 001: in the entry points
+    "MemoryType MemoryChunk RecallResult"
+    # 002: models, protocols, functions
+    " MessageRole ToolCategory ConfigResolver CompletionProvider ScoredMemory MemoryFilterStrategy"
+    " RetrievalQuery RetrievalCandidate RetrievalResult FinalRetrievalResult WorkerRouting"
+    " RetrievalCorrection Retriever LLMSupervisor LLMConsolidationConfig ConsolidationStrategyType"
+    # 003: the loop of an agent
+    " build_messages MemoryConsolidator"
+    # 004: what it calls by name in passing
+    " ToolRegistry registry_with_memory_tools SearchMemoryTool RecallMemoryTool BM25Tokenizer"
+)
+LATER = frozenset(
+    # Rooms that are not built yet: fine-tuning, procedural memory, records.
+    """
+    AgentStateRepository ArtifactRepository AuditEntry AuditRepository CostRecord
+    CostRecordRepository ExperienceCompressor FailureAnalysisPayload FineTuneCancelledError
+    FineTuneDependencyError FineTuningPipeline MessageRepository ParkedContext
+    ParkedContextRepository PersistenceBackend PersistenceConfig PersonalityPresetRepository
+    ProceduralMemoryConfig ProceduralMemoryProposer ProjectRepository SettingsRepository
+    TaskRepository create_backend
+    """.split()  # noqa: SIM905  # a list of names to read
+)
+
+
+def test_every_documented_name_is_there_unless_its_room_is_still_to_be_built() -> None:
+    missing = [name for name in ELSEWHERE.split() if not hasattr(memd.api, name)]
+
+    assert not missing
+    assert not [name for name in LATER if hasattr(memd.api, name)], "take it off the list"
+
+
+@pytest.mark.parametrize("owner", [memd.api, memd.api.AsyncClient])
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_an_entry_point_has_exactly_the_documents_signature(owner: object, name: str) -> None:
+    parameters = inspect.signature(getattr(owner, name)).parameters.values()
+
+    said = [
+        each.name if each.default is each.empty else f"{each.name}={each.default}"
+        for each in parameters
+        if each.name != "self"
+    ]
+    assert said == SIGNATURES[name].split()
+    assert inspect.iscoroutinefunction(getattr(owner, name))
+
+
+@pytest.mark.parametrize("name", CONSTANTS)
+def test_a_constant_has_the_documents_value(name: str) -> None:
+    assert getattr(memd.api, name) == CONSTANTS[name]
+
+
+def test_the_memory_tools_are_tools_like_any_other() -> None:
+    for name in ("SearchMemoryTool", "RecallMemoryTool"):
+        assert issubclass(getattr(memd.api, name), memd.api.BaseTool)
+    assert memd.api.ToolCategory.MEMORY == "memory"
+
+
+def test_messages_stay_as_they_are_until_the_window_is_full() -> None:
+    """Document 003: the step of an agent's loop that makes the next turn's messages."""
+    few = [{"role": "user", "content": "hello"}]
+    full = [{"role": "user", "content": f"decided: plan {n} " + "x" * 400} for n in range(20)]
+    window = memd.api.MemoryConsolidator(max_tokens=1_000)
+    told: list[tuple[int, int]] = []
+
+    assert memd.api.build_messages(few, "be brief", consolidator=window) == few
+    shorter = memd.api.build_messages(
+        full, "be brief", consolidator=window, consolidated=lambda *event: told.append(event)
+    )
+
+    assert shorter[-4:] == full[-4:]
+    assert len(shorter) == 5
+    assert told == [(16, len(shorter[0]["content"].partition("\n\n")[2]))]
+
+
+def test_a_sparse_vector_counts_the_terms_of_a_text() -> None:
+    tokenizer = memd.api.BM25Tokenizer()
+
+    assert tokenizer.tokenize("The boat, the BOAT and pier_7!") == ["boat", "boat", "pier", "7"]
+    assert sorted(tokenizer.encode("the boat, a BOAT at pier 7").values()) == [1, 1, 2]
+    assert tokenizer.encode("boat") == tokenizer.encode("Boat")
+    assert tokenizer.encode("of the") == {}
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)

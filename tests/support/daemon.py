@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from memd.base.clock import Clock
 from memd.base.errors import MemdError
 from memd.base.paths import Paths
 from memd.client import Client
@@ -45,12 +46,16 @@ async def until(true: Callable[[], bool], what: str, seconds: float = WAIT_S) ->
 
 @contextlib.asynccontextmanager
 async def running(
-    home: Path, build: Build | None = None, settings: Settings | None = None
+    home: Path,
+    build: Build | None = None,
+    settings: Settings | None = None,
+    clock: Clock | None = None,
 ) -> AsyncIterator[Paths]:
     """Run the daemon in this loop under *home*; yields its places when it answers."""
     paths = Paths.resolve(home=home, environ={})
     ready = asyncio.Event()
-    task = asyncio.create_task(run(settings or Settings(), paths, ready=ready.set, build=build))
+    work = run(settings or Settings(), paths, clock=clock, ready=ready.set, build=build)
+    task = asyncio.create_task(work)
     waiting = asyncio.create_task(ready.wait())
     await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()

@@ -23,7 +23,7 @@ from memd.base.errors import MemoryNotFoundError
 from memd.base.paths import Paths
 from memd.model.caller import Caller
 from memd.model.encoding import ModelFingerprint
-from memd.model.enums import ArchiveReason, InjectionStrategy, MemoryCategory
+from memd.model.enums import ArchiveReason, InjectionStrategy, MemoryCategory, SearchMode
 from memd.model.files import FileCommand, FileReply
 from memd.model.ingest import (
     IngestManyRequest,
@@ -207,7 +207,10 @@ class FakeRecall:
         await self.house.pass_through(caller)
         return RecallResult()
 
-    async def retrieve(self, caller: Caller, query: MemoryQuery) -> Memories:
+    async def retrieve(
+        self, caller: Caller, query: MemoryQuery, mode: SearchMode = SearchMode.HYBRID
+    ) -> Memories:
+        del mode
         await self.house.pass_through(caller)
         return tuple(
             entry
@@ -298,6 +301,12 @@ class FakeArchival:
     async def search(self, caller: Caller, query: MemoryQuery) -> tuple[Archived, ...]:
         found = await FakeRecall(self.house).retrieve(caller, query)
         return tuple(_archived(entry) for entry in found)
+
+    async def put_away(self, caller: Caller, memory_id: str, reason: ArchiveReason) -> str | None:
+        del reason
+        await self.house.pass_through(caller)
+        found = _mine(self.house, caller, memory_id)
+        return None if found is None else found.id
 
     async def restore(self, caller: Caller, entry_id: str) -> Archived:
         return _archived(await self.restore_to_hot(caller, entry_id))

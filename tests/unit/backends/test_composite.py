@@ -120,13 +120,14 @@ async def test_get_and_delete_follow_the_id_up_to_its_first_colon() -> None:
 
 
 @pytest.mark.parametrize("memory_id", ["x", "nowhere:x", ":x"])
-async def test_an_id_of_no_child_is_refused(memory_id: str) -> None:
+async def test_an_id_of_no_child_is_an_unknown_id(memory_id: str) -> None:
+    """SPEC 7.6: get is None, delete is False."""
     composite = await _connected()
 
-    with pytest.raises(MemoryRetrievalError, match="no id of this composite"):
-        await composite.get("ada", memory_id)
-    with pytest.raises(MemoryRetrievalError, match="no id of this composite"):
-        await composite.delete("ada", memory_id)
+    assert await composite.get("ada", memory_id) is None
+    assert await composite.delete("ada", memory_id) is False
+    assert await composite.put_away("ada", memory_id) is None
+    assert await composite.retract("ada", memory_id) is False
 
 
 async def test_the_children_of_the_namespaces_are_asked_or_all() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -106,6 +107,26 @@ def test_the_author_of_an_operation_may_be_said_in_parts() -> None:
     assert entry.author == OrgFactAuthor(agent_id="ada", seniority=SeniorityLevel.LEAD)
     assert (entry.author_agent_id, entry.author_seniority) == ("ada", "lead")
     assert (entry.author_is_human, entry.author_autonomy_level) == (False, None)
+
+
+def test_an_operation_as_json_is_flat_and_reads_back() -> None:
+    """SPEC 15.2.3: the documents' fields, none of them nested."""
+    whole = {
+        "operation_id": "o", "fact_id": "f", "operation_type": "RETRACT", "timestamp": NOON,
+        "version": 2, "author": {"agent_id": "ada", "seniority": "lead"},
+    }  # fmt: skip
+    entry = OperationLogEntry.model_validate(whole)
+    told = json.loads(entry.model_dump_json())
+    assert not any(isinstance(value, dict) for value in told.values())
+    assert {name: told[name] for name in told if name.startswith("author")} == {
+        "author_agent_id": "ada",
+        "author_seniority": "lead",
+        "author_is_human": False,
+        "author_autonomy_level": None,
+    }
+    assert OperationLogEntry.model_validate_json(entry.model_dump_json()) == entry
+    with pytest.raises(ValidationError, match="an agent needs agent_id and seniority"):
+        OperationLogEntry.model_validate({**told, "author_seniority": None})
 
 
 def test_what_is_retracted_was_there_before() -> None:

@@ -1,0 +1,91 @@
+"""The documented entry points, by call: a text becomes memories, a question is answered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from memd.base.errors import MemdError
+from memd.rpc.backend_org import RemoteOrg
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memd.model.enums import MemoryType
+    from memd.model.recall import MemoryChunk, RecallResult
+
+
+class RemoteTexts(RemoteOrg):
+    """``ingest`` and ``recall`` as document 001 has them, over *call* (SPEC 1.1, 2.1)."""
+
+    async def ingest(
+        self,
+        text: str,
+        user_id: str,
+        session_id: str,
+        memory_type_hint: MemoryType | None = None,
+    ) -> list[MemoryChunk]:
+        """Let *text* become memories and return them, in its order, after COMMIT.
+
+        [] for a blank text. What is below the threshold of importance is not among them,
+        and neither is what was set aside as an attack; a chunk that waits for its vector
+        has no importance yet. Raises ValueError for a blank *user_id* or *session_id*,
+        IngestionError for anything that goes wrong in the daemon.
+        """
+        from memd.base.errors import IngestionError, InvalidError, UnavailableError
+
+        for name, value in (("user_id", user_id), ("session_id", session_id)):
+            if not value.strip():
+                raise InvalidError(f"{name} is blank", field=name)
+        if not text.strip():
+            return []
+        said = {"text": text, "user_id": user_id, "session_id": session_id}
+        if memory_type_hint is not None:
+            said["memory_type_hint"] = memory_type_hint.value
+        try:
+            receipt = await self.call("memory.ingest", said)
+        except (IngestionError, InvalidError, UnavailableError):
+            raise
+        except MemdError as error:
+            raise IngestionError(error.message, field=error.field, hint=error.hint) from error
+        items = [*receipt["stored"], *receipt["pending"], *receipt["merged"]]
+        return await self._chunks(user_id, [item["id"] for item in items])
+
+    async def recall(
+        self,
+        query: str,
+        user_id: str,
+        top_k: int = 5,
+        token_budget: int = 2000,
+        memory_types: Sequence[MemoryType] | None = None,
+    ) -> RecallResult:
+        """Return what *user_id* knows about *query*, best first, with the block for a prompt."""
+        from memd.model.recall import RecallResult
+
+        said: dict[str, Any] = {
+            "query": query,
+            "user_id": user_id,
+            "top_k": top_k,
+            "token_budget": token_budget,
+        }
+        if memory_types is not None:
+            said["memory_types"] = [each.value for each in memory_types]
+        return RecallResult.model_validate(await self.call("memory.recall", said))
+
+    async def _chunks(self, user_id: str, ids: Sequence[str]) -> list[MemoryChunk]:
+        """Return the memories of these *ids* that are still there, as ``recall`` shows them."""
+        from memd.model.memory import MemoryEntry
+        from memd.model.recall import MemoryChunk
+
+        chunks = []
+        for memory_id in ids:
+            found = await self.call("memory.get", {"id": memory_id, "user_id": user_id})
+            if found is None:
+                continue
+            entry = MemoryEntry.model_validate(found)
+            chunk = entry.model_dump(
+                include=set(MemoryChunk.model_fields) & set(MemoryEntry.model_fields)
+            )
+            own = {"user_id": entry.agent_id, "memory_type": entry.category}
+            more = {"source": entry.metadata.source, "tags": entry.metadata.tags}
+            chunks.append(MemoryChunk(**chunk, **own, **more))
+        return chunks
