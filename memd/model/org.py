@@ -116,7 +116,7 @@ class OperationLogEntry(Value):
 
     @model_validator(mode="after")
     def _by_an_author(self) -> Self:
-        assert self.author  # raises ValueError for parts that make none
+        _ = self.author  # raises ValueError for parts that make none
         return self
 
     @property

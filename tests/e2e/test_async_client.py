@@ -241,9 +241,9 @@ async def test_the_documents_entry_points_are_calls_of_a_client(client: AsyncCli
     assert chunk.memory_type is MemoryType.SOCIAL
     assert chunk.content == "the boat lies at pier seven"
     assert await client.ingest(" \n ", "ada", "s1") == []
-    for blank in ({"user_id": " ", "session_id": "s"}, {"user_id": "u", "session_id": ""}):
+    for user_id, session_id in ((" ", "s"), ("u", "")):
         with pytest.raises(ValueError, match="is blank"):
-            await client.ingest("x", **blank)
+            await client.ingest("x", user_id, session_id)
 
     result = await client.recall("where is the boat", "ada", memory_types=[MemoryType.SOCIAL])
     assert [found.id for found in result.memories] == [chunk.id]

@@ -257,7 +257,7 @@ def test_a_constant_has_the_documents_value(name: str) -> None:
 def test_the_memory_tools_are_tools_like_any_other() -> None:
     for name in ("SearchMemoryTool", "RecallMemoryTool"):
         assert issubclass(getattr(memd.api, name), memd.api.BaseTool)
-    assert memd.api.ToolCategory.MEMORY == "memory"
+    assert memd.api.ToolCategory.MEMORY.value == "memory"
 
 
 def test_messages_stay_as_they_are_until_the_window_is_full() -> None:

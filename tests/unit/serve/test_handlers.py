@@ -79,6 +79,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "preference.delete": {"name": "a"},
     "store.note_copy": {"path": "/copy.db"},
     "trash.restore": {"id": "m000000"},
+    "archive.add": {"id": "m000000"},
     "archive.restore": {"id": "m000000"},
     "archive.restore_to_hot": {"id": "m000000"},
     "org.write": {"content": "a", "category": "adr"},
