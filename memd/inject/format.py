@@ -8,14 +8,16 @@ has 500 tokens. Pure.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from memd.inject.known import Known
 from memd.model.enums import InjectionPoint, Origin, Trust
 from memd.model.inject import ChatMessage, MessageRole, TokenEstimator
 from memd.model.retrieval import ScoredMemory
 from memd.view.labels import body
 from memd.view.view import ENTRY_TAG, untrusted_content_directive, view, wrap_untrusted
+
+if TYPE_CHECKING:
+    from memd.inject.known import Known  # with it comes all that ranks
 
 _ROLES = {
     InjectionPoint.SYSTEM: MessageRole.SYSTEM,
