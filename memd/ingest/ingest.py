@@ -130,10 +130,12 @@ class Ingest:
         _check_agent(caller)
         items = [item.model_copy(update={"source": request.source}) for item in request.items]
         arrivals = await self._arrivals(caller, items, gated=False)
-        if request.dry_run:
-            return await self.db.read(
+        if request.dry_run or not await self.was_done(caller):
+            foreseen = await self.db.read(
                 lambda conn: foresee(conn, caller, request, arrivals, self.clock.now_us())
             )
+            if request.dry_run or not (foreseen.new or foreseen.superseded):
+                return foreseen  # most files of a folder: nothing is written for them
         receipts: list[Receipt] = []
 
         def work(conn: Writing) -> Replaced:

@@ -222,6 +222,31 @@ def test_a_file_of_two_megabytes_is_all_there_and_all_visible(desk: Desk) -> Non
     assert all(f"Entry {n}: " in joined for n in range(2_800))
 
 
+def test_an_import_that_a_kill_ended_is_completed_by_the_next(tmp_path: Path) -> None:
+    """A file of several requests: until then old and new stand beside each other."""
+    path = tmp_path / "log.md"
+    old = "\n\n".join(f"# Day {n}\nThe {n}th entry of the old log, {n * 7}." for n in range(400))
+    new = "\n\n".join(f"# Day {n}\nThe {n}th entry of the new log, {n * 9}." for n in range(4_000))
+    words = [sys.executable, "-m", "memd", "import", str(path), "--json"]
+    with spawned(tmp_path) as daemon, daemon.client() as client:
+        path.write_text(old, "utf-8")
+        subprocess.run(words, env=environment(tmp_path), check=True, capture_output=True)
+        path.write_text(new, "utf-8")
+        importing = subprocess.Popen(
+            words, env=environment(tmp_path), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        wait_until(lambda: client.call("memory.count") > 600, "the import is under way")
+        daemon.process.kill()
+        assert importing.wait(60) != 0
+    with spawned(tmp_path) as daemon, daemon.client() as client:
+        assert 600 < client.call("memory.count") < 4_400
+        again = subprocess.run(words, env=environment(tmp_path), check=True, capture_output=True)
+        told = json.loads(again.stdout)
+        assert (told["new"] + told["kept"], told["replaced"]) == (4_000, 400)
+        assert told["kept"] > 0
+        assert client.call("memory.count") == 4_000
+
+
 def test_what_a_file_brought_is_forgotten_by_its_name(desk: Desk) -> None:
     desk.write("billing.md", BILLING)
     desk("import", ".")

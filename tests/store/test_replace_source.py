@@ -13,7 +13,7 @@ from support.house import WordsEmbedder, a_house
 
 from memd.backends.assembly import Assembly
 from memd.model.caller import Caller
-from memd.model.enums import Origin
+from memd.model.enums import MemoryCategory, Origin
 from memd.model.ingest import IngestManyRequest, IngestRequest, Replaced, ReplaceSourceRequest
 from memd.model.memory import (
     MemoryFilter,
@@ -21,6 +21,9 @@ from memd.model.memory import (
     MemoryQuery,
     MemoryStoreRequest,
 )
+from memd.model.settings import Settings
+from memd.sleep.sleep import sleeping
+from memd.store import changes
 
 ADA = Caller(agent_id="ada")
 NOTES = "/home/ada/notes.md"
@@ -33,7 +36,11 @@ async def house(tmp_path: Path) -> AsyncIterator[Assembly]:
 
 
 async def says(house: Assembly, *texts: str, source: str = NOTES, **more: Any) -> Replaced:
-    each = {key: more.pop(key) for key in ("tags", "occurred_at", "namespace") if key in more}
+    each = {
+        key: more.pop(key)
+        for key in ("tags", "occurred_at", "category", "session_id")
+        if key in more
+    }
     items = tuple(IngestRequest(text=text, origin=Origin.IMPORT, **each) for text in texts)
     return await house.ingest.replace_source(
         ADA, ReplaceSourceRequest(source=source, items=items, **more)
@@ -170,3 +177,44 @@ async def test_what_looks_like_an_attack_stays_out_of_sight_and_is_known_again(
     assert set(await visible(house)) == {"a note"}
     await says(house, "a note")
     assert not await house.archival.search(ADA, MemoryQuery(text="password evil"))
+
+
+async def test_a_file_that_did_not_change_writes_nothing(house: Assembly) -> None:
+    await says(house, "The lamp is red.")
+    before = await house.db.read(changes.head)
+
+    await says(house, "The lamp is red.")
+
+    assert await house.db.read(changes.head) == before
+
+
+TURNS = (
+    "the ferry to Gotland leaves at nine",
+    "Ulla keeps bees behind the old mill",
+    "the rent is due on the third of each month",
+    "Bertil prefers rye bread with caraway",
+    "the spare key hangs under the blue lantern",
+)
+
+
+async def test_a_summary_of_what_a_file_says_no_more_goes_and_its_other_sources_come_back(
+    tmp_path: Path,
+) -> None:
+    clock = HeldClock()
+    alike = {"category": MemoryCategory.EPISODIC, "session_id": "one"}
+    async with a_house(tmp_path, clock=clock) as house:
+        await says(house, *TURNS, **alike)
+        await house.queue.drain()
+        clock.advance(days=2)
+        await sleeping(house, Settings()).night.run(ADA)
+        await house.queue.drain()
+        behind = [text for text in TURNS if text not in await visible(house)]
+        assert len(behind) > 2
+        assert counts(await says(house, *TURNS, **alike)) == (0, 5, 0)  # hidden is not gone
+
+        left = [text for text in TURNS if text != behind[0]]
+        told = await says(house, *left, **alike)
+
+        assert counts(told) == (0, 4, 1)
+        assert set(await visible(house)) == set(left)
+        assert not any(behind[0] in content for content in await visible(house))

@@ -1,0 +1,61 @@
+"""Of imported notes no piece is out of reach: each is found by its own words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from bench.notes import brought, memories, missed
+from bench.stage import Stage
+from support import notebook
+from support.daemon import spawned, wait_until
+
+pytestmark = pytest.mark.model
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+def found_again(home: Path, model_dir: Path, folder: Path, *, aside: int = 0) -> int:
+    """Import *folder* into a daemon of its own and look for all of it; return how many there are.
+
+    *aside* of its pieces look like attacks, and are out of sight until they are released.
+    """
+    with (
+        spawned(home, {"MEMD_MODEL_DIR": str(model_dir)}) as daemon,
+        daemon.client(timeout=600.0) as client,
+    ):
+        stage = Stage(daemon, client)
+        outcomes = brought(stage, "ada", folder)
+        assert not [each for each in outcomes if each.error]
+        wait_until(
+            lambda: not client.call("system.status")["pending"], "all have vectors", seconds=600
+        )
+        new = sum(each.new for each in outcomes)
+        assert sum(each.quarantined for each in outcomes) == aside
+        assert sum(1 for _ in memories(stage, "ada")) == new - aside
+        missing = missed(stage, "ada")
+        assert missing["text"] == []
+        assert missing["neither"] == []
+        return new
+
+
+def test_each_piece_of_twenty_notes_is_found_by_its_own_words(
+    tmp_path: Path, model_dir: Path
+) -> None:
+    notebook.write(tmp_path / "notes", 20)
+    assert found_again(tmp_path, model_dir, tmp_path / "notes") > 40
+
+
+@pytest.mark.long
+def test_each_piece_of_two_hundred_notes_is_found_by_its_own_words(
+    tmp_path: Path, model_dir: Path
+) -> None:
+    notebook.write(tmp_path / "notes", 200)
+    assert found_again(tmp_path, model_dir, tmp_path / "notes") > 500
+
+
+@pytest.mark.long
+def test_each_piece_of_our_own_documents_is_found_by_its_own_words(
+    tmp_path: Path, model_dir: Path
+) -> None:
+    """Three show memd's own fence, which only an attack would write into a text."""
+    assert found_again(tmp_path, model_dir, DOCS, aside=3) > 400
