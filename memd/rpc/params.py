@@ -196,7 +196,7 @@ class Import(Progressing):
 
 
 class SetAgent(MemoryConfig, Writing):
-    """What an agent is to do differently; replaces what was set before."""
+    """What an agent is to do differently; what is not given stays as it was."""
 
 
 P = TypeVar("P", bound=Params)

@@ -287,11 +287,11 @@ class _Agents:
         self._agents = rooms.agents
 
     async def set(self, caller: Caller, params: p.SetAgent) -> AgentSettings:
-        settings = MemoryConfig(
-            **{name: getattr(params, name) for name in MemoryConfig.model_fields}
+        given = params.model_fields_set & set(MemoryConfig.model_fields)
+        settings = MemoryConfig(**{name: getattr(params, name) for name in given})
+        return AgentSettings(
+            agent_id=caller.agent_id, settings=await self._agents.set(caller, settings)
         )
-        await self._agents.set(caller, settings)
-        return AgentSettings(agent_id=caller.agent_id, settings=settings)
 
     async def get(self, caller: Caller, params: p.Scoped) -> AgentSettings:
         del params

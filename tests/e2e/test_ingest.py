@@ -399,3 +399,15 @@ def test_an_import_survives_a_killed_daemon(tmp_path: Path, model_dir: Any) -> N
         assert desk.count() + desk.archived() == 60
         assert all(desk.get(memory_id)["state"] != "pending" for memory_id in acknowledged)  # type: ignore[index]  # all are there
         assert desk.client.call("store.check")["ok"] is True
+
+
+def test_setting_a_retention_over_the_socket_makes_nothing_temporary(desk: Desk) -> None:
+    rules = [{"category": "episodic", "retention_days": 30}]
+    told = desk.call("agent.set", retention_overrides=rules)
+    memory_id = desk.store("The cellar key hangs behind the clock.", session_id="s")
+
+    desk.call("session.end", session_id="s")
+
+    assert told["settings"]["type"] == "persistent"
+    assert desk.call("agent.get") == told
+    assert desk.get(memory_id) is not None

@@ -402,8 +402,9 @@ class FakeUpkeep:
 class FakeAgents:
     house: FakeHouse
 
-    async def set(self, caller: Caller, settings: MemoryConfig) -> None:
+    async def set(self, caller: Caller, settings: MemoryConfig) -> MemoryConfig:
         self.house.agents[caller.agent_id] = settings
+        return settings
 
     async def get(self, caller: Caller) -> MemoryConfig:
         return self.house.agents.get(caller.agent_id, MemoryConfig())

@@ -1,0 +1,109 @@
+"""SPEC 7.14: what one agent does differently, field by field."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from support.clocks import HeldClock
+from support.store import ADA, BOB, a_house, told
+
+from memd.backends.assembly import Assembly
+from memd.base.errors import InvalidError
+from memd.model.enums import MemoryCategory, MemoryLevel
+from memd.model.settings import MemoryConfig, Settings
+from memd.model.settings_consolidation import RetentionRule
+from memd.store import agents, names
+from memd.store.connect import Reading, Writing
+
+RULES = (RetentionRule(category=MemoryCategory.EPISODIC, retention_days=30),)
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[Assembly]:
+    async with a_house(tmp_path / "memd.db", clock=HeldClock()) as house:
+        yield house
+
+
+async def test_a_retention_alone_leaves_the_level_as_it_was(house: Assembly) -> None:
+    found = await house.agents.set(ADA, MemoryConfig(retention_overrides=RULES))
+
+    assert found == await house.agents.get(ADA)
+    assert found.type is MemoryLevel.PERSISTENT
+    assert found.retention_overrides == RULES
+
+
+async def test_what_an_agent_stores_after_a_retention_was_set_outlives_its_session(
+    house: Assembly,
+) -> None:
+    await house.agents.set(ADA, MemoryConfig(retention_days=30))
+    (memory_id,) = await told(house, "Ann keeps bees.", session_id="s")
+
+    await house.sessions.end(ADA, "s")
+
+    assert await house.recall.get(ADA, memory_id) is not None
+
+
+async def test_an_agent_without_a_level_of_its_own_follows_the_daemon(tmp_path: Path) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        await house.agents.set(ADA, MemoryConfig(retention_days=3))
+    tree = {"memory": {"level": "project"}}
+    async with a_house(tmp_path / "memd.db", settings=Settings.model_validate(tree)) as house:
+        found = await house.agents.get(ADA)
+
+    assert (found.type, found.retention_days) == (MemoryLevel.PROJECT, 3)
+
+
+async def test_each_field_is_set_by_itself_and_null_takes_it_back(house: Assembly) -> None:
+    await house.agents.set(ADA, MemoryConfig(type=MemoryLevel.SESSION, retention_days=9))
+    await house.agents.set(ADA, MemoryConfig(retention_overrides=RULES))
+    await house.agents.set(ADA, MemoryConfig(retention_days=None))
+
+    found = await house.agents.get(ADA)
+
+    assert found == MemoryConfig(type=MemoryLevel.SESSION, retention_overrides=RULES)
+
+
+async def test_two_settings_at_once_both_hold(house: Assembly) -> None:
+    await asyncio.gather(
+        house.agents.set(ADA, MemoryConfig(type=MemoryLevel.PROJECT)),
+        house.agents.set(ADA, MemoryConfig(retention_days=9)),
+        house.agents.set(ADA, MemoryConfig(retention_overrides=RULES)),
+    )
+
+    assert await house.agents.get(ADA) == MemoryConfig(
+        type=MemoryLevel.PROJECT, retention_days=9, retention_overrides=RULES
+    )
+
+
+async def test_an_agent_that_keeps_nothing_takes_no_retention(house: Assembly) -> None:
+    await house.agents.set(ADA, MemoryConfig(type=MemoryLevel.NONE))
+
+    with pytest.raises(InvalidError, match="no retention"):
+        await house.agents.set(ADA, MemoryConfig(retention_days=9))
+
+    assert await house.agents.get(ADA) == MemoryConfig(type=MemoryLevel.NONE)
+    await house.agents.set(BOB, MemoryConfig(retention_days=9))
+    with pytest.raises(InvalidError, match="no retention"):
+        await house.agents.set(BOB, MemoryConfig(type=MemoryLevel.NONE))
+
+
+async def test_pages_of_agents_end_and_have_each_agent_once(house: Assembly) -> None:
+    def make(conn: Writing) -> None:
+        for number in range(5):
+            names.agent(conn, f"agent {number}", house.clock.now_us())
+
+    await house.db.write(ADA, make)
+
+    def pages(conn: Reading) -> list[str]:
+        met: list[str] = []
+        after = None
+        while page := agents.listed(conn, after, 2):
+            met.extend(row.agent_id for row in page)
+            after = page[-1].agent_id
+            assert len(met) <= 5
+        return met
+
+    assert await house.db.read(pages) == [f"agent {number}" for number in range(5)]
