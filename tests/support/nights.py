@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import warnings
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from support.fakes import HashEmbedder
 from support.house import a_house
 
 from memd.backends.assembly import Assembly
+from memd.base.settings import SettingsWarning
 from memd.model.caller import Caller
 from memd.model.enums import ArchiveReason, MemoryCategory, MemoryLevel, Origin
 from memd.model.ingest import IngestRequest
@@ -122,7 +124,9 @@ def _compared(tables: Tables) -> Tables:
 
 def settled(**consolidation: Any) -> Settings:
     """Return the settings with *consolidation* in place of its defaults."""
-    return Settings.model_validate({"memory": {"consolidation": consolidation}})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SettingsWarning)  # what waits for a language model
+        return Settings.model_validate({"memory": {"consolidation": consolidation}})
 
 
 @asynccontextmanager
