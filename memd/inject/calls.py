@@ -11,6 +11,7 @@ from typing import Any
 from memd.base.errors import DeniedError, InvalidError
 from memd.inject.arguments import ERROR, shown
 from memd.inject.editing_tools import DEFINITIONS as EDITING
+from memd.inject.fact_tool import DEFINITION as FACTS
 from memd.inject.own import OwnMemories
 from memd.inject.reformulation import LikelySufficient, WordReformulator
 from memd.inject.self_editing import SelfEditingMemoryStrategy
@@ -24,8 +25,8 @@ from memd.model.retrieval import MemoryRetrievalConfig
 
 _TOOLS = {
     InjectionStrategy.CONTEXT: (),
-    InjectionStrategy.TOOL_BASED: SEARCHING,
-    InjectionStrategy.SELF_EDITING: EDITING,
+    InjectionStrategy.TOOL_BASED: (*SEARCHING, FACTS),
+    InjectionStrategy.SELF_EDITING: (*EDITING, FACTS),
 }
 _WRITING = frozenset(
     tool.name for tool in EDITING if tool.name.endswith(("_write", "_replace", "_delete"))

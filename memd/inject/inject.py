@@ -20,17 +20,20 @@ from memd.base.ids import Chance
 from memd.base.limits import POLICIES_SHOWN_ITEMS_MAX
 from memd.encode.outgoing import outgoing
 from memd.encode.tokens import DefaultTokenEstimator
-from memd.inject import calls
+from memd.inject import calls, fact_tool
+from memd.inject.arguments import ERROR
 from memd.inject.context import ContextInjectionStrategy
 from memd.inject.editing_tools import instruction
+from memd.inject.fact_tool import NO_FACTS, SEARCH_FACTS
 from memd.inject.format import directive, formatted
-from memd.inject.isolated import Failed, isolated
+from memd.inject.isolated import Failed, isolated, spoken
 from memd.inject.known import Fits, Knowledge
 from memd.inject.needs import MakeRetriever, Organisation, Synthesizer
 from memd.inject.own import OwnMemories, Rooms
 from memd.inject.pipeline import Pools, fuses, gated, possible, without
 from memd.inject.prompt import Fitted, Prompt
 from memd.inject.sources import memories, pools_of, preferences, recalled
+from memd.inject.tool_based import UNAVAILABLE, UNEXPECTED
 from memd.model.caller import Caller
 from memd.model.enums import InjectionStrategy
 from memd.model.inject import (
@@ -125,12 +128,22 @@ class Inject:
         """
         chosen = calls.strategy_of(name, strategy)
         calls.check_scope(caller, name)
+        if name == SEARCH_FACTS:
+            return await self._facts(caller, arguments)
         if not calls.writes(name):
             return await self._answered(chosen, OwnMemories(self.rooms, caller), name, arguments)
         async with self.writing:  # a repetition waits for the first, which may still be at work
             repeated = await self.rooms.ingest.was_done(caller)
             own = OwnMemories(self.rooms, caller, repeated)
             return await self._answered(chosen, own, name, arguments)
+
+    async def _facts(self, caller: Caller, arguments: Mapping[str, Any]) -> ToolAnswer:
+        if self.knowledge is None:
+            text = NO_FACTS
+        else:
+            work = fact_tool.searched(self.knowledge, caller, arguments)
+            text = await spoken(work, UNAVAILABLE, UNEXPECTED)
+        return ToolAnswer(name=SEARCH_FACTS, content=text, is_error=text.startswith(ERROR))
 
     async def _answered(
         self,
@@ -174,7 +187,8 @@ class _Making:
             messages = await calls.searching(self._own, self.room.config).prepare_messages(
                 self.caller.agent_id, self.request.query, self.prompt.left
             )
-            self.prompt.add_instructions(messages)
+            of_facts = await isolated(self._of_facts(), "", "facts", self.failed)
+            self.prompt.add_instructions([_with(each, of_facts) for each in messages])
         if self.synthesize:
             await self._add_block()
         elif self.strategy is InjectionStrategy.CONTEXT:
@@ -186,6 +200,12 @@ class _Making:
     @property
     def _own(self) -> OwnMemories:
         return OwnMemories(self.room.rooms, self.caller)
+
+    async def _of_facts(self) -> str:
+        """Return how facts are looked up, "" where there are none to be found."""
+        known = self.room.knowledge
+        asked = self.caller, self.request.query
+        return fact_tool.INSTRUCTION if known and await known.any_facts(*asked) else ""
 
     async def _known(self) -> Fits:
         """Return the facts and lessons that fit; who asks for categories of memories wants none.
@@ -254,6 +274,7 @@ class _Making:
             nonce=self.nonce,
         )
         said = instruction(room, empty=not core and len(self.failed) == failed)
+        said += await isolated(self._of_facts(), "", "facts", self.failed)
         if not found.messages:
             said = f"{said}\n\n{directive()}"
         message = ChatMessage(role=MessageRole.SYSTEM, content=said)
@@ -273,6 +294,10 @@ class _Making:
                 return
             room = min(room - 1, room * most // (most + over))
         self.prompt.leave_out_block()
+
+
+def _with(message: ChatMessage, said: str) -> ChatMessage:
+    return message.model_copy(update={"content": f"{message.content}{said}"})
 
 
 def _degraded(found: RecallResult, failed: Failed) -> str | None:

@@ -100,6 +100,10 @@ class Knowledge:
         ranking = await self._ranked(query, facts)
         return _known(facts, ranking.fitting)[: self.facts_max]
 
+    async def any_facts(self, caller: Caller, query: str) -> bool:
+        """Return whether there is any fact that the caller may be told."""
+        return any(await self.org.offered(caller, query))
+
     async def searched(self, caller: Caller, query: str, limit: int) -> tuple[Known, ...]:
         """Return facts for who asks for them: those that fit, then those that share a word."""
         offered = await self.org.offered(caller, query)

@@ -107,3 +107,40 @@ def test_a_fact_is_in_a_synthesized_block_under_its_kind(desk: Desk) -> None:
 
     assert f"[decision] {FACTS['adr']}" in made["block"]
     assert made["sources"]["decision"] == 1
+
+
+@pytest.mark.parametrize("strategy", ["tool_based", "self_editing"])
+def test_an_assistant_with_tools_looks_facts_up_itself(desk: Desk, strategy: str) -> None:
+    tools = {tool["name"]: tool for tool in desk.call("inject.tools", strategy=strategy)["items"]}
+    prompt = prepared(desk, "release", strategy=strategy)
+
+    assert tools["search_org_facts"]["parameters_schema"]["required"] == ["query"]
+    assert "Use search_org_facts to look up" in text_of(prompt)
+    assert FACTS["procedure"] not in text_of(prompt)
+
+    answer = called(desk, strategy, query="how is a release done")
+    assert answer["content"].startswith("<memory-entry>\n[procedure | score: ")
+    assert FACTS["procedure"] in answer["content"]
+    assert not answer["is_error"]
+
+
+def test_what_no_fact_answers_the_tool_says(desk: Desk) -> None:
+    for query in FOREIGN[:5]:
+        assert called(desk, None, query=query)["content"] == "No facts found.", query
+
+
+@pytest.mark.parametrize("arguments", [{}, {"query": " "}, {"query": 7}])
+def test_a_search_for_nothing_is_answered_with_what_to_mend(
+    desk: Desk, arguments: dict[str, Any]
+) -> None:
+    answer = called(desk, "tool_based", **arguments)
+    assert answer["is_error"]
+    assert answer["content"] == "Error: query must be a text that is not blank"
+
+
+def called(desk: Desk, strategy: str | None, **arguments: Any) -> dict[str, Any]:
+    more = {} if strategy is None else {"strategy": strategy}
+    answer: dict[str, Any] = desk.call(
+        "inject.call", name="search_org_facts", arguments=arguments, **more
+    )
+    return answer

@@ -13,6 +13,7 @@ from support.desk import Desk, a_desk, served
 from memd.base.errors import ConflictError, InvalidError
 
 FENCE = re.compile(r"<memory-entry>\n(.*?)\n</memory-entry>", re.DOTALL)
+FACTS = "search_org_facts"
 CORE = {"core_memory_read", "core_memory_write", "core_memory_replace", "core_memory_delete"}
 ARCHIVAL = {"archival_memory_search", "archival_memory_write"}
 RECALL = {"recall_memory_read", "recall_memory_write"}
@@ -54,8 +55,8 @@ def names(desk: Desk, strategy: str | None) -> set[str]:
 
 def test_x34_each_strategy_has_its_tools(desk: Desk) -> None:
     assert names(desk, None) == names(desk, "context") == set()
-    assert names(desk, "tool_based") == {"search_memory", "recall_memory"}
-    assert names(desk, "self_editing") == CORE | ARCHIVAL | RECALL
+    assert names(desk, "tool_based") == {"search_memory", "recall_memory", FACTS}
+    assert names(desk, "self_editing") == CORE | ARCHIVAL | RECALL | {FACTS}
 
 
 def test_x34_each_strategy_has_its_messages(desk: Desk) -> None:
