@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from support.daemon import environment
+from support.killer import OPERATIONS
 
 KILLS_MIN = 20  # in each phase, or the test has shown nothing about it
-PHASES = ("ingest", "bulk", "embed", "checkpoint", "night", "nap", "undo", "org", "files")
 
 
 def killed(folder: Path, cycles: int, seed: int, *more: str) -> dict[str, Any]:
@@ -34,18 +34,18 @@ def assert_nothing_was_lost(report: dict[str, Any]) -> None:
     assert report["risen"] == 0, report  # neither did what was deleted or forgotten come back
     assert report["halves"] == []
     assert report["ok"], report["problems"]
-    assert all(report["kills"].get(phase, 0) >= KILLS_MIN for phase in PHASES), report["kills"]
+    assert all(report["kills"].get(phase, 0) >= KILLS_MIN for phase in OPERATIONS), report["kills"]
     assert report["acks"] > report["kept"] > 500
     assert report["writes"] > 30
 
 
 def test_no_acknowledged_write_is_lost_by_kill_9(tmp_path: Path) -> None:
-    assert_nothing_was_lost(killed(tmp_path, 432, seed=1))
+    assert_nothing_was_lost(killed(tmp_path, 264, 1, "--kills-min", str(KILLS_MIN)))
 
 
 @pytest.mark.long
 def test_no_acknowledged_write_is_lost_by_thousands_of_kills(tmp_path: Path) -> None:
-    assert_nothing_was_lost(killed(tmp_path, 3_000, seed=2))
+    assert_nothing_was_lost(killed(tmp_path, 3_000, 2, "--kills-min", "100"))
 
 
 def test_a_daemon_that_answers_before_it_commits_is_found_out(tmp_path: Path) -> None:

@@ -55,10 +55,14 @@ IMPORTED = (events, exports, naps, sleep, switch)  # before the fork, so that ea
 
 
 class Shared:
-    """What the daemon's last breath leaves behind: its phase, in memory that outlives it."""
+    """What the daemon's last breath leaves behind: its phase, in memory that outlives it.
+
+    And how many operations on its file it has done, by which its age is told.
+    """
 
     def __init__(self) -> None:
         self._page = mmap.mmap(-1, 4096)
+        self._count = memoryview(self._page)[8:16].cast("q")
 
     def enter(self, phase: str) -> None:
         self._page[0] = PHASES.index(phase)
@@ -66,6 +70,16 @@ class Shared:
     @property
     def phase(self) -> str:
         return PHASES[self._page[0]]
+
+    def born(self) -> None:
+        self._count[0] = 0
+
+    def older(self) -> None:
+        self._count[0] += 1
+
+    @property
+    def operations(self) -> int:
+        return self._count[0]
 
 
 class Fuse:
@@ -77,6 +91,7 @@ class Fuse:
         self._left = number
 
     def burn(self) -> None:
+        self._shared.older()
         if self._shared.phase == self._phase:
             self._left -= 1
             if self._left == 0:

@@ -36,9 +36,9 @@ from memd.base.errors import MemdError
 from memd.base.paths import Paths
 from memd.client import Client
 
-CYCLE_S = 0.024, 0.12  # after which a daemon that did not die of itself is killed
-SLEEP_S = 0.4, 0.8  # the same for one that sleeps
-KEEP_S = 0.1, 0.3  # and for one that writes facts or files
+# Lives are counted in operations on the file: a busy machine does as many, in more time.
+AGE_MAX = 6_000  # of a daemon whose phase does not come
+ANY_AGE_MAX = 800  # of one that dies at a random moment
 OPERATIONS = {  # of each phase, at one of which a daemon dies; in the order of the lives
     "ingest": 40, "bulk": 40, "undo": 60, "delete": 10, "forget": 20, "embed": 40,
     "checkpoint": 25, "night": 200, "nap": 400, "org": 300, "files": 300,
@@ -121,6 +121,7 @@ class Judge:
         began = time.monotonic()
         reading, writing = os.pipe()
         self.shared.enter("idle")
+        self.shared.born()
         pid = os.fork()
         self.lives += 1
         if pid == 0:
@@ -157,34 +158,34 @@ class Judge:
 
     def _work_to_death(self, pid: int, phase: str) -> None:
         self.slept = phase in SLEEPS
-        least_s, most_s = SLEEP_S if self.slept else KEEP_S if phase in KEEPS else CYCLE_S
-        until = time.monotonic() + self.chance.uniform(least_s, most_s)
+        age = AGE_MAX if phase in OPERATIONS else self.chance.randint(0, ANY_AGE_MAX)
+        last = self.shared.operations + age
         self.sleeper.sessions.append(f"s{self.lives}")
         hands = []
         if phase not in KEEPS:  # where a kill is to be met in what is written alone
             seed = self.chance.randrange(1 << 30)
-            hands.append(threading.Thread(target=self._tell, args=(until, seed)))
+            hands.append(threading.Thread(target=self._tell, args=(seed,)))
         if self.slept or phase in KEEPS:
             work = self.sleeper.work if self.slept else self.keeper.work
             seed = self.chance.randrange(1 << 30)
-            hands.append(threading.Thread(target=work, args=(phase, until, seed)))
+            hands.append(threading.Thread(target=work, args=(phase, seed)))
         else:
-            hands.append(threading.Thread(target=self._tell_many, args=(until,)))
+            hands.append(threading.Thread(target=self._tell_many))
         for hand in hands:
             hand.start()
-        while time.monotonic() < until and any(hand.is_alive() for hand in hands):
-            time.sleep(0.002)
+        while self.shared.operations < last and any(hand.is_alive() for hand in hands):
+            time.sleep(0.001)
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
         for hand in hands:
             hand.join()
 
-    def _tell(self, until: float, seed: int) -> None:
+    def _tell(self, seed: int) -> None:
         """Tell single texts; now and then delete or forget one of them."""
         chance, mine = random.Random(seed), list[str]()
         session_id = self.sleeper.sessions[-1]
         with suppress(MemdError), Client(socket=self.paths.socket, timeout=WAIT_S) as client:
-            while time.monotonic() < until + 1.0:
+            while True:
                 if mine and chance.random() < 0.4:
                     self._remove(client, mine.pop(), chance)
                     continue
@@ -206,10 +207,10 @@ class Judge:
         self.ledger.fresh.append(memory_id)
         self.acks += 1
 
-    def _tell_many(self, until: float) -> None:
+    def _tell_many(self) -> None:
         session_id = self.sleeper.sessions[-1]
         with suppress(MemdError), Client(socket=self.paths.socket, timeout=WAIT_S) as client:
-            while time.monotonic() < until + 1.0:
+            while True:
                 texts = [self._text() for _ in range(6)]
                 given = {"session_id": session_id, "category": "episodic"}
                 items = [{"text": text, **given} for text in texts]
@@ -248,10 +249,16 @@ def main() -> int:
     parser.add_argument("--mutant", choices=MUTANTS)
     phases = (*OPERATIONS, ANY)
     parser.add_argument("--phases", nargs="+", choices=phases, default=phases)
+    parser.add_argument("--kills-min", type=int, default=0, help="in each phase, or go on")
     given = parser.parse_args()
     judge = Judge(given.folder, given.seed, given.mutant)
     for number in range(given.cycles):
         judge.cycle(given.phases[number % len(given.phases)])
+    for number in range(given.cycles):  # where chance gave a phase too few
+        short = [one for one in given.phases if one != ANY and judge.kills[one] < given.kills_min]
+        if not short:
+            break
+        judge.cycle(short[number % len(short)])
     print(json.dumps(judge.verdict()))
     return 0
 
