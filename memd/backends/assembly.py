@@ -106,6 +106,9 @@ async def assembled(
     queue = EmbeddingQueue(db, embedder, ground.counter, clock, ground.ids)
     ingest, learning, graph = _taking_in(ground, queue)
     shares = settings.memory.options.shared_knowledge_base
+    memory = settings.memory
+    agents = Agents(db, clock, default=MemoryConfig(type=memory.level), file=memory.agents)
+    await _take_file(agents)
     return Assembly(
         db=db,
         ingest=ingest,
@@ -114,7 +117,7 @@ async def assembled(
         archival=Archival(db=db, clock=clock, ids=ground.ids),
         quarantine=Quarantine(db, clock, daemon.undo_days, queue.wake),
         upkeep=Upkeep(db=db, clock=clock),
-        agents=Agents(db=db, clock=clock, default=MemoryConfig(type=settings.memory.level)),
+        agents=agents,
         sessions=Sessions(
             db=db, clock=clock, ids=ground.ids, work=work, undo_days=daemon.undo_days
         ),
@@ -129,6 +132,14 @@ async def assembled(
         learning=learning,
         org=_org(ground, graph),
     )
+
+
+async def _take_file(agents: Agents) -> None:
+    """Take over the settings of single agents; a file that cannot be written starts without."""
+    try:
+        await agents.take_file()
+    except MemdError as error:
+        log.error("settings of agents not taken over", kind=error.kind)
 
 
 class _Ground(NamedTuple):

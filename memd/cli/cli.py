@@ -125,6 +125,14 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
             Entry("status", "memd.cli.models", "status"),
         ),
     ),
+    "agent": (
+        "What one agent does differently: what it keeps, and how long.",
+        (
+            Entry("set", "memd.cli.agent", "set_"),
+            Entry("show", "memd.cli.agent", "show"),
+            Entry("list", "memd.cli.agent", "list_"),
+        ),
+    ),
     "client": (
         "Clients with keys: who may do what.",
         (
@@ -171,7 +179,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Sleep": ("usage", "sleep", "compress"),
     "What everybody knows": ("org", "graph", "shared"),
     "Put away, brought back, erased": ("archive", "delete", "trash", "forget"),
-    "Who may do what": ("client", "owner", "audit", "flagged"),
+    "Who may do what": ("agent", "client", "owner", "audit", "flagged"),
     "Keep it well": ("config", "check", "rebuild", "backup", "restore"),
 }
 """The headings of ``memd --help``; every command stands under one."""

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from memd.base.clock import Clock
-from memd.base.errors import InvalidError
+from memd.base.errors import InvalidError, InvalidStateError
 from memd.base.limits import PAGE_ITEMS_MAX
 from memd.model.caller import Caller
 from memd.model.enums import MemoryCategory, MemoryLevel
-from memd.model.settings import MemoryConfig
+from memd.model.settings import MemoryConfig, SaidBy
 from memd.model.settings_consolidation import RetentionRule
 from memd.store import agents, names
 from memd.store.agents import AgentRow
 from memd.store.connect import Reading, Writing
 from memd.store.database import Database
+
+_CALLER = Caller(client="memd", method="settings")
+
+_FIELDS = {
+    "level": "type",
+    "retention_days": "retention_days",
+    "retention_overrides": "retention_overrides",
+}
+"""A column of the agent's row -> what it is called in the configuration."""
+
+_SAID = {"type": "level"}
 
 
 @dataclass(frozen=True)
@@ -25,6 +38,50 @@ class Agents:
     clock: Clock
     default: MemoryConfig
     """What an agent does that was never configured."""
+    file: Mapping[str, MemoryConfig] = field(default_factory=dict)
+    """What the settings file says of single agents: there it is changed, and nowhere else."""
+
+    async def take_file(self) -> None:
+        """Take over what the settings file says of agents, and take back what it said before.
+
+        What a call has set stays, but for what the file names. Nothing is written when
+        the file says what it said at the last start.
+        """
+        told = {name: _columns(config) for name, config in self.file.items()}
+        if told == await self.db.read(agents.from_file):
+            return
+
+        def work(conn: Writing) -> None:
+            before = agents.from_file(conn)
+            for name in sorted(before.keys() | told.keys()):
+                row = agents.find(conn, name) or AgentRow(name, None, None, {})
+                new = _merged(row, before.get(name, {}), told.get(name, {}))
+                if new != row:
+                    agents.configure(conn, names.agent(conn, name, self.clock.now_us()), new)
+            agents.note_file(conn, told)
+
+        await self.db.write(_CALLER, work)
+
+    def refuse_what_the_file_says(self, agent_id: str, given: Collection[str]) -> None:
+        """Raise InvalidStateError when the file says one of the fields *given* for the agent."""
+        config = self.file.get(agent_id)
+        fixed = sorted(config.model_fields_set & set(given)) if config is not None else []
+        if fixed:
+            key = f"memory.agents.{agent_id}.{_SAID.get(fixed[0], fixed[0])}"
+            raise InvalidStateError(
+                f"{key} stands in the settings file", field=fixed[0], hint="change it there"
+            )
+
+    async def origins(self, agent_id: str) -> dict[str, SaidBy]:
+        """Return for each field who says it: the file, a call, or nobody (the default)."""
+        config = self.file.get(agent_id)
+        said = config.model_fields_set if config is not None else set()
+        row = await self.db.read(agents.find, agent_id)
+        called = set() if row is None else {_FIELDS[n] for n in _FIELDS if getattr(row, n)}
+        return {
+            name: "file" if name in said else "call" if name in called else "default"
+            for name in _FIELDS.values()
+        }
 
     async def set(self, caller: Caller, settings: MemoryConfig) -> MemoryConfig:
         """Set what *settings* gives of the calling agent's configuration; return all of it.
@@ -93,3 +150,31 @@ def _changed(before: AgentRow, settings: MemoryConfig) -> AgentRow:
             hint="give retention_days null and retention_overrides [] with it",
         )
     return row
+
+
+def _columns(config: MemoryConfig) -> dict[str, Any]:
+    """Return what *config* gives as columns of a row, as JSON has them."""
+    whole = {
+        "level": config.type.value,
+        "retention_days": config.retention_days,
+        "retention_overrides": {
+            rule.category.value: rule.retention_days for rule in config.retention_overrides
+        },
+    }
+    return {column: whole[column] for column in whole if _FIELDS[column] in config.model_fields_set}
+
+
+def _merged(row: AgentRow, before: Mapping[str, Any], told: Mapping[str, Any]) -> AgentRow:
+    """Return *row* with what the file tells, and without what only it told *before*."""
+    empty = AgentRow(row.agent_id, None, None, {})
+    new = row._replace(
+        **{
+            column: getattr(empty, column)
+            for column, value in before.items()
+            if getattr(row, column) == value
+        }
+    )
+    new = new._replace(**told)
+    if new.level == MemoryLevel.NONE:  # what keeps nothing keeps nothing for a time
+        new = new._replace(retention_days=None, retention_overrides={})
+    return new if new.level is None else new._replace(level=MemoryLevel(new.level))

@@ -77,6 +77,26 @@ class CompositeBackendConfig(Value):
     default: Name = "inmemory"
 
 
+SaidBy = Literal["file", "call", "default"]
+"""Who says what an agent does: the settings file, a call, or nobody."""
+
+
+class MemoryConfig(Value):
+    """What one agent does differently (SPEC 7.14)."""
+
+    type: MemoryLevel = Field(
+        default=MemoryLevel.SESSION, validation_alias=AliasChoices("type", "level")
+    )
+    retention_days: Days | None = None
+    retention_overrides: RetentionRules = ()
+
+    @model_validator(mode="after")
+    def _nothing_to_retain(self) -> Self:
+        if self.type is MemoryLevel.NONE and (self.retention_days or self.retention_overrides):
+            raise ValueError("an agent that keeps no memories (type none) has no retention")
+        return self
+
+
 class CompanyMemoryConfig(Value):
     """The ``memory`` tree of the documents.
 
@@ -93,6 +113,8 @@ class CompanyMemoryConfig(Value):
     consolidation: ConsolidationConfig = ConsolidationConfig()
     embedder: EmbedderOverrideConfig | None = None
     composite: CompositeBackendConfig | None = None
+    agents: dict[Name, MemoryConfig] = Field(default_factory=dict)
+    """What single agents do differently; what stands here no call changes (decision 0073)."""
 
     @model_validator(mode="before")
     @classmethod
@@ -130,22 +152,6 @@ class CompanyMemoryConfig(Value):
             consolidation = _with(consolidation, place, value)
         # The model is frozen for everybody else; a validator may still complete it.
         self.__dict__.update(options=options, consolidation=consolidation)
-        return self
-
-
-class MemoryConfig(Value):
-    """What one agent does differently (SPEC 7.14)."""
-
-    type: MemoryLevel = Field(
-        default=MemoryLevel.SESSION, validation_alias=AliasChoices("type", "level")
-    )
-    retention_days: Days | None = None
-    retention_overrides: RetentionRules = ()
-
-    @model_validator(mode="after")
-    def _nothing_to_retain(self) -> Self:
-        if self.type is MemoryLevel.NONE and (self.retention_days or self.retention_overrides):
-            raise ValueError("an agent that keeps no memories (type none) has no retention")
         return self
 
 

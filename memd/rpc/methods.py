@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pydantic import Field
+
 from memd.model.access import AddedClient, AuditReport, KeyedClient, OwnerState
 from memd.model.caller import Scope
 from memd.model.events import EventName
@@ -25,7 +27,7 @@ from memd.model.org import OrgFact
 from memd.model.recall import RecallResult
 from memd.model.removal import Archived, Forgotten, Trashed
 from memd.model.session import Session, SessionMessage
-from memd.model.settings import MemoryConfig
+from memd.model.settings import MemoryConfig, SaidBy
 from memd.model.sleep import NapResult, RunReport, SleepStatus, Window
 from memd.model.synthesis import Synthesized
 from memd.model.upkeep import CheckReport
@@ -75,6 +77,8 @@ class AgentSettings(Value):
 
     agent_id: Name
     settings: MemoryConfig
+    origins: dict[str, SaidBy] = Field(default_factory=dict)
+    """For each setting who says it: the settings file, a call, or nobody."""
 
 
 class ArchivedPage(Value):

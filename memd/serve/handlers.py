@@ -288,21 +288,24 @@ class _Agents:
 
     async def set(self, caller: Caller, params: p.SetAgent) -> AgentSettings:
         given = params.model_fields_set & set(MemoryConfig.model_fields)
+        self._agents.refuse_what_the_file_says(caller.agent_id, given)
         settings = MemoryConfig(**{name: getattr(params, name) for name in given})
-        return AgentSettings(
-            agent_id=caller.agent_id, settings=await self._agents.set(caller, settings)
-        )
+        return await self._told(caller.agent_id, await self._agents.set(caller, settings))
 
     async def get(self, caller: Caller, params: p.Scoped) -> AgentSettings:
         del params
-        return AgentSettings(agent_id=caller.agent_id, settings=await self._agents.get(caller))
+        return await self._told(caller.agent_id, await self._agents.get(caller))
+
+    async def _told(self, agent_id: str, settings: MemoryConfig) -> AgentSettings:
+        origins = await self._agents.origins(agent_id)
+        return AgentSettings(agent_id=agent_id, settings=settings, origins=origins)
 
     async def list(self, caller: Caller, params: p.Params) -> Agents:
         """Return all agents with settings, to a client of one agent that one alone."""
         del params
         known = await self._agents.list(caller)
         seen = [(a, s) for a, s in known if caller.may_be(a)]
-        return Agents(items=tuple(AgentSettings(agent_id=a, settings=s) for a, s in seen))
+        return Agents(items=tuple([await self._told(a, s) for a, s in seen]))
 
 
 async def _fitting(pages: Pages, caller: Caller, params: p.ListMemories) -> Page:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -44,7 +44,7 @@ from memd.model.memory import (
 from memd.model.recall import RecallRequest, RecallResult
 from memd.model.removal import Archived, Forgotten, Trashed
 from memd.model.session import Session, SessionMessage
-from memd.model.settings import MemoryConfig
+from memd.model.settings import MemoryConfig, SaidBy
 from memd.model.sleep import NapResult, RunReport, SleepStatus, Window
 from memd.model.upkeep import CheckReport
 from memd.model.wiki import WikiExport
@@ -274,6 +274,8 @@ class Agents(Protocol):
     async def set(self, caller: Caller, settings: MemoryConfig) -> MemoryConfig: ...
     async def get(self, caller: Caller) -> MemoryConfig: ...
     async def list(self, caller: Caller) -> tuple[tuple[str, MemoryConfig], ...]: ...
+    def refuse_what_the_file_says(self, agent_id: str, given: Collection[str]) -> None: ...
+    async def origins(self, agent_id: str) -> dict[str, SaidBy]: ...
 
 
 class Clients(Protocol):

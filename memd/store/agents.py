@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memd.model.enums import MemoryLevel
 from memd.model.values import RESERVED_AGENT
@@ -76,6 +76,24 @@ def configure(conn: Writing, agent_key: int, new: AgentRow) -> None:
             "retention_days": new.retention_days,
             "retention_overrides": json.dumps(new.retention_overrides, sort_keys=True),
         },
+    )
+
+
+def from_file(conn: Reading) -> dict[str, dict[str, Any]]:
+    """Return what was taken from the settings file last: agent -> column -> value."""
+    found = conn.execute("SELECT value FROM meta WHERE key = 'agents_of_file'").get
+    try:
+        told = json.loads(found) if isinstance(found, str) else {}
+    except ValueError:  # damaged: what is in the file now is taken as new
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def note_file(conn: Writing, told: dict[str, dict[str, Any]]) -> None:
+    """Note what was taken from the settings file, so that it can be taken back."""
+    conn.execute(
+        "INSERT OR REPLACE INTO meta (key, value) VALUES ('agents_of_file', :value)",
+        {"value": json.dumps(told, sort_keys=True)},
     )
 
 

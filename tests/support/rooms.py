@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -45,7 +45,7 @@ from memd.model.memory import (
 )
 from memd.model.recall import RecallRequest, RecallResult
 from memd.model.removal import Archived, Forgotten, Trashed
-from memd.model.settings import MemoryConfig, Settings
+from memd.model.settings import MemoryConfig, SaidBy, Settings
 from memd.model.upkeep import CheckReport
 from memd.model.wiki import WikiExport
 from memd.serve.events import Events
@@ -412,6 +412,13 @@ class FakeAgents:
     async def list(self, caller: Caller) -> tuple[tuple[str, MemoryConfig], ...]:
         del caller
         return tuple(sorted(self.house.agents.items(), key=lambda item: item[0]))
+
+    def refuse_what_the_file_says(self, agent_id: str, given: Collection[str]) -> None:
+        del agent_id, given
+
+    async def origins(self, agent_id: str) -> dict[str, SaidBy]:
+        del agent_id
+        return {}
 
 
 class FakeEmbedder:

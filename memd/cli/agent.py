@@ -1,0 +1,134 @@
+"""What single agents do differently: what they keep, and how long.
+
+A field that is not named stays as it was. What the settings file says of an agent
+(``memory.agents``) is changed there; ``show`` says who says what.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from memd.base.errors import InvalidError
+from memd.cli import options, say
+from memd.cli.reach import ask
+from memd.cli.tables import table, word
+from memd.cli.tables import text as text_column
+
+_FOREVER = "forever"
+_COLUMNS = (word("AGENT", whole=True), word("LEVEL"), word("KEPT"), text_column("BY CATEGORY"))
+_BY = {"file": "the settings file", "call": "memd agent set", "default": "as for everybody"}
+_LABELS = {"type": "level", "retention_days": "kept", "retention_overrides": "by category"}
+
+
+@options.examples(
+    "memd agent set reviewer --level project",
+    "memd agent set reviewer --retention-days 90 --retain episodic=30 --retain social=365",
+    "memd agent set reviewer --retention-days forever",
+)
+def set_(
+    name: Annotated[str, options.Argument(help="The agent.")],
+    level: Annotated[
+        str | None,
+        options.option(
+            "--level", metavar="LEVEL", help="What it keeps: none, session, project, persistent."
+        ),
+    ] = None,
+    retention_days: Annotated[
+        str | None,
+        options.option(
+            "--retention-days", metavar="N", help="How many days; forever: as for everybody."
+        ),
+    ] = None,
+    retain: Annotated[
+        list[str] | None,
+        options.option(
+            "--retain", metavar="CATEGORY=DAYS", help="How long one category; replaces all rules."
+        ),
+    ] = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Set what an agent does differently. What is not named stays as it was."""
+    params = options.given(level=level)
+    if retention_days is not None:
+        params["retention_days"] = _days("--retention-days", retention_days)
+    if retain:
+        params["retention_overrides"] = [_rule(each) for each in retain]
+    if not params:
+        raise InvalidError("nothing to set", hint="see: memd agent set --help")
+    _tell(ask(profile, "agent.set", {"agent_id": name, **params}), json=json)
+
+
+@options.examples("memd agent show", "memd agent show reviewer", "memd agent show reviewer --json")
+def show(
+    name: Annotated[
+        str | None, options.Argument(metavar="[NAME]", help="The agent; without, your own.")
+    ] = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Show what an agent does, and who says so: the settings file, a command, or nobody."""
+    _tell(ask(profile, "agent.get", options.given(agent_id=name)), json=json)
+
+
+@options.examples("memd agent list", "memd agent list --json")
+def list_(profile: options.Profile = None, json: options.Json = False) -> None:
+    """List all agents and what each does differently."""
+    found = ask(profile, "agent.list")
+    if json:
+        say.as_json(found)
+        return
+    table(
+        _COLUMNS,
+        [(item["agent_id"], *_told(item["settings"]).values()) for item in found["items"]],
+    )
+    if not found["items"]:
+        say.note("no agent has stored anything yet")
+
+
+def _tell(answer: dict[str, Any], *, json: bool) -> None:
+    if json:
+        say.as_json(answer)
+        return
+    say.out(f"{'agent:':<13} {say.line(answer['agent_id'])}")
+    for field, value in _told(answer["settings"]).items():
+        by = _BY.get(answer["origins"].get(field, ""), "")
+        say.out(f"{_LABELS[field] + ':':<13} {value:<24} {by}".rstrip())
+
+
+def _told(settings: dict[str, Any]) -> dict[str, str]:
+    """Return each setting in a few words."""
+    days, rules = settings["retention_days"], settings["retention_overrides"]
+    return {
+        "type": settings["type"],
+        "retention_days": "-" if days is None else f"{days} days",
+        "retention_overrides": ", ".join(f"{r['category']}={r['retention_days']}" for r in rules)
+        or "-",
+    }
+
+
+def _days(option: str, text: str) -> int | None:
+    """Return a number of days, None for ever.
+
+    >>> _days("--retention-days", "30"), _days("--retention-days", "forever")
+    (30, None)
+    """
+    if text == _FOREVER:
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        raise InvalidError(f"{option} {text}: not a number of days", field=option)
+    return int(text)
+
+
+def _rule(text: str) -> dict[str, Any]:
+    """Return CATEGORY=DAYS as a rule.
+
+    >>> _rule("social=365")
+    {'category': 'social', 'retention_days': 365}
+    """
+    category, _, days = text.partition("=")
+    if not days.isdecimal() or int(days) < 1:
+        raise InvalidError(
+            f"--retain {text}: not CATEGORY=DAYS", field="--retain", hint="such as episodic=30"
+        )
+    return {"category": category, "retention_days": int(days)}
