@@ -76,6 +76,17 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
             Entry("count", "memd.cli.archive", "count"),
         ),
     ),
+    "learn": (
+        "What was learnt: lessons, and patterns of tools that worked.",
+        (
+            Entry("lesson", "memd.cli.learn", "lesson"),
+            Entry("success", "memd.cli.learn", "success"),
+            Entry("failure", "memd.cli.learn", "failure"),
+            Entry("list", "memd.cli.learn", "list_"),
+            Entry("playbook", "memd.cli.learn", "playbook"),
+            Entry("forget", "memd.cli.learn", "forget"),
+        ),
+    ),
     "org": (
         "What everybody knows: policies, decisions, procedures, conventions, and their past.",
         (
@@ -175,7 +186,7 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Begin": ("demo", "model", "service", "serve", "status", "version"),
     "Remember and find": ("add", "import", "search", "recall", "get", "list", "export", "wiki"),
-    "Prompts": ("inject", "synthesize"),
+    "Prompts": ("inject", "synthesize", "learn"),
     "Sleep": ("usage", "sleep", "compress"),
     "What everybody knows": ("org", "graph", "shared"),
     "Put away, brought back, erased": ("archive", "delete", "trash", "forget"),

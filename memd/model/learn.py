@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from memd.base.limits import TASK_TOOLS_MAX
 from memd.model.enums import LearningOutcome
@@ -17,13 +17,22 @@ Tools = Annotated[tuple[Name, ...], Field(max_length=TASK_TOOLS_MAX)]
 class TaskReport(Value):
     """A task that is over: the *tools* that it used and the last thing that was said.
 
-    Without a *task_type* the tools tell it, without a *lesson* what became of the task.
+    Without a *task_type* the tools tell it, without a *lesson* what became of the task. Who
+    knows the *outcome* says it; otherwise the *final_response* tells. One of that and a
+    *lesson* must be there.
     """
 
-    final_response: Text
+    final_response: Text | None = None
     tools: Tools = ()
     task_type: Name | None = None
     lesson: Text | None = None
+    outcome: LearningOutcome | None = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if self.final_response is None and self.lesson is None:
+            raise ValueError("say the final_response or the lesson")
+        return self
 
 
 class Learning(Value):

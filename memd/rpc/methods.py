@@ -232,6 +232,7 @@ _ALL = (
     _read("memory.synthesize", params_learn.Synthesize, Synthesized, "One block of all sources."),
     _write("learn.outcome", params_learn.ReportOutcome, Learning, "What became of a task."),
     _write("learn.success", params_learn.ReportSuccess, PlaybookEntry, "A pattern that worked."),
+    _read("learn.list", params_learn.ListLessons, params_learn.Lessons, "The newest lessons."),
     _read(
         "learn.playbook", params_learn.ListPlaybook, params_learn.Patterns, "Patterns that worked."
     ),

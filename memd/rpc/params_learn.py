@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from memd.model.learn import PlaybookEntry, PlaybookQuery, SuccessReport, TaskReport
+from pydantic import Field
+
+from memd.base.limits import LEARNINGS_READ_ITEMS_MAX
+from memd.model.learn import Learning, PlaybookEntry, PlaybookQuery, SuccessReport, TaskReport
 from memd.model.synthesis import SynthesisRequest
 from memd.model.values import Name, Value
 from memd.rpc.params import Scoped, Writing
@@ -22,6 +25,19 @@ class ListPlaybook(PlaybookQuery, Scoped):
 
 class Synthesize(SynthesisRequest, Scoped):
     """A question for one block."""
+
+
+class ListLessons(Scoped):
+    """How many lessons are wanted."""
+
+    limit: int = Field(default=20, ge=1, le=LEARNINGS_READ_ITEMS_MAX)
+
+
+class Lessons(Value):
+    """What was learnt, newest first; there is one page."""
+
+    items: tuple[Learning, ...]
+    next: Name | None = None
 
 
 class Patterns(Value):

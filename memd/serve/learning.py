@@ -18,6 +18,7 @@ def handlers(rooms: Rooms) -> Mapping[str, Handler]:
     return {
         "learn.outcome": learn.outcome,
         "learn.success": learn.success,
+        "learn.list": learn.list,
         "learn.playbook": learn.playbook,
         "memory.synthesize": learn.synthesize,
     }
@@ -35,6 +36,9 @@ class _Learn:
 
     async def success(self, caller: Caller, params: p.ReportSuccess) -> PlaybookEntry:
         return await self._learn.success(caller, params)
+
+    async def list(self, caller: Caller, params: p.ListLessons) -> p.Lessons:
+        return p.Lessons(items=await self._learn.latest(caller, params.limit))
 
     async def playbook(self, caller: Caller, params: p.ListPlaybook) -> p.Patterns:
         return p.Patterns(items=await self._learn.playbook(caller, params))

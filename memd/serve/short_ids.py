@@ -22,7 +22,7 @@ from memd.store import short_ids as stored
 from memd.store.connect import Reading
 from memd.store.database import Database
 
-Kind = Literal["memory", "archived", "anybody's", "fact", "run"]
+Kind = Literal["memory", "forgettable", "archived", "anybody's", "fact", "run"]
 
 SHOWN_MAX = 5
 """How many of the ids that an end may mean are named."""
@@ -39,7 +39,7 @@ METHODS: Final[Mapping[str, Named]] = {
     "memory.get": Named("id", "memory"),
     "memory.update": Named("id", "memory"),
     "memory.delete": Named("id", "memory"),
-    "memory.forget": Named("ids", "memory"),
+    "memory.forget": Named("ids", "forgettable"),
     "trash.restore": Named("id", "memory"),
     "archive.restore": Named("id", "archived"),
     "archive.restore_to_hot": Named("id", "archived"),
@@ -82,10 +82,12 @@ class ShortIds:
 
     def _ids(self, conn: Reading, caller: Caller, kind: Kind, ends: Sequence[str]) -> list[str]:
         match kind:
-            case "memory" | "archived":
+            case "memory" | "archived" | "forgettable":
                 found = stored.of_memories(conn, (caller.agent_id, RESERVED_AGENT), ends)
                 if kind == "archived":
                     found += stored.of_archive(conn, caller.agent_id, ends)
+                if kind == "forgettable":
+                    found += stored.of_lessons(conn, caller.agent_id, ends)
                 return found
             case "anybody's":
                 return [

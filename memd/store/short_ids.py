@@ -47,6 +47,21 @@ def of_archive(conn: Reading, agent_id: str, ends: Sequence[str]) -> list[str]:
     return _ending(ends, (found for (found,) in rows))
 
 
+def of_lessons(conn: Reading, agent_id: str, ends: Sequence[str]) -> list[str]:
+    """Return the ids of the agent's lessons that end in one of *ends*."""
+    rows = conn.execute(
+        """
+        SELECT l.learning_id
+          FROM learning AS l
+               JOIN agent AS a ON a.agent_key = l.agent_key
+         WHERE a.agent_id = :agent_id
+           AND substr(l.learning_id, -:chars) IN (SELECT value FROM json_each(:ends))
+        """,
+        {"agent_id": agent_id, **_compared(ends)},
+    )
+    return _ending(ends, (found for (found,) in rows))
+
+
 def of_everybody(conn: Reading, ends: Sequence[str]) -> list[tuple[str, str]]:
     """Return agent and id of each memory of anybody's that ends in one of *ends*."""
     rows = conn.execute(

@@ -33,6 +33,10 @@ class FakeLearn:
             updated_at="2026-01-01T12:00:00Z",
         )
 
+    async def latest(self, caller: Caller, limit: int = 0) -> tuple[Learning, ...]:
+        del caller, limit
+        return ()
+
     async def playbook(self, caller: Caller, wanted: PlaybookQuery) -> tuple[PlaybookEntry, ...]:
         del caller, wanted
         return ()

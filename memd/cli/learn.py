@@ -1,0 +1,172 @@
+"""What was learnt from work done, as a person says it and sees it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from memd.cli import options, say
+from memd.cli.reach import ask, daemon
+from memd.cli.tables import an_id, table, text, time, word
+
+Tools = Annotated[
+    list[str] | None,
+    options.option(
+        "--tool", metavar="NAME", help="A tool that was used, in order; may be repeated."
+    ),
+]
+Kind = Annotated[
+    str | None,
+    options.option("--type", metavar="NAME", help="What kind of task; default: by its tools."),
+]
+
+
+@options.examples(
+    'memd learn lesson "Slow billing queries: look at EXPLAIN first"',
+    'memd learn lesson "The staging database is read-only on Mondays" --agent coder',
+)
+def lesson(
+    what: Annotated[str, options.Argument(metavar="TEXT", help="What is to be remembered.")],
+    tool: Tools = None,
+    task_type: Kind = None,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Remember a lesson: prompts of questions that it fits will have it. Prints its id."""
+    _outcome(profile, json=json, lesson=what, tools=tool, task_type=task_type, agent_id=agent)
+
+
+@options.examples(
+    'memd learn success "Deploy with rsync, then restart" --tool Bash --tool Edit',
+    'memd learn success "Asking Maria before the migration saved a day"',
+)
+def success(
+    what: Annotated[str, options.Argument(metavar="TEXT", help="What worked.")],
+    tool: Tools = None,
+    task_type: Kind = None,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Remember what worked: with --tool a pattern of the playbook, else a lesson. Prints its id."""
+    if not tool:
+        _outcome(
+            profile,
+            json=json,
+            lesson=what,
+            outcome="success",
+            task_type=task_type,
+            agent_id=agent,
+        )
+        return
+    params = options.given(description=what, tools=tool, task_type=task_type, agent_id=agent)
+    made = ask(profile, "learn.success", params)
+    if json:
+        say.as_json(made)
+    else:
+        say.out(made["pattern_id"])
+
+
+@options.examples('memd learn failure "Dropping the index first locks the table" --tool Bash')
+def failure(
+    what: Annotated[str, options.Argument(metavar="TEXT", help="What did not work.")],
+    tool: Tools = None,
+    task_type: Kind = None,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Remember what did not work, as a lesson. Prints its id."""
+    _outcome(
+        profile,
+        json=json,
+        lesson=what,
+        outcome="failure",
+        tools=tool,
+        task_type=task_type,
+        agent_id=agent,
+    )
+
+
+@options.examples("memd learn list", "memd learn list -n 5 --agent coder --json")
+def list_(
+    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 20,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """List the lessons, the newest first."""
+    found = ask(profile, "learn.list", options.given(limit=limit, agent_id=agent))
+    if json:
+        say.as_json(found)
+        return
+    items = found["items"]
+    rows = (
+        (one["id"], one["timestamp"], one["outcome"], one["task_type"], one["lesson"])
+        for one in items
+    )
+    table((an_id(), time("WHEN"), word("OUTCOME"), word("TASK"), text("LESSON")), rows)
+    if not items:
+        say.note('no lesson was learnt: memd learn lesson "..."')
+
+
+@options.examples("memd learn playbook", 'memd learn playbook "slow queries"')
+def playbook(
+    query: Annotated[
+        str | None,
+        options.Argument(metavar="[QUERY]", help="What is to be done; without, the most used."),
+    ] = None,
+    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 20,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """List the patterns of tools that worked, what worked most often first."""
+    params = options.given(query=query, limit=limit, agent_id=agent)
+    found = ask(profile, "learn.playbook", params)
+    if json:
+        say.as_json(found)
+        return
+    table((an_id(), word("WORKED"), word("TOOLS"), text("PATTERN")), map(_pattern, found["items"]))
+    if not found["items"]:
+        say.note('the playbook is empty: memd learn success "..." --tool NAME')
+
+
+@options.examples("memd learn forget 7b32f9d1", "memd learn forget 0a1b2c3d4e5f6071 --yes")
+def forget(
+    ids: Annotated[
+        list[str], options.Argument(metavar="ID...", help="As printed by list or playbook.")
+    ],
+    yes: options.Yes = False,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Erase lessons and patterns, for ever."""
+    params = options.given(ids=ids, agent_id=agent)
+    with daemon(profile) as client:
+        found = client.call("memory.forget", {**params, "dry_run": True})["count"]
+        if found:
+            what = f"{found} lesson{'s' * (found != 1)} or pattern{'s' * (found != 1)}"
+            say.sure(f"Erase {what} for ever?", yes=yes)
+            client.call("memory.forget", params)
+    if json:
+        say.as_json({"erased": found})
+    else:
+        say.out(f"erased {found}")
+    if not found:
+        say.note("memd: nothing was learnt under this id: memd learn list, memd learn playbook")
+        raise say.Leave(say.Exit.ERROR)
+
+
+def _outcome(profile: str | None, *, json: bool, **params: Any) -> None:
+    made = ask(profile, "learn.outcome", options.given(**params))
+    if json:
+        say.as_json(made)
+    else:
+        say.out(made["id"])
+
+
+def _pattern(entry: dict[str, Any]) -> tuple[str, str, str, str]:
+    tools = ", ".join(entry["tool_sequence"])
+    return entry["pattern_id"], str(entry["success_count"]), tools, entry["description"]

@@ -1,0 +1,92 @@
+"""``memd learn``, typed at a daemon without a model: told, listed, in prompts, forgotten."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from support.daemon import environment, spawned
+
+Typed = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    home = tmp_path_factory.mktemp("home")
+    with spawned(home, {"MEMD_MODEL_DIR": str(home / "no model")}):
+        yield home
+
+
+@pytest.fixture
+def memd(home: Path) -> Typed:
+    def typed(*words: str) -> tuple[int, str, str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "memd", *words],
+            env=environment(home, {}),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return done.returncode, done.stdout, done.stderr
+
+    return typed
+
+
+def test_a_lesson_that_a_person_tells_is_listed_stands_in_prompts_and_is_forgotten(
+    memd: Typed,
+) -> None:
+    """AUDIT 3.2."""
+    lesson = "The staging database is read-only on Mondays, so migrate on Tuesdays."
+    code, out, _ = memd("learn", "lesson", lesson)
+    lesson_id = out.strip()
+    assert code == 0
+
+    _, listed, _ = memd("learn", "list")
+    assert lesson in listed
+    assert lesson_id in listed
+    _, prompt, _ = memd("inject", "When is the staging database read-only?")
+    assert f"] {lesson}" in prompt
+    assert "[lesson | score: " in prompt
+    _, other, _ = memd("inject", "Who painted the boat?")
+    assert lesson not in other
+
+    code, out, err = memd("learn", "forget", lesson_id[-8:])
+    assert (code, out) == (2, ""), "without a terminal it asks to say --yes"
+    assert "Erase 1 lesson or pattern for ever?" in err
+    assert memd("learn", "forget", lesson_id[-8:], "--yes")[:2] == (0, "erased 1\n")
+    code, out, err = memd("learn", "list")
+    assert (code, out) == (0, "")
+    assert "no lesson was learnt" in err
+    assert memd("learn", "forget", lesson_id, "--yes")[0] == 1
+
+
+def test_what_worked_with_tools_is_a_pattern_and_without_a_lesson(memd: Typed) -> None:
+    text = "Deploy the blog with rsync, then restart nginx"
+    _, out, _ = memd("learn", "success", text, "--tool", "Bash", "--tool", "Edit")
+    pattern_id = out.strip()
+    memd("learn", "success", text, "--tool", "Bash", "--tool", "Edit")
+    _, out, _ = memd("learn", "success", "Asking Maria first saved a day", "--json")
+    assert json.loads(out)["outcome"] == "success"
+    _, out, _ = memd("learn", "failure", "Dropping the index first locked the table", "--json")
+    assert json.loads(out)["outcome"] == "failure"
+
+    _, out, _ = memd("learn", "playbook", "--json")
+    (pattern,) = json.loads(out)["items"]
+    assert (pattern["pattern_id"], pattern["success_count"]) == (pattern_id, 2)
+    _, listed, _ = memd("learn", "playbook", "deploy blog")
+    assert text in listed
+    _, prompt, _ = memd("inject", "How do I deploy the blog with rsync?")
+    assert f"] {text}: Bash then Edit" in prompt
+    assert memd("learn", "forget", pattern_id, "--yes")[:2] == (0, "erased 1\n")
+
+
+def test_a_task_without_a_word_about_it_is_refused(memd: Typed) -> None:
+    code, _, err = memd("learn", "lesson", " ")
+    assert code == 2
+    assert "lesson" in err
