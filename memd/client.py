@@ -36,6 +36,7 @@ Key = str | os.PathLike[str]
 """A client's key, or as a path the file that it is in."""
 
 _READ_BYTES = 262_144
+_FOREVER_S = 1_000_000.0  # eleven days; a socket counts its milliseconds in 31 bits
 
 
 def socket_path(socket: str | os.PathLike[str] | None = None, profile: str | None = None) -> str:
@@ -55,7 +56,7 @@ def _text_of(key: Key | None) -> str | None:
 class Client:
     """One connection, one call at a time. Connects with the first call.
 
-    With a *key* it is the client that the key was made for, without one ``local``.
+    With a *key* it is that client, without ``local``; without *timeout* it waits for ever.
 
     >>> Client(socket="/nowhere/memd.sock").call("system.hello")
     Traceback (most recent call last):
@@ -67,11 +68,11 @@ class Client:
         self,
         socket: str | os.PathLike[str] | None = None,
         profile: str | None = None,
-        timeout: float = TIMEOUT_S,
+        timeout: float | None = TIMEOUT_S,
         key: Key | None = None,
     ) -> None:
         self.path = socket_path(socket, profile)
-        self._timeout = timeout
+        self._timeout = _FOREVER_S if timeout is None else timeout
         self._key = key
         self._clock = SystemClock()
         self._ids = count(1)
@@ -154,17 +155,21 @@ class Client:
             raise calling.LostError(
                 f"the connection to memd was lost ({error.strerror})"
             ) from error
+        except KeyboardInterrupt:
+            with suppress(OSError):
+                sock.sendall(calling.cancel(request_id))  # nobody waits for it any more
+            self.close()
+            raise
 
     def _connect(self) -> None:
         sock = sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM)
-        sock.settimeout(self._timeout)
+        sock.settimeout(min(TIMEOUT_S, self._timeout))
         try:
             sock.connect(self.path)
-        except TimeoutError:
-            sock.close()
-            raise errors.TimeoutError(f"no connection in {self._timeout:g} s") from None
         except OSError as error:
             sock.close()
+            if isinstance(error, TimeoutError):
+                raise errors.TimeoutError("memd takes no connections now") from None
             raise calling.not_running(self.path) from error
         self._sock = sock
 
@@ -346,8 +351,7 @@ class AsyncClient(RemoteTexts):
 
     def _give_up(self, request_id: int) -> None:
         if self._writer is not None:
-            told = envelope.notification(envelope.CANCEL, {"id": request_id})
-            self._writer.write(framing.write(told))
+            self._writer.write(calling.cancel(request_id))
 
     async def _listen(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         splitter = framing.Splitter(OUT_QUEUE_BYTES_MAX)

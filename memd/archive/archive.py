@@ -14,10 +14,11 @@ from dataclasses import dataclass
 
 from memd.archive import learnt
 from memd.archive.learnt import Learnt
-from memd.archive.quarantine import look_again
+from memd.archive.quarantine import EXCERPT_CHARS, look_again
 from memd.base.clock import Clock, from_us
 from memd.base.errors import DiskFullError, InvalidError, MemoryStoreError
-from memd.base.limits import FORGOTTEN_IDS_MAX
+from memd.base.limits import FORGOTTEN_IDS_MAX, FORGOTTEN_TEXTS_MAX
+from memd.encode.secrets import screen
 from memd.model.caller import Caller
 from memd.model.enums import MemoryCategory, TrashReason
 from memd.model.memory import MemoryFilter
@@ -27,6 +28,7 @@ from memd.store import backup, filters, memories, names, removal, sessions, shar
 from memd.store.connect import Reading, Writing
 from memd.store.database import Database
 from memd.store.learnings import Proof
+from memd.view.view import one_line
 
 DAY_US = 86_400_000_000
 PURGE_ROWS = 256
@@ -97,8 +99,9 @@ class Archive:
 
         def would(conn: Reading) -> Forgotten:
             said = sessions.count_messages(conn, _session(conn, caller, wanted))
-            lessons = learnt.doomed(conn, caller, ids, wanted)
-            return _proof(_erased(doomed(conn), lessons), said)
+            rows, lessons = doomed(conn), learnt.doomed(conn, caller, ids, wanted)
+            found = _proof(_erased(rows, lessons), said)
+            return found.model_copy(update={"texts": _first_lines(conn, rows)})
 
         if dry_run:
             found = await self.db.read(would)
@@ -258,6 +261,14 @@ def _session(conn: Reading, caller: Caller, wanted: MemoryFilter | None) -> int 
         return None
     agent_key = names.find_agent(conn, caller.agent_id)
     return None if agent_key is None else sessions.find_key(conn, agent_key, wanted.session_id)
+
+
+def _first_lines(conn: Reading, rows: Sequence[tuple[int, str, bytes]]) -> tuple[str, ...]:
+    """Return how the first texts begin, as a person is asked about them."""
+    keys = [key for key, _, _ in rows[:FORGOTTEN_TEXTS_MAX]]
+    found = memories.by_keys(conn, keys)
+    lines = (one_line(screen(found[key].content).text)[:EXCERPT_CHARS] for key in keys)
+    return tuple(line or "(nothing that can be shown)" for line in lines)
 
 
 def _erased(rows: Sequence[tuple[int, str, bytes]], lessons: Learnt) -> list[Proof]:

@@ -36,6 +36,7 @@ SOURCE_IDS_MAX = 25_000  # memories of one file; their ids fit into one frame
 
 # Lists and recall
 PAGE_ITEMS_MAX = 1_000
+FORGOTTEN_TEXTS_MAX = 5  # shown before anybody says yes
 FORGOTTEN_IDS_MAX = 1_000  # named in one answer; the count and the proof are of all
 RECALL_TOP_K_MAX = 100
 RECALL_BUDGET_TOKENS_MAX = 1_000_000

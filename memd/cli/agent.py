@@ -11,8 +11,7 @@ from typing import Annotated, Any
 from memd.base.errors import InvalidError
 from memd.cli import options, say
 from memd.cli.reach import ask
-from memd.cli.tables import table, word
-from memd.cli.tables import text as text_column
+from memd.cli.tables import table, text_column, word
 
 _FOREVER = "forever"
 _COLUMNS = (word("AGENT", whole=True), word("LEVEL"), word("KEPT"), text_column("BY CATEGORY"))

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from memd.base.errors import MemoryNotFoundError
 from memd.cli import options, say
 from memd.cli.reach import ask, daemon
-from memd.cli.tables import an_id, table, text, time, word
+from memd.cli.tables import an_id, table, text_column, time, word
 
 
 @options.examples('memd archive search "old deploy notes"', "memd archive search -n 20 --json")
@@ -39,7 +39,7 @@ def search(
         say.as_json({"items": found})
         return
     table(
-        (an_id(), time("ARCHIVED"), word("REASON"), text("TEXT")),
+        (an_id(), time("ARCHIVED"), word("REASON"), text_column("TEXT")),
         (
             (one["entry"]["id"], one["archived_at"], one["reason"], one["entry"]["content"])
             for one in found
@@ -114,7 +114,7 @@ def turned_away(
         return
     entries = [(one["entry"], one["archived_at"]) for one in page["items"]]
     table(
-        (an_id(), time("ARCHIVED"), word("AGENT"), text("TEXT")),
+        (an_id(), time("ARCHIVED"), word("AGENT"), text_column("TEXT")),
         ((one["id"], at, one["agent_id"], one["content"]) for one, at in entries),
     )
     if not page["items"]:

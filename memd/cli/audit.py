@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from memd.base.errors import InvalidError
 from memd.cli import options, say
 from memd.cli.reach import LONG_SECONDS_MAX, ask, daemon
-from memd.cli.tables import table, text, time, word
+from memd.cli.tables import table, text_column, time, word
 
 _HASH_CHARS = 64
 
@@ -52,7 +52,7 @@ def show(
         )
         for row in page["items"]
     )
-    columns = (word("SEQ"), time("WHEN"), word("CLIENT"), text("METHOD", in_place=True))
+    columns = (word("SEQ"), time("WHEN"), word("CLIENT"), text_column("METHOD", in_place=True))
     table((*columns, word("OUTCOME"), word("ROWS")), rows)
     if page["next"] is not None:
         say.note(f"older ones: memd audit show --after {page['next']}")

@@ -43,7 +43,11 @@ def backup(
 
     "memd restore" puts it back, here or on another computer.
     """
-    path = Path(long(profile, "store.backup")) if target is None else _elsewhere(profile, target)
+    path = (
+        Path(long(profile, "store.backup", "copying"))
+        if target is None
+        else _elsewhere(profile, target)
+    )
     keys = _keys_to(Paths.resolve(profile).keys_dir, path) if with_keys else []
     if json:
         say.as_json({"path": str(path), "keys": keys})

@@ -43,6 +43,7 @@ COMMANDS: tuple[Entry, ...] = (
     Entry("inject", "memd.cli.inject", "inject"),
     Entry("synthesize", "memd.cli.synthesize", "synthesize"),
     Entry("get", "memd.cli.memories", "get"),
+    Entry("edit", "memd.cli.edit", "edit"),
     Entry("list", "memd.cli.memories", "list_"),
     Entry("delete", "memd.cli.removal", "delete"),
     Entry("forget", "memd.cli.removal", "forget"),
@@ -56,10 +57,20 @@ COMMANDS: tuple[Entry, ...] = (
     Entry("rebuild", "memd.cli.upkeep", "rebuild"),
     Entry("backup", "memd.cli.backup", "backup"),
     Entry("restore", "memd.cli.backup", "restore"),
+    Entry("completion", "memd.cli.completion", "completion"),
     Entry("version", "memd.cli.running", "version"),
 )
 
 GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
+    "preference": (
+        "What you prefer: an assistant is told it first.",
+        (
+            Entry("set", "memd.cli.preference", "set_"),
+            Entry("list", "memd.cli.preference", "list_"),
+            Entry("get", "memd.cli.preference", "get"),
+            Entry("delete", "memd.cli.preference", "delete"),
+        ),
+    ),
     "trash": (
         "What was deleted, and the way back.",
         (
@@ -184,8 +195,19 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
 }
 
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "Begin": ("demo", "model", "service", "serve", "status", "version"),
-    "Remember and find": ("add", "import", "search", "recall", "get", "list", "export", "wiki"),
+    "Begin": ("demo", "model", "service", "serve", "status", "completion", "version"),
+    "Remember and find": (
+        "add",
+        "import",
+        "search",
+        "recall",
+        "get",
+        "list",
+        "edit",
+        "preference",
+        "export",
+        "wiki",
+    ),
     "Prompts": ("inject", "synthesize", "learn"),
     "Sleep": ("usage", "sleep", "compress"),
     "What everybody knows": ("org", "graph", "shared"),
@@ -262,11 +284,27 @@ def load(entry: Entry) -> Callable[..., Any]:
     return command
 
 
+def _complete() -> int:
+    """Answer a shell that asks what may follow; only what stands under the first word is loaded."""
+    from memd.cli import completion
+
+    completion.answer()
+    first = completion.asked_for()
+    known = first in GROUPS or first in {entry.name for entry in COMMANDS}
+    try:
+        app(first if known else None)(args=[], prog_name="memd")
+    except SystemExit as leaving:
+        return leaving.code if isinstance(leaving.code, int) else Exit.ERROR
+    return Exit.OK
+
+
 def _examples(command: Callable[..., Any]) -> tuple[str, ...]:
     return getattr(command, "examples", ())
 
 
 def _told(argv: list[str]) -> int:
+    if os.environ.get("_MEMD_COMPLETE"):
+        return _complete()
     if argv == ["--version"]:
         argv = ["version"]
     found = find(argv)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from memd.cli import options, say
 from memd.cli.reach import ask
-from memd.cli.tables import table, text, word
+from memd.cli.tables import table, text_column, word
 
 Named = Annotated[str, options.Argument(metavar="NAME", help="The client, such as an assistant.")]
 
@@ -81,7 +81,7 @@ def list_(profile: options.Profile = None, json: options.Json = False) -> None:
         for one in items
     )
     columns = (word("NAME"), word("AGENT"), word("SENIORITY"), word("AUTONOMY"))
-    table((*columns, text("MAY", in_place=True)), rows)
+    table((*columns, text_column("MAY", in_place=True)), rows)
     if not items:
         say.note("no client has a key: those without one may read, write and propose")
 

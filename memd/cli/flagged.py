@@ -6,7 +6,7 @@ from typing import Annotated
 
 from memd.cli import options, say
 from memd.cli.reach import ask, daemon
-from memd.cli.tables import an_id, table, text, word
+from memd.cli.tables import an_id, table, text_column, word
 
 _Ids = Annotated[list[str], options.Argument(metavar="ID...", help='As "memd flagged list" says.')]
 
@@ -32,7 +32,7 @@ def list_(
         say.as_json(found)
         return
     table(
-        (an_id(), word("FROM"), word("FLAGS"), text("TEXT")),
+        (an_id(), word("FROM"), word("FLAGS"), text_column("TEXT")),
         ((one["id"], one["origin"], ",".join(one["flags"]), one["text"]) for one in found["items"]),
     )
     if not found["items"]:

@@ -25,7 +25,9 @@ _ONE = {
     'memd inject "who is who" --strategy self_editing --json',
 )
 def inject(
-    query: Annotated[str, options.Argument(metavar="QUESTION", help="What the prompt is for.")],
+    query: Annotated[
+        list[str], options.Argument(metavar="QUESTION...", help="What the prompt is for.")
+    ],
     budget: Annotated[
         int | None,
         options.option("--budget", metavar="TOKENS", help="How many tokens; default: 2000."),
@@ -53,7 +55,7 @@ def inject(
 ) -> None:
     """Show the messages that memd would put into an assistant's prompt for QUESTION."""
     params = options.given(
-        query=query,
+        query=options.joined(query),
         token_budget=budget,
         strategy=strategy,
         categories=[category] if category else None,

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from memd.cli import options, say
 from memd.cli.reach import ask, daemon
-from memd.cli.tables import an_id, table, text, time, word
+from memd.cli.tables import an_id, table, text_column, time, word
 
 Tools = Annotated[
     list[str] | None,
@@ -105,7 +105,7 @@ def list_(
         (one["id"], one["timestamp"], one["outcome"], one["task_type"], one["lesson"])
         for one in items
     )
-    table((an_id(), time("WHEN"), word("OUTCOME"), word("TASK"), text("LESSON")), rows)
+    table((an_id(), time("WHEN"), word("OUTCOME"), word("TASK"), text_column("LESSON")), rows)
     if not items:
         say.note('no lesson was learnt: memd learn lesson "..."')
 
@@ -127,7 +127,10 @@ def playbook(
     if json:
         say.as_json(found)
         return
-    table((an_id(), word("WORKED"), word("TOOLS"), text("PATTERN")), map(_pattern, found["items"]))
+    table(
+        (an_id(), word("WORKED"), word("TOOLS"), text_column("PATTERN")),
+        map(_pattern, found["items"]),
+    )
     if not found["items"]:
         say.note('the playbook is empty: memd learn success "..." --tool NAME')
 

@@ -6,10 +6,13 @@ import sys
 from typing import Annotated, Any
 
 from memd.cli import options, say
-from memd.cli.reach import ask
-from memd.cli.tables import an_id, id_for_reader, table, text, time, word
+from memd.cli.reach import ask, daemon
+from memd.cli.tables import an_id, id_for_reader, table, text_column, time, word
 
-Query = Annotated[str, options.Argument(help="What you want to know.")]
+Query = Annotated[
+    list[str],
+    options.Argument(metavar="QUERY...", help="What you want to know, with quotes or without."),
+]
 Budget = Annotated[
     int | None, options.option("--budget", metavar="TOKENS", help="How much may be said.")
 ]
@@ -28,7 +31,9 @@ Archived = Annotated[
     "git log -1 --format=%B | memd add - --tag git",
 )
 def add(
-    text: Annotated[str, options.Argument(help="The text; - reads standard input.")],
+    words: Annotated[
+        list[str], options.Argument(metavar="TEXT...", help="The text; - reads standard input.")
+    ],
     category: options.Category = None,
     namespace: options.Namespace = None,
     tag: options.Tags = None,
@@ -42,7 +47,8 @@ def add(
     json: options.Json = False,
 ) -> None:
     """Remember a text exactly as it is. Prints the id of the new memory."""
-    content = sys.stdin.read().strip() if text == "-" else text
+    typed = options.joined(words)
+    content = sys.stdin.read().strip() if typed == "-" else typed
     params = options.given(
         category=category or "semantic",
         content=content,
@@ -53,15 +59,18 @@ def add(
         agent_id=agent,
     )
     params["metadata"] = {"tags": tag or []}
-    memory_id = ask(profile, "memory.store", params)
+    with daemon(profile) as client:
+        memory_id = client.call("memory.store", params)
+        kept = client.call("memory.get", options.given(id=memory_id, agent_id=agent))
     if json:
         say.as_json({"id": memory_id})
     else:
         say.out(memory_id)
+    say.replaced(content, kept["content"] if kept else "")
 
 
 @options.examples(
-    'memd search "how do we deploy?"', 'memd search postgres -n 20 --json | jq ".memories[].id"'
+    "memd search how do we deploy", 'memd search postgres -n 20 --json | jq ".memories[].id"'
 )
 def search(
     query: Query,
@@ -76,16 +85,22 @@ def search(
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Find memories; the number before each is how likely it answers the query."""
-    params = _question(query, top, category, namespace, tag, project, mode, agent)
-    found = ask(profile, "memory.recall", {**params, "include_compressed": archived})
+    """Find memories; the number before each is how likely it answers the query.
+
+    Preferences are among them only when they answer it; "memd recall" shows what an
+    assistant is told, which begins with all of them.
+    """
+    text = options.joined(query)
+    params = _question(text, top, category, namespace, tag, project, mode, agent)
+    asked = {**params, "include_compressed": archived, "preferences": "matching"}
+    found = ask(profile, "memory.recall", asked)
     if json:
         say.as_json(found)
         return
     if not found["memories"]:
-        say.note("nothing that is remembered fits")
+        say.note("nothing found")
     for memory in found["memories"]:
-        show(memory, query)
+        show(memory, text)
     if found.get("degraded"):
         say.note(f"memd: {found['degraded']}")
 
@@ -105,7 +120,8 @@ def recall(
     json: options.Json = False,
 ) -> None:
     """Print what memd would put into an assistant's prompt: the <memory> block."""
-    params = _question(query, top, category, namespace, tag, project, mode, agent)
+    text = options.joined(query)
+    params = _question(text, top, category, namespace, tag, project, mode, agent)
     found = ask(profile, "memory.recall", {**params, **options.given(token_budget=budget)})
     if json:
         say.as_json(found)
@@ -120,13 +136,14 @@ def recall(
 @options.examples("memd get 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11 --json")
 def get(
     memory_id: Annotated[str, options.Argument(metavar="ID", help="As printed by search or list.")],
+    agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Print one memory: its text on stdout, what is known about it on stderr."""
-    entry = ask(profile, "memory.get", {"id": memory_id})
+    entry = ask(profile, "memory.get", options.given(id=memory_id, agent_id=agent))
     if entry is None:
-        say.note(f"memd: no memory has the id {say.line(memory_id)}")
+        say.unknown(memory_id)
         raise say.Leave(say.Exit.ERROR)
     if json:
         say.as_json({"memory": entry})
@@ -143,7 +160,7 @@ def get(
 
 
 @options.examples(
-    "memd list --limit 20", "memd list --category procedural --tag git", "memd list --all --json"
+    "memd list --limit 20", "memd list --category procedural --tag git", "memd list --json"
 )
 def list_(
     category: options.Category = None,
@@ -174,9 +191,11 @@ def list_(
         say.as_json(page)
         return
     table(
-        (an_id(), time("CREATED"), word("CATEGORY"), text("TEXT")),
+        (an_id(), time("CREATED"), word("CATEGORY"), text_column("TEXT")),
         ((one["id"], one["created_at"], one["category"], one["content"]) for one in page["items"]),
     )
+    if not page["items"]:
+        say.note("nothing is remembered" if after is None else "nothing more")
     if page.get("next"):
         say.note(f"there is more: memd list --after {page['next']}")
 

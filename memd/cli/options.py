@@ -8,7 +8,7 @@ what is wrong. Typer alone would cost a search most of its time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -51,6 +51,15 @@ def given(**params: Any) -> dict[str, Any]:
     {'query': 'x'}
     """
     return {name: value for name, value in params.items() if value is not None}
+
+
+def joined(words: Sequence[str]) -> str:
+    """Return words as the text that they are, so that a text needs no quotes.
+
+    >>> joined(["how", "do", "we", "deploy?"])
+    'how do we deploy?'
+    """
+    return " ".join(words)
 
 
 # The options that many commands share.

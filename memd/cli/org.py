@@ -7,8 +7,7 @@ from typing import Annotated, Any
 from memd.cli import options, say
 from memd.cli.moments import moment
 from memd.cli.reach import ask, daemon
-from memd.cli.tables import an_id, table, time, word
-from memd.cli.tables import text as text_column
+from memd.cli.tables import an_id, table, text_column, time, word
 
 FactId = Annotated[
     str, options.Argument(metavar="ID", help="Of the fact, as every list prints it.")

@@ -12,8 +12,7 @@ from memd.cli import options, say
 from memd.cli.moments import moment, reads_as_time
 from memd.cli.org import by
 from memd.cli.reach import ask
-from memd.cli.tables import an_id, table, word
-from memd.cli.tables import text as text_column
+from memd.cli.tables import an_id, table, text_column, word
 from memd.view.timeline import TEXT_BAR_CHARS, Bar, as_svg, as_text, axis
 
 

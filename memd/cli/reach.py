@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 SECONDS_MAX = 30.0
 """How long a person waits for one answer."""
 
-LONG_SECONDS_MAX = 3_600.0
-"""How long a check, a rebuild or a backup of a large file may take."""
+LONG_SECONDS_MAX = None
+"""Work that takes as long as the memory is large: it is waited for until Ctrl-C."""
 
 
 @contextmanager
-def daemon(profile: str | None, *, seconds_max: float = SECONDS_MAX) -> Iterator[Client]:
+def daemon(profile: str | None, *, seconds_max: float | None = SECONDS_MAX) -> Iterator[Client]:
     """Yield a client of *profile*'s daemon. Raises NotRunningError, saying how to start it.
 
     It presents the operator's key, or the one that the environment names.

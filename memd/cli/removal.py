@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 from memd.base.errors import InvalidError
 from memd.cli import options, say
-from memd.cli.reach import ask, daemon
-from memd.cli.tables import an_id, table, text, time, word
+from memd.cli.reach import LONG_SECONDS_MAX, ask, daemon
+from memd.cli.tables import an_id, table, text_column, time, word
 
+_LINE_CELLS = 100
 MemoryIds = Annotated[
     list[str], options.Argument(metavar="ID...", help="As printed by search or list.")
 ]
@@ -17,10 +19,17 @@ MemoryIds = Annotated[
 
 @options.examples("memd delete 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def delete(
-    memory_ids: MemoryIds, profile: options.Profile = None, json: options.Json = False
+    memory_ids: MemoryIds,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
 ) -> None:
     """Put memories into the trash, from which they can be restored for a week."""
-    _each(profile, "memory.delete", memory_ids, "deleted", json=json)
+    missing = _each(profile, "memory.delete", memory_ids, agent, "deleted", json=json)
+    for memory_id in missing:
+        say.unknown(memory_id)
+    if missing:
+        raise say.Leave(say.Exit.ERROR)
 
 
 @options.examples(
@@ -46,19 +55,24 @@ def forget(
     if not memory_ids and not source:
         raise InvalidError("forget what?", hint="name ids, or a source with --source")
     params = options.given(ids=memory_ids or None, source=source, agent_id=agent)
-    with daemon(profile) as client:
+    with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
         told = client.call("memory.forget", {**params, "dry_run": True})
+        _name_unknown(memory_ids or (), told["ids"])
         if source and not told["count"]:
             # A file is imported under its absolute path, however it was named.
             params["source"] = str(Path(source).absolute())
             told = client.call("memory.forget", {**params, "dry_run": True})
+        if not told["count"] and not told["messages"]:
+            _nothing_to_forget(source, told, json=json)
         if not dry_run:
-            say.sure(f"Erase {_count(told)} for ever?", yes=yes)
+            _ask(told, yes=yes)
             told = client.call("memory.forget", params)
     if json:
         say.as_json(told)
         return
     say.out(f"{'would erase' if dry_run else 'erased'} {_count(told)}")
+    if dry_run:
+        _show(told)
     for left in told.get("backups", ()):
         say.note(f"a backup may still hold it: {left}")
 
@@ -66,16 +80,17 @@ def forget(
 @options.examples("memd trash list", "memd trash list --json")
 def trash_list(
     limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 50,
+    agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """List what is in the trash, and until when."""
-    page = ask(profile, "trash.list", {"limit": limit})
+    page = ask(profile, "trash.list", options.given(limit=limit, agent_id=agent))
     if json:
         say.as_json(page)
         return
     table(
-        (an_id(), time("DELETED"), time("ERASED AT"), word("REASON"), text("TEXT")),
+        (an_id(), time("DELETED"), time("ERASED AT"), word("REASON"), text_column("TEXT")),
         (
             (one["id"], one["trashed_at"], one["erase_at"], one["reason"], one["content"])
             for one in page["items"]
@@ -87,31 +102,72 @@ def trash_list(
 
 @options.examples("memd trash restore 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def trash_restore(
-    memory_ids: MemoryIds, profile: options.Profile = None, json: options.Json = False
+    memory_ids: MemoryIds,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
 ) -> None:
     """Bring memories back from the trash, byte for byte."""
-    _each(profile, "trash.restore", memory_ids, "restored", json=json)
+    missing = _each(profile, "trash.restore", memory_ids, agent, "restored", json=json)
+    for memory_id in missing:
+        say.note(f"memd: not in the trash: {say.line(memory_id)}")
+    if missing:
+        raise say.Leave(say.Exit.ERROR)
 
 
-def _each(
-    profile: str | None, method: str, memory_ids: list[str], done: str, *, json: bool
-) -> None:
-    """Call *method* for each id; an id that is not there is named, and the rest is still done."""
+def _each(  # two commands in one
+    profile: str | None,
+    method: str,
+    memory_ids: list[str],
+    agent: str | None,
+    done: str,
+    *,
+    json: bool,
+) -> list[str]:
+    """Call *method* for each id and return those that are not there; the rest is done."""
     changed: list[str] = []
     missing: list[str] = []
     with daemon(profile) as client:
         for memory_id in memory_ids:
-            there = client.call(method, {"id": memory_id})
+            there = client.call(method, options.given(id=memory_id, agent_id=agent))
             (changed if there else missing).append(memory_id)
     if json:
         say.as_json({done: changed, "missing": missing})
     else:
         for memory_id in changed:
             say.out(memory_id)
-    for memory_id in missing:
-        say.note(f"memd: not found: {say.line(memory_id)}")
-    if missing:
-        raise say.Leave(say.Exit.ERROR)
+    return missing
+
+
+def _name_unknown(typed: Sequence[str], known: Sequence[str]) -> None:
+    for one in typed:
+        if len(typed) <= len(known):
+            return
+        if not any(memory_id.endswith(one) for memory_id in known):
+            say.unknown(one)
+
+
+def _nothing_to_forget(source: str | None, told: dict[str, Any], *, json: bool) -> None:
+    """Leave without a question: what was named is not there."""
+    if json:
+        say.as_json(told)
+    if source:
+        say.note(f"memd: nothing came from {say.line(source)}")
+    raise say.Leave(say.Exit.ERROR)
+
+
+def _ask(told: dict[str, Any], *, yes: bool) -> None:
+    if not yes:
+        _show(told)
+    say.sure(f"Erase {_count(told)} for ever?", yes=yes)
+
+
+def _show(told: dict[str, Any]) -> None:
+    """Show the person what is to go: how the first texts begin, and how many more there are."""
+    for text in told["texts"]:
+        say.note(f"  {say.line(text, min(say.width(), _LINE_CELLS) - 2)}")
+    if more := told["count"] - len(told["texts"]):
+        say.note(f"  and {more:,} more")
 
 
 def _count(told: dict[str, Any]) -> str:

@@ -10,8 +10,7 @@ from memd.cli import options, say
 from memd.cli.moments import moment
 from memd.cli.org import Since, Until
 from memd.cli.reach import ask, daemon
-from memd.cli.tables import an_id, table, word
-from memd.cli.tables import text as text_column
+from memd.cli.tables import an_id, table, text_column, word
 
 if TYPE_CHECKING:
     from memd.client import Client

@@ -25,6 +25,7 @@ JSON_VERSION = 1
 
 
 _COLOURS = re.compile(r"(\x1b\[[012]m)")
+_SECRET = re.compile(r"\[secret:[a-z0-9-]+#\d+\]")
 _BREAKS = frozenset("\x85\u2028\u2029")
 
 
@@ -158,15 +159,31 @@ def width() -> int:
 
 def complain(error: MemdError) -> Exit:
     """Say what went wrong and what to do; return the exit code that fits."""
-    note(f"memd: {_under(error.message)}")
-    if error.hint:
-        note(f"      {_under(error.hint)}")
+    from memd.cli.as_typed import told
+
+    message, hint = told(error)
+    note(f"memd: {_under(message)}")
+    if hint:
+        note(f"      {_under(hint)}")
     return code_of(error)
 
 
 def _under(text: str) -> str:
     """Return what an error says, its lines under its first: none can pass for another's."""
     return shown(text).replace("\n", "\n      ")
+
+
+def unknown(memory_id: str) -> None:
+    """Say that no memory has the id that was typed."""
+    note(f"memd: no memory has the id {line(memory_id)}")
+
+
+def replaced(typed: str, kept: str) -> None:
+    """Say which secrets of a text that was *typed* were replaced in what is *kept* of it."""
+    marks = [mark for mark in dict.fromkeys(_SECRET.findall(kept)) if mark not in typed]
+    if marks:
+        number = f"{len(marks)} secret{'s were' if len(marks) > 1 else ' was'}"
+        note(f"{number} replaced by {', '.join(marks)}")
 
 
 def code_of(error: MemdError) -> Exit:

@@ -13,7 +13,9 @@ from memd.cli.reach import ask
     'memd synthesize "deploy" --budget 1000 --session s1 --json',
 )
 def synthesize(
-    query: Annotated[str, options.Argument(help="What you want to know.")],
+    query: Annotated[
+        list[str], options.Argument(metavar="QUERY...", help="What you want to know.")
+    ],
     budget: Annotated[
         int | None, options.option("--budget", metavar="TOKENS", help="How much may be said.")
     ] = None,
@@ -25,7 +27,7 @@ def synthesize(
 ) -> None:
     """Print lessons, patterns that worked, what was said and summaries as one short block."""
     params = options.given(
-        query=query,
+        query=options.joined(query),
         max_tokens=budget,
         session_id=session,
         project_id=project,

@@ -47,7 +47,7 @@ class Column(NamedTuple):
     """A word that is never shortened."""
 
 
-def text(head: str, *, in_place: bool = False) -> Column:
+def text_column(head: str, *, in_place: bool = False) -> Column:
     """Return the column that gets the room that is left."""
     return Column(head, Kind.TEXT, in_place)
 

@@ -6,13 +6,14 @@ from typing import Any
 
 from memd.base.errors import NotRunningError
 from memd.cli import options, say
+from memd.cli.progress import Progress
 from memd.cli.reach import LONG_SECONDS_MAX, daemon
 
 
 @options.examples("memd check", "memd check --json")
 def check(profile: options.Profile = None, json: options.Json = False) -> None:
     """Check every page, row, checksum and cache of the file. Exit code 1: something is wrong."""
-    report: dict[str, Any] = long(profile, "store.check")
+    report: dict[str, Any] = long(profile, "store.check", "checking")
     if json:
         say.as_json(report)
     else:
@@ -29,18 +30,22 @@ def check(profile: options.Profile = None, json: options.Json = False) -> None:
 @options.examples("memd rebuild")
 def rebuild(profile: options.Profile = None, json: options.Json = False) -> None:
     """Make the word and vector caches again from the memories themselves."""
-    long(profile, "store.rebuild")
+    long(profile, "store.rebuild", "rebuilding")
     if json:
         say.as_json({"rebuilt": True})
     else:
         say.note("the caches are new")
 
 
-def long(profile: str | None, method: str, params: dict[str, Any] | None = None) -> Any:
-    """Ask the daemon, or do it here when none runs."""
+def long(profile: str | None, method: str, doing: str, params: dict[str, Any] | None = None) -> Any:
+    """Ask the daemon, however long it takes, or do it here when none runs."""
     try:
-        with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
-            return client.call(method, params or {})
+        with (
+            daemon(profile, seconds_max=LONG_SECONDS_MAX) as client,
+            Progress(doing) as progress,
+        ):
+            tell = progress.at if method == "store.rebuild" else None
+            return client.call(method, params or {}, progress=tell)
     except NotRunningError:
         from memd.cli.direct import care
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from memd.cli import options, say
 from memd.cli.reach import daemon
-from memd.cli.tables import an_id, table, text, word
+from memd.cli.tables import an_id, table, text_column, word
 
 LOOK_S = 1.0
 _BAR = 16
@@ -20,7 +20,7 @@ _COLUMNS = (
     word("USED"),
     word("OF"),
     word("FULL", whole=True),
-    text("NAP", in_place=True),
+    text_column("NAP", in_place=True),
 )
 _HOME = "\x1b[H\x1b[J"  # to the top left, and what was there goes
 

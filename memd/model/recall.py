@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import AliasChoices, Field
 
 from memd.base.limits import RECALL_BUDGET_TOKENS_MAX, RECALL_TOP_K_MAX
@@ -16,9 +18,11 @@ class RecallRequest(MemoryFilter):
     *min_relevance* drops memories whose probability is lower; 0 leaves it to the
     gate, which answers with nothing when nothing fits. *include_shared* also finds
     what other agents published; without it ``retrieval.include_shared`` of the settings
-    decides. *reranker_enabled* looks at the best twenty a second time, with the optional
-    re-ranker; without it ``retrieval.query_specific_rerank_enabled`` decides. *why* adds
-    each memory's features to the answer.
+    decides. *preferences* come "first", as a prompt needs them, or only those that are "matching"
+    the query, as a person wants who searches. *reranker_enabled* looks at the best twenty a
+    second time, with the optional re-ranker; without it
+    ``retrieval.query_specific_rerank_enabled`` decides. *why* adds each memory's features to
+    the answer.
     """
 
     query: Text
@@ -31,6 +35,7 @@ class RecallRequest(MemoryFilter):
     include_shared: bool | None = None
     search_mode: SearchMode = SearchMode.HYBRID
     min_relevance: Share = 0.0
+    preferences: Literal["first", "matching"] = "first"
     reranker_enabled: bool | None = None
     why: bool = False
 

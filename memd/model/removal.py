@@ -15,7 +15,8 @@ class Forgotten(Value):
 
     *proof* is the SHA-256, in hex, of what was looked for and is no longer found;
     empty for a dry run. *ids* are the first FORGOTTEN_IDS_MAX, in order of arrival;
-    *count* and *proof* are of all. *backups* are the files that may still hold it
+    *count* and *proof* are of all. *texts* are the first FORGOTTEN_TEXTS_MAX of a dry run, each
+    a line. *backups* are the files that may still hold it
     until they are removed.
     """
 
@@ -23,6 +24,7 @@ class Forgotten(Value):
     messages: int = Field(default=0, ge=0)
     """Of a session that was meant as a whole: its messages that naps kept."""
     ids: tuple[Name, ...] = ()
+    texts: tuple[Text, ...] = ()
     proof: str = ""
     backups: tuple[str, ...] = ()
     dry_run: bool = False

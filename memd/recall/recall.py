@@ -302,15 +302,32 @@ def _preferences(
     """Return the preferences, the relevant ones first, then the newest (SPEC D5).
 
     They are in every recall, whatever it is filtered by, but what belongs to
-    another project or session stays there.
+    another project or session stays there. Where only *matching* ones are wanted, one that
+    is a memory is found and ranked as that, and one that was set by name has to share a word.
     """
     if request.categories and MemoryCategory.PROCEDURAL not in request.categories:
         return []
     rows = preferences.listed(conn, scope.agent_key, scope.wanted.now_us)
+    if request.preferences == "matching":
+        return _sharing_words(conn, rows, request.query[:QUERY_CHARS_MAX])
     keys = [row.memory_key for row in rows if row.memory_key is not None]
     seen = memories.matching_among(conn, scope.here, keys)
     rows = [row for row in rows if row.memory_key is None or row.memory_key in seen]
     return sorted(rows, key=lambda row: -len(asked & found_terms(row.value)))
+
+
+def _sharing_words(
+    conn: Reading, rows: Sequence[preferences.PreferenceRow], query: str
+) -> list[preferences.PreferenceRow]:
+    """Return those that were set by name and share a word that means something with *query*."""
+    stem = words.stemmer(conn)
+    asked = frozenset(question(query, frozenset(), stem).content)
+    return [
+        row
+        for row in rows
+        if row.memory_key is None
+        and not asked.isdisjoint(stem(f"{row.name} {row.value}".replace("_", " ")))
+    ]
 
 
 def _ranked(

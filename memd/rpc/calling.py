@@ -104,6 +104,11 @@ def hello(key: str | None) -> bytes:
     return frame(0, "system.hello", {} if key is None else {"client_key": key})
 
 
+def cancel(request_id: int) -> bytes:
+    """Return the frame that tells the daemon to stop working on a request."""
+    return framing.write(envelope.notification(envelope.CANCEL, {"id": request_id}))
+
+
 def answer(frame: bytes) -> dict[str, Any]:
     """Return what the daemon sent; raises ParseError when that is no memd's."""
     heard = framing.parse(frame)

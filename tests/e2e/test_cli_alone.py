@@ -115,7 +115,7 @@ def test_help_goes_to_stdout(tmp_path: Path, words: list[str]) -> None:
 
 
 def test_help_shows_examples(tmp_path: Path) -> None:
-    assert 'memd search "how do we deploy?"' in typed(tmp_path, "search", "--help").stdout
+    assert "memd search how do we deploy" in typed(tmp_path, "search", "--help").stdout
 
 
 def test_the_version_is_known_in_two_spellings(tmp_path: Path) -> None:

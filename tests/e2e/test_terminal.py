@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
+from socket import socket
 
 import pytest
 from support.daemon import Spawned, spawned
 from support.terminal import Terminal
 
+from memd.cli import reach
+from memd.client import Client
 from memd.view.cells import width
 
 TOKYO = "東京のサーバーは毎週月曜日に再起動されます。開発チームは金曜日にデプロイしません。" * 2
@@ -81,3 +88,207 @@ def test_a_person_reads_local_times_and_a_pipe_gets_utc(daemon: Spawned, memd: T
     (piped,) = (each for each in memd.piped("list").out.splitlines() if memory_id in each)
     assert piped.split("\t") == [memory_id, created, "semantic", "Swifts arrive in May"]
     assert re.search(r"created_at: +\d{4}-\d\d-\d\d \d\d:\d\d JST", memd("get", memory_id).err)
+
+
+# A search (AUDIT 5.9).
+
+
+def test_a_search_shows_a_preference_only_where_it_answers(daemon: Spawned, memd: Terminal) -> None:
+    kept(daemon, "The roses are cut in March")
+    assert memd.piped("preference", "set", "editor", "I", "use", "Neovim").code == 0
+    assert "Neovim" not in memd("search", "when", "are", "the", "roses", "cut").out
+    assert "Neovim" in memd("search", "which", "editor").out
+    assert "Neovim" in memd("recall", "when are the roses cut?").out
+
+
+def test_a_search_that_finds_nothing_says_so(memd: Terminal) -> None:
+    memd.piped("preference", "set", "editor", "I use Neovim")
+    found = memd.piped("search", "zeppelin", "xylophone", "quokka")
+    assert (found.code, found.out, found.err.splitlines()[0]) == (0, "", "nothing found")
+    assert memd.piped("search", "zeppelin", "quokka", "--json").json["memories"] == []
+
+
+def test_a_text_needs_no_quotes(memd: Terminal) -> None:
+    memory_id = memd.piped("add", "The", "ferry", "leaves", "at", "nine", "--tag", "trip")
+    assert memd.piped("get", memory_id.out.strip()).out == "The ferry leaves at nine\n"
+    assert "The ferry leaves" in memd.piped("search", "when", "does", "the", "ferry", "leave").out
+    assert "The ferry leaves" in memd.piped("recall", "when", "does", "the", "ferry", "leave").out
+    assert "The ferry leaves" in memd.piped("inject", "when", "does", "the", "ferry", "leave").out
+
+
+# What is erased is shown (AUDIT 5.11).
+
+
+def test_who_is_asked_whether_to_erase_sees_what(daemon: Spawned, memd: Terminal) -> None:
+    for number in range(7):
+        with daemon.client() as client:
+            client.ingest(f"Line {number} of the old diary says nothing", source="diary.txt")
+    told = memd.piped("forget", "--source", "diary.txt", "--dry-run")
+    assert told.out == "would erase 7 memories\n"
+    assert [line.strip() for line in told.err.splitlines()] == [
+        *(f"Line {number} of the old diary says nothing" for number in range(5)),
+        "and 2 more",
+    ]
+    asked = memd.piped("forget", "--source", "diary.txt")
+    assert asked.code == 2
+    assert "Line 0 of the old diary" in asked.err
+    assert "Erase 7 memories for ever?" in asked.err
+
+
+def test_what_is_not_there_is_not_asked_about(memd: Terminal) -> None:
+    asked = memd.piped("forget", "nonsense")
+    assert (asked.code, asked.err) == (1, "memd: no memory has the id nonsense\n")
+    assert (
+        memd.piped("forget", "--source", "no/such.md").err == "memd: nothing came from no/such.md\n"
+    )
+    assert memd.piped("delete", "nonsense").err == "memd: no memory has the id nonsense\n"
+    assert memd.piped("edit", "nonsense", "--text", "x").err == (
+        "memd: no memory has the id nonsense\n"
+    )
+
+
+def test_of_several_ids_the_one_that_is_unknown_is_named(daemon: Spawned, memd: Terminal) -> None:
+    memory_id = kept(daemon, "The old shed is blue")
+    told = memd.piped("forget", memory_id[-8:], "nonsense", "--dry-run")
+    assert told.out == "would erase 1 memory\n"
+    assert "no memory has the id nonsense" in told.err
+
+
+# Messages speak the words of the command line (AUDIT 5.11).
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("search x --top 0", "--top should be greater than or equal to 1"),
+        ("search x --category chair", "--category should be 'working',"),
+        ("recall x --budget 0", "--budget should be greater than or equal to 1"),
+        ("list --limit 0", "--limit should be greater than or equal to 1"),
+        ("add x --category chair", "--category should be 'working',"),
+        ("inject x --strategy magic", "--strategy should be"),
+    ],
+)
+def test_an_error_names_the_option_that_was_typed(line: str, said: str, memd: Terminal) -> None:
+    done = memd.piped(*line.split())
+    assert done.code == 2
+    assert done.err.startswith(f"memd: {said}"), done.err
+
+
+def test_a_secret_that_was_replaced_is_mentioned(memd: Terminal) -> None:
+    key = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+    added = memd.piped("add", f"deploy with {key}")
+    assert added.err == "1 secret was replaced by [secret:github-token#1]\n"
+    edited = memd.piped("edit", added.out.strip(), "--text", f"deploy with {key} again")
+    assert edited.err == "1 secret was replaced by [secret:github-token#1]\n"
+    told = memd.piped("preference", "set", "token", f"use {key}")
+    assert told.err == "1 secret was replaced by [secret:github-token#1]\n"
+    assert memd.piped("add", "nothing secret").err == ""
+
+
+# Preferences, edit, completion (AUDIT 5.13).
+
+
+def test_a_preference_is_set_shown_listed_and_deleted(memd: Terminal) -> None:
+    assert memd.piped("preference", "set", "answers", "I", "prefer", "short", "ones").code == 0
+    assert memd.piped("preference", "get", "answers").out == "I prefer short ones\n"
+    rows = [line.split("\t") for line in memd.piped("preference", "list").out.splitlines()]
+    assert ("answers", "I prefer short ones") in {(row[0], row[2]) for row in rows}
+    assert memd.piped("preference", "delete", "answers").code == 0
+    gone = memd.piped("preference", "get", "answers")
+    assert (gone.code, gone.out) == (1, "")
+    assert "no preference is called answers" in gone.err
+
+
+def test_an_edit_keeps_the_id_and_what_was_said_before(daemon: Spawned, memd: Terminal) -> None:
+    memory_id = kept(daemon, "We deploy on Tuesdays")
+    done = memd.piped("edit", memory_id[-8:], "--text", "-", text="We deploy on Thursdays\n")
+    assert done.code == 0
+    assert memd.piped("get", memory_id).out == "We deploy on Thursdays\n"
+    again = memd.piped("edit", memory_id, "--text", "We deploy on Thursdays")
+    assert again.err == "nothing was changed\n"
+
+
+def test_an_editor_changes_a_memory(daemon: Spawned, memd: Terminal, tmp_path: Path) -> None:
+    memory_id = kept(daemon, "We deploy on Tuesdays, always")
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nsed -i s/Tuesdays/Fridays/ "$2"\nstat -c %a "$2" > "$1"\n')
+    editor.chmod(0o700)
+    memd.environ["EDITOR"] = f"'{editor}' {tmp_path / 'mode'}"
+    done = memd.at_a_keyboard("edit", memory_id)
+    assert done.code == 0, done.err
+    assert memd.piped("get", memory_id).out == "We deploy on Fridays, always\n"
+    assert (tmp_path / "mode").read_text() == "600\n"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_completes_without_a_daemon(shell: str, tmp_path: Path) -> None:
+    memd = Terminal(tmp_path)
+    script = memd.piped("completion", shell)
+    assert script.code == 0
+    assert "_MEMD_COMPLETE" in script.out
+    words = {"COMP_WORDS": "memd preference ", "COMP_CWORD": "2"}
+    memd.environ.update(words, _MEMD_COMPLETE=f"complete_{shell}")
+    memd.environ["_TYPER_COMPLETE_ARGS"] = "memd preference "
+    memd.environ["_TYPER_COMPLETE_FISH_ACTION"] = "get-args"
+    offered = memd.piped()
+    assert offered.code == 0
+    assert {"set", "list", "get", "delete"} <= set(re.findall(r"\w+", offered.out))
+
+
+def test_bash_takes_the_script_and_completes_a_command(tmp_path: Path) -> None:
+    memd = Terminal(tmp_path)
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "memd").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m memd "$@"\n')
+    (folder / "memd").chmod(0o700)
+    line = (
+        'eval "$(memd completion bash)"; COMP_WORDS=(memd pref); COMP_CWORD=1; '
+        '_memd_completion memd; echo "${COMPREPLY[@]}"'
+    )
+    done = subprocess.run(
+        ["bash", "-c", line],
+        env={**memd.environ, "PATH": f"{folder}:{memd.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("preference\n", "")
+
+
+# Long work is waited for (AUDIT 5.11).
+
+
+def test_a_client_without_a_timeout_waits_for_as_long_as_the_daemon_works(daemon: Spawned) -> None:
+    with Client(daemon.paths.socket, timeout=None) as client:
+        assert client.call("system.hello")
+    assert reach.LONG_SECONDS_MAX is None
+
+
+def test_who_interrupts_a_command_cancels_what_it_asked_for(
+    daemon: Spawned, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[bytes] = []
+    with daemon.client() as client:
+        client.call("system.hello")
+        assert client._sock is not None
+        sock: socket = client._sock
+
+        class Interrupted:
+            """The connection of somebody who presses Ctrl-C while he waits."""
+
+            def sendall(self, frame: bytes) -> None:
+                heard.append(frame)
+                sock.sendall(frame)
+
+            def recv(self, _: int) -> bytes:
+                raise KeyboardInterrupt
+
+            def __getattr__(self, name: str) -> object:
+                return getattr(sock, name)
+
+        monkeypatch.setattr(client, "_sock", Interrupted())
+        with pytest.raises(KeyboardInterrupt):
+            client.call("store.check")
+    asked, cancelled = (json.loads(frame) for frame in heard)
+    assert cancelled["method"] == "$/cancelRequest"
+    assert cancelled["params"] == {"id": asked["id"]}

@@ -12,7 +12,7 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,13 +44,20 @@ class Terminal:
 
     def __call__(self, *words: str) -> Shown:
         """Return what *words* show on a pseudo-terminal; stderr stands apart."""
+        return self._shown(words, keyboard=False)
+
+    def at_a_keyboard(self, *words: str) -> Shown:
+        """Return the same of a command that may ask, of somebody who types nothing."""
+        return self._shown(words, keyboard=True)
+
+    def _shown(self, words: Sequence[str], *, keyboard: bool) -> Shown:
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         with os.fdopen(ours, "rb", buffering=0) as shown:
             process = subprocess.Popen(
                 [sys.executable, "-m", "memd", *words],
                 env=self.environ,
-                stdin=subprocess.DEVNULL,
+                stdin=theirs if keyboard else subprocess.DEVNULL,
                 stdout=theirs,
                 stderr=subprocess.PIPE,
             )

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memd.cli import say, tables
-from memd.cli.tables import Column, an_id, table, text, time, word
+from memd.cli.tables import Column, an_id, table, text_column, time, word
 from memd.view.cells import width
 
 ID = "0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11"
-COLUMNS = (an_id(), time("CREATED"), word("CATEGORY"), text("TEXT"))
+COLUMNS = (an_id(), time("CREATED"), word("CATEGORY"), text_column("TEXT"))
 ROW = (
     ID,
     "2026-03-02T10:05:59.123456Z",
@@ -70,7 +70,7 @@ def test_no_line_is_wider_than_the_terminal(
     columns: list[Column], words: list[str], content: str
 ) -> None:
     cells = [ROW[1] if one.head == "T" else words[n] for n, one in enumerate(columns)]
-    lines = shown((*columns, text("TEXT")), [(*cells, content)])
+    lines = shown((*columns, text_column("TEXT")), [(*cells, content)])
     assert all(width(line) <= 80 for line in lines)
 
 

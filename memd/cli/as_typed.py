@@ -1,0 +1,119 @@
+"""What a person typed, for what the daemon calls it: options for parameters, commands for methods.
+
+An error of the daemon names the parameter and the method of its socket. Who typed
+``--top abc`` has to read ``--top``. One table for all commands: the same thing is called the same
+everywhere.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from memd.base.errors import MemdError
+
+WORDS: Final = {
+    "action": "ACTION",
+    "after": "--after",
+    "agent_id": "--agent",
+    "as_of": "--as-of",
+    "autonomy_level": "--autonomy",
+    "categories": "--category",
+    "category": "--category",
+    "client": "--client",
+    "content": "the text",
+    "context": "TEXT",
+    "exclude_agent": "--without",
+    "fact_id": "the id",
+    "hops": "--hops",
+    "id": "the id",
+    "ids": "the ids",
+    "known": "--known",
+    "known_at": "--known-at",
+    "limit": "--limit",
+    "max_tokens": "--budget",
+    "metadata.tags": "--tag",
+    "method": "--method",
+    "name": "the name",
+    "namespace": "--namespace",
+    "namespaces": "--namespace",
+    "object": "OBJECT",
+    "outcome": "--outcome",
+    "project_id": "--project",
+    "query": "the question",
+    "question": "the question",
+    "relation": "RELATION",
+    "run_id": "the run",
+    "scopes": "--scopes",
+    "search_mode": "--mode",
+    "seniority": "--seniority",
+    "session_id": "--session",
+    "sessions": "--sessions",
+    "source": "--source",
+    "speaker": "--speaker",
+    "steps": "--step",
+    "strategy": "--strategy",
+    "subject": "SUBJECT",
+    "tags": "--tag",
+    "target": "the file",
+    "text": "the text",
+    "token_budget": "--budget",
+    "top_k": "--top",
+    "valid": "--valid",
+    "valid_from": "--from",
+    "valid_to": "--until",
+    "value": "the value",
+}
+"""By the parameter's name: the option or the word of a command line."""
+
+COMMANDS: Final = {
+    "inject.prepare": "memd inject",
+    "memory.forget": "memd forget",
+    "memory.ingest": "memd import",
+    "memory.ingest_many": "memd import",
+    "memory.list": "memd list",
+    "memory.recall": "memd search",
+    "memory.store": "memd add",
+    "memory.synthesize": "memd synthesize",
+    "memory.update": "memd edit",
+    "org.write": "memd org write",
+    "sleep.report": "memd sleep --report",
+    "sleep.resume": "memd sleep --resume",
+    "sleep.run": "memd sleep --now",
+    "store.backup": "memd backup",
+    "store.check": "memd check",
+    "store.rebuild": "memd rebuild",
+    "system.status": "memd status",
+    "usage.list": "memd usage",
+    "wiki.export": "memd wiki",
+}
+"""By the method's name: the command that calls it."""
+
+_METHOD = re.compile(r"\b(?:" + "|".join(map(re.escape, COMMANDS)) + r")\b(?!\.)")
+_PATH = re.compile(r"(?:^|(?<=; ))([a-z_]+(?:\.[\w-]+)*)(?=: )")
+
+
+def told(error: MemdError) -> tuple[str, str | None]:
+    """Return the message and the hint of *error* in the words of the command line.
+
+    >>> from memd.base.errors import InvalidError
+    >>> told(InvalidError("top_k: should be greater than 0", field="top_k"))[0]
+    '--top should be greater than 0'
+    """
+    message = error.message
+    if error.field is not None:
+        message = _PATH.sub(lambda path: _word(path[1]), message)
+        message = re.sub(r"(^|; )(--[a-z-]+|[a-zA-Z ]+)\x00: ", r"\1\2 ", message)
+    return _commands(message), None if error.hint is None else _commands(error.hint)
+
+
+def _word(path: str) -> str:
+    """Return the word for a parameter or for a place in it, such as ``categories.0``."""
+    for name in (path, path.rpartition(".")[0], path.partition(".")[0]):
+        if name in WORDS:
+            return WORDS[name] + "\x00"
+    return path
+
+
+def _commands(text: str) -> str:
+    return _METHOD.sub(lambda method: COMMANDS[method[0]], text)

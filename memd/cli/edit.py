@@ -1,0 +1,79 @@
+"""Change what a memory says; it keeps its id, and what it said before is kept as its past."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+from memd.base.errors import InvalidError, InvalidStateError
+from memd.base.paths import Paths
+from memd.cli import options, say
+from memd.cli.reach import daemon
+
+
+@options.examples(
+    "memd edit 6f2f9b11",
+    'memd edit 6f2f9b11 --text "We deploy on Thursdays"',
+    "sed s/heron/stork/ note.md | memd edit 6f2f9b11 --text -",
+)
+def edit(
+    memory_id: Annotated[str, options.Argument(metavar="ID", help="As printed by search or list.")],
+    text: Annotated[
+        str | None,
+        options.option("--text", metavar="TEXT", help="What it is to say; - reads standard input."),
+    ] = None,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Change what a memory says, in your editor ($VISUAL or $EDITOR) or with --text.
+
+    It keeps its id and its tags. Nothing happens when you save nothing new.
+    """
+    named = options.given(id=memory_id, agent_id=agent)
+    with daemon(profile) as client:
+        entry = client.call("memory.get", named)
+        if entry is None:
+            say.unknown(memory_id)
+            raise say.Leave(say.Exit.ERROR)
+        wanted = _wanted(entry["content"], text, profile)
+        if wanted == entry["content"]:
+            say.note("nothing was changed")
+        else:
+            entry = client.call("memory.update", {**named, "id": entry["id"], "content": wanted})
+    if json:
+        say.as_json({"memory": entry})
+    say.replaced(wanted, entry["content"])
+
+
+def _wanted(before: str, text: str | None, profile: str | None) -> str:
+    said = sys.stdin.read() if text == "-" else text
+    after = (_edited(before, profile) if said is None else said).rstrip("\n")
+    if not after.strip():
+        raise InvalidError("a memory says something", hint="memd delete takes it away")
+    return after
+
+
+def _edited(text: str, profile: str | None) -> str:
+    """Return *text* as the person's editor leaves it, in a file that nobody else can read."""
+    if not sys.stdin.isatty():
+        raise InvalidError("there is no terminal to edit at", hint="--text TEXT, or --text -")
+    editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
+    runtime = Paths.resolve(profile).runtime_dir  # in memory, where the system has one
+    with tempfile.TemporaryDirectory(dir=runtime if runtime.is_dir() else None) as folder:
+        file = Path(folder) / "memory.md"
+        file.write_text(text + "\n", encoding="utf-8")
+        try:
+            code = subprocess.run([*editor, str(file)], check=False).returncode  # noqa: S603  # the person's own
+        except OSError as error:
+            raise InvalidStateError(
+                f"{editor[0]} cannot be started: {error.strerror}", hint="set EDITOR, or use --text"
+            ) from error
+        if code:
+            raise InvalidStateError(f"{editor[0]} ended with {code}: nothing was changed")
+        return file.read_text(encoding="utf-8")

@@ -1,0 +1,90 @@
+"""What you prefer: set by name, told to an assistant before anything else."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from memd.cli import options, say
+from memd.cli.reach import ask, daemon
+from memd.cli.tables import table, text_column, time, word
+
+PreferenceName = Annotated[
+    str, options.Argument(metavar="NAME", help="What it is about, such as: editor.")
+]
+
+
+@options.examples(
+    "memd preference set editor I use Neovim", 'memd preference set answers "Short, no praise"'
+)
+def set_(
+    name: PreferenceName,
+    words: Annotated[
+        list[str], options.Argument(metavar="VALUE...", help="What you prefer, as a sentence.")
+    ],
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Set a preference; one of the same name is replaced."""
+    value = options.joined(words)
+    named = options.given(name=name, agent_id=agent)
+    with daemon(profile) as client:
+        client.call("preference.set", {**named, "value": value})
+        kept = client.call("preference.get", named)
+    if json:
+        say.as_json({"preference": kept})
+    say.replaced(value, kept["value"] if kept else "")
+
+
+@options.examples("memd preference list", "memd preference list --json")
+def list_(
+    agent: options.Agent = None, profile: options.Profile = None, json: options.Json = False
+) -> None:
+    """List all preferences, the newest first: those set by name and those that were said."""
+    page = ask(profile, "preference.list", options.given(agent_id=agent))
+    if json:
+        say.as_json(page)
+        return
+    table(
+        (word("NAME"), time("SINCE"), text_column("VALUE")),
+        ((one["name"], one["updated_at"], one["value"]) for one in page["items"]),
+    )
+    if not page["items"]:
+        say.note('there is no preference: memd preference set editor "I use Neovim"')
+
+
+@options.examples("memd preference get editor")
+def get(
+    name: PreferenceName,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Print one preference."""
+    found = ask(profile, "preference.get", options.given(name=name, agent_id=agent))
+    if json:
+        say.as_json({"preference": found})
+    elif found is not None:
+        say.out(say.shown(found["value"]))
+    if found is None:
+        _unknown(name)
+
+
+@options.examples("memd preference delete editor")
+def delete(
+    name: PreferenceName,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Delete a preference. What was said stays among the memories."""
+    done = ask(profile, "preference.delete", options.given(name=name, agent_id=agent))
+    if json:
+        say.as_json({"deleted": done})
+    if not done:
+        _unknown(name)
+
+
+def _unknown(name: str) -> None:
+    say.note(f"memd: no preference is called {say.line(name)}: memd preference list")
+    raise say.Leave(say.Exit.ERROR)
