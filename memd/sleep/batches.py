@@ -1,9 +1,10 @@
-"""Which memories of a session are consolidated together. Pure.
+"""Which memories are consolidated together. Pure.
 
 The documents group by category (SPEC 16.5); a store of thousands would become
-one summary of thousands of lines. memd cuts each group by session and, in the
-order of the session, so that a summary is about as long as what the embedding
-model reads at once: it stays findable by meaning.
+one summary of thousands of lines. memd cuts each group by session, or what no
+session lists by time, so that a summary is about as long as what the embedding
+model reads at once: it stays findable by meaning, and is of things that belong
+together.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from memd.store.rows import MemoryRow
 SUMMARY_TOKENS = 240  # of a model window's 254; the heading takes the rest
 LINE_CHARS = 200  # of a memory in a summary (SPEC 16.6)
 SOURCE = "consolidation"
+SPAN_US = 30 * 86_400_000_000  # of what no session lists in one summary, where enough is that near
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,23 @@ def cut(members: Iterable[MemberRow], threshold: int, count: Callable[[str], int
     ]
 
 
+def cut_by_time(
+    members: Iterable[MemberRow], threshold: int, count: Callable[[str], int]
+) -> list[Batch]:
+    """Return the batches of *members* of one place, in order of the time when things were so.
+
+    Each has at least *threshold* members, and is of a month at most unless that is too
+    few: then it goes on until it has as many.
+    """
+    ordered = sorted(members, key=lambda each: (_at(each), each.created_at_us, each.memory_key))
+    return [Batch(tuple(some), kept(some)) for some in _cut(ordered, threshold, count, SPAN_US)]
+
+
+def _at(member: MemberRow) -> int:
+    known = member.occurred_at_us
+    return member.created_at_us if known is None else known
+
+
 def alike(members: Iterable[MemberRow]) -> list[list[MemberRow]]:
     """Return *members* by where they belong, so that no summary mixes what a filter keeps apart."""
     return [list(group) for _, group in groupby(sorted(members, key=_place), key=_place)]
@@ -66,13 +85,18 @@ def _place(member: MemberRow) -> tuple[str, str, str, int]:
 
 
 def _cut(
-    members: Sequence[MemberRow], threshold: int, count: Callable[[str], int]
+    members: Sequence[MemberRow],
+    threshold: int,
+    count: Callable[[str], int],
+    span_us: int | None = None,
 ) -> list[list[MemberRow]]:
     batches: list[list[MemberRow]] = []
-    tokens = SUMMARY_TOKENS
+    tokens = 0
     for member in members:
         line = count(member.own[:LINE_CHARS]) + 2
-        if tokens + line > SUMMARY_TOKENS and (not batches or len(batches[-1]) >= threshold):
+        enough = bool(batches) and len(batches[-1]) >= threshold
+        full = tokens + line > SUMMARY_TOKENS
+        if not batches or (enough and (full or _is_far(batches[-1][0], member, span_us))):
             batches.append([])
             tokens = 0
         batches[-1].append(member)
@@ -80,6 +104,10 @@ def _cut(
     if batches and len(batches[-1]) < threshold:
         batches.pop()
     return batches
+
+
+def _is_far(first: MemberRow, member: MemberRow, span_us: int | None) -> bool:
+    return span_us is not None and _at(member) - _at(first) > span_us
 
 
 def kept(members: Sequence[MemberRow]) -> MemberRow:
@@ -94,7 +122,7 @@ class Made:
     memory_id: str
     salt: bytes
     agent_key: int
-    session_key: int
+    session_key: int | None
     client_key: int
     token_count: int
     now_us: int

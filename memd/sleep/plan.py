@@ -18,7 +18,7 @@ from memd.model.provider import CompletionProvider
 from memd.model.settings_consolidation import ConsolidationConfig
 from memd.sleep.ask import Model, connected
 from memd.sleep.choice import operation_of
-from memd.sleep.compression import fitting, in_short, summarised
+from memd.sleep.compression import Told, by_rule, fitting, summarised
 from memd.sleep.operations import ConsolidationOp
 from memd.sleep.retention import cutoffs
 from memd.sleep.task import Task
@@ -92,21 +92,21 @@ class Plan:
         by_model = config.strategy is ConsolidationStrategyType.LLM
         return config.llm.group_threshold if by_model else config.group_threshold
 
-    async def _shorten(self, contents: Sequence[str]) -> tuple[str, int]:
+    async def _shorten(self, told: Sequence[Told]) -> tuple[str, Sequence[int]]:
         model = self._asked()
         if model is None:
-            return await self._by_rule(contents)
+            return await self._by_rule(told)
         bounds = self.config.llm
         read = fitting(
-            contents,
+            told,
             each_max=bounds.max_entry_input_chars,
             chars_max=bounds.max_total_user_content_chars,
         )
-        answer = await summarised(model, read)
-        return await self._by_rule(contents) if answer is None else (answer, len(read))
+        answer = await summarised(model, list(read.values()))
+        return await self._by_rule(told) if answer is None else (answer, list(read))
 
-    async def _by_rule(self, contents: Sequence[str]) -> tuple[str, int]:
-        return await self.work.run(in_short, contents), len(contents)
+    async def _by_rule(self, told: Sequence[Told]) -> tuple[str, Sequence[int]]:
+        return await self.work.run(by_rule, told), range(len(told))
 
     def _asked(self) -> Model | None:
         bounds = self.config.llm

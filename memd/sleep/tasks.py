@@ -16,13 +16,15 @@ from memd.base.work import Work
 from memd.model.encoding import TokenCounter
 from memd.model.enums import ArchiveReason, MemoryCategory, MemoryState
 from memd.sleep import compression
-from memd.sleep.batches import Batch, Made, alike, cut, summary_row
+from memd.sleep.batches import Batch, Made, alike, summary_row
+from memd.sleep.compression import Told
+from memd.sleep.members import next_members
 from memd.sleep.operations import Condensed, ConsolidationOp, Member
 from memd.sleep.task import Cursor, Planned, Scope
 from memd.store import groups, hiding, names
-from memd.store.connect import Reading, Writing
+from memd.store.connect import Writing
 from memd.store.database import Database
-from memd.store.groups import MemberRow
+from memd.store.groups import Due, MemberRow
 from memd.store.hiding import Step, Summary
 from memd.store.rows import MemoryRow
 
@@ -63,7 +65,10 @@ class Retention:
 
 @dataclass(frozen=True)
 class Consolidation:
-    """Put summaries in front of old sessions, which stay behind them (SPEC 16.5, D9)."""
+    """Put summaries in front of old memories, which stay behind them (SPEC 16.5, D9).
+
+    Sessions first, each on its own; then what no session lists, by place and time.
+    """
 
     db: Database
     ids: Ids
@@ -74,18 +79,15 @@ class Consolidation:
     name: str = "consolidation"
 
     async def plan(self, scope: Scope, cursor: Cursor, limit: int) -> Planned | None:
-        start = cursor.get("session", 0)
+        due = Due(scope.agent_key, scope.now_us - AGE_US_MIN, self.threshold)
         while True:
-            found = await self.db.read(
-                _next_session, scope.agent_key, start, scope.now_us - AGE_US_MIN, self.threshold
-            )
+            found = await self.db.read(next_members, due, cursor)
             if found is None:
                 return None
-            session_key, members = found
-            batches = await self.work.run(cut, members, self.threshold, self.counter.count)
+            batches = await self.work.run(found.batches, self.threshold, self.counter.count)
             if batches:
                 break
-            start = session_key + 1
+            cursor = found.following
         some = _some(batches, limit)
         ready = [(batch, await self._condensed(batch)) for batch in some]
         tokens = await self.work.run(
@@ -99,35 +101,20 @@ class Consolidation:
                 if not gone:
                     continue  # too long to be shortened
                 sources = [each for each in batch.members if each in gone or each is batch.kept]
-                made = _made(conn, scope, self.ids, session_key, count)
+                made = _made(conn, scope, self.ids, found.session_key, count)
                 row = summary_row(made, sources, condensed.text, batch.category, condensed.tags)
                 summaries.append(_summary(row, sources, gone, ArchiveReason.CONSOLIDATED))
             return _summarise(conn, step, summaries)
 
         done = any(condensed.removable_ids for _, condensed in ready)
         more = done and len(some) < len(batches)
-        following = {"session": session_key if more else session_key + 1}
-        return Planned(sum(len(batch.removed) for batch in some), following, apply)
+        rows = sum(len(batch.removed) for batch in some)
+        return Planned(rows, found.here if more else found.following, apply)
 
     async def _condensed(self, batch: Batch) -> Condensed:
         members = [Member(each.memory_id, each.own) for each in batch.removed]
         kept = Member(batch.kept.memory_id, batch.kept.own)
         return await self.operation.condense(batch.category, members, kept=kept)
-
-
-def _next_session(
-    conn: Reading, agent_key: int, start: int, before_us: int, threshold: int
-) -> tuple[int, list[MemberRow]] | None:
-    """Return the next session with enough members, from session key *start* on."""
-    while True:
-        keys = groups.sessions(conn, agent_key, start, limit=100)
-        if not keys:
-            return None
-        for key in keys:
-            members = groups.members(conn, key, before_us)
-            if len(members) >= threshold:
-                return key, members
-        start = keys[-1] + 1
 
 
 def _some(batches: Sequence[Batch], limit: int) -> list[Batch]:
@@ -142,7 +129,7 @@ def _some(batches: Sequence[Batch], limit: int) -> list[Batch]:
     return some
 
 
-def _made(conn: Writing, scope: Scope, ids: Ids, session_key: int, tokens: int) -> Made:
+def _made(conn: Writing, scope: Scope, ids: Ids, session_key: int | None, tokens: int) -> Made:
     return Made(
         memory_id=ids.new(),
         salt=ids.salt(),
@@ -159,16 +146,17 @@ def _summary(
     sources: Sequence[MemberRow],
     hidden: Sequence[MemberRow],
     reason: ArchiveReason,
-) -> tuple[Summary, list[tuple[int, bytes]]]:
+) -> tuple[Summary, list[hiding.Planned]]:
     """Return a summary to be made, and what its sources must still be."""
     summary = Summary(
         row, [each.memory_key for each in sources], [each.memory_key for each in hidden], reason
     )
-    return summary, [(each.memory_key, each.row_hash) for each in sources]
+    were = [hiding.Planned(each.memory_key, each.row_hash, each.state) for each in sources]
+    return summary, were
 
 
 def _summarise(
-    conn: Writing, step: Step, planned: Sequence[tuple[Summary, list[tuple[int, bytes]]]]
+    conn: Writing, step: Step, planned: Sequence[tuple[Summary, list[hiding.Planned]]]
 ) -> int:
     """Carry out what none of whose memories was touched since; returns the rows hidden."""
     ready = [summary for summary, were in planned if hiding.unchanged(conn, were)]
@@ -177,8 +165,8 @@ def _summarise(
     return sum(len(summary.hidden) for summary in ready)
 
 
-Shorten = Callable[[Sequence[str]], Awaitable[tuple[str, int]]]
-"""Of texts: a summary, empty when there is none, and of how many of them, from the first on."""
+Shorten = Callable[[Sequence[Told]], Awaitable[tuple[str, Sequence[int]]]]
+"""Of what was told: a summary, empty when there is none, and the places of what it is of."""
 
 
 class Short(NamedTuple):
@@ -187,12 +175,19 @@ class Short(NamedTuple):
     text: str
     members: Sequence[MemberRow]
 
+    @property
+    def left_over(self) -> list[MemberRow]:
+        """Return those that are to be put behind it; the others have a list in front."""
+        return [member for member in self.members if _is_left_over(member)]
+
 
 @dataclass(frozen=True)
 class Compression:
     """Put a few sentences in place of the oldest sessions (SPEC 3), one transaction each.
 
-    A session that was filed in several places has a summary in each of them.
+    A summary is of the whole session, also of what a consolidation has put behind a list
+    before, which stays there. A session that was filed in several places has a summary in
+    each of them; where it has one memory alone it has none.
     """
 
     db: Database
@@ -215,15 +210,17 @@ class Compression:
             session_key = waiting.pop(0)
             passed = [*passed, session_key]
             members = await self.db.read(groups.episodes, session_key)
-            found = [await self._short(part) for part in alike(members)]
+            parts = [part for part in alike(members) if _needs_a_summary(part)]
+            found = [await self._short(part) for part in parts]
             shorts = [short for short in found if short.text]
             if shorts:
                 return self._planned(scope, session_key, shorts, left - 1, passed)
         return None
 
     async def _short(self, members: Sequence[MemberRow]) -> Short:
-        text, count = await self.shorten([member.own for member in members])
-        return Short(text, members[:count])
+        told = [Told(member.own, left_over=_is_left_over(member)) for member in members]
+        text, places = await self.shorten(told)
+        return Short(text, [members[place] for place in places])
 
     def _how_many(self, waiting: int) -> int:
         if not self.force and waiting <= self.threshold:
@@ -240,16 +237,26 @@ class Compression:
     ) -> Planned:
         def apply(conn: Writing, step: Step) -> int:
             summaries = []
-            for text, members in shorts:
+            for short in shorts:
+                text, members = short
                 made = _made(conn, scope, self.ids, session_key, self.counter.count(text))
                 row = summary_row(made, members, text, MemoryCategory.SEMANTIC, (compression.TAG,))
-                summaries.append(_summary(row, members, members, ArchiveReason.COMPRESSED))
+                hidden = short.left_over
+                summaries.append(_summary(row, members, hidden, ArchiveReason.COMPRESSED))
             done = _summarise(conn, step, summaries)
             names.set_compressed(conn, session_key)
             return done
 
-        rows = sum(len(short.members) for short in shorts)
+        rows = sum(len(short.left_over) for short in shorts)
         return Planned(rows, {"left": left, "passed": passed}, apply)
+
+
+def _is_left_over(member: MemberRow) -> bool:
+    return member.state == MemoryState.ACTIVE
+
+
+def _needs_a_summary(part: Sequence[MemberRow]) -> bool:
+    return len(part) > 1 and any(map(_is_left_over, part))
 
 
 @dataclass(frozen=True)

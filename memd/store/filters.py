@@ -32,6 +32,16 @@ _SHOWN_TAGGED = f"""
         JOIN behind AS b ON b.memory_key = t.memory_key
         JOIN derived AS d ON d.from_key = t.memory_key)
 """  # noqa: S608  # constants
+# A summary that is of several sessions belongs to none, but is shown for each of them.
+_SHOWN_IN_SESSION = f"""
+(SELECT o.memory_key FROM memory AS o WHERE o.session_key = {_SESSION}
+  UNION ALL
+ SELECT d.to_key FROM memory AS o
+        JOIN behind AS b ON b.memory_key = o.memory_key
+        JOIN derived AS d ON d.from_key = o.memory_key
+        JOIN memory AS s ON s.memory_key = d.to_key AND s.session_key IS NULL
+  WHERE o.session_key = {_SESSION})
+"""  # noqa: S608  # constants
 
 # Whether a visible summary stands before what was put behind one. Only the cap and a person put
 # summaries away, so mostly there is none to be told from and no row has to be looked up.
@@ -85,7 +95,7 @@ def bound(
     The session and project of *active* hide memories of level session or project
     that belong to another one (SPEC 7.13); without them none is hidden. *hidden*
     adds what is compressed or archived, *only_hidden* leaves the rest out. With
-    neither, a summary is shown for the tags of what stands behind it, too.
+    neither, a summary is shown for the tags and the sessions of what stands behind it, too.
     """
     conditions = _conditions(wanted) + _levels(active)
     params: Parameters = {"agent_key": agent_key, "now_us": now_us}
@@ -94,7 +104,7 @@ def bound(
     meant = _all(conditions)
     shown = meant
     if not hidden and not only_hidden:
-        shown = _all(_conditions(wanted, _SHOWN_TAGGED) + _levels(active))
+        shown = _all(_conditions(wanted, shown=True) + _levels(active))
     states = "'compressed', 'archived'" if only_hidden else "'active', 'pending'"
     if hidden and not only_hidden:
         states += ", 'compressed', 'archived'"
@@ -174,8 +184,11 @@ def _all(conditions: Sequence[tuple[str, Parameters]]) -> str:
     return " AND ".join(("m.agent_key = :agent_key", *(sql for sql, _ in conditions)))
 
 
-def _conditions(wanted: MemoryFilter, tagged: str = _TAGGED) -> list[tuple[str, Parameters]]:
-    """Return each condition that was given; an empty set is none (SPEC 7.5)."""
+def _conditions(wanted: MemoryFilter, *, shown: bool = False) -> list[tuple[str, Parameters]]:
+    """Return each condition that was given; an empty set is none (SPEC 7.5).
+
+    With *shown* a summary has the tags and sessions of what it is shown for, too.
+    """
     found: list[tuple[str, Parameters]] = []
     for name, column, values in (
         ("namespaces", "namespace", wanted.namespaces),
@@ -189,12 +202,20 @@ def _conditions(wanted: MemoryFilter, tagged: str = _TAGGED) -> list[tuple[str, 
         found.append(("m.created_at_us >= :since_us", {"since_us": to_us(wanted.since)}))
     if wanted.until is not None:
         found.append(("m.created_at_us < :until_us", {"until_us": to_us(wanted.until)}))
+    return found + _marks(wanted, shown=shown)
+
+
+def _marks(wanted: MemoryFilter, *, shown: bool) -> list[tuple[str, Parameters]]:
+    """Return the conditions on tags, session and project."""
+    found: list[tuple[str, Parameters]] = []
     if wanted.tags:
         tags: Parameters = {"tags": json.dumps(wanted.tags), "tag_count": len(wanted.tags)}
-        found.append((f"m.memory_key IN {tagged}", tags))
+        found.append((f"m.memory_key IN {_SHOWN_TAGGED if shown else _TAGGED}", tags))
     if wanted.session_id is not None:
-        of_session = f"m.session_key = {_SESSION.format(name='session_id')}"
-        found.append((of_session, {"session_id": wanted.session_id}))
+        of_session = f"m.session_key = {_SESSION}"
+        if shown:
+            of_session = f"m.memory_key IN {_SHOWN_IN_SESSION}"
+        found.append((of_session.format(name="session_id"), {"session_id": wanted.session_id}))
     if wanted.project_id is not None:
         of_project = f"m.project_key = {_PROJECT.format(name='project_id')}"
         found.append((of_project, {"project_id": wanted.project_id}))

@@ -1,8 +1,8 @@
 """What a night finds to do: rows that are due, in pages, each found again after a kill.
 
-Members of a consolidation are active memories of a session, old enough, not yet
-part of any summary, and nobody's in particular: no preference, no core memory,
-nothing that expires or lives only as long as its session.
+Members of a consolidation are active memories, old enough, not yet part of any
+summary, and nobody's in particular: no preference, no core memory, nothing that
+expires or lives only as long as its session.
 """
 
 from __future__ import annotations
@@ -44,6 +44,61 @@ _FREE = f"""{_NOBODYS}
 """
 
 
+# What no session will list: it belongs to none, or to one that has too few.
+_LOOSE = f"""
+       m.agent_key = :agent_key AND m.state = 'active' AND m.created_at_us <= :before_us
+   AND {_FREE}
+   AND (m.session_key IS NULL
+        OR (SELECT count(*)
+              FROM (SELECT 1
+                      FROM memory AS o
+                     WHERE o.session_key = m.session_key AND o.category = m.category
+                       AND o.namespace = m.namespace AND o.level = m.level
+                       AND o.project_key IS m.project_key AND o.state = 'active'
+                       AND o.created_at_us <= :before_us AND {_FREE.replace(" m.", " o.")}
+                     LIMIT :threshold)) < :threshold
+       AND NOT EXISTS (SELECT 1
+                         FROM memory AS o
+                        WHERE o.session_key = m.session_key AND o.is_summary
+                          AND o.state <> 'trashed'))
+"""
+# What a list of a night has in front already, and no summary of its session yet.
+_CONDENSED = """
+       m.state IN ('compressed', 'archived')
+   AND EXISTS (SELECT 1 FROM behind AS b WHERE b.memory_key = m.memory_key)
+   AND NOT EXISTS (SELECT 1
+                     FROM derived AS d
+                          JOIN memory AS s ON s.memory_key = d.to_key
+                          JOIN memory_tag AS t ON t.memory_key = s.memory_key
+                    WHERE d.from_key = m.memory_key AND s.state <> 'trashed'
+                      AND t.tag = 'compressed')
+"""
+_MEMBERS = """
+SELECT m.memory_key, m.memory_id, m.row_hash, m.namespace, m.category, m.level, m.project_key,
+       m.origin, m.trust, w.own, m.ordinal, m.part, m.importance, m.created_at_us,
+       m.occurred_at_us, m.state
+  FROM memory AS m
+       JOIN memory_words AS w ON w.memory_key = m.memory_key
+"""
+
+
+class Due(NamedTuple):
+    """Whose memories a consolidation takes, from when at the latest, and how many at least."""
+
+    agent_key: int
+    before_us: int
+    threshold: int
+
+
+class Place(NamedTuple):
+    """Where memories belong that a summary may be of together."""
+
+    category: str
+    namespace: str
+    level: str
+    project_key: int | None
+
+
 class MemberRow(NamedTuple):
     """One memory that may be consolidated, with what its summary takes over."""
 
@@ -62,6 +117,7 @@ class MemberRow(NamedTuple):
     importance: float | None
     created_at_us: int
     occurred_at_us: int | None
+    state: str
 
 
 def agents(conn: Reading, after: int) -> list[tuple[int, str]]:
@@ -100,11 +156,7 @@ def members(conn: Reading, session_key: int, before_us: int) -> list[MemberRow]:
     """Return the session's memories that may be consolidated, in the order of the session."""
     rows = conn.execute(
         f"""
-        SELECT m.memory_key, m.memory_id, m.row_hash, m.namespace, m.category, m.level,
-               m.project_key, m.origin, m.trust, w.own, m.ordinal, m.part, m.importance,
-               m.created_at_us, m.occurred_at_us
-          FROM memory AS m
-               JOIN memory_words AS w ON w.memory_key = m.memory_key
+        {_MEMBERS}
          WHERE m.session_key = :session_key AND m.state = 'active'
            AND m.created_at_us <= :before_us AND {_FREE}
          ORDER BY m.ordinal, m.part, m.memory_key
@@ -113,6 +165,53 @@ def members(conn: Reading, session_key: int, before_us: int) -> list[MemberRow]:
             "session_key": session_key,
             "before_us": before_us,
             "protected": json.dumps(PROTECTED),
+        },
+    )
+    return [MemberRow._make(row) for row in rows]
+
+
+def places(conn: Reading, due: Due) -> list[Place]:
+    """Return where enough memories are that no session will list, in the order of their names."""
+    rows = conn.execute(
+        f"""
+        SELECT m.category, m.namespace, m.level, m.project_key
+          FROM memory AS m
+         WHERE {_LOOSE}
+         GROUP BY m.category, m.namespace, m.level, m.project_key
+        HAVING count(*) >= :threshold
+         ORDER BY m.category, m.namespace, m.level, coalesce(m.project_key, 0)
+        """,
+        {**due._asdict(), "protected": json.dumps(PROTECTED)},
+    )
+    return [Place._make(row) for row in rows]
+
+
+def loose(
+    conn: Reading, due: Due, place: Place, after: tuple[int, str], limit: int
+) -> list[MemberRow]:
+    """Return up to *limit* members at *place* that no session will list, in order of arrival.
+
+    *after* is the created_at_us and the id of the last one before.
+    """
+    after_us, after_id = after
+    rows = conn.execute(
+        f"""
+        {_MEMBERS}
+         WHERE {_LOOSE}
+           AND m.category = :category AND m.namespace = :namespace AND m.level = :level
+           AND m.project_key IS :project_key
+           AND m.created_at_us >= :after_us
+           AND (m.created_at_us > :after_us OR m.memory_id > :after_id)
+         ORDER BY m.created_at_us, m.memory_id
+         LIMIT :limit
+        """,
+        {
+            **due._asdict(),
+            "protected": json.dumps(PROTECTED),
+            "after_us": after_us,
+            "after_id": after_id,
+            "limit": limit,
+            **place._asdict(),
         },
     )
     return [MemberRow._make(row) for row in rows]
@@ -197,18 +296,30 @@ def uncompressed(
 ) -> list[int]:
     """Return the sessions with uncompressed episodic memories, earliest first (SPEC 3.1-3.2).
 
-    A session that is still going on, and one of *passed*, is left out.
+    A session that is still going on, one of *passed*, and one that a summary would only
+    repeat, since it is of one memory alone, is left out.
     """
     rows = conn.execute(
         f"""
-        SELECT s.session_key
-          FROM session AS s
-               JOIN memory AS m ON m.session_key = s.session_key
-         WHERE s.agent_key = :agent_key AND s.last_activity_us < :idle_before_us
-           AND m.category = 'episodic' AND m.state = 'active' AND {_NOBODYS}
-           AND s.session_key NOT IN (SELECT value FROM json_each(:passed))
-         GROUP BY s.session_key
-         ORDER BY min(m.created_at_us), s.session_key
+        SELECT left_over.session_key
+          FROM (SELECT m.session_key, m.namespace, m.level, m.project_key, count(*) AS memories
+                  FROM session AS s
+                       JOIN memory AS m ON m.session_key = s.session_key
+                 WHERE s.agent_key = :agent_key AND s.last_activity_us < :idle_before_us
+                   AND m.category = 'episodic' AND m.state = 'active' AND {_NOBODYS}
+                   AND s.session_key NOT IN (SELECT value FROM json_each(:passed))
+                 GROUP BY m.session_key, m.namespace, m.level, m.project_key) AS left_over
+               JOIN memory AS o ON o.session_key = left_over.session_key
+                               AND o.category = 'episodic' AND NOT o.is_summary
+         WHERE left_over.memories > 1
+            OR EXISTS (SELECT 1
+                         FROM memory AS m
+                        WHERE m.session_key = left_over.session_key
+                          AND m.namespace = left_over.namespace AND m.level = left_over.level
+                          AND m.project_key IS left_over.project_key
+                          AND m.category = 'episodic' AND {_CONDENSED})
+         GROUP BY left_over.session_key
+         ORDER BY min(o.created_at_us), left_over.session_key
         """,
         {
             "agent_key": agent_key,
@@ -221,16 +332,15 @@ def uncompressed(
 
 
 def episodes(conn: Reading, session_key: int) -> list[MemberRow]:
-    """Return a session's uncompressed episodic memories in chronological order."""
+    """Return the episodic memories that a summary of the session would stand for.
+
+    In chronological order; what a night has put behind a list is among them.
+    """
     rows = conn.execute(
         f"""
-        SELECT m.memory_key, m.memory_id, m.row_hash, m.namespace, m.category, m.level,
-               m.project_key, m.origin, m.trust, w.own, m.ordinal, m.part, m.importance,
-               m.created_at_us, m.occurred_at_us
-          FROM memory AS m
-               JOIN memory_words AS w ON w.memory_key = m.memory_key
-         WHERE m.session_key = :session_key AND m.state = 'active'
-           AND m.category = 'episodic' AND {_NOBODYS}
+        {_MEMBERS}
+         WHERE m.session_key = :session_key AND m.category = 'episodic' AND {_NOBODYS}
+           AND (m.state = 'active' OR ({_CONDENSED}))
          ORDER BY m.created_at_us, m.ordinal, m.part, m.memory_key
         """,
         {"session_key": session_key, "protected": json.dumps(PROTECTED)},

@@ -29,16 +29,23 @@ class Step:
     new_id: Callable[[], str]
 
 
-def unchanged(conn: Reading, planned: Sequence[tuple[int, bytes]]) -> bool:
-    """Return whether all of these (memory_key, row_hash) are active and as they were planned."""
+class Planned(NamedTuple):
+    """What a memory was when a step was planned that works on it."""
+
+    memory_key: int
+    row_hash: bytes
+    state: str = MemoryState.ACTIVE
+
+
+def unchanged(conn: Reading, planned: Sequence[Planned]) -> bool:
+    """Return whether all of these are as they were planned."""
     found = conn.execute(
         """
-        SELECT m.memory_key, m.row_hash
+        SELECT m.memory_key, m.row_hash, m.state
           FROM carray(:keys) AS k
                CROSS JOIN memory AS m ON m.memory_key = k.value
-         WHERE m.state = 'active'
         """,
-        {"keys": keys_array([key for key, _ in planned])},
+        {"keys": keys_array([each.memory_key for each in planned])},
     ).fetchall()
     return set(found) == set(planned)
 

@@ -12,9 +12,11 @@ def behind(conn: Reading, keys: Sequence[int]) -> tuple[list[int], list[int]]:
     """Return the summaries made from *keys* or among them, and all sources hidden behind them.
 
     Whoever removes one of *keys* must remove the summaries too, since they hold its
-    words, and bring the other sources back: nothing else shows them. Of a summary in
-    the trash they came back when it went there; what was put away since was put away by
-    itself, or behind another summary, and stays.
+    words, and bring the other sources back: nothing else shows them. What was put behind
+    another summary than these stays there: the summary of a session is made from what
+    lists have in front, too, and a summary's tag is the reason why its sources are away.
+    Of a summary in the trash they came back when it went there; what was put away since
+    was put away by itself and stays.
     """
     if not keys:
         return [], []
@@ -45,13 +47,14 @@ def behind(conn: Reading, keys: Sequence[int]) -> tuple[list[int], list[int]]:
                    JOIN behind AS b ON b.memory_key = d.from_key
                    JOIN archive AS r ON r.memory_key = d.from_key
                    LEFT JOIN trash AS t ON t.memory_key = s.memory_key
-             WHERE t.memory_key IS NULL
-                OR (r.archived_at_us < t.deleted_at_us
-                    AND NOT EXISTS (SELECT 1
-                                      FROM derived AS o
-                                           JOIN memory AS n ON n.memory_key = o.to_key
-                                     WHERE o.from_key = d.from_key
-                                       AND n.is_summary AND n.state <> 'trashed'))
+             WHERE (t.memory_key IS NULL OR r.archived_at_us < t.deleted_at_us)
+               AND NOT EXISTS (SELECT 1
+                                 FROM derived AS o
+                                      JOIN memory AS n ON n.memory_key = o.to_key
+                                      JOIN memory_tag AS g ON g.memory_key = n.memory_key
+                                WHERE o.from_key = d.from_key AND g.tag = r.reason
+                                  AND n.is_summary AND n.state <> 'trashed'
+                                  AND n.memory_key NOT IN (SELECT value FROM carray(:summaries)))
              ORDER BY d.from_key
             """,
             {"summaries": keys_array(summaries)},

@@ -77,8 +77,9 @@ def candidates(conn: Reading, wanted: Bound, keys: Sequence[int]) -> list[Candid
 def in_front(conn: Reading, wanted: Bound, keys: Sequence[int]) -> dict[int, Candidate]:
     """Return the summary that stands before each of *keys*, where there is one that matches.
 
-    The newest, if there are several: what stayed visible beside one may stand behind
-    a later one, and only that one holds its words.
+    If there are several, the newest of those that it was put away for (their tag is the
+    reason): that one holds its words. A session's summary is made from what a list has
+    in front, and a list names what stayed visible beside it.
     """
     if not keys:
         return {}
@@ -90,8 +91,12 @@ def in_front(conn: Reading, wanted: Bound, keys: Sequence[int]) -> dict[int, Can
                CROSS JOIN derived AS d ON d.from_key = k.value
                CROSS JOIN memory AS m ON m.memory_key = d.to_key AND m.is_summary
                {_JOINED_PROJECT}
+               LEFT JOIN archive AS r ON r.memory_key = d.from_key
          WHERE {wanted.where}
-         ORDER BY d.to_key
+         ORDER BY EXISTS (SELECT 1
+                            FROM memory_tag AS g
+                           WHERE g.memory_key = d.to_key AND g.tag = r.reason),
+                  d.to_key
         """,
         {**wanted.params, "keys": keys_array(keys)},
     )

@@ -344,8 +344,8 @@ async def test_what_is_protected_is_not_consolidated(tmp_path: Path, tag: str) -
 
 @pytest.mark.parametrize(
     "fields",
-    [{"level": "session"}, {"session_id": None}, {"expires_at": "2100-01-01T00:00:00Z"}],
-    ids=["ends with its session", "belongs to none", "has an end of its own"],
+    [{"level": "session"}, {"expires_at": "2100-01-01T00:00:00Z"}],
+    ids=["ends with its session", "has an end of its own"],
 )
 async def test_what_has_a_fate_of_its_own_is_not_consolidated(
     tmp_path: Path, fields: dict[str, Any]

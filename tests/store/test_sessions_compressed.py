@@ -71,9 +71,9 @@ async def test_a_session_that_was_active_within_six_hours_is_not_compressed_nor_
     tmp_path: Path,
 ) -> None:
     async with a_bed(tmp_path, settings=only(1, 5)) as bed:
-        await bed.tell("Old.", session_id="s0")
+        await bed.tell("Old.", "Older.", session_id="s0")
         bed.clock.advance(hours=1)
-        await bed.tell("New.", session_id="s1")
+        await bed.tell("New.", "Newer.", session_id="s1")
         bed.clock.advance(hours=5, minutes=30)
         assert (await bed.night.run(ADA)).steps == ()  # s1 does not count: one is not more than one
         await bed.night.compress(ADA, force=True)
@@ -83,7 +83,7 @@ async def test_a_session_that_was_active_within_six_hours_is_not_compressed_nor_
 async def test_sessions_go_by_their_earliest_memory(tmp_path: Path) -> None:
     async with a_bed(tmp_path, settings=only(1, 1)) as bed:
         await bed.tell("First.", session_id="zz")
-        await bed.tell("Second.", session_id="aa")
+        await bed.tell("Second.", "Third.", session_id="aa")
         await bed.tell("Again.", session_id="zz")
         bed.clock.advance(hours=7)
         await bed.night.run(ADA)
@@ -115,31 +115,21 @@ async def test_a_summary_is_semantic_of_its_session_and_as_important_as_its_sour
         assert {at_us for _, at_us in sources} == {bed.clock.now_us()}
 
 
-async def test_what_is_told_later_in_a_compressed_session_makes_a_second_summary(
-    tmp_path: Path,
-) -> None:
-    async with a_bed(tmp_path, settings=only(1)) as bed:
-        await bed.tell("We met.")
-        bed.clock.advance(hours=7)
-        await bed.night.compress(ADA, force=True)
-        assert (await bed.night.compress(ADA, force=True)).steps == ()
-        await bed.tell("We met again.")
-        bed.clock.advance(hours=7)
-        await bed.night.compress(ADA, force=True)
-        assert await bed.summaries() == ["We met.", "We met again."]
-
-
 async def test_a_session_in_several_places_has_a_summary_in_each(tmp_path: Path) -> None:
     async with a_bed(tmp_path, settings=only(1)) as bed:
         await bed.tell("For all.", "For all too.")
-        await bed.tell("For work.", namespace="work")
-        await bed.tell("For p1.", project_id="p1", level="project")
+        await bed.tell("For work.", "And work.", namespace="work")
+        await bed.tell("For p1.", "And p1.", project_id="p1", level="project")
         bed.clock.advance(hours=7)
         await bed.night.compress(ADA, force=True)
-        assert await bed.summaries() == ["For all. For all too.", "For p1.", "For work."]
+        assert await bed.summaries() == [
+            "For all. For all too.",
+            "For p1. And p1.",
+            "For work. And work.",
+        ]
         for wanted, text in (
-            (MemoryFilter(namespaces=frozenset({"work"})), "For work."),
-            (MemoryFilter(project_id="p1"), "For p1."),
+            (MemoryFilter(namespaces=frozenset({"work"})), "For work. And work."),
+            (MemoryFilter(project_id="p1"), "For p1. And p1."),
         ):
             (found,), _ = await bed.house.recall.list(ADA, wanted, None, 10)
             assert found.content == text
@@ -147,25 +137,30 @@ async def test_a_session_in_several_places_has_a_summary_in_each(tmp_path: Path)
 
 async def test_what_is_protected_stays(tmp_path: Path) -> None:
     async with a_bed(tmp_path, settings=only(1)) as bed:
-        await bed.tell("Told.")
+        await bed.tell("Told.", "Told too.")
         await bed.tell("Core.", metadata=MemoryMetadata(tags=("core",)))
         await bed.tell("Ends.", level="session")
         await bed.tell("Goes.", expires_at=bed.clock.now.replace(year=2100))
         bed.clock.advance(hours=7)
         await bed.night.compress(ADA, force=True)
         states = await bed.states()
-        assert states == {"Told.": "compressed"} | dict.fromkeys(
+        assert states == dict.fromkeys(["Told.", "Told too."], "compressed") | dict.fromkeys(
             ["Core.", "Ends.", "Goes."], "active"
         )
 
 
 async def test_compressing_is_of_the_callers_own_sessions(tmp_path: Path) -> None:
     async with a_bed(tmp_path, settings=only(1)) as bed:
-        await bed.tell("Ada's.")
-        await bed.tell("Bob's.", caller=BOB)
+        await bed.tell("Ada's.", "Hers.")
+        await bed.tell("Bob's.", "His.", caller=BOB)
         bed.clock.advance(hours=7)
         await bed.night.compress(BOB, force=True)
-        assert await bed.states() == {"Ada's.": "active", "Bob's.": "compressed"}
+        assert await bed.states() == {
+            "Ada's.": "active",
+            "Hers.": "active",
+            "Bob's.": "compressed",
+            "His.": "compressed",
+        }
 
 
 @pytest.mark.parametrize("sessions", [0, -1])

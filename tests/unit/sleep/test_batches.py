@@ -34,6 +34,7 @@ def a_member(own: str = "a turn", **fields: Any) -> MemberRow:
         importance=0.5,
         created_at_us=key,
         occurred_at_us=None,
+        state="active",
     )
     return plain._replace(**fields)
 

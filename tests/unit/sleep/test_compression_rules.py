@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.sleep.compression import CHARS, fitting, in_short, prompted
+from memd.sleep.compression import CHARS, Told, by_rule, fitting, in_short, prompted
 from memd.sleep.night import ROWS_MAX, ROWS_MIN, STEP_MS, next_limit
 
 
@@ -57,17 +57,35 @@ def test_the_prompt_is_the_documents_with_the_conversation_in_a_fence() -> None:
 
 
 @given(
-    st.lists(st.text(min_size=1, max_size=50), min_size=1, max_size=20),
+    st.lists(st.builds(Told, st.text(min_size=1, max_size=50), st.booleans()), min_size=1),
     st.integers(1, 60),
     st.integers(1, 400),
 )
-def test_what_fits_is_a_beginning_and_never_nothing(
-    contents: list[str], each_max: int, chars_max: int
+def test_what_fits_is_in_order_and_begins_with_what_is_left_over(
+    told: list[Told], each_max: int, chars_max: int
 ) -> None:
-    taken = fitting(contents, each_max=each_max, chars_max=chars_max)
+    taken = fitting(told, each_max=each_max, chars_max=chars_max)
     assert taken
-    assert taken == [content[:each_max] for content in contents[: len(taken)]]
-    assert len(taken) == 1 or sum(len(text) + 1 for text in taken) <= chars_max
+    assert list(taken) == sorted(taken)
+    assert taken == {place: told[place].text[:each_max] for place in taken}
+    assert len(taken) == 1 or sum(len(text) + 1 for text in taken.values()) <= chars_max
+    left_over = [place for place, each in enumerate(told) if each.left_over]
+    assert set(left_over[:1]) <= set(taken)
+    assert set(left_over) <= set(taken) or {told[place].left_over for place in taken} == {True}
+
+
+def test_where_nothing_was_listed_before_the_rule_is_the_documents() -> None:
+    texts = ["One.", "Two.", "Three.", "Four."]
+    assert by_rule([Told(text) for text in texts]) == in_short(texts)
+
+
+def test_what_is_left_over_stands_in_the_summary_that_alone_shows_it() -> None:
+    listed = [Told(text, left_over=False) for text in ("One.", "Two.", "Three.", "Four.")]
+    assert by_rule([*listed, Told("Five  is\nlast")]) == "One. Two. Three. Five is last."
+    assert by_rule([Told("One."), *listed[1:]]) == "One. Two. Three."  # it stands there already
+    many = by_rule([Told("x" * 2_000, left_over=False), *(Told(f"{n} " * 99) for n in range(8))])
+    assert len(many) <= CHARS
+    assert all(f"{n} {n} {n}" in many for n in range(8))
 
 
 def test_a_step_grows_and_shrinks_towards_its_time() -> None:
