@@ -6,15 +6,20 @@
     python -m tests.check --long fences   # the fence and secret suites alone, in full
 
 Steps run in the order of their price and stop at the first that fails, with its
-whole output. Nothing is read from the person's own settings.
+whole output. Tests run on all cores, those of one file on the same, as they may share
+a daemon. Their files lie in memory where the system has room for them there: stores
+are synced to the disk thousands of times. Nothing is read from the person's own settings.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -23,7 +28,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
 SHORT = ("-m", "not long")
-FOLDERS = ("house", "unit", "property", "store", "examples", "crash", "e2e", "poison")
+FOLDERS = ("house", "poison", "examples", "unit", "store", "property", "crash", "e2e")
 SUITES = {
     "fences": (
         "tests/unit/view",
@@ -37,6 +42,9 @@ SUITES = {
 }
 """Parts of the folders that are run together when they are named, and with them otherwise."""
 NO_TESTS = 5  # pytest's code for an empty folder
+WORKERS_MAX = 4  # each may load a model and start daemons
+MEMORY = Path("/dev/shm")  # noqa: S108  # a folder of our own in it, made by tempfile
+MEMORY_BYTES_MIN = 2 * 1024**3
 WIDTH = 12
 
 
@@ -82,8 +90,10 @@ def suites(*, long: bool) -> Iterator[Step]:
 
 
 def _pytest(name: str, where: Sequence[str], chosen: Sequence[str]) -> Step:
+    workers = str(min(os.cpu_count() or 1, WORKERS_MAX))
     options = ("-q", "--no-header", "-p", "no:cacheprovider", "--durations=3")
-    command = (sys.executable, "-m", "pytest", *options, *chosen, *where)
+    spread = ("-n", workers, "--dist", "loadfile")
+    command = (sys.executable, "-m", "pytest", *options, *spread, *chosen, *where)
     return Step(name, f"pytest {' '.join(where)}", command)
 
 
@@ -97,21 +107,44 @@ def main(argv: list[str] | None = None) -> int:
         print(f"no such step: {', '.join(sorted(unknown))}", file=sys.stderr)
         return 2
     began = time.monotonic()
-    environ = _environ()
-    if not chosen.steps or {"model", "unit", "examples", "e2e", "crash", "poison"} & set(
-        chosen.steps
-    ):
+    with _place() as place:
+        code = _all(chosen.steps, known, _environ(), place)
+    if not code:
+        print(f"{'all':<{WIDTH}} {time.monotonic() - began:6.1f} s  ok")
+    return code
+
+
+def _all(
+    chosen: Sequence[str], known: Sequence[Step], environ: dict[str, str], place: Path | None
+) -> int:
+    if not chosen or {"model", "unit", "examples", "e2e", "crash", "poison"} & set(chosen):
         code = _report("model", "the embedding model", lambda: _model(environ))
         if code:
             return code
     for step in known:
-        if chosen.steps and step.name not in chosen.steps:
+        if chosen and step.name not in chosen:
             continue
-        code = _report(step.name, step.what, lambda step=step: _run(step, environ))  # type: ignore[misc]  # bound now
+        command = step.command
+        if place is not None and "pytest" in command:
+            command += (f"--basetemp={place / step.name}",)
+        code = _report(step.name, step.what, lambda command=command: _run(command, environ))  # type: ignore[misc]  # bound now
         if code:
             return code
-    print(f"{'all':<{WIDTH}} {time.monotonic() - began:6.1f} s  ok")
     return 0
+
+
+@contextlib.contextmanager
+def _place() -> Iterator[Path | None]:
+    """Yield a folder in memory for the tests' files, or None where there is none or little room."""
+    try:
+        free = shutil.disk_usage(MEMORY).free
+    except OSError:
+        free = 0
+    if free < MEMORY_BYTES_MIN:
+        yield None
+        return
+    with tempfile.TemporaryDirectory(prefix="memd", dir=MEMORY, ignore_cleanup_errors=True) as name:
+        yield Path(name)
 
 
 def _arguments(argv: list[str] | None) -> argparse.Namespace:
@@ -141,14 +174,13 @@ def _cache() -> Path:
 
 def _model(environ: dict[str, str]) -> Done:
     """Install the model for the tests unless it is there; kept between runs."""
-    command = (sys.executable, "-m", "memd", "model", "install")
-    return _run(Step("model", "", command), environ)
+    return _run((sys.executable, "-m", "memd", "model", "install"), environ)
 
 
-def _run(step: Step, environ: dict[str, str]) -> Done:
+def _run(command: Sequence[str], environ: dict[str, str]) -> Done:
     began = time.monotonic()
     done = subprocess.run(
-        step.command,
+        command,
         cwd=ROOT,
         env=environ,
         stdin=subprocess.DEVNULL,
@@ -158,7 +190,7 @@ def _run(step: Step, environ: dict[str, str]) -> Done:
         errors="replace",
         check=False,
     )
-    code = 0 if done.returncode == NO_TESTS and "pytest" in step.command else done.returncode
+    code = 0 if done.returncode == NO_TESTS and "pytest" in command else done.returncode
     return Done(code, done.stdout, time.monotonic() - began)
 
 
