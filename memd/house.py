@@ -61,6 +61,7 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
         archive=house.archive,
         archival=house.archival,
         upkeep=house.upkeep,
+        moving=house.moving,
         agents=house.agents,
         audit=access.audit,
         clients=access.clients,

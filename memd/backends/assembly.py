@@ -38,6 +38,7 @@ from memd.store.database import Database, opened
 from memd.store.upkeep import Upkeep
 
 if TYPE_CHECKING:
+    from memd.ingest.moving import Moving
     from memd.org.graph import Add, Graph
 
 RHYTHM_SECONDS = 60.0
@@ -54,6 +55,7 @@ class Assembly:
     archival: Archival
     quarantine: Quarantine
     upkeep: Upkeep
+    moving: Moving
     agents: Agents
     sessions: Sessions
     sharing: Sharing
@@ -109,6 +111,7 @@ async def assembled(
     memory = settings.memory
     agents = Agents(db, clock, default=MemoryConfig(type=memory.level), file=memory.agents)
     await _take_file(agents)
+    org = _org(ground, graph)
     return Assembly(
         db=db,
         ingest=ingest,
@@ -117,6 +120,7 @@ async def assembled(
         archival=Archival(db=db, clock=clock, ids=ground.ids),
         quarantine=Quarantine(db, clock, daemon.undo_days, queue.wake),
         upkeep=Upkeep(db=db, clock=clock),
+        moving=later(partial(_moving, ground, queue, org)),
         agents=agents,
         sessions=Sessions(
             db=db, clock=clock, ids=ground.ids, work=work, undo_days=daemon.undo_days
@@ -130,7 +134,7 @@ async def assembled(
         counter=ground.counter,
         graph=graph,
         learning=learning,
-        org=_org(ground, graph),
+        org=org,
     )
 
 
@@ -181,6 +185,14 @@ def _graph(ground: _Ground, add: Add) -> Graph:
     from memd.org.graph import Graph
 
     return Graph(ground.db, ground.clock, add, read_access=ground.settings.org_memory.read_access)
+
+
+def _moving(ground: _Ground, queue: EmbeddingQueue, org: Org) -> Moving:
+    """Build the room of a move when somebody moves."""
+    from memd.ingest.moving import Moving
+
+    secrets = ground.settings.daemon.secrets
+    return Moving(ground.db, ground.ids, org.learnt, queue.wake, secrets)
 
 
 def _recall(ground: _Ground) -> Recall:

@@ -118,7 +118,7 @@ def _elsewhere(profile: str | None, target: Path) -> Path:
         raise InvalidStateError(f"{place} exists", hint="choose another name")
     try:
         with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
-            store = client.call("store.note_copy", {"path": str(place)})
+            store = client.call("store.note_copy", {"target": str(place)})
     except NotRunningError:
         from memd.cli.direct import care
 

@@ -10,6 +10,16 @@ from memd.base.errors import InvalidError
 
 EXPORT_VERSION = 1
 HEADER = {"memd": "export", "v": EXPORT_VERSION}
+WHOLE_VERSION = 2
+WHOLE = {"memd": "export", "v": WHOLE_VERSION}
+"""The header of an export of everything; version 1 is one agent's visible memories."""
+END = "end"
+
+
+def is_whole(header: dict[str, Any]) -> bool:
+    """Return whether *header* is that of an export of everything, of this version or a later."""
+    version = header.get("v")
+    return header.get("memd") == WHOLE["memd"] and isinstance(version, int) and version > 1
 
 
 def jsonl_parts(lines: Iterable[str], source: str) -> Iterator[dict[str, Any]]:
@@ -38,9 +48,9 @@ def check_header(found: dict[str, Any], source: str) -> None:
     if found.get("memd") != HEADER["memd"]:
         raise InvalidError(f"{source}: this is not an export of memories", field="file")
     version = found.get("v")
-    if not isinstance(version, int) or version > EXPORT_VERSION:
+    if not isinstance(version, int) or version > WHOLE_VERSION:
         raise InvalidError(
-            f"{source}: an export of version {version}; this memd reads {EXPORT_VERSION}",
+            f"{source}: an export of version {version}; this memd reads {WHOLE_VERSION}",
             field="file",
             hint="upgrade memd",
         )

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from memd.base.errors import IngestionError, InvalidError, SecretRefusedError, TooLargeError
-from memd.cli import options, parts, say
+from memd.cli import move, options, parts, say
 from memd.cli.notes import folder
 from memd.cli.notes.send import Options, Outcome, in_batches, send_note
 from memd.cli.progress import Progress
@@ -94,7 +94,10 @@ def _import_file(client: Client, path: Path, kind: str | None, said: Options) ->
     suffix = path.suffix.lower()
     try:
         if kind == "jsonl" or (kind is None and suffix in folder.LINES):
-            _send_lines(client, outcome, said)
+            if move.is_whole(path):
+                move.bring(client, outcome, dry_run=said.dry_run)
+            else:
+                _send_lines(client, outcome, said)
         else:
             markdown = suffix in folder.MARKDOWN if kind is None else kind == "markdown"
             send_note(client, outcome, folder.read(path), said, markdown=markdown)
@@ -175,11 +178,10 @@ def _report(
 def _report_file(outcome: Outcome) -> None:
     """Say what became of one file; nothing of one that says what it said before."""
     name = _short(outcome.file)
-    if outcome.error is not None:
-        say.note(f"memd: {name}: {outcome.error}")
-        return
     for problem in outcome.problems:
         say.note(f"memd: {name}: {problem}")
+    if outcome.error is not None:
+        say.note(f"memd: {name}: {outcome.error}")
     if outcome.redacted:
         say.note(f"memd: {name}: secrets were replaced ({', '.join(outcome.redacted)})")
     if outcome.new or outcome.replaced or outcome.skipped:

@@ -63,7 +63,7 @@ def _written(client: Client, profile: str | None, agent: str | None, root: Path)
     config = settings.memory.consolidation.wiki_export
     exporter = WikiExporter(backend=Pages(client), config=config, root=root)
     if not exporter.is_off:
-        client.call("store.note_copy", {"path": str(root / folder_name(agent_id))})
+        client.call("store.note_copy", {"target": str(root / folder_name(agent_id))})
     done = asyncio.run(exporter.export(agent_id))
     return done.model_dump(mode="json")
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Any
+
 from pydantic import Field
 
-from memd.model.values import Value
+from memd.model.values import PlainText, Value
+
+Count = Annotated[int, Field(ge=0)]
 
 
 class CheckReport(Value):
@@ -17,3 +21,27 @@ class CheckReport(Value):
     ok: bool
     problems: tuple[str, ...] = ()
     figures: dict[str, int] = Field(default_factory=dict)
+
+
+class Leaving(Value):
+    """One page of records; *next* is the ``after`` of the following one, None at the end."""
+
+    items: tuple[dict[str, Any], ...]
+    next: PlainText | None = None
+
+
+class Problem(Value):
+    """Why the record at *index* of a call was not taken."""
+
+    index: Count
+    message: str
+    hint: str | None = None
+
+
+class Arrived(Value):
+    """What became of records: stored, known already, or forgotten here and so left out."""
+
+    stored: Count
+    known: Count
+    skipped: Count
+    problems: tuple[Problem, ...] = ()

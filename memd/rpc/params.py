@@ -26,7 +26,7 @@ from memd.model.memory import (
 )
 from memd.model.recall import RecallRequest
 from memd.model.settings import MemoryConfig
-from memd.model.values import Name, Text, Value
+from memd.model.values import Name, PlainText, Text, Value
 
 
 class Params(Value):
@@ -186,13 +186,26 @@ class Rebuild(Progressing):
 class NoteCopy(Params):
     """The absolute path of a copy that the caller is about to make; forgetting will name it."""
 
-    path: Text
+    target: Text
 
 
 class Import(Progressing):
     """Memories as ``memory.list`` gave them; each is stored under the agent it names."""
 
     items: tuple[MemoryEntry, ...] = Field(min_length=1, max_length=INGEST_ITEMS_MAX)
+
+
+class Leave(Params):
+    """Where to go on: *after* is the last page's ``next``."""
+
+    after: PlainText | None = None
+    limit: int = Field(default=250, ge=1, le=PAGE_ITEMS_MAX)
+
+
+class Arrive(Params):
+    """Records as ``store.leave`` gave them, in their order."""
+
+    items: tuple[dict[str, Any], ...] = Field(min_length=1, max_length=PAGE_ITEMS_MAX)
 
 
 class SetAgent(MemoryConfig, Writing):

@@ -21,7 +21,7 @@ from memd.model.recall import RecallResult
 from memd.model.removal import Archived, Forgotten
 from memd.model.settings import MemoryConfig
 from memd.model.trust import FOREIGN
-from memd.model.upkeep import CheckReport
+from memd.model.upkeep import Arrived, CheckReport, Leaving
 from memd.model.wiki import WikiExport
 from memd.rpc import params as p
 from memd.rpc.methods import (
@@ -100,6 +100,8 @@ def handlers(rooms: Rooms, system: System) -> Mapping[str, Handler]:
         "store.note_copy": upkeep.note_copy,
         "store.export": memory.export,
         "store.import": memory.import_,
+        "store.leave": upkeep.leave,
+        "store.arrive": upkeep.arrive,
         "agent.set": agents.set,
         "agent.get": agents.get,
         "agent.list": agents.list,
@@ -263,6 +265,14 @@ class _Upkeep:
 
     def __init__(self, rooms: Rooms) -> None:
         self._upkeep = rooms.upkeep
+        self._moving = rooms.moving
+
+    async def leave(self, caller: Caller, params: p.Leave) -> Leaving:
+        del caller
+        return await self._moving.leave(params.after, params.limit)
+
+    async def arrive(self, caller: Caller, params: p.Arrive) -> Arrived:
+        return await self._moving.arrive(caller, params.items)
 
     async def check(self, caller: Caller, params: p.Params) -> CheckReport:
         del params
@@ -277,7 +287,7 @@ class _Upkeep:
         return await self._upkeep.backup(caller)
 
     async def note_copy(self, caller: Caller, params: p.NoteCopy) -> str:
-        return await self._upkeep.note_copy(caller, params.path)
+        return await self._upkeep.note_copy(caller, params.target)
 
 
 class _Agents:

@@ -46,7 +46,7 @@ from memd.model.removal import Archived, Forgotten, Trashed
 from memd.model.session import Session, SessionMessage
 from memd.model.settings import MemoryConfig, SaidBy
 from memd.model.sleep import NapResult, RunReport, SleepStatus, Window
-from memd.model.upkeep import CheckReport
+from memd.model.upkeep import Arrived, CheckReport, Leaving
 from memd.model.wiki import WikiExport
 from memd.serve.events import Events
 from memd.serve.learn_rooms import Learn, Sharing, Synthesis
@@ -158,9 +158,16 @@ class Upkeep(Protocol):
     async def check(self, caller: Caller) -> CheckReport: ...
     async def rebuild(self, caller: Caller, progress: Progress | None) -> None: ...
     async def backup(self, caller: Caller) -> str: ...
-    async def note_copy(self, caller: Caller, path: str) -> str: ...
+    async def note_copy(self, caller: Caller, target: str) -> str: ...
     async def met(self, caller: Caller, entry: MemoryEntry) -> str | None: ...
     async def stats(self) -> dict[str, Any]: ...
+
+
+class Moving(Protocol):
+    """Everything out, and everything of another profile in."""
+
+    async def leave(self, after: str | None, limit: int) -> Leaving: ...
+    async def arrive(self, caller: Caller, items: Sequence[dict[str, Any]]) -> Arrived: ...
 
 
 class Sessions(Protocol):
@@ -317,6 +324,7 @@ class Rooms:
     archive: Archive
     archival: Archival
     upkeep: Upkeep
+    moving: Moving
     agents: Agents
     audit: Audit
     clients: Clients

@@ -62,34 +62,36 @@ class MemoryRow(NamedTuple):
     @property
     def row_hash(self) -> bytes:
         """SHA-256 over the immutable columns and the tags."""
-        return hash_of(
-            (
-                self.memory_id,
-                self.agent_key,
-                self.client_key,
-                self.session_key,
-                self.project_key,
-                self.namespace,
-                self.category,
-                self.level,
-                self.origin,
-                int(self.trust),
-                self.speaker,
-                self.content,
-                self.caption,
-                self.reference,
-                self.ordinal,
-                self.part,
-                self.batch,
-                self.token_count,
-                self.importance,
-                self.confidence,
-                self.created_at_us,
-                self.occurred_at_us,
-                int(self.is_summary),
-                int(self.as_is),
-            ),
-            self.tags,
+        return hash_of(self.hashed_columns, self.tags)
+
+    @property
+    def hashed_columns(self) -> tuple[object, ...]:
+        """The immutable columns, in the order of HASHED."""
+        return (
+            self.memory_id,
+            self.agent_key,
+            self.client_key,
+            self.session_key,
+            self.project_key,
+            self.namespace,
+            self.category,
+            self.level,
+            self.origin,
+            int(self.trust),
+            self.speaker,
+            self.content,
+            self.caption,
+            self.reference,
+            self.ordinal,
+            self.part,
+            self.batch,
+            self.token_count,
+            self.importance,
+            self.confidence,
+            self.created_at_us,
+            self.occurred_at_us,
+            int(self.is_summary),
+            int(self.as_is),
         )
 
 

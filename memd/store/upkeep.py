@@ -85,15 +85,15 @@ class Upkeep:
         await self.db.aside(lambda conn: backup.make(conn, path), within=False)
         return str(path)
 
-    async def note_copy(self, caller: Caller, path: str) -> str:
+    async def note_copy(self, caller: Caller, target: str) -> str:
         """Note a copy that its caller is about to make, so that forgetting names it.
 
-        Returns the path of the store. Raises InvalidError for a *path* that is not
+        Returns the path of the store. Raises InvalidError for a *target* that is not
         absolute. A store that cannot be written is copied all the same.
         """
-        copy = Path(path)
+        copy = Path(target)
         if not copy.is_absolute():
-            raise InvalidError("path must be absolute", field="path")
+            raise InvalidError("target must be absolute", field="target")
         with suppress(MemdError):
             await self.db.write(caller, lambda conn: backup.note(conn, copy))
         return str(self.db.path.absolute())

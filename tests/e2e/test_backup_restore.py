@@ -74,8 +74,8 @@ def test_a_client_cannot_name_a_file_for_the_daemon_to_write(home: Path) -> None
         for path in ("/proc/self/x", "~/x.db", "x.db"):
             with pytest.raises(ValueError, match="target: is unknown"):
                 client.call("store.backup", {"target": path})
-        with pytest.raises(ValueError, match="path must be absolute"):
-            client.call("store.note_copy", {"path": "~/x.db"})
+        with pytest.raises(ValueError, match="target must be absolute"):
+            client.call("store.note_copy", {"target": "~/x.db"})
 
 
 def test_a_restored_store_is_the_backup_whatever_a_kill_left_beside_the_old_one(

@@ -143,7 +143,7 @@ def test_an_export_can_be_imported_elsewhere_and_here_it_is_known(
 ) -> None:
     memd("add", "The archive is on the blue disk")
     file = tmp_path / "all.jsonl"
-    assert memd("export", str(file)).code == 0
+    assert memd("export", str(file), "--agent", "default").code == 0
     assert file.stat().st_mode & 0o077 == 0
     lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
     assert lines[0] == {"memd": "export", "v": 1}
@@ -153,7 +153,7 @@ def test_an_export_can_be_imported_elsewhere_and_here_it_is_known(
     with spawned(tmp_path, model):
         there = Terminal(tmp_path, model)
         assert there("import", str(file), "--json").json["new"] == len(lines) - 1
-        copy = [json.loads(line) for line in there("export").out.splitlines()]
+        copy = [json.loads(line) for line in there("export", "--agent", "default").out.splitlines()]
         contents = [{line["content"] for line in each[1:]} for each in (lines, copy)]
         assert contents[0] == contents[1]
 
@@ -164,7 +164,7 @@ def test_an_import_tells_what_it_skipped_and_reads_every_line_end_that_a_text_ho
     text = "Chapter one\u2028chapter two\x85and the end"
     memd("add", "The index is on the red disk")
     entry = {"content": text, "category": "semantic"}
-    memd("export", str(tmp_path / "all.jsonl"))
+    memd("export", str(tmp_path / "all.jsonl"), "--agent", "default")
     exported = (tmp_path / "all.jsonl").read_text("utf-8").split("\n")
     known = json.loads(next(line for line in exported if "red disk" in line))
     lines = [{"memd": "export", "v": 1}, known, {**known, **entry, "id": "0" * 36}]

@@ -255,7 +255,7 @@ def _nothing(name: str, say: Say, made: Mapping[str, str]) -> Iterator[dict[str,
 def _copies(name: str, say: Say, made: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     del name, say
     if made.get("folder"):
-        yield {"path": str(Path(made["folder"]) / "copy.db")}
+        yield {"target": str(Path(made["folder"]) / "copy.db")}
 
 
 _Made = Callable[[str, Say, Mapping[str, str]], Iterator[dict[str, Any]]]

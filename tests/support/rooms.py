@@ -46,7 +46,7 @@ from memd.model.memory import (
 from memd.model.recall import RecallRequest, RecallResult
 from memd.model.removal import Archived, Forgotten, Trashed
 from memd.model.settings import MemoryConfig, SaidBy, Settings
-from memd.model.upkeep import CheckReport
+from memd.model.upkeep import Arrived, CheckReport, Leaving
 from memd.model.wiki import WikiExport
 from memd.serve.events import Events
 from memd.serve.rooms import Memories, Progress, Rooms
@@ -102,6 +102,7 @@ class FakeHouse:
             archive=FakeArchive(self),
             archival=FakeArchival(self),
             upkeep=FakeUpkeep(self),
+            moving=FakeMoving(self),
             agents=FakeAgents(self),
             audit=self.audit,
             clients=self.clients,
@@ -371,6 +372,19 @@ class FakeWiki:
 
 
 @dataclass
+class FakeMoving:
+    house: FakeHouse
+
+    async def leave(self, after: str | None, limit: int) -> Leaving:
+        del after, limit
+        return Leaving(items=())
+
+    async def arrive(self, caller: Caller, items: Sequence[dict[str, Any]]) -> Arrived:
+        await self.house.pass_through(caller)
+        return Arrived(stored=len(items), known=0, skipped=0)
+
+
+@dataclass
 class FakeUpkeep:
     house: FakeHouse
 
@@ -390,9 +404,9 @@ class FakeUpkeep:
         await self.house.pass_through(caller)
         return "nowhere"
 
-    async def note_copy(self, caller: Caller, path: str) -> str:
+    async def note_copy(self, caller: Caller, target: str) -> str:
         await self.house.pass_through(caller)
-        return path
+        return target
 
     async def stats(self) -> dict[str, Any]:
         return {"memories": len(self.house.kept)}

@@ -1,0 +1,184 @@
+"""What stands beside memories: agents, sessions, texts, preferences, what was learnt."""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+
+from memd.base.clock import to_us
+from memd.base.errors import NotFoundError
+from memd.model.moving import (
+    AgentRecord,
+    LearningRecord,
+    MessageRecord,
+    PatternRecord,
+    PreferenceRecord,
+    SessionRecord,
+    TextRecord,
+)
+from memd.store import agents, learnings, names, playbook, preferences, sources
+from memd.store.agents import AgentRow
+from memd.store.learnings import NewLearning
+from memd.store.moving.desk import Desk, Fate, client_key, find_session, find_source, memory_key
+from memd.store.preferences import NewPreference
+
+
+def agent(desk: Desk, record: AgentRecord) -> Fate:
+    found = agents.find(desk.conn, record.agent_id)
+    key = names.agent(desk.conn, record.agent_id, to_us(record.created_at))
+    if found is not None and (found.level or found.retention_days or found.retention_overrides):
+        return "known"
+    overrides = {category.value: days for category, days in record.retention_overrides.items()}
+    row = AgentRow(record.agent_id, record.level, record.retention_days, overrides)
+    if found == row:
+        return "known"
+    agents.configure(desk.conn, key, row)
+    return "stored"
+
+
+def session(desk: Desk, record: SessionRecord) -> Fate:
+    at_us = to_us(record.started_at)
+    agent_key = names.agent(desk.conn, record.agent_id, at_us)
+    if find_session(desk.conn, agent_key, record.session_id) is not None:
+        return "known"
+    names.session(
+        desk.conn,
+        record.session_id,
+        agent_key=agent_key,
+        client_key=client_key(desk.conn, record.client, at_us),
+        project_key=names.project(desk.conn, record.project_id, at_us),
+        now_us=at_us,
+    )
+    desk.conn.execute(
+        """
+        UPDATE session
+           SET last_activity_us = :last_us, ended_at_us = :ended_us, compressed = :compressed,
+               heard = :heard
+         WHERE agent_key = :agent_key AND session_id = :session_id
+        """,
+        {
+            "agent_key": agent_key,
+            "session_id": record.session_id,
+            "last_us": to_us(record.last_activity_at),
+            "ended_us": None if record.ended_at is None else to_us(record.ended_at),
+            "compressed": record.compressed,
+            "heard": record.heard,
+        },
+    )
+    return "stored"
+
+
+def text(desk: Desk, record: TextRecord) -> Fate:
+    at_us = to_us(record.created_at)
+    agent_key = names.agent(desk.conn, record.agent_id, at_us)
+    raw = desk.screen(record.text).encode()
+    digest = hashlib.sha256(raw).digest()
+    if find_source(desk.conn, agent_key, digest.hex()) is not None:
+        return "known"
+    session_key = find_session(desk.conn, agent_key, record.session_id)
+    sources.put(desk.conn, agent_key, session_key, digest, zlib.compress(raw), at_us)
+    return "stored"
+
+
+def message(desk: Desk, record: MessageRecord) -> Fate:
+    agent_key = names.find_agent(desk.conn, record.agent_id)
+    session_key = find_session(desk.conn, agent_key, record.session_id)
+    source_key = find_source(desk.conn, agent_key, record.sha256)
+    if session_key is None or source_key is None:
+        raise NotFoundError("its session or its text is not there")
+    desk.conn.execute(
+        """
+        INSERT OR IGNORE INTO session_message (session_key, ordinal, source_key, nth, role)
+        VALUES (:session_key, :ordinal, :source_key, :nth, :role)
+        """,
+        {
+            "session_key": session_key,
+            "ordinal": record.ordinal,
+            "source_key": source_key,
+            "nth": record.nth,
+            "role": record.role,
+        },
+    )
+    return "stored" if desk.conn.changes() else "known"
+
+
+def preference(desk: Desk, record: PreferenceRecord) -> Fate:
+    created_us, updated_us = to_us(record.created_at), to_us(record.updated_at)
+    agent_key = names.agent(desk.conn, record.agent_id, created_us)
+    named = {"agent_key": agent_key, "name": record.name}
+    there = desk.conn.execute(
+        """
+        SELECT updated_at_us
+          FROM preference
+         WHERE agent_key = :agent_key AND name = :name
+        """,
+        named,
+    ).get
+    if isinstance(there, int) and there >= updated_us:
+        return "known"
+    new = NewPreference(
+        record.name,
+        desk.screen(record.value),
+        record.confidence,
+        record.token_count,
+        memory_key(desk.conn, record.memory_id),
+        desk.salt(),
+    )
+    preferences.put(desk.conn, agent_key, new, updated_us)
+    desk.conn.execute(
+        """
+        UPDATE preference
+           SET created_at_us = min(created_at_us, :created_us)
+         WHERE agent_key = :agent_key AND name = :name
+        """,
+        {**named, "created_us": created_us},
+    )
+    return "stored"
+
+
+def learning(desk: Desk, record: LearningRecord) -> Fate:
+    known = desk.conn.execute("SELECT 1 FROM learning WHERE learning_id = ?", (record.id,)).get
+    if known:
+        return "known"
+    new = NewLearning(
+        record.id,
+        record.task_type,
+        record.approach,
+        record.outcome,
+        desk.screen(record.lesson),
+        desk.salt(),
+    )
+    at_us = to_us(record.at)
+    learnings.put(desk.conn, names.agent(desk.conn, record.agent_id, at_us), new, at_us)
+    return "stored"
+
+
+def pattern(desk: Desk, record: PatternRecord) -> Fate:
+    created_us, updated_us = to_us(record.created_at), to_us(record.updated_at)
+    agent_key = names.agent(desk.conn, record.agent_id, created_us)
+    named = {"agent_key": agent_key, "id": record.id}
+    there = desk.conn.execute(
+        "SELECT updated_at_us FROM playbook WHERE agent_key = :agent_key AND pattern_id = :id",
+        named,
+    ).get
+    if isinstance(there, int) and there >= updated_us:
+        return "known"
+    new = playbook.NewPattern(
+        record.id,
+        record.task_type,
+        desk.screen(record.description),
+        record.tool_sequence,
+        desk.screen(record.prompt_template),
+        desk.salt(),
+    )
+    playbook.put(desk.conn, agent_key, new, created_us)
+    desk.conn.execute(
+        """
+        UPDATE playbook
+           SET success_count = :count, promoted = :promoted, updated_at_us = :updated_us
+         WHERE agent_key = :agent_key AND pattern_id = :id
+        """,
+        {**named, "count": record.success_count, "promoted": record.promoted,
+         "updated_us": updated_us},
+    )  # fmt: skip
+    return "stored"

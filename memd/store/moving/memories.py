@@ -1,0 +1,202 @@
+"""Memories of another store, their earlier versions, and what summaries were made from."""
+
+from __future__ import annotations
+
+import json
+
+from memd.base.clock import to_us
+from memd.base.errors import ConflictError
+from memd.model.enums import MemoryState, Trust
+from memd.model.moving import (
+    DerivedRecord,
+    FileRecord,
+    ForgottenRecord,
+    MemoryRecord,
+    VersionRecord,
+)
+from memd.store import caches, memories, names
+from memd.store.moving.desk import Desk, Fate, client_key, find_source, memory_key
+from memd.store.rows import MemoryRow, hash_of
+
+
+def memory(desk: Desk, record: MemoryRecord) -> Fate:
+    if memory_key(desk.conn, record.id) is not None:
+        return "known"
+    if desk.conn.execute("SELECT 1 FROM forgotten WHERE memory_id = ?", (record.id,)).get:
+        return "skipped"
+    row = _row(desk, record)
+    (key,) = memories.insert_bare(desk.conn, [row], row.created_at_us)
+    said = {
+        name: to_us(value) if hasattr(value, "tzinfo") else value
+        for name, value in record
+        if not isinstance(value, tuple)
+    }
+    desk.conn.execute(
+        "UPDATE memory SET updated_at_us = :updated_at WHERE memory_key = :key",
+        {"updated_at": said["updated_at"], "key": key},
+    )
+    for needed, statement in _BESIDE.items():
+        if said.get(needed) is not None:
+            desk.conn.execute(statement, {**said, "key": key, "flags": _flags(record)})
+    if record.publisher is not None:
+        publisher_key = names.agent(desk.conn, record.publisher, row.created_at_us)
+        desk.conn.execute(
+            "INSERT INTO shared (memory_key, publisher_key) VALUES (?, ?)",
+            (key, publisher_key),
+        )
+    desk.fresh.append(key)
+    return "stored"
+
+
+def version(desk: Desk, record: VersionRecord) -> Fate:
+    found = desk.conn.execute(
+        "SELECT memory_key, agent_key FROM memory WHERE memory_id = ?", (record.id,)
+    ).fetchone()
+    if found is None:
+        return "skipped"
+    key, agent_key = found
+    assert isinstance(agent_key, int)
+    row = _frozen(desk, record, agent_key)
+    columns = row.hashed_columns
+    desk.conn.execute(
+        """
+        INSERT OR IGNORE INTO memory_version (memory_key, version, snapshot, row_hash,
+                                              replaced_at_us)
+        VALUES (:key, :version, :snapshot, :row_hash, :replaced_at_us)
+        """,
+        {
+            "key": key,
+            "version": record.version,
+            "snapshot": json.dumps([*columns, list(row.tags)], ensure_ascii=False),
+            "row_hash": hash_of(columns, row.tags),
+            "replaced_at_us": to_us(record.replaced_at),
+        },
+    )
+    return "stored" if desk.conn.changes() else "known"
+
+
+def derived(desk: Desk, record: DerivedRecord) -> Fate:
+    summary = memory_key(desk.conn, record.summary)
+    source = memory_key(desk.conn, record.source)
+    if summary is None or source is None:
+        return "skipped"
+    known = desk.conn.execute(
+        "SELECT 1 FROM derived WHERE from_key = ? AND to_key = ?", (source, summary)
+    ).get
+    if known:
+        return "known"
+    with caches.moving(desk.conn, [source]):  # where it lies in them depends on this row
+        desk.conn.execute("INSERT INTO derived (from_key, to_key) VALUES (?, ?)", (source, summary))
+    return "stored"
+
+
+def file(desk: Desk, record: FileRecord) -> Fate:
+    agent_key = names.find_agent(desk.conn, record.agent_id)
+    key = memory_key(desk.conn, record.memory_id)
+    if agent_key is None or (record.memory_id is not None and key is None):
+        return "skipped"
+    desk.conn.execute(
+        """
+        INSERT OR IGNORE INTO memory_file (agent_key, path, memory_key, blank)
+        VALUES (:agent_key, :path, :key, :blank)
+        """,
+        {"agent_key": agent_key, "path": record.path, "key": key, "blank": record.blank},
+    )
+    return "stored" if desk.conn.changes() else "known"
+
+
+def forgotten(desk: Desk, record: ForgottenRecord) -> Fate:
+    if memory_key(desk.conn, record.id) is not None:
+        raise ConflictError(
+            "it was forgotten there and is still remembered here",
+            hint=f"memd forget {record.id}",
+        )
+    desk.conn.execute(
+        "INSERT OR IGNORE INTO forgotten (memory_id, forgotten_at_us) VALUES (?, ?)",
+        (record.id, to_us(record.forgotten_at)),
+    )
+    return "stored" if desk.conn.changes() else "known"
+
+
+# Rows.
+
+
+def _row(desk: Desk, record: MemoryRecord) -> MemoryRow:
+    created_us = to_us(record.created_at)
+    agent_key = names.agent(desk.conn, record.agent_id, created_us)
+    expires = None if record.expires_at is None else to_us(record.expires_at)
+    return _frozen(desk, record, agent_key)._replace(
+        source_key=find_source(desk.conn, agent_key, record.sha256),
+        state=record.state,
+        expires_at_us=expires,
+    )
+
+
+def _frozen(desk: Desk, record: MemoryRecord | VersionRecord, agent_key: int) -> MemoryRow:
+    created_us = to_us(record.created_at)
+    writer_key = client_key(desk.conn, record.client, created_us)
+    project_key = names.project(desk.conn, record.project_id, created_us)
+    return MemoryRow(
+        memory_id=record.id,
+        agent_key=agent_key,
+        client_key=writer_key,
+        session_key=names.session(
+            desk.conn,
+            record.session_id,
+            agent_key=agent_key,
+            client_key=writer_key,
+            project_key=project_key,
+            now_us=created_us,
+        ),
+        project_key=project_key,
+        source_key=None,
+        namespace=record.namespace,
+        category=record.category,
+        level=record.level,
+        origin=record.origin,
+        trust=Trust(record.trust),
+        speaker=record.speaker,
+        content=desk.screen(record.content),
+        caption=None if record.caption is None else desk.screen(record.caption),
+        reference=record.reference,
+        ordinal=record.ordinal,
+        part=record.part,
+        batch=record.batch,
+        token_count=record.token_count,
+        importance=record.importance,
+        confidence=record.confidence,
+        created_at_us=created_us,
+        occurred_at_us=None if record.occurred_at is None else to_us(record.occurred_at),
+        salt=desk.salt(),
+        state=MemoryState.ACTIVE,  # of no meaning for a version
+        expires_at_us=None,
+        tags=record.tags,
+        is_summary=bool(record.is_summary),
+        as_is=bool(record.as_is),
+    )
+
+
+# What stands beside a memory, each when its first value is there.
+_BESIDE = {
+    "access_count": """
+        INSERT INTO memory_use (memory_key, access_count, last_access_us)
+        VALUES (:key, :access_count, :last_access_at)
+        """,
+    "archival_id": """
+        INSERT INTO archive (memory_key, archival_id, reason, state_before, run, archived_at_us)
+        VALUES (:key, :archival_id, :archive_reason, :archive_state_before, :archive_run,
+                :archived_at)
+        """,
+    "trash_reason": """
+        INSERT INTO trash (memory_key, reason, state_before, deleted_at_us, erase_after_us)
+        VALUES (:key, :trash_reason, :trash_state_before, :deleted_at, :erase_after_at)
+        """,
+    "flagged_at": """
+        INSERT INTO flagged (memory_key, flags, state_before, flagged_at_us, released_at_us)
+        VALUES (:key, :flags, :flagged_state_before, :flagged_at, :released_at)
+        """,
+}
+
+
+def _flags(record: MemoryRecord) -> str | None:
+    return None if record.flags is None else json.dumps(sorted(record.flags))

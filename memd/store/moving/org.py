@@ -1,0 +1,121 @@
+"""The organisation's log of another store: operations with their times, rules, proposals, keys."""
+
+from __future__ import annotations
+
+import json
+
+from memd.base.clock import to_us
+from memd.base.errors import ConflictError
+from memd.model.moving import OperationRecord, OwnerKeyRecord, ProposalRecord, RulesRecord
+from memd.model.org import OrgFactAuthor
+from memd.store import changes, org, owner_keys, rules
+from memd.store.moving.desk import Desk, Fate
+from memd.store.org import Operation, Stamp, Wording
+
+
+def operation(desk: Desk, record: OperationRecord) -> Operation | None:
+    """Append an operation as it was written; None when it is in the log already.
+
+    Raises ConflictError when this store's log of the fact says something else.
+    """
+    conn = desk.conn
+    if conn.execute("SELECT 1 FROM org_operation WHERE operation_id = ?", (record.id,)).get:
+        return None
+    before = org.state(conn, record.fact_id)
+    if record.version != (before.version if before else 0) + 1:
+        raise ConflictError(f"fact {record.fact_id} has another history here")
+    if record.operation == "RETRACT" and (before is None or before.is_retracted):
+        raise ConflictError(f"fact {record.fact_id} does not stand here")
+    author = OrgFactAuthor(
+        is_human=bool(record.is_human),
+        agent_id=record.author_id,
+        seniority=record.seniority,
+        autonomy_level=record.autonomy_level,
+    )
+    stamp = Stamp(
+        operation_id=record.id,
+        author=author,
+        client=record.client,
+        now_us=to_us(record.at),
+        salt=desk.salt(),
+        signature=None if record.signature is None else bytes.fromhex(record.signature),
+    )
+    if record.content is None:
+        return org.retract(conn, record.fact_id, stamp)
+    wording = Wording(
+        record.category,
+        desk.screen(record.content),
+        tuple(sorted(record.tags)),
+        None if record.valid_from_at is None else to_us(record.valid_from_at),
+        None if record.valid_to_at is None else to_us(record.valid_to_at),
+    )
+    return org.publish(conn, record.fact_id, wording, stamp)
+
+
+def rule(desk: Desk, record: RulesRecord) -> Fate:
+    """Put rules where their time belongs among those that are logged here.
+
+    Rules that say what those before them said are not said again.
+    """
+    text, at_us = json.dumps(record.rules, sort_keys=True), to_us(record.at)
+    logged = rules.logged(desk.conn)
+    merged = sorted({*logged, (at_us, text)})
+    said = [each for n, each in enumerate(merged) if n == 0 or merged[n - 1][1] != each[1]]
+    if said == logged:
+        return "known"
+    desk.conn.execute("DELETE FROM org_rules")
+    desk.conn.executemany("INSERT INTO org_rules (at_us, rules) VALUES (?, ?)", said)
+    return "stored"
+
+
+def owner_key(desk: Desk, record: OwnerKeyRecord) -> Fate:
+    """Keep a public key of the owner's; the one that is current here stays so.
+
+    Raises ConflictError for the current key of another owner.
+    """
+    conn, public = desk.conn, bytes.fromhex(record.public_key)
+    if conn.execute("SELECT 1 FROM owner_key WHERE public_key = ?", (public,)).get:
+        return "known"
+    if record.revoked_at is None and owner_keys.current(conn) is not None:
+        raise ConflictError("this store knows another owner's key")
+    conn.execute(
+        "INSERT INTO owner_key (public_key, created_at_us, revoked_at_us) VALUES (?, ?, ?)",
+        (
+            public,
+            to_us(record.created_at),
+            None if record.revoked_at is None else to_us(record.revoked_at),
+        ),
+    )
+    changes.touch(conn, b"owner key", public)
+    return "stored"
+
+
+def proposal(desk: Desk, record: ProposalRecord) -> Fate:
+    """Keep a proposal as it stood."""
+    content = None if record.content is None else desk.screen(record.content)
+    desk.conn.execute(
+        """
+        INSERT OR IGNORE INTO org_proposal (proposal_id, fact_id, kind, category, content, tags,
+                                            valid_from_us, valid_to_us, author_id, client, at_us,
+                                            state, decided_at_us, operation_id)
+        VALUES (:id, :fact_id, :kind, :category, :content, :tags, :valid_from_us, :valid_to_us,
+                :author_id, :client, :at_us, :state, :decided_at_us, :operation_id)
+        """,
+        {
+            "id": record.id,
+            "fact_id": record.fact_id,
+            "kind": record.operation,
+            "category": record.category,
+            "content": content,
+            "tags": json.dumps(sorted(record.tags), ensure_ascii=False),
+            "valid_from_us": None if record.valid_from_at is None else to_us(record.valid_from_at),
+            "valid_to_us": None if record.valid_to_at is None else to_us(record.valid_to_at),
+            "author_id": record.author_id,
+            "client": record.client,
+            "at_us": to_us(record.at),
+            "state": record.state,
+            "decided_at_us": None if record.decided_at is None else to_us(record.decided_at),
+            "operation_id": record.operation_id,
+        },
+    )
+    return "stored" if desk.conn.changes() else "known"
