@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 from memd.base.errors import InvalidError
 from memd.cli import options, say
+from memd.cli.notes.folder import absolute
+from memd.cli.notes.note import reference
 from memd.cli.reach import LONG_SECONDS_MAX, ask, daemon
 from memd.cli.tables import an_id, table, text_column, time, word
 
@@ -60,7 +62,7 @@ def forget(
         _name_unknown(memory_ids or (), told["ids"])
         if source and not told["count"]:
             # A file is imported under its absolute path, however it was named.
-            params["source"] = str(Path(source).absolute())
+            params["source"] = reference(absolute(Path(source)))
             told = client.call("memory.forget", {**params, "dry_run": True})
         if not told["count"] and not told["messages"]:
             _nothing_to_forget(source, told, json=json)

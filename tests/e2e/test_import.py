@@ -251,7 +251,7 @@ def test_what_a_file_brought_is_forgotten_by_its_name(desk: Desk) -> None:
     desk.write("billing.md", BILLING)
     desk("import", ".")
 
-    assert desk("forget", "--source", "billing.md", "--yes").out == "erased 3 memories\n"
+    assert desk("forget", "--source", "../notes/billing.md", "--yes").out == "erased 3 memories\n"
 
 
 def test_a_secret_in_a_note_is_replaced_and_that_is_said(desk: Desk) -> None:

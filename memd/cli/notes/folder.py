@@ -25,6 +25,11 @@ class Found:
     failed: dict[Path, str] = field(default_factory=dict)
 
 
+def absolute(path: Path) -> Path:
+    """Return the one path that a file is known by; a link keeps its name."""
+    return Path(os.path.abspath(path.expanduser()))  # noqa: PTH100  # resolve() follows links
+
+
 def find(paths: Sequence[Path]) -> Found:
     """Return the files that *paths* name, and the notes in the folders that they name.
 
@@ -33,7 +38,7 @@ def find(paths: Sequence[Path]) -> Found:
     """
     found = Found()
     for path in paths:
-        whole = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100  # a link keeps its name
+        whole = absolute(path)
         if whole.is_dir():
             _walk(whole, found)
         elif not whole.exists():

@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 
 from memd.base.limits import FRAME_BYTES_MAX, HEADING_CHARS_MAX, NAME_CHARS_MAX
 from memd.cli.notes.note import TEXT_PART_CHARS, note, reference, with_tags
+from memd.encode.tokens import DefaultTokenEstimator
+from memd.ingest.draft import drafts
+from memd.model.ingest import IngestRequest
 
 BILLING = PurePath("/home/ada/Billing service.md")
 
@@ -101,3 +104,32 @@ def test_the_same_text_comes_to_the_same_requests_and_loses_no_word(text: str) -
     assert found == note(f"x\n{text}", BILLING, markdown=True)
     said = " ".join(f"{item.get('heading', '')} {item['text']}" for item in found.items)
     assert set(re.findall(r"\w+", text)) <= set(re.findall(r"\w+", said))
+
+
+WRITTEN = st.lists(
+    st.sampled_from(["# A{}", "## B{}", "### C{}", "word{}", "word{} " * 40, "- word{}", ""]),
+    min_size=1,
+    max_size=30,
+)
+
+
+@given(WRITTEN)
+def test_every_memory_begins_with_the_headings_nearest_to_its_text(written: list[str]) -> None:
+    """Through to the chunks, as they are stored; each word is numbered by its line."""
+    lines = [line.replace("{}", str(number)) for number, line in enumerate(written)]
+    nearest, headings = "README", {}
+    for number, line in enumerate(lines):
+        nearest = line.lstrip("# ") if line.startswith("#") else nearest
+        headings[f"word{number}"] = nearest
+    found = note("\n".join(lines), PurePath("README.md"), markdown=True)
+    requests = [IngestRequest(**item) for item in found.items]
+    memories = [
+        draft.content for each in requests for draft in drafts(each, DefaultTokenEstimator()).items
+    ]
+
+    for content in memories:
+        first = content.partition("\n")[0]
+        for word in re.findall(r"word\d+", content):
+            assert headings[word] == "README" or first.endswith(headings[word])
+    said = set(re.findall(r"\w+", " ".join(memories)))
+    assert set(re.findall(r"\w+", " ".join(lines))) <= said
