@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from memd.cli import options, say
 from memd.cli.moments import moment
 from memd.cli.reach import ask, daemon
 from memd.cli.tables import an_id, table, text_column, time, word
+
+if TYPE_CHECKING:
+    from memd.client import Client
 
 FactId = Annotated[
     str, options.Argument(metavar="ID", help="Of the fact, as every list prints it.")
@@ -192,6 +195,7 @@ def _as_owner(profile: str | None, method: str, params: dict[str, Any]) -> Any:
             from memd.rpc.params import validate
             from memd.rpc.params_org import WriteFact
 
+            params = _with_whole_id(client, params)
             said = (
                 of_request(validate(WriteFact, params))
                 if method == "org.write"
@@ -211,6 +215,14 @@ def _warn_of_many(policies: list[dict[str, Any]]) -> None:
             f"memd: the policies take about {tokens:,} tokens: a prompt of {PREPARE_TOKENS:,}, "
             "the default, leaves some out"
         )
+
+
+def _with_whole_id(client: Client, params: dict[str, Any]) -> dict[str, Any]:
+    """Return *params* with the fact's whole id: what is signed holds no end of one."""
+    if params.get("fact_id") is None:
+        return params
+    known = client.call("org.history", {"fact_id": params["fact_id"], "limit": 1})["items"]
+    return {**params, "fact_id": known[0]["fact_id"]} if known else params
 
 
 def _tell(facts: list[dict[str, Any]], *, json: bool) -> None:

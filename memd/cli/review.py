@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from memd.client import Client
 
 _PAGE = 1_000
+_END_CHARS = 6
 
 
 @options.examples(
@@ -158,9 +159,12 @@ def _decide(
     from memd.model.access import Proposal
     from memd.org.review import of_proposal
 
-    chosen = [one for one in items if one["id"] == proposal_id]
-    if not chosen:
-        raise InvalidError("no open proposal has this id", hint="memd org review --json lists them")
+    end = proposal_id or ""
+    chosen = [one for one in items if len(end) >= _END_CHARS and one["id"].endswith(end)]
+    if len(chosen) != 1:
+        which = "several open proposals end in" if chosen else "no open proposal has"
+        raise InvalidError(f"{which} this id", hint="memd org review --json lists them")
+    proposal_id = chosen[0]["id"]
     action = "org.approve" if yes else "org.reject"
     signature = sign(client, profile, action, of_proposal(Proposal.model_validate(chosen[0])))
     answer = client.call(action, {"id": proposal_id, "signature": signature})

@@ -101,7 +101,7 @@ def _positions(plain: list[str], wanted: list[Parameter], values: dict[str, Any]
 
 
 def _next(words: list[str]) -> str:
-    if not words or not words[0] or words[0].startswith("-"):
+    if not words or not words[0] or (words[0].startswith("-") and words[0] != "-"):
         raise Unclear
     return words.pop(0)
 

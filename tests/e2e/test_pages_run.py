@@ -27,19 +27,23 @@ def daemon(home: Path, model_dir: Path) -> Iterator[Spawned]:
         yield daemon
 
 
-def typed(page: str, home: Path) -> str:
-    """Run every Python block of *page* as one program; return what it prints."""
-    text = (ROOT / page).read_text("utf-8")
-    program = "\n".join(re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+def path_with_memd(home: Path) -> str:
+    """Return a PATH on which memd is what is tested."""
     folder = home / "bin"
     folder.mkdir(exist_ok=True)
     memd = folder / "memd"
     memd.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m memd "$@"\n')
     memd.chmod(0o700)
-    path = os.pathsep.join([str(folder), os.environ["PATH"]])
+    return os.pathsep.join([str(folder), os.environ["PATH"]])
+
+
+def typed(page: str, home: Path) -> str:
+    """Run every Python block of *page* as one program; return what it prints."""
+    text = (ROOT / page).read_text("utf-8")
+    program = "\n".join(re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
     done = subprocess.run(
         [sys.executable, "-c", program],
-        env=environment(home, {"PATH": path}),
+        env=environment(home, {"PATH": path_with_memd(home)}),
         capture_output=True,
         text=True,
         timeout=60,
@@ -66,3 +70,63 @@ def test_the_page_about_prompts_does_what_it_shows(home: Path) -> None:
     assert "     1\tDeploys: Thursdays." in said
     assert "[learnings] Slow billing queries" in said
     assert "'tool_use_id': 'toolu_03', 'content': 'Path must start with /memories" in said
+
+
+# What a page tells a person to type at a shell.
+
+INSTEAD = {
+    "memd forget --source ~/notes/old.md": "memd forget --source ~/notes/old.md --yes",
+    "memd audit verify --anchor 120:5f3c...": None,  # a head that nobody has
+    "memd org write -c core_policy": None,  # at a terminal only: the owner signs
+    "memd usage --watch": None,  # until Ctrl-C
+    "memd flagged show ID": None,
+    "memd flagged release ID": None,
+    "memd flagged add ID": None,
+    "memd owner show": None,  # who signed nothing yet has no key
+    "memd model install": None,
+    "memd service install": None,
+    "memd org timeline Flask --svg flask.svg": 'memd org timeline Flask --svg "$HOME/flask.svg"',
+    ". .venv/bin/activate": None,
+    "python3 -m venv": None,
+}
+"""What is typed in a test instead of a line that begins so; None is for what nobody types here."""
+
+PAGES = ("README.md", "docs/notes.md", "docs/trust.md", "docs/prompts.md", "docs/usage.md",
+         "docs/access.md", "docs/org.md")  # fmt: skip
+
+
+def shell_blocks(page: str) -> Iterator[str]:
+    text = (ROOT / page).read_text("utf-8")
+    yield from re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    for block in re.findall(r"(?:^    memd .*\n)+", text, re.MULTILINE):
+        yield block.replace("    memd", "memd")
+
+
+def in_a_test(line: str) -> str:
+    for begin, instead in INSTEAD.items():
+        if line.startswith(begin):
+            return instead or ":"
+    return line
+
+
+@pytest.mark.usefixtures("daemon")
+def test_every_block_of_every_page_can_be_typed_in_the_order_of_the_pages(home: Path) -> None:
+    """One new user, one memory, all pages: what a page needs, an earlier one has made."""
+    folder = home / "user"
+    (folder / "notes").mkdir(parents=True)
+    (folder / "notes" / "billing.md").write_text("# Billing\nWe use PostgreSQL 16 for billing.\n")
+    (folder / "notes" / "old.md").write_text("# Old\nThe garage code was changed last year.\n")
+    for page in PAGES:
+        if page == "docs/prompts.md":
+            typed(page, home)
+        lines = [in_a_test(line) for block in shell_blocks(page) for line in block.splitlines()]
+        done = subprocess.run(
+            ["bash", "-euvo", "pipefail", "-c", "\n".join(lines)],
+            env=environment(home, {"PATH": path_with_memd(home), "HOME": str(folder)}),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, f"{page}:\n{done.stderr}"

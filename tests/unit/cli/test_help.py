@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterator
 
 import pytest
 
 from memd.cli import typed
-from memd.cli.cli import COMMANDS, GROUPS, SECTIONS, run
+from memd.cli.cli import COMMANDS, GROUPS, SECTIONS, find, load, run
+from memd.cli.words import read
 
 TYPED = [[entry.name] for entry in COMMANDS]
 TYPED += [[group, entry.name] for group, (_, entries) in GROUPS.items() for entry in entries]
@@ -61,3 +64,23 @@ def test_a_command_shows_how_it_is_typed_and_examples(
 def test_what_is_said_of_a_command_in_a_list_is_its_first_sentence() -> None:
     assert typed.first_sentence("Print one\nmemory. By its id.") == "Print one memory."
     assert typed.first_sentence("List it, 0.5 first\n\nMore.") == "List it, 0.5 first"
+
+
+@pytest.mark.parametrize("words", TYPED, ids=" ".join)
+def test_every_example_is_a_command_that_can_be_typed(words: list[str]) -> None:
+    found = find(words)
+    assert found is not None
+    for line in getattr(load(found[0]), "examples", ()):
+        typed_there = list(commands_of(line))
+        assert typed_there or "memd" in line, line
+        for argv in typed_there:
+            named = find(argv)
+            assert named is not None, line
+            assert read(load(named[0]), named[1]) is not None, line
+
+
+def commands_of(line: str) -> Iterator[list[str]]:
+    """Yield the words behind each ``memd`` of a line that a shell would run."""
+    for part in re.split(r"\s(?:\||&&|>)\s", line.partition("   #")[0]):
+        if part.startswith("memd "):
+            yield shlex.split(part)[1:]
