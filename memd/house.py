@@ -51,7 +51,6 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
     ingest = replace(
         house.ingest,
         emit=house.learning.hearing(asleep.events.emit),
-        advises=settings.memory.retrieval.non_inferable_only,
     )
     house.queue.emit = asleep.events.emit
     prompts = _Prompts(settings, house, ingest)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from memd.base.clock import Clock, to_us
@@ -86,7 +86,9 @@ class Ingest:
     secrets: SecretsPolicy = "redact"
     emit: Emit = unheard
     advises: bool = False
-    """Whether a text that no prompt will have is warned of (``non_inferable_only``)."""
+    """Whether every store without the tag is warned of, or an agent's first alone."""
+    advised: set[str] = field(default_factory=set)
+    """The agents whose first store has been looked at."""
 
     async def ingest(self, caller: Caller, request: IngestRequest) -> Receipt:
         """Turn a text into memories and return the receipt, after COMMIT.
@@ -155,8 +157,9 @@ class Ingest:
 
         *within* is called in the same transaction with the id; what it raises undoes both.
         """
-        if self.advises:
-            advise_on_tags(request)
+        if self.advises or caller.agent_id not in self.advised:
+            self.advised.add(caller.agent_id)
+            advise_on_tags(request, decides=self.advises)
         arrival = await self.whole(caller, request)
         receipt = await self._kept(caller, [arrival], lambda done: done[0], Receipt, within)
         self._after(caller, [receipt])

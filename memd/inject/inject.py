@@ -33,7 +33,7 @@ from memd.inject.own import OwnMemories, Rooms
 from memd.inject.pipeline import Pools, fuses, gated, possible, without
 from memd.inject.prompt import Fitted, Prompt
 from memd.inject.sources import memories, pools_of, preferences, recalled
-from memd.inject.tool_based import UNAVAILABLE, UNEXPECTED
+from memd.inject.tool_based import QUALIFIES, UNAVAILABLE, UNEXPECTED
 from memd.model.caller import Caller
 from memd.model.enums import InjectionStrategy
 from memd.model.inject import (
@@ -47,9 +47,14 @@ from memd.model.inject import (
     ToolDefinition,
 )
 from memd.model.recall import RecallResult
-from memd.model.retrieval import MemoryRetrievalConfig, ScoredMemory
+from memd.model.retrieval import NON_INFERABLE_TAG, MemoryRetrievalConfig, ScoredMemory
 from memd.recall.filter import MemoryFilterStrategy
 
+TAGGED_ALONE = (
+    f"A memory is told in prompts like this one only if it is tagged {NON_INFERABLE_TAG}. "
+    f"{QUALIFIES}"
+)
+"""What an assistant is told where the tag decides (seed 004, decision log D23)."""
 NONCE_BYTES = 8
 BLOCK_TRIES = 4  # how many lines a block has, and so marks, is known when it is made
 
@@ -193,6 +198,9 @@ class _Making:
             await self._add_block()
         elif self.strategy is InjectionStrategy.CONTEXT:
             scored = without(await isolated(self._arranged(), (), "ranking", self.failed), said)
+            if self.room.config.non_inferable_only:
+                said_first = ChatMessage(role=MessageRole.SYSTEM, content=TAGGED_ALONE)
+                self.prompt.add_instructions([said_first])
             point = self.room.config.injection_point
             fitted = Fitted(await self._known(), scored, point, self.nonce)
             self.prompt.add_fitting(fitted)

@@ -499,3 +499,20 @@ async def test_a_hierarchical_prompt_asks_others_only_when_it_may(
     prompt = await prepared(room, include_shared=shared)
 
     assert sorted(memory.shared for memory in prompt.memories) == [False, True][: 1 + shared]
+
+
+async def test_s4_d23_where_the_tag_decides_the_assistant_is_told_what_qualifies(
+    house: Assembly,
+) -> None:
+    await stored(house, "The nginx port is 8080.")
+    with_tag = await prepared(a_room(house, config={"non_inferable_only": True}))
+    without_tag = await prepared(a_room(house))
+    tight = await prepared(a_room(house, config={"non_inferable_only": True}), token_budget=20)
+
+    (told,) = texts(with_tag)
+    assert "tagged non-inferable" in told
+    for said in ("why", "team decided", "tried and rejected", "across repositories"):
+        assert said in told
+    assert with_tag.tokens_used == ESTIMATE(told)
+    assert not any("non-inferable" in text for text in texts(without_tag))
+    assert (tight.messages, tight.left_out.instructions) == ((), 1)

@@ -239,3 +239,38 @@ async def test_a_file_that_is_held_is_busy_and_what_was_learnt_is_still_told(
         other.execute("ROLLBACK")
         other.close()
         await learn.outcome(ADA, a_task())
+
+
+async def test_forgetting_one_pattern_or_lesson_leaves_every_other(tmp_path: Path) -> None:
+    """Of one agent, and the same pattern of another."""
+    async with a_desk(tmp_path) as (house, learn, _):
+        mine = await learn.success(ADA, DEPLOY)
+        other = await learn.success(ADA, SuccessReport(description="grep logs", tools=("grep",)))
+        theirs = await learn.success(BOB, DEPLOY)
+        assert mine.pattern_id == theirs.pattern_id
+        doomed, stays = [await learn.outcome(ADA, a_task("Done.", name)) for name in ("a", "b")]
+        await learn.outcome(BOB, a_task("Done.", "c"))
+        ids = (mine.pattern_id, doomed.id)
+
+        said = await house.archive.forget(ADA, ids=ids)
+
+        assert said.count == 2
+        left = await learn.playbook(ADA, PlaybookQuery())
+        assert [each.pattern_id for each in left] == [other.pattern_id]
+        assert await learn.latest(ADA) == (stays,)
+        assert await learn.playbook(BOB, PlaybookQuery()) == (theirs,)
+        assert len(await learn.latest(BOB)) == 1
+
+
+async def test_promoting_one_pattern_promotes_no_other(tmp_path: Path) -> None:
+    async with a_desk(tmp_path) as (_, learn, _clock):
+        mine = await learn.success(ADA, DEPLOY)
+        await learn.success(ADA, SuccessReport(description="grep logs", tools=("grep",)))
+        await learn.success(BOB, DEPLOY)
+
+        await learn.promoted(ADA, mine.pattern_id)
+
+        told = await learn.playbook(ADA, PlaybookQuery())
+        assert {each.pattern_id for each in told if each.promoted} == {mine.pattern_id}
+        assert len(told) == 2
+        assert not (await learn.playbook(BOB, PlaybookQuery()))[0].promoted

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.entries import a_request
-from support.store import ADA, a_house
+from support.store import ADA, BOB, a_house
 
 from memd.base import log
 from memd.ingest.guard import advise_on_tags
 from memd.model.memory import MemoryMetadata
+from memd.model.settings import Settings
 
 TAGGED = MemoryMetadata(tags=("non-inferable",))
 
@@ -43,15 +43,17 @@ def test_spec_7_15_what_is_tagged_is_not_warned_of(logged: io.StringIO) -> None:
     assert logged.getvalue() == ""
 
 
-@pytest.mark.parametrize("advises", [True, False])
-async def test_spec_7_15_a_store_is_never_blocked_and_warned_of_where_it_matters(
-    logged: io.StringIO, tmp_path: Path, advises: bool
+@pytest.mark.parametrize("decides", [True, False])
+async def test_s4_d23_store_warns_and_never_blocks_and_once_an_agent_where_nothing_hangs_on_it(
+    logged: io.StringIO, tmp_path: Path, decides: bool
 ) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        ingest = replace(house.ingest, advises=advises)
+    tree = {"memory": {"retrieval": {"non_inferable_only": decides}}}
+    async with a_house(tmp_path / "memd.db", settings=Settings.model_validate(tree)) as house:
+        for text in ("one", "two", "three"):
+            assert await house.ingest.store(ADA, a_request(text))
+        assert await house.ingest.store(BOB, a_request("another", metadata=TAGGED))
+        assert await house.recall.count(ADA, None) == 3
 
-        assert await ingest.store(ADA, a_request())
-        assert await ingest.store(ADA, a_request("another", metadata=TAGGED))
-        assert await house.recall.count(ADA, None) == 2
-
-    assert logged.getvalue().count("not tagged non-inferable") == int(advises)
+    warned = logged.getvalue().count("not tagged non-inferable")
+    assert warned == (3 if decides else 1)
+    assert logged.getvalue().count("no prompt will have it") == (3 if decides else 0)
