@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Sequence
+from typing import NamedTuple, cast
 
 from memd.store.connect import Reading
 from memd.store.filters import Bound
@@ -77,9 +77,9 @@ def candidates(conn: Reading, wanted: Bound, keys: Sequence[int]) -> list[Candid
 def in_front(conn: Reading, wanted: Bound, keys: Sequence[int]) -> dict[int, Candidate]:
     """Return the summary that stands before each of *keys*, where there is one that matches.
 
-    If there are several, the newest of those that it was put away for (their tag is the
-    reason): that one holds its words. A session's summary is made from what a list has
-    in front, and a list names what stayed visible beside it.
+    If there are several, the newest of those that it was put away for: that one holds
+    its words. A session's summary is made from what a list has in front, and a list
+    names what stayed visible beside it.
     """
     if not keys:
         return {}
@@ -91,15 +91,35 @@ def in_front(conn: Reading, wanted: Bound, keys: Sequence[int]) -> dict[int, Can
                CROSS JOIN derived AS d ON d.from_key = k.value
                CROSS JOIN memory AS m ON m.memory_key = d.to_key AND m.is_summary
                {_JOINED_PROJECT}
-               LEFT JOIN archive AS r ON r.memory_key = d.from_key
          WHERE {wanted.where}
-         ORDER BY EXISTS (SELECT 1
-                            FROM memory_tag AS g
-                           WHERE g.memory_key = d.to_key AND g.tag = r.reason),
-                  d.to_key
+         ORDER BY d.to_key
         """,
         {**wanted.params, "keys": keys_array(keys)},
-    )
-    before = dict(found)
+    ).fetchall()
+    pairs = cast("list[tuple[int, int]]", found)
+    before = dict(pairs)
+    if len(before) < len(pairs):
+        several = {key for key, front in pairs if before[key] != front}
+        matching = {*pairs}
+        before |= dict(pair for pair in _put_away_for(conn, several) if pair in matching)
     fronts = {each.memory_key: each for each in candidates(conn, wanted, [*set(before.values())])}
     return {key: fronts[front] for key, front in before.items()}
+
+
+def _put_away_for(conn: Reading, keys: Collection[int]) -> list[tuple[int, int]]:
+    """Return each of *keys* with the summaries it was put behind, the newest last.
+
+    A summary's tag is the reason why what stands behind it is in the archive.
+    """
+    rows = conn.execute(
+        """
+        SELECT d.from_key, d.to_key
+          FROM carray(:keys) AS k
+               CROSS JOIN derived AS d ON d.from_key = k.value
+               JOIN archive AS r ON r.memory_key = d.from_key
+               JOIN memory_tag AS g ON g.memory_key = d.to_key AND g.tag = r.reason
+         ORDER BY d.to_key
+        """,
+        {"keys": keys_array(list(keys))},
+    )
+    return cast("list[tuple[int, int]]", rows.fetchall())
