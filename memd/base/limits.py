@@ -141,6 +141,7 @@ FRAGMENTS_ITEMS_MAX = 1_000  # of the caller's own, in one request
 # Events
 EVENTS_WAITING_MAX = 256  # for a client that does not read; the oldest are lost, and counted
 EVENT_IDS_MAX = 100  # named in one event, which counts all
+RUN_MEMORIES_MAX = 1_000  # that a report or an event of a run names; the others come by page
 NIGHT_PAGE_ROWS = 500  # of what no session lists, from which summaries are cut at once
 NIGHT_QUIET_S_MIN = 120  # without a request, before a night that is due begins
 NIGHT_RETRY_S = 3_600  # after a night that could not begin, or was ended by the disk

@@ -6,31 +6,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from memd.model.consolidation import ArchivalIndexEntry, ArchivalModeAssignment
 from memd.model.enums import RunKind, RunState
 from memd.model.values import Name, Time, Value
 
 Count = Annotated[int, Field(ge=0)]
-
-
-class Window(Value):
-    """An assistant's context window as it last said. None is unknown."""
-
-    source: Name
-    session_id: Name
-    agent_id: Name
-    used_tokens: Count | None = None
-    window_tokens: Count | None = None
-    compact_at_tokens: Count | None = None
-    fill: float | None = None
-    """Used, as a share of what triggers a nap: 0.8 and above does."""
-    model: str | None = None
-    cwd: str | None = None
-    transcript_path: str | None = None
-    event: str | None = None
-    armed: bool = True
-    """Whether the next crossing naps; not again before the window has emptied."""
-    seen_at: Time
-    napped_at: Time | None = None
 
 
 class NapDetail(Value):
@@ -58,6 +38,29 @@ class NapResult(Value):
     detail: NapDetail
 
 
+class Window(Value):
+    """An assistant's context window as it last said. None is unknown."""
+
+    source: Name
+    session_id: Name
+    agent_id: Name
+    used_tokens: Count | None = None
+    window_tokens: Count | None = None
+    compact_at_tokens: Count | None = None
+    fill: float | None = None
+    """Used, as a share of what triggers a nap: 0.8 and above does."""
+    model: str | None = None
+    cwd: str | None = None
+    transcript_path: str | None = None
+    event: str | None = None
+    armed: bool = True
+    """Whether the next crossing naps; not again before the window has emptied."""
+    seen_at: Time
+    napped_at: Time | None = None
+    consolidated: NapResult | None = None
+    """The list to swap in, where a report asked for it and called for a nap."""
+
+
 class StepReport(Value):
     """One step of a night: what it was and how many rows it changed."""
 
@@ -82,6 +85,16 @@ class RunReport(Value):
     steps: tuple[StepReport, ...] = ()
     detail: dict[str, Any] = Field(default_factory=dict)
     """What the kind of run adds: a nap its :class:`NapDetail`, an undo the run it undid."""
+    removed_ids: tuple[Name, ...] = ()
+    """What it took out of sight, the first thousand of what it did: not in a list of runs."""
+    summary_ids: tuple[Name, ...] = ()
+    """What it put in their place."""
+    mode_assignments: tuple[ArchivalModeAssignment, ...] = ()
+    archival_index: tuple[ArchivalIndexEntry, ...] = ()
+    """Under which id those that it did not throw away are in the archive."""
+    left_out: Count = 0
+    """How many more it removed or made; ``sleep.report`` goes on behind *memories_after*."""
+    memories_after: Count | None = None
 
 
 class SleepStatus(Value):

@@ -41,8 +41,12 @@ class Undo(Progressing):
 
 
 class Reports(Params):
-    """The run *run_id*, or all, newest first, page by page."""
+    """The run *run_id*, or all, newest first, page by page.
+
+    What the one run removed and made comes by page, too: from behind *memories_after*.
+    """
 
     run_id: Name | None = None
+    memories_after: int = Field(default=0, ge=0)
     after: Name | None = None
     limit: int = Field(default=20, ge=1, le=PAGE_ITEMS_MAX)

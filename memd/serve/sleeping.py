@@ -62,10 +62,11 @@ class Sleeping:
     async def report(self, caller: Caller, params: p.Reports) -> Runs:
         """Return one run, or a page of them, newest first.
 
-        A client of one agent sees the runs of that agent and of all, not another's.
+        A client of one agent sees the runs of that agent and of all, not another's, and of
+        all only its own memories.
         """
         if params.run_id is not None:
-            run = await self._nights.report(params.run_id)
+            run = await self._nights.report(params.run_id, caller, params.memories_after)
             if not _may_see(caller, run):
                 raise NotFoundError("there is no such run", field="run_id")
             return Runs(items=(run,))

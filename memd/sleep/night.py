@@ -282,10 +282,11 @@ class Night:
         while await self.db.write(caller, words.merge):
             pass  # others' writes come in between
         await self.db.write(caller, work)
-        report = await self.report(row.run_id)
+        report = await self.report(row.run_id, caller)
         self.done()
         for agent_id in {scope.agent_id for scope in await self._scopes(row)}:
-            self.emit(agent_id, EventName.CONSOLIDATED, {"run_id": row.run_id, "kind": row.kind})
+            told = await reports.event(self.db, row, agent_id)
+            self.emit(agent_id, EventName.CONSOLIDATED, told)
         return report
 
     async def _tried(self, row: RunRow) -> list[runs.StepSum]:
@@ -332,7 +333,7 @@ class Night:
     async def _take_back(self, caller: Caller, row: RunRow, progress: Progress | None) -> RunReport:
         async with self._waits.heeding(caller, row):
             await self._took_back(caller, row, progress)
-        return await self.report(row.run_id)
+        return await self.report(row.run_id, caller)
 
     async def _took_back(self, caller: Caller, row: RunRow, progress: Progress | None) -> None:
         limit, done = ROWS_FIRST, 0
@@ -351,9 +352,9 @@ class Night:
 
     # What was done.
 
-    async def report(self, run_id: str) -> RunReport:
-        """Return what a run did; raises NotFoundError."""
-        return await reports.one(self.db, run_id, self._waits)
+    async def report(self, run_id: str, caller: Caller, after: int = 0) -> RunReport:
+        """Return what a run did (``reports.one``); raises NotFoundError."""
+        return await reports.one(self.db, run_id, self._waits, caller, after)
 
     async def reports(self, after: str | None, limit: int) -> tuple[RunReport, ...]:
         """Return what runs did, newest first, from the one before *after* on."""

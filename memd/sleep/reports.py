@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from memd.base.clock import from_us
 from memd.base.errors import NotFoundError
+from memd.base.limits import RUN_MEMORIES_MAX
+from memd.model.caller import Caller
+from memd.model.consolidation import ArchivalIndexEntry, ArchivalMode, ArchivalModeAssignment
 from memd.model.enums import RunKind, RunState
 from memd.model.sleep import RunReport, StepReport
 from memd.sleep.backoff import Waits
-from memd.store import runs
+from memd.store import groups, names, run_memories, runs
 from memd.store.connect import Reading
 from memd.store.database import Database
 from memd.store.runs import RunRow
@@ -23,10 +27,57 @@ async def found(db: Database, run_id: str) -> RunRow:
     return row
 
 
-async def one(db: Database, run_id: str, waits: Waits) -> RunReport:
-    """Return what a run did; raises NotFoundError."""
+async def one(db: Database, run_id: str, waits: Waits, caller: Caller, after: int = 0) -> RunReport:
+    """Return what a run did, with the memories that the caller may see; raises NotFoundError.
+
+    They begin behind change *after*, ``memories_after`` of the report before.
+    """
     row = await found(db, run_id)
-    return report_of(waits.told(row), await db.read(runs.steps, row.run_key))
+
+    def work(conn: Reading) -> RunReport:
+        agents = [key for key, agent_id in groups.agents(conn, 0) if caller.may_be(agent_id)]
+        told = report_of(waits.told(row), runs.steps(conn, row.run_key))
+        return told.model_copy(update=_memories(conn, row.run_key, agents, after))
+
+    return await db.read(work)
+
+
+async def event(db: Database, row: RunRow, agent_id: str) -> dict[str, Any]:
+    """Return what is told of a run to those who listen for an agent: with its own memories."""
+
+    def work(conn: Reading) -> dict[str, Any]:
+        agent_key = names.find_agent(conn, agent_id)
+        agents = [] if agent_key is None else [agent_key]
+        touched = _memories(conn, row.run_key, agents, 0)
+        told = report_of(row, []).model_copy(update=touched)
+        return told.model_dump(mode="json", include={"run_id", "kind", *touched})
+
+    return await db.read(work)
+
+
+def _memories(conn: Reading, run_key: int, agents: Sequence[int], after: int) -> dict[str, Any]:
+    rows, left_out = run_memories.touched(conn, run_key, agents, after, RUN_MEMORIES_MAX)
+    removed = {row.memory_id: row for row in rows if not row.is_made}
+    return {
+        "removed_ids": tuple(removed),
+        "summary_ids": tuple(row.memory_id for row in rows if row.is_made),
+        "mode_assignments": tuple(
+            ArchivalModeAssignment(original_id=row.memory_id, mode=ArchivalMode(row.mode))
+            for row in removed.values()
+            if row.mode is not None
+        ),
+        "archival_index": tuple(
+            ArchivalIndexEntry(
+                original_id=row.memory_id,
+                archival_id=row.archival_id,
+                mode=ArchivalMode(row.mode or ArchivalMode.EXTRACTIVE),
+            )
+            for row in removed.values()
+            if row.archival_id is not None
+        ),
+        "left_out": left_out,
+        "memories_after": rows[-1].change if left_out else None,
+    }
 
 
 async def page(db: Database, after: str | None, limit: int, waits: Waits) -> tuple[RunReport, ...]:

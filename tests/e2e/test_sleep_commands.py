@@ -116,6 +116,21 @@ def test_a_night_is_reported_and_undone_exactly(memd: Typist) -> None:
     assert "undone" in again.err
 
 
+def test_a_run_names_what_it_removed_and_made(memd: Typist) -> None:
+    done = memd.json("sleep", "--now")
+    (told,) = memd.json("sleep", "--report", done["run_id"])["items"]
+    assert told["summary_ids"] == done["summary_ids"] != []
+    assert told["removed_ids"] == done["removed_ids"] != []
+    with memd.daemon.client() as client:
+        for each in told["archival_index"]:
+            found = client.call("archive.restore", {"id": each["archival_id"]})
+            assert found["entry"]["id"] == each["original_id"]
+        for memory_id in told["summary_ids"]:
+            assert client.call("memory.get", {"id": memory_id})["metadata"]["tags"]
+        params = {"run_id": done["run_id"], "memories_after": 10_000}
+        assert client.call("sleep.report", params)["items"][0]["removed_ids"] == []
+
+
 def test_only_the_steps_that_were_named_are_done(memd: Typist) -> None:
     assert memd.json("sleep", "--now", "--step", "cap", "--step", "retention")["steps"] == []
     done = memd.json("sleep", "--now", "--step", "consolidation")

@@ -303,4 +303,4 @@ async def test_a_night_whose_memories_were_touched_since_is_not_undone_and_nothi
         with pytest.raises(ConflictError):
             await bed.night.undo(ADA, run.run_id)
         assert differing(before, await bed.tables()) == []
-        assert (await bed.night.report(run.run_id)).state is RunState.DONE
+        assert (await bed.night.report(run.run_id, ADA)).state is RunState.DONE

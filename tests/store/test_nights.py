@@ -123,7 +123,7 @@ async def test_a_switch_that_goes_off_meanwhile_stops_the_night_at_its_next_step
         assert stopped.state is RunState.RUNNING
         assert len(await bed.summaries()) == 1
         await bed.night.go_on()
-        done = await bed.night.report(stopped.run_id)
+        done = await bed.night.report(stopped.run_id, ADA)
         assert (done.state, [step.steps for step in done.steps]) == (RunState.DONE, [2])
 
 
@@ -189,7 +189,7 @@ async def test_a_step_that_there_is_not_is_refused_and_those_that_are_are_named(
 
 async def test_a_run_that_nobody_knows_is_not_found(tmp_path: Path) -> None:
     async with a_bed(tmp_path) as bed:
-        for ask in (bed.night.report("x"), bed.night.undo(ADA, "x")):
+        for ask in (bed.night.report("x", ADA), bed.night.undo(ADA, "x")):
             with pytest.raises(NotFoundError):
                 await ask
 

@@ -140,7 +140,7 @@ async def test_a_disk_that_stays_full_is_tried_ever_more_rarely_and_not_for_ever
         assert (status.last.state, status.last.again_at) == (RunState.RUNNING, status.next_at)
         await hours(bed, rhythm, 24)
         assert disk.tries - began == NIGHT_TRIES_MAX  # the last of them is the next night's first
-        failed = await bed.night.report(run.run_id)
+        failed = await bed.night.report(run.run_id, ADA)
         assert (failed.state, failed.detail["errors"]) == (RunState.FAILED, ["disk_full"])
 
 
@@ -154,7 +154,8 @@ async def test_what_the_disk_cannot_be_told_is_told_all_the_same(
         run = await ended(bed, disk)
         assert run.detail == {"errors": ["disk_full"], "tries": 1}
         assert run in await bed.night.reports(None, 5)
-        assert await bed.night.report(run.run_id) == run
+        told = await bed.night.report(run.run_id, ADA)
+        assert (told.state, told.detail, told.again_at) == (run.state, run.detail, run.again_at)
         assert await bed.rows("SELECT report FROM run WHERE state = 'running'") == [("{}",)]
         await bed.night.go_on()
         assert len(await bed.summaries()) == 1  # not yet
@@ -176,7 +177,7 @@ async def test_who_asks_for_a_night_meanwhile_is_told_what_the_disk_says(
             await bed.night.run(ADA)
         disk.error = None
         new = await bed.night.run(ADA)
-        assert (await bed.night.report(left.run_id)).state is RunState.DONE
+        assert (await bed.night.report(left.run_id, ADA)).state is RunState.DONE
         assert new.run_id != left.run_id
         assert bed.night.put_off is None
 
@@ -195,15 +196,15 @@ async def test_an_undoing_that_the_disk_ended_waits_as_well(
         monkeypatch.setattr(runs, "undone", refused)
         with pytest.raises(DiskFullError):
             await bed.night.undo(ADA, run.run_id)
-        waiting = await bed.night.report(run.run_id)
+        waiting = await bed.night.report(run.run_id, ADA)
         assert (waiting.state, waiting.detail["errors"]) == (RunState.UNDOING, ["disk_full"])
         await bed.night.go_on()
         monkeypatch.undo()
         await bed.night.go_on()  # its time has not come
-        assert (await bed.night.report(run.run_id)).state is RunState.UNDOING
+        assert (await bed.night.report(run.run_id, ADA)).state is RunState.UNDOING
         bed.clock.advance(hours=1)
         await bed.night.go_on()
-        assert (await bed.night.report(run.run_id)).state is RunState.UNDONE
+        assert (await bed.night.report(run.run_id, ADA)).state is RunState.UNDONE
         assert differing(before, await bed.tables()) == []
 
 
@@ -267,7 +268,8 @@ async def test_a_night_of_some_steps_or_of_one_agent_puts_no_whole_night_off(
         bed.clock.advance(hours=20)
         await bed.night.run(ADA, **part)
         status = await rhythm_of(bed).status()
-        assert status.last == whole
+        assert status.last is not None
+        assert status.last.run_id == whole.run_id
         assert status.next_at == whole.started_at + timedelta(days=1)
 
 

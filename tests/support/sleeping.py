@@ -65,14 +65,15 @@ class FakeNight:
     async def undo(
         self, caller: Caller, run_id: str, *, progress: Progress | None = None
     ) -> RunReport:
-        found = await self.report(run_id)
+        found = await self.report(run_id, caller)
         if found.state is not RunState.DONE:
             raise ConflictError(f"run {run_id} is {found.state}")
         at = self.runs.index(found)
         self.runs[at] = found.model_copy(update={"state": RunState.UNDONE})
         return await self._ran(caller, RunKind.UNDO, found.agent_id, progress)
 
-    async def report(self, run_id: str) -> RunReport:
+    async def report(self, run_id: str, caller: Caller, after: int = 0) -> RunReport:
+        del caller, after
         for run in self.runs:
             if run.run_id == run_id:
                 return run
