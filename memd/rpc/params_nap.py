@@ -55,6 +55,10 @@ class ReportUsage(Scoped):
     transcript_path: Path | None = None
     event: Name | None = None
     ts: Time | None = None
+    messages: Messages | None = None
+    """What stands in the window: a nap that this calls for is over it, and returned."""
+    return_messages: bool = False
+    """Wait for the nap that this calls for, and return the shorter list."""
 
 
 class Subscribe(Scoped):

@@ -84,7 +84,8 @@ class _Usage:
             event=params.event,
             at=params.ts,
         )
-        return await self._usage.report(caller, usage)
+        returns = params.return_messages or params.messages is not None
+        return await self._usage.report(caller, usage, params.messages, returns=returns)
 
     async def list(self, caller: Caller, params: Scoped) -> Windows:
         del params

@@ -114,9 +114,16 @@ class Naps:
         wanted = Wanted(messages=messages, transcript_path=transcript_path, max_tokens=max_tokens)
         return await self.nap.nap(caller, wanted)
 
-    async def report(self, caller: Caller, usage: Usage) -> Window:
+    async def report(
+        self,
+        caller: Caller,
+        usage: Usage,
+        messages: Sequence[dict[str, Any]] | None = None,
+        *,
+        returns: bool = False,
+    ) -> Window:
         """Take what an assistant says of its window (``Watching.report``)."""
-        return await self.watching.report(caller, usage)
+        return await self.watching.report(caller, usage, messages, returns=returns)
 
     def unreadable(self) -> tuple[int, str | None]:
         """Return how many usage files cannot be read, and why the last one cannot."""

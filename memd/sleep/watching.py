@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -32,12 +32,13 @@ from memd.encode.outgoing import outgoing
 from memd.model.caller import LOCAL, Caller
 from memd.model.events import Emit, EventName, unheard
 from memd.model.settings import UsageSettings
-from memd.model.sleep import Window
+from memd.model.sleep import NapResult, Window
 from memd.signals.usage import Usage
 from memd.signals.watch import UsageWatcher
 from memd.sleep import trigger
 from memd.sleep.keeping import Wanted
 from memd.sleep.nap import METHOD, Nap
+from memd.sleep.preparation import Message
 from memd.sleep.project import project_of
 from memd.sleep.trigger import Reason, State
 from memd.store import names, windows
@@ -67,6 +68,10 @@ class _Said(NamedTuple):
     caller: Caller
     usage: Usage
     file: Path | None
+    messages: Sequence[Message] | None = None
+    """The list that it has, where it said so."""
+    answer: asyncio.Future[NapResult | None] | None = None
+    """Wanted: what the nap made that this calls for, None when it calls for none."""
 
 
 @dataclass
@@ -89,13 +94,29 @@ class Watching:
     _ready: bool = False
     _gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(NAPS_AT_ONCE))
 
-    async def report(self, caller: Caller, usage: Usage) -> Window:
+    async def report(
+        self,
+        caller: Caller,
+        usage: Usage,
+        messages: Sequence[Message] | None = None,
+        *,
+        returns: bool = False,
+    ) -> Window:
         """Take what an assistant says of its window (``usage.report``); a nap follows by itself.
 
-        Raises BusyError when too many naps wait: nothing is noted then, so that the same
-        report again is as good.
+        With *messages* it is of these, not of the transcript. With *returns* the nap is
+        waited for and the window has what it made, unless it called for none or the
+        session naps already; raises what ``Nap.nap`` raises. Raises BusyError when too many
+        naps wait: nothing is noted then, so that the same report again is as good.
         """
-        return await self._take(_Said(caller, _screened(usage), None))
+        answer = asyncio.get_running_loop().create_future() if returns else None
+        window = await self._take(_Said(caller, _screened(usage), None, messages, answer))
+        made = None if answer is None else await answer
+        if made is None:
+            return window
+        row = await self.db.read(windows.get, *_key(usage))
+        napped = window if row is None else self._window(row)
+        return napped.model_copy(update={"consolidated": made})
 
     async def list(self, caller: Caller) -> tuple[Window, ...]:
         """Return the windows of the caller's agent, the one last heard of first."""
@@ -153,10 +174,12 @@ class Watching:
             )
             row = _row(said, before, after, self.clock.now_us())
             if key in self._napping:
-                self._napping[key].append(said)
+                self._napping[key].append(said._replace(answer=None))
+                _answer(said, None)
                 return self._window(row)
             if reason is None:
                 await self._store(row)
+                _answer(said, None)
             else:
                 self._begin(said, row, reason)
         window = self._window(row)
@@ -192,13 +215,15 @@ class Watching:
         key = _key(said.usage)
         try:
             async with self._gate:
-                await self._until_done(said, row, reason)
+                _answer(said, await self._until_done(said, row, reason))
             if reason is Reason.ENDED:
                 with suppress(NotFoundError):
                     await self.sessions.end(said.caller, key[1])
         except MemdError as error:
+            _answer(said, error)
             log.error("a nap failed", kind=error.kind)
         except Exception as error:  # noqa: BLE001  # a bug in one nap must not end the watching
+            _answer(said, error)
             log.error("a nap failed", trace=log.trace_of(error))
         finally:
             waiting = self._napping.pop(key)
@@ -206,27 +231,30 @@ class Watching:
             with suppress(MemdError):
                 await self._take(later)
 
-    async def _until_done(self, said: _Said, row: WindowRow, reason: Reason) -> None:
+    async def _until_done(self, said: _Said, row: WindowRow, reason: Reason) -> NapResult | None:
         """Nap; what the disk or the load prevents is tried again, anything else is given up.
 
-        Given up or done, the window has fired.
+        Given up or done, the window has fired. Who waits for the list hears at once why it
+        does not come.
         """
         for seconds in (*RETRY_SECONDS, None):
             try:
-                await self._over_something(said, row, reason)
+                return await self._over_something(said, row, reason)
             except CallerError as error:
+                _answer(said, error)
                 log.warning("no nap", kind=error.kind, why=error.message)
                 await self._store(row)
+                return None
             except MemdError as error:
+                _answer(said, error)
                 if seconds is None:
                     raise
                 log.warning("a nap waits", kind=error.kind)
                 await asyncio.sleep(seconds)
-                continue
-            return
+        return None
 
-    async def _over_something(self, said: _Said, row: WindowRow, reason: Reason) -> None:
-        """Nap over the transcript, or where it cannot be read over what the session told memd."""
+    async def _over_something(self, said: _Said, row: WindowRow, reason: Reason) -> NapResult:
+        """Nap over what was handed over, else the transcript, else what the session told memd."""
 
         def seen(conn: Writing, now_us: int) -> None:
             _store(conn, row._replace(napped_at_us=now_us), now_us)
@@ -242,14 +270,14 @@ class Watching:
         )
         project_id = said.caller.project_id or project_of(row.cwd)
         caller = replace(said.caller, session_id=row.session_id, project_id=project_id)
+        if said.messages is not None:
+            return await self.nap.nap(caller, replace(wanted, messages=said.messages))
         if row.transcript_path is not None:
             try:
-                await self.nap.nap(caller, wanted)
+                return await self.nap.nap(caller, wanted)
             except InvalidError as error:
                 log.warning("a nap without transcript", why=error.message)
-            else:
-                return
-        await self.nap.nap(caller, replace(wanted, transcript_path=None))
+        return await self.nap.nap(caller, replace(wanted, transcript_path=None))
 
     async def _store(self, row: WindowRow) -> None:
         now_us = self.clock.now_us()
@@ -277,6 +305,16 @@ class Watching:
 
 
 _CALLER = Caller(client="memd", method="usage")
+
+
+def _answer(said: _Said, made: NapResult | Exception | None) -> None:
+    """Tell who waits for what the nap made, once; whoever went away waits no more."""
+    if said.answer is None or said.answer.done():
+        return
+    if isinstance(made, Exception):
+        said.answer.set_exception(made)
+    else:
+        said.answer.set_result(made)
 
 
 def _screened(usage: Usage) -> Usage:

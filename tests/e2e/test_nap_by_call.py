@@ -87,6 +87,40 @@ def test_x4_the_documents_example_comes_back_and_its_facts_are_found(desk: Desk)
     assert facts[0] == "decided: use blue-green deployment strategy"
 
 
+def test_a_report_that_fills_the_window_returns_the_list_to_swap_in(desk: Desk) -> None:
+    messages = [*OLDER, *RECENT]
+    asked = desk.call("sleep.consolidate", messages=messages, session_id="asked")
+    report = {"source": "codex", "session_id": "reported", "window_tokens": 30_000}
+
+    half = desk.call("usage.report", **report, used_tokens=15_000, messages=messages)
+    assert half["consolidated"] is None
+    full = desk.call("usage.report", **report, used_tokens=25_000, messages=messages)
+    made = full["consolidated"]
+    assert set(made) == set(asked)
+    assert made["messages"] == asked["messages"]
+    assert (made["session_id"], made["stored"]) == ("reported", 5)
+    assert full["napped_at"] is not None
+    again = desk.call("usage.report", **report, used_tokens=26_000, messages=messages)
+    assert again["consolidated"] is None  # it has fired and was not emptied since
+    (window,) = desk.call("usage.list")["items"]
+    assert (window["consolidated"], window["armed"]) == (None, False)
+
+
+def test_a_report_may_ask_for_the_list_of_what_the_session_told(desk: Desk) -> None:
+    for message in OLDER[1:4]:
+        desk.call("memory.ingest", text=message["content"], session_id="told", speaker="user")
+    report = {"source": "codex", "session_id": "told", "window_tokens": 30_000}
+    window = desk.call("usage.report", **report, used_tokens=25_000, return_messages=True)
+    assert len(window["consolidated"]["messages"]) == 3
+
+
+def test_a_report_of_a_session_that_told_nothing_says_why_there_is_no_list(desk: Desk) -> None:
+    report = {"source": "codex", "session_id": "silent", "window_tokens": 30_000}
+    with pytest.raises(NotFoundError, match="no such session"):
+        desk.call("usage.report", **report, used_tokens=25_000, return_messages=True)
+    assert desk.call("usage.report", **report, used_tokens=1_000)["consolidated"] is None
+
+
 def test_x5_a_token_is_four_characters_with_and_without_the_model(desk: Desk) -> None:
     said = {"messages": [{"content": "x" * 800}]}
     assert desk.client.call("sleep.estimate_tokens", said) == 200

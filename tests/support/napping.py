@@ -59,7 +59,15 @@ class FakeSessions:
 class FakeUsage:
     windows: dict[str, Window] = field(default_factory=dict)
 
-    async def report(self, caller: Caller, usage: Usage) -> Window:
+    async def report(
+        self,
+        caller: Caller,
+        usage: Usage,
+        messages: Sequence[dict[str, Any]] | None = None,
+        *,
+        returns: bool = False,
+    ) -> Window:
+        del messages, returns
         assert usage.source
         assert usage.session_id
         window = Window(
