@@ -109,12 +109,6 @@ class InvalidStateError(CallerError):
     kind = "invalid_state"
 
 
-class BudgetError(CallerError):
-    """A token budget cannot hold what was asked."""
-
-    kind = "budget"
-
-
 class QuotaError(CallerError):
     """A configured limit of the store is reached."""
 

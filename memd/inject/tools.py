@@ -121,10 +121,6 @@ class ToolRegistry:
         """Return the tool called *name*, or None."""
         return self._tools.get(name)
 
-    def all_tools(self) -> tuple[Tool, ...]:
-        """Return every tool, in order."""
-        return tuple(self._tools.values())
-
     def __iter__(self) -> Iterator[Tool]:
         return iter(self._tools.values())
 

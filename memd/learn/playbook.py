@@ -26,11 +26,6 @@ def pattern_id(task_type: str, tools: Sequence[str]) -> str:
     return hashlib.sha256(said.encode()).hexdigest()[:ID_DIGITS]
 
 
-def is_promotable(entry: PlaybookEntry, threshold: int = PROMOTABLE_SUCCESSES) -> bool:
-    """Return whether a pattern has worked often enough to become a skill, and is none yet."""
-    return entry.success_count >= threshold and not entry.promoted
-
-
 def as_text(entry: PlaybookEntry) -> str:
     """Return a pattern as one fragment of a prompt.
 

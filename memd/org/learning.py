@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,9 +38,6 @@ REST = 3  # times as long as the work took
 GIVEN_WAY_MAX = 8  # times in a row: then a step is made beside other work
 LOOK_SECONDS = 5.0  # how often it is looked for what nobody announced
 
-Suggest = Callable[[str, tuple[Said, ...]], Awaitable[tuple[Said, ...]]]
-"""Adds to what a text says, each with the words of it that say so (``suggesting.py``)."""
-
 _CALLER = Caller(client="memd", method="learn")
 
 
@@ -51,8 +48,6 @@ class Learning:
     db: Database
     clock: Clock
     work: Work
-    suggest: Suggest | None = None
-    """A language model's additions; none unless one is set up (SPEC D8)."""
     quiet_s: Callable[[], float] = lambda: math.inf
     """For how long nobody has used the memory: while somebody does, reading hardly goes on."""
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
@@ -136,12 +131,7 @@ class Learning:
         return len(rows)
 
     async def _said(self, rows: Sequence[Unread]) -> dict[int, tuple[Said, ...]]:
-        found = await self.work.run(_read, rows)
-        if self.suggest is not None:
-            for row in rows:
-                more = await self.suggest(row.content, found[row.memory_key])
-                found[row.memory_key] = (*found[row.memory_key], *more)
-        return found
+        return await self.work.run(_read, rows)
 
 
 def _read(rows: Sequence[Unread]) -> dict[int, tuple[Said, ...]]:

@@ -50,7 +50,6 @@ CODES: Final[Mapping[str, int]] = {
     "degraded": -32007,
     "provider": -32007,
     "provider_refused": -32007,
-    "budget": -32008,
     "quota": -32008,
     "secret_refused": -32009,
     "quarantined": -32009,

@@ -117,11 +117,6 @@ def newest(
     return [FactRow._make(row) for row in rows]
 
 
-def by_category(conn: Reading, category: OrgFactCategory) -> list[FactRow]:
-    """Return all facts of a category, newest first (SPEC 15.5.6)."""
-    return newest(conn, [category], -1)
-
-
 def of_keys(conn: Reading, keys: Collection[int]) -> list[FactRow]:
     """Return the facts with *keys*, in the order of *keys*."""
     rows = conn.execute(

@@ -346,16 +346,6 @@ async def test_the_longest_text_can_be_written_and_asked_for(house: Assembly) ->
     assert [fact.id for fact in found] == [fact_id]
 
 
-async def test_a_category_is_listed_newest_first(house: Assembly, clock: HeldClock) -> None:
-    """SPEC 15.5.6."""
-    for content in ("one", "two", "three"):
-        clock.advance(seconds=1)
-        await wrote(house, content, category="adr")
-    await wrote(house, "other")
-    rows = await house.db.read(org_facts.by_category, OrgFactCategory.ADR)
-    assert [row.content for row in rows] == ["three", "two", "one"]
-
-
 # The past.
 
 

@@ -14,7 +14,6 @@ from support.store import a_house
 
 from memd.backends.assembly import Assembly
 from memd.base.errors import BusyError, DiskFullError, MemdError, ReadOnlyError
-from memd.model.enums import OrgFactCategory
 from memd.model.org import OrgMemoryQuery
 from memd.store import connect, org_check, org_facts
 
@@ -39,7 +38,6 @@ READS: dict[str, Try] = {
     "history": lambda house, ids: house.org.history(CALLER, ids[0]),
     "list_policies": lambda house, _: house.org.list_policies(CALLER),
     "count_policies": lambda house, _: house.org.count_policies(CALLER),
-    "by_category": lambda house, _: house.db.read(org_facts.by_category, OrgFactCategory.ADR),
     "check": lambda house, _: house.db.read(lambda conn: list(org_check.rows(conn))),
 }
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from memd.learn.learnings import approach_of, lesson_of, outcome_of, task_type_of
-from memd.learn.playbook import as_text, is_promotable, nearest, pattern_id
+from memd.learn.playbook import as_text, nearest, pattern_id
 from memd.model.enums import LearningOutcome
 from memd.model.learn import PlaybookEntry
 
@@ -90,12 +90,6 @@ def test_5a_2_the_id_is_16_hex_of_sha256_and_knows_no_order() -> None:
     assert pattern_id("shell", ["shell_exec", "file_write"]) == expected
     assert pattern_id("shell", ["file_write", "shell_exec"]) == expected
     assert pattern_id("web", ["file_write", "shell_exec"]) != expected
-
-
-def test_5a_2_three_successes_make_a_pattern_ready_unless_it_is_a_skill() -> None:
-    assert not is_promotable(an_entry(successes=2))
-    assert is_promotable(an_entry(successes=3))
-    assert not is_promotable(an_entry(successes=3, promoted=True))
 
 
 def test_5a_3_one_pattern_is_one_fragment() -> None:

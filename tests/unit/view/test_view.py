@@ -1,4 +1,5 @@
 import re
+import unicodedata
 
 import pytest
 from hypothesis import given, settings
@@ -165,12 +166,22 @@ def test_emoji_stay_readable_without_their_joiners() -> None:
     assert view("\U0001fae8") == "\U0001fae8"  # newer than this Python's tables may be
 
 
-def test_no_code_point_leaves_the_block() -> None:
+ALIKE = {"Lo", "Cn", "Co", "Cs"}  # letters without case, and what is no character: a million
+
+
+@pytest.mark.parametrize("every", [50, pytest.param(1, marks=pytest.mark.long)])
+def test_no_code_point_leaves_the_block(every: int) -> None:
     """All 1,112,064 of them, and the surrogates, beside, before and inside a closing tag."""
+    points = [
+        point
+        for point in range(0x110000)
+        if point % every == 0 or unicodedata.category(chr(point)) not in ALIKE
+    ]
     live = re.compile(r"<\s*/\s*memory", re.IGNORECASE)
-    for base in range(0, 0x110000, 1024):
+    for base in range(0, len(points), 1024):
         block = "".join(
-            f"a{chr(point)}</memory>b</me{chr(point)}mory>\n" for point in range(base, base + 1024)
+            f"a{chr(point)}</memory>b</me{chr(point)}mory>\n"
+            for point in points[base : base + 1024]
         )
         seen = view(block)
         assert not live.search(seen)
