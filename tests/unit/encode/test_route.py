@@ -105,6 +105,43 @@ def test_what_only_looks_like_a_subject_is_episodic(text: str) -> None:
     assert route(text) is EPISODIC
 
 
+@pytest.mark.parametrize(
+    ("text", "category"),
+    [
+        ("I'm implementing the auth endpoint", WORKING),
+        ("Last sprint the team chose JWT over sessions", EPISODIC),
+        ("This project uses Litestar with aiosqlite", SEMANTIC),
+        ("Code reviews require 2 approvals here", PROCEDURAL),
+        ("The QA lead prefers detailed test plans", MemoryCategory.SOCIAL),
+    ],
+)
+@pytest.mark.parametrize("end", ["", "."])
+@pytest.mark.parametrize("by_owner", [True, False])
+def test_the_sentences_of_the_document_s_table_are_filed_as_printed(
+    text: str, category: MemoryCategory, end: str, by_owner: bool
+) -> None:
+    assert route(text + end, by_owner=by_owner) is category
+
+
+@pytest.mark.parametrize(
+    ("text", "category"),
+    [
+        ("Alice created the repo.", SEMANTIC),
+        ("PostgreSQL supports JSON.", SEMANTIC),
+        ("The build script requires Python 3.12.", SEMANTIC),
+        ("The user prefers dark mode.", SEMANTIC),
+        ("User prefers dark mode.", SEMANTIC),
+        ("Every pull request must have a test.", PROCEDURAL),
+        ("Do all releases need an approval?", EPISODIC),
+        ("Bob reports to Alice.", MemoryCategory.SOCIAL),
+        ("Who prefers tea?", EPISODIC),
+        ("We created the repo.", EPISODIC),
+    ],
+)
+def test_facts_rules_and_people_are_told_apart(text: str, category: MemoryCategory) -> None:
+    assert route(text) is category
+
+
 @pytest.mark.parametrize("unit", ["I ", " \n", "A. ", "The a ", ".", "right now ", "my favorite "])
 def test_a_long_text_of_one_kind_is_routed_in_bounded_time(unit: str) -> None:
     with effort() as spent:
