@@ -27,7 +27,8 @@ Archived = Annotated[
 
 @options.examples(
     'memd add "We deploy with blue-green since March"',
-    'memd add "I prefer short answers" --category procedural',
+    'memd add "I prefer short answers"',
+    'memd add "Answer in German, never with a preamble" --category procedural',
     "git log -1 --format=%B | memd add - --tag git",
 )
 def add(
@@ -46,11 +47,17 @@ def add(
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Remember a text exactly as it is. Prints the id of the new memory."""
+    """Remember a text exactly as it is. Prints the id of the new memory.
+
+    A preference is told first from then on: "I prefer", "I always", "I hate", "my favourite",
+    or whatever is added as procedural.
+    """
+    from memd.encode.preference import filed_as
+
     typed = options.joined(words)
     content = sys.stdin.read().strip() if typed == "-" else typed
     params = options.given(
-        category=category or "semantic",
+        category=category or filed_as(content, speaker),
         content=content,
         namespace=namespace,
         speaker=speaker,

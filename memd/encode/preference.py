@@ -71,6 +71,17 @@ def is_preference(text: str) -> bool:
     return any(True for _ in _statements(text))
 
 
+def filed_as(text: str, speaker: str | None) -> str:
+    """Return the category of a text that is added without one: a preference, or a fact.
+
+    Only the owner prefers (SPEC D5): what another *speaker* says is a fact about him.
+
+    >>> filed_as("I prefer dark mode", None), filed_as("I prefer dark mode", "Ann")
+    ('procedural', 'semantic')
+    """
+    return "procedural" if speaker is None and is_preference(text) else "semantic"
+
+
 def preference_name(text: str) -> str:
     """Return the name under which the preference in *text* is kept.
 

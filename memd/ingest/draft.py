@@ -6,7 +6,7 @@ this module sees screened text only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from memd.base.limits import CHUNK_TOKENS_MAX, CHUNK_TOKENS_MIN
@@ -84,6 +84,7 @@ def drafts(
     heading = None if request.heading is None else admitted(request.heading, secrets)
     pieces = [screening.text] if whole else _pieces(screening.text, heading, counter)
     texts = [_headed(heading, piece) for piece in pieces]
+    hinted = _is_hinted(request, pieces, counter)
     around = of_fields((shown, speaker, request.namespace, request.source, *request.tags))
     items = tuple(
         _suspected(
@@ -93,7 +94,7 @@ def drafts(
                 own=own_words(text, speaker, shown),
                 category=route(piece, request.category, by_owner=by_owner),
                 counter=counter,
-                by_owner=by_owner,
+                prefers=by_owner and (hinted or is_preference(piece)),
             ),
             seen.joined(around),
             origin,
@@ -115,6 +116,17 @@ def drafts(
         redacted=tuple(dict.fromkeys(kinds)),
         source=screening.text if "\n\n".join(pieces) != screening.text else None,
     )
+
+
+def _is_hinted(request: IngestRequest, pieces: Sequence[str], counter: TokenCounter) -> bool:
+    """Return whether the hint alone makes the text a preference (SPEC 1.7.5).
+
+    A how-to of pages is procedural but no preference: told first in every prompt, it would
+    take the room of all others.
+    """
+    if request.category is not MemoryCategory.PROCEDURAL or len(pieces) != 1:
+        return False
+    return counter.count(pieces[0]) <= CHUNK_TOKENS_MAX
 
 
 def _pieces(text: str, heading: Screening | None, counter: TokenCounter) -> list[str]:
@@ -175,9 +187,9 @@ def _draft(
     own: str,
     category: MemoryCategory,
     counter: TokenCounter,
-    by_owner: bool,
+    prefers: bool,
 ) -> Draft:
-    prefers = by_owner and category is MemoryCategory.PROCEDURAL and is_preference(content)
+    named = prefers and category is MemoryCategory.PROCEDURAL
     return Draft(
         part=part,
         content=content,
@@ -185,5 +197,5 @@ def _draft(
         category=category,
         salience=salience(content, counter),
         token_count=max(1, counter.count(content)),
-        preference=preference_name(content) if prefers else None,
+        preference=preference_name(content) if named else None,
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from support.daemon import Spawned, wait_until
+from support.daemon import Spawned, environment, wait_until
 from support.desk import Desk, a_desk, served
 
 pytestmark = pytest.mark.model
@@ -168,3 +170,43 @@ def test_a_preference_that_expired_is_told_no_more(desk: Desk) -> None:
 
     assert desk.contents("tea") == []
     assert desk.count() == 0
+
+
+def typed(daemon: Spawned, *words: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "memd", *words],
+        env=environment(daemon.paths.database.parent.parent, {}),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return done.stdout
+
+
+def test_what_is_added_as_procedural_is_told_first(daemon: Spawned, desk: Desk) -> None:
+    rule = "Answer in German, never with a preamble"
+    desk.store("The kitchen is painted yellow.")
+
+    typed(daemon, "add", rule, "-c", "procedural", "--agent", desk.agent_id)
+
+    block = typed(daemon, "inject", "What colour is the kitchen?", "--agent", desk.agent_id)
+    assert 0 <= block.find(rule) < block.find("The kitchen is painted yellow.")
+    first, *_ = desk.contents("What colour is the kitchen?")
+    assert first == rule
+
+
+def test_what_is_added_without_a_category_is_filed_by_what_it_says(
+    daemon: Spawned, desk: Desk
+) -> None:
+    for text in ("I prefer dark mode", "  The fridge  is blue "):
+        typed(daemon, "add", text, "--agent", desk.agent_id)
+    typed(daemon, "add", "I prefer light mode", "--speaker", "Ann", "--agent", desk.agent_id)
+
+    assert list(desk.preferences().values()) == ["I prefer dark mode"]
+    entries = desk.call("memory.list")["items"]
+    assert [(entry["content"], entry["category"]) for entry in entries] == [
+        ("I prefer light mode", "semantic"),
+        ("  The fridge  is blue ", "semantic"),
+        ("I prefer dark mode", "procedural"),
+    ]

@@ -133,7 +133,19 @@ def test_only_a_procedural_statement_of_the_owner_is_a_preference() -> None:
     assert of(text, category=MemoryCategory.PROCEDURAL).items[0].preference
     assert of(text, category=MemoryCategory.SEMANTIC).items[0].preference is None
     assert of(text, speaker="Ann").items[0].preference is None
-    assert of("Tea is hot.", category=MemoryCategory.PROCEDURAL).items[0].preference is None
+    assert of("Tea is hot.").items[0].preference is None
+
+
+def test_a_hint_of_procedural_makes_a_preference_of_one_chunk_of_the_owners() -> None:
+    text, hint = "Answer in German, never with a preamble", MemoryCategory.PROCEDURAL
+
+    assert of(text, category=hint).items[0].preference
+    assert of(text, category=hint, whole=True).items[0].preference
+    assert of(text, category=hint, speaker="Ann").items[0].preference is None
+    assert of(text, category=hint, origin=Origin.WEB).items[0].preference is None
+    pages = "\n\n".join(f"Step {n} of the release. " * 30 for n in range(9))
+    assert not any(item.preference for item in of(pages, category=hint).items)
+    assert of(pages, category=hint, whole=True).items[0].preference is None
 
 
 def test_every_chunk_of_a_text_begins_with_its_heading_and_has_room_for_it() -> None:
