@@ -21,7 +21,6 @@ from memd.base.clock import SystemClock
 from memd.base.errors import MemdError, MemoryConnectionError
 from memd.base.limits import OUT_QUEUE_BYTES_MAX
 from memd.base.paths import Paths
-from memd.encode.preference import filed_as
 from memd.rpc import calling, envelope, framing
 from memd.rpc.backend_texts import RemoteTexts
 from memd.rpc.calling import Progress
@@ -194,8 +193,7 @@ class Client:
 
     def add(self, content: str, category: str | None = None, **more: Any) -> str:
         """Store *content* as one memory, as it is, by default a fact or the owner's preference."""
-        category = category or filed_as(content, more.get("speaker"))
-        said = {"content": content, "category": category, **more}
+        said = calling.to_store(content, category, more)
         return cast("str", self.call("memory.store", said))
 
     def recall(self, query: str, **more: Any) -> dict[str, Any]:

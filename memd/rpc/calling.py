@@ -18,6 +18,7 @@ from memd.base.errors import (
     TooLargeError,
 )
 from memd.base.limits import FRAME_BYTES_MAX
+from memd.encode.preference import filed_as
 from memd.rpc import envelope, framing
 
 Progress = Callable[[int, int], None]
@@ -122,3 +123,9 @@ def tell(progress: Progress | None, told: dict[str, Any]) -> None:
     value = told.get("params", {}).get("value", {})
     if progress is not None:
         progress(value.get("done", 0), value.get("total", 0))
+
+
+def to_store(content: str, category: str | None, more: dict[str, Any]) -> dict[str, Any]:
+    """Return the params of ``memory.store``; without a *category* it is filed by what it says."""
+    filed = category or filed_as(content, more.get("speaker"))
+    return {"content": content, "category": filed, **more}
