@@ -27,7 +27,7 @@ from memd.inject.editing_tools import instruction
 from memd.inject.fact_tool import NO_FACTS, SEARCH_FACTS
 from memd.inject.format import directive, formatted
 from memd.inject.isolated import Failed, isolated, spoken
-from memd.inject.known import Fits, Knowledge
+from memd.inject.known import Fits, Knowledge, Offers
 from memd.inject.needs import MakeRetriever, Organisation, Synthesizer
 from memd.inject.own import OwnMemories, Rooms
 from memd.inject.pipeline import Pools, fuses, gated, possible, without
@@ -179,9 +179,10 @@ class _Making:
 
     async def compose(self) -> None:
         """Gather what there is, and add it in the order in which it matters."""
-        policies, (told, self.found) = await asyncio.gather(
+        policies, (told, self.found), offers = await asyncio.gather(
             isolated(self._policies(), (), "policies", self.failed),
             isolated(self._gathered(), ([], self.found), "memories", self.failed),
+            self._offered(),
         )
         self.prompt.add_policies(policies)
         shown = self.prompt.add_preferences([text for _, text in told])
@@ -202,7 +203,7 @@ class _Making:
                 said_first = ChatMessage(role=MessageRole.SYSTEM, content=TAGGED_ALONE)
                 self.prompt.add_instructions([said_first])
             point = self.room.config.injection_point
-            fitted = Fitted(await self._known(), scored, point, self.nonce)
+            fitted = Fitted(await self._known(offers), scored, point, self.nonce)
             self.prompt.add_fitting(fitted)
 
     @property
@@ -215,14 +216,19 @@ class _Making:
         asked = self.caller, self.request.query
         return fact_tool.INSTRUCTION if known and await known.any_facts(*asked) else ""
 
-    async def _known(self) -> Fits:
-        """Return the facts and lessons that fit; who asks for categories of memories wants none.
+    async def _offered(self) -> Offers:
+        """Return what may fit besides memories; who asks for categories of those wants none."""
+        known = self.room.knowledge
+        wanted = self.strategy is InjectionStrategy.CONTEXT and not self.synthesize
+        if known is None or not wanted or self.request.categories is not None:
+            return Offers()
+        return await known.offered(self.caller, self.request.query, self.failed)
 
-        Asked for after the memories: the question has its vector by then.
-        """
-        if self.room.knowledge is None or self.request.categories is not None:
+    async def _known(self, offers: Offers) -> Fits:
+        """Return what fits; ranked after the memories, when the question has its vector."""
+        if self.room.knowledge is None:
             return Fits()
-        return await self.room.knowledge.fitting(self.caller, self.request.query, self.failed)
+        return await self.room.knowledge.fitting(self.request.query, offers, self.failed)
 
     async def _policies(self) -> tuple[str, ...]:
         if self.room.org is None:

@@ -62,6 +62,14 @@ class Known(NamedTuple):
     doubtful: bool = False
 
 
+class Offers(NamedTuple):
+    """What may fit one question, to be ranked."""
+
+    facts: Offered = Offered()
+    lessons: tuple[Apart, ...] = ()
+    patterns: tuple[Apart, ...] = ()
+
+
 class Fits(NamedTuple):
     """What fits one question, the likeliest of each kind first."""
 
@@ -79,23 +87,46 @@ class Knowledge:
     learnt: Learnt
     facts_max: int
 
-    async def fitting(self, caller: Caller, query: str, failed: Failed) -> Fits:
-        """Return what fits; what fails is left out and named in *failed*."""
+    async def offered(self, caller: Caller, query: str, failed: Failed) -> Offers:
+        """Return what may fit, unranked; what fails is left out and named in *failed*.
 
-        def asked(work: Awaitable[tuple[Known, ...]], what: str) -> Awaitable[tuple[Known, ...]]:
+        Costs three short reads: a prompt asks for it beside its memories.
+        """
+        wanted = PlaybookQuery(limit=LESSONS_OFFERED_MAX)
+        facts, lessons, patterns = await asyncio.gather(
+            isolated(self.org.offered(caller, query), Offered(), "facts", failed),
+            isolated(self.learnt.latest(caller, LESSONS_OFFERED_MAX), (), "lessons", failed),
+            isolated(self.learnt.playbook(caller, wanted), (), "playbook", failed),
+        )
+        return Offers(
+            facts,
+            tuple(Apart(each.id, each.lesson, to_us(each.timestamp)) for each in lessons),
+            tuple(
+                Apart(each.pattern_id, as_text(each), to_us(each.updated_at)) for each in patterns
+            ),
+        )
+
+    async def fitting(self, query: str, offers: Offers, failed: Failed) -> Fits:
+        """Return what of *offers* fits; what fails is left out and named in *failed*."""
+        if not any((*offers.facts, offers.lessons, offers.patterns)):
+            return Fits()
+
+        def ranked(work: Awaitable[tuple[Known, ...]], what: str) -> Awaitable[tuple[Known, ...]]:
             return isolated(work, (), what, failed)
 
         return Fits(
             *await asyncio.gather(
-                asked(self.facts(caller, query), "facts"),
-                asked(self.lessons(caller, query), "lessons"),
-                asked(self.patterns(caller, query), "playbook"),
+                ranked(self._facts(query, offers.facts), "facts"),
+                ranked(self._learnt(query, LESSON, offers.lessons), "lessons"),
+                ranked(self._learnt(query, PATTERN, offers.patterns), "playbook"),
             )
         )
 
     async def facts(self, caller: Caller, query: str) -> tuple[Known, ...]:
         """Return the facts that fit, at most *facts_max*."""
-        offered = await self.org.offered(caller, query)
+        return await self._facts(query, await self.org.offered(caller, query))
+
+    async def _facts(self, query: str, offered: Offered) -> tuple[Known, ...]:
         facts = {fact.id: fact for fact in (*offered.by_words, *offered.others)}
         ranking = await self._ranked(query, facts)
         return _known(facts, ranking.fitting)[: self.facts_max]
@@ -113,22 +144,10 @@ class Knowledge:
         chosen = [each for each in ranking.items if each in fitting or each.key in by_words]
         return _known(facts, chosen)[:limit]
 
-    async def lessons(self, caller: Caller, query: str) -> tuple[Known, ...]:
-        """Return the lessons that fit, of the newest."""
-        found = await self.learnt.latest(caller, LESSONS_OFFERED_MAX)
-        texts = {each.id: Apart(each.id, each.lesson, to_us(each.timestamp)) for each in found}
-        ranking = await self.ranker.ranked(query, list(texts.values()))
-        return tuple(_learnt(LESSON, each, texts) for each in ranking.fitting)
-
-    async def patterns(self, caller: Caller, query: str) -> tuple[Known, ...]:
-        """Return the patterns that fit, of those that worked most often."""
-        found = await self.learnt.playbook(caller, PlaybookQuery(limit=LESSONS_OFFERED_MAX))
-        texts = {
-            each.pattern_id: Apart(each.pattern_id, as_text(each), to_us(each.updated_at))
-            for each in found
-        }
-        ranking = await self.ranker.ranked(query, list(texts.values()))
-        return tuple(_learnt(PATTERN, each, texts) for each in ranking.fitting)
+    async def _learnt(self, query: str, label: str, offered: Sequence[Apart]) -> tuple[Known, ...]:
+        texts = {each.key: each for each in offered}
+        ranking = await self.ranker.ranked(query, offered)
+        return tuple(_learnt(label, each, texts) for each in ranking.fitting)
 
     async def _ranked(self, query: str, facts: dict[str, OrgFact]) -> Ranking:
         texts = [Apart(fact.id, fact.content, to_us(fact.created_at)) for fact in facts.values()]
