@@ -9,12 +9,19 @@ copy lies (docs/decisions/0080).
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
 from memd.base import client_key
 from memd.base.clock import SystemClock, from_us
-from memd.base.errors import AlreadyRunningError, InvalidStateError, NotFoundError, NotRunningError
+from memd.base.errors import (
+    AlreadyRunningError,
+    InvalidStateError,
+    MemdError,
+    NotFoundError,
+    NotRunningError,
+)
 from memd.base.lock import lock
 from memd.base.paths import Paths
 from memd.cli import options, say
@@ -127,6 +134,8 @@ def _elsewhere(profile: str | None, target: Path) -> Path:
 
     with Progress("copying", unit="bytes") as progress:
         make_beside(Path(store), place, progress.at)
+    with suppress(MemdError), daemon(profile) as client:
+        client.call("store.note_copy", {"target": str(place), "made": True})
     return place
 
 

@@ -62,9 +62,12 @@ def _written(client: Client, profile: str | None, agent: str | None, root: Path)
     settings, _ = settings_of(Paths.resolve(profile))
     config = settings.memory.consolidation.wiki_export
     exporter = WikiExporter(backend=Pages(client), config=config, root=root)
+    copy = {"target": str(root / folder_name(agent_id))}
     if not exporter.is_off:
-        client.call("store.note_copy", {"target": str(root / folder_name(agent_id))})
+        client.call("store.note_copy", copy)
     done = asyncio.run(exporter.export(agent_id))
+    if not exporter.is_off:
+        client.call("store.note_copy", {**copy, "made": True})
     return done.model_dump(mode="json")
 
 

@@ -184,9 +184,13 @@ class Rebuild(Progressing):
 
 
 class NoteCopy(Params):
-    """The absolute path of a copy that the caller is about to make; forgetting will name it."""
+    """The absolute path of a copy that the caller is about to make; forgetting will name it.
+
+    Told again once it is *made*: then the daemon knows whether it can see that place.
+    """
 
     target: Text
+    made: bool = False
 
 
 class Import(Progressing):

@@ -287,7 +287,7 @@ class _Upkeep:
         return await self._upkeep.backup(caller)
 
     async def note_copy(self, caller: Caller, params: p.NoteCopy) -> str:
-        return await self._upkeep.note_copy(caller, params.target)
+        return await self._upkeep.note_copy(caller, params.target, made=params.made)
 
 
 class _Agents:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
@@ -41,19 +41,20 @@ def place(database: Path, stamp: str) -> Path:
     return database.with_name(f"{database.stem}-{stamp}{SUFFIX}")
 
 
-def existing(database: Path, noted: Iterable[Path] = ()) -> tuple[str, ...]:
+def existing(database: Path, noted: Mapping[Path, bool] | None = None) -> tuple[str, ...]:
     """Return the files that may still hold what is forgotten in *database* now.
 
     Whole and half backups beside it, and the *noted* ones but those that were
-    removed; on a disk that is not there just now they may still be.
+    removed; on a disk that is not there just now they may still be, and in a place
+    that this process cannot see.
     """
     found = {
         *database.parent.glob(f"{database.stem}-*{SUFFIX}"),
         *database.parent.glob(f".{database.stem}-*{PARTIAL}"),
     }
-    for path in noted:
+    for path, is_unseen in (noted or {}).items():
         found.update(one for one in (path, half(path)) if one.exists())
-        if not path.parent.exists():
+        if is_unseen or not path.parent.exists():
             found.add(path)
     return tuple(map(str, sorted(found)))
 
@@ -63,26 +64,35 @@ def half(target: Path) -> Path:
     return target.with_name(f".{target.name}{PARTIAL}")
 
 
-def noted(conn: Reading) -> list[Path]:
-    """Return the backups that were made, or begun, elsewhere than beside the database."""
+def noted(conn: Reading) -> dict[Path, bool]:
+    """Return the copies that were made, or begun, elsewhere than beside the database.
+
+    Of each, whether it lies where the daemon cannot see it: a service in a sandbox has
+    a ``/tmp`` of its own.
+    """
     found = conn.execute("SELECT value FROM meta WHERE key = 'backups'").get
     try:
-        return [Path(path) for path in json.loads(found)] if isinstance(found, str) else []
-    except (ValueError, TypeError):  # damaged: what else is in the file can still be read
-        return []
+        told = json.loads(found) if isinstance(found, str) else []
+        return {
+            Path(one[0] if isinstance(one, list) else one): isinstance(one, list) for one in told
+        }
+    except (ValueError, TypeError, IndexError):  # damaged: what else is there can still be read
+        return {}
 
 
-def note(conn: Writing, target: Path) -> None:
-    """Note a backup elsewhere; what was removed is dropped, then the oldest."""
-    paths = [
-        path
-        for path in noted(conn)
-        if path != target and (path.exists() or half(path).exists() or not path.parent.exists())
-    ]
-    paths = [*paths, target][-BACKUPS_NOTED_MAX:]
+def note(conn: Writing, target: Path, *, unseen: bool = False) -> None:
+    """Note a copy elsewhere; what was removed is dropped, then the oldest."""
+    kept = {
+        path: is_unseen
+        for path, is_unseen in noted(conn).items()
+        if is_unseen or path.exists() or half(path).exists() or not path.parent.exists()
+    }
+    kept.pop(target, None)
+    kept[target] = unseen
+    told = [[str(path)] if is_unseen else str(path) for path, is_unseen in kept.items()]
     conn.execute(
         "INSERT OR REPLACE INTO meta (key, value) VALUES ('backups', :value)",
-        {"value": json.dumps([str(path) for path in paths])},
+        {"value": json.dumps(told[-BACKUPS_NOTED_MAX:])},
     )
 
 

@@ -85,17 +85,19 @@ class Upkeep:
         await self.db.aside(lambda conn: backup.make(conn, path), within=False)
         return str(path)
 
-    async def note_copy(self, caller: Caller, target: str) -> str:
+    async def note_copy(self, caller: Caller, target: str, *, made: bool = False) -> str:
         """Note a copy that its caller is about to make, so that forgetting names it.
 
-        Returns the path of the store. Raises InvalidError for a *target* that is not
-        absolute. A store that cannot be written is copied all the same.
+        Returns the path of the store. Once it is *made*, one that this process cannot see
+        is noted for good. Raises InvalidError for a *target* that is not absolute. A store
+        that cannot be written is copied all the same.
         """
         copy = Path(target)
         if not copy.is_absolute():
             raise InvalidError("target must be absolute", field="target")
-        with suppress(MemdError):
-            await self.db.write(caller, lambda conn: backup.note(conn, copy))
+        if not (made and copy.exists()):
+            with suppress(MemdError):
+                await self.db.write(caller, lambda conn: backup.note(conn, copy, unseen=made))
         return str(self.db.path.absolute())
 
     async def sweep(self) -> None:

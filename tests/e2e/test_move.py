@@ -261,3 +261,34 @@ def test_only_the_owner_takes_everything_out_or_brings_it_in(home: Path) -> None
             stranger.call("store.arrive", {"items": [{}]})
     with Client(paths.socket, key=paths.operator_key) as owner, pytest.raises(InvalidError):
         owner.call("store.leave", {"after": "nowhere"})
+
+
+@pytest.mark.parametrize("memories", [120, pytest.param(10_000, marks=pytest.mark.long)])
+def test_a_move_to_another_home_and_back_makes_equal_dumps(tmp_path: Path, memories: int) -> None:
+    homes = [tmp_path / name for name in ("here", "there", "back")]
+    files = [tmp_path / f"{home.name}.jsonl" for home in homes]
+    for number, home in enumerate(homes):
+        home.mkdir()
+        with spawned(home, {"MEMD_MODEL_DIR": str(tmp_path / "none")}) as daemon:
+            if number:
+                done = memd(home, "import", str(files[number - 1]))
+                assert done.returncode == 0, done.stderr
+            else:
+                with daemon.client(timeout=60) as client:
+                    _fill(client, memories)
+            with daemon.client(timeout=600) as client:
+                assert len(dump(client)) > memories
+            assert memd(home, "export", str(files[number])).returncode == 0
+    first, second, third = (file.read_bytes() for file in files)
+    assert first == second
+    assert first == third
+
+
+def _fill(client: Client, memories: int) -> None:
+    for start in range(0, memories, 60):
+        rooms = aged.ROOMS
+        items = [
+            {"text": f"Lamp {n} of the {rooms[n % 6]} was mended by hand.", "tags": [rooms[n % 6]]}
+            for n in range(start, min(start + 60, memories))
+        ]
+        client.call("memory.ingest_many", {"agent_id": f"agent {start % 7}", "items": items})

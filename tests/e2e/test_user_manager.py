@@ -219,6 +219,9 @@ def test_backup_wiki_and_export_arrive_where_the_person_may_write(login: Login) 
     done = login.run("memd", "export", f"{folder}/all.jsonl")
     assert done.returncode == 0, done.stderr
     assert "harbour freezes" in login.run("cat", f"{folder}/all.jsonl").stdout
+    forgotten = login.run("memd", "forget", added, "--yes", "--json")
+    for copy in (f"{folder}/copy.db", f"{login.home}/copy.db", f"{folder}/wiki/default"):
+        assert copy in forgotten.stdout, forgotten.stderr
     login.run("rm", "-r", folder)
 
 

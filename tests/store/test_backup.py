@@ -39,7 +39,7 @@ async def test_forgetting_names_the_backups_elsewhere_until_they_are_removed(
         assert (await house.archive.forget(ADA, ids=ids[2:3])).backups == tuple(saved)
         (tmp_path / "unplugged").rename(disk)
         await house.upkeep.backup(ADA, str(disk / "three.db"))  # what is gone is not kept noted
-        assert await house.db.read(backup.noted) == [disk / "two.db", disk / "three.db"]
+        assert list(await house.db.read(backup.noted)) == [disk / "two.db", disk / "three.db"]
 
 
 @pytest.mark.parametrize("place", ["home", "disk"])

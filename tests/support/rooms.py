@@ -404,7 +404,8 @@ class FakeUpkeep:
         await self.house.pass_through(caller)
         return "nowhere"
 
-    async def note_copy(self, caller: Caller, target: str) -> str:
+    async def note_copy(self, caller: Caller, target: str, *, made: bool = False) -> str:
+        del made
         await self.house.pass_through(caller)
         return target
 
