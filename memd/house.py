@@ -205,7 +205,9 @@ class _Prompts:
 
         house = self._house
         scorer, retrieval = house.recall.scorer, self._settings.memory.retrieval
-        cache = RerankerCache(retrieval.rerank_cache_ttl_seconds)
+        cache = RerankerCache(
+            retrieval.rerank_cache_ttl_seconds, monotonic=lambda: house.clock.monotonic_us() / 1e6
+        )
         return Inject(
             rooms=Remembered(house.recall, self._ingest, house.archive),
             config=retrieval,

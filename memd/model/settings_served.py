@@ -21,7 +21,11 @@ _NEEDS_A_MODEL = "no language model is connected"
 
 # The section, its keys (none: all of them), and what happens instead.
 _BY_RULE = (
-    ("consolidation.archival.dual_mode", ("summarization_model",), "summaries are made by rule"),
+    (
+        "consolidation.archival.dual_mode",
+        ("summarization_model", "max_summary_tokens"),
+        "summaries are made by rule",
+    ),
     ("consolidation.llm", (), "summaries are made by rule"),
     ("consolidation.experience_compressor", (), "experiences stay as they are"),
 )

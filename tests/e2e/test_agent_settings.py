@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from support.daemon import environment, running, spawned
+from support.effects import shows
 
 from memd.base.errors import InvalidStateError, MemoryStoreError
 from memd.client import AsyncClient
@@ -26,6 +27,7 @@ def _memory(agent_id: str) -> dict[str, Any]:
     return {"agent_id": agent_id, "content": "the boat lies at pier 7", "category": "semantic"}
 
 
+@shows("memory.agents.type")
 async def test_what_the_file_says_of_an_agent_holds_and_of_others_nothing(tmp_path: Path) -> None:
     async with (
         running(tmp_path, settings=_settings(FILE)) as paths,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.daemon import environment, spawned
+from support.effects import shows
 
 from memd.daemon import EXIT_CONFIG
 
@@ -36,6 +37,7 @@ def _holds(folder: Path, text: str) -> bool:
     return any(text.encode() in path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
+@shows("memory.storage.data_dir")
 def test_everything_remembered_lies_in_the_data_dir_and_nothing_elsewhere(tmp_path: Path) -> None:
     home, disk = tmp_path / "home", tmp_path / "disk" / "memories"
     home.mkdir()

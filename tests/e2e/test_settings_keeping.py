@@ -1,0 +1,391 @@
+"""Each setting of nights, of files and of the daemon has its effect, over a daemon's socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.daemon import spawned
+from support.effects import Stage, a_stage, merged, shows, tree
+
+from memd.base.errors import MemdError, OrgMemoryAccessDeniedError
+from memd.client import AsyncClient
+
+NIGHT = "memory.consolidation."
+DUAL = NIGHT + "archival.dual_mode."
+LONG = "Then we talked for a long while about how everybody felt and went home late. " * 3
+DENSE = (
+    LONG,
+    "Backups: https://wiki.example/backup, https://wiki.example/restore, https://a.example/x.",
+    "The deploy of version 2.4.1 failed with exit code 137 on node n7, see /var/log/deploy.log.",
+)
+
+
+@pytest.fixture
+def patch(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    return monkeypatch
+
+
+@asynccontextmanager
+async def _stage(home: Path, patch: pytest.MonkeyPatch, *trees: Any) -> AsyncIterator[Stage]:
+    home.mkdir(parents=True, exist_ok=True)
+    async with a_stage(home, patch, merged(*trees)) as stage:
+        yield stage
+
+
+async def _embedded(stage: Stage) -> None:
+    """Wait until every memory has its vector: nights leave the others alone."""
+    for _ in range(2_000):
+        listed = (await stage.call("memory.list"))["items"]
+        if all(each["state"] != "pending" for each in listed):
+            return
+        await asyncio.sleep(0.005)
+    raise AssertionError("memories wait for their vectors")
+
+
+async def _slept(home: Path, patch: pytest.MonkeyPatch, *trees: Any) -> str:
+    """Return what a night makes of one session's memories: the summary, "" for none."""
+    async with _stage(home, patch, *trees) as stage:
+        await stage.remember("The first.", *DENSE, category="episodic", session_id="s1")
+        await _embedded(stage)
+        stage.clock.advance(days=3)
+        report = await stage.call("sleep.run")
+        if not report["detail"]["summaries"]:
+            return ""
+        return str((await stage.call("memory.list"))["items"])
+
+
+@shows(
+    "memory.options.retention_days",
+    "memory.consolidation.retention.default_retention_days",
+    "memory.consolidation.retention.rules.category",
+    "memory.consolidation.retention.rules.retention_days",
+    "memory.agents.retention_days",
+    "memory.agents.retention_overrides.category",
+    "memory.agents.retention_overrides.retention_days",
+)
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ({}, {"semantic", "social"}),
+        (tree("memory.options.retention_days", 30), set()),
+        (tree(NIGHT + "retention.default_retention_days", 30), set()),
+        (tree("memory.agents", {"default": {"retention_days": 30}}), set()),
+        (tree("memory.agents", {"eve": {"retention_days": 30}}), {"semantic", "social"}),
+        (
+            tree(
+                "memory.agents.default.retention_overrides",
+                [{"category": "semantic", "retention_days": 30}],
+            ),
+            {"social"},
+        ),
+        (
+            tree(NIGHT + "retention.rules", [{"category": "social", "retention_days": 30}]),
+            {"semantic"},
+        ),
+    ],
+)
+async def test_what_is_older_than_its_retention_goes(
+    tmp_path: Path, patch: pytest.MonkeyPatch, said: dict[str, Any], left: set[str]
+) -> None:
+    async with _stage(tmp_path, patch, said) as stage:
+        for category in ("semantic", "social"):
+            await stage.remember("The boat lies at pier 7.", category=category)
+        await _embedded(stage)
+        stage.clock.advance(days=40)
+        await stage.call("sleep.run")
+        items = (await stage.call("memory.list"))["items"]
+    assert {each["category"] for each in items} == left
+
+
+@shows("memory.options.max_memories_per_agent", "memory.consolidation.max_memories_per_agent")
+@pytest.mark.parametrize("place", ["memory.options.", NIGHT])
+async def test_more_memories_than_the_bound_are_archived(
+    tmp_path: Path, patch: pytest.MonkeyPatch, place: str
+) -> None:
+    async with _stage(tmp_path, patch, tree(place + "max_memories_per_agent", 2)) as stage:
+        for category in ("semantic", "social", "procedural"):
+            await stage.remember("The boat lies at pier 7.", category=category)
+        await _embedded(stage)
+        stage.clock.advance(days=3)
+        await stage.call("sleep.run")
+        assert (await stage.call("memory.count"), await stage.call("archive.count")) == (2, 1)
+
+
+@shows(
+    "memory.options.consolidation_interval",
+    "memory.consolidation.interval",
+    "memory.consolidation.enabled",
+)
+async def test_nights_come_at_their_interval_or_not_at_all(
+    tmp_path: Path, patch: pytest.MonkeyPatch
+) -> None:
+    for key in ("memory.options.consolidation_interval", NIGHT + "interval"):
+        async with _stage(tmp_path / key, patch, tree(key, "weekly")) as stage:
+            assert (await stage.call("sleep.status"))["interval"] == "weekly"
+    async with _stage(tmp_path / "off", patch, tree(NIGHT + "enabled", False)) as stage:
+        assert (await stage.call("sleep.status"))["enabled"] is False
+
+
+@shows("memory.consolidation.group_threshold")
+async def test_fewer_memories_than_a_group_are_left_alone(
+    tmp_path: Path, patch: pytest.MonkeyPatch
+) -> None:
+    assert await _slept(tmp_path / "3", patch)
+    assert not await _slept(tmp_path / "9", patch, tree(NIGHT + "group_threshold", 9))
+
+
+@shows(
+    "memory.consolidation.strategy",
+    "memory.consolidation.archival.dual_mode.enabled",
+    "memory.consolidation.archival.dual_mode.dense_threshold",
+    "memory.consolidation.archival.dual_mode.max_facts",
+    "memory.consolidation.archival.dual_mode.anchor_length",
+)
+async def test_two_modes_shorten_as_they_are_told(
+    tmp_path: Path, patch: pytest.MonkeyPatch
+) -> None:
+    simple = await _slept(tmp_path / "simple", patch)
+    one = await _slept(tmp_path / "one", patch, tree(NIGHT + "strategy", "dual_mode"))
+    other = await _slept(tmp_path / "other", patch, tree(DUAL + "enabled", True))
+    assert "Consolidated episodic memories" in simple
+    assert "---" in one
+    assert "---" in other
+
+    dense = (tree(DUAL + "enabled", True), tree(DUAL + "dense_threshold", 0.0))
+    sparse = (tree(DUAL + "enabled", True), tree(DUAL + "dense_threshold", 1.0))
+    extracted = await _slept(tmp_path / "dense", patch, *dense)
+    assert "[Extractive preservation]" in extracted
+    assert "[Extractive preservation]" not in await _slept(tmp_path / "sparse", patch, *sparse)
+    few = await _slept(tmp_path / "few", patch, *dense, tree(DUAL + "max_facts", 1))
+    short = await _slept(tmp_path / "short", patch, *dense, tree(DUAL + "anchor_length", 50))
+    assert few.count("\\n- ") < extracted.count("\\n- ")
+    assert "[MID]" in short
+    assert short.count("[MID]") > extracted.count("[MID]")
+
+
+@shows("memory.consolidation.archival.age_threshold_days")
+async def test_what_was_consolidated_is_archived_for_good_when_it_is_old(
+    tmp_path: Path, patch: pytest.MonkeyPatch
+) -> None:
+    steps = {}
+    for days in (10, 90):
+        said = tree(NIGHT + "archival.age_threshold_days", days)
+        async with _stage(tmp_path / str(days), patch, said) as stage:
+            await stage.remember("The first.", *DENSE, category="episodic", session_id="s1")
+            await _embedded(stage)
+            stage.clock.advance(days=3)
+            await stage.call("sleep.run")
+            await _embedded(stage)
+            stage.clock.advance(days=11)
+            report = await stage.call("sleep.run")
+            steps[days] = [each["name"] for each in report["steps"] if each["rows"]]
+    assert "ageing" in steps[10]
+    assert "ageing" not in steps[90]
+
+
+@shows("memory.consolidation.compression_threshold", "memory.consolidation.compression_sessions")
+async def test_the_oldest_sessions_are_compressed_when_there_are_many(
+    tmp_path: Path, patch: pytest.MonkeyPatch
+) -> None:
+    async def compressed(**config: int) -> int:
+        home = tmp_path / "-".join(map(str, [*config.values(), "x"]))
+        trees = [tree(NIGHT + key, value) for key, value in config.items()]
+        async with _stage(home, patch, *trees) as stage:
+            for number in range(4):
+                for text in ("went well", "was slow"):
+                    said = f"The deploy {number} {text}."
+                    await stage.remember(said, category="episodic", session_id=f"s{number}")
+                stage.clock.advance(days=1)
+            await _embedded(stage)
+            stage.clock.advance(days=3)
+            await stage.call("sleep.compress")
+            return int(await stage.call("archive.count"))
+
+    assert await compressed(compression_threshold=10) == 0
+    assert await compressed(compression_threshold=2) > 0
+    one = await compressed(compression_threshold=3, compression_sessions=1)
+    three = await compressed(compression_threshold=3, compression_sessions=3)
+    assert 0 < one < three
+
+
+@shows(
+    "memory.consolidation.wiki_export.export_root",
+    "memory.consolidation.wiki_export.include_raw_tier",
+    "memory.consolidation.wiki_export.include_compressed_tier",
+    "memory.consolidation.wiki_export.max_entries_per_view",
+    "memory.consolidation.wiki_export.enabled",
+)
+async def test_the_wiki_has_the_tiers_and_the_place_it_is_given(
+    tmp_path: Path, patch: pytest.MonkeyPatch
+) -> None:
+    async def written(name: str, **config: Any) -> list[str]:
+        root = tmp_path / f"{name} wiki"
+        said = [tree(NIGHT + "wiki_export." + key, value) for key, value in config.items()]
+        where = tree(NIGHT + "wiki_export.export_root", str(root))
+        async with _stage(tmp_path / name, patch, where, *said) as stage:
+            await stage.remember("The first.", *DENSE, category="episodic", session_id="s1")
+            await _embedded(stage)
+            stage.clock.advance(days=3)
+            await stage.call("sleep.run")
+            await stage.call("wiki.export")
+        return [str(path.relative_to(root)) for path in root.rglob("*.md")]
+
+    def tier(files: list[str], name: str) -> int:
+        return sum(f"{name}/" in file for file in files)
+
+    whole = await written("whole")
+    assert tier(whole, "raw") > 1
+    assert tier(whole, "wiki") >= 1
+    assert tier(await written("no raw", include_raw_tier=False), "raw") == 0
+    assert tier(await written("no wiki", include_compressed_tier=False), "wiki") == 0
+    assert tier(await written("one", max_entries_per_view=1), "raw") == 1
+    assert await written("off", enabled=False) == []
+
+
+@shows("memory.consolidation.wiki_export.trigger")
+async def test_the_wiki_is_written_after_a_night_when_it_is_to_be(
+    tmp_path: Path, patch: pytest.MonkeyPatch
+) -> None:
+    for trigger in ("manual", "on_consolidation"):
+        root = tmp_path / trigger
+        said = {"enabled": True, "trigger": trigger, "export_root": str(root)}
+        async with _stage(
+            tmp_path / f"home {trigger}", patch, tree(NIGHT + "wiki_export", said)
+        ) as (stage):
+            await stage.remember("The first.", *DENSE, category="episodic", session_id="s1")
+            await _embedded(stage)
+            stage.clock.advance(days=3)
+            await stage.call("sleep.run")
+            for _ in range(400):
+                if root.exists():
+                    break
+                await asyncio.sleep(0.005 if trigger == "on_consolidation" else 0)
+        assert root.exists() is (trigger == "on_consolidation")
+
+
+@shows(
+    "org_memory.core_policies",
+    "org_memory.extended_store.max_retrieved_per_query",
+)
+async def test_policies_and_the_number_of_facts_are_those_of_the_settings(
+    tmp_path: Path, patch: pytest.MonkeyPatch
+) -> None:
+    said = tree("org_memory.core_policies", ["Every change is reviewed."])
+    bound = tree("org_memory.extended_store.max_retrieved_per_query", 2)
+    async with _stage(tmp_path, patch, said, bound) as stage:
+        policies = await stage.call("org.policies")
+        added = await stage.call(
+            "client.add", name="lead", agent_id="lead", seniority="lead", scopes=["read", "write"]
+        )
+        async with AsyncClient(stage.paths.socket, key=Path(added["key_file"])) as lead:
+            for number in range(4):
+                text = f"We deploy service {number} with blue and green."
+                await lead.call("org.write", {"content": text, "category": "adr"})
+            found = await lead.call("org.query", {"context": "how do we deploy"})
+    assert [each["content"] for each in policies] == ["Every change is reviewed."]
+    assert len(found) == 2
+
+
+@shows(
+    "org_memory.write_access.rules.allowed_seniority",
+    "org_memory.read_access",
+)
+async def test_who_may_write_and_read_which_facts_is_for_the_settings_to_say(
+    tmp_path: Path, patch: pytest.MonkeyPatch
+) -> None:
+    rules = {
+        "adr": {"allowed_seniority": "junior"},
+        "convention": {"allowed_seniority": "junior", "human_allowed": False},
+        "procedure": {"allowed_seniority": "vp"},
+    }
+    written = tree("org_memory.write_access.rules", rules)
+    read = tree("org_memory.read_access", {"adr": "lead"})
+    async with _stage(tmp_path, patch, written, read) as stage:
+        added = await stage.call(
+            "client.add", name="j", agent_id="j", seniority="junior", scopes=["read", "write"]
+        )
+        async with AsyncClient(stage.paths.socket, key=Path(added["key_file"])) as junior:
+            fact = {"content": "We deploy with blue and green.", "category": "adr"}
+            fact_id = await junior.call("org.write", fact)
+            with pytest.raises(OrgMemoryAccessDeniedError):
+                await junior.call("org.write", {**fact, "category": "procedure"})
+            assert await junior.call("org.get", {"fact_id": fact_id}) is None
+
+
+@shows("usage.threshold_pct", "usage.max_tokens")
+async def test_a_window_is_full_when_the_settings_say_so(
+    tmp_path: Path, patch: pytest.MonkeyPatch
+) -> None:
+    async def fill(**config: Any) -> Any:
+        trees = [tree("usage." + key, value) for key, value in config.items()]
+        home = tmp_path / "-".join(map(str, config.values()))
+        async with _stage(home, patch, *trees) as stage:
+            full = await stage.call("sleep.should_consolidate", current_tokens=6_000)
+            window = await stage.call(
+                "usage.report", source="codex", session_id="s", used_tokens=6_000
+            )
+            return full, window
+
+    assert (await fill(max_tokens=30_000))[0] is False
+    assert (await fill(max_tokens=7_000))[0] is True
+    assert (await fill(max_tokens=7_001, threshold_pct=0.9))[0] is False
+
+
+@shows("usage.path")
+async def test_usage_is_read_where_the_settings_say(
+    tmp_path: Path, patch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "usages"
+    folder.mkdir()
+    async with _stage(tmp_path / "home", patch, tree("usage.path", str(folder))) as stage:
+        said = {"source": "codex", "session_id": "s1", "used_tokens": 7, "window_tokens": 30_000}
+        (folder / "s1.json").write_text(json.dumps(said), encoding="utf-8")
+        for _ in range(2_000):
+            items = (await stage.call("usage.list"))["items"]
+            if items:
+                break
+            await asyncio.sleep(0.005)
+    assert [each["used_tokens"] for each in items] == [7]
+
+
+@shows("daemon.secrets")
+async def test_a_secret_is_replaced_or_refused_or_kept(
+    tmp_path: Path, patch: pytest.MonkeyPatch
+) -> None:
+    text = "The token is ghp_" + "a1B2c3D4e5" * 3 + "abcdef."
+    for policy in ("redact", "refuse"):
+        async with _stage(tmp_path / policy, patch, tree("daemon.secrets", policy)) as stage:
+            if policy == "refuse":
+                with pytest.raises(MemdError):
+                    await stage.remember(text)
+            else:
+                await stage.remember(text)
+            count = await stage.call("memory.count")
+        assert count == (policy == "redact")
+
+
+@shows("daemon.undo_days")
+async def test_the_trash_keeps_as_long_as_the_settings_say(
+    tmp_path: Path, patch: pytest.MonkeyPatch
+) -> None:
+    for days, kept in ((7, 1), (0, 0)):
+        async with _stage(tmp_path / str(days), patch, tree("daemon.undo_days", days)) as stage:
+            [memory_id] = await stage.remember("The boat lies at pier 7.")
+            await stage.call("memory.delete", id=memory_id)
+            assert len((await stage.call("trash.list"))["items"]) == kept
+
+
+@shows("daemon.log_level")
+def test_the_log_holds_what_its_level_lets_through(tmp_path: Path) -> None:
+    for level, says in (("info", True), ("error", False)):
+        home = tmp_path / level
+        home.mkdir()
+        with spawned(home, {"MEMD_DAEMON__LOG_LEVEL": level}) as daemon:
+            daemon.stop()
+        assert ("ready" in daemon.log.read_text("utf-8")) is says

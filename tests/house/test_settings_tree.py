@@ -1,0 +1,178 @@
+"""Every setting takes effect, is warned of, or is refused: there is no fourth kind.
+
+Whoever adds a key shows its effect in a test (``support.effects.shows``), best over the
+socket of a daemon, or says here why it has none.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, Literal, get_args, get_origin
+
+import pytest
+from pydantic import BaseModel, ValidationError
+from support.daemon import ROOT
+from support.effects import merged, tree
+
+from memd.model.settings import Settings
+
+TESTS = ROOT / "tests"
+
+SHOWN = {
+    "memory.retrieval.query_reformulation_enabled":
+        "store/test_inject_room.py::test_reformulation_works_without_a_language_model",
+    "memory.retrieval.max_reformulation_rounds":
+        "store/test_inject_room.py::test_reformulation_works_without_a_language_model",
+    "memory.retrieval.retriever":
+        "store/test_inject_room.py::test_a_hierarchical_prompt_asks_others_only_when_it_may",
+    "memory.retrieval.max_workers_per_query": "unit/inject/test_hierarchical_spec_14.py::"
+        "test_spec_14_3_1_by_rule_the_words_of_the_question_route_it",
+    "memory.retrieval.reflective_retry_enabled": "unit/inject/test_hierarchical_spec_14.py::"
+        "test_spec_14_3_2_the_threshold_is_min_relevance_and_a_switch_turns_retries_off",
+    "memory.retrieval.max_retry_count": "unit/inject/test_hierarchical_spec_14.py::"
+        "test_spec_14_4_4_no_retry_where_none_is_allowed",
+    "memory.retrieval.default_relevance": "unit/inject/test_hierarchical_spec_14.py::"
+        "test_spec_14_2_3_procedural_keeps_the_backends_order",
+    "org_memory.backend":
+        "examples/test_x15_graph_rag.py::test_by_words_alone_the_exception_is_not_found",
+    "org_memory.temporal.track_changes":
+        "store/test_org_facts.py::test_without_tracking_changes_only_the_present_is_told",
+    "org_memory.temporal.history_retention_days":
+        "examples/test_x16_temporal.py::test_older_history_is_hidden_not_erased",
+    "usage.rearm_pct": "unit/sleep/test_trigger.py::"
+        "test_only_a_window_that_emptied_below_the_rearm_share_fires_again",
+    "usage.drop_pct":
+        "unit/sleep/test_trigger.py::test_a_low_threshold_does_not_fire_at_every_sample",
+    "usage.transcript_roots":
+        "e2e/test_usage_file.py::test_a_transcript_elsewhere_is_refused_and_the_watching_goes_on",
+    "daemon.mmap_vectors": "store/test_schema.py::test_a_reader_cannot_write",
+    "daemon.model_idle_minutes": "unit/encode/test_embed.py::"
+        "test_an_idle_model_is_given_back_and_loaded_again_when_needed",
+    "org_memory.write_access.rules.human_allowed":
+        "unit/org/test_access.py::test_a_human_needs_the_rule_to_allow_humans",
+}  # fmt: skip
+"""Keys that older tests show, and what keeps no socket busy: the test of each."""
+
+WARNED: dict[str, Any] = {
+    "memory.consolidation.archival.enabled": False,
+    "memory.consolidation.archival.dual_mode.summarization_model": "small",
+    "memory.consolidation.archival.dual_mode.max_summary_tokens": 100,
+    "memory.consolidation.llm.group_threshold": 4,
+    "memory.consolidation.llm.temperature": 0.1,
+    "memory.consolidation.llm.max_summary_tokens": 400,
+    "memory.consolidation.llm.include_distillation_context": False,
+    "memory.consolidation.llm.max_trajectory_context_entries": 4,
+    "memory.consolidation.llm.max_trajectory_chars_per_entry": 400,
+    "memory.consolidation.llm.max_entry_input_chars": 1_000,
+    "memory.consolidation.llm.max_total_user_content_chars": 9_000,
+    "memory.consolidation.llm.fallback_truncate_length": 100,
+    "memory.consolidation.experience_compressor.enabled": True,
+    "memory.consolidation.experience_compressor.model": "small",
+    "memory.consolidation.experience_compressor.temperature": 0.1,
+    "memory.consolidation.experience_compressor.max_tokens": 200,
+    "memory.consolidation.experience_compressor.min_compression_ratio": 0.5,
+    "memory.embedder.provider": "p",
+    "memory.embedder.model": "m",
+    "memory.embedder.dims": 768,
+}
+"""What is accepted with a warning that names it: a value for each."""
+
+REFUSED: dict[str, Any] = {
+    "memory.backend": "inmemory",
+    "memory.composite.routes": {"a": "inmemory"},
+    "memory.composite.default": "inmemory",
+}
+"""What a daemon cannot do: a value for each."""
+
+
+def _kinds(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type):
+        return [annotation] if issubclass(annotation, BaseModel) else []
+    return [kind for part in get_args(annotation) for kind in _kinds(part)]
+
+
+def _keys(model: type[BaseModel] = Settings, place: str = "") -> Iterator[tuple[str, Any]]:
+    for name, field in model.model_fields.items():
+        kinds = _kinds(field.annotation)
+        if not kinds:
+            yield place + name, field.annotation
+        for kind in kinds:
+            yield from _keys(kind, f"{place}{name}.")
+
+
+def _is_constant(annotation: Any) -> bool:
+    return get_origin(annotation) is Literal and len(get_args(annotation)) == 1
+
+
+@cache
+def _tests() -> dict[str, frozenset[str]]:
+    """Return every test, ``file::name``, with the keys that it says it shows."""
+    found = {}
+    for path in TESTS.rglob("test_*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                keys = frozenset(
+                    argument.value
+                    for decorator in node.decorator_list
+                    if isinstance(decorator, ast.Call)
+                    and isinstance(decorator.func, ast.Name)
+                    and decorator.func.id == "shows"
+                    for argument in decorator.args
+                    if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+                )
+                found[f"{path.relative_to(TESTS)}::{node.name}"] = keys
+    return found
+
+
+def _shown() -> frozenset[str]:
+    return frozenset().union(*_tests().values()) | SHOWN.keys()
+
+
+def test_every_setting_takes_effect_or_is_warned_of_or_refused() -> None:
+    constant = {key for key, annotation in _keys() if _is_constant(annotation)}
+    accounted = _shown() | WARNED.keys() | REFUSED.keys() | constant
+
+    missing = {key for key, _ in _keys()} - accounted
+    assert not missing, "show its effect: tests/support/effects.py says how"
+
+
+def test_no_key_is_accounted_for_that_is_no_setting() -> None:
+    keys = {key for key, _ in _keys()}
+
+    assert (_shown() | WARNED.keys() | REFUSED.keys()) <= keys
+    assert not _shown() & WARNED.keys(), "what has an effect is not warned of"
+    assert not REFUSED.keys() - {"memory.backend"} & _shown()
+
+
+@pytest.mark.parametrize("key", SHOWN)
+def test_a_test_that_shows_a_setting_is_there(key: str) -> None:
+    assert SHOWN[key] in _tests()
+
+
+@pytest.mark.parametrize("key", [key for key, annotation in _keys() if _is_constant(annotation)])
+def test_a_setting_with_one_value_refuses_every_other(key: str) -> None:
+    with pytest.raises(ValidationError):
+        Settings.model_validate(tree(key, "another"))
+
+
+@pytest.mark.parametrize("key", WARNED)
+def test_a_setting_that_waits_is_named_in_a_warning(key: str) -> None:
+    whole = tree(key, WARNED[key])
+    if key.endswith("embedder.model"):
+        whole = merged(whole, tree("memory.embedder.dims", 384))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        Settings.model_validate(whole)
+
+    named = [str(warning.message) for warning in caught]
+    names = (key, key.rpartition(".")[0], key.removeprefix("memory.consolidation."))
+    assert any(name in sentence for sentence in named for name in names), named
+
+
+@pytest.mark.parametrize("key", REFUSED)
+def test_what_a_daemon_cannot_do_is_refused(key: str) -> None:
+    with pytest.raises(ValidationError):
+        Settings.model_validate(tree(key, REFUSED[key]))
