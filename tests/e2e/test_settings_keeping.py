@@ -346,6 +346,7 @@ async def test_usage_is_read_where_the_settings_say(
     async with _stage(tmp_path / "home", patch, tree("usage.path", str(folder))) as stage:
         said = {"source": "codex", "session_id": "s1", "used_tokens": 7, "window_tokens": 30_000}
         (folder / "s1.json").write_text(json.dumps(said), encoding="utf-8")
+        items: list[Any] = []
         for _ in range(2_000):
             items = (await stage.call("usage.list"))["items"]
             if items:

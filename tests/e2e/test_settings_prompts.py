@@ -137,7 +137,7 @@ async def test_diversity_leaves_room_for_what_says_something_else(staged: Staged
     alike = [f"The nginx port is 8080 on host {n}." for n in range(4)]
     other = "Nobody may change any port but that of nginx without asking the two owners."
 
-    async def first_two(**config: Any) -> set[str]:
+    async def first_two(**config: Any) -> set[int]:
         async with staged({"max_memories": 2, **config}) as stage:
             ids = await stage.remember(*alike, other)
             found = await stage.call("memory.recall", query=ASKED, top_k=2)
