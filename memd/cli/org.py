@@ -79,6 +79,8 @@ def write(
         say.as_json({"id": fact_id})
     else:
         say.out(fact_id)
+    kept = ask(profile, "org.get", {"fact_id": fact_id})
+    say.replaced(text, kept["content"] if kept else "")
     if category == "core_policy":
         _warn_of_many(ask(profile, "org.policies", {}))
 

@@ -376,6 +376,8 @@ def test_a_policy_is_written_in_one_command_at_a_terminal_and_not_without_one(
         (policy,) = json.loads(said)["items"]
         assert policy["content"] == text
         assert policy["author"]["is_human"] is True
+        code, said = typed(tmp_path, ["org", "retract", policy["id"][-8:]], [("of the", "horse")])
+        assert code == 0, said  # the whole id is signed, however it was typed
 
 
 def test_who_lost_the_owners_key_file_is_told_to_bring_it_back(tmp_path: Path) -> None:
