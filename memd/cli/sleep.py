@@ -34,6 +34,7 @@ _UNDOABLE = {"night", "compress"}
 @options.examples(
     "memd sleep",
     "memd sleep --dry-run",
+    "memd sleep --dry-run --in 30",
     "memd sleep --now",
     "memd sleep --now --step retention --step cap",
     "memd sleep --report",
@@ -62,6 +63,14 @@ def sleep(
             help="Only retention, consolidation, compression, ageing or cap; may be repeated.",
         ),
     ] = None,
+    in_days: Annotated[
+        int | None,
+        options.option(
+            "--in",
+            metavar="DAYS",
+            help="With --dry-run: the night so many days from now, if nothing else happens.",
+        ),
+    ] = None,
     agent: Annotated[
         str | None,
         options.option("--agent", metavar="NAME", help="Only NAME's memories; default: all."),
@@ -76,13 +85,15 @@ def sleep(
     run can be undone.
     """
     chosen = _chosen(now=now, dry_run=dry_run, undo=undo, report=report, pause=pause, resume=resume)
-    _check(chosen, run, by_night=bool(step or agent))
+    _check(chosen, run, by_night=bool(step or agent or in_days))
     if chosen == "undo":
         _long(profile, "sleep.undo", {"run_id": run}, "undoing", json=json)
     elif chosen == "report":
         _reports(profile, run, json=json)
     elif chosen == "night":
-        params = options.given(dry_run=dry_run or None, steps=step or None, agent_id=agent)
+        params = options.given(
+            dry_run=dry_run or None, in_days=in_days, steps=step or None, agent_id=agent
+        )
         _long(profile, "sleep.run", params, "sleeping", json=json)
     else:
         _status(profile, chosen, json=json)
@@ -151,7 +162,9 @@ def _check(chosen: str, run: str | None, *, by_night: bool) -> None:
     if run is not None and chosen not in {"undo", "report"}:
         raise InvalidError("a run is named for --undo or --report only", field="run")
     if by_night and chosen != "night":
-        raise InvalidError("--step and --agent are for a night", hint="add --now or --dry-run")
+        raise InvalidError(
+            "--step, --in and --agent are for a night", hint="add --now or --dry-run"
+        )
 
 
 def _status(profile: str | None, chosen: str, *, json: bool) -> None:
@@ -216,6 +229,8 @@ def _long(
     _tell(done)
     if done["state"] == "running":
         say.note('memd: it was stopped; "memd sleep --resume" lets it go on')
+    elif done["dry_run"] and not done["steps"] and not params.get("in_days"):
+        say.note("a later night has more to do: memd sleep --dry-run --in 30")
     elif not done["dry_run"] and not done["steps"] and (status["paused"] or not status["enabled"]):
         say.note(f"memd: nothing was done: {_next(status)}")
 
@@ -223,7 +238,9 @@ def _long(
 def _tell(run: dict[str, Any]) -> None:
     """Print all about one run: a line for it, a line for each step, and the way back."""
     say.out(f"{_name(run)} {run['run_id']}: {run['state']}{_took(run)}")
-    say.out(f"  begun {say.moment(run['started_at'])}, {_whose(run)}")
+    say.out(
+        f"  {'as of' if run['dry_run'] else 'begun'} {say.moment(run['started_at'])}, {_whose(run)}"
+    )
     for line in _steps(run):
         say.out(f"  {line}")
     for line in _faults(run):

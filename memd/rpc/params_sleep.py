@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from memd.base.limits import PAGE_ITEMS_MAX
 from memd.model.values import Name, SafePath
@@ -15,10 +15,20 @@ NightStep = Literal["retention", "consolidation", "compression", "ageing", "cap"
 
 
 class Night(Scoped, Progressing):
-    """A night now: all *steps* or some, for every agent or for *agent_id* alone."""
+    """A night now: all *steps* or some, for every agent or for *agent_id* alone.
+
+    A dry run says what the night *in_days* days from now would do if nothing else happened.
+    """
 
     dry_run: bool = False
+    in_days: int = Field(default=0, ge=0, le=36_500)
     steps: frozenset[NightStep] | None = Field(default=None, min_length=1)
+
+    @model_validator(mode="after")
+    def _rehearsed(self) -> Self:
+        if self.in_days and not self.dry_run:
+            raise ValueError("only a dry run can be of a later day")
+        return self
 
 
 class Compress(Scoped, Progressing):

@@ -225,6 +225,7 @@ class Sleep(Protocol):
         dry_run: bool = False,
         steps: frozenset[str] | None = None,
         agent_id: str | None = None,
+        ahead_us: int = 0,
         progress: Progress | None = None,
     ) -> RunReport: ...
     async def compress(

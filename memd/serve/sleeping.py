@@ -16,6 +16,7 @@ from memd.rpc.methods import Runs
 from memd.rpc.params import Params
 from memd.serve.dispatch import Handler, progress_of_call
 from memd.serve.rooms import Rhythm, Rooms, Sleep
+from memd.sleep.tasks import DAY_US
 
 
 def handlers(rooms: Rooms) -> Mapping[str, Handler]:
@@ -45,6 +46,7 @@ class Sleeping:
             dry_run=params.dry_run,
             steps=frozenset(params.steps) if params.steps else None,
             agent_id=params.agent_id,
+            ahead_us=params.in_days * DAY_US,
             progress=progress_of_call(),
         )
         return await self._rhythm.asked(run)

@@ -86,13 +86,14 @@ class Night:
         dry_run: bool = False,
         steps: frozenset[str] | None = None,
         agent_id: str | None = None,
+        ahead_us: int = 0,
         progress: Progress | None = None,
     ) -> RunReport:
         """Run a night now, or with *dry_run* only say what it would do; nothing is written then.
 
-        *steps*: only those; *agent_id*: only that agent's memories. With the kill
-        switch off, or paused, nothing runs. Raises InvalidStateError while another
-        run is going on.
+        *steps*: only those; *agent_id*: only that agent's memories; *ahead_us*: how much later it
+        is rehearsed. With the kill switch off, or paused, nothing runs. Raises InvalidStateError
+        while another run is going on.
         """
         wrong = (steps or frozenset()) - frozenset(STEPS)
         if wrong:
@@ -102,7 +103,8 @@ class Night:
                 hint=f"steps are {', '.join(STEPS)}",
             )
         chosen = [name for name in STEPS if steps is None or name in steps]
-        asked = {"steps": chosen, "agent_id": agent_id}
+        ahead = {"ahead_us": ahead_us} if dry_run else {}
+        asked = {"steps": chosen, "agent_id": agent_id, **ahead}
         return await self._asked(caller, RunKind.NIGHT, asked, progress, dry_run=dry_run)
 
     async def compress(
@@ -136,7 +138,7 @@ class Night:
         if self._lock.locked() and not self._looking:
             raise InvalidStateError("memd is asleep already", hint="see how far it is: memd sleep")
         async with self._lock:
-            now_us = self.clock.now_us()
+            now_us = self.clock.now_us() + asked.get("ahead_us", 0)
             run_id = self.ids.new()
             if dry_run or not await self._may():
                 row = RunRow(0, run_id, kind, None, "done", asked, {}, {}, now_us, now_us)

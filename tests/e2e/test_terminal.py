@@ -11,7 +11,8 @@ from pathlib import Path
 from socket import socket
 
 import pytest
-from support.daemon import Spawned, spawned
+from support.daemon import Spawned, spawned, wait_until
+from support.desk import pending, served
 from support.terminal import Terminal
 
 from memd.cli import reach
@@ -292,3 +293,25 @@ def test_who_interrupts_a_command_cancels_what_it_asked_for(
     asked, cancelled = (json.loads(frame) for frame in heard)
     assert cancelled["method"] == "$/cancelRequest"
     assert cancelled["params"] == {"id": asked["id"]}
+
+
+# A night can be seen on the first day (AUDIT 5.13).
+
+
+@pytest.mark.model
+def test_a_night_of_later_is_rehearsed_on_the_first_day_and_changes_nothing(
+    tmp_path: Path, model_dir: Path
+) -> None:
+    with served(tmp_path, model_dir) as daemon, daemon.client() as client:
+        memd = Terminal(tmp_path)
+        for number in range(40):
+            client.add(f"On day {number} we spoke of the harbour crane and of its {number} ropes")
+        wait_until(lambda: pending(client) == 0, "every memory has its vector")
+        today = memd.piped("sleep", "--dry-run")
+        assert "memories younger than a day are left alone" in today.out
+        assert "memd sleep --dry-run --in 30" in today.err
+        later = memd.piped("sleep", "--dry-run", "--in", "30", "--json").json
+        assert [step["name"] for step in later["steps"]] == ["consolidation"]
+        assert later["steps"][0]["rows"] > 0
+        assert client.call("memory.count") == 40
+        assert memd.piped("sleep", "--now", "--in", "3").code == 2

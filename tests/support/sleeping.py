@@ -46,6 +46,7 @@ class FakeNight:
         dry_run: bool = False,
         steps: frozenset[str] | None = None,
         agent_id: str | None = None,
+        ahead_us: int = 0,
         progress: Progress | None = None,
     ) -> RunReport:
         self.asked.append({"dry_run": dry_run, "steps": steps, "agent_id": agent_id})
