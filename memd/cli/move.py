@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json as jsonlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
@@ -115,8 +115,10 @@ def is_whole(file: Path) -> bool:
     return isinstance(head, dict) and parts.is_whole(head)
 
 
-def bring(client: Client, outcome: Outcome, *, dry_run: bool) -> None:
+def bring(client: Client, outcome: Outcome, *, dry_run: bool, tell: Callable[[str], None]) -> None:
     """Store every record of an export; a bad line is told by its number and stops no other.
+
+    *tell* is told how far it is.
 
     Raises InvalidError when there was any, or when the file ends too early.
     """
@@ -128,6 +130,7 @@ def bring(client: Client, outcome: Outcome, *, dry_run: bool) -> None:
         count += len(batch)
         if not dry_run:
             _send(client, batch, outcome, problems)
+        tell(f"importing {outcome.file.name}, {count:,} records")
     if dry_run:
         outcome.problems.append(f"{count:,} records; which are known is seen when they are sent")
     outcome.problems += problems[:_PROBLEMS_TOLD]

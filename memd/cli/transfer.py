@@ -8,7 +8,8 @@ One file that cannot be read stops no other.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -82,20 +83,26 @@ def _import(
     ):
         client.call("system.hello")  # nothing is read before somebody answers
         for number, path in enumerate(files):
-            progress.at(number, len(files))
-            outcomes.append(_import_file(client, path, kind, said))
-        progress.at(len(files), len(files))
+            progress.at(number, len(files), "importing")
+            place = partial(progress.at, number, len(files))
+            outcomes.append(_import_file(client, path, kind, said, place))
+        progress.at(len(files), len(files), "importing")
     return outcomes
 
 
-def _import_file(client: Client, path: Path, kind: str | None, said: Options) -> Outcome:
-    """Import one file and return what became of it; what is wrong with the file is kept there."""
+def _import_file(
+    client: Client, path: Path, kind: str | None, said: Options, tell: Callable[[str], None]
+) -> Outcome:
+    """Import one file and return what became of it; what is wrong with the file is kept there.
+
+    *tell* is told what is being done where that may take minutes.
+    """
     outcome = Outcome(path)
     suffix = path.suffix.lower()
     try:
         if kind == "jsonl" or (kind is None and suffix in folder.LINES):
             if move.is_whole(path):
-                move.bring(client, outcome, dry_run=said.dry_run)
+                move.bring(client, outcome, dry_run=said.dry_run, tell=tell)
             else:
                 _send_lines(client, outcome, said)
         else:

@@ -23,7 +23,9 @@ def check(profile: options.Profile = None, json: options.Json = False) -> None:
         for problem in report["problems"]:
             say.out(f"  {say.line(problem)}")
     if not report["ok"]:
-        say.note('memd: the file is damaged; caches are mended by "memd rebuild", rows by a backup')
+        say.note(
+            "memd: the file is damaged; caches are mended by: memd rebuild, rows by: memd restore"
+        )
         raise say.Leave(say.Exit.ERROR)
 
 

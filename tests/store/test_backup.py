@@ -85,3 +85,29 @@ async def test_a_backup_that_fails_leaves_nothing_behind(
         with pytest.raises(DamagedError):
             await house.upkeep.backup(ADA)
         assert not list(tmp_path.glob(".*"))
+
+
+async def test_a_copy_beside_a_daemon_tells_how_far_it_is_and_stops_when_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backup, "_TELL_EVERY_STEPS", 20)
+    told: list[tuple[int, int]] = []
+    target = tmp_path / "disk" / "copy.db"
+
+    def interrupted(done: int, total: int) -> None:
+        told.append((done, total))
+        if len(told) == 3:
+            raise KeyboardInterrupt
+
+    async with a_house(tmp_path / "memd.db") as house:
+        await stored(house, WORD, "Ann keeps bees.")
+        with pytest.raises(KeyboardInterrupt):
+            backup.make_beside(house.db.path, target, interrupted)
+        assert list(target.parent.iterdir()) == []
+        told.clear()
+        backup.make_beside(house.db.path, target, lambda *shares: told.append(shares))
+        assert told
+        assert {total for _, total in told} == {told[0][1]}
+        await stored(house, "Written meanwhile and after.")
+        assert WORD.encode() in target.read_bytes()
+        assert target.stat().st_mode & 0o777 == 0o600
