@@ -174,6 +174,37 @@ async def test_the_trash_is_erased_when_its_time_is_up(tmp_path: Path) -> None:
         assert await visible(house) == {ids[0], ids[2]}
 
 
+async def test_the_trash_is_listed_in_pages_each_memory_once(tmp_path: Path) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        ids = await three(house)
+        for memory_id in ids:
+            await house.archive.delete(ADA, memory_id)
+        pages, after = [], None
+        for _ in ids:
+            page, after = await house.archive.trash_list(ADA, after, 1)
+            pages += [entry.id for entry in page]
+        assert pages == sorted(ids)
+        assert after is None
+
+
+async def test_what_expired_lies_in_the_trash_from_that_moment_and_comes_back_to_stay(
+    tmp_path: Path,
+) -> None:
+    clock = HeldClock()
+    async with a_house(tmp_path / "memd.db", clock) as house:
+        (one,) = await stored(house, "Ann keeps bees.", expires_at=NOW + timedelta(hours=1))
+        clock.advance(hours=1, microseconds=-1)
+        await house.archive.purge()
+        assert (await house.archive.trash_list(ADA, None, 10))[0] == ()
+        clock.advance(microseconds=1)
+        await house.archive.purge()
+        assert [entry.id for entry in (await house.archive.trash_list(ADA, None, 10))[0]] == [one]
+        assert await house.archive.trash_restore(ADA, one)
+        assert await visible(house) == {one}
+        clock.advance(days=400)
+        assert await visible(house) == {one}
+
+
 async def test_with_no_days_to_undo_a_deletion_is_final(tmp_path: Path) -> None:
     settings = Settings(daemon=DaemonSettings(undo_days=0))
     async with a_house(tmp_path / "memd.db", settings=settings) as house:

@@ -1,0 +1,63 @@
+"""Of what came from outside, an answer holds a few of one source, and what is one's own all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.measured import a_candidate, asked, measured
+
+from memd.base.limits import RECALL_BURST_ITEMS_MAX, RECALL_SOURCE_ITEMS_MAX, RECALL_TWINS_ITEMS_MAX
+from memd.model.enums import Origin, Trust
+from memd.recall.crowding import spread
+from memd.recall.rankings import ranked
+from memd.recall.weights import HYBRID
+
+ABOUT = asked("Where is the red kite?")
+FOREIGN: dict[str, Any] = {"origin": Origin.TOOL, "trust": Trust.UNTRUSTED, "client_key": 1}
+OWN: dict[str, Any] = {"origin": Origin.PERSON, "trust": Trust.OWNER, "client_key": 1}
+DIFFERENT = (
+    "the kite is red", "a hive of bees", "seven ships sail", "old clocks tick",
+    "rain falls north", "lamps burn late",
+)  # fmt: skip
+
+
+def kept(texts: tuple[str, ...], *fields: dict[str, Any]) -> int:
+    """Return how many stay of memories with *texts* and *fields*, the last for the rest."""
+    found = [
+        a_candidate(key, text, **fields[min(key, len(fields)) - 1])
+        for key, text in enumerate(texts, 1)
+    ]
+    return len(spread(ranked(measured(ABOUT, found), HYBRID)))
+
+
+@pytest.mark.parametrize(
+    "group",
+    [{"session_key": 7}, {"reference": "page#1", "session_key": None}, {"session_key": None}],
+)
+def test_as_many_of_one_foreign_source_as_the_limit_says(group: dict[str, Any]) -> None:
+    assert kept(DIFFERENT, FOREIGN | group) == RECALL_SOURCE_ITEMS_MAX
+    assert kept(DIFFERENT, OWN | group) == len(DIFFERENT)
+
+
+def test_as_many_that_say_the_same_as_the_limit_says_whoever_said_it() -> None:
+    same = ("the red kite flies",) * 5
+    apart = [FOREIGN | {"session_key": key} for key in range(5)]
+    assert kept(same, *apart) == RECALL_TWINS_ITEMS_MAX
+    assert kept(same, OWN) == 5
+
+
+def test_of_a_burst_one() -> None:
+    apart = FOREIGN | {"session_key": 7, "is_burst": 1}
+    assert kept(DIFFERENT, apart) == RECALL_BURST_ITEMS_MAX
+
+
+def test_half_of_the_word_pairs_is_the_same_said_again() -> None:
+    alike = ("red kite flies", "red kite flies far", "red kite flies high")
+    apart = [FOREIGN | {"session_key": key} for key in range(3)]
+    assert kept(alike, *apart) == RECALL_TWINS_ITEMS_MAX
+
+
+def test_sessions_of_ones_own_import_all_count() -> None:
+    brought = FOREIGN | {"origin": Origin.IMPORT, "session_key": 7}
+    assert kept(DIFFERENT, brought) == len(DIFFERENT)
