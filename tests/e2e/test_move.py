@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from support import aged
-from support.daemon import environment, spawned
+from support.daemon import environment, spawned, wait_until
 
 from memd.base.errors import DeniedError, InvalidError
 from memd.base.paths import Paths
@@ -292,3 +292,31 @@ def _fill(client: Client, memories: int) -> None:
             for n in range(start, min(start + 60, memories))
         ]
         client.call("memory.ingest_many", {"agent_id": f"agent {start % 7}", "items": items})
+
+
+@pytest.mark.model
+def test_what_arrived_is_found_by_its_meaning(tmp_path: Path, model_dir: Path) -> None:
+    here, there, file = tmp_path / "here", tmp_path / "there", tmp_path / "all.jsonl"
+    here.mkdir()
+    there.mkdir()
+    more = {"MEMD_MODEL_DIR": str(model_dir)}
+    with spawned(here, more) as daemon, daemon.client(timeout=60) as client:
+        wanted = client.add("The staging server stands in Frankfurt.")
+        client.add("Ann keeps bees in the garden.")
+        wait_until(lambda: _states(client) == {"active"}, "it is embedded")
+        assert memd(here, "export", str(file)).returncode == 0
+    with spawned(there, more) as daemon, daemon.client(timeout=60) as client:
+        assert memd(there, "import", str(file)).returncode == 0
+        assert _states(client) == {"active"}  # and not told anew
+        question = {"query": "where is the machine for tests?", "search_mode": "dense"}
+
+        def found() -> bool:
+            memories = client.call("memory.recall", question)["memories"]
+            return [memory["id"] for memory in memories][:1] == [wanted]
+
+        wait_until(found, "its vector is made")
+        assert client.call("store.check")["ok"]
+
+
+def _states(client: Client) -> set[str]:
+    return {item["state"] for item in client.call("memory.list", {})["items"]}
