@@ -1,0 +1,51 @@
+"""A filter's bounds to the microsecond and to the last digit: what lies on them is in, or not."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from support.clocks import HeldClock
+from support.entries import NOW
+from support.store import ADA, a_house, stored
+
+from memd.model.memory import MemoryQuery
+from memd.model.recall import RecallRequest
+
+TICK = timedelta(microseconds=1)
+
+
+async def test_since_is_in_and_until_is_not(tmp_path: Path) -> None:
+    async with a_house(tmp_path / "memd.db", HeldClock()) as house:
+        (one,) = await stored(house, "Ann keeps bees.")
+
+        async def ids(since: datetime | None = None, until: datetime | None = None) -> list[str]:
+            listed, by_words = [
+                [
+                    entry.id
+                    for entry in await house.recall.retrieve(
+                        ADA, MemoryQuery(text=text, since=since, until=until)
+                    )
+                ]
+                for text in (None, "bees")
+            ]
+            assert listed == by_words
+            return listed
+
+        assert await ids(since=NOW) == [one]
+        assert await ids(since=NOW + TICK) == []
+        assert await ids(until=NOW) == []
+        assert await ids(until=NOW + TICK) == [one]
+
+
+async def test_what_is_exactly_as_relevant_as_demanded_is_kept(tmp_path: Path) -> None:
+    async with a_house(tmp_path / "memd.db", HeldClock()) as house:
+        await stored(house, "Ann keeps bees.", "Bob sails to Skagen.")
+        request = RecallRequest(query="Who keeps bees?")
+        (best, *_) = (await house.recall.recall(ADA, request)).memories
+        least = best.relevance_score
+        assert least is not None
+        exact = request.model_copy(update={"min_relevance": least})
+        assert [m.id for m in (await house.recall.recall(ADA, exact)).memories] == [best.id]
+        query = MemoryQuery(text=request.query, min_relevance=least)
+        assert [entry.id for entry in await house.recall.retrieve(ADA, query)] == [best.id]
