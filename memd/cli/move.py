@@ -74,7 +74,7 @@ def export(
 def _everything(client: Client) -> Iterator[dict[str, Any]]:
     yield parts.WHOLE
     count = 0
-    for record in _pages(client, "store.leave", {}):
+    for record in _pages(client, "store.dump", {}):
         count += 1
         yield record
     yield {"kind": parts.END, "records": count}
@@ -178,7 +178,7 @@ def _batches(lines: Iterator[Line]) -> Iterator[list[Line]]:
 def _send(client: Client, batch: list[Line], outcome: Outcome, problems: list[str]) -> None:
     """Send *batch*; where the whole of it is refused, half of it, down to the line at fault."""
     try:
-        done = client.call("store.arrive", {"items": [record for _, record in batch]})
+        done = client.call("store.load", {"items": [record for _, record in batch]})
     except CallerError as error:
         if error.kind == "denied":
             raise

@@ -21,12 +21,12 @@ from memd.encode.secrets import admitted
 from memd.model.caller import Caller
 from memd.model.moving import Record, record_type
 from memd.model.screened import Screened, SecretsPolicy
-from memd.model.upkeep import Arrived, Leaving, Problem
+from memd.model.upkeep import DumpPage, Loaded, Problem
 from memd.store.connect import Writing
 from memd.store.database import Database
-from memd.store.moving import leaving
-from memd.store.moving.arriving import Learn, settle, take
+from memd.store.moving import dump
 from memd.store.moving.desk import Desk
+from memd.store.moving.load import Learn, settle, take
 
 
 @dataclass(frozen=True)
@@ -40,22 +40,22 @@ class Moving:
     """Says that there are memories without a vector."""
     secrets: SecretsPolicy = "redact"
 
-    async def leave(self, after: str | None, limit: int) -> Leaving:
+    async def dump(self, after: str | None, limit: int) -> DumpPage:
         """Return a page of records, each after what it refers to.
 
         Raises InvalidError for an *after* that ends no page.
         """
-        items, last = await self.db.read(leaving.page, after, limit, FRAME_BYTES_MAX // 2)
-        return Leaving(items=tuple(items), next=last)
+        items, last = await self.db.read(dump.page, after, limit, FRAME_BYTES_MAX // 2)
+        return DumpPage(items=tuple(items), next=last)
 
-    async def arrive(self, caller: Caller, items: Sequence[dict[str, Any]]) -> Arrived:
+    async def load(self, caller: Caller, items: Sequence[dict[str, Any]]) -> Loaded:
         """Store records of an export in one transaction; what is here already stays as it is.
 
         Returns how many were stored, known and skipped, and what is wrong with which.
         """
         records = [_read(item) for item in items]
 
-        def work(conn: Writing) -> Arrived:
+        def work(conn: Writing) -> Loaded:
             desk = Desk(conn, self._screened, self.ids.salt)
             counts, problems = {"stored": 0, "known": 0, "skipped": 0}, []
             for index, record in enumerate(records):
@@ -64,7 +64,7 @@ class Moving:
                 except CallerError as error:
                     problems.append(Problem(index=index, message=error.message, hint=error.hint))
             settle(desk)
-            return Arrived(**counts, problems=tuple(problems))
+            return Loaded(**counts, problems=tuple(problems))
 
         done = await self.db.write(caller, work)
         self.wake()

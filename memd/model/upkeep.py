@@ -23,7 +23,7 @@ class CheckReport(Value):
     figures: dict[str, int] = Field(default_factory=dict)
 
 
-class Leaving(Value):
+class DumpPage(Value):
     """One page of records; *next* is the ``after`` of the following one, None at the end."""
 
     items: tuple[dict[str, Any], ...]
@@ -38,7 +38,7 @@ class Problem(Value):
     hint: str | None = None
 
 
-class Arrived(Value):
+class Loaded(Value):
     """What became of records: stored, known already, or forgotten here and so left out."""
 
     stored: Count

@@ -30,7 +30,7 @@ from memd.model.session import Session, SessionMessage
 from memd.model.settings import MemoryConfig, SaidBy
 from memd.model.sleep import NapResult, RunReport, SleepStatus, Window
 from memd.model.synthesis import Synthesized
-from memd.model.upkeep import Arrived, CheckReport, Leaving
+from memd.model.upkeep import CheckReport, DumpPage, Loaded
 from memd.model.values import Name, Value
 from memd.model.wiki import WikiExport
 from memd.rpc import (
@@ -294,8 +294,8 @@ _ALL = (
     _admin("store.note_copy", params.NoteCopy, str, "A copy that the caller makes; of this file."),
     _read("store.export", params.ListMemories, Page, "All memories, page by page, to be imported."),
     _write("store.import", params.Import, Imported, "Store what store.export gave."),
-    _look("store.leave", params.Leave, Leaving, "Everything of the profile, for another one."),
-    _admin("store.arrive", params.Arrive, Arrived, "Store what store.leave gave, exactly."),
+    _look("store.dump", params.Dump, DumpPage, "Everything of the profile, for another one."),
+    _admin("store.load", params.Load, Loaded, "Store what store.dump gave, exactly."),
     _write("agent.set", params.SetAgent, AgentSettings, "Set what an agent does differently."),
     _read("agent.get", params.Scoped, AgentSettings, "What an agent does differently."),
     _read("agent.list", _none, Agents, "All agents with settings of their own."),

@@ -199,15 +199,15 @@ class Import(Progressing):
     items: tuple[MemoryEntry, ...] = Field(min_length=1, max_length=INGEST_ITEMS_MAX)
 
 
-class Leave(Params):
+class Dump(Params):
     """Where to go on: *after* is the last page's ``next``."""
 
     after: PlainText | None = None
     limit: int = Field(default=250, ge=1, le=PAGE_ITEMS_MAX)
 
 
-class Arrive(Params):
-    """Records as ``store.leave`` gave them, in their order."""
+class Load(Params):
+    """Records as ``store.dump`` gave them, in their order."""
 
     items: tuple[dict[str, Any], ...] = Field(min_length=1, max_length=PAGE_ITEMS_MAX)
 

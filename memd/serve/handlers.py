@@ -21,7 +21,7 @@ from memd.model.recall import RecallResult
 from memd.model.removal import Archived, Forgotten
 from memd.model.settings import MemoryConfig
 from memd.model.trust import FOREIGN
-from memd.model.upkeep import Arrived, CheckReport, Leaving
+from memd.model.upkeep import CheckReport, DumpPage, Loaded
 from memd.model.wiki import WikiExport
 from memd.rpc import params as p
 from memd.rpc.methods import (
@@ -100,8 +100,8 @@ def handlers(rooms: Rooms, system: System) -> Mapping[str, Handler]:
         "store.note_copy": upkeep.note_copy,
         "store.export": memory.export,
         "store.import": memory.import_,
-        "store.leave": upkeep.leave,
-        "store.arrive": upkeep.arrive,
+        "store.dump": upkeep.dump,
+        "store.load": upkeep.load,
         "agent.set": agents.set,
         "agent.get": agents.get,
         "agent.list": agents.list,
@@ -267,12 +267,12 @@ class _Upkeep:
         self._upkeep = rooms.upkeep
         self._moving = rooms.moving
 
-    async def leave(self, caller: Caller, params: p.Leave) -> Leaving:
+    async def dump(self, caller: Caller, params: p.Dump) -> DumpPage:
         del caller
-        return await self._moving.leave(params.after, params.limit)
+        return await self._moving.dump(params.after, params.limit)
 
-    async def arrive(self, caller: Caller, params: p.Arrive) -> Arrived:
-        return await self._moving.arrive(caller, params.items)
+    async def load(self, caller: Caller, params: p.Load) -> Loaded:
+        return await self._moving.load(caller, params.items)
 
     async def check(self, caller: Caller, params: p.Params) -> CheckReport:
         del params

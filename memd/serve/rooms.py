@@ -46,7 +46,7 @@ from memd.model.removal import Archived, Forgotten, Trashed
 from memd.model.session import Session, SessionMessage
 from memd.model.settings import MemoryConfig, SaidBy
 from memd.model.sleep import NapResult, RunReport, SleepStatus, Window
-from memd.model.upkeep import Arrived, CheckReport, Leaving
+from memd.model.upkeep import CheckReport, DumpPage, Loaded
 from memd.model.wiki import WikiExport
 from memd.serve.events import Events
 from memd.serve.learn_rooms import Learn, Sharing, Synthesis
@@ -166,8 +166,8 @@ class Upkeep(Protocol):
 class Moving(Protocol):
     """Everything out, and everything of another profile in."""
 
-    async def leave(self, after: str | None, limit: int) -> Leaving: ...
-    async def arrive(self, caller: Caller, items: Sequence[dict[str, Any]]) -> Arrived: ...
+    async def dump(self, after: str | None, limit: int) -> DumpPage: ...
+    async def load(self, caller: Caller, items: Sequence[dict[str, Any]]) -> Loaded: ...
 
 
 class Sessions(Protocol):

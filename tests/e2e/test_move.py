@@ -137,7 +137,7 @@ def dump(client: Client) -> list[dict[str, object]]:
     items: list[dict[str, object]] = []
     after = None
     while True:
-        page = client.call("store.leave", {} if after is None else {"after": after})
+        page = client.call("store.dump", {} if after is None else {"after": after})
         items += page["items"]
         after = page["next"]
         if after is None:
@@ -256,11 +256,11 @@ def test_only_the_owner_takes_everything_out_or_brings_it_in(home: Path) -> None
     paths = Paths.resolve(home=home, environ={})
     with Client(paths.socket) as stranger:
         with pytest.raises(DeniedError):
-            stranger.call("store.leave")
+            stranger.call("store.dump")
         with pytest.raises(DeniedError):
-            stranger.call("store.arrive", {"items": [{}]})
+            stranger.call("store.load", {"items": [{}]})
     with Client(paths.socket, key=paths.operator_key) as owner, pytest.raises(InvalidError):
-        owner.call("store.leave", {"after": "nowhere"})
+        owner.call("store.dump", {"after": "nowhere"})
 
 
 @pytest.mark.parametrize("memories", [120, pytest.param(10_000, marks=pytest.mark.long)])

@@ -46,7 +46,7 @@ from memd.model.memory import (
 from memd.model.recall import RecallRequest, RecallResult
 from memd.model.removal import Archived, Forgotten, Trashed
 from memd.model.settings import MemoryConfig, SaidBy, Settings
-from memd.model.upkeep import Arrived, CheckReport, Leaving
+from memd.model.upkeep import CheckReport, DumpPage, Loaded
 from memd.model.wiki import WikiExport
 from memd.serve.events import Events
 from memd.serve.rooms import Memories, Progress, Rooms
@@ -375,13 +375,13 @@ class FakeWiki:
 class FakeMoving:
     house: FakeHouse
 
-    async def leave(self, after: str | None, limit: int) -> Leaving:
+    async def dump(self, after: str | None, limit: int) -> DumpPage:
         del after, limit
-        return Leaving(items=())
+        return DumpPage(items=())
 
-    async def arrive(self, caller: Caller, items: Sequence[dict[str, Any]]) -> Arrived:
+    async def load(self, caller: Caller, items: Sequence[dict[str, Any]]) -> Loaded:
         await self.house.pass_through(caller)
-        return Arrived(stored=len(items), known=0, skipped=0)
+        return Loaded(stored=len(items), known=0, skipped=0)
 
 
 @dataclass

@@ -77,7 +77,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "preference.set": {"name": "a", "value": "b"},
     "preference.get": {"name": "a"},
     "preference.delete": {"name": "a"},
-    "store.arrive": {"items": [{}]},
+    "store.load": {"items": [{}]},
     "store.note_copy": {"target": "/copy.db"},
     "trash.restore": {"id": "m000000"},
     "archive.add": {"id": "m000000"},
