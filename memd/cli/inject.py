@@ -13,6 +13,8 @@ from memd.cli.reach import ask
 _ONE = {
     "policies": "policy",
     "preferences": "preference",
+    "facts": "fact",
+    "lessons": "lesson",
     "memories": "memory",
     "instructions": "instruction",
 }
@@ -46,9 +48,12 @@ def inject(
         bool, options.option("--nonce", help="Mark each line that was remembered.")
     ] = False,
     synthesize: Annotated[
-        bool,
-        options.option("--synthesize", help="One block made of all sources, not the memories."),
-    ] = False,
+        bool | None,
+        options.option(
+            "--synthesize/--no-synthesize",
+            help="One block made of all sources, not the memories; default: as in the settings.",
+        ),
+    ] = None,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
@@ -61,7 +66,7 @@ def inject(
         categories=[category] if category else None,
         project_id=project,
         nonce=nonce or None,
-        synthesize=synthesize or None,
+        synthesize=synthesize,
         agent_id=agent,
     )
     prompt: dict[str, Any] = ask(profile, "inject.prepare", params)

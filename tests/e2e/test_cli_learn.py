@@ -53,6 +53,10 @@ def test_a_lesson_that_a_person_tells_is_listed_stands_in_prompts_and_is_forgott
     _, prompt, _ = memd("inject", "When is the staging database read-only?")
     assert f"] {lesson}" in prompt
     assert "[lesson | score: " in prompt
+    _, _, err = memd("inject", "When is the staging database read-only?", "--budget", "150")
+    assert "left out: 1 lesson" in err
+    _, block, _ = memd("inject", "When is the staging database read-only?", "--synthesize")
+    assert f"[learnings] {lesson}" in block
     _, other, _ = memd("inject", "Who painted the boat?")
     assert lesson not in other
 
