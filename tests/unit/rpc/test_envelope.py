@@ -8,7 +8,7 @@ import pytest
 
 from memd.base import errors
 from memd.base.errors import InternalError, InvalidError, InvalidRequestError, MemdError
-from memd.base.limits import BATCH_REQUESTS_MAX
+from memd.base.limits import BATCH_REQUESTS_MAX, NAME_CHARS_MAX
 from memd.rpc import envelope, faults
 
 GOOD = {"jsonrpc": "2.0", "id": 1, "method": "m"}
@@ -22,6 +22,11 @@ def only(message: Any) -> envelope.Member:
 
 def test_a_request_is_read_with_its_params() -> None:
     assert only({**GOOD, "params": {"a": 1}}) == envelope.Request(1, "m", {"a": 1})
+
+
+def test_an_id_is_as_long_as_a_name_may_be() -> None:
+    assert isinstance(only({**GOOD, "id": "x" * NAME_CHARS_MAX}), envelope.Request)
+    assert isinstance(only({**GOOD, "id": "x" * (NAME_CHARS_MAX + 1)}), envelope.Refused)
 
 
 def test_a_request_with_a_null_id_is_a_request_and_one_without_is_a_notification() -> None:
