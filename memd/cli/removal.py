@@ -168,7 +168,8 @@ def _show(told: dict[str, Any]) -> None:
     """Show the person what is to go: how the first texts begin, and how many more there are."""
     for text in told["texts"]:
         say.note(f"  {say.line(text, min(say.width(), _LINE_CELLS) - 2)}")
-    if more := told["count"] - len(told["texts"]):
+    more = told["count"] - len(told["texts"])
+    if more and told["texts"]:
         say.note(f"  and {more:,} more")
 
 

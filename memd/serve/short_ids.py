@@ -41,6 +41,7 @@ METHODS: Final[Mapping[str, Named]] = {
     "memory.delete": Named("id", "memory"),
     "memory.forget": Named("ids", "forgettable"),
     "trash.restore": Named("id", "memory"),
+    "archive.add": Named("id", "memory"),
     "archive.restore": Named("id", "archived"),
     "archive.restore_to_hot": Named("id", "archived"),
     "shared.retract": Named("id", "memory"),
