@@ -200,10 +200,16 @@ def test_what_is_stored_under_the_service_stays(login: Login) -> None:
 
 
 def test_backup_wiki_and_export_arrive_where_the_person_may_write(login: Login) -> None:
-    """The service's own /tmp and its read-only home are not the person's (AUDIT 5.4)."""
+    """The service's own /tmp and its read-only home are not the person's."""
+    folder = login.run("mktemp", "-d", "/tmp/memd-test-XXXXXX").stdout.strip()  # noqa: S108  # as a person would
+    try:
+        _copies_arrive(login, folder)
+    finally:
+        login.run("rm", "-r", folder)
+
+
+def _copies_arrive(login: Login, folder: str) -> None:
     added = login.run("memd", "add", "The harbour freezes in January").stdout.strip()
-    listed = login.run("mktemp", "-d", "/tmp/memd-test-XXXXXX")  # noqa: S108  # as a person would
-    folder = listed.stdout.strip()
     for target in (f"{folder}/copy.db", f"{login.home}/copy.db"):
         done = login.run("memd", "backup", target)
         assert (done.returncode, done.stdout) == (0, f"{target}\n"), done.stderr
@@ -222,7 +228,6 @@ def test_backup_wiki_and_export_arrive_where_the_person_may_write(login: Login) 
     forgotten = login.run("memd", "forget", added, "--yes", "--json")
     for copy in (f"{folder}/copy.db", f"{login.home}/copy.db", f"{folder}/wiki/default"):
         assert copy in forgotten.stdout, forgotten.stderr
-    login.run("rm", "-r", folder)
 
 
 @pytest.mark.model
