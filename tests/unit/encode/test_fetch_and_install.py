@@ -188,3 +188,27 @@ def test_the_reference_vectors_of_the_package_are_among_those_of_the_tests() -> 
     for text, vector in references():
         assert everything[text] == vector
         assert len(vector) == 4 * FINGERPRINT.dimension
+
+
+def test_the_hub_is_asked_for_the_one_revision_that_was_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, object]] = []
+
+    def download(repository: str, name: str, **how: object) -> str:
+        asked.append((repository, how.get("revision")))
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(b"")
+        return str(tmp_path / name)
+
+    huggingface_hub = pytest.importorskip("huggingface_hub")
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    into = tmp_path / "into"
+    for name in fetch.SOURCE_SHA256:
+        (into / name).parent.mkdir(parents=True, exist_ok=True)
+
+    fetch.from_hub(into, lambda *_: None)
+
+    assert set(asked) == {(fetch.REPOSITORY, fetch.REVISION)}
+    assert len(fetch.REVISION) == 40  # a commit, not a branch that may move

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import stat
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -171,3 +173,12 @@ def test_the_watchdog_is_fed_twice_in_its_patience() -> None:
     assert notify.watchdog_seconds({"WATCHDOG_USEC": "2000000"}) == 1.0
     assert notify.watchdog_seconds({"WATCHDOG_USEC": "2000000", "WATCHDOG_PID": "1"}) is None
     assert notify.watchdog_seconds({}) is None
+
+
+def test_a_socket_that_cannot_be_bound_is_closed(folder: Path) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ResourceWarning)
+        with pytest.raises(FileNotFoundError):
+            socket_file.bind(folder / "missing" / "memd.sock")
+        gc.collect()
+    assert not caught
