@@ -118,7 +118,7 @@ class Upkeep:
         """Return counts of rows, where the file is and its size in bytes."""
         figures = await self.db.read(_figures, self.clock.now_us())
         path = self.db.path
-        return {**figures, "file": str(path), "file_bytes": path.stat().st_size}
+        return {**figures, "database": str(path), "file_bytes": path.stat().st_size}
 
     async def tidy(self) -> None:
         """Drop old replies and empty the WAL; for now and then."""

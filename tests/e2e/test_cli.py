@@ -206,6 +206,29 @@ def test_status_is_ok_and_says_the_version(memd: Terminal) -> None:
     assert memd("status").code == 0
 
 
+def test_the_status_is_told_in_words_with_units(memd: Terminal) -> None:
+    lines = memd("status").out.splitlines()
+    told = {line.partition(":")[0]: line.partition(":")[2].split() for line in lines}
+    assert told["status"] == ["ok"]
+    assert told["rss"][1] == "MB"
+    assert told["uptime"][1] == "s"
+    assert Path(told["database"][0]).name == "memd.db"
+
+
+def test_the_audit_is_told_in_words(memd: Terminal) -> None:
+    memd("add", "The audit sees this.")
+    shown = memd("audit", "show", "--method", "memory.store", "-n", "1")
+    seq, _, client, method, outcome, rows = shown.out.splitlines()[0].split("\t")
+    assert int(seq) > 0
+    assert (client, method, outcome) == ("operator", "memory.store", "done")
+    assert int(rows) > 0
+
+    told = dict(line.split(":", 1) for line in memd("audit", "verify").out.splitlines())
+    assert list(told) == ["rows", "head", "notes", "problems"]
+    assert int(told["rows"].replace(",", "")) >= int(seq)
+    assert told["problems"].strip() == "none"
+
+
 def test_the_settings_that_hold_are_shown(memd: Terminal) -> None:
     assert memd("config", "show", "--json").json["settings"]["memory"]["level"] == "persistent"
     places = memd("config", "path", "--json").json

@@ -46,7 +46,7 @@ def test_everything_remembered_lies_in_the_data_dir_and_nothing_elsewhere(tmp_pa
     with spawned(home) as daemon, daemon.client() as client:
         client.add(TEXT)
         copy = client.call("store.backup")
-        assert client.call("system.status")["file"] == str(disk / "memd.db")
+        assert client.call("system.status")["database"] == str(disk / "memd.db")
         daemon.stop()
 
     assert _holds(disk, TEXT)

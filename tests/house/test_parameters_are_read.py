@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -26,7 +27,7 @@ async def _nothing() -> None:
     return None
 
 
-def _handlers() -> dict[str, Any]:
+def _handlers() -> Mapping[str, Any]:
     rooms = FakeHouse().rooms()
     return handlers(rooms, System(rooms, Metrics(), SystemClock(), lambda: None, _nothing))
 

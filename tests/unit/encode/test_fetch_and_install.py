@@ -15,7 +15,7 @@ from memd.base.errors import ModelError, ReadOnlyError
 from memd.encode import fetch
 from memd.encode.fetch import checked, from_path
 from memd.encode.install import export, install, parse_references, references
-from memd.encode.model_files import FINGERPRINT, SOURCE_SHA256
+from memd.encode.model_files import FINGERPRINT, REPOSITORY, REVISION, SOURCE_SHA256
 from memd.encode.onnx_graph import read_safetensors, write_onnx
 
 
@@ -205,10 +205,10 @@ def test_the_hub_is_asked_for_the_one_revision_that_was_checked(
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     into = tmp_path / "into"
-    for name in fetch.SOURCE_SHA256:
+    for name in SOURCE_SHA256:
         (into / name).parent.mkdir(parents=True, exist_ok=True)
 
     fetch.from_hub(into, lambda *_: None)
 
-    assert set(asked) == {(fetch.REPOSITORY, fetch.REVISION)}
-    assert len(fetch.REVISION) == 40  # a commit, not a branch that may move
+    assert set(asked) == {(REPOSITORY, REVISION)}
+    assert len(REVISION) == 40  # a commit, not a branch that may move
