@@ -38,6 +38,7 @@ def delete(
     "memd forget 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11",
     "memd forget --source notes/2025.md --dry-run",
     "memd forget --source notes/2025.md --yes",
+    "memd forget --session 7f3a --dry-run",
 )
 def forget(
     memory_ids: Annotated[
@@ -47,6 +48,12 @@ def forget(
         str | None,
         options.option("--source", metavar="REF", help="Everything that came from there."),
     ] = None,
+    session: Annotated[
+        str | None,
+        options.option(
+            "--session", metavar="ID", help="Everything of a session, its messages too."
+        ),
+    ] = None,
     yes: options.Yes = False,
     dry_run: options.DryRun = False,
     agent: options.Agent = None,
@@ -54,9 +61,7 @@ def forget(
     json: options.Json = False,
 ) -> None:
     """Erase memories everywhere, for ever. Nothing brings them back but an old backup."""
-    if not memory_ids and not source:
-        raise InvalidError("forget what?", hint="name ids, or a source with --source")
-    params = options.given(ids=memory_ids or None, source=source, agent_id=agent)
+    params = _meant(memory_ids, source, session) | options.given(agent_id=agent)
     with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
         told = client.call("memory.forget", {**params, "dry_run": True})
         _name_unknown(memory_ids or (), told["ids"])
@@ -65,7 +70,7 @@ def forget(
             params["source"] = reference(absolute(Path(source)))
             told = client.call("memory.forget", {**params, "dry_run": True})
         if not told["count"] and not told["messages"]:
-            _nothing_to_forget(source, told, json=json)
+            _nothing_to_forget(source, session, told, json=json)
         if not dry_run:
             _ask(told, yes=yes)
             told = client.call("memory.forget", params)
@@ -141,6 +146,19 @@ def _each(  # two commands in one
     return missing
 
 
+def _meant(memory_ids: list[str] | None, source: str | None, session: str | None) -> dict[str, Any]:
+    """Return the one thing that is to be forgotten, as the daemon is told it."""
+    in_session = None if session is None else {"session_id": session}
+    meant: dict[str, Any] = options.given(
+        ids=memory_ids or None, source=source or None, filter=in_session
+    )
+    if not meant:
+        raise InvalidError("forget what?", hint="name ids, a --source or a --session")
+    if len(meant) > 1:
+        raise InvalidError("one thing at a time", hint="ids, --source or --session")
+    return meant
+
+
 def _name_unknown(typed: Sequence[str], known: Sequence[str]) -> None:
     for one in typed:
         if len(typed) <= len(known):
@@ -149,12 +167,16 @@ def _name_unknown(typed: Sequence[str], known: Sequence[str]) -> None:
             say.unknown(one)
 
 
-def _nothing_to_forget(source: str | None, told: dict[str, Any], *, json: bool) -> None:
+def _nothing_to_forget(
+    source: str | None, session: str | None, told: dict[str, Any], *, json: bool
+) -> None:
     """Leave without a question: what was named is not there."""
     if json:
         say.as_json(told)
     if source:
         say.note(f"memd: nothing came from {say.line(source)}")
+    if session:
+        say.note(f"memd: nothing is known of session {say.line(session)}")
     raise say.Leave(say.Exit.ERROR)
 
 
@@ -174,5 +196,8 @@ def _show(told: dict[str, Any]) -> None:
 
 
 def _count(told: dict[str, Any]) -> str:
-    memories = told["count"]
-    return f"{memories} memor{'y' if memories == 1 else 'ies'}"
+    memories, messages = told["count"], told["messages"]
+    text = f"{memories:,} memor{'y' if memories == 1 else 'ies'}"
+    if messages:
+        text += f" and {messages:,} message{'' if messages == 1 else 's'} of its session"
+    return text

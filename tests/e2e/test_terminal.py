@@ -136,6 +136,26 @@ def test_who_is_asked_whether_to_erase_sees_what(daemon: Spawned, memd: Terminal
     assert "Erase 7 memories for ever?" in asked.err
 
 
+def test_all_of_a_session_is_shown_and_erased_with_its_messages(
+    daemon: Spawned, memd: Terminal
+) -> None:
+    with daemon.client() as client:
+        client.ingest("The diving bell is rusty and needs paint", session_id="dive")
+        said = [{"role": "user", "content": f"The bell has seal number {n}."} for n in range(6)]
+        client.call("sleep.consolidate", {"session_id": "dive", "messages": said})
+        client.ingest("The diving suit is in the shed", session_id="other")
+    told = memd.piped("forget", "--session", "dive", "--dry-run")
+    assert told.out == "would erase 3 memories and 6 messages of its session\n"
+    assert "The diving bell is rusty" in told.err
+    assert memd.piped("forget", "--session", "dive", "--yes").out.startswith("erased 3 memories")
+    left = memd.piped("list").out
+    assert ("diving bell" in left, "seal number" in left, "diving suit" in left) == (0, 0, 1)
+    again = memd.piped("forget", "--session", "dive", "--yes")
+    assert (again.code, again.err) == (1, "memd: nothing is known of session dive\n")
+    both = memd.piped("forget", "--session", "dive", "--source", "a.txt")
+    assert (both.code, "one thing at a time" in both.err) == (2, True)
+
+
 def test_what_is_not_there_is_not_asked_about(memd: Terminal) -> None:
     asked = memd.piped("forget", "nonsense")
     assert (asked.code, asked.err) == (1, "memd: no memory has the id nonsense\n")
