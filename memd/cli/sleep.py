@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated, Any
 
-from memd.base.errors import InvalidError
+from memd.base.errors import InvalidError, NotFoundError
 from memd.cli import options, say
 from memd.cli.progress import Progress
 from memd.cli.reach import LONG_SECONDS_MAX, daemon
@@ -25,10 +25,20 @@ _DID = {
     "compression": "of old sessions put away behind summaries",
     "ageing": "moved on into the archive",
     "cap": "put away: there were more than you set",
+    "nap": "learnt",
 }
 """What a step of a night does to the memories that it counts."""
 
-_UNDOABLE = {"night", "compress"}
+_UNDOABLE = {"night", "compress", "nap"}
+_LATEST_SHOWN = 5
+
+_NOTHING = {
+    "night": "nothing to do; memories younger than a day are left alone",
+    "compress": "nothing to do; sessions that were used in the last six hours are left alone, and "
+    "few ones without --force",
+    "nap": "nothing new was learnt",
+}
+"""Why a run of a kind may have done nothing."""
 
 
 @options.examples(
@@ -39,6 +49,7 @@ _UNDOABLE = {"night", "compress"}
     "memd sleep --now --step retention --step cap",
     "memd sleep --report",
     "memd sleep --undo 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11",
+    "memd sleep --undo --last",
     "memd sleep --pause",
 )
 def sleep(
@@ -48,7 +59,13 @@ def sleep(
     now: Annotated[bool, options.option("--now", help="Have a night at once.")] = False,
     dry_run: options.DryRun = False,
     undo: Annotated[
-        bool, options.option("--undo", help="Bring back what was before RUN, exactly.")
+        bool,
+        options.option(
+            "--undo", help="Bring back what was before RUN, exactly; of a nap, what it learnt goes."
+        ),
+    ] = False,
+    last: Annotated[
+        bool, options.option("--last", help="With --undo: the last nap, night or compression.")
     ] = False,
     report: Annotated[
         bool, options.option("--report", help="List what runs did, or tell all about RUN.")
@@ -78,16 +95,17 @@ def sleep(
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Look at memd's nights, have one now, or undo one. Alone: when the next one comes.
+    """Look at memd's nights and naps, sleep now, or undo one. Alone: when the next one comes.
 
     By night memd puts older memories away behind short summaries, and what is beyond
     the limits that you set. What was put away is still found when asked for, and a
     run can be undone.
     """
     chosen = _chosen(now=now, dry_run=dry_run, undo=undo, report=report, pause=pause, resume=resume)
-    _check(chosen, run, by_night=bool(step or agent or in_days))
+    _check(chosen, run, by_night=bool(step or agent or in_days), last=last)
     if chosen == "undo":
-        _long(profile, "sleep.undo", {"run_id": run}, "undoing", json=json)
+        undone = _last(profile) if run is None else run
+        _long(profile, "sleep.undo", {"run_id": undone}, "undoing", json=json)
     elif chosen == "report":
         _reports(profile, run, json=json)
     elif chosen == "night":
@@ -156,9 +174,13 @@ def _chosen(**said: bool) -> str:
     return chosen[0] if chosen else "status"
 
 
-def _check(chosen: str, run: str | None, *, by_night: bool) -> None:
-    if chosen == "undo" and run is None:
-        raise InvalidError("undo which run?", hint="memd sleep --report lists them")
+def _check(chosen: str, run: str | None, *, by_night: bool, last: bool) -> None:
+    if last and (chosen != "undo" or run is not None):
+        raise InvalidError("--last is for --undo, in place of a run", field="last")
+    if chosen == "undo" and run is None and not last:
+        raise InvalidError(
+            "undo which run?", hint="memd sleep --report lists them; --last is the last one"
+        )
     if run is not None and chosen not in {"undo", "report"}:
         raise InvalidError("a run is named for --undo or --report only", field="run")
     if by_night and chosen != "night":
@@ -167,9 +189,20 @@ def _check(chosen: str, run: str | None, *, by_night: bool) -> None:
         )
 
 
+def _last(profile: str | None) -> str:
+    """Return the last run that can be undone; raises NotFoundError."""
+    with daemon(profile) as client:
+        page: dict[str, Any] = client.call("sleep.report", {"limit": _REPORTS_SHOWN})
+    run = next((item for item in page["items"] if _can_be_undone(item)), None)
+    if run is None:
+        raise NotFoundError("no run is left to undo", hint="see: memd sleep --report")
+    return str(run["run_id"])
+
+
 def _status(profile: str | None, chosen: str, *, json: bool) -> None:
     with daemon(profile) as client:
         status: dict[str, Any] = client.call(f"sleep.{chosen}")
+        latest: dict[str, Any] = client.call("sleep.report", {"limit": _LATEST_SHOWN})
     if json:
         say.as_json(status)
         return
@@ -184,6 +217,9 @@ def _status(profile: str | None, chosen: str, *, json: bool) -> None:
         say.note(
             "a night that is due begins when memd was not used for two minutes, on mains power"
         )
+    if latest["items"] and chosen == "status":
+        say.out("")
+        _table(latest["items"])
     if last is not None:
         _way_back(last)
 
@@ -197,14 +233,17 @@ def _reports(profile: str | None, run: str | None, *, json: bool) -> None:
     elif run:
         _tell(page["items"][0])
     else:
-        rows = (
-            (item["run_id"], item["started_at"], _name(item), item["state"], _sum(item))
-            for item in page["items"]
-        )
-        columns = (an_id("RUN"), time("BEGAN"), word("WHAT"), word("STATE"), word("MEMORIES"))
-        table(columns, rows)
+        _table(page["items"])
         if not page["items"]:
             say.note("nothing ran yet: a night comes by itself; memd sleep --dry-run rehearses one")
+
+
+def _table(runs: list[dict[str, Any]]) -> None:
+    columns = (an_id("RUN"), time("BEGAN"), word("WHAT"), word("STATE"), word("MEMORIES"))
+    table(
+        columns,
+        ((run["run_id"], run["started_at"], _name(run), run["state"], _sum(run)) for run in runs),
+    )
 
 
 def _long(
@@ -264,11 +303,16 @@ def _steps(run: dict[str, Any]) -> Iterator[str]:
     if isinstance(summaries, int) and summaries:
         yield f"{'in their place':<14} {summaries:,} summar{'y' if summaries == 1 else 'ies'}"
     if not run["steps"]:
-        yield "nothing to do; memories younger than a day are left alone"
+        yield _NOTHING.get(run["kind"], _NOTHING["night"])
+
+
+def _can_be_undone(run: dict[str, Any]) -> bool:
+    did = any(step["rows"] for step in run["steps"])
+    return run["kind"] in _UNDOABLE and run["state"] == "done" and not run["dry_run"] and did
 
 
 def _way_back(run: dict[str, Any]) -> None:
-    if run["kind"] in _UNDOABLE and run["state"] == "done" and not run["dry_run"] and run["steps"]:
+    if _can_be_undone(run):
         say.note(f"to undo it: memd sleep --undo {run['run_id']}")
 
 

@@ -29,11 +29,11 @@ from memd.model.caller import Caller
 from memd.model.enums import RunKind, RunState
 from memd.model.events import Emit, EventName
 from memd.model.sleep import RunReport
-from memd.sleep import reports
+from memd.sleep import reports, way_back
 from memd.sleep.backoff import PutOff, Waits, of_the_disk
 from memd.sleep.reports import report_of
 from memd.sleep.task import Cursor, Scope, Task
-from memd.store import groups, runs, undo, words
+from memd.store import groups, runs, words
 from memd.store.connect import Writing
 from memd.store.database import Database
 from memd.store.hiding import Step
@@ -60,6 +60,8 @@ class Night:
     """Told when summaries may wait for their vectors."""
     enabled: Callable[[], bool]
     """The settings' kill switch."""
+    undo_us: int
+    """How long the trash keeps what an undone nap had learnt."""
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     _looking: bool = False
     """The lock is only held to see whether something was left over."""
@@ -312,8 +314,9 @@ class Night:
     ) -> RunReport:
         """Bring back, exactly, the state before a run of every memory that it touched.
 
-        One that was stopped on its way can be undone, too, and ends with that.
-        Raises NotFoundError, InvalidStateError while a run is going on or when it was undone,
+        Of a nap: what it learnt goes to the trash, the messages that it kept stay. A run
+        that was stopped on its way can be undone, too, and ends with that. Raises
+        NotFoundError, InvalidStateError while a run is going on or when it was undone,
         ConflictError when somebody touched one of its memories since: nothing is
         changed then. Killed half-way, it goes on at the next start.
         """
@@ -321,12 +324,9 @@ class Night:
             raise InvalidStateError("memd is asleep", hint="try again when it is awake: memd sleep")
         async with self._lock:
             row = await self._found(run_id)
-            if row.kind == RunKind.NAP or row.state == RunState.UNDONE:
-                raise InvalidStateError(
-                    "this run is a nap" if row.kind == RunKind.NAP else "this run is undone",
-                    hint="a night or a compression can be undone, once",
-                )
-            await self.db.aside(lambda conn: undo.check(conn, row.run_key))
+            if row.state == RunState.UNDONE:
+                raise InvalidStateError("this run is undone", hint="a run can be undone once")
+            await self.db.aside(lambda conn: way_back.check(conn, row))
             await self.db.write(
                 caller, lambda conn: runs.set_state(conn, row.run_key, RunState.UNDOING)
             )
@@ -341,7 +341,8 @@ class Night:
         limit, done = ROWS_FIRST, 0
         while True:
             began = time.perf_counter()
-            work = partial(undo.take_back, run_key=row.run_key, limit=limit)
+            now_us = self.clock.now_us()
+            work = partial(way_back.step, run=row, now_us=now_us, undo_us=self.undo_us, limit=limit)
             count = await self.db.write(caller, work, batch=row.run_id)
             if not count:
                 break

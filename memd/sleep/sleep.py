@@ -22,6 +22,8 @@ from memd.sleep.rhythm import Rhythm
 from memd.store import agents
 from memd.store.database import Database
 
+DAY_US = 86_400_000_000
+
 if TYPE_CHECKING:
     from memd.sleep.plan import Plan
 
@@ -78,6 +80,7 @@ def sleeping(
         emit=emit,
         done=house.queue.wake,
         enabled=enabled or (lambda: config.enabled),
+        undo_us=settings.daemon.undo_days * DAY_US,
     )
     rhythm = Rhythm(
         nights=night,

@@ -116,6 +116,24 @@ def test_a_night_is_reported_and_undone_exactly(memd: Typist) -> None:
     assert "undone" in again.err
 
 
+def test_a_nap_is_found_among_the_runs_and_undone(memd: Typist) -> None:
+    said = [{"role": "user", "content": f"Paint fence {n} green by Friday."} for n in range(6)]
+    before = {line for line in memd.state() if "Paint fence" in line}
+    with memd.daemon.client() as client:
+        nap = client.call("sleep.consolidate", {"session_id": "talk", "messages": said})
+    for words in (("sleep",), ("sleep", "--report")):
+        (line,) = memd(*words).out.splitlines()[-1:]
+        assert re.match(rf"{nap['run_id']}\t.*\tnap\tdone\t2 memories$", line)
+    told = memd("sleep", "--report", nap["run_id"][-8:])
+    assert "nap            2 memories learnt" in told.out
+    assert f"memd sleep --undo {nap['run_id']}" in told.err
+    undone = memd("sleep", "--undo", "--last")
+    assert (undone.code, a_run(undone.out)) == (0, nap["run_id"])
+    assert {line for line in memd.state() if "Paint fence" in line} == before
+    none = memd("sleep", "--undo", "--last")
+    assert (none.code, "no run is left to undo" in none.err) == (1, True)
+
+
 def test_a_run_names_what_it_removed_and_made(memd: Typist) -> None:
     done = memd.json("sleep", "--now")
     (told,) = memd.json("sleep", "--report", done["run_id"])["items"]
@@ -144,7 +162,7 @@ def test_only_the_agent_that_was_named_sleeps(memd: Typist) -> None:
 
 
 def test_sessions_are_compressed_when_they_are_many_or_by_force(memd: Typist) -> None:
-    assert "nothing to do" in memd("compress").out
+    assert "used in the last six hours" in memd("compress").out
     done = memd("compress", "--force", "--sessions", "2")
     assert "12 memories of old sessions put away behind summaries" in done.out
     assert memd("sleep", "--undo", a_run(done.out)).code == 0

@@ -89,6 +89,85 @@ def test_a_report_tells_each_step_and_ends_with_the_way_back(
 
 
 @pytest.mark.parametrize(
+    ("run", "lines"),
+    [
+        (
+            {**RUN, "steps": [{"name": name, "rows": 2, "steps": 1} for name in sleep._DID]},
+            [
+                "retention      2 memories into the trash: kept as long as you set",
+                "consolidation  2 memories put away behind summaries",
+                "compression    2 memories of old sessions put away behind summaries",
+                "ageing         2 memories moved on into the archive",
+                "cap            2 memories put away: there were more than you set",
+                "nap            2 memories learnt",
+                "in their place 31 summaries",
+            ],
+        ),
+        (
+            {**RUN, "detail": {"summaries": 1}, "steps": RUN["steps"][:1]},
+            [
+                "retention      1 memory into the trash: kept as long as you set",
+                "in their place 1 summary",
+            ],
+        ),
+        (
+            {**RUN, "steps": [], "detail": {}},
+            ["nothing to do; memories younger than a day are left alone"],
+        ),
+        (
+            {**RUN, "kind": "compress", "steps": [], "detail": {}},
+            [
+                "nothing to do; sessions that were used in the last six hours are left alone, "
+                "and few ones without --force"
+            ],
+        ),
+        ({**RUN, "kind": "nap", "steps": [], "detail": {}}, ["nothing new was learnt"]),
+    ],
+)
+def test_each_step_is_told_in_words_and_why_there_was_none(
+    run: dict[str, Any], lines: list[str]
+) -> None:
+    assert list(sleep._steps(run)) == lines
+
+
+@pytest.mark.parametrize(
+    ("run", "name"),
+    [
+        (RUN, "night"),
+        ({**RUN, "kind": "nap"}, "nap"),
+        ({**RUN, "kind": "compress"}, "compression"),
+        ({**RUN, "dry_run": True}, "rehearsal of a night"),
+    ],
+)
+def test_a_run_has_a_name(run: dict[str, Any], name: str) -> None:
+    assert sleep._name(run) == name
+
+
+def test_what_aged_is_not_counted_twice() -> None:
+    aged = {**RUN, "steps": [*RUN["steps"], {"name": "ageing", "rows": 7, "steps": 1}]}
+    assert sleep._sum(aged) == "1,204 memories"
+
+
+@pytest.mark.parametrize(
+    ("run", "line"),
+    [
+        (
+            {**RUN, "detail": {"errors": ["disk_full"]}, "again_at": "2026-03-17T04:00:00Z"},
+            "the disk ended it (disk_full); it is gone on with 2026-03-17 04:00",
+        ),
+        ({**RUN, "detail": {"errors": ["internal", "busy"]}}, "failed of: internal, busy"),
+    ],
+)
+def test_why_a_run_failed_is_told(run: dict[str, Any], line: str) -> None:
+    assert list(sleep._faults(run)) == [line]
+
+
+def test_whose_memories_a_run_was_of_is_told_without_orders_to_the_terminal() -> None:
+    assert sleep._whose({"agent_id": "ada\x1b[31m"}).startswith("of ada")
+    assert "\x1b" not in sleep._whose({"agent_id": "ada\x1b[31m"})
+
+
+@pytest.mark.parametrize(
     "run",
     [
         {**RUN, "dry_run": True},
@@ -110,6 +189,8 @@ def test_what_changed_nothing_or_is_undone_has_no_way_back(
         ("--now --undo r1", "one thing at a time"),
         ("--pause --resume", "one thing at a time"),
         ("--undo", "undo which run"),
+        ("--last", "--last is for --undo"),
+        ("--undo --last r1", "--last is for --undo"),
         ("r1", "for --undo or --report only"),
         ("--now r1", "for --undo or --report only"),
         ("--step retention", "for a night"),
