@@ -1,8 +1,9 @@
 """What would be half: the judge of a file that was left in the middle of a sleep (P3).
 
 The rules are said over rows alone, so that they hold for whatever a night does
-between them: a summary stands for what is hidden behind it and for nothing else,
-what a run hid is in its ledger, and what is in its ledger was done.
+between them: a summary stands for what is hidden behind it and for nothing else, but
+a session's is also of what a list of the session has in front; what a run hid is in
+its ledger, and what is in its ledger was done.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ def _groups(conn: Reading) -> Iterator[str]:
 _SUMMARIES = """
 SELECT s.memory_key, t.tag,
        count(*) FILTER (WHERE r.reason = t.tag AND m.state IN ('compressed', 'archived')),
-       count(*) FILTER (WHERE r.reason IS NOT t.tag)
+       count(*) FILTER (WHERE r.reason IS NOT t.tag
+                          AND NOT (t.tag = 'compressed' AND r.reason IS 'consolidated'))
   FROM memory AS s
        JOIN memory_tag AS t
          ON t.memory_key = s.memory_key AND t.tag IN ('consolidated', 'compressed')
