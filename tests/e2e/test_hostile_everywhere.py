@@ -162,8 +162,8 @@ def _asked(client: Client, method: str, params: dict[str, Any]) -> Any:
 LEFT_OUT = {
     "demo", "serve", "version", "model install", "model export", "model status", "client add",
     "client revoke", "owner init", "owner show", "service install", "service uninstall",
-    "service status", "config show", "config path", "rebuild", "sleep", "compress", "import",
-    "forget",
+    "service status", "completion", "config show", "config path", "rebuild", "sleep", "compress",
+    "import", "forget",
 }  # fmt: skip
 """Commands that show nothing of what is remembered, or change the machine or all of it."""
 
@@ -173,6 +173,10 @@ def _typed() -> dict[str, list[list[str]]]:
     bad = HOSTILE[:200]
     return {
         "add": [["add", HOSTILE], ["add", "x", "--tag", bad]],
+        "agent list": [["agent", "list"]],
+        "agent set": [["agent", "set", bad, "--level", "session"]],
+        "agent show": [["agent", "show", bad]],
+        "archive turned-away": [["archive", "turned-away"]],
         "archive count": [["archive", "count", "--agent", bad]],
         "archive restore": [["archive", "restore", "ID"], ["archive", "restore", bad]],
         "archive search": [["archive", "search"], ["archive", "search", "bees"]],
@@ -182,6 +186,7 @@ def _typed() -> dict[str, list[list[str]]]:
         "check": [["check"]],
         "client list": [["client", "list"]],
         "delete": [["delete", bad]],
+        "edit": [["edit", bad, "--text", HOSTILE]],
         "export": [["export"]],
         "flagged add": [["flagged", "add", bad]],
         "flagged list": [["flagged", "list"], ["flagged", "list", "--all"]],
@@ -193,6 +198,12 @@ def _typed() -> dict[str, list[list[str]]]:
         "graph path": [["graph", "path", "Ann", "SQLite"], ["graph", "path", bad, bad]],
         "graph query": [["graph", "query", "Ann"], ["graph", "query", bad]],
         "inject": [["inject", "bees"], ["inject", "bees", "--synthesize"], ["inject", bad]],
+        "learn failure": [["learn", "failure", HOSTILE]],
+        "learn forget": [["learn", "forget", bad]],
+        "learn lesson": [["learn", "lesson", HOSTILE]],
+        "learn list": [["learn", "list"]],
+        "learn playbook": [["learn", "playbook"], ["learn", "playbook", bad]],
+        "learn success": [["learn", "success", HOSTILE]],
         "list": [["list"], ["list", "--agent", bad], ["list", "--namespace", bad]],
         "org as-of": [["org", "as-of", "--valid", "2030-01-01"], ["org", "as-of", bad]],
         "org history": [["org", "history", bad]],
@@ -204,6 +215,10 @@ def _typed() -> dict[str, list[list[str]]]:
         "org show": [["org", "show", bad]],
         "org timeline": [["org", "timeline", "Ann"], ["org", "timeline", bad]],
         "org write": [["org", "write", HOSTILE, "--tag", bad]],
+        "preference delete": [["preference", "delete", bad]],
+        "preference get": [["preference", "get", bad]],
+        "preference list": [["preference", "list"]],
+        "preference set": [["preference", "set", bad, HOSTILE]],
         "restore": [["restore", f"HOME/no such folder/{bad}"]],
         "recall": [["recall", "bees"], ["recall", bad]],
         "search": [["search", "bees"], ["search", bad]],
