@@ -543,3 +543,14 @@ async def test_a_retriever_with_a_reranker_says_so() -> None:
     ):
         result = await retriever.retrieve(ASKED)
         assert (ids(result), result.rerank_applied) == (order, applied)
+
+
+@pytest.mark.parametrize("worker", [SemanticWorker, EpisodicWorker, ProceduralWorker])
+async def test_spec_14_2_every_worker_asks_the_question_itself(
+    worker: type[SemanticWorker | EpisodicWorker | ProceduralWorker],
+) -> None:
+    source = Source([an_entry("a", relevance_score=0.9)])
+
+    await worker(source, CONFIG).retrieve(ASKED)
+
+    assert [query.text for query in source.asked] == [ASKED.text] * len(source.asked) != []
