@@ -151,3 +151,10 @@ def test_an_unfinished_frame_over_the_limit_is_not_waited_for() -> None:
     assert splitter.overflow is None
     splitter.feed(b"5")
     assert splitter.overflow is not None
+
+
+def test_a_frame_is_as_deep_as_it_may_be_and_no_deeper() -> None:
+    depth = FRAME_DEPTH_MAX - 1
+    framing.read(b"[" * depth + b"[],[]" + b"]" * depth)
+    with pytest.raises(ParseError):
+        framing.read(b"[" * depth + b"[[]],[]" + b"]" * depth)

@@ -1,0 +1,19 @@
+"""What a fact that is proposed may say about the time it holds."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from memd.rpc.params_access import ProposeFact
+
+NOON = datetime(2026, 3, 17, 12, tzinfo=UTC)
+
+
+def test_a_fact_holds_for_a_time_and_never_for_none() -> None:
+    said = {"category": "adr", "content": "We use SQLite.", "valid_from": NOON}
+    ProposeFact.model_validate({**said, "valid_to": NOON + timedelta(microseconds=1)})
+    for end in (NOON, NOON - timedelta(days=1)):
+        with pytest.raises(ValueError, match="valid_from must be before valid_to"):
+            ProposeFact.model_validate({**said, "valid_to": end})
