@@ -299,7 +299,7 @@ SHAPES: tuple[Shape, ...] = (
         ),
     ),
     Shape(
-        Flag.AUTHORITY,
+        Flag.FENCE,
         ("memory", "memory-entry", "rnemory", "memd"),
         (
             r"<\s*[/\u2044\u2215\u2571\u29f8\\]\s*(?:memory[-_ ]?(?:entry|context|block)"

@@ -23,6 +23,7 @@ class Flag(StrEnum):
     HIDDEN = "hidden_text"
     TOOL_CALL = "tool_call"
     AUTHORITY = "authority_claim"
+    FENCE = "fence_tag"
     EXFILTRATION = "exfiltration"
     STUFFING = "keyword_stuffing"
     BURST = "burst"

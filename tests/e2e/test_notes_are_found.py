@@ -14,12 +14,8 @@ pytestmark = pytest.mark.model
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
-def found_again(home: Path, model_dir: Path, folder: Path) -> tuple[int, int]:
-    """Import *folder* into a daemon of its own and look for all of it.
-
-    Returns how many pieces there are, and how many of them were released first: they look
-    like attacks, and are out of sight until then.
-    """
+def found_again(home: Path, model_dir: Path, folder: Path) -> int:
+    """Import *folder* into a daemon of its own, look for all of it and return how many pieces."""
     with (
         spawned(home, {"MEMD_MODEL_DIR": str(model_dir)}) as daemon,
         daemon.client(timeout=600.0) as client,
@@ -28,10 +24,7 @@ def found_again(home: Path, model_dir: Path, folder: Path) -> tuple[int, int]:
         outcomes = brought(stage, "ada", folder)
         assert not [each for each in outcomes if each.error]
         new = sum(each.new for each in outcomes)
-        aside = client.call("memory.flagged", {"agent_id": "ada", "quarantined": True})["items"]
-        assert len(aside) == sum(each.quarantined for each in outcomes)
-        for item in aside:
-            assert client.call("memory.release", {"agent_id": "ada", "id": item["id"]})
+        assert not [each for each in outcomes if each.quarantined]
         wait_until(
             lambda: not client.call("system.status")["pending"], "all have vectors", seconds=600
         )
@@ -39,15 +32,14 @@ def found_again(home: Path, model_dir: Path, folder: Path) -> tuple[int, int]:
         missing = missed(stage, "ada")
         assert missing["text"] == []
         assert missing["neither"] == []
-        return new, len(aside)
+        return new
 
 
 def test_each_piece_of_twenty_notes_is_found_by_its_own_words(
     tmp_path: Path, model_dir: Path
 ) -> None:
     notebook.write(tmp_path / "notes", 20)
-    new, aside = found_again(tmp_path, model_dir, tmp_path / "notes")
-    assert (new > 40, aside) == (True, 0)
+    assert found_again(tmp_path, model_dir, tmp_path / "notes") > 40
 
 
 @pytest.mark.long
@@ -55,15 +47,12 @@ def test_each_piece_of_two_hundred_notes_is_found_by_its_own_words(
     tmp_path: Path, model_dir: Path
 ) -> None:
     notebook.write(tmp_path / "notes", 200)
-    new, aside = found_again(tmp_path, model_dir, tmp_path / "notes")
-    assert (new > 500, aside) == (True, 0)
+    assert found_again(tmp_path, model_dir, tmp_path / "notes") > 500
 
 
 @pytest.mark.long
 def test_each_piece_of_our_own_documents_is_found_by_its_own_words(
     tmp_path: Path, model_dir: Path
 ) -> None:
-    """A few show memd's own fence, which else only an attack would write into a text."""
-    new, aside = found_again(tmp_path, model_dir, DOCS)
-    assert new > 400
-    assert aside < new // 50
+    """Some show memd's own fence, which nothing loses by being remarked on."""
+    assert found_again(tmp_path, model_dir, DOCS) > 400
