@@ -171,6 +171,10 @@ class Archive:
     def _purge_step(self, conn: Writing) -> int:
         now_us = self.clock.now_us()
         gone = removal.expired(conn, now_us, PURGE_ROWS)
+        staying = sessions.outliving(conn, gone)
+        for key in staying:
+            sessions.stay(conn, key, now_us)
+        gone = [key for key in gone if key not in staying]
         removal.trash(conn, gone, TrashReason.EXPIRED, now_us, self.undo_days * DAY_US)
         due = removal.due(conn, now_us, PURGE_ROWS)
         removal.erase(conn, due, now_us)

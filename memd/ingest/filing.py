@@ -36,6 +36,9 @@ class Arrival:
     source_key: int | None = None
     """The source row that the text was taken from, when it is there already."""
 
+    stays: bool = False
+    """Everybody's: no end of a task is its own."""
+
     @property
     def judged(self) -> bool:
         """Whether the gate of importance may turn its chunks away: only a stream's."""

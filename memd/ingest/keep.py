@@ -35,6 +35,7 @@ from memd.store import (
 from memd.store.connect import Writing
 from memd.store.preferences import NewPreference
 from memd.store.rows import FoundRow, MemoryRow
+from memd.store.sessions import IDLE_US
 
 BELOW = 'importance below the threshold; archived: "memd archive turned-away" brings it back'
 SET_ASIDE = "it looks like an attack; out of sight until its owner releases it"
@@ -253,13 +254,23 @@ def _row(arrival: Arrival, draft: Draft, filing: Filing, ids: Ids) -> MemoryRow:
         occurred_at_us=None if request.occurred_at is None else to_us(request.occurred_at),
         salt=ids.salt(),
         state=MemoryState.PENDING,
-        # It may have passed while the text was embedded: then it expires as it is made.
-        expires_at_us=None
-        if request.expires_at is None
-        else max(to_us(request.expires_at), filing.now_us),
+        expires_at_us=_end(arrival, draft, filing),
         tags=drafts.tags,
-        as_is=not arrival.gated and not arrival.distilled,
+        # What was filed by a guess alone, as an import is, stays when its session ends.
+        as_is=not arrival.gated and not arrival.distilled and request.category is not None,
     )
+
+
+def _end(arrival: Arrival, draft: Draft, filing: Filing) -> int | None:
+    """Return when a memory expires: when it is said to, or for working ones of no session.
+
+    A time may have passed while the text was embedded: then it expires as it is made.
+    """
+    expires_at = arrival.request.expires_at
+    if expires_at is not None:
+        return max(to_us(expires_at), filing.now_us)
+    working = draft.category is MemoryCategory.WORKING and not arrival.stays
+    return filing.now_us + IDLE_US if working and filing.session_key is None else None
 
 
 def _scored(

@@ -120,6 +120,7 @@ def _copy(arrival: Arrival, request: MemoryStoreRequest) -> Arrival:
             drafts, items=tuple(replace(each, preference=None) for each in drafts.items)
         ),
         level=level,
+        stays=True,
     )
 
 

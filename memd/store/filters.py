@@ -19,6 +19,11 @@ Parameters = dict[str, int | str | None]
 
 _SESSION = "(SELECT session_key FROM session WHERE agent_key = :agent_key AND session_id = :{name})"
 _PROJECT = "(SELECT project_key FROM project WHERE project_id = :{name})"
+LEVEL = (
+    "iif(m.category = 'working' AND (m.session_key IS NOT NULL OR m.expires_at_us IS NOT NULL),"
+    " 'session', m.level)"
+)
+"""A working memory is its session's, whatever the agent's level (SPEC 7.13), if it ends."""
 _TAGGED = """
 (SELECT memory_key FROM memory_tag
   WHERE tag IN (SELECT value FROM json_each(:tags))
@@ -93,7 +98,8 @@ def bound(
     """Return *wanted* as SQL.
 
     The session and project of *active* hide memories of level session or project
-    that belong to another one (SPEC 7.13); without them none is hidden. *hidden*
+    that belong to another one, and working ones of another session (SPEC 7.13);
+    without them none is hidden. *hidden*
     adds what is compressed or archived, *only_hidden* leaves the rest out. With
     neither, a summary is shown for the tags and the sessions of what stands behind it, too.
     """
@@ -191,12 +197,12 @@ def _conditions(wanted: MemoryFilter, *, shown: bool = False) -> list[tuple[str,
     """
     found: list[tuple[str, Parameters]] = []
     for name, column, values in (
-        ("namespaces", "namespace", wanted.namespaces),
-        ("categories", "category", wanted.categories),
-        ("levels", "level", wanted.levels),
+        ("namespaces", "m.namespace", wanted.namespaces),
+        ("categories", "m.category", wanted.categories),
+        ("levels", LEVEL, wanted.levels),
     ):
         if values:
-            among = f"m.{column} IN (SELECT value FROM json_each(:{name}))"  # noqa: S608  # three names
+            among = f"{column} IN (SELECT value FROM json_each(:{name}))"  # noqa: S608  # three names
             found.append((among, {name: json.dumps(sorted(values))}))
     if wanted.since is not None:
         found.append(("m.created_at_us >= :since_us", {"since_us": to_us(wanted.since)}))
@@ -230,6 +236,8 @@ def _levels(active: Caller | None) -> list[tuple[str, Parameters]]:
         found.append((level, {"active_project_id": active.project_id}))
     if active is not None and active.session_id is not None:
         mine = _SESSION.format(name="active_session_id")
-        level = f"(m.level <> 'session' OR m.session_key = {mine})"
+        # A working memory of no session is of nobody else's either.
+        anybodys = "m.level <> 'session' AND (m.category <> 'working' OR m.session_key IS NULL)"
+        level = f"(({anybodys}) OR m.session_key = {mine})"
         found.append((level, {"active_session_id": active.session_id}))
     return found

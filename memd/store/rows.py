@@ -167,6 +167,13 @@ class FoundRow(NamedTuple):
     def tag_names(self) -> tuple[str, ...]:
         return tuple(json.loads(self.tags)) if self.tags != "[]" else ()
 
+    @property
+    def shown_level(self) -> MemoryLevel:
+        """The level that holds: a working memory is its session's (SPEC 7.13), if it ends."""
+        ends = self.session_key is not None or self.expires_at_us is not None
+        working = self.category == MemoryCategory.WORKING and ends
+        return MemoryLevel.SESSION if working else MemoryLevel(self.level)
+
     def entry(self, *, relevance: float | None = None) -> MemoryEntry:
         """Return the row as the documented value (SPEC 7.4)."""
         return MemoryEntry(
@@ -188,7 +195,7 @@ class FoundRow(NamedTuple):
             occurred_at=None if self.occurred_at_us is None else from_us(self.occurred_at_us),
             importance=self.importance,
             token_count=self.token_count,
-            level=MemoryLevel(self.level),
+            level=self.shown_level,
             state=MemoryState(self.state),
             origin=Origin(self.origin),
             trust=Trust(self.trust),

@@ -7,7 +7,8 @@ import zlib
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from memd.store import changes
+from memd.model.enums import MemoryCategory
+from memd.store import changes, memories, versions
 from memd.store.connect import Reading, Writing
 from memd.store.keys import keys_array
 
@@ -226,7 +227,34 @@ def working(conn: Reading, session_key: int, limit: int) -> list[int]:
     return [key for (key,) in rows]
 
 
+def outliving(conn: Reading, keys: Sequence[int]) -> list[int]:
+    """Return those of *keys* that are working memories of no session, arrived as text.
+
+    Their time as such is over (:data:`IDLE_US`); what happened stays, as with a session's.
+    """
+    if not keys:
+        return []
+    rows = conn.execute(
+        """
+        SELECT memory_key
+          FROM memory
+         WHERE memory_key IN (SELECT value FROM carray(:keys))
+           AND category = 'working' AND session_key IS NULL
+           AND level <> 'session' AND NOT as_is
+           AND expires_at_us = created_at_us + :idle_us
+        """,
+        {"keys": keys_array(keys), "idle_us": IDLE_US},
+    )
+    return [key for (key,) in rows]
+
+
 # Writing.
+
+
+def stay(conn: Writing, key: int, now_us: int) -> None:
+    """File a working memory that outlives its task as a thing that happened, without an end."""
+    versions.file_anew(conn, key, MemoryCategory.EPISODIC, now_us)
+    memories.bump(conn, key, now_us, None)
 
 
 def open_again(conn: Writing, session_key: int, now_us: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from support.store import ADA, BOB, a_house, told
 from memd.backends.assembly import Assembly
 from memd.base.errors import NotFoundError
 from memd.model.enums import MemoryCategory, MemoryLevel, Origin, Trust
-from memd.model.memory import MemoryEntry, MemoryFilter, MemoryStoreRequest
+from memd.model.memory import MemoryEntry, MemoryFilter, MemoryQuery, MemoryStoreRequest
+from memd.model.recall import RecallRequest
 from memd.model.settings import MemoryConfig, Settings, UsageSettings
 from memd.model.sleep import NapResult
 from memd.sleep.keeping import Wanted
@@ -342,3 +344,73 @@ async def test_another_agents_session_of_the_same_name_is_left_alone(house: Asse
     gone = await house.archive.forget(BOB, wanted=MemoryFilter(session_id="s"))
     assert (gone.count, gone.messages) == (0, 0)
     assert len(await said(house)) == len(MESSAGES)
+
+
+async def plan(house: Assembly, text: str = "the plan of the day", **more: Any) -> str:
+    request = MemoryStoreRequest(category=MemoryCategory.WORKING, content=text, **more)
+    return await house.ingest.store(ADA, request)
+
+
+async def in_session(house: Assembly, session_id: str | None) -> set[str]:
+    """Return what a recall, a search and a listing from a session show; they agree."""
+    caller = replace(ADA, session_id=session_id)
+    listed, _ = await house.recall.list(caller, MemoryFilter(), None, 100)
+    query = MemoryQuery(text="the plan of the day", limit=100)
+    retrieved = await house.recall.retrieve(caller, query)
+    request = RecallRequest(query="the plan of the day", search_mode="words", top_k=100)
+    recalled = (await house.recall.recall(caller, request)).memories
+    found = {entry.id for entry in listed}
+    assert found == {entry.id for entry in retrieved} == {memory.id for memory in recalled}
+    return found
+
+
+async def test_working_memory_is_seen_in_its_own_session_alone(house: Assembly) -> None:
+    mine, other = await plan(house, session_id="s1"), await plan(house, session_id="s2")
+    nobodys = await plan(house)
+    fact = await house.ingest.store(
+        ADA, MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content="the plan of the day")
+    )
+
+    assert await in_session(house, "s1") == {mine, nobodys, fact}
+    assert await in_session(house, "s2") == {other, nobodys, fact}
+    assert await in_session(house, "new") == {nobodys, fact}
+    assert await in_session(house, None) == {mine, other, nobodys, fact}
+
+
+async def test_working_memory_says_that_it_is_its_session_s(house: Assembly) -> None:
+    memory_id = await plan(house, session_id="s")
+    await told(house, "The roof is green.", session_id="s")
+
+    entry = await get(house, memory_id)
+    wanted = MemoryFilter(levels=frozenset({MemoryLevel.SESSION}))
+    (listed,), _ = await house.recall.list(ADA, wanted, None, 10)
+
+    assert entry is not None
+    assert entry.level is MemoryLevel.SESSION
+    assert listed.id == memory_id
+
+
+async def test_working_memory_of_no_session_ends_six_hours_after_it_was_made(
+    house: Assembly,
+) -> None:
+    clock = house.clock
+    assert isinstance(clock, HeldClock)
+    stored = await plan(house)
+    (arrived,) = await told(house, RIGHT_NOW)
+    clock.advance(hours=5, minutes=59)
+    await house.archive.purge()
+    assert await get(house, stored) is not None
+
+    clock.advance(minutes=1)
+    await house.archive.purge()
+
+    assert await get(house, stored) is None
+    (item,), _ = await house.archive.trash_list(ADA, None, 10)
+    assert (item.id, item.reason) == (stored, "expired")
+    after = await get(house, arrived)
+    assert after is not None
+    assert (after.category, after.expires_at) == (MemoryCategory.EPISODIC, None)
+    assert (await house.upkeep.check(ADA)).ok
+    clock.advance(days=40)
+    await house.archive.purge()
+    assert await get(house, arrived) is not None
