@@ -147,15 +147,27 @@ def keeps(query: MemoryQuery, caller: Caller, known: Known) -> bool:
         and (row.expires_at_us is None or row.expires_at_us > to_us(NOW))
         and (not query.namespaces or row.namespace in query.namespaces)
         and (not query.categories or row.category in query.categories)
-        and (not query.levels or row.level in query.levels)
+        and (not query.levels or level_of(known) in query.levels)
         and (query.since is None or row.created_at_us >= to_us(query.since))
         and (query.until is None or row.created_at_us < to_us(query.until))
         and set(query.tags) <= set(row.tags)
         and query.session_id in (None, known.session)
         and query.project_id in (None, known.project)
-        and (row.level != "session" or caller.session_id in (None, known.session))
+        and (not ends_with_a_session(known) or caller.session_id in (None, known.session))
         and (row.level != "project" or caller.project_id in (None, known.project))
     )
+
+
+def level_of(known: Known) -> str:
+    """Return the level that holds: a working memory is its session's, if it ends."""
+    ends = known.session is not None or known.row.expires_at_us is not None
+    return "session" if known.row.category == "working" and ends else known.row.level
+
+
+def ends_with_a_session(known: Known) -> bool:
+    """Return whether other sessions do not see it; a working memory of none is anybody's."""
+    working = known.row.category == "working" and known.session is not None
+    return known.row.level == "session" or working
 
 
 def some(values: Any) -> st.SearchStrategy[Any]:
