@@ -89,8 +89,11 @@ def short(public_id: str) -> str:
 
 
 def id_for_reader(public_id: str) -> str:
-    """Return an id as whoever reads stdout wants it: short on a terminal, whole in a pipe."""
-    return short(public_id) if sys.stdout.isatty() else public_id
+    """Return an id as whoever reads stdout wants it: short on a terminal, whole in a pipe.
+
+    A preference's id holds its name, which anybody may have chosen.
+    """
+    return short(say.line(public_id)) if sys.stdout.isatty() else say.line(public_id)
 
 
 def _piped(cell: str) -> str:
@@ -99,7 +102,7 @@ def _piped(cell: str) -> str:
 
 def _shown(column: Column, cell: str) -> str:
     if column.kind is Kind.ID:
-        return short(cell)
+        return short(_piped(cell))
     if column.kind is Kind.TIME:
         return say.moment(cell)
     return _piped(cell)

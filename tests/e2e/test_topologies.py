@@ -18,7 +18,8 @@ SHARED = "Deploy the site on Tuesdays only."
 EPISODE = "Ada deployed the site to the new host."
 WAYS = {
     "by scores": {},
-    "by ranks": {"FUSION_STRATEGY": "rrf"},
+    # What ranks put last is told only without the threshold (SPEC 8.4.6-7).
+    "by ranks": {"FUSION_STRATEGY": "rrf", "MIN_RELEVANCE": "0"},
     "diverse": {"DIVERSITY_PENALTY_ENABLED": "true"},
     "hierarchical": {"RETRIEVER": "hierarchical", "MAX_WORKERS_PER_QUERY": "3"},
     "hierarchical by ranks": {"RETRIEVER": "hierarchical", "FUSION_STRATEGY": "rrf"},
@@ -52,7 +53,7 @@ def desks(
         a_desk(daemon, "ada") as ada,
         a_desk(daemon, "bob") as bob,
     ):
-        ada.store(OWN, "procedural")
+        ada.store(OWN, "procedural", origin="assistant")  # of the owner it were a preference
         ada.store(EPISODE, "episodic")
         bob.store("Bob deploys the site from his phone.")
         bob.call("shared.publish", content=SHARED, category="semantic")
