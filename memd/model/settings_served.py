@@ -3,7 +3,7 @@
 A program in one process may have its memories in RAM or bring a language model; the
 daemon has one SQLite file and none. A value that would be ignored is refused where
 the person would lose by it, and warned of by name where something else is done
-instead (docs/decisions/0070, 0071).
+instead (docs/decisions/0070, 0071, 0074).
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ def refuse_what_no_daemon_does(memory: CompanyMemoryConfig) -> None:
 
 
 def without_effect(memory: CompanyMemoryConfig) -> Iterator[str]:
-    """Yield one sentence for each setting of *memory* that waits for a language model."""
+    """Yield one sentence for each setting of *memory* that was given and changes nothing."""
+    if "default_relevance" in memory.retrieval.model_fields_set:
+        yield "memory.retrieval.default_relevance has no effect: a daemon scores all that it finds"
     if memory.consolidation.strategy == "llm":
         yield f"memory.consolidation.strategy = llm: {_NEEDS_A_MODEL}, summaries are made by rule"
     for place, keys, instead in _BY_RULE:

@@ -1,4 +1,4 @@
-"""What waits for a language model is warned of by name, at the start and in ``config show``."""
+"""What changes nothing is warned of by name, at the start and in ``config show``."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from pathlib import Path
 import yaml
 from support.daemon import environment, spawned
 
-WAITING = """\
+SET_IN_VAIN = """\
 memory:
   embedder: {provider: openai}
+  retrieval: {default_relevance: 0.4}
   consolidation:
     strategy: llm
     llm: {temperature: 0.2, max_summary_tokens: 400}
@@ -21,6 +22,7 @@ memory:
 """
 NAMED = (
     "memory.embedder",
+    "memory.retrieval.default_relevance",
     "memory.consolidation.strategy",
     "memory.consolidation.llm.temperature",
     "memory.consolidation.llm.max_summary_tokens",
@@ -40,11 +42,11 @@ def _shown(home: Path, *more: str) -> str:
     ).stdout
 
 
-def test_what_waits_for_a_language_model_is_named_at_the_start_and_where_settings_are_shown(
+def test_what_changes_nothing_is_named_at_the_start_and_where_settings_are_shown(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "config").mkdir()
-    (tmp_path / "config" / "config.yaml").write_text(WAITING, encoding="utf-8")
+    (tmp_path / "config" / "config.yaml").write_text(SET_IN_VAIN, encoding="utf-8")
 
     with spawned(tmp_path) as daemon:
         log = daemon.log.read_text("utf-8")

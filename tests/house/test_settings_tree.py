@@ -1,7 +1,7 @@
 """Every setting takes effect, is warned of, or is refused: there is no fourth kind.
 
-Whoever adds a key shows its effect in a test (``support.effects.shows``), best over the
-socket of a daemon, or says here why it has none.
+Whoever adds a key shows its effect in a test (``support.effects.shows``) over the socket
+of a daemon, or has the settings say by name that it has none (docs/decisions/0074).
 """
 
 from __future__ import annotations
@@ -22,39 +22,14 @@ from memd.model.settings import Settings
 TESTS = ROOT / "tests"
 
 SHOWN = {
-    "memory.retrieval.query_reformulation_enabled":
-        "store/test_inject_room.py::test_reformulation_works_without_a_language_model",
-    "memory.retrieval.max_reformulation_rounds":
-        "store/test_inject_room.py::test_reformulation_works_without_a_language_model",
-    "memory.retrieval.retriever":
-        "store/test_inject_room.py::test_a_hierarchical_prompt_asks_others_only_when_it_may",
-    "memory.retrieval.max_workers_per_query": "unit/inject/test_hierarchical_spec_14.py::"
-        "test_spec_14_3_1_by_rule_the_words_of_the_question_route_it",
-    "memory.retrieval.reflective_retry_enabled": "unit/inject/test_hierarchical_spec_14.py::"
-        "test_spec_14_3_2_the_threshold_is_min_relevance_and_a_switch_turns_retries_off",
-    "memory.retrieval.max_retry_count": "unit/inject/test_hierarchical_spec_14.py::"
-        "test_spec_14_4_4_no_retry_where_none_is_allowed",
-    "memory.retrieval.default_relevance": "unit/inject/test_hierarchical_spec_14.py::"
-        "test_spec_14_2_3_procedural_keeps_the_backends_order",
     "org_memory.backend":
         "examples/test_x15_graph_rag.py::test_by_words_alone_the_exception_is_not_found",
-    "org_memory.temporal.track_changes":
-        "store/test_org_facts.py::test_without_tracking_changes_only_the_present_is_told",
     "org_memory.temporal.history_retention_days":
         "examples/test_x16_temporal.py::test_older_history_is_hidden_not_erased",
-    "usage.rearm_pct": "unit/sleep/test_trigger.py::"
-        "test_only_a_window_that_emptied_below_the_rearm_share_fires_again",
-    "usage.drop_pct":
-        "unit/sleep/test_trigger.py::test_a_low_threshold_does_not_fire_at_every_sample",
     "usage.transcript_roots":
         "e2e/test_usage_file.py::test_a_transcript_elsewhere_is_refused_and_the_watching_goes_on",
-    "daemon.mmap_vectors": "store/test_schema.py::test_a_reader_cannot_write",
-    "daemon.model_idle_minutes": "unit/encode/test_embed.py::"
-        "test_an_idle_model_is_given_back_and_loaded_again_when_needed",
-    "org_memory.write_access.rules.human_allowed":
-        "unit/org/test_access.py::test_a_human_needs_the_rule_to_allow_humans",
 }  # fmt: skip
-"""Keys that older tests show, and what keeps no socket busy: the test of each."""
+"""Keys that tests of something else show over the socket, too: the test of each."""
 
 WARNED: dict[str, Any] = {
     "memory.consolidation.archival.enabled": False,
@@ -77,6 +52,7 @@ WARNED: dict[str, Any] = {
     "memory.embedder.provider": "p",
     "memory.embedder.model": "m",
     "memory.embedder.dims": 768,
+    "memory.retrieval.default_relevance": 0.4,
 }
 """What is accepted with a warning that names it: a value for each."""
 
@@ -150,6 +126,12 @@ def test_no_key_is_accounted_for_that_is_no_setting() -> None:
 @pytest.mark.parametrize("key", SHOWN)
 def test_a_test_that_shows_a_setting_is_there(key: str) -> None:
     assert SHOWN[key] in _tests()
+
+
+def test_what_shows_a_setting_goes_over_the_socket() -> None:
+    names = {name for name, keys in _tests().items() if keys} | set(SHOWN.values())
+
+    assert not [name for name in names if not name.startswith(("e2e/", "examples/"))]
 
 
 @pytest.mark.parametrize("key", [key for key, annotation in _keys() if _is_constant(annotation)])
