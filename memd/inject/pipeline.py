@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from memd.encode.lessons import as_lesson
 from memd.inject.isolated import Failed, isolated
 from memd.model.enums import FusionStrategy
 from memd.model.inject import Reranker, Retriever
@@ -99,9 +100,13 @@ def selected(
 
 
 def without(scored: Sequence[ScoredMemory], told: Sequence[str]) -> tuple[ScoredMemory, ...]:
-    """Return *scored* less those whose id or whole text is among *told*."""
+    """Return *scored* less those whose id, whole text or lesson is among *told*."""
     known = set(told)
-    return tuple(m for m in scored if not known & {m.entry.id, m.entry.content})
+    return tuple(
+        memory
+        for memory in scored
+        if not known & {memory.entry.id, memory.entry.content, as_lesson(memory.entry.content)}
+    )
 
 
 def gated(config: MemoryRetrievalConfig) -> MemoryRetrievalConfig:

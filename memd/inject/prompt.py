@@ -7,7 +7,7 @@ last and is fenced. Every message is paid from the same budget. Pure.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from memd.inject.format import (
     Formatted,
@@ -22,6 +22,7 @@ from memd.inject.format import (
     role_of,
 )
 from memd.inject.known import Fits, Known
+from memd.inject.pipeline import without
 from memd.model.enums import InjectionPoint
 from memd.model.inject import (
     ChatMessage,
@@ -98,6 +99,7 @@ class Prompt:
 
         What a share is not used for is there for the memories.
         """
+        fitted = self._each_once(fitted)
         lines = list(map(inner_line, fitted.memories))
         packed = self._pack(fitted, lines)
         self.messages.extend(packed.messages)
@@ -114,6 +116,15 @@ class Prompt:
             lessons=len(known.lessons) + len(known.patterns) - len(self.lessons),
             memories=len(lines) - len(memories),
         )
+
+    def _each_once(self, fitted: Fitted) -> Fitted:
+        """Return *fitted* without the memories that have room among the lessons (0077)."""
+        lessons = fitted.known.lessons
+        if not lessons:
+            return fitted
+        taken = [lessons[place] for place in self._pack(fitted, ()).taken[1]]
+        told = [part for lesson in taken for part in (lesson.id, lesson.text)]
+        return replace(fitted, memories=without(fitted.memories, told))
 
     def _pack(self, fitted: Fitted, memories: Sequence[str]) -> Packed:
         known = fitted.known

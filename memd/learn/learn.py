@@ -16,20 +16,24 @@ from memd.base.clock import Clock, from_us
 from memd.base.errors import MemoryStoreError, NotFoundError, SecretRefusedError
 from memd.base.ids import Ids
 from memd.base.limits import LEARNINGS_READ_ITEMS_MAX, PATTERNS_READ_ITEMS_MAX
+from memd.encode.lessons import as_lesson
 from memd.encode.orders import refuse_orders
 from memd.encode.plain_words import words_of
 from memd.encode.secrets import admitted, screened_name
 from memd.learn.learnings import approach_of, lesson_of, outcome_of, task_type_of
 from memd.learn.playbook import PROMOTABLE_SUCCESSES, nearest, pattern_id
 from memd.model.caller import Caller
+from memd.model.consolidation import LESSON_TAG
 from memd.model.enums import LearningOutcome, MemoryLevel
 from memd.model.learn import Learning, PlaybookEntry, PlaybookQuery, SuccessReport, TaskReport
+from memd.model.memory import MemoryFilter
 from memd.model.screened import Screened, SecretsPolicy
 from memd.model.values import RESERVED_AGENT
 from memd.store import agents, learnings, names, playbook
 from memd.store.connect import Reading, Writing
 from memd.store.database import Database
-from memd.store.learnings import LearningRow, NewLearning
+from memd.store.filters import bound
+from memd.store.learnings import LearningRow, NewLearning, SaidRow
 from memd.store.playbook import NewPattern, PatternRow
 
 R = TypeVar("R")
@@ -146,13 +150,22 @@ class Learn:
     async def latest(
         self, caller: Caller, limit: int = LEARNINGS_READ_ITEMS_MAX
     ) -> tuple[Learning, ...]:
-        """Return the agent's newest learnings, newest first."""
+        """Return the agent's newest lessons, newest first.
 
-        def work(conn: Reading) -> list[LearningRow]:
+        Those that were reported, and the memories that are lessons: what a nap found said
+        as one, or what was stored with the tag.
+        """
+
+        def work(conn: Reading) -> list[Learning]:
             agent_key = names.find_agent(conn, caller.agent_id)
-            return [] if agent_key is None else learnings.latest(conn, agent_key, limit)
+            if agent_key is None:
+                return []
+            seen = bound(agent_key, MemoryFilter(), self.clock.now_us(), active=caller)
+            reported = map(_learning, learnings.latest(conn, agent_key, limit))
+            return [*reported, *map(_said, learnings.said(conn, seen, LESSON_TAG, limit))]
 
-        return tuple(_learning(row) for row in await self.db.read(work))
+        found = await self.db.read(work)
+        return tuple(sorted(found, key=lambda each: each.timestamp, reverse=True)[:limit])
 
     async def _check(self, caller: Caller) -> None:
         if caller.agent_id == RESERVED_AGENT:
@@ -190,6 +203,18 @@ def _entry(row: PatternRow) -> PlaybookEntry:
         created_at=from_us(row.created_at_us),
         updated_at=from_us(row.updated_at_us),
         promoted=bool(row.promoted),
+    )
+
+
+def _said(row: SaidRow) -> Learning:
+    """Return a memory as a lesson that was told without a task."""
+    return Learning(
+        id=row.memory_id,
+        task_type=task_type_of(()),
+        approach=approach_of(()),
+        outcome=outcome_of(""),
+        lesson=as_lesson(row.content) or row.content,
+        timestamp=from_us(row.created_at_us),
     )
 
 

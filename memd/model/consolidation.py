@@ -25,6 +25,7 @@ DISTILLATION_TAG = "distillation"
 DETAILED_TAG = "detailed_experience"
 FILE_TAG = "memory-file"
 COMPRESSED_EXPERIENCE_TAG = "compressed_experience"
+LESSON_TAG = "lesson"
 
 SUMMARY_SOURCE = "consolidation"
 """The ``source`` of every memory that consolidation makes."""
@@ -32,7 +33,7 @@ SUMMARY_SOURCE = "consolidation"
 SUMMARY_TAGS = frozenset((CONSOLIDATED_TAG, COMPRESSED_TAG, COMPRESSED_EXPERIENCE_TAG))
 """What has one of these was made from other memories and is not made into anything again."""
 
-PROTECTED_TAGS = frozenset((CORE_TAG, DISTILLATION_TAG, DETAILED_TAG, FILE_TAG))
+PROTECTED_TAGS = frozenset((CORE_TAG, DISTILLATION_TAG, DETAILED_TAG, FILE_TAG, LESSON_TAG))
 """What has one of these is never consolidated (SPEC D9)."""
 
 

@@ -22,6 +22,7 @@ PROTECTED = (
     "memory-file",
     "compressed_experience",
     "consolidated",
+    "lesson",
 )
 
 # Put together from constants of this module only.

@@ -10,10 +10,11 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple, cast
 
-from memd.model.enums import LearningOutcome
+from memd.model.enums import LearningOutcome, Trust
 from memd.model.screened import Screened
 from memd.store import changes
 from memd.store.connect import Reading, Writing
+from memd.store.filters import Bound
 from memd.store.rows import hash_of
 
 
@@ -37,6 +38,14 @@ class LearningRow(NamedTuple):
     outcome: str
     lesson: str
     at_us: int
+
+
+class SaidRow(NamedTuple):
+    """One memory that is a lesson, as it is read."""
+
+    memory_id: str
+    content: str
+    created_at_us: int
 
 
 class Proof(NamedTuple):
@@ -90,6 +99,25 @@ def latest(conn: Reading, agent_key: int, limit: int) -> list[LearningRow]:
         {"agent_key": agent_key, "limit": limit},
     )
     return [LearningRow._make(row) for row in rows]
+
+
+def said(conn: Reading, wanted: Bound, tag: str, limit: int) -> list[SaidRow]:
+    """Return the newest memories of *wanted* with *tag* that somebody trusted said, newest first.
+
+    What a tool or a page says teaches nothing.
+    """
+    rows = conn.execute(
+        f"""
+        SELECT m.memory_id, m.content, m.created_at_us
+          FROM memory_tag AS t
+               CROSS JOIN memory AS m ON m.memory_key = t.memory_key
+         WHERE t.tag = :tag AND {wanted.where} AND NOT m.is_summary AND m.trust > :untrusted
+         ORDER BY m.created_at_us DESC, m.memory_key DESC
+         LIMIT :limit
+        """,  # noqa: S608  # the filter's own constants
+        {**wanted.params, "tag": tag, "untrusted": Trust.UNTRUSTED, "limit": limit},
+    )
+    return [SaidRow._make(row) for row in rows]
 
 
 def proofs(
