@@ -1,20 +1,42 @@
-"""What a nap remembers of its messages besides the facts: the lines that first name a thing. Pure.
+"""What a nap remembers besides the facts: lessons, and the lines that first name a thing. Pure.
 
 The documents' facts hold the first 200 characters of what a tool said. Where a
 path or a name is told for the first time, its line says what it is for; kept as
 a memory it is found by what stands around the name when that is needed again.
+A lesson is whatever says that it is one (docs/decisions/0077).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from memd.encode.lessons import lessons_in
+from memd.sleep.blocks import turn
 from memd.sleep.facts import HEADER, Fact
 from memd.sleep.mentions import LATEST_MESSAGES, naming, things, unnumbered
 
 LINE_CHARS_MAX = 300
+SPEAKING_ROLES = frozenset({"user", "human", "assistant"})
 PART_CHARS = 600  # two hundred tokens of what is mostly names
+
+
+def taught(messages: Sequence[Mapping[str, Any]]) -> tuple[Fact, ...]:
+    """Return what messages of user and assistant say as lessons, each once, where it came first.
+
+    What a tool answered teaches nothing, and an earlier summary's lessons are known.
+    """
+    first: dict[str, Fact] = {}
+    for index, message in enumerate(messages):
+        if message.get("role") not in SPEAKING_ROLES:
+            continue
+        said = turn(message)
+        if said.text.startswith(HEADER):
+            continue
+        for text in lessons_in(said.text):
+            first.setdefault(text, Fact(text, said.role, None, index))
+    return tuple(first.values())
 
 
 def excerpts(texts: Sequence[str], facts: Sequence[Fact], room_chars: int) -> dict[int, str]:

@@ -12,7 +12,7 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import MAXYEAR, datetime
 from functools import lru_cache
 from math import isfinite
@@ -20,10 +20,13 @@ from typing import Any, NamedTuple
 
 from memd.base.limits import TEXT_CHARS_MAX
 from memd.encode.clean import clean as as_stored
+from memd.encode.lessons import as_lesson
+from memd.encode.route import route
 from memd.encode.secrets import screen
 from memd.ingest.draft import Drafts, drafts
+from memd.model.consolidation import LESSON_TAG
 from memd.model.encoding import TokenCounter
-from memd.model.enums import Origin
+from memd.model.enums import MemoryCategory, Origin
 from memd.model.ingest import IngestRequest
 from memd.model.sleep import NapDetail
 from memd.sleep.blocks import TOOL_ROLE, text_of, turn
@@ -33,7 +36,7 @@ from memd.sleep.consolidator import (
     MemoryConsolidator,
 )
 from memd.sleep.erased import History, erased
-from memd.sleep.excerpts import excerpts
+from memd.sleep.excerpts import excerpts, taught
 from memd.sleep.facts import SUMMARY_ROLE, Fact
 
 Message = dict[str, Any]
@@ -87,6 +90,8 @@ class Sifted:
     messages: Sequence[Message]
     """Without secrets."""
     new: tuple[Fact, ...]
+    lessons: tuple[Fact, ...]
+    """Those that are new; they are no facts of the documents' list."""
     known: int
     lines: tuple[Fact, ...]
     learns: bool
@@ -136,7 +141,8 @@ def sifted(
     With an enumeration of what no fact names, the lines that name it are stored
     beside the facts. Both are taken from the messages that the summary replaces;
     with *last* from all of them, because nobody will nap over the rest. *known* are
-    the hashes of texts that the session has, which need no draft.
+    the hashes of texts that the session has, which need no draft. Lessons are stored
+    beside the facts, in the place of one that says the same.
     """
     messages = [clean(message) for message in given]
     shorter, summary = rule.consolidate(messages)
@@ -144,14 +150,20 @@ def sifted(
     start = len(messages) if last else len(messages) - tail
     found = rule.facts(messages[:start] if last else messages)
     found = tuple(fact for fact in found if fact.index < start)
-    new = tuple(fact for fact in found if _hash(fact.text) not in known)
-    lines = _excerpts(messages[:start], found, rule) if rule.mention_share else ()
+    lessons = taught(messages[:start])
+    said_so = {lesson.text for lesson in lessons}
+    told = tuple(fact for fact in found if as_lesson(fact.text) not in said_so)
+    new, learnt = (
+        tuple(each for each in some if _hash(each.text) not in known) for some in (told, lessons)
+    )
+    lines = _excerpts(messages[:start], (*found, *lessons), rule) if rule.mention_share else ()
     return Sifted(
         messages=messages,
         new=new,
-        known=len(found) - len(new),
+        lessons=learnt,
+        known=len(told) + len(lessons) - len(new) - len(learnt),
         lines=lines,
-        learns=bool(new) or any(_is_new(line, known) for line in lines),
+        learns=bool(new or learnt) or any(_is_new(line, known) for line in lines),
         shorter=tuple(shorter),
         answer=(shorter[0], *given[len(given) - tail :]) if summary else tuple(given),
         summary=summary,
@@ -174,9 +186,13 @@ def drafted(found: Sifted, counter: TokenCounter, session_id: str | None) -> Pre
         tuple(_drafted(fact, found.messages[fact.index], counter, session_id) for fact in some)
         for some in (found.new, found.lines)
     )
+    lessons = tuple(
+        _of_lesson(lesson, found.messages[lesson.index], counter, session_id)
+        for lesson in found.lessons
+    )
     return Prepared(
         kept=_kept(found.messages),
-        facts=facts,
+        facts=facts + lessons,
         known=found.known,
         excerpts=lines,
         shorter=found.shorter,
@@ -292,14 +308,32 @@ def _role(message: Message) -> str:
 def _drafted(
     fact: Fact, message: Message, counter: TokenCounter, session_id: str | None
 ) -> DraftedFact:
-    request = IngestRequest(
+    request = _request(fact, message, session_id)
+    return DraftedFact(request, drafts(request, counter), fact.index)
+
+
+def _of_lesson(
+    lesson: Fact, message: Message, counter: TokenCounter, session_id: str | None
+) -> DraftedFact:
+    """Draft a lesson: told when it fits a question, so no preference, whatever its words."""
+    kind = route(lesson.text, by_owner=False)
+    if kind is not MemoryCategory.SEMANTIC:
+        kind = MemoryCategory.PROCEDURAL
+    said = {"tags": (TAG, LESSON_TAG), "category": kind}
+    request = _request(lesson, message, session_id).model_copy(update=said)
+    made = drafts(request, counter)
+    items = tuple(replace(each, preference=None) for each in made.items)
+    return DraftedFact(request, replace(made, items=items), lesson.index)
+
+
+def _request(fact: Fact, message: Message, session_id: str | None) -> IngestRequest:
+    return IngestRequest(
         text=fact.text[:TEXT_CHARS_MAX],
         session_id=session_id,
         occurred_at=_moment(message),
         tags=(TAG,),
         origin=_origin(fact),
     )
-    return DraftedFact(request, drafts(request, counter), fact.index)
 
 
 def _hash(text: str) -> bytes:

@@ -9,20 +9,26 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support.daemon import environment, spawned
+from support.daemon import Spawned, environment, spawned
 
 Typed = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    home = tmp_path_factory.mktemp("home")
-    with spawned(home, {"MEMD_MODEL_DIR": str(home / "no model")}):
-        yield home
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def daemon(home: Path) -> Iterator[Spawned]:
+    with spawned(home, {"MEMD_MODEL_DIR": str(home / "no model")}) as daemon:
+        yield daemon
 
 
 @pytest.fixture
-def memd(home: Path) -> Typed:
+def memd(home: Path, daemon: Spawned) -> Typed:
+    del daemon  # it runs
+
     def typed(*words: str) -> tuple[int, str, str]:
         done = subprocess.run(
             [sys.executable, "-m", "memd", *words],
@@ -68,6 +74,39 @@ def test_a_lesson_that_a_person_tells_is_listed_stands_in_prompts_and_is_forgott
     assert (code, out) == (0, "")
     assert "no lesson was learnt" in err
     assert memd("learn", "forget", lesson_id, "--yes")[0] == 1
+
+
+def test_a_lesson_that_somebody_said_is_fed_by_a_nap_and_goes_like_any_other(
+    daemon: Spawned, memd: Typed
+) -> None:
+    """AUDIT 3.2: without a command."""
+    said = "The tests need Redis on port 6380."
+    talk = [{"role": "assistant", "content": f"This is part {n} of the talk."} for n in range(5)]
+    messages = [{"role": "assistant", "content": f"Fixed.\n- **Lesson:** {said}"}, *talk]
+    with daemon.client() as client:
+        napped = client.call("sleep.consolidate", {"messages": messages, "session_id": "redis"})
+    assert napped["stored"] == 1
+
+    _, listed, _ = memd("learn", "list", "--json")
+    (lesson,) = [one for one in json.loads(listed)["items"] if one["lesson"] == said]
+    _, prompt, _ = memd("inject", "Which port does Redis have in the tests?")
+    assert prompt.count(said) == 1
+    assert "[lesson | score: " in prompt
+    _, other, _ = memd("inject", "Who painted the boat?")
+    assert said not in other
+
+    assert memd("learn", "forget", lesson["id"][-8:], "--yes")[:2] == (0, "erased 1\n")
+    _, listed, _ = memd("learn", "list")
+    assert said not in listed
+    _, prompt, _ = memd("inject", "Which port does Redis have in the tests?")
+    assert said not in prompt
+
+    again = [{"role": "user", "content": "Lesson: Deploys wait for CI to be green."}, *talk]
+    with daemon.client() as client:
+        client.call("sleep.consolidate", {"messages": again, "session_id": "ci"})
+    assert "Deploys wait" in memd("learn", "list")[1]
+    assert memd("forget", "--session", "ci", "--yes")[0] == 0
+    assert "Deploys wait" not in memd("learn", "list")[1]
 
 
 def test_what_worked_with_tools_is_a_pattern_and_without_a_lesson(memd: Typed) -> None:
