@@ -176,6 +176,7 @@ def _taking_in(ground: _Ground, queue: EmbeddingQueue) -> tuple[Ingest, Learning
         emit=learning.hearing(unheard),
         level=settings.memory.level,
         secrets=settings.daemon.secrets,
+        chunking=settings.memory.chunking,
         advises=settings.memory.retrieval.non_inferable_only,
     )
     return ingest, learning, later(partial(_graph, ground, partial(_add, ingest, learning)))

@@ -25,8 +25,7 @@ NAME_CHARS_MAX = 256  # ids, namespaces, tags, speakers, sources
 TAGS_MAX = 64
 QUERY_CHARS_MAX = 8_192
 QUERY_TERMS_MAX = 64
-CHUNK_TOKENS_MIN = 50
-CHUNK_TOKENS_MAX = 254  # a MiniLM window of 256 less [CLS] and [SEP] (SPEC D3)
+WINDOW_TOKENS_MAX = 254  # of one embedded text: MiniLM's 256 less [CLS] and [SEP] (SPEC D3)
 HEADING_CHARS_MAX = 160  # of the headings that a chunk begins with; a token has a character or more
 CHUNKS_INLINE_MAX = 8  # a text of more chunks is embedded after its receipt (SPEC D4)
 INGEST_ITEMS_MAX = 256  # texts in one ingest_many
@@ -148,8 +147,7 @@ NIGHT_RETRY_S = 3_600  # after a night that could not begin, or was ended by the
 NIGHT_RETRY_S_MAX = 86_400  # after many that the disk ended; doubled up to here
 NIGHT_TRIES_MAX = 7  # of one run on a disk that refuses, over more than two days
 
-assert CHUNK_TOKENS_MIN < CHUNK_TOKENS_MAX
-assert CHUNK_TOKENS_MIN < CHUNK_TOKENS_MAX - HEADING_CHARS_MAX
+assert HEADING_CHARS_MAX < WINDOW_TOKENS_MAX
 assert 40 * SOURCE_IDS_MAX < FRAME_BYTES_MAX
 assert TEXT_CHARS_MAX < FRAME_BYTES_MAX
 assert FRAME_BYTES_MAX < REPLY_BYTES_MAX < OUT_QUEUE_BYTES_MAX
@@ -157,6 +155,6 @@ assert OUT_QUEUE_BYTES_MAX >= 2 * FRAME_BYTES_MAX
 assert RECALL_BURST_ITEMS_MAX <= RECALL_TWINS_ITEMS_MAX <= RECALL_SOURCE_ITEMS_MAX
 assert RECALL_TOP_K_MAX <= PAGE_ITEMS_MAX < KNN_ROWS_MAX
 assert EMBED_BATCH_TEXTS <= EMBED_QUEUE_TEXTS_MAX
-assert EMBED_BATCH_TOKENS >= CHUNK_TOKENS_MAX
+assert EMBED_BATCH_TOKENS >= WINDOW_TOKENS_MAX
 assert DENIED_WAIT_MS_MIN < DENIED_WAIT_MS_MAX
 assert EMBED_CLOSE_MS_MAX < DRAIN_MS_MAX

@@ -18,7 +18,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from memd.base.limits import CHUNK_TOKENS_MAX, CHUNK_TOKENS_MIN
+from memd.base.limits import WINDOW_TOKENS_MAX
+from memd.model.chunking import MIN_CHUNK_TOKENS
 from memd.model.encoding import TokenCounter
 
 _BLANK_LINE = re.compile(r"\n\n")
@@ -42,8 +43,8 @@ def chunk(
     text: str,
     counter: TokenCounter,
     *,
-    tokens_min: int = CHUNK_TOKENS_MIN,
-    tokens_max: int = CHUNK_TOKENS_MAX,
+    tokens_min: int = MIN_CHUNK_TOKENS,
+    tokens_max: int = WINDOW_TOKENS_MAX,
 ) -> list[str]:
     """Return the chunks of *text* in order, none above *tokens_max* (SPEC 1.3).
 

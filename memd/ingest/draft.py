@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from memd.base.limits import CHUNK_TOKENS_MAX, CHUNK_TOKENS_MIN
+from memd.base.limits import WINDOW_TOKENS_MAX
 from memd.encode.chunk import chunk
 from memd.encode.clean import clean
 from memd.encode.importance import salience
@@ -17,6 +17,7 @@ from memd.encode.preference import is_preference, preference_name
 from memd.encode.route import route
 from memd.encode.secrets import Screening, admitted, screened_name
 from memd.encode.suspicion import of_fields, of_pieces
+from memd.model.chunking import ChunkingConfig
 from memd.model.encoding import TokenCounter
 from memd.model.enums import MemoryCategory, Origin, Trust
 from memd.model.ingest import IngestRequest
@@ -62,12 +63,16 @@ class Drafts:
     """The whole text, when cleaning and cutting changed it."""
 
 
+_CHUNKING = ChunkingConfig()
+
+
 def drafts(
     request: IngestRequest,
     counter: TokenCounter,
     *,
     whole: bool = False,
     secrets: SecretsPolicy = "redact",
+    chunking: ChunkingConfig = _CHUNKING,
 ) -> Drafts:
     """Return the drafts of a text; none for a text that is blank once cleaned.
 
@@ -82,9 +87,9 @@ def drafts(
     origin = request.origin or (Origin.PERSON if by_owner else Origin.ASSISTANT)
     shown = None if caption is None else caption.text
     heading = None if request.heading is None else admitted(request.heading, secrets)
-    pieces = [screening.text] if whole else _pieces(screening.text, heading, counter)
+    pieces = [screening.text] if whole else _pieces(screening.text, heading, counter, chunking)
     texts = [_headed(heading, piece) for piece in pieces]
-    hinted = _is_hinted(request, pieces, counter)
+    hinted = _is_hinted(request, pieces, counter, chunking)
     around = of_fields((shown, speaker, request.namespace, request.source, *request.tags))
     items = tuple(
         _suspected(
@@ -118,7 +123,9 @@ def drafts(
     )
 
 
-def _is_hinted(request: IngestRequest, pieces: Sequence[str], counter: TokenCounter) -> bool:
+def _is_hinted(
+    request: IngestRequest, pieces: Sequence[str], counter: TokenCounter, chunking: ChunkingConfig
+) -> bool:
     """Return whether the hint alone makes the text a preference (SPEC 1.7.5).
 
     A how-to of pages is procedural but no preference: told first in every prompt, it would
@@ -126,15 +133,22 @@ def _is_hinted(request: IngestRequest, pieces: Sequence[str], counter: TokenCoun
     """
     if request.category is not MemoryCategory.PROCEDURAL or len(pieces) != 1:
         return False
-    return counter.count(pieces[0]) <= CHUNK_TOKENS_MAX
+    return counter.count(pieces[0]) <= chunking.max_tokens
 
 
-def _pieces(text: str, heading: Screening | None, counter: TokenCounter) -> list[str]:
-    """Return the chunks of a text, each with room for the heading above it."""
-    room = CHUNK_TOKENS_MAX
+def _pieces(
+    text: str, heading: Screening | None, counter: TokenCounter, chunking: ChunkingConfig
+) -> list[str]:
+    """Return the chunks of a text, each with room for the heading above it.
+
+    A heading that is large beside the maximum leaves the minimum to the text below it,
+    as long as both fit into the window of the embedding model.
+    """
+    low, room = chunking.min_tokens, chunking.max_tokens
     if heading is not None:
-        room = max(CHUNK_TOKENS_MIN, room - counter.count(heading.text))
-    return chunk(clean(text), counter, tokens_max=room)
+        above = counter.count(heading.text)
+        room = max(room - above, min(low, WINDOW_TOKENS_MAX - above))
+    return chunk(clean(text), counter, tokens_min=min(low, room), tokens_max=room)
 
 
 def _headed(heading: Screening | None, piece: str) -> Screened:

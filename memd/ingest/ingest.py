@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 from memd.base.clock import Clock, to_us
@@ -25,7 +26,7 @@ from memd.base.errors import (
     UnavailableError,
 )
 from memd.base.ids import Ids
-from memd.base.limits import CHUNK_TOKENS_MAX, CHUNKS_INLINE_MAX, EVENT_IDS_MAX
+from memd.base.limits import CHUNKS_INLINE_MAX, EVENT_IDS_MAX, WINDOW_TOKENS_MAX
 from memd.base.work import Work
 from memd.encode.orders import refuse_orders
 from memd.encode.outgoing import outgoing_entry
@@ -38,6 +39,7 @@ from memd.ingest.queue import EmbeddingQueue, tell_turned_away
 from memd.ingest.replace import foresee, replace
 from memd.ingest.update import change, wanted
 from memd.model.caller import Caller
+from memd.model.chunking import ChunkingConfig
 from memd.model.encoding import Embedder, TokenCounter
 from memd.model.enums import MemoryLevel
 from memd.model.events import Emit, EventName, unheard
@@ -60,7 +62,7 @@ from memd.store.preferences import NewPreference
 R = TypeVar("R")
 
 LONG_TEXT_CHARS = 8_192  # about 5 ms of cutting: longer texts are cut in the work thread
-INLINE_TOKENS_MAX = CHUNKS_INLINE_MAX * CHUNK_TOKENS_MAX  # of a text that stays in one piece
+INLINE_TOKENS_MAX = CHUNKS_INLINE_MAX * WINDOW_TOKENS_MAX  # of a text that stays in one piece
 PROGRESS_ITEMS = 16
 NOTHING_KEPT = "the memory level is none: nothing is stored"
 
@@ -83,6 +85,7 @@ class Ingest:
     work: Work
     queue: EmbeddingQueue
     level: MemoryLevel
+    chunking: ChunkingConfig
     secrets: SecretsPolicy = "redact"
     emit: Emit = unheard
     advises: bool = False
@@ -251,11 +254,12 @@ class Ingest:
     # The steps.
 
     async def _drafts(self, request: IngestRequest, *, whole: bool = False) -> Drafts:
-        if len(request.text) > LONG_TEXT_CHARS:
-            return await self.work.run(
-                drafts, request, self.counter, whole=whole, secrets=self.secrets
-            )
-        return drafts(request, self.counter, whole=whole, secrets=self.secrets)
+        draft = partial(self._draft, request, whole=whole)
+        return await self.work.run(draft) if len(request.text) > LONG_TEXT_CHARS else draft()
+
+    @property
+    def _draft(self) -> partial[Drafts]:
+        return partial(drafts, counter=self.counter, secrets=self.secrets, chunking=self.chunking)
 
     async def _arrivals(
         self,
@@ -273,7 +277,7 @@ class Ingest:
             if progress is not None:
                 progress(done, len(items))
             part = items[done : done + PROGRESS_ITEMS]
-            found = await self.work.run(_all_drafts, part, self.counter, self.secrets)
+            found = await self.work.run(list, map(self._draft, part))
             for place, (item, its) in enumerate(zip(part, found, strict=True), done):
                 with _named(f"items.{place}"):
                     self._check(item, its, level)
@@ -373,12 +377,6 @@ def tell_flagged(emit: Emit, agent_id: str, receipts: Sequence[Receipt]) -> None
             "quarantined": sum(len(receipt.quarantined) for receipt in receipts),
         }
         emit(agent_id, EventName.FLAGGED, said)
-
-
-def _all_drafts(
-    requests: Sequence[IngestRequest], counter: TokenCounter, secrets: SecretsPolicy
-) -> list[Drafts]:
-    return [drafts(request, counter, secrets=secrets) for request in requests]
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from typing import Any, Literal, Self, TypeVar
 
 from pydantic import AliasChoices, Field, ValidationInfo, model_validator
 
+from memd.model.chunking import ChunkingConfig
 from memd.model.enums import ConsolidationInterval, MemoryLevel
 from memd.model.inject import SelfEditingMemoryConfig
 from memd.model.retrieval import MemoryRetrievalConfig
@@ -108,6 +109,7 @@ class CompanyMemoryConfig(Value):
     level: MemoryLevel = MemoryLevel.SESSION
     storage: MemoryStorageConfig = MemoryStorageConfig()
     options: MemoryOptionsConfig = MemoryOptionsConfig()
+    chunking: ChunkingConfig = ChunkingConfig()
     retrieval: MemoryRetrievalConfig = MemoryRetrievalConfig()
     self_editing: SelfEditingMemoryConfig = SelfEditingMemoryConfig()
     consolidation: ConsolidationConfig = ConsolidationConfig()

@@ -25,6 +25,7 @@ from memd.base.work import Work
 from memd.ingest.draft import OWNERS
 from memd.ingest.queue import EmbeddingQueue
 from memd.model.caller import Caller
+from memd.model.chunking import ChunkingConfig
 from memd.model.encoding import TokenCounter
 from memd.model.enums import MemoryLevel, Origin
 from memd.model.events import Emit, EventName, unheard
@@ -62,6 +63,7 @@ class Nap:
     counter: TokenCounter
     queue: EmbeddingQueue
     level: MemoryLevel
+    chunking: ChunkingConfig
     rule: MemoryConsolidator
     """When a window is full, and how large one is that nobody measured."""
     roots: tuple[Path, ...] = ()
@@ -83,7 +85,7 @@ class Nap:
         )
         if found.learns:
             self.queue.expect()
-        ready = await self.work.run(drafted, found, self.counter, heard.session_id)
+        ready = await self.work.run(drafted, found, self.counter, heard.session_id, self.chunking)
         run_id = self.ids.new()
         writing = Keeping(self.ids, run_id, level, heard, ready, wanted)
         by = _as_consolidation(caller)

@@ -74,6 +74,7 @@ class Naps:
             queue=house.queue,
             level=self._settings.memory.level,
             rule=self.rule,
+            chunking=self._settings.memory.chunking,
             roots=known_roots(self._environ, Path.home(), extra),
             emit=self._emit,
         )

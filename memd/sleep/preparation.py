@@ -11,10 +11,10 @@ import hashlib
 import json
 import zlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import MAXYEAR, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -24,6 +24,7 @@ from memd.encode.lessons import as_lesson
 from memd.encode.route import route
 from memd.encode.secrets import screen
 from memd.ingest.draft import Drafts, drafts
+from memd.model.chunking import ChunkingConfig
 from memd.model.consolidation import LESSON_TAG
 from memd.model.encoding import TokenCounter
 from memd.model.enums import MemoryCategory, Origin
@@ -47,6 +48,8 @@ _USER_ROLES = frozenset({"user", "human"})
 _ROLE_CHARS = 32
 _SHORT_CHARS = 16  # no secret is so short
 _UNSET_YEAR = 1970
+_CHUNKING = ChunkingConfig()
+_Draft = Callable[[IngestRequest], Drafts]
 
 
 class KeptMessage(NamedTuple):
@@ -179,15 +182,20 @@ def sifted(
     )
 
 
-def drafted(found: Sifted, counter: TokenCounter, session_id: str | None) -> Prepared:
+def drafted(
+    found: Sifted,
+    counter: TokenCounter,
+    session_id: str | None,
+    chunking: ChunkingConfig = _CHUNKING,
+) -> Prepared:
     """Draft what was found; each text is counted once."""
-    counter = _Counted(counter)
+    draft = partial(drafts, counter=_Counted(counter), chunking=chunking)
     facts, lines = (
-        tuple(_drafted(fact, found.messages[fact.index], counter, session_id) for fact in some)
+        tuple(_drafted(fact, found.messages[fact.index], draft, session_id) for fact in some)
         for some in (found.new, found.lines)
     )
     lessons = tuple(
-        _of_lesson(lesson, found.messages[lesson.index], counter, session_id)
+        _of_lesson(lesson, found.messages[lesson.index], draft, session_id)
         for lesson in found.lessons
     )
     return Prepared(
@@ -305,15 +313,13 @@ def _role(message: Message) -> str:
     return role[:_ROLE_CHARS] if isinstance(role, str) and role.strip() else "unknown"
 
 
-def _drafted(
-    fact: Fact, message: Message, counter: TokenCounter, session_id: str | None
-) -> DraftedFact:
+def _drafted(fact: Fact, message: Message, draft: _Draft, session_id: str | None) -> DraftedFact:
     request = _request(fact, message, session_id)
-    return DraftedFact(request, drafts(request, counter), fact.index)
+    return DraftedFact(request, draft(request), fact.index)
 
 
 def _of_lesson(
-    lesson: Fact, message: Message, counter: TokenCounter, session_id: str | None
+    lesson: Fact, message: Message, draft: _Draft, session_id: str | None
 ) -> DraftedFact:
     """Draft a lesson: told when it fits a question, so no preference, whatever its words."""
     kind = route(lesson.text, by_owner=False)
@@ -321,7 +327,7 @@ def _of_lesson(
         kind = MemoryCategory.PROCEDURAL
     said = {"tags": (TAG, LESSON_TAG), "category": kind}
     request = _request(lesson, message, session_id).model_copy(update=said)
-    made = drafts(request, counter)
+    made = draft(request)
     items = tuple(replace(each, preference=None) for each in made.items)
     return DraftedFact(request, replace(made, items=items), lesson.index)
 

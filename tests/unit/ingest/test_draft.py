@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from memd.base.limits import CHUNK_TOKENS_MAX
+from memd.base.limits import WINDOW_TOKENS_MAX
 from memd.encode.tokens import DefaultTokenEstimator
 from memd.ingest.draft import Drafts, drafts, is_owner, own_words, voices
+from memd.model.chunking import ChunkingConfig
 from memd.model.enums import MemoryCategory, Origin, Trust
 from memd.model.ingest import IngestRequest
 
@@ -155,7 +156,25 @@ def test_every_chunk_of_a_text_begins_with_its_heading_and_has_room_for_it() -> 
     assert len(found.items) > 3
     assert all(draft.content.startswith(f"{heading}\n") for draft in found.items)
     assert all(draft.own == draft.content for draft in found.items)
-    assert max(draft.token_count for draft in found.items) <= CHUNK_TOKENS_MAX
+    assert max(draft.token_count for draft in found.items) <= WINDOW_TOKENS_MAX
+
+
+@pytest.mark.parametrize("bounds", [(5, 10), (50, 60), (254, 254)])
+def test_a_heading_that_is_large_beside_the_bounds_leaves_room_for_its_text(
+    bounds: tuple[int, int],
+) -> None:
+    heading = "Billing service > " + "Decision " * 15
+    low, high = bounds
+    request = IngestRequest(text="One sentence of the note. " * 200, heading=heading)
+    found = drafts(
+        request,
+        DefaultTokenEstimator(),
+        chunking=ChunkingConfig(min_tokens=low, max_tokens=high),
+    )
+
+    sizes = [DefaultTokenEstimator().count(draft.content.split("\n")[1]) for draft in found.items]
+    assert max(sizes) >= min(low, 200) - 1
+    assert max(draft.token_count for draft in found.items) <= WINDOW_TOKENS_MAX
 
 
 def test_a_heading_says_nothing_about_the_kind_of_a_text() -> None:
