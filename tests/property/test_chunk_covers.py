@@ -38,6 +38,27 @@ def test_no_chunk_is_larger_than_the_maximum(text: str, tokens_min: int, more: i
     assert all(counter.count(piece) <= tokens_min + more for piece in pieces)
 
 
+words = st.text("abc", min_size=1, max_size=9)
+sentences = st.lists(words, min_size=1, max_size=40).map(lambda some: " ".join(some).capitalize())
+paragraphs = st.lists(sentences, min_size=1, max_size=12).map(". ".join)
+
+
+@given(text=paragraphs, tokens_min=st.integers(1, 12), more=st.integers(6, 30))
+@settings(max_examples=300)
+def test_no_part_of_a_long_paragraph_is_below_the_minimum(
+    text: str, tokens_min: int, more: int
+) -> None:
+    """A word has three tokens at most: wherever the cut should be, a seam is near."""
+    counter = Letters()
+    tokens_max = 2 * tokens_min + more
+    sizes = [
+        counter.count(piece)
+        for piece in chunk(text, counter, tokens_min=tokens_min, tokens_max=tokens_max)
+    ]
+    assert max(sizes) <= tokens_max
+    assert min(sizes) >= tokens_min or len(sizes) == 1
+
+
 @given(text=texts)
 def test_cleaning_twice_changes_nothing_more(text: str) -> None:
     assert clean(clean(text)) == clean(text)

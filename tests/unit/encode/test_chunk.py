@@ -45,8 +45,34 @@ def test_a_short_paragraph_joins_the_one_before_when_it_fits() -> None:
     assert words("a b c d\n\ne f\n\ng h i", 3, 8) == ["a b c d\n\ne f", "g h i"]
 
 
-def test_a_merged_piece_that_is_too_large_is_cut_by_words() -> None:
-    assert words("a b\n\nc d e f g h i", 3, 8) == ["a b c d e f g h", "i"]
+def test_a_merged_piece_that_is_too_large_is_cut_in_two_that_are_not_short() -> None:
+    assert words("a b\n\nc d e f g h i", 3, 8) == ["a b c d", "e f g h i"]
+
+
+def test_a_paragraph_that_is_a_little_too_long_is_cut_at_the_sentence_nearest_to_its_middle() -> (
+    None
+):
+    text = "A b. C d e. F g h i. J k."
+    assert words(text, 3, 10) == ["A b. C d e.", "F g h i. J k."]
+
+
+def test_a_tail_with_no_sentence_to_cut_at_shares_the_words_of_the_part_before() -> None:
+    assert words("a b c d e f g h i", 3, 8) == ["a b c d", "e f g h i"]
+
+
+def test_a_short_sentence_before_an_oversize_one_is_no_chunk_of_its_own() -> None:
+    assert words("A b. C d e f g h i j k l.", 3, 8) == ["A b. C d e", "f g h i j k l."]
+
+
+def test_lines_of_code_at_the_end_of_a_block_are_not_left_alone() -> None:
+    block = "\n".join(["```", *(f"call({number}, 2)" for number in range(9)), "```"])
+    assert [len(piece.split("\n")) for piece in words(block, 4, 12)] == [6, 5]
+
+
+def test_the_rest_of_a_long_word_is_not_left_alone() -> None:
+    pieces = chunk("x" * 31, Pieces(), tokens_min=3, tokens_max=7)
+    assert "".join(pieces) == "x" * 31
+    assert [Pieces().count(piece) for piece in pieces] == [4, 4]
 
 
 def test_long_paragraphs_are_cut_at_sentences() -> None:
