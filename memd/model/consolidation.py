@@ -190,14 +190,23 @@ class LLMConsolidationConfig(Value):
     """
 
     group_threshold: int = Field(default=3, ge=3)
+    """No effect: no language model is connected, summaries are made by rule."""
     temperature: float = Field(default=0.3, ge=0.0, le=2.0)
+    """No effect."""
     max_summary_tokens: int = Field(default=500, ge=50)
+    """No effect."""
     include_distillation_context: bool = True
+    """No effect."""
     max_trajectory_context_entries: int = Field(default=5, ge=1)
+    """No effect."""
     max_trajectory_chars_per_entry: int = Field(default=500, ge=50)
+    """No effect."""
     max_entry_input_chars: int = Field(default=2000, ge=100)
+    """No effect."""
     max_total_user_content_chars: int = Field(default=20_000, ge=1000)
+    """No effect."""
     fallback_truncate_length: int = Field(default=200, ge=50)
+    """No effect."""
 
     @model_validator(mode="after")
     def _an_entry_fits(self) -> Self:

@@ -71,14 +71,21 @@ class SelfEditingMemoryConfig(Value):
     """
 
     core_memory_token_budget: int = Field(default=1024, ge=256, le=8192)
+    """What core memories may take of a prompt, in tokens."""
     core_memory_tag: Name = "core"
+    """The tag that makes a memory a core memory."""
     allow_core_writes: bool = True
+    """Whether the model may write core memories."""
     core_max_entries: int = Field(default=20, ge=1, le=200)
+    """How many core memories there may be."""
     archival_search_limit: int = Field(default=10, ge=1, le=50)
+    """How many memories its search returns at most."""
     archival_categories: frozenset[MemoryCategory] = frozenset(MemoryCategory) - {
         MemoryCategory.WORKING
     }
+    """What it may write outside of core."""
     write_auto_tag: bool = True
+    """What it writes outside of core is tagged `self_edited`."""
 
     @model_validator(mode="after")
     def _archives_what_lasts(self) -> Self:

@@ -41,33 +41,59 @@ class MemoryRetrievalConfig(Value):
     """The retrieval pipeline: strategy, weights, thresholds (SPEC 8.1, 8.2)."""
 
     strategy: InjectionStrategy = InjectionStrategy.CONTEXT
+    """How memories reach a model: in the prompt, by tools, or in a memory that it edits itself."""
     relevance_weight: Share = 0.7
+    """What relevance counts; with `recency_weight` it makes 1."""
     recency_weight: Share = 0.3
+    """What recency counts."""
     recency_decay_rate: float = Field(default=0.01, ge=0.0)
     """Per hour; at 0.01 a memory's recency halves in 69 hours."""
     personal_boost: Share = 0.1
+    """What an agent's own memories gain over shared ones."""
     min_relevance: Share = 0.3
-    """The least combined score, not the least relevance."""
+    """The least combined score, not the least relevance. Without it recall's own judgement
+    decides.
+    """
     max_memories: int = Field(default=20, ge=1, le=100)
+    """The most memories in a prompt."""
     include_shared: bool = True
+    """Whether what agents share is found."""
     default_relevance: Share = 0.5
+    """No effect: a daemon gives everything that it finds a relevance of its own."""
     injection_point: InjectionPoint = InjectionPoint.SYSTEM
+    """The role of the message that holds the memories."""
     non_inferable_only: bool = False
+    """Only memories tagged `non-inferable`: what no assistant can read off the code."""
     fusion_strategy: FusionStrategy = FusionStrategy.LINEAR
+    """By scores, or by the ranks of two searches (reciprocal rank fusion)."""
     rrf_k: int = Field(default=60, ge=1, le=1000)
+    """Smooths the ranks; with `rrf`."""
     diversity_penalty_enabled: bool = False
+    """Leaves room for what says something else; strategy `context`."""
     diversity_lambda: Share = 0.7
+    """1 is relevance alone, 0 difference alone."""
     candidate_pool_multiplier: int = Field(default=3, ge=1, le=10)
+    """How many times `max_memories` diversity chooses from."""
     query_reformulation_enabled: bool = False
+    """A search by tool that finds too little asks in other words, by rule; strategy
+    `tool_based`.
+    """
     max_reformulation_rounds: int = Field(default=2, ge=1, le=5)
+    """How often at most."""
     retriever: Literal["flat", "hierarchical"] = "flat"
+    """One search, or several workers side by side; strategy `context`."""
     max_workers_per_query: int = Field(default=2, ge=1, le=4)
+    """How many workers look; `hierarchical`."""
     reflective_retry_enabled: bool = True
+    """What is found poorly is looked for again; `hierarchical`."""
     max_retry_count: int = Field(default=2, ge=0, le=5)
+    """How often at most. By rule it is once, in fewer words; 0 is never."""
     query_specific_rerank_enabled: bool = False
+    """Whether a second model orders what was found: `memd model install --reranker`."""
     rerank_cache_ttl_seconds: int = Field(default=3600, ge=60, le=86_400)
+    """How long its order of the same memories is kept."""
     synthesize: bool = False
-    """One block of all sources (SPEC 5) in place of the memories, unless a call says otherwise."""
+    """One block of all sources in place of the memories, unless a call says otherwise."""
 
     @property
     def pool_size(self) -> int:

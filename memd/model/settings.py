@@ -44,25 +44,35 @@ class MemoryStorageConfig(Value):
     """Where memories are kept. Without a *data_dir* it is the system's place (SPEC D18)."""
 
     data_dir: SafePath | None = None
+    """The folder for all memories; `~` is your home. Without it, the system's place for data."""
     vector_store: Literal["sqlite-vec"] = "sqlite-vec"
+    """There is one."""
     history_store: Literal["sqlite"] = "sqlite"
+    """There is one."""
 
 
 class MemoryOptionsConfig(Value):
     """How memories are treated. *retention_days* None keeps them for ever."""
 
     retention_days: Days | None = None
+    """After so many days a memory goes to the trash; without it, none goes."""
     max_memories_per_agent: int = Field(default=10_000, ge=1)
+    """How many memories an agent keeps; nights archive the oldest beyond it."""
     consolidation_interval: ConsolidationInterval = ConsolidationInterval.DAILY
+    """How often a night comes."""
     shared_knowledge_base: bool = True
+    """Whether agents can share memories with each other."""
 
 
 class EmbedderOverrideConfig(Value):
     """The documents' choice of a model; memd has its own. A *model* needs its *dims*."""
 
     provider: NotBlankStr | None = None
+    """No effect: memd embeds with the model that it has installed."""
     model: NotBlankStr | None = None
+    """No effect, as `provider`; needs `dims`."""
     dims: int | None = Field(default=None, ge=1)
+    """No effect, as `provider`."""
 
     @model_validator(mode="after")
     def _model_requires_dims(self) -> Self:
@@ -75,7 +85,9 @@ class CompositeBackendConfig(Value):
     """Which namespace lives in which backend; *default* takes all others."""
 
     routes: dict[Name, Name] = Field(default_factory=dict)
+    """Which namespace lies in which backend."""
     default: Name = "inmemory"
+    """The backend of all other namespaces."""
 
 
 SaidBy = Literal["file", "call", "default"]
@@ -88,8 +100,11 @@ class MemoryConfig(Value):
     type: MemoryLevel = Field(
         default=MemoryLevel.SESSION, validation_alias=AliasChoices("type", "level")
     )
+    """How long its memories are kept, as `memory.level`; may also be written `level`."""
     retention_days: Days | None = None
+    """Days after which its memories go to the trash."""
     retention_overrides: RetentionRules = ()
+    """Other days for some categories."""
 
     @model_validator(mode="after")
     def _nothing_to_retain(self) -> Self:
@@ -106,7 +121,9 @@ class CompanyMemoryConfig(Value):
     """
 
     backend: NotBlankStr = "sqlite"
+    """A daemon keeps everything in one SQLite file and refuses what is not `sqlite`."""
     level: MemoryLevel = MemoryLevel.SESSION
+    """How long memories are kept: for good, while their project or session lasts, or not at all."""
     storage: MemoryStorageConfig = MemoryStorageConfig()
     options: MemoryOptionsConfig = MemoryOptionsConfig()
     chunking: ChunkingConfig = ChunkingConfig()
@@ -184,10 +201,17 @@ class DaemonSettings(Value):
     """
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """The least that is logged."""
     secrets: SecretsPolicy = "redact"
+    """A text with a key or password is stored with it replaced, not at all, or as it is; no
+    answer ever has it.
+    """
     undo_days: int = Field(default=7, ge=0, le=3650)
+    """How long the trash keeps what was deleted; 0 erases at once."""
     mmap_vectors: bool = True
+    """Off on a network file system, where a mapped file can end the process."""
     model_idle_minutes: int = Field(default=15, ge=1, le=1440)
+    """When the embedding model leaves the main memory."""
 
 
 class UsageSettings(Value):
@@ -203,11 +227,19 @@ class UsageSettings(Value):
     """
 
     path: SafePath | None = None
+    """Where assistants say how full their windows are: a file or a folder. Without it, `usage`
+    in the profile's runtime folder.
+    """
     threshold_pct: Share = Field(default=0.8, gt=0.0)
+    """A window this full is napped over; it ends where the assistant compacts by itself."""
     rearm_pct: Share = 0.6
+    """Below it the next crossing counts again; must be less than `threshold_pct`."""
     drop_pct: Share = Field(default=0.25, gt=0.0)
+    """A greater loss between two reports means that the assistant has compacted."""
     max_tokens: int = Field(default=30_000, ge=1)
+    """The size of a window that nobody names."""
     transcript_roots: tuple[SafePath, ...] = ()
+    """Where transcripts are read, besides the known assistants' own folders."""
 
     @model_validator(mode="after")
     def _rearms_below(self) -> Self:

@@ -26,7 +26,9 @@ class RetentionRule(Value):
     """How many days memories of one category are kept."""
 
     category: MemoryCategory
+    """The category."""
     retention_days: Days
+    """Days after which its memories go to the trash."""
 
 
 def _unique_categories(rules: tuple[RetentionRule, ...]) -> tuple[RetentionRule, ...]:
@@ -45,6 +47,7 @@ class RetentionConfig(Value):
 
     rules: RetentionRules = ()
     default_retention_days: Days | None = None
+    """The same as `memory.options.retention_days`; of the two, this one counts."""
 
 
 class DualModeConfig(Value):
@@ -55,18 +58,26 @@ class DualModeConfig(Value):
     """
 
     enabled: bool = False
+    """The same as strategy `dual_mode`: prose is summarised, dense texts keep their facts."""
     dense_threshold: Share = 0.5
+    """From which density on a text counts as dense; 0 is every text."""
     summarization_model: NotBlankStr | None = None
+    """No effect: no language model is connected, summaries are made by rule."""
     max_summary_tokens: int = Field(default=200, ge=50, le=1000)
+    """No effect, as `summarization_model`."""
     max_facts: int = Field(default=20, ge=1, le=100)
+    """How many facts of a dense text are kept."""
     anchor_length: int = Field(default=150, ge=50, le=500)
+    """How many characters of its beginning, middle and end are kept."""
 
 
 class ArchivalConfig(Value):
     """When what was consolidated moves to the archive. It always does (SPEC D9)."""
 
     enabled: bool = True
+    """`false` has no effect: memd never drops an original."""
     age_threshold_days: Days = 90
+    """After so many days the sources of a summary move to the archive."""
     dual_mode: DualModeConfig = DualModeConfig()
 
     @model_validator(mode="after")
@@ -85,10 +96,15 @@ class ExperienceCompressorConfig(Value):
     """
 
     enabled: bool = False
+    """`true` has no effect: no language model is connected, experiences stay as they are."""
     model: NotBlankStr | None = None
+    """No effect."""
     temperature: Share = 0.3
+    """No effect."""
     max_tokens: int = Field(default=1000, ge=100, le=4000)
+    """No effect."""
     min_compression_ratio: Share = Field(default=0.0, lt=1.0)
+    """No effect."""
 
     @model_validator(mode="after")
     def _without_a_model(self) -> Self:
@@ -106,11 +122,19 @@ class WikiExportConfig(Value):
     """
 
     enabled: bool = False
+    """`true` writes the wiki after each night, with the trigger; `false`, written down, also
+    refuses it by hand.
+    """
     export_root: SafePath | None = None
+    """The folder; without it, `wiki` beside the memories."""
     trigger: Literal["on_consolidation", "manual"] = "manual"
+    """After each night, or only by hand: `memd wiki`."""
     include_raw_tier: bool = True
+    """Whether pages of single memories are written."""
     include_compressed_tier: bool = True
+    """Whether pages of summaries are written."""
     max_entries_per_view: int | None = Field(default=None, ge=1, le=PAGE_ITEMS_MAX)
+    """How many pages each part has at most; without it, all."""
 
 
 class ConsolidationConfig(Value):
@@ -122,12 +146,19 @@ class ConsolidationConfig(Value):
     """
 
     enabled: bool = True
+    """Whether nights come by themselves."""
     interval: ConsolidationInterval = ConsolidationInterval.DAILY
+    """The same as `memory.options.consolidation_interval`; of the two, this one counts."""
     strategy: ConsolidationStrategyType = ConsolidationStrategyType.SIMPLE
+    """How several memories become one. `llm` has no effect: no language model is connected."""
     group_threshold: int = Field(default=3, ge=2)
+    """How many memories of one kind are condensed; fewer are left alone."""
     compression_threshold: int = Field(default=10, ge=1)
+    """More sessions than this, and the oldest are compressed."""
     compression_sessions: int | None = Field(default=None, ge=1)
+    """How many of them; without it, half of `compression_threshold`."""
     max_memories_per_agent: int = Field(default=10_000, ge=1)
+    """The same as `memory.options.max_memories_per_agent`; of the two, this one counts."""
     retention: RetentionConfig = RetentionConfig()
     archival: ArchivalConfig = ArchivalConfig()
     llm: LLMConsolidationConfig = LLMConsolidationConfig()

@@ -43,7 +43,9 @@ class CategoryWriteRule(Value):
     """Who may write one category: agents of *allowed_seniority* and above, none without it."""
 
     allowed_seniority: SeniorityLevel | None = None
+    """The least that an agent must be to write this category; without it, none may."""
     human_allowed: bool = True
+    """Whether people may, with the owner's signature."""
 
 
 def default_rules() -> dict[OrgFactCategory, CategoryWriteRule]:
@@ -95,14 +97,18 @@ class ExtendedStoreConfig(Value):
     """Where facts lie that are not in every prompt, and how many a question brings at most."""
 
     backend: Literal["sqlite"] = "sqlite"
+    """There is one."""
     max_retrieved_per_query: int = Field(default=5, ge=1, le=50)
+    """How many facts a question brings at most."""
 
 
 class GraphConfig(Value):
     """How entities and relations are kept and found (backend graph_rag)."""
 
     store: Literal["sqlite"] = "sqlite"
+    """There is one."""
     entity_extraction: Literal["auto"] = "auto"
+    """There is one way: by rule."""
 
 
 class TemporalConfig(Value):
@@ -113,7 +119,9 @@ class TemporalConfig(Value):
     """
 
     track_changes: bool = True
+    """Off, only what holds now is told; the log keeps everything."""
     history_retention_days: Days | None = None
+    """What was superseded longer ago is not told any more; without it, all is."""
 
 
 class OrgRules(Value):
@@ -129,11 +137,13 @@ class OrgMemoryConfig(Value):
     backend: Literal["hybrid_prompt_retrieval", "temporal_kg", "graph_rag"] = (
         "hybrid_prompt_retrieval"
     )
+    """What questions may use: words, also the past, also the graph of things."""
     core_policies: Annotated[tuple[Text, ...], Field(max_length=CORE_POLICIES_MAX)] = ()
+    """Rules that stand in every prompt."""
     extended_store: ExtendedStoreConfig = ExtendedStoreConfig()
     write_access: WriteAccessConfig = Field(default_factory=WriteAccessConfig)
     read_access: dict[OrgFactCategory, SeniorityLevel] = Field(default_factory=dict)
-    """How senior an agent must be to read a category; humans, and without a rule all, may."""
+    """How senior an agent must be to read a category; without a rule, anyone."""
 
     graph: GraphConfig = GraphConfig()
     temporal: TemporalConfig = TemporalConfig()

@@ -7,6 +7,7 @@ of a daemon, or has the settings say by name that it has none (docs/decisions/00
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from collections.abc import Iterator
 from functools import cache
@@ -14,12 +15,14 @@ from typing import Any, Literal, get_args, get_origin
 
 import pytest
 from pydantic import BaseModel, ValidationError
+from support import settings_page
 from support.daemon import ROOT
 from support.effects import merged, tree
 
 from memd.model.settings import Settings
 
 TESTS = ROOT / "tests"
+PLACEHOLDER = re.compile(r"\.<\w+>|\[\]")
 
 SHOWN = {
     "org_memory.backend":
@@ -126,6 +129,18 @@ def test_no_key_is_accounted_for_that_is_no_setting() -> None:
 @pytest.mark.parametrize("key", SHOWN)
 def test_a_test_that_shows_a_setting_is_there(key: str) -> None:
     assert SHOWN[key] in _tests()
+
+
+def test_the_page_of_the_settings_has_every_key_and_says_which_have_no_effect() -> None:
+    shipped = Settings().model_dump(mode="json")
+    texts = {
+        PLACEHOLDER.sub("", f"{key.section}.{key.name}"): key.text
+        for key in settings_page.keys(Settings, "", shipped)
+    }
+    silent = {key for key, text in texts.items() if "no effect" in text.lower()}
+
+    assert texts.keys() == {key for key, _ in _keys()}
+    assert silent == WARNED.keys() | {"memory.consolidation.strategy"}
 
 
 def test_what_shows_a_setting_goes_over_the_socket() -> None:

@@ -1,6 +1,7 @@
 """Writes the pages that are made from the code: ``python -m tests.support.docs``.
 
-``docs/cli.md`` from the command line, ``docs/api.md`` from the table of methods.
+``docs/cli.md`` from the command line, ``docs/api.md`` from the table of methods,
+``docs/settings.md`` from the models of the settings.
 A test in ``tests/house`` fails when a page is not what this would write.
 """
 
@@ -94,7 +95,18 @@ def _command(name: str, command: Callable[..., Any], level: int = 2) -> str:
     return "\n".join(lines)
 
 
-PAGES: dict[str, Callable[[], str]] = {"docs/cli.md": cli_page, "docs/api.md": api_page}
+def settings_page() -> str:
+    """Return ``docs/settings.md``."""
+    from .settings_page import settings_page  # noqa: TID252  # tests.support by hand, else support
+
+    return settings_page()
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "docs/cli.md": cli_page,
+    "docs/api.md": api_page,
+    "docs/settings.md": settings_page,
+}
 
 
 def main() -> int:
