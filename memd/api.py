@@ -57,6 +57,7 @@ from memd.inject.tools import (
     registry_with_memory_tools,
 )
 from memd.model.backend import MemoryBackend, MemoryCapabilities, SharedKnowledgeStore
+from memd.model.chunking import MAX_CHUNK_TOKENS, MIN_CHUNK_TOKENS
 from memd.model.consolidation import (
     ArchivalEntry,
     ArchivalIndexEntry,
@@ -179,6 +180,8 @@ from memd.view.view import ENTRY_TAG as TAG_MEMORY_ENTRY
 from memd.view.view import untrusted_content_directive, wrap_untrusted
 
 __all__ = [
+    "MAX_CHUNK_TOKENS",
+    "MIN_CHUNK_TOKENS",
     "NON_INFERABLE_TAG",
     "TAG_MEMORY_ENTRY",
     "AbstractiveSummarizer",

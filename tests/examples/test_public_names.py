@@ -196,7 +196,12 @@ CLASSES = {
     "BM25Tokenizer": "tokenize encode",
     "BaseTool": "name description parameters_schema category execute",
 }
-CONSTANTS = {"NON_INFERABLE_TAG": "non-inferable", "TAG_MEMORY_ENTRY": "memory-entry"}
+CONSTANTS = {
+    "NON_INFERABLE_TAG": "non-inferable",
+    "TAG_MEMORY_ENTRY": "memory-entry",
+    "MIN_CHUNK_TOKENS": 50,
+    "MAX_CHUNK_TOKENS": 300,
+}
 SIGNATURES = {
     "ingest": "text user_id session_id memory_type_hint=None",
     "recall": "query user_id top_k=5 token_budget=2000 memory_types=None",
