@@ -102,7 +102,7 @@ def test_one_recall_can_ask_for_it_or_not(desk: Desk) -> None:
 def test_the_hierarchical_retriever_prepares_prompts(tmp_path: Path, models: Path) -> None:
     settings = {"MEMD_MEMORY__RETRIEVAL__RETRIEVER": "hierarchical"}
     with served(a_home(tmp_path), models, settings) as daemon, a_desk(daemon, "ada") as desk:
-        desk.store("To deploy the site, run make deploy.", "procedural")
+        desk.store("To deploy the site, run make deploy.", "procedural", origin="assistant")
         desk.store("Ada deployed the site to the new host.", "episodic")
 
         prompt = desk.call("inject.prepare", query="How do I deploy the site?", token_budget=2000)

@@ -12,6 +12,7 @@ import pwd
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -100,13 +101,19 @@ def home() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def login(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Login]:
+def aside() -> Iterator[Path]:
+    """Yield a folder that is not below /dev, which the service has to itself."""
+    made = Path(tempfile.mkdtemp(prefix="memd-python-", dir="/tmp"))
+    yield made
+    made.rmdir()  # and not what is in it: Python is mounted there
+
+
+@pytest.fixture(scope="module")
+def login(home: Path, aside: Path) -> Iterator[Login]:
     uid = pwd.getpwnam(USER).pw_uid
     base = Path(sys.base_prefix)
     closed = next((p for p in reversed(base.parents) if not p.stat().st_mode & 0o001), None)
-    script = OPEN_PYTHON.format(
-        closed=closed or '""', base=base, aside=tmp_path_factory.mktemp("python"), manager=MANAGER
-    )
+    script = OPEN_PYTHON.format(closed=closed or '""', base=base, aside=aside, manager=MANAGER)
     write_home(home, uid)
     process = subprocess.Popen(
         ["unshare", "-m", "--propagation", "private", "bash", "-c", script],

@@ -101,13 +101,21 @@ class Sleeper:
 
 
 def _all(client: Client, session_id: str) -> list[dict[str, Any]]:
-    """Return all of a session's memories, the hidden ones too, as of one moment."""
-    params = {
-        "agent_id": "ada",
-        "session_id": session_id,
-        "include_compressed": True,
-        "limit": PAGE_ITEMS_MAX,
-    }
+    """Return all of a session's memories, the hidden ones too, and what stands in front of them.
+
+    A summary of several sessions belongs to none and is only shown for them. A night may go
+    on meanwhile: what is returned was so at one moment, between two looks that saw the same.
+    """
+    while True:
+        shown = _retrieved(client, session_id)
+        rows = _retrieved(client, session_id, include_compressed=True)
+        if shown == _retrieved(client, session_id):
+            ids = {row["id"] for row in rows}
+            return [*rows, *(entry for entry in shown if entry["id"] not in ids)]
+
+
+def _retrieved(client: Client, session_id: str, **more: Any) -> list[dict[str, Any]]:
+    params = {"agent_id": "ada", "session_id": session_id, "limit": PAGE_ITEMS_MAX, **more}
     found: list[dict[str, Any]] = client.call("memory.retrieve", params)
     return found
 
