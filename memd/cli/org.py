@@ -145,7 +145,7 @@ def query(
     found = ask(profile, "org.query", {**params, "limit": limit})
     _tell(found, json=json)
     if not found and not json:
-        say.note("no fact fits" if text else "no fact was written")
+        say.note("no fact fits" if text or category else "no fact was written")
 
 
 @options.examples("memd org policies", "memd org policies --all", "memd org policies --json")

@@ -15,6 +15,30 @@ from support.daemon import environment
 
 pytestmark = pytest.mark.model
 
+STORY = """\
+memd demo  a throw-away memory; yours is not touched
+start     the daemon (process #) answers after # s
+          its model is loaded # s after the first text
+remember  garden.md and # things a user said: # memories in # s (# a second)
+          one of them is a preference: an assistant is told it first
+ask
+  Pond  # ms
+  Which database does the billing service use now?  # ms
+  What was wrong with the login?  # ms
+  How long should an answer be?  # ms
+    always  #-#-#  I prefer short answers with the command first.
+  What is the melting point of tungsten?  # ms
+    nothing: no memory answers this, so memd says nothing
+stop      the daemon has ended after # s and its memory is gone
+Next: memd service install, then memd add "..."
+"""
+
+
+def story(shown: str) -> str:
+    """Return what was *shown* without numbers, empty lines and ranked answers."""
+    lines = [re.sub(r"\d+(\.\d+)?", "#", line).rstrip() for line in shown.splitlines()]
+    return "".join(f"{line}\n" for line in lines if line and not line.startswith("    #."))
+
 
 def demo(home: Path, model_dir: Path, *words: str) -> subprocess.CompletedProcess[str]:
     more = {"MEMD_MODEL_DIR": str(model_dir), "TMPDIR": str(home)}
@@ -56,8 +80,8 @@ def test_it_shows_a_text_of_ones_own(home: Path, model_dir: Path, tmp_path: Path
     text.write_text("# Garden\nRoses are cut in March.\n\n# Pond\nThe pump is off in winter.\n")
     done = demo(home, model_dir, str(text))
     assert done.returncode == 0, done.stderr
-    assert "garden.md and 5 things a user said" in done.stdout
     assert "The pump is off in winter" in done.stdout
+    assert story(done.stdout) == STORY
     answers = [line for line in done.stdout.splitlines() if line.startswith("    ")]
     assert any(line.startswith("    1. ") for line in answers)
     # The best answer stands first; a score is no mark, and 0.05 would read as one.

@@ -291,18 +291,37 @@ def test_a_person_writes_finds_and_retracts(memd: Typed) -> None:
     assert fact_id in memd("org", "query", "shed")[1]
     found = json.loads(memd("org", "query", "which colour has the shed", "--json")[1])
     assert found["items"][0]["id"] == fact_id
-    assert "ada (senior)" in memd("org", "show", fact_id)[2]
+    _, out, said = memd("org", "show", fact_id)
+    assert out == "We paint the shed green.\n"
+    told = [line.split(maxsplit=1) for line in said.splitlines()]
+    assert [name for name, _ in told] == ["id:", "category:", "version:", "created_at:", "by:"]
+    assert dict(told[:3] + told[4:]) == {
+        "id:": fact_id, "category:": "convention", "version:": "1", "by:": "ada (senior)"
+    }  # fmt: skip
     again = ("org", "write", "-c", "convention", "We paint the shed blue.", "--fact", fact_id)
     assert memd(*again)[1].strip() == fact_id
     code, out, _ = memd("org", "history", fact_id)
-    assert (code, "shed green" in out, "shed blue" in out) == (0, True, True)
-    assert memd("org", "retract", fact_id)[0] == 0
+    rows = [line.split("\t") for line in out.splitlines()]
+    assert code == 0
+    assert [row[:1] + row[2:] for row in rows] == [
+        ["1", "ada (senior)", "We paint the shed green."],
+        ["2", "ada (senior)", "We paint the shed blue."],
+    ]
+    assert memd("org", "retract", fact_id) == (0, "", "")
     for command in ("retract", "show"):
-        code, _, said = memd("org", command, fact_id)
-        assert code == 1
-        assert "no fact stands" in said
-    assert memd("org", "history", "nothing")[0] == 1
+        assert memd("org", command, fact_id) == (1, "", f"memd: no fact stands under {fact_id}\n")
+    assert memd("org", "history", fact_id)[1].endswith("\tretracted\n")
+    assert memd("org", "history", "nothing") == (1, "", "memd: there is no fact nothing\n")
+
+
+def test_a_person_is_told_that_there_is_nothing(memd: Typed) -> None:
+    said = "there is no policy: org_memory.core_policies in the settings\n"
+    assert memd("org", "policies") == (0, "", said)
+    assert memd("org", "query", "zeppelins") == (0, "", "no fact fits\n")
+    assert memd("org", "query", "-c", "entity_definition") == (0, "", "no fact fits\n")
     assert json.loads(memd("org", "policies", "--json")[1])["items"] == []
+    assert json.loads(memd("org", "show", "nothing", "--json")[1])["fact"] is None
+    assert json.loads(memd("org", "retract", "nothing", "--json")[1])["retracted"] is False
 
 
 def test_a_person_is_told_what_is_wrong(memd: Typed) -> None:
