@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -329,3 +330,26 @@ def test_a_person_is_told_what_is_wrong(memd: Typed) -> None:
     assert (code, "category" in said) == (2, True)
     code, _, said = memd("org", "write", "-c", "adr", "no", "--until", "2026-03-31T12:00:00")
     assert (code, "with its zone" in said) == (2, True)
+
+
+def test_policies_that_no_prompt_has_room_for_are_warned_of(tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    file = tmp_path / "config" / "config.yaml"
+    policies = [f"Rule {number}: " + "review every change " * 50 for number in range(9)]
+    for many, warned in ((9, True), (1, False)):
+        file.write_text(json.dumps({"org_memory": {"core_policies": policies[:many]}}))
+        with spawned(tmp_path):
+            done = subprocess.run(
+                [sys.executable, "-m", "memd", "org", "policies"],
+                env=environment(tmp_path),
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=True,
+            )
+        assert len(done.stdout.splitlines()) == many
+        told = (
+            r"memd: the policies take about 2,\d{3} tokens: a prompt of 2,000, the default, leave"
+        )
+        assert bool(re.match(told + "s some out\n$", done.stderr)) is warned
+        assert bool(done.stderr) is warned
