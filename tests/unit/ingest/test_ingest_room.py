@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 import zlib
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -11,13 +13,15 @@ from typing import Any
 
 import pytest
 from support.clocks import HeldClock
-from support.effort import longest_turn
+from support.daemon import WAIT_S
 from support.house import WordsEmbedder, a_house
 
 from memd.backends.assembly import Assembly
 from memd.base.errors import ConflictError, IngestionError, MemoryStoreError, SecretRefusedError
+from memd.base.limits import WINDOW_TOKENS_MAX
 from memd.model.caller import Caller
 from memd.model.enums import MemoryCategory, MemoryLevel, Origin
+from memd.model.events import EventName
 from memd.model.ingest import IngestManyRequest, IngestRequest, Receipt
 from memd.model.memory import MemoryMetadata, MemoryStoreRequest, MemoryUpdate
 from memd.model.recall import RecallRequest
@@ -28,6 +32,21 @@ from memd.store.connect import Reading
 ADA = Caller(agent_id="ada")
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 PLAIN = "we went home by the old road"
+
+
+class PatientCounter:
+    """Counts no text before the loop has turned once more: on the loop itself it never would."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.turns = 0
+
+    def count(self, text: str) -> int:
+        turned = threading.Event()
+        self.loop.call_soon_threadsafe(turned.set)
+        assert turned.wait(WAIT_S), "the loop waits for the counting"
+        self.turns += 1
+        return len(text) // 4
 
 
 @pytest.fixture
@@ -113,6 +132,42 @@ async def test_each_agent_has_a_novelty_of_its_own(house: Assembly) -> None:
     (item,) = (await ingest(house, PLAIN, Caller(agent_id="bo"))).stored
 
     assert item.importance == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize(("chunks", "later"), [(8, 0), (9, 9)])
+async def test_a_text_of_more_than_eight_chunks_is_embedded_after_its_receipt(
+    house: Assembly, chunks: int, later: int
+) -> None:
+    paragraphs = [f"paragraph {number} has words of its own " * 20 for number in range(chunks)]
+
+    receipt = await ingest(house, "\n\n".join(paragraphs))
+
+    assert (len(receipt.stored), len(receipt.pending)) == (chunks - later, later)
+
+
+@pytest.mark.parametrize(("more", "state"), [(0, "active"), (1, "pending")])
+async def test_a_whole_text_is_embedded_at_once_up_to_eight_windows(
+    house: Assembly, more: int, state: str
+) -> None:
+    text = "word " * 2_000
+    text = text[: 4 * (8 * WINDOW_TOKENS_MAX + more)].ljust(4 * (8 * WINDOW_TOKENS_MAX + more), "x")
+    request = MemoryStoreRequest(category=MemoryCategory.EPISODIC, content=text)
+
+    entry = await house.recall.get(ADA, await house.ingest.store(ADA, request))
+
+    assert entry is not None
+    assert entry.state == state
+
+
+async def test_an_event_names_a_hundred_memories_and_counts_all(tmp_path: Path) -> None:
+    told: list[Any] = []
+    many = IngestManyRequest(items=tuple(IngestRequest(text=f"word {n}") for n in range(101)))
+    async with a_house(tmp_path, hear=lambda *event: told.append(event)) as house:
+        await house.ingest.ingest_many(ADA, many)
+
+    ((_, name, body),) = told
+    assert name == EventName.STORED
+    assert (len(body["ids"]), body["stored"]) == (100, 101)
 
 
 async def test_without_a_model_everything_is_pending_and_nothing_is_lost(
@@ -379,12 +434,16 @@ async def test_an_update_keeps_the_text_as_it_is_and_drops_double_tags(house: As
 
 async def test_the_loop_goes_on_while_a_long_text_is_cut(house: Assembly) -> None:
     text = "word " * 100_000
-    items = tuple(IngestRequest(text=f"{n} " + "word " * 600) for n in range(100))
-    async with longest_turn() as longest:
-        await ingest(house, text)
-        await house.ingest.store(
-            ADA, MemoryStoreRequest(category=MemoryCategory.EPISODIC, content=text)
-        )
-        await house.ingest.ingest_many(ADA, IngestManyRequest(items=items))
+    store = MemoryStoreRequest(category=MemoryCategory.EPISODIC, content=text)
+    many = IngestManyRequest(items=tuple(IngestRequest(text=f"word {n}") for n in range(100)))
+    counter = PatientCounter(asyncio.get_running_loop())
+    room = replace(house.ingest, counter=counter)
 
-    assert longest.units < 25
+    await room.ingest(ADA, IngestRequest(text=text))
+    assert counter.turns > 100
+    counter.turns = 0
+    await room.store(ADA, store)
+    assert counter.turns
+    counter.turns = 0
+    await room.ingest_many(ADA, many)
+    assert counter.turns >= 100
