@@ -56,6 +56,13 @@ SECRETS = [
 ]
 
 
+def test_eight_keys_written_together_without_a_gap_are_all_replaced() -> None:
+    """Each one that is replaced frees the next, so it takes a round for each."""
+    text = screen(("AGE-SECRET-KEY-1" + "Q2" * 29) * 8).text
+
+    assert text == "".join(f"[secret:age-key#{number}]" for number in range(1, 9))
+
+
 @pytest.mark.parametrize(("kind", "secret"), SECRETS)
 def test_every_listed_form_is_replaced(kind: str, secret: str) -> None:
     for text in (secret, f"use {secret}, please", f"KEY={secret}\nnext line", f'"{secret}"'):
