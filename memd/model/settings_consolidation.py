@@ -146,7 +146,7 @@ class ConsolidationConfig(Value):
     """
 
     enabled: bool = True
-    """Whether nights come by themselves."""
+    """Whether nights come by themselves; `false` stops one that is under way."""
     interval: ConsolidationInterval = ConsolidationInterval.DAILY
     """The same as `memory.options.consolidation_interval`; of the two, this one counts."""
     strategy: ConsolidationStrategyType = ConsolidationStrategyType.SIMPLE
