@@ -38,7 +38,7 @@ _ORDINARY = FUNCTION_WORDS | frozenset(
     absolutely actually afternoon agreed ah aha ain alright although always amazing anyway
     apparently aren awesome aw aww back basically beautiful best bet big btw bye care check cheers
     come congrats congratulations cool couldn count dear definitely didn doesn don easy either else
-    enjoy even evening ever every everybody everyone everything exactly excellent fair fantastic
+    even evening ever every everybody everyone everything exactly excellent fair fantastic
     finally fine first fun funny fyi gets getting give glad go goes going gonna good goodbye gosh
     gotta great guess guys hadn haha hang happy hard hasn haven heard hello help hey hi hm hmm hope
     hopefully huh idea imagine impressive incredible indeed interesting isn keep kids kinda know
