@@ -24,6 +24,7 @@ from memd.model.retrieval import MemoryRetrievalConfig
 from memd.model.values import RESERVED_AGENT
 from memd.recall import answer, listing
 from memd.recall.answer import Found
+from memd.recall.apart import Apart, Ranker
 from memd.recall.crowding import spread
 from memd.recall.features import Statistics, measure
 from memd.recall.listing import Paging
@@ -37,6 +38,7 @@ from memd.store import agents, memories, names, preferences, shared, vectors, wo
 from memd.store import ranked as ranked_rows
 from memd.store.connect import Reading
 from memd.store.database import Database
+from memd.store.preferences import PreferenceRow
 from memd.store.rows import FoundRow
 
 OTHER_MODEL = "the memories are being embedded with a new model: only words are searched"
@@ -93,9 +95,7 @@ class Recall:
         found = await self._found(
             scopes, request.query, request.search_mode, max(ARM_ROWS, request.top_k)
         )
-        prefers = await self.db.read(
-            _preferences, scopes[0], request, found_terms(request.query[:QUERY_CHARS_MAX])
-        )
+        prefers = await self._preferences(scopes[0], request)
         items = found.items if found.opened else []
         items = [item for item in items if item.relevance >= request.min_relevance]
         again = request.reranker_enabled
@@ -250,6 +250,24 @@ class Recall:
         )
         return held, counts
 
+    async def _preferences(self, scope: Scope, request: RecallRequest) -> Sequence[PreferenceRow]:
+        """Return the preferences, the relevant ones first, then the newest (SPEC D5).
+
+        Where only *matching* ones are wanted, one that is a memory is found and ranked as
+        that, and those that were set by name are ranked and gated by themselves.
+        """
+        query = request.query[:QUERY_CHARS_MAX]
+        rows = await self.db.read(_preferences, scope, request, found_terms(query))
+        if request.preferences == "first":
+            return rows
+        named = {row.name: row for row in rows if row.memory_key is None}
+        texts = [
+            Apart(row.name, f"{row.name.replace('_', ' ')}: {row.value}", row.updated_at_us)
+            for row in named.values()
+        ]
+        ranking = await Ranker(self.db, self.embedder).ranked(query, texts)
+        return [named[each.key] for each in ranking.fitting]
+
     async def _with_vector(
         self, sought: Sought, fingerprint: ModelFingerprint | None, *, cached: bool | None
     ) -> Sought:
@@ -298,36 +316,18 @@ def _rows(conn: Reading, keys: Sequence[int]) -> dict[int, FoundRow]:
 
 def _preferences(
     conn: Reading, scope: Scope, request: RecallRequest, asked: frozenset[str]
-) -> list[preferences.PreferenceRow]:
-    """Return the preferences, the relevant ones first, then the newest (SPEC D5).
+) -> list[PreferenceRow]:
+    """Return the preferences that are in every recall, whatever it is filtered by.
 
-    They are in every recall, whatever it is filtered by, but what belongs to
-    another project or session stays there. Where only *matching* ones are wanted, one that
-    is a memory is found and ranked as that, and one that was set by name has to share a word.
+    What belongs to another project or session stays there.
     """
     if request.categories and MemoryCategory.PROCEDURAL not in request.categories:
         return []
     rows = preferences.listed(conn, scope.agent_key, scope.wanted.now_us)
-    if request.preferences == "matching":
-        return _sharing_words(conn, rows, request.query[:QUERY_CHARS_MAX])
     keys = [row.memory_key for row in rows if row.memory_key is not None]
     seen = memories.matching_among(conn, scope.here, keys)
     rows = [row for row in rows if row.memory_key is None or row.memory_key in seen]
     return sorted(rows, key=lambda row: -len(asked & found_terms(row.value)))
-
-
-def _sharing_words(
-    conn: Reading, rows: Sequence[preferences.PreferenceRow], query: str
-) -> list[preferences.PreferenceRow]:
-    """Return those that were set by name and share a word that means something with *query*."""
-    stem = words.stemmer(conn)
-    asked = frozenset(question(query, frozenset(), stem).content)
-    return [
-        row
-        for row in rows
-        if row.memory_key is None
-        and not asked.isdisjoint(stem(f"{row.name} {row.value}".replace("_", " ")))
-    ]
 
 
 def _ranked(
