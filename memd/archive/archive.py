@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from memd.archive import learnt
 from memd.archive.learnt import Learnt
 from memd.archive.quarantine import EXCERPT_CHARS, look_again
-from memd.base.clock import Clock, from_us
+from memd.base.clock import DAY_US, Clock, from_us
 from memd.base.errors import DiskFullError, InvalidError, MemoryStoreError
 from memd.base.limits import FORGOTTEN_IDS_MAX, FORGOTTEN_TEXTS_MAX
 from memd.encode.secrets import screen
@@ -30,7 +30,6 @@ from memd.store.database import Database
 from memd.store.learnings import Proof
 from memd.view.view import one_line
 
-DAY_US = 86_400_000_000
 PURGE_ROWS = 256
 
 

@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from memd.base.clock import Clock, from_us
+from memd.base.clock import DAY_US, Clock, from_us
 from memd.base.errors import MemoryNotFoundError
 from memd.encode.secrets import screen
 from memd.encode.suspicion import suspicion
@@ -29,7 +29,6 @@ from memd.store.rows import FoundRow
 from memd.view.view import one_line, view
 
 EXCERPT_CHARS = 200
-DAY_US = 86_400_000_000
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from memd.base.clock import Clock, from_us
+from memd.base.clock import DAY_US, Clock, from_us
 from memd.base.errors import NotFoundError
 from memd.base.ids import Ids
 from memd.base.work import Work
@@ -25,7 +25,6 @@ from memd.store.connect import Reading, Writing
 from memd.store.database import Database
 from memd.store.sessions import MessageRow, SessionRow
 
-DAY_US = 86_400_000_000
 STEP_ROWS = 64
 IDLE_SESSIONS = 16  # ended a minute at most
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from memd.base.clock import DAY_US
 from memd.base.errors import MemoryCapabilityError, MemoryStoreError
 from memd.ingest.filing import Arrival
 from memd.ingest.ingest import Ingest
@@ -22,8 +23,6 @@ from memd.model.values import RESERVED_AGENT
 from memd.store import memories, names, removal, shared, vectors
 from memd.store.connect import Reading, Writing
 from memd.store.rows import FoundRow
-
-DAY_US = 86_400_000_000
 
 
 @dataclass(frozen=True)

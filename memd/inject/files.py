@@ -15,8 +15,8 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from memd.archive.archive import DAY_US, Archive
-from memd.base.clock import Clock
+from memd.archive.archive import Archive
+from memd.base.clock import DAY_US, Clock
 from memd.base.errors import CallerError
 from memd.base.limits import FILE_MEMORIES_SHOWN, FILES_LISTED_MAX
 from memd.encode.secrets import screen, screened_name

@@ -15,7 +15,7 @@ from itertools import islice, zip_longest
 from typing import NamedTuple
 
 from memd.base import log
-from memd.base.clock import Clock, from_us, to_us
+from memd.base.clock import DAY_US, Clock, from_us, to_us
 from memd.base.errors import (
     HumanFactError,
     MemdError,
@@ -50,8 +50,6 @@ from memd.store.connect import Reading, Writing
 from memd.store.database import Database
 from memd.store.org import Operation, Stamp, Wording
 from memd.store.org_facts import OperationRow, SnapshotRow
-
-DAY_US = 86_400_000_000
 
 Learn = Callable[[Writing, Operation], None]
 """Learns from an operation in its own transaction; what it raises undoes the operation."""

@@ -12,7 +12,7 @@ import json
 from dataclasses import dataclass, field, replace
 
 from memd.base import log
-from memd.base.clock import Clock, from_us, to_us
+from memd.base.clock import DAY_US, Clock, from_us, to_us
 from memd.base.errors import InvalidError, MemdError, NotFoundError, OrgMemoryQueryError
 from memd.base.limits import STRETCHES_MAX, THEN_OPERATIONS_MAX
 from memd.model.caller import Caller
@@ -28,7 +28,6 @@ from memd.store.connect import Reading
 from memd.store.database import Database
 from memd.store.past import StretchRow, ThenRow, Wanted
 
-DAY_US = 86_400_000_000
 _LEARNER = Caller(client="memd", method="relearn")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from memd.base.clock import DAY_US
 from memd.base.errors import NotFoundError
 from memd.model.caller import Caller
 from memd.model.sleep import RunReport, SleepStatus
@@ -16,7 +17,6 @@ from memd.rpc.methods import Runs
 from memd.rpc.params import Params
 from memd.serve.dispatch import Handler, progress_of_call
 from memd.serve.rooms import Rhythm, Rooms, Sleep
-from memd.sleep.tasks import DAY_US
 
 
 def handlers(rooms: Rooms) -> Mapping[str, Handler]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memd.base.clock import from_us, to_us
+from memd.base.clock import DAY_US, from_us, to_us
 from memd.base.ids import Ids
 from memd.base.work import Work
 from memd.ingest.agents import Agents
@@ -24,7 +24,6 @@ from memd.sleep.retention import cutoffs
 from memd.sleep.task import Task
 from memd.sleep.tasks import (
     CLIENT,
-    DAY_US,
     Ageing,
     Cap,
     Compression,

@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from memd.backends.assembly import Assembly
-from memd.base.clock import from_us
+from memd.base.clock import DAY_US, from_us
 from memd.model.events import Emit, unheard
 from memd.model.provider import CompletionProvider
 from memd.model.settings import Settings
@@ -21,8 +21,6 @@ from memd.sleep.night import Night
 from memd.sleep.rhythm import Rhythm
 from memd.store import agents
 from memd.store.database import Database
-
-DAY_US = 86_400_000_000
 
 if TYPE_CHECKING:
     from memd.sleep.plan import Plan

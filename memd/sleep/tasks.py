@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from memd.base.clock import DAY_US
 from memd.base.ids import Ids
 from memd.base.work import Work
 from memd.model.encoding import TokenCounter
@@ -29,7 +30,6 @@ from memd.store.hiding import Step, Summary
 from memd.store.rows import MemoryRow
 
 HOUR_US = 3_600_000_000
-DAY_US = 24 * HOUR_US
 AGE_US_MIN = DAY_US  # what is younger is not consolidated (SPEC D9)
 IDLE_US = 6 * HOUR_US  # a session that was quiet for so long has ended (SPEC D2)
 CLIENT = "memd"

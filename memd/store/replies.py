@@ -17,14 +17,13 @@ from typing import TypeVar
 
 from pydantic import TypeAdapter
 
+from memd.base.clock import DAY_US
 from memd.base.errors import ConflictError
 from memd.base.limits import REPLY_KEPT_DAYS
 from memd.model.caller import Caller
 from memd.store.connect import Reading, Writing
 
 T = TypeVar("T")
-
-DAY_US = 86_400_000_000
 
 
 def find(conn: Reading, caller: Caller) -> str | None:

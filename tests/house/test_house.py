@@ -64,8 +64,18 @@ def test_reading_what_assistants_wrote_loads_the_standard_library_only() -> None
     assert not HEAVY & loaded("import memd.sleep.trigger")
 
 
+def test_a_start_loads_nothing_of_what_a_night_or_a_prompt_does() -> None:
+    modules = loaded_modules("import memd.house")
+    later = {"memd.sleep.tasks", "memd.sleep.compression", "memd.inject.inject", "memd.org.graph"}
+    assert not later & modules
+
+
 def loaded(code: str) -> set[str]:
     """Return the top-level modules that a fresh Python has loaded after *code*."""
+    return {name.partition(".")[0] for name in loaded_modules(code)}
+
+
+def loaded_modules(code: str) -> set[str]:
     code += "; import sys; sys.stderr.flush(); print('\\n'.join(sys.modules))"
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -74,7 +84,7 @@ def loaded(code: str) -> set[str]:
         text=True,
         check=True,
     )
-    return {line.partition(".")[0] for line in done.stdout.splitlines()}
+    return set(done.stdout.splitlines())
 
 
 def test_who_loads_the_library_of_the_models_has_told_it_to_be_quiet() -> None:
