@@ -28,6 +28,7 @@ from bench.filled import AGENT, SEED
 from bench.filled import main as filled
 from bench.scores import quantile
 from bench.stage import Stage, model_dir, staged
+from memd.base.limits import CHUNKS_INLINE_MAX
 from memd.base.paths import Paths
 from memd.encode.embed import EmbedderThread
 
@@ -37,6 +38,8 @@ STARTS = 7
 SEARCHES = 7
 INGESTED = 512
 ROUNDS = 5
+TEXTS_FOUND = 40
+CHUNK_TEXTS = 4  # of about 25 words: a chunk has a hundred
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -44,7 +47,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--rows", type=int, nargs="*", default=[10_000, 100_000])
     parser.add_argument("--json", type=Path, dest="out")
     said = parser.parse_args(argv)
-    result: dict[str, Any] = {"start": start(), "ingest": ingest(), "rows": {}}
+    result: dict[str, Any] = {
+        "start": start(),
+        "ingest": ingest(),
+        "findable_ms": findable(),
+        "rows": {},
+    }
     for rows in said.rows:
         result["rows"][str(rows)] = of_size(rows)
     print(json.dumps(result, indent=1))
@@ -97,6 +105,30 @@ def ingest() -> dict[str, float]:
         "per_second": round(statistics.median(ours), 1),
         "bare_model_per_second": round(statistics.median(bare), 1),
         "share": round(statistics.median(ours) / statistics.median(bare), 3),
+    }
+
+
+def findable() -> dict[str, float]:
+    """Return how long it takes until a text of eight chunks was found by its meaning, in ms."""
+    chance = random.Random(SEED + 2)
+    took_ms = []
+    with staged() as stage:
+        stage.ingest(AGENT, [{"text": "warm up"}])
+        stage.settle()
+        for _ in range(TEXTS_FOUND):
+            texts = [each.text for each in made(chance, CHUNKS_INLINE_MAX * CHUNK_TEXTS)]
+            chunks = [" ".join(texts[at::CHUNKS_INLINE_MAX]) for at in range(CHUNKS_INLINE_MAX)]
+            begun = time.perf_counter()
+            receipt = stage.client.call(
+                "memory.ingest", {"text": "\n\n".join(chunks), "agent_id": AGENT}
+            )
+            answer = stage.recall(AGENT, chunks[0], search_mode="dense")
+            took_ms.append(1_000 * (time.perf_counter() - begun))
+            ids = {item["id"] for item in receipt["stored"]}
+            assert ids & {memory["id"] for memory in answer["memories"]}, "not found by its meaning"
+    return {
+        "p50": round(statistics.median(took_ms), 1),
+        "p95": round(statistics.quantiles(took_ms, n=20)[-1], 1),
     }
 
 

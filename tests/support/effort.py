@@ -7,11 +7,10 @@ Python that is done right before and right after.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import re
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import psutil
@@ -36,28 +35,6 @@ def effort(pid: int | None = None) -> Iterator[Effort]:
     yield spent
     used = _cpu(pid) - before
     spent.units = used / max(unit, _reference())
-
-
-@contextlib.asynccontextmanager
-async def longest_turn() -> AsyncIterator[Effort]:
-    """Count the most CPU time that the loop's thread took from one turn of the loop to the next."""
-    longest = 0.0
-    spent = Effort()
-
-    async def watch() -> None:
-        nonlocal longest
-        while True:
-            before = time.thread_time()
-            await asyncio.sleep(0)
-            longest = max(longest, time.thread_time() - before)
-
-    unit = _reference()
-    watching = asyncio.create_task(watch())
-    try:
-        yield spent
-    finally:
-        watching.cancel()
-    spent.units = longest / max(unit, _reference())
 
 
 def _cpu(pid: int | None) -> float:
