@@ -164,9 +164,9 @@ from memd.recall.filter import (
 from memd.recall.fuse import fuse_ranked_lists
 from memd.recall.rank import compute_combined_score, compute_recency_score, rank_memories
 from memd.sleep.abstractive import AbstractiveSummarizer
-from memd.sleep.consolidator import MemoryConsolidator, build_messages
 from memd.sleep.extractive import ExtractivePreserver
 from memd.sleep.llm_synthesis import LLMSynthesisOp
+from memd.sleep.nap.consolidator import MemoryConsolidator, build_messages
 from memd.sleep.operations import ConcatenationOp, DensityRoutingOp
 from memd.sleep.retention import RetentionEnforcer, cleanup_expired
 from memd.sleep.selection import HighestRelevanceSelector

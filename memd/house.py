@@ -28,7 +28,7 @@ from memd.serve.events import Events
 from memd.serve.rooms import Rooms
 from memd.serve.short_ids import ShortIds
 from memd.sleep.exports import Wiki, exporting
-from memd.sleep.naps import Naps
+from memd.sleep.nap.naps import Naps
 from memd.sleep.sleep import Sleep, sleeping
 from memd.sleep.switch import Switch
 from memd.store.audit import Audit

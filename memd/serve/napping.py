@@ -111,7 +111,7 @@ class _Naps:
 
     async def should_consolidate(self, caller: Caller, params: p.ShouldConsolidate) -> bool:
         del caller
-        from memd.sleep.consolidator import MemoryConsolidator
+        from memd.sleep.nap.consolidator import MemoryConsolidator
 
         rule = self._naps.rule
         most = rule.max_tokens if params.max_tokens is None else params.max_tokens

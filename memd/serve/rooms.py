@@ -56,7 +56,7 @@ from memd.store.changes import Refused, Wanted
 
 if TYPE_CHECKING:
     from memd.signals.usage import Usage as Said
-    from memd.sleep.consolidator import MemoryConsolidator
+    from memd.sleep.nap.consolidator import MemoryConsolidator
 
 Progress = Callable[[int, int], None]
 """Told how many steps are done, and of how many."""

@@ -37,9 +37,9 @@ from memd.backends.assembly import Assembly
 from memd.model.caller import Caller
 from memd.model.recall import RecallRequest
 from memd.model.settings import Settings
-from memd.sleep.consolidator import MENTION_SHARE, MemoryConsolidator
-from memd.sleep.keeping import Wanted
-from memd.sleep.naps import Naps
+from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator
+from memd.sleep.nap.keeping import Wanted
+from memd.sleep.nap.naps import Naps
 from memd.sleep.trigger import Reason
 
 WINDOW_TOKENS = 30_000

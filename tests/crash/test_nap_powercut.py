@@ -13,9 +13,9 @@ from support.store import ADA
 
 from memd.encode.tokens import DefaultTokenEstimator
 from memd.model.enums import MemoryLevel
-from memd.sleep.consolidator import MemoryConsolidator
-from memd.sleep.keeping import Heard, Keeping, Wanted
-from memd.sleep.preparation import prepared
+from memd.sleep.nap.consolidator import MemoryConsolidator
+from memd.sleep.nap.keeping import Heard, Keeping, Wanted
+from memd.sleep.nap.preparation import prepared
 from memd.store import caches, changes, check, windows
 from memd.store.connect import Writing, prepare_writer
 from memd.store.transactions import transacted

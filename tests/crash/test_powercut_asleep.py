@@ -24,7 +24,7 @@ from memd.model.enums import RunState
 from memd.model.memory import MemoryQuery
 from memd.model.sleep import RunReport
 from memd.sleep import night
-from memd.sleep.naps import Naps
+from memd.sleep.nap.naps import Naps
 from memd.sleep.night import STEPS
 from memd.store import memories, runs
 from memd.store.connect import Writing

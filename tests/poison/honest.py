@@ -18,7 +18,7 @@ from bench.transcripts import exported, trajectories
 from memd.encode.suspicion import suspicion
 from memd.model.enums import Origin
 from memd.model.trust import is_set_aside
-from memd.sleep.blocks import turn
+from memd.sleep.nap.blocks import turn
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 PIECE_CHARS = 1_000  # about a chunk

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memd.sleep.consolidator import MENTION_SHARE, MemoryConsolidator, kept_from
-from memd.sleep.facts import HEADER, NO_FACTS, bullets, facts, from_summary
+from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator, kept_from
+from memd.sleep.nap.facts import HEADER, NO_FACTS, bullets, facts, from_summary
 
 WORDS = st.sampled_from((
     "- ", "\n- ", "\n", "\\", "\\- ", "error: ", "Decided:", "x", " ", "/etc/hosts", "a_b", "run()",

@@ -19,8 +19,8 @@ from memd.model.retrieval import MemoryRetrievalConfig
 from memd.model.settings import Settings
 from memd.model.sleep import NapResult
 from memd.recall.apart import Ranker
-from memd.sleep.keeping import Wanted
-from memd.sleep.naps import Naps
+from memd.sleep.nap.keeping import Wanted
+from memd.sleep.nap.naps import Naps
 
 REDIS = "The tests need Redis on port 6380."
 ASKED = "Which port does Redis have in the tests?"

@@ -13,8 +13,8 @@ from memd.model.enums import RunState
 from memd.model.memory import MemoryQuery, MemoryUpdate
 from memd.model.settings import Settings
 from memd.model.sleep import NapResult
-from memd.sleep.keeping import Wanted
-from memd.sleep.naps import Naps
+from memd.sleep.nap.keeping import Wanted
+from memd.sleep.nap.naps import Naps
 
 TALK: list[dict[str, Any]] = [
     {"role": "assistant", "content": f"And so we go on, at some length, with number {n} of many."}

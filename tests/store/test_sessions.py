@@ -19,8 +19,8 @@ from memd.model.memory import MemoryEntry, MemoryFilter, MemoryQuery, MemoryStor
 from memd.model.recall import RecallRequest
 from memd.model.settings import MemoryConfig, Settings, UsageSettings
 from memd.model.sleep import NapResult
-from memd.sleep.keeping import Wanted
-from memd.sleep.naps import Naps
+from memd.sleep.nap.keeping import Wanted
+from memd.sleep.nap.naps import Naps
 from memd.store import versions
 from memd.store.sessions import IDLE_US
 

@@ -28,7 +28,8 @@ from memd.model.caller import Caller
 from memd.model.settings import DaemonSettings, Settings
 from memd.org import org
 from memd.serve import events
-from memd.sleep import exports, naps, sleep, switch
+from memd.sleep import exports, sleep, switch
+from memd.sleep.nap import naps
 from memd.store import database, files, memories, transactions
 from memd.store.connect import Writing
 from memd.store.rows import MemoryRow

@@ -12,7 +12,7 @@ from memd.model.caller import Caller
 from memd.model.session import Session, SessionMessage
 from memd.model.sleep import NapDetail, NapResult, Window
 from memd.signals.usage import Usage
-from memd.sleep.consolidator import MemoryConsolidator
+from memd.sleep.nap.consolidator import MemoryConsolidator
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

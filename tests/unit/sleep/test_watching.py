@@ -28,8 +28,8 @@ from memd.model.settings import UsageSettings
 from memd.model.sleep import Window
 from memd.signals.usage import Usage
 from memd.sleep import watching as room
-from memd.sleep.keeping import Wanted
-from memd.sleep.nap import Nap
+from memd.sleep.nap.keeping import Wanted
+from memd.sleep.nap.nap import Nap
 from memd.sleep.project import project_of
 from memd.sleep.watching import Watching
 from memd.store.database import Database

@@ -30,15 +30,15 @@ from memd.model.encoding import TokenCounter
 from memd.model.enums import MemoryCategory, Origin
 from memd.model.ingest import IngestRequest
 from memd.model.sleep import NapDetail
-from memd.sleep.blocks import TOOL_ROLE, text_of, turn
-from memd.sleep.consolidator import (
+from memd.sleep.nap.blocks import TOOL_ROLE, text_of, turn
+from memd.sleep.nap.consolidator import (
     CHARS_PER_TOKEN,
     SUMMARY_SHARE,
     MemoryConsolidator,
 )
-from memd.sleep.erased import History, erased
-from memd.sleep.excerpts import excerpts, taught
-from memd.sleep.facts import SUMMARY_ROLE, Fact
+from memd.sleep.nap.erased import History, erased
+from memd.sleep.nap.excerpts import excerpts, taught
+from memd.sleep.nap.facts import SUMMARY_ROLE, Fact
 
 Message = dict[str, Any]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from memd.sleep.consolidator import MENTION_SHARE, MemoryConsolidator
-from memd.sleep.mentions import MARK, enumerates, mentioned, things
+from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator
+from memd.sleep.nap.mentions import MARK, enumerates, mentioned, things
 
 RECENT = [{"role": "user", "content": text} for text in ("one", "two", "see main.go", "four")]
 

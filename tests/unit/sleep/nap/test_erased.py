@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from memd.sleep.erased import NEW, History, erased
+from memd.sleep.nap.erased import NEW, History, erased
 
 Mark = tuple[bytes, int] | None
 

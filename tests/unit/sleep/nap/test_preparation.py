@@ -12,9 +12,9 @@ import pytest
 
 from memd.encode.tokens import DefaultTokenEstimator
 from memd.model.enums import MemoryCategory, Origin
-from memd.sleep.consolidator import MENTION_SHARE, MemoryConsolidator
-from memd.sleep.facts import HEADER
-from memd.sleep.preparation import Prepared, clean, prepared, said
+from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator
+from memd.sleep.nap.facts import HEADER
+from memd.sleep.nap.preparation import Prepared, clean, prepared, said
 
 KEY = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
 TAIL: list[dict[str, Any]] = [{"role": "assistant", "content": f"Turn {n}."} for n in range(4)]

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from memd.sleep.blocks import TOOL_ROLE, Pairs, Turn, paired, turn
+from memd.sleep.nap.blocks import TOOL_ROLE, Pairs, Turn, paired, turn
 
 HEADER = "[Session context consolidated]"
 NO_FACTS = "Previous context had no extractable key facts."

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from memd.model.settings import Settings
     from memd.model.sleep import NapResult, Window
     from memd.signals.usage import Usage
-    from memd.sleep.consolidator import MemoryConsolidator
-    from memd.sleep.nap import Nap
+    from memd.sleep.nap.consolidator import MemoryConsolidator
+    from memd.sleep.nap.nap import Nap
     from memd.sleep.watching import Watching
 
 START_S = 0.3
@@ -52,7 +52,7 @@ class Naps:
     @cached_property
     def rule(self) -> MemoryConsolidator:
         """When a window is full, and how large one is that nobody measured."""
-        from memd.sleep.consolidator import MemoryConsolidator
+        from memd.sleep.nap.consolidator import MemoryConsolidator
 
         said = self._settings.usage
         return MemoryConsolidator(said.threshold_pct, said.max_tokens)
@@ -61,7 +61,7 @@ class Naps:
     def nap(self) -> Nap:
         """The nap itself."""
         from memd.signals.files import known_roots
-        from memd.sleep.nap import Nap
+        from memd.sleep.nap.nap import Nap
 
         house = self._house
         extra = [Path(root).expanduser() for root in self._settings.usage.transcript_roots]
@@ -110,7 +110,7 @@ class Naps:
         max_tokens: int | None = None,
     ) -> NapResult:
         """Nap because somebody asks for it (``Nap.nap``); the session is the caller's."""
-        from memd.sleep.keeping import Wanted
+        from memd.sleep.nap.keeping import Wanted
 
         wanted = Wanted(messages=messages, transcript_path=transcript_path, max_tokens=max_tokens)
         return await self.nap.nap(caller, wanted)

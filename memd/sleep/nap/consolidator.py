@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from memd.sleep import facts as rules
-from memd.sleep.blocks import Pairs, argument_chars, asked, paired, said, turn
-from memd.sleep.facts import HEADER, SUMMARY_ROLE, Fact, bullet, bullets
-from memd.sleep.mentions import enumerates, mentioned
+from memd.sleep.nap import facts as rules
+from memd.sleep.nap.blocks import Pairs, argument_chars, asked, paired, said, turn
+from memd.sleep.nap.facts import HEADER, SUMMARY_ROLE, Fact, bullet, bullets
+from memd.sleep.nap.mentions import enumerates, mentioned
 
 KEPT_MESSAGES = 4
 THRESHOLD_SHARE = 0.8

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memd.sleep.facts import HEADER, KEYWORDS, NO_FACTS, Fact, bullets, facts, from_summary
+from memd.sleep.nap.facts import HEADER, KEYWORDS, NO_FACTS, Fact, bullets, facts, from_summary
 
 Message = dict[str, Any]
 

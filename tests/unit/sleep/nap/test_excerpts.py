@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memd.sleep.excerpts import LINE_CHARS_MAX, PART_CHARS, excerpts
-from memd.sleep.facts import HEADER, Fact
+from memd.sleep.nap.excerpts import LINE_CHARS_MAX, PART_CHARS, excerpts
+from memd.sleep.nap.facts import HEADER, Fact
 
 ROOM = 10_000
 

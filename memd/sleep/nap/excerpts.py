@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memd.encode.lessons import lessons_in
-from memd.sleep.blocks import turn
-from memd.sleep.facts import HEADER, Fact
-from memd.sleep.mentions import LATEST_MESSAGES, naming, things, unnumbered
+from memd.sleep.nap.blocks import turn
+from memd.sleep.nap.facts import HEADER, Fact
+from memd.sleep.nap.mentions import LATEST_MESSAGES, naming, things, unnumbered
 
 LINE_CHARS_MAX = 300
 SPEAKING_ROLES = frozenset({"user", "human", "assistant"})

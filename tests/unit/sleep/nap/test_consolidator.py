@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from memd.sleep.consolidator import MENTION_SHARE, MemoryConsolidator, kept_from, newest
-from memd.sleep.facts import HEADER, NO_FACTS
+from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator, kept_from, newest
+from memd.sleep.nap.facts import HEADER, NO_FACTS
 
 Message = dict[str, Any]
 estimate = MemoryConsolidator.estimate_tokens
