@@ -1,0 +1,94 @@
+"""A session as its exchanges: what the user wrote, and what the agent did until they wrote again.
+
+The unit in which a session is remembered: a short answer is understood only with
+what it answers, an error only with what cured it, and both stand close together.
+Pure.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from memd.sleep.nap.blocks import Result, called_with, turn
+from memd.sleep.nap.facts import HEADER
+
+BEFORE_TEXTS = 3
+_USER_ROLES = frozenset({"user", "human"})
+
+
+class Said(NamedTuple):
+    """A text of the agent, and the place of its message in the list."""
+
+    place: int
+    text: str
+
+
+class Run(NamedTuple):
+    """One call of a tool and its answer, None while there is none.
+
+    *given* is what it was called with: an object, or the text that the program sent.
+    """
+
+    place: int
+    call_id: str
+    tool: str
+    given: object
+    result: str | None = None
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One message of the user up to the next; *place* and *end* are its first and last message.
+
+    *before* are the last texts that the agent wrote before it, oldest first. What
+    stands before the first message of the user has the *user* "".
+    """
+
+    place: int
+    user: str
+    before: tuple[Said, ...] = ()
+    said: list[Said] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
+    end: int = 0
+
+
+def exchanges(messages: Sequence[Mapping[str, Any]]) -> tuple[Exchange, ...]:
+    """Return the exchanges of *messages* in order; the summary of an earlier nap is in none.
+
+    >>> [each.user for each in exchanges([{"role": "user", "content": "use tabs"}])]
+    ['use tabs']
+    """
+    made: list[Exchange] = []
+    lately: deque[Said] = deque(maxlen=BEFORE_TEXTS)
+    for place, message in enumerate(messages):
+        now = turn(message)
+        if now.text.startswith(HEADER):
+            continue
+        by_user = now.role in _USER_ROLES and bool(now.text.strip())
+        if by_user or not made:
+            made.append(Exchange(place, now.text if by_user else "", tuple(lately)))
+        current = made[-1]
+        current.end = place
+        if not by_user and now.text.strip():
+            lately.append(Said(place, now.text))
+            current.said.append(lately[-1])
+        for call, texts in zip(now.calls, called_with(message), strict=False):
+            current.runs.append(Run(place, call.id, call.name, texts))
+        for result in now.results:
+            _answer(current.runs, result, place)
+    return tuple(made)
+
+
+def _answer(runs: list[Run], result: Result, place: int) -> None:
+    """Give *result* to the run that it answers; what was called before the exchange is its own.
+
+    An id is that of the nearest call (``blocks.paired``); without one the first open run is meant.
+    """
+    for at in reversed(range(len(runs))) if result.id else range(len(runs)):
+        if runs[at].result is None and (not result.id or runs[at].call_id == result.id):
+            runs[at] = runs[at]._replace(result=result.text)
+            return
+    runs.append(Run(place, result.id, result.name, None, result.text))
