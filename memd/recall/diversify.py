@@ -59,8 +59,6 @@ def diverse_order(
     if not 0.0 <= diversity_lambda <= 1.0:  # NaN is not, either
         raise ValueError(f"diversity_lambda must be from 0 to 1, not {diversity_lambda}")
     waiting = list(range(len(texts)))
-    if len(waiting) <= 1:
-        return waiting
     alike = _likeness(texts, similarity_fn)
     closest = [0.0] * len(texts)
     order: list[int] = []

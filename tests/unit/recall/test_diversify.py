@@ -42,6 +42,12 @@ def test_none_and_one_are_returned_unchanged() -> None:
     assert apply_diversity_penalty(one) == one
 
 
+def test_of_two_the_better_comes_first() -> None:
+    scored = (a_scored("a b", 0.2), a_scored("c d", 0.9))
+
+    assert _texts(apply_diversity_penalty(scored)) == ["c d", "a b"]
+
+
 def test_with_lambda_zero_the_different_one_comes_second() -> None:
     same, twin, other = a_scored("a b c", 0.9), a_scored("a b c", 0.9), a_scored("x y z", 0.1)
 
