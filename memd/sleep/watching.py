@@ -36,9 +36,9 @@ from memd.model.sleep import NapResult, Window
 from memd.signals.usage import Usage
 from memd.signals.watch import UsageWatcher
 from memd.sleep import trigger
+from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.keeping import Wanted
 from memd.sleep.nap.nap import METHOD, Nap
-from memd.sleep.nap.preparation import Message
 from memd.sleep.project import project_of
 from memd.sleep.trigger import Reason, State
 from memd.store import names, windows

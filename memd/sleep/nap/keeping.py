@@ -21,7 +21,8 @@ from memd.model.caller import Caller
 from memd.model.enums import MemoryLevel, RunKind, RunState
 from memd.model.ingest import IngestRequest
 from memd.model.values import Value
-from memd.sleep.nap.preparation import DraftedFact, Message, Prepared
+from memd.sleep.nap.cleaning import Message
+from memd.sleep.nap.preparation import DraftedFact, Prepared
 from memd.store import changes, names, runs, sessions, sources
 from memd.store.connect import Writing
 

@@ -33,10 +33,11 @@ from memd.model.sleep import NapDetail, NapResult
 from memd.model.values import RESERVED_AGENT
 from memd.signals import files, transcripts
 from memd.signals.usage import CONSOLIDATED_SUFFIX, UnreadableSignal
+from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator
 from memd.sleep.nap.erased import NEW, History
 from memd.sleep.nap.keeping import ASKED, Heard, Keeping, Kept, Wanted
-from memd.sleep.nap.preparation import Message, Prepared, drafted, prepared, remembered, sifted
+from memd.sleep.nap.preparation import Prepared, drafted, prepared, remembered, sifted
 from memd.sleep.trigger import Reason
 from memd.store import agents, names, sessions
 from memd.store.connect import Reading

@@ -8,21 +8,16 @@ caller gave is handed back to the caller as it was.
 from __future__ import annotations
 
 import hashlib
-import json
-import zlib
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import MAXYEAR, datetime
-from functools import lru_cache, partial
-from math import isfinite
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 from memd.base.limits import TEXT_CHARS_MAX
 from memd.encode.clean import clean as as_stored
 from memd.encode.lessons import as_lesson
 from memd.encode.route import route
-from memd.encode.secrets import screen
 from memd.ingest.draft import Drafts, drafts
 from memd.model.chunking import ChunkingConfig
 from memd.model.consolidation import LESSON_TAG
@@ -30,35 +25,19 @@ from memd.model.encoding import TokenCounter
 from memd.model.enums import MemoryCategory, Origin
 from memd.model.ingest import IngestRequest
 from memd.model.sleep import NapDetail
-from memd.sleep.nap.blocks import TOOL_ROLE, text_of, turn
-from memd.sleep.nap.consolidator import (
-    CHARS_PER_TOKEN,
-    SUMMARY_SHARE,
-    MemoryConsolidator,
-)
+from memd.sleep.nap.blocks import TOOL_ROLE
+from memd.sleep.nap.cleaning import Message, clean
+from memd.sleep.nap.consolidator import CHARS_PER_TOKEN, SUMMARY_SHARE, MemoryConsolidator
 from memd.sleep.nap.erased import History, erased
 from memd.sleep.nap.excerpts import excerpts, taught
 from memd.sleep.nap.facts import SUMMARY_ROLE, Fact
-
-Message = dict[str, Any]
+from memd.sleep.nap.messages import KeptMessage, kept_messages, role_of, said
 
 TAG = "nap"
-_DEPTH_MAX = 64  # of what a message nests; deeper is nobody's format
 _USER_ROLES = frozenset({"user", "human"})
-_ROLE_CHARS = 32
-_SHORT_CHARS = 16  # no secret is so short
 _UNSET_YEAR = 1970
 _CHUNKING = ChunkingConfig()
 _Draft = Callable[[IngestRequest], Drafts]
-
-
-class KeptMessage(NamedTuple):
-    """One message for the session: the *nth* of those that say the same."""
-
-    role: str
-    sha256: bytes
-    zlib: bytes
-    nth: int
 
 
 class DraftedFact(NamedTuple):
@@ -199,7 +178,7 @@ def drafted(
         for lesson in found.lessons
     )
     return Prepared(
-        kept=_kept(found.messages),
+        kept=kept_messages(found.messages),
         facts=facts + lessons,
         known=found.known,
         excerpts=lines,
@@ -212,105 +191,9 @@ def drafted(
 
 def remembered(given: Sequence[Message], history: History) -> list[Message]:
     """Return *given* without the messages that were forgotten since they were napped over."""
-    kept = _kept([clean(message) for message in given])
+    kept = kept_messages([clean(message) for message in given])
     gone = erased([None if one is None else (one.sha256, one.nth) for one in kept], history)
     return [message for place, message in enumerate(given) if place not in gone]
-
-
-def clean(message: Message) -> Message:
-    """Return *message* without secrets, and without what no file can carry.
-
-    >>> clean({"role": "user", "content": "ghp_0123456789abcdefghijABCDEFGHIJ012345"})
-    {'role': 'user', 'content': '[secret:github-token#1]'}
-    """
-    found = _cleaned(message, _DEPTH_MAX)
-    assert isinstance(found, dict)
-    return found
-
-
-def _cleaned(value: Any, depth: int) -> Any:
-    if isinstance(value, str):
-        return _short(value) if len(value) <= _SHORT_CHARS else screen(_storable(value)).text
-    if depth and isinstance(value, Mapping):
-        return {_cleaned(str(k), 0): _cleaned(v, depth - 1) for k, v in value.items()}
-    if depth and isinstance(value, list | tuple):
-        return [_cleaned(item, depth - 1) for item in value]
-    if isinstance(value, float) and not isfinite(value):
-        return None  # JSON has no word for it
-    return value if isinstance(value, int | float) else None
-
-
-@lru_cache(maxsize=1_024)
-def _short(text: str) -> str:
-    """Return what :func:`_cleaned` makes of a short text; a list repeats keys, roles and types."""
-    return screen(_storable(text)).text
-
-
-def _storable(text: str) -> str:
-    """Replace what neither SQLite nor UTF-8 can carry: NUL and lone surrogates."""
-    if "\x00" in text:
-        text = text.replace("\x00", "\ufffd")
-    try:
-        if not text.isascii():
-            text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "replace").decode()
-    return text
-
-
-def _kept(messages: Sequence[Message]) -> tuple[KeptMessage | None, ...]:
-    """Return what is kept of each message, None for one that says nothing."""
-    seen: Counter[bytes] = Counter()
-    found: list[KeptMessage | None] = []
-    for message in messages:
-        text = said(message)
-        if not text.strip():
-            found.append(None)
-            continue
-        raw = text.encode()
-        sha256 = hashlib.sha256(raw).digest()
-        role = _role(message)
-        found.append(KeptMessage(role, sha256, zlib.compress(raw), seen[sha256]))
-        seen[sha256] += 1
-    return tuple(found)
-
-
-def said(message: Message) -> str:
-    """Return what is kept of a message: its text, and what it calls with which arguments.
-
-    >>> said({"content": [{"type": "tool_use", "name": "ls", "input": {"path": "."}}]})
-    '[calls ls] {"path": "."}'
-    """
-    lines = [text_of(message.get("content")), *(_call(*call) for call in _calls(message))]
-    return "\n".join(line for line in lines if line)
-
-
-def _calls(message: Message) -> list[tuple[Any, Any]]:
-    content, called = message.get("content"), message.get("tool_calls")
-    blocks = content if isinstance(content, list) else [content]
-    found = [
-        (block.get("name"), block.get("input"))
-        for block in blocks
-        if isinstance(block, dict) and block.get("type") == "tool_use"
-    ]
-    for call in called if isinstance(called, list) else ():
-        if isinstance(call, dict):
-            named = call["function"] if isinstance(call.get("function"), dict) else call
-            found.append((named.get("name"), named.get("arguments")))
-    return found
-
-
-def _call(name: Any, arguments: Any) -> str:
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    return f"[calls {name}] {text}" if arguments else f"[calls {name}]"
-
-
-def _role(message: Message) -> str:
-    role = message.get("role")
-    only_results = turn(message)
-    if only_results.results and not only_results.text.strip():
-        return TOOL_ROLE
-    return role[:_ROLE_CHARS] if isinstance(role, str) and role.strip() else "unknown"
 
 
 def _drafted(fact: Fact, message: Message, draft: _Draft, session_id: str | None) -> DraftedFact:
@@ -358,7 +241,7 @@ def _excerpts(
     """Return the lines that first name a thing; as many as a summary may have."""
     room = int(SUMMARY_SHARE * rule.max_tokens) * CHARS_PER_TOKEN
     kept = excerpts([said(message) for message in messages], found, room)
-    return tuple(Fact(text, _role(messages[place]), None, place) for place, text in kept.items())
+    return tuple(Fact(text, role_of(messages[place]), None, place) for place, text in kept.items())
 
 
 def _origin(fact: Fact) -> Origin:

@@ -12,9 +12,11 @@ import pytest
 
 from memd.encode.tokens import DefaultTokenEstimator
 from memd.model.enums import MemoryCategory, Origin
+from memd.sleep.nap.cleaning import clean
 from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator
 from memd.sleep.nap.facts import HEADER
-from memd.sleep.nap.preparation import Prepared, clean, prepared, said
+from memd.sleep.nap.messages import said
+from memd.sleep.nap.preparation import Prepared, prepared
 
 KEY = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
 TAIL: list[dict[str, Any]] = [{"role": "assistant", "content": f"Turn {n}."} for n in range(4)]

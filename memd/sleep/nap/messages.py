@@ -1,0 +1,79 @@
+"""A session's messages as they are kept: their words, what they call, and who said them. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from memd.sleep.nap.blocks import TOOL_ROLE, text_of, turn
+from memd.sleep.nap.cleaning import Message
+
+_ROLE_CHARS = 32
+
+
+class KeptMessage(NamedTuple):
+    """One message for the session: the *nth* of those that say the same."""
+
+    role: str
+    sha256: bytes
+    zlib: bytes
+    nth: int
+
+
+def kept_messages(messages: Sequence[Message]) -> tuple[KeptMessage | None, ...]:
+    """Return what is kept of each message, None for one that says nothing."""
+    seen: Counter[bytes] = Counter()
+    found: list[KeptMessage | None] = []
+    for message in messages:
+        text = said(message)
+        if not text.strip():
+            found.append(None)
+            continue
+        raw = text.encode()
+        sha256 = hashlib.sha256(raw).digest()
+        role = role_of(message)
+        found.append(KeptMessage(role, sha256, zlib.compress(raw), seen[sha256]))
+        seen[sha256] += 1
+    return tuple(found)
+
+
+def said(message: Message) -> str:
+    """Return what is kept of a message: its text, and what it calls with which arguments.
+
+    >>> said({"content": [{"type": "tool_use", "name": "ls", "input": {"path": "."}}]})
+    '[calls ls] {"path": "."}'
+    """
+    lines = [text_of(message.get("content")), *(_call(*call) for call in _calls(message))]
+    return "\n".join(line for line in lines if line)
+
+
+def _calls(message: Message) -> list[tuple[Any, Any]]:
+    content, called = message.get("content"), message.get("tool_calls")
+    blocks = content if isinstance(content, list) else [content]
+    found = [
+        (block.get("name"), block.get("input"))
+        for block in blocks
+        if isinstance(block, dict) and block.get("type") == "tool_use"
+    ]
+    for call in called if isinstance(called, list) else ():
+        if isinstance(call, dict):
+            named = call["function"] if isinstance(call.get("function"), dict) else call
+            found.append((named.get("name"), named.get("arguments")))
+    return found
+
+
+def _call(name: Any, arguments: Any) -> str:
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return f"[calls {name}] {text}" if arguments else f"[calls {name}]"
+
+
+def role_of(message: Message) -> str:
+    role = message.get("role")
+    only_results = turn(message)
+    if only_results.results and not only_results.text.strip():
+        return TOOL_ROLE
+    return role[:_ROLE_CHARS] if isinstance(role, str) and role.strip() else "unknown"
