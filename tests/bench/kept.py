@@ -1,0 +1,190 @@
+"""What naps keep of what is worth keeping: ``python -m tests.bench.kept DIR [--split fit]``.
+
+DIR holds the recorded sessions that were labelled (``labels/README.md``). Each is
+distilled as the daemon's own naps distil it when a session ends, without a store,
+and scored by what readers wrote down before: which items are whole in one memory,
+by weight and by kind, which lines of the user were kept that must not be, how much
+is kept for every 30,000 tokens, and the CPU time that it takes. Where a session was
+read twice, the readers' agreement is printed. ``--baseline`` scores what such naps
+kept before: the documents' facts, and the lines that first name a thing.
+
+``--show SESSION`` prints one session's memories beside its labels; never one that
+is held back, unless with ``--i-judge``. ``--draw 120 --seed 1 --out FILE`` writes so
+many memories of the sessions held back, drawn at random, without their sessions, to
+be judged; ``--marks FILE...`` reads judges' lines (``17 keep``, ``borderline`` or ``junk``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench import kept_marks
+from bench.kept_scores import (
+    PER_TOKENS,
+    Memory,
+    Score,
+    agreement,
+    by_name,
+    covered,
+    score,
+    stands_in,
+)
+from bench.readings import SECOND, SPLITS, WORTH, Reading, readings, session_lines, split
+from bench.scores import quantile
+from bench.transcripts import Message, specstory
+from memd.sleep.nap.consolidator import (
+    CHARS_PER_TOKEN,
+    MENTION_SHARE,
+    SUMMARY_SHARE,
+    MemoryConsolidator,
+)
+from memd.sleep.nap.excerpts import excerpts, taught
+from memd.sleep.nap.preparation import said
+
+REPEATS = 3
+
+Keeping = Callable[[Sequence[Message]], Sequence[Memory]]
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    options = _parser().parse_args(argv)
+    if options.marks:
+        print(json.dumps(kept_marks.summed(options.marks)))
+        return
+    keeping = before if options.baseline else distilled
+    if options.show:
+        if split().get(options.show) != "fit" and not options.i_judge:
+            raise SystemExit("this session is held back: nothing may be tuned on it")
+        print("\n".join(shown(options.folder, options.show, keeping)))
+        return
+    if options.draw:
+        kept = _kept(options.folder, readings("held"), keeping)
+        kept_marks.draw(kept, options.draw, options.seed, options.out)
+        return
+    result = measure(options.folder, options.split, keeping)
+    print("\n".join(_lines(result)))
+    if options.json is not None:
+        options.json.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+
+
+def measure(folder: Path, which: str, keeping: Keeping) -> dict[str, Any]:
+    """Return the figures by split: of each session, of all, and what a nap costs."""
+    marked = readings(which)
+    lines = session_lines(folder, list(marked))
+    scores: dict[str, Score] = {}
+    cpu_ms: list[float] = []
+    for name, reading in marked.items():
+        messages = specstory("\n".join(lines[name]), sidechains=False)
+        tokens = MemoryConsolidator.estimate_tokens(messages)
+        memories = keeping(messages)
+        cpu_ms.append(_cpu_ms(keeping, messages) * PER_TOKENS / max(tokens, 1))
+        scores[name] = score(reading, lines[name], memories, tokens)
+    there = split()
+    parts = {part: {n: s for n, s in scores.items() if there[n] == part} for part in SPLITS}
+    second = readings(which, SECOND)
+    return {
+        "splits": {part: by_name(rows) for part, rows in parts.items() if rows},
+        "agreement": {name: agreement(marked[name], other) for name, other in second.items()},
+        "cpu_ms_per_30k": {f"p{q}": round(quantile(cpu_ms, q / 100), 1) for q in (50, 95)},
+    }
+
+
+def distilled(messages: Sequence[Message]) -> list[Memory]:
+    """Return what the daemon's own naps keep of *messages*."""
+    made = importlib.import_module("memd.sleep.nap.distilled").distilled(messages)
+    return [Memory(each.text, str(each.kind), each.kind == "digest") for each in made]
+
+
+def before(messages: Sequence[Message]) -> list[Memory]:
+    """Return what they kept before: the documents' facts, lessons, and lines that name things."""
+    rule = MemoryConsolidator(mention_share=MENTION_SHARE)
+    facts = (*rule.facts(messages), *taught(messages))
+    room = int(SUMMARY_SHARE * rule.max_tokens) * CHARS_PER_TOKEN
+    lines = excerpts([said(message) for message in messages], facts, room)
+    parts = [part for text in lines.values() for part in text.split("\n\n")]
+    texts = dict.fromkeys((*(fact.text for fact in facts), *parts))
+    return [Memory(text, "fact") for text in texts]
+
+
+def shown(folder: Path, session: str, keeping: Keeping) -> Iterator[str]:
+    """Yield a session's memories with the items that each holds, then what is not covered."""
+    reading = readings()[session]
+    lines = session_lines(folder, [session])[session]
+    memories = keeping(specstory("\n".join(lines), sidechains=False))
+    for place, memory in enumerate(memories, 1):
+        held = [item.number for item in covered([memory], reading.items)]
+        junk = [n for n in reading.never_kept() if stands_in(lines[n - 1], memory.text)]
+        marks = f" items {', '.join(held)}" * bool(held) + f" JUNK lines {junk}" * bool(junk)
+        yield f"[{place}] {memory.kind}{marks}\n    " + memory.text.replace("\n", "\n    ")
+    there = covered(memories, reading.items)
+    for item in reading.items:
+        state = "covered" if item in there else "MISSING"
+        yield f"{state} {item.number} {item.kind} {item.importance}, lines {sorted(item.lines)}"
+        yield f"    {item.says}\n    keys {item.keys}"
+    for line, does in reading.does.items():
+        if does in WORTH and not any(stands_in(lines[line - 1], each.text) for each in memories):
+            yield f"not kept word for word, line {line} ({does}): {lines[line - 1]}"
+
+
+def _kept(
+    folder: Path, marked: Mapping[str, Reading], keeping: Keeping
+) -> dict[str, Sequence[Memory]]:
+    lines = session_lines(folder, list(marked))
+    return {name: keeping(specstory("\n".join(lines[name]), sidechains=False)) for name in marked}
+
+
+def _cpu_ms(keeping: Keeping, messages: Sequence[Message]) -> float:
+    times = []
+    for _ in range(REPEATS):
+        begun = time.process_time()
+        keeping(messages)
+        times.append(1_000 * (time.process_time() - begun))
+    return quantile(times, 0.5)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.kept", description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--split", choices=(*SPLITS, "all"), default="fit")
+    parser.add_argument("--baseline", action="store_true")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--show", metavar="SESSION")
+    parser.add_argument("--i-judge", action="store_true")
+    parser.add_argument("--draw", type=int)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=Path("drawn.txt"))
+    parser.add_argument("--marks", type=Path, nargs="+")
+    return parser
+
+
+def _lines(result: Mapping[str, Any]) -> Iterator[str]:
+    for part, rows in result["splits"].items():
+        yield f"{part}: tokens, memories and characters (with digests) per 30,000 tokens; covered"
+        for name, row in rows.items():
+            three = row["by_kind"].get("importance 3", [0, 0])
+            yield (
+                f"  {name[:28]:28} {row['tokens']:7} {row['memories_per_30k']:6}"
+                f" {row['chars_per_30k']:6} ({row['chars_with_digest_per_30k']:6})"
+                f"  by weight {row['weighted_coverage']}, importance 3 {_of(three)},"
+                f" junk {_of(row['junk_kept'])}"
+            )
+        kinds = rows["all"]["by_kind"]
+        yield "  " + ", ".join(f"{kind} {_of(counts)}" for kind, counts in kinds.items())
+    for name, told in result["agreement"].items():
+        yield f"read twice: {name[:28]} {json.dumps(told)}"
+    yield f"CPU ms per 30,000 tokens: {json.dumps(result['cpu_ms_per_30k'])}"
+
+
+def _of(counts: Sequence[int]) -> str:
+    share = f" ({counts[0] / counts[1]:.2f})" if counts[1] else ""
+    return f"{counts[0]}/{counts[1]}{share}"
+
+
+if __name__ == "__main__":
+    main()
