@@ -45,7 +45,7 @@ from memd.sleep.nap.consolidator import (
     MemoryConsolidator,
 )
 from memd.sleep.nap.excerpts import excerpts, taught
-from memd.sleep.nap.preparation import said
+from memd.sleep.nap.messages import said
 
 REPEATS = 3
 
