@@ -1,0 +1,23 @@
+"""Words of a few languages that a nap tells apart: those that say nothing by themselves. Pure."""
+
+from __future__ import annotations
+
+from memd.encode.function_words import FUNCTION_WORDS as ENGLISH
+
+# A text without them is no sentence of these languages: a log, a list of names, a heading.
+_OTHERS = """
+    der die das den dem des ein eine einen einem einer und oder aber nicht kein keine ist sind war
+    wir ich du er sie es ihr mit von zu zum zur auf in im an am für als auch nur noch wie wenn dass
+    bitte soll sollte muss kann haben hat wird werden immer nie bei nach über aus
+    le la les un une des du de et ou mais ne pas est sont nous je tu il elle vous avec pour dans sur
+    que qui ce cette ces au aux par plus on y en si se toujours jamais doit
+    el los las una unos y o pero no es son nosotros yo con para por del al se lo que como si siempre
+    nunca debe hay está en
+    il lo gli i uno e ma non è sono noi io con per nel nella del della che di da si sempre mai deve
+    o os as um uma e mas não são com por para do da dos das no na que se sempre nunca deve
+    de het een en of maar niet geen is zijn wij ik met van voor op aan bij dat die deze altijd nooit
+    moet wordt
+    yes yeah yep ok okay please don doesn isn wasn won shouldn couldn wouldn
+    want need use instead still already
+"""
+FUNCTION_WORDS = ENGLISH | frozenset(_OTHERS.split())

@@ -1,0 +1,168 @@
+"""The user's own words in a message: what they wrote, not what a program or a paste put there.
+
+A message in the user's name holds much that nobody wrote: tags of the program,
+summaries, expanded templates, logs, code, another's review. What is left is prose,
+in paragraphs. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from memd.sleep.nap.languages import FUNCTION_WORDS
+
+PASTE_SHARE = 0.35
+_SYMBOL_SHARE = 0.12
+_PROSE_SHARE = 0.19
+_PROSE_WORDS = 7
+_JUDGED_CHARS = 20
+_LINE_CHARS_MAX = 1500
+
+# Whole messages that nobody wrote.
+_NOT_WRITTEN = re.compile(
+    r"\s*(?:\[Request interrupted|This session is being continued from a previous conversation"
+    r"|Caveat: The messages below were generated|Base directory for this skill:|# AGENTS\.md\b"
+    r"|<(?:task-notification|local-command|bash-std|system-|user_instructions|environment_context"
+    r"|INSTRUCTIONS)\b)"
+)
+_INTERRUPTED = re.compile(r"\s*\[Request interrupted\b")
+_COMMAND = re.compile(r"<command-name>\s*/?([\w:.-]+)\s*</command-name>")
+_COMMAND_ARGS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
+# A tag with a hyphen or an underscore is a program's, with all that it holds.
+_TAGGED = re.compile(r"<([a-zA-Z]+[-_][\w-]*)\b[^<>]*>.*?</\1>", re.DOTALL)
+_INLINE = re.compile(r"\[(?:Image|Pasted text)[^\]\n]*\]|data:[\w/+.-]+;base64,\S+")
+_FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
+
+_BULLET = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+")
+_MACHINE = re.compile(
+    r"""\s*(?:
+        \[?\d{2,4}[-/:]\d\d[-/:]\d\d            # a log's time, a prompt's
+      | \[?(?:INFO|WARN(?:ING)?|ERROR|DEBUG|TRACE|FATAL)\b(?!\ (?:is|was|that|in)\b)
+      | (?:\$|%|>{1,3}|\u276f|➜|»|\#{1,6})\s           # a prompt, a quotation, a heading
+      | [\w.-]+@[\w.-]+[:\s~].*[$%#]\s
+      | Traceback\ \(|File\ ".*",\ line|\s+at\ \S+\s?\(|Caused\ by:|[\w.]*(?:Error|Exception):
+      | \S+\.\w{1,5}:\d+(?::\d+)?(?:\s|:|$)    # file:line
+      | diff\ --git|@@\ |[+-]{3}\s|[+]\S
+      | \|.*\|\s*$|[-=_*~]{3,}\s*$|[─-▟]
+      | (?:import|from\ \S+\ import|const|var|def|class|func(?:tion)?|return|public)\s.*[:;{(=]
+      | </?[a-zA-Z][^>]*>|//|/\*|\#include
+      | [\]})]+[,;]?\s*$
+      | "?[\w.-]+"?\s*[:=]\s*\S+,?\s*$         # key: value
+    )""",
+    re.VERBOSE,
+)
+_CODE_END = re.compile(r"[{;]\s*$|\)\s*[,{]\s*$|\\$")
+_INDENTED = re.compile(r"(?: {4}|\t)\s*(?![-*+]\s|\d{1,3}[.)]\s)\S")
+_NAMED = re.compile(
+    r"`[^`\n]*`|\b\w+://\S+|[~.@]?/?[\w.@-]+(?:/[\w.@-]+)+|--[\w-]+|[\w-]+(?:[._]\w+)+"
+)
+_SYMBOLS = re.compile(r"[{}\[\]()<>=|;$&*#@\\/_^~%\"+]")
+_WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
+_LETTER = re.compile(r"[^\W\d_]")
+_LATIN = re.compile(r"[a-zA-ZÀ-ɏ]")
+_END = re.compile(
+    r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\b\d\.)(?<!\betc\.)[\"'\u201d\u2019)\]]*\s+(?=\S)"
+    r"|(?<=[\u3002\uff01\uff1f])|\n+"
+)
+
+
+class Words(NamedTuple):
+    """What of one message is its writer's.
+
+    *paragraphs* are prose in order, line breaks kept; *pasted* the lines between that are
+    not; *command* what was typed as a command ("/review 150"), "" for none.
+    """
+
+    paragraphs: tuple[str, ...] = ()
+    pasted: str = ""
+    command: str = ""
+
+
+def words(text: str) -> Words:
+    r"""Return the writer's own words in *text*, a message of the user.
+
+    >>> words("use tabs\n\n```py\nx = 1\n```").paragraphs
+    ('use tabs',)
+    """
+    if command := _COMMAND.search(text):
+        given = _COMMAND_ARGS.search(text)
+        return Words(command=f"/{command[1]} {given[1].strip() if given else ''}".rstrip())
+    if _NOT_WRITTEN.match(text):
+        return Words()
+    text = _INLINE.sub(" ", _TAGGED.sub("\n", text))
+    lines = _FENCED.sub("\n\f\n", text).splitlines()
+    machine = [_is_machine(line) for line in lines]
+    for at in _between(lines, machine):
+        machine[at] = True
+    pasted = "\n".join(line for line, is_one in zip(lines, machine, strict=True) if is_one)
+    own = [("" if is_one else line.strip()) for line, is_one in zip(lines, machine, strict=True)]
+    return Words(tuple(_paragraphs(own)), pasted.strip(), "")
+
+
+def is_interruption(text: str) -> bool:
+    """Return whether *text* is the mark that the user stopped the agent.
+
+    >>> is_interruption("[Request interrupted by user for tool use]")
+    True
+    """
+    return _INTERRUPTED.match(text) is not None
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of *text* in order.
+
+    >>> sentences("No. Use tabs, e.g. here.")
+    ['No.', 'Use tabs, e.g. here.']
+    """
+    return [part.strip() for part in _END.split(text) if part.strip()]
+
+
+def is_prose(text: str) -> bool:
+    """Return whether *text* reads like a sentence; a short one always does, another script too.
+
+    >>> is_prose("Downloading release linux tarball checksum verification step finished")
+    False
+    """
+    letters = len(_LETTER.findall(text))
+    if not letters or len(_LATIN.findall(text)) < letters / 2:
+        return True
+    found = [word.casefold() for word in _WORD.findall(text)]
+    plain = sum(word in FUNCTION_WORDS or not word.isalpha() for word in found)
+    return len(found) < _PROSE_WORDS or plain >= _PROSE_SHARE * len(found)
+
+
+def _is_machine(line: str) -> bool:
+    bare = line.strip()
+    if not bare:
+        return line == "\f"
+    if _MACHINE.match(line) or _CODE_END.search(bare) or _INDENTED.match(line):
+        return True
+    if not _LETTER.search(bare) or len(bare) > _LINE_CHARS_MAX:
+        return not bare[0].isdigit()
+    plain = _NAMED.sub("x", _BULLET.sub("", bare))
+    if len(plain) >= _JUDGED_CHARS and len(_SYMBOLS.findall(plain)) > _SYMBOL_SHARE * len(plain):
+        return True
+    return not is_prose(plain)
+
+
+def _between(lines: list[str], machine: list[bool]) -> range:
+    """Return the lines from the first pasted one to the last, where most of them are pasted."""
+    places = [at for at, is_one in enumerate(machine) if is_one]
+    if not places:
+        return range(0)
+    all_ = range(places[0], places[-1] + 1)
+    count = sum(bool(lines[at].strip()) for at in all_)
+    return all_ if len(places) >= PASTE_SHARE * count else range(0)
+
+
+def _paragraphs(lines: list[str]) -> list[str]:
+    found: list[str] = []
+    current: list[str] = []
+    for line in [*lines, ""]:
+        if line:
+            current.append(line)
+        elif current:
+            found.append("\n".join(current))
+            current = []
+    return found
