@@ -83,3 +83,25 @@ def _item(row: dict[str, Any]) -> Item:
         tuple(map(tuple, row["keys"])),
         row["asked"],
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A session whose first requests, at *lines*, need items of earlier sessions."""
+
+    session: str
+    lines: tuple[int, ...]
+    needs: tuple[str, ...]
+
+    def items(self) -> list[tuple[str, Item]]:
+        """Return what is needed, each with the split of the session that it is from."""
+        marked, there = readings(), split()
+        needs = [need.split("#") for need in self.needs]
+        by_number = {name: {i.number: i for i in marked[name].items} for name, _ in needs}
+        return [(there[name], by_number[name][number]) for name, number in needs]
+
+
+def pairs() -> tuple[Pair, ...]:
+    """Return the sessions that go on from earlier ones, with what they need of them."""
+    rows = json.loads((LABELS / "pairs.json").read_text("utf-8"))
+    return tuple(Pair(row["session"], tuple(row["lines"]), tuple(row["needs"])) for row in rows)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from bench import kept_marks
 from bench.kept import before
+from bench.kept_recall import Stored
 from bench.kept_scores import (
     Memory,
     agreement,
@@ -18,7 +20,7 @@ from bench.kept_scores import (
     summed,
     words,
 )
-from bench.readings import SECOND, reading, readings, session_lines, split
+from bench.readings import SECOND, pairs, reading, readings, session_lines, split
 
 SESSIONS = Path(__file__).resolve().parents[4] / "shared" / "data" / "transcripts"
 QUOTED_WORDS = 8
@@ -184,6 +186,19 @@ def test_every_label_is_of_one_split_and_whole() -> None:
             assert all(len(key) > 1 for group in item.keys for key in group)
             asked = item.asked.casefold()
             assert not any(key.casefold() in asked for group in item.keys for key in group)
+
+
+def test_a_pair_needs_items_of_earlier_sessions_only() -> None:
+    for pair in pairs():
+        assert pair.items()
+        assert all(need.split("#")[0] < pair.session for need in pair.needs)
+
+
+def test_nearest_by_cosine_counts_a_text_once() -> None:
+    vectors = {"a": np.array([1, 0], "<f4"), "b": np.array([0.6, 0.8], "<f4")}
+    stored = Stored({"1": "a", "2": "b", "3": "a"}, vectors)
+    assert stored.nearest(np.array([0, 1], "<f4"), 5) == ("b", "a")
+    assert Stored().nearest(np.array([0, 1], "<f4"), 5) == ()
 
 
 def test_labels_quote_no_sentence_of_a_session() -> None:

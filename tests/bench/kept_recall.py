@@ -1,0 +1,256 @@
+"""Whether what naps keep comes back: ``python -m tests.bench.kept_recall DIR --json OUT``.
+
+DIR holds the recorded sessions, in the order of their names one team's half year. Each
+is reported as ended to the daemon's own rooms, in this process and with the clock
+moved to its day, as one agent's in one project; the daemon reads it as a transcript
+and naps. Before a session is reported, what it asks for first is asked, as its user's
+messages are by a client that prepares each prompt: how much of what it needs of
+earlier sessions (``labels/pairs.json``) is in those prompts. A week after the last
+one, each labelled item's question, in other words than the item's, is asked from a
+new session of the project: is the item in the default prompt, whole in one memory or
+preference of it? Beside it what plain cosine has among its first five and ten of the
+same memories, and whether any memory there is holds the item at all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.kept_scores import holds
+from bench.night import MovedClock
+from bench.readings import SPLITS, Item, Pair, pairs, readings, session_lines, split
+from bench.transcripts import Message, exported
+from memd.base.limits import PAGE_ITEMS_MAX
+from memd.base.paths import Paths
+from memd.house import rooms as built
+from memd.ingest.ingest import Ingest
+from memd.model.caller import Caller
+from memd.model.inject import PrepareRequest
+from memd.model.memory import MemoryEntry, MemoryFilter
+from memd.model.settings import Settings
+from memd.serve.rooms import Rooms
+from memd.signals.usage import Usage
+from memd.sleep.nap.naps import Naps
+
+AGENT, TEAM = "bench", "the-team"
+CUTS = (5, 10)
+LATER = timedelta(days=7)
+
+
+class Prompt(NamedTuple):
+    """What one question brought: texts, the number of memories, and what cosine ranks first."""
+
+    texts: tuple[str, ...]
+    entries: int
+    nearest: tuple[str, ...]
+
+
+class Asked(NamedTuple):
+    """One item that is needed, in what way it came, of all that was stored."""
+
+    split: str
+    item: Item
+    there: bool
+    brought: bool
+    by_cosine: dict[int, bool]
+
+
+@dataclass
+class Stored:
+    """The memories there are, and their vectors; those of the same text are one."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    vectors: dict[str, NDArray[np.float32]] = field(default_factory=dict)
+
+    def nearest(self, vector: NDArray[np.float32], count: int) -> tuple[str, ...]:
+        """Return the texts whose vectors are nearest, nearest first."""
+        texts = list(dict.fromkeys(self.texts.values()))
+        if not texts:
+            return ()
+        cosines = np.stack([self.vectors[text] for text in texts]) @ vector
+        return tuple(texts[place] for place in np.argsort(-cosines)[:count])
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.kept_recall", description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--json", type=Path, dest="out")
+    options = parser.parse_args(argv)
+    result = asyncio.run(measure(options.folder))
+    for name, row in result.items():
+        print(f"{name}: {json.dumps(row)}")
+    if options.out is not None:
+        options.out.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+
+
+async def measure(folder: Path) -> dict[str, Any]:
+    """Return the figures of all sessions below *folder*, in the order of their days."""
+    sessions = exported(folder, sidechains=False)
+    with tempfile.TemporaryDirectory(prefix="memd-bench-") as made:
+        clock = MovedClock()
+        _move(clock, _day(min(sessions)))
+        async with AsyncExitStack() as stack:
+            told = {"usage": {"transcript_roots": [made]}}
+            paths = Paths.resolve(home=Path(made), environ=os.environ)
+            paths.data_dir.mkdir(parents=True, mode=0o700)
+            rooms = await built(Settings.model_validate(told), paths, clock, stack)
+            team = Team(rooms, clock, Path(made), folder)
+            return await team.lived(sessions)
+
+
+@dataclass
+class Team:
+    """The rooms of one team's memory, and the half year that it lives through."""
+
+    rooms: Rooms
+    clock: MovedClock
+    made: Path
+    folder: Path
+    stored: Stored = field(default_factory=Stored)
+
+    async def lived(self, sessions: dict[str, list[Message]]) -> dict[str, Any]:
+        needing = {pair.session: pair for pair in pairs()}
+        needs: list[Asked] = []
+        prompts: list[Prompt] = []
+        for name in sorted(sessions):
+            _move(self.clock, _day(name))
+            if name in needing:
+                first = self._first(needing[name], sessions[name])
+                made = [await self.prompt(text, name) for text in first]
+                prompts += made
+                needs += [self._asked(where, item, made) for where, item in needing[name].items()]
+            await self.end(name, sessions[name])
+        _move(self.clock, _day(max(sessions)) + LATER)
+        asked, told = await self.questions()
+        parts = {part: [each for each in asked if each.split == part] for part in SPLITS}
+        return {
+            "stored": {"memories": len(self.stored.texts), "sessions": len(sessions)},
+            **{f"asked, {part}": _figures(rows) for part, rows in parts.items()},
+            "asked, all": _figures(asked) | _sizes(told),
+            "first requests": _figures(needs) | _sizes(prompts),
+        }
+
+    async def end(self, name: str, messages: Sequence[Message]) -> None:
+        """Let the session end, and wait until what was learnt of it can be found."""
+        path = self.made / f"{name}.jsonl"
+        path.write_text("".join(f"{json.dumps(message)}\n" for message in messages), "utf-8")
+        usage = Usage(
+            source="bench", session_id=name, transcript_path=str(path), event="SessionEnd"
+        )
+        caller = Caller(agent_id=AGENT, session_id=name, project_id=TEAM, method="usage.report")
+        naps, ingest = self.rooms.usage, self.rooms.ingest
+        assert isinstance(naps, Naps)
+        assert isinstance(ingest, Ingest)
+        await naps.report(caller, usage)
+        await naps.watching.settled()
+        await ingest.queue.drain()
+        self.stored.texts = {each.id: each.content for each in await self._listed()}
+        new = [text for text in self.stored.texts.values() if text not in self.stored.vectors]
+        for text, vector in zip(new, await self.rooms.embedder.embed(new, bulk=True), strict=True):
+            self.stored.vectors[text] = np.frombuffer(vector, "<f4")
+
+    async def questions(self) -> tuple[list[Asked], list[Prompt]]:
+        """Ask for every item, from a session that has said nothing yet."""
+        asked, told = [], []
+        there = split()
+        for name, reading in readings().items():
+            for item in reading.items:
+                prompt = await self.prompt(item.asked, "a-new-session")
+                told.append(prompt)
+                asked.append(self._asked(there[name], item, [prompt]))
+        return asked, told
+
+    async def prompt(self, query: str, session: str) -> Prompt:
+        caller = Caller(agent_id=AGENT, session_id=session, project_id=TEAM, method="bench")
+        request = PrepareRequest(query=query, session_id=session, project_id=TEAM)
+        made = await self.rooms.inject.prepare(caller, request)
+        said = "\n".join(message.content for message in made.messages)
+        texts = [self.stored.texts[each.id] for each in made.memories]
+        prefers = [each.value for each in await self.rooms.recall.preferences(caller)]
+        texts += [text for text in prefers if text in said]
+        [vector] = await self.rooms.embedder.embed([query])
+        nearest = self.stored.nearest(np.frombuffer(vector, "<f4"), max(CUTS))
+        return Prompt(tuple(texts), len(made.memories), nearest)
+
+    async def _listed(self) -> list[MemoryEntry]:
+        caller = Caller(agent_id=AGENT, method="bench")
+        rows: list[MemoryEntry] = []
+        after: str | None = None
+        while True:
+            page, after = await self.rooms.recall.list(
+                caller, MemoryFilter(), after, PAGE_ITEMS_MAX
+            )
+            rows += page
+            if after is None:
+                return rows
+
+    def _first(self, pair: Pair, messages: Sequence[Message]) -> list[str]:
+        """Return the user's messages in which the pair's lines stand."""
+        lines = session_lines(self.folder, [pair.session])[pair.session]
+        said = [str(each["content"]) for each in messages if each["role"] == "user"]
+        first = (lines[line - 1] for line in pair.lines)
+        whole = (next((text for text in said if line in text), line) for line in first)
+        return list(dict.fromkeys(whole))
+
+    def _asked(self, where: str, item: Item, prompts: Iterable[Prompt]) -> Asked:
+        made = list(prompts)
+        by_cosine = {
+            cut: _any_holds((text for each in made for text in each.nearest[:cut]), item)
+            for cut in CUTS
+        }
+        brought = _any_holds((text for each in made for text in each.texts), item)
+        return Asked(where, item, _any_holds(self.stored.texts.values(), item), brought, by_cosine)
+
+
+def _figures(rows: Sequence[Asked]) -> dict[str, Any]:
+    """Return by count and by weight how many items are stored, brought, and near."""
+    weight = sum(row.item.importance for row in rows)
+    found = {
+        "stored": [row.item for row in rows if row.there],
+        "in_prompt": [row.item for row in rows if row.brought],
+        **{f"cosine_{cut}": [row.item for row in rows if row.by_cosine[cut]] for cut in CUTS},
+    }
+    return {"items": len(rows)} | {
+        name: [len(items), round(sum(item.importance for item in items) / max(weight, 1), 3)]
+        for name, items in found.items()
+    }
+
+
+def _sizes(prompts: Sequence[Prompt]) -> dict[str, Any]:
+    entries = sum(prompt.entries for prompt in prompts)
+    return {
+        "prompts": len(prompts),
+        "entries_a_prompt": round(entries / max(len(prompts), 1), 1),
+        "refused": sum(not prompt.entries for prompt in prompts),
+    }
+
+
+def _any_holds(texts: Iterable[str], item: Item) -> bool:
+    return any(holds(text, item) for text in texts)
+
+
+def _move(clock: MovedClock, to: datetime) -> None:
+    clock.ahead = timedelta()
+    clock.ahead = to - datetime.fromtimestamp(clock.now_us() / 1e6, UTC)
+
+
+def _day(name: str) -> datetime:
+    """Return when the session of this name began."""
+    return datetime.strptime(name[:20], "%Y-%m-%d_%H-%M-%SZ").replace(tzinfo=UTC)
+
+
+if __name__ == "__main__":
+    main()
