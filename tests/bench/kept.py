@@ -17,7 +17,6 @@ be judged; ``--marks FILE...`` reads judges' lines (``17 keep``, ``borderline`` 
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,12 +37,14 @@ from bench.kept_scores import (
 from bench.readings import SECOND, SPLITS, WORTH, Reading, readings, session_lines, split
 from bench.scores import quantile
 from bench.transcripts import Message, specstory
+from memd.sleep.nap.candidates import Kind
 from memd.sleep.nap.consolidator import (
     CHARS_PER_TOKEN,
     MENTION_SHARE,
     SUMMARY_SHARE,
     MemoryConsolidator,
 )
+from memd.sleep.nap.distilled import distilled as distil
 from memd.sleep.nap.excerpts import excerpts, taught
 from memd.sleep.nap.messages import said
 
@@ -97,8 +98,8 @@ def measure(folder: Path, which: str, keeping: Keeping) -> dict[str, Any]:
 
 def distilled(messages: Sequence[Message]) -> list[Memory]:
     """Return what the daemon's own naps keep of *messages*."""
-    made = importlib.import_module("memd.sleep.nap.distilled").distilled(messages)
-    return [Memory(each.text, str(each.kind), each.kind == "digest") for each in made]
+    made = distil(messages)
+    return [Memory(each.text, each.kind, each.kind is Kind.DIGEST) for each in made]
 
 
 def before(messages: Sequence[Message]) -> list[Memory]:

@@ -138,9 +138,9 @@ class Team:
         parts = {part: [each for each in asked if each.split == part] for part in SPLITS}
         return {
             "stored": {"memories": len(self.stored.texts), "sessions": len(sessions)},
-            **{f"asked, {part}": _figures(rows) for part, rows in parts.items()},
-            "asked, all": _figures(asked) | _sizes(told),
-            "first requests": _figures(needs) | _sizes(prompts),
+            **{f"asked, {part}": recalled(rows) for part, rows in parts.items()},
+            "asked, all": recalled(asked) | sizes(told),
+            "first requests": recalled(needs) | sizes(prompts),
         }
 
     async def end(self, name: str, messages: Sequence[Message]) -> None:
@@ -215,7 +215,7 @@ class Team:
         return Asked(where, item, _any_holds(self.stored.texts.values(), item), brought, by_cosine)
 
 
-def _figures(rows: Sequence[Asked]) -> dict[str, Any]:
+def recalled(rows: Sequence[Asked]) -> dict[str, Any]:
     """Return by count and by weight how many items are stored, brought, and near."""
     weight = sum(row.item.importance for row in rows)
     found = {
@@ -229,7 +229,7 @@ def _figures(rows: Sequence[Asked]) -> dict[str, Any]:
     }
 
 
-def _sizes(prompts: Sequence[Prompt]) -> dict[str, Any]:
+def sizes(prompts: Sequence[Prompt]) -> dict[str, Any]:
     entries = sum(prompt.entries for prompt in prompts)
     return {
         "prompts": len(prompts),

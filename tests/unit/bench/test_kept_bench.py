@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from bench import kept_marks
 from bench.kept import before
-from bench.kept_recall import Stored
+from bench.kept_recall import CUTS, Asked, Prompt, Stored, recalled, sizes
 from bench.kept_scores import (
     Memory,
     agreement,
@@ -192,6 +192,27 @@ def test_a_pair_needs_items_of_earlier_sessions_only() -> None:
     for pair in pairs():
         assert pair.items()
         assert all(need.split("#")[0] < pair.session for need in pair.needs)
+
+
+def test_what_comes_back_is_counted_by_items_and_by_weight() -> None:
+    light, heavy = MARKED.items
+    nowhere = dict.fromkeys(CUTS, False)
+    rows = [
+        Asked("fit", light, there=True, brought=True, by_cosine={5: False, 10: True}),
+        Asked("fit", heavy, there=True, brought=False, by_cosine=nowhere),
+    ]
+    assert recalled(rows) == {
+        "items": 2,
+        "stored": [2, 1.0],
+        "in_prompt": [1, 0.25],
+        "cosine_5": [0, 0.0],
+        "cosine_10": [1, 0.25],
+    }
+
+
+def test_a_prompt_without_a_memory_is_refused_and_preferences_are_no_entries() -> None:
+    told = sizes([Prompt(("use tabs",), 0, ()), Prompt(("a", "b", "c"), 3, ())])
+    assert told == {"prompts": 2, "entries_a_prompt": 1.5, "refused": 1}
 
 
 def test_nearest_by_cosine_counts_a_text_once() -> None:

@@ -1,0 +1,61 @@
+"""A session that is reported again, or that went on, is remembered once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from support.clocks import HeldClock
+from support.store import ADA, EVERYTHING, a_house
+
+from memd.backends.assembly import Assembly
+from memd.model.memory import MemoryEntry
+from memd.model.settings import Settings
+from memd.signals.usage import Usage
+from memd.sleep.nap.naps import Naps
+
+BEGUN: list[dict[str, Any]] = [
+    {"role": "user", "content": "The lexer must never read the whole file at once."},
+    {"role": "assistant", "content": "I look at src/lexer.py."},
+    {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [
+            {"id": "c1", "function": {"name": "Bash", "arguments": "pytest tests/test_lexer.py"}}
+        ],
+    },
+    {"role": "tool", "tool_call_id": "c1", "content": "3 passed in 0.2s"},
+    {"role": "assistant", "content": "The lexer reads in blocks of 4,096 bytes; all tests pass."},
+]
+
+
+async def ended(
+    house: Assembly, folder: Path, clock: HeldClock, messages: Sequence[dict[str, Any]]
+) -> list[MemoryEntry]:
+    """Report the session's end as an assistant does, and return what is there to be found."""
+    path = folder / "session.jsonl"
+    path.write_text("".join(f"{json.dumps(message)}\n" for message in messages), "utf-8")
+    told = {"usage": {"transcript_roots": [str(folder)]}}
+    naps = Naps(house, Settings.model_validate(told), folder)
+    usage = Usage(
+        source="tests",
+        session_id="s",
+        transcript_path=str(path),
+        event="SessionEnd",
+        at=clock.advance(hours=1),
+    )
+    await naps.report(ADA, usage)
+    await naps.watching.settled()
+    await house.queue.drain()
+    rows, _ = await house.recall.list(ADA, EVERYTHING, None, 100)
+    return list(rows)
+
+
+async def test_the_same_session_again_adds_nothing(tmp_path: Path) -> None:
+    clock = HeldClock()
+    async with a_house(tmp_path / "memd.db", clock=clock) as house:
+        before = await ended(house, tmp_path, clock, BEGUN)
+        assert any("whole file" in each.content for each in before)
+        assert await ended(house, tmp_path, clock, BEGUN) == before
