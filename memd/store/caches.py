@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from memd.store import org_words, vectors, words
+from memd.store import org_words, session_words, vectors, words
 from memd.store.connect import Writing
 
 
 def ensure(conn: Writing) -> None:
-    """Make the first words caches of a new file."""
+    """Make the words caches that the file does not have: of a new one, and after a migration."""
     if not words.generation(conn):
         with conn:
             words.create(conn, 1)
             words.activate(conn, 1)
             org_words.create(conn)
+    with conn:
+        session_words.ensure(conn)
 
 
 def index(conn: Writing, keys: Sequence[int]) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import apsw
 
-from memd.store import changes, kept_check, org_check, org_words, vectors, words
+from memd.store import changes, kept_check, org_check, org_words, session_words, vectors, words
 from memd.store.connect import Reading, Writing
 from memd.store.rows import hash_of, hashed, tags_of
 
@@ -37,6 +37,8 @@ def caches(conn: Writing) -> Iterator[str]:
         yield "words cache: it does not agree with the memories; run: memd rebuild"
     if not org_words.is_sound(conn):
         yield "words cache of facts: it does not agree with them; run: memd rebuild"
+    if not session_words.is_sound(conn):
+        yield "words cache of sessions: it does not agree with their messages; run: memd rebuild"
     yield from _vector_cache(conn)
 
 
@@ -62,6 +64,7 @@ def _whole(value: apsw.SQLiteValue) -> int:
 def _pages(conn: Reading) -> Iterator[str]:
     words.look_again(conn)
     org_words.look_again(conn)
+    session_words.look_again(conn)
     for (finding,) in conn.execute("PRAGMA integrity_check(20)"):
         if finding != "ok":
             yield f"file: {finding}"

@@ -8,6 +8,7 @@ well, so the type error would also be a run-time error.
 from __future__ import annotations
 
 import importlib.util
+import zlib
 from pathlib import Path
 
 import apsw
@@ -16,7 +17,7 @@ from memd.base.errors import ForeignFileError, NewerSchemaError, ReadOnlyError, 
 from memd.base.limits import BUSY_MS_MAX
 
 APPLICATION_ID = int.from_bytes(b"memd", "big")
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 SQLITE_VERSION_MIN = 3_051_003  # older ones have the WAL-reset bug
 PAGE_BYTES = 16_384
 MMAP_BYTES = 1 << 40
@@ -62,6 +63,15 @@ def _corpus(api: apsw.FTS5ExtensionApi, /, *_args: apsw.SQLiteValue) -> str:
     return f"{api.row_count} {api.column_total_size(0)} {api.column_total_size(1)}"
 
 
+def _unpacked(*given: apsw.SQLiteValue) -> str:
+    """Return the text of a kept source; a damaged one is empty here, and found by a check."""
+    (packed,) = given
+    try:
+        return zlib.decompress(packed).decode() if isinstance(packed, bytes) else ""
+    except (zlib.error, UnicodeDecodeError):
+        return ""
+
+
 def prepare(conn: Reading, *, mmap: bool = False) -> None:
     """Set up any connection. Runs in the connection's own thread, before its first use."""
     conn.set_busy_timeout(BUSY_MS_MAX)
@@ -69,6 +79,9 @@ def prepare(conn: Reading, *, mmap: bool = False) -> None:
     conn.load_extension(vec0_path())
     conn.enable_load_extension(False)
     conn.register_fts5_function("corpus", _corpus)
+    conn.create_scalar_function(
+        "unpacked", _unpacked, 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS
+    )
     # "word" must never be read as a column that happens not to exist.
     conn.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)
     conn.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)

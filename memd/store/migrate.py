@@ -16,7 +16,37 @@ from memd.store.connect import SCHEMA_VERSION, Writing
 
 Step = Callable[[Writing], None]
 
-STEPS: Mapping[int, Step] = {}
+
+def _from_1(conn: Writing) -> None:
+    """Note when messages were said and what naps' memories are made of; sessions are searched.
+
+    What naps stored so far was made of one message each, which was its source. The words
+    cache is no part of the schema: it is made when the file is opened.
+    """
+    conn.execute(
+        """
+        ALTER TABLE session_message ADD COLUMN said_at_us INTEGER;
+        CREATE TABLE memory_turn (
+            memory_key INTEGER NOT NULL REFERENCES memory (memory_key) ON DELETE CASCADE,
+            ordinal INTEGER NOT NULL CHECK (ordinal >= 0),
+            source_key INTEGER REFERENCES source (source_key) ON DELETE SET NULL,
+            PRIMARY KEY (memory_key, ordinal)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX memory_turn_by_source ON memory_turn (source_key) WHERE source_key IS NOT NULL;
+        CREATE VIEW session_words (source_key, content, owner) AS
+        SELECT o.source_key, unpacked(o.zlib), 'a' || o.agent_key
+          FROM source AS o
+         WHERE EXISTS (SELECT 1 FROM session_message AS g WHERE g.source_key = o.source_key);
+        INSERT INTO memory_turn (memory_key, ordinal, source_key)
+        SELECT m.memory_key, 0, m.source_key
+          FROM memory AS m
+               JOIN run AS r ON r.run_id = m.batch AND r.kind = 'nap'
+         WHERE m.source_key IS NOT NULL
+        """
+    )
+
+
+STEPS: Mapping[int, Step] = {1: _from_1}
 """The step that leads away from each version. Version 1 is the first."""
 
 

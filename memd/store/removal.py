@@ -24,7 +24,9 @@ from memd.store import (
     replies,
     runs,
     sessions,
+    sources,
     statements,
+    turns,
     words,
 )
 from memd.store.connect import Reading, Writing
@@ -270,7 +272,11 @@ def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
     array = {"keys": keys_array(keys), "now_us": now_us}
     memories.touch(conn, keys)
     beside = contexts.quoting(conn, keys)
-    sources = {*_sources_of(conn, keys), *sessions.repeating(conn, keys)}
+    said_in = {
+        *_sources_of(conn, keys),
+        *turns.sources_of(conn, keys),
+        *sessions.repeating(conn, keys),
+    }
     preferences.erase_of(conn, keys)
     centroids.take(conn, keys)
     told_in = _uncount(conn, keys)
@@ -291,7 +297,7 @@ def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
             )
         contexts.write(conn, beside)
     statements.drop_unused(conn, things)
-    conn.executemany("DELETE FROM source WHERE source_key = ?", ((key,) for key in sources))
+    sources.erase(conn, list(said_in))
     for session_key in told_in:
         names.set_compressed(conn, session_key)
 

@@ -234,11 +234,30 @@ CREATE TABLE session_message (
     source_key INTEGER NOT NULL REFERENCES source (source_key) ON DELETE CASCADE,
     nth INTEGER NOT NULL CHECK (nth >= 0), -- of equal messages in the session
     role TEXT NOT NULL,
+    said_at_us INTEGER, -- as its transcript tells
     PRIMARY KEY (session_key, ordinal),
     UNIQUE (session_key, source_key, nth)
 ) STRICT, WITHOUT ROWID;
 -- Read when a source is erased.
 CREATE INDEX session_message_by_source ON session_message (source_key);
+
+-- Which messages a memory of a nap was made of, in order; without a source where the message is
+-- no longer kept. Read by memory.why, and when such a memory is erased.
+CREATE TABLE memory_turn (
+    memory_key INTEGER NOT NULL REFERENCES memory (memory_key) ON DELETE CASCADE,
+    ordinal INTEGER NOT NULL CHECK (ordinal >= 0),
+    source_key INTEGER REFERENCES source (source_key) ON DELETE SET NULL,
+    PRIMARY KEY (memory_key, ordinal)
+) STRICT, WITHOUT ROWID;
+-- Read when a source is erased.
+CREATE INDEX memory_turn_by_source ON memory_turn (source_key) WHERE source_key IS NOT NULL;
+
+-- What the words cache of sessions indexes (session_words.py): the text of every kept message
+-- once, however often it was said. unpacked() is memd's own function (connect.py).
+CREATE VIEW session_words (source_key, content, owner) AS
+SELECT o.source_key, unpacked(o.zlib), 'a' || o.agent_key
+  FROM source AS o
+ WHERE EXISTS (SELECT 1 FROM session_message AS g WHERE g.source_key = o.source_key);
 
 -- Each assistant's context window as it last said, and whether a crossing may fire. Read by
 -- the trigger, so that a restart fires nothing twice.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from memd.model.enums import MemoryCategory
-from memd.store import changes, memories, versions
+from memd.store import changes, memories, session_words, sources, versions
 from memd.store.connect import Reading, Writing
 from memd.store.keys import keys_array
 
@@ -38,6 +38,15 @@ class MessageRow(NamedTuple):
     role: str
     at_us: int
     zlib: bytes
+
+
+class NewMessage(NamedTuple):
+    """One message to keep: the *nth* of its text; and when it was said, where that is known."""
+
+    source_key: int
+    nth: int
+    role: str
+    said_at_us: int | None = None
 
 
 class ToldRow(NamedTuple):
@@ -320,25 +329,21 @@ def heard(conn: Reading, session_key: int) -> int:
     return found
 
 
-def add_messages(conn: Writing, session_key: int, rows: Sequence[tuple[int, int, str]]) -> None:
-    """Append messages, as (source_key, nth, role), after the last one that there ever was."""
+def add_messages(conn: Writing, session_key: int, rows: Sequence[NewMessage]) -> None:
+    """Append messages after the last one that there ever was; they can be searched from now on."""
     start = heard(conn, session_key)
+    new = session_words.unheard(conn, [row.source_key for row in rows])
     conn.executemany(
         """
-        INSERT INTO session_message (session_key, ordinal, source_key, nth, role)
-        VALUES (:session_key, :ordinal, :source_key, :nth, :role)
+        INSERT INTO session_message (session_key, ordinal, source_key, nth, role, said_at_us)
+        VALUES (:session_key, :ordinal, :source_key, :nth, :role, :said_at_us)
         """,
         (
-            {
-                "session_key": session_key,
-                "ordinal": ordinal,
-                "source_key": source_key,
-                "nth": nth,
-                "role": role,
-            }
-            for ordinal, (source_key, nth, role) in enumerate(rows, start)
+            {"session_key": session_key, "ordinal": ordinal, **row._asdict()}
+            for ordinal, row in enumerate(rows, start)
         ),
     )
+    session_words.index(conn, new)
     conn.execute(
         "UPDATE session SET heard = heard + :new WHERE session_key = :session_key",
         {"new": len(rows), "session_key": session_key},
@@ -368,17 +373,12 @@ def count_messages(conn: Reading, session_key: int | None) -> int:
 
 def erase_messages(conn: Writing, session_key: int | None) -> int:
     """Erase every message of the session, text and all; returns how many there were."""
-    count = count_messages(conn, session_key)
-    if count:
-        conn.execute(
-            """
-            DELETE FROM source
-             WHERE source_key IN (SELECT source_key
-                                    FROM session_message
-                                   WHERE session_key = :session_key)
-            """,
-            {"session_key": session_key},
-        )
-        said = f"messages:{session_key}:{count}".encode()  # what was done, and no word of a text
+    rows = conn.execute(
+        "SELECT source_key FROM session_message WHERE session_key = :session_key",
+        {"session_key": session_key},
+    ).fetchall()
+    if rows:
+        sources.erase(conn, list({key for (key,) in cast("list[tuple[int]]", rows)}))
+        said = f"messages:{session_key}:{len(rows)}".encode()  # what was done, no word of a text
         changes.touch(conn, b"", hashlib.sha256(said).digest())
-    return count
+    return len(rows)

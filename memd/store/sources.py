@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from memd.store import session_words
 from memd.store.connect import Writing
+from memd.store.keys import keys_array
 
 
 def put(
@@ -43,4 +45,15 @@ def drop_unused(conn: Writing, keys: Sequence[int]) -> None:
            AND NOT EXISTS (SELECT 1 FROM session_message WHERE source_key = :key)
         """,
         ({"key": key} for key in keys),
+    )
+
+
+def erase(conn: Writing, keys: Sequence[int]) -> None:
+    """Destroy texts, whatever was made of them, and every session's messages that are these."""
+    if not keys:
+        return
+    session_words.unindex(conn, keys)
+    conn.execute(
+        "DELETE FROM source WHERE source_key IN (SELECT value FROM carray(:keys))",
+        {"keys": keys_array(keys)},
     )

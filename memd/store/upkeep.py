@@ -23,12 +23,14 @@ from memd.store import (
     org_words,
     pending,
     replies,
+    session_words,
     vectors,
     words,
 )
 from memd.store.connect import Reading, Writing
 from memd.store.database import Database
 
+REBUILD_MESSAGES = 100  # of a step: texts, and some are long
 REBUILD_ROWS = 500  # rows of one step: a write waits about 50 ms at most
 
 Progress = Callable[[int, int], None]
@@ -54,14 +56,20 @@ class Upkeep:
         return CheckReport(ok=not problems, problems=tuple(problems), figures=figures)
 
     async def rebuild(self, caller: Caller, progress: Progress | None = None) -> None:
-        """Build both caches anew from the rows, beside the live ones, in small steps.
+        """Build the caches anew from the rows, beside the live ones, in small steps.
 
         Recall goes on with the old ones; no memory's row changes. Killed half-way,
-        the old ones stay and the next rebuild starts afresh.
+        the old ones stay and the next rebuild starts afresh. Messages of sessions are
+        found again as they come in; what a kill left out comes in at the next start.
         """
         total = 2 * (await self.db.read(check.counts))["memories"]
         done = 0
         await self.db.write(caller, org_words.rebuild)
+        await self.db.write(caller, session_words.start_build)
+        while await self.db.write(
+            caller, lambda conn: session_words.step_build(conn, REBUILD_MESSAGES)
+        ):
+            pass
         await self.db.write(caller, words.start_build)
         while await self.db.write(caller, lambda conn: words.step_build(conn, REBUILD_ROWS)):
             done = min(done + REBUILD_ROWS, total // 2)

@@ -175,7 +175,7 @@ async def test_a_rebuild_that_is_killed_half_way_is_begun_afresh(tmp_path: Path)
                 )
             ]
         )
-    assert len(tables) == 5, tables  # words and terms of memories and facts, vectors: all whole
+    assert len(tables) == 6, tables  # words of memories, facts, sessions; terms; vectors: all whole
 
 
 async def disturb(

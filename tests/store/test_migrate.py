@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import zlib
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -11,11 +14,17 @@ from support.clocks import HeldClock
 from support.store import ADA, a_house, a_writer, source_hash, stored, tampering, visible
 
 from memd.base.errors import DamagedError
-from memd.store.connect import SCHEMA_VERSION, Writing
+from memd.store import session_words, turns
+from memd.store.connect import APPLICATION_ID, SCHEMA_VERSION, Writing
 from memd.store.database import opened
+from memd.store.migrate import STEPS
 
 # As if there had been a version 0: no weights, another name for a column, no index for the trash.
 OLDER = """
+DROP TABLE fts_session;
+DROP VIEW session_words;
+DROP TABLE memory_turn;
+ALTER TABLE session_message DROP COLUMN said_at_us;
 DROP TABLE weights;
 DROP INDEX trash_by_time;
 ALTER TABLE trash RENAME COLUMN deleted_at_us TO thrown_at_us;
@@ -49,6 +58,65 @@ def loses_an_agent(conn: Writing) -> None:
     conn.execute("DELETE FROM agent")
 
 
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+# A file of version 1 after a nap: two messages, a fact made of the second one, and a memory
+# that is no nap's although it has a source.
+FILLED_1 = """
+INSERT INTO agent (agent_key, agent_id, created_at_us) VALUES (1, 'ada', 1);
+INSERT INTO session (session_key, session_id, agent_key, started_at_us, last_activity_us, heard)
+VALUES (1, 's', 1, 1, 1, 2);
+INSERT INTO source (source_key, agent_key, session_key, sha256, zlib, created_at_us)
+VALUES (1, 1, 1, x'01', :first, 5), (2, 1, 1, x'02', :second, 5), (3, 1, NULL, x'03', :third, 5);
+INSERT INTO session_message (session_key, ordinal, source_key, nth, role)
+VALUES (1, 0, 1, 0, 'user'), (1, 1, 2, 0, 'assistant');
+INSERT INTO run (run_id, kind, state, asked, started_at_us) VALUES ('r', 'nap', 'done', '{}', 1);
+"""
+MEMORY_1 = """
+INSERT INTO memory (memory_key, memory_id, agent_key, session_key, source_key, namespace, category,
+                    level, origin, trust, content, batch, token_count, confidence, content_hash,
+                    created_at_us, row_hash, salt, state)
+VALUES (:key, :id, 1, 1, :source_key, 'default', 'semantic', 'persistent', 'person', 2, 'text',
+        :batch, 1, 1.0, x'00', 1, x'00', x'00', 'active')
+"""
+
+
+def a_file_of_version_1(path: Path) -> None:
+    texts = ("Where do the kilns stand?", "The kilns stand in the north barn.", "A letter.")
+    packed = [zlib.compress(text.encode()) for text in texts]
+    with closing(apsw.Connection(str(path))) as conn:
+        conn.execute((GOLDEN / "schema-1.sql").read_text("utf-8"))
+        conn.execute(FILLED_1, dict(zip(("first", "second", "third"), packed, strict=True)))
+        conn.execute(MEMORY_1, {"key": 1, "id": "fact", "source_key": 2, "batch": "r"})
+        conn.execute(MEMORY_1, {"key": 2, "id": "told", "source_key": 3, "batch": None})
+        conn.pragma("application_id", APPLICATION_ID)
+        conn.pragma("user_version", 1)
+
+
+async def test_a_file_of_version_1_becomes_exactly_this_schema(tmp_path: Path) -> None:
+    path, new = tmp_path / "memd.db", tmp_path / "new.db"
+    a_file_of_version_1(path)
+    async with opened(path, HeldClock()):
+        pass
+    with a_writer(path) as conn, a_writer(new) as other:
+        assert schema(conn) == schema(other)
+
+
+async def test_sessions_of_version_1_are_searched_and_their_facts_know_their_messages(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "memd.db"
+    a_file_of_version_1(path)
+    async with opened(path, HeldClock()) as db:
+        match = session_words.match_text(["north", "barn"], 1, each=True)
+        wanted = session_words.Wanted(1, match)
+        (hit,) = await db.read(session_words.search, wanted, 10)
+        assert (hit.session_id, hit.ordinal, hit.role, hit.at_us) == ("s", 1, "assistant", 5)
+        (turn,) = await db.read(turns.turns_of, 1)
+        assert (turn.place, turn.role, turn.at_us) == (1, "assistant", 5)
+        assert await db.read(turns.turns_of, 2) == []
+
+
 async def an_older_file(path: Path) -> set[str]:
     async with a_house(path) as house:
         await stored(house, "Ann keeps bees in Lisbon.", "Bob sails.", session_id="s")
@@ -64,7 +132,7 @@ async def test_an_older_file_becomes_exactly_this_schema_and_keeps_its_memories(
 ) -> None:
     path, new = tmp_path / "memd.db", tmp_path / "new.db"
     ids = await an_older_file(path)
-    async with opened(path, HeldClock(), steps={0: to_1}):
+    async with opened(path, HeldClock(), steps={0: to_1, **STEPS}):
         pass
     with a_writer(path) as conn, a_writer(new) as other:
         assert schema(conn) == schema(other)
@@ -78,7 +146,7 @@ async def test_an_older_file_becomes_exactly_this_schema_and_keeps_its_memories(
 def schema(conn: apsw.Connection) -> dict[str, str]:
     rows = conn.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")
     return {
-        name: " ".join(sql.replace('"', "").split())
+        name: " ".join(re.sub(r"--[^\n]*", "", sql).replace('"', "").split())
         for name, sql in rows
         if not name.startswith(("fts_", "vec_"))
     }
@@ -87,14 +155,14 @@ def schema(conn: apsw.Connection) -> dict[str, str]:
 async def test_the_older_file_is_kept_as_a_backup_that_can_be_opened(tmp_path: Path) -> None:
     path = tmp_path / "memd.db"
     await an_older_file(path)
-    async with opened(path, HeldClock(), steps={0: to_1}):
+    async with opened(path, HeldClock(), steps={0: to_1, **STEPS}):
         pass
     saved = apsw.Connection(str(tmp_path / "memd-v0.backup.db"))
     assert saved.pragma("user_version") == 0
     assert saved.execute("SELECT count(*) FROM memory").get == 2
     assert saved.pragma("integrity_check") == "ok"
     saved.close()
-    async with opened(path, HeldClock(), steps={0: to_1}):  # nothing is left to do
+    async with opened(path, HeldClock(), steps={0: to_1, **STEPS}):  # nothing is left to do
         assert len(list(tmp_path.glob("*.backup.db"))) == 1
 
 
@@ -110,13 +178,15 @@ async def test_a_migration_that_fails_leaves_the_older_file(
     schema_before = schema(before)
     before.close()
     with pytest.raises(error):
-        async with opened(path, HeldClock(), steps={0: step}):
+        async with opened(path, HeldClock(), steps={0: step, **STEPS}):
             pass
     after = apsw.Connection(str(path))
     assert schema(after) == schema_before
     assert after.pragma("user_version") == 0
     after.close()
-    async with opened(path, HeldClock(), steps={0: to_1}) as db:  # and it can be tried again
+    async with opened(
+        path, HeldClock(), steps={0: to_1, **STEPS}
+    ) as db:  # and it can be tried again
         assert await db.read(lambda conn: conn.execute("SELECT count(*) FROM memory").get) == 2
 
 
@@ -133,6 +203,6 @@ async def test_rebuilding_a_table_does_not_empty_those_that_point_to_it(tmp_path
         conn.execute("INSERT INTO fresh SELECT * FROM agent; DROP TABLE agent")
         conn.execute("ALTER TABLE fresh RENAME TO agent")
 
-    async with opened(path, HeldClock(), steps={0: rebuilds}) as db:
+    async with opened(path, HeldClock(), steps={0: rebuilds, **STEPS}) as db:
         assert await db.read(lambda conn: conn.execute("SELECT count(*) FROM memory").get) == 2
         assert await db.read(source_hash)

@@ -101,7 +101,7 @@ async def said(house: Assembly, session_id: str, *messages: tuple[str, str]) -> 
             raw = text.encode()
             digest = hashlib.sha256(raw).digest()
             source = sources.put(conn, agent_key, key, digest, zlib.compress(raw), 0)
-            rows.append((source, 0, role))
+            rows.append(sessions.NewMessage(source, 0, role))
         sessions.add_messages(conn, key, rows)
 
     await house.db.write(ADA, work)

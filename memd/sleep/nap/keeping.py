@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from memd.base.clock import to_us
@@ -142,7 +143,7 @@ class Keeping:
         if session_key is None:
             wanted = {fact.message for fact in self._facts()}
         kept_as: dict[int, int] = {}
-        new: list[tuple[int, int, str]] = []
+        new: list[sessions.NewMessage] = []
         for place, message in enumerate(self.ready.kept):
             if message is None or place not in wanted:
                 continue
@@ -153,7 +154,8 @@ class Keeping:
                 key = sources.put(
                     conn, agent_key, session_key, message.sha256, message.zlib, now_us
                 )
-                new.append((key, message.nth, message.role))
+                said_us = _credible(message.said_at, now_us)
+                new.append(sessions.NewMessage(key, message.nth, message.role, said_us))
             kept_as[place] = key
         if session_key is not None:
             sessions.add_messages(conn, session_key, new)
@@ -175,6 +177,11 @@ class Keeping:
 def _timely(request: IngestRequest, now_us: int) -> IngestRequest:
     """Return *request* without the time of what is yet to be said."""
     at = request.occurred_at
-    if at is None or to_us(at) <= now_us + AHEAD_US:
+    if at is None or _credible(at, now_us) is not None:
         return request
     return request.model_copy(update={"occurred_at": None})
+
+
+def _credible(at: datetime | None, now_us: int) -> int | None:
+    """Return when something was said, None when that is yet to come."""
+    return None if at is None or to_us(at) > now_us + AHEAD_US else to_us(at)

@@ -7,12 +7,14 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Sequence
+from datetime import MAXYEAR, datetime
 from typing import Any, NamedTuple
 
 from memd.sleep.nap.blocks import TOOL_ROLE, text_of, turn
 from memd.sleep.nap.cleaning import Message
 
 _ROLE_CHARS = 32
+_UNSET_YEAR = 1970
 
 
 class KeptMessage(NamedTuple):
@@ -22,6 +24,7 @@ class KeptMessage(NamedTuple):
     sha256: bytes
     zlib: bytes
     nth: int
+    said_at: datetime | None = None
 
 
 def kept_messages(messages: Sequence[Message]) -> tuple[KeptMessage | None, ...]:
@@ -36,7 +39,8 @@ def kept_messages(messages: Sequence[Message]) -> tuple[KeptMessage | None, ...]
         raw = text.encode()
         sha256 = hashlib.sha256(raw).digest()
         role = role_of(message)
-        found.append(KeptMessage(role, sha256, zlib.compress(raw), seen[sha256]))
+        said_at = moment_of(message)
+        found.append(KeptMessage(role, sha256, zlib.compress(raw), seen[sha256], said_at))
         seen[sha256] += 1
     return tuple(found)
 
@@ -77,3 +81,18 @@ def role_of(message: Message) -> str:
     if only_results.results and not only_results.text.strip():
         return TOOL_ROLE
     return role[:_ROLE_CHARS] if isinstance(role, str) and role.strip() else "unknown"
+
+
+def moment_of(message: Message) -> datetime | None:
+    """Return when a message was said, if it says so with its zone.
+
+    A clock that was never set says 1970. Whether it is yet to come is seen when it is stored.
+    """
+    text = message.get("timestamp")
+    if not isinstance(text, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo is not None and _UNSET_YEAR < moment.year < MAXYEAR else None

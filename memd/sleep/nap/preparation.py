@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import MAXYEAR, datetime
 from functools import partial
 from typing import NamedTuple
 
@@ -31,11 +30,10 @@ from memd.sleep.nap.consolidator import CHARS_PER_TOKEN, SUMMARY_SHARE, MemoryCo
 from memd.sleep.nap.erased import History, erased
 from memd.sleep.nap.excerpts import excerpts, taught
 from memd.sleep.nap.facts import SUMMARY_ROLE, Fact
-from memd.sleep.nap.messages import KeptMessage, kept_messages, role_of, said
+from memd.sleep.nap.messages import KeptMessage, kept_messages, moment_of, role_of, said
 
 TAG = "nap"
 _USER_ROLES = frozenset({"user", "human"})
-_UNSET_YEAR = 1970
 _CHUNKING = ChunkingConfig()
 _Draft = Callable[[IngestRequest], Drafts]
 
@@ -219,7 +217,7 @@ def _request(fact: Fact, message: Message, session_id: str | None) -> IngestRequ
     return IngestRequest(
         text=fact.text[:TEXT_CHARS_MAX],
         session_id=session_id,
-        occurred_at=_moment(message),
+        occurred_at=moment_of(message),
         tags=(TAG,),
         origin=_origin(fact),
     )
@@ -249,18 +247,3 @@ def _origin(fact: Fact) -> Origin:
     if fact.role == TOOL_ROLE or (fact.role == SUMMARY_ROLE and fact.text.startswith("[")):
         return Origin.TOOL
     return Origin.PERSON if fact.role in _USER_ROLES else Origin.ASSISTANT
-
-
-def _moment(message: Message) -> datetime | None:
-    """Return when a message was said, if it says so with its zone.
-
-    A clock that was never set says 1970. Whether it is yet to come is seen when it is stored.
-    """
-    text = message.get("timestamp")
-    if not isinstance(text, str):
-        return None
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return moment if moment.tzinfo is not None and _UNSET_YEAR < moment.year < MAXYEAR else None

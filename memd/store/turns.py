@@ -1,0 +1,81 @@
+"""Of which messages a nap's memory was made: its turns, in order. Read by ``memory.why``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from memd.store.connect import Reading, Writing
+from memd.store.keys import keys_array
+
+
+class TurnRow(NamedTuple):
+    """One message behind a memory; *zlib* holds its text, None when it is no longer kept.
+
+    *place* and *role* are those of its first occurrence in the memory's session, None
+    for a message of no session.
+    """
+
+    place: int | None
+    role: str | None
+    at_us: int | None
+    zlib: bytes | None
+
+
+def put_turns(conn: Writing, memory_id: str, source_keys: Sequence[int]) -> None:
+    """Note the messages that a memory was made of, in their order, in the place of earlier ones."""
+    named = {"memory_id": memory_id}
+    conn.execute(
+        """
+        DELETE FROM memory_turn
+         WHERE memory_key = (SELECT memory_key FROM memory WHERE memory_id = :memory_id)
+        """,
+        named,
+    )
+    conn.executemany(
+        """
+        INSERT INTO memory_turn (memory_key, ordinal, source_key)
+        SELECT memory_key, :ordinal, :source_key FROM memory WHERE memory_id = :memory_id
+        """,
+        (
+            {**named, "ordinal": ordinal, "source_key": key}
+            for ordinal, key in enumerate(dict.fromkeys(source_keys))
+        ),
+    )
+
+
+def turns_of(conn: Reading, memory_key: int) -> list[TurnRow]:
+    """Return the messages that a memory was made of, in order; none for one that no nap made."""
+    rows = conn.execute(
+        """
+        SELECT g.ordinal, g.role, coalesce(g.said_at_us, o.created_at_us), o.zlib
+          FROM memory_turn AS t
+               JOIN memory AS m ON m.memory_key = t.memory_key
+               LEFT JOIN source AS o ON o.source_key = t.source_key
+               LEFT JOIN session_message AS g
+                    ON g.session_key = m.session_key AND g.source_key = t.source_key
+                   AND g.ordinal = (SELECT min(f.ordinal)
+                                      FROM session_message AS f
+                                     WHERE f.session_key = m.session_key
+                                       AND f.source_key = t.source_key)
+         WHERE t.memory_key = :memory_key
+         ORDER BY t.ordinal
+        """,
+        {"memory_key": memory_key},
+    )
+    return [TurnRow._make(row) for row in rows]
+
+
+def sources_of(conn: Reading, memory_keys: Sequence[int]) -> list[int]:
+    """Return the kept messages that these memories were made of, each once."""
+    if not memory_keys:
+        return []
+    rows = conn.execute(
+        """
+        SELECT DISTINCT source_key
+          FROM memory_turn
+         WHERE memory_key IN (SELECT value FROM carray(:keys)) AND source_key IS NOT NULL
+        """,
+        {"keys": keys_array(memory_keys)},
+    )
+    return [key for (key,) in rows]
