@@ -1,4 +1,4 @@
-"""Whether what naps keep comes back: ``python -m tests.bench.kept_recall DIR --json OUT``.
+"""Whether what naps keep comes back: ``python -m tests.bench.kept_recall DIR [--split all]``.
 
 DIR holds the recorded sessions, in the order of their names one team's half year. Each
 is reported as ended to the daemon's own rooms, in this process and with the clock
@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.kept_scores import holds
+from bench.kept_scores import PER_TOKENS, holds
 from bench.night import MovedClock
 from bench.readings import SPLITS, Item, Pair, pairs, readings, session_lines, split
 from bench.transcripts import Message, exported
@@ -43,6 +43,7 @@ from memd.model.memory import MemoryEntry, MemoryFilter
 from memd.model.settings import Settings
 from memd.serve.rooms import Rooms
 from memd.signals.usage import Usage
+from memd.sleep.nap.consolidator import MemoryConsolidator
 from memd.sleep.nap.naps import Naps
 
 AGENT, TEAM = "bench", "the-team"
@@ -87,17 +88,18 @@ class Stored:
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.kept_recall", description=__doc__)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--split", choices=(*SPLITS, "all"), default="fit")
     parser.add_argument("--json", type=Path, dest="out")
     options = parser.parse_args(argv)
-    result = asyncio.run(measure(options.folder))
+    result = asyncio.run(measure(options.folder, options.split))
     for name, row in result.items():
         print(f"{name}: {json.dumps(row)}")
     if options.out is not None:
         options.out.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
 
 
-async def measure(folder: Path) -> dict[str, Any]:
-    """Return the figures of all sessions below *folder*, in the order of their days."""
+async def measure(folder: Path, which: str) -> dict[str, Any]:
+    """Return the figures of a split, all sessions below *folder* in one store."""
     sessions = exported(folder, sidechains=False)
     with tempfile.TemporaryDirectory(prefix="memd-bench-") as made:
         clock = MovedClock()
@@ -107,7 +109,7 @@ async def measure(folder: Path) -> dict[str, Any]:
             paths = Paths.resolve(home=Path(made), environ=os.environ)
             paths.data_dir.mkdir(parents=True, mode=0o700)
             rooms = await built(Settings.model_validate(told), paths, clock, stack)
-            team = Team(rooms, clock, Path(made), folder)
+            team = Team(rooms, clock, Path(made), folder, which)
             return await team.lived(sessions)
 
 
@@ -119,6 +121,7 @@ class Team:
     clock: MovedClock
     made: Path
     folder: Path
+    which: str
     stored: Stored = field(default_factory=Stored)
 
     async def lived(self, sessions: dict[str, list[Message]]) -> dict[str, Any]:
@@ -131,14 +134,25 @@ class Team:
                 first = self._first(needing[name], sessions[name])
                 made = [await self.prompt(text, name) for text in first]
                 prompts += made
-                needs += [self._asked(where, item, made) for where, item in needing[name].items()]
+                needs += [
+                    self._asked(where, item, made)
+                    for where, item in needing[name].items()
+                    if self.which in {where, "all"}
+                ]
             await self.end(name, sessions[name])
         _move(self.clock, _day(max(sessions)) + LATER)
         asked, told = await self.questions()
         parts = {part: [each for each in asked if each.split == part] for part in SPLITS}
+        tokens = sum(map(MemoryConsolidator.estimate_tokens, sessions.values()))
+        memories = len(self.stored.texts)
         return {
-            "stored": {"memories": len(self.stored.texts), "sessions": len(sessions)},
-            **{f"asked, {part}": recalled(rows) for part, rows in parts.items()},
+            "stored": {
+                "sessions": len(sessions),
+                "tokens": tokens,
+                "memories": memories,
+                "memories_per_30k": round(PER_TOKENS * memories / tokens, 1),
+            },
+            **{f"asked, {part}": recalled(rows) for part, rows in parts.items() if rows},
             "asked, all": recalled(asked) | sizes(told),
             "first requests": recalled(needs) | sizes(prompts),
         }
@@ -166,7 +180,7 @@ class Team:
         """Ask for every item, from a session that has said nothing yet."""
         asked, told = [], []
         there = split()
-        for name, reading in readings().items():
+        for name, reading in readings(self.which).items():
             for item in reading.items:
                 prompt = await self.prompt(item.asked, "a-new-session")
                 told.append(prompt)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bench import kept_marks
-from bench.kept import before
+from bench.kept import before, main
 from bench.kept_recall import CUTS, Asked, Prompt, Stored, recalled, sizes
 from bench.kept_scores import (
     Memory,
@@ -186,6 +186,12 @@ def test_every_label_is_of_one_split_and_whole() -> None:
             assert all(len(key) > 1 for group in item.keys for key in group)
             asked = item.asked.casefold()
             assert not any(key.casefold() in asked for group in item.keys for key in group)
+
+
+def test_a_session_that_is_held_back_is_not_shown(tmp_path: Path) -> None:
+    held = next(name for name, part in split().items() if part == "held")
+    with pytest.raises(SystemExit, match="held back"):
+        main([str(tmp_path), "--show", held])
 
 
 def test_a_pair_needs_items_of_earlier_sessions_only() -> None:
