@@ -1,0 +1,263 @@
+"""What a tool was called for: which command line, which file it edits, whether it failed. Pure.
+
+Programs write their calls down in their own ways: an object with a ``command`` or a
+``file_path``, the text of an action, a description above the command in backquotes. What
+cannot be read is no command. A result may be very long; only its head and tail are read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from memd.sleep.nap.exchanges import Run
+
+COMMAND_CHARS_MAX = 200
+ERROR_CHARS_MAX = 160
+_LOOKED_AT_CHARS = 4_000  # of a result, at its head and at its tail each
+
+_SHELLS = frozenset(("bash", "sh", "zsh", "fish", "dash", "pwsh", "powershell", "cmd"))
+_SHELL_TOOL = re.compile(r"bash|shell|exec|terminal|command|^sh$|^run$|console", re.IGNORECASE)
+_WRITING_TOOL = re.compile(
+    r"edit|write|create|replace|insert|patch|notebook|save_file|update_file", re.IGNORECASE
+)
+_VIEWING = frozenset(("view", "undo_edit"))
+# What an action of SWE-agent's own looks like; any other action is a command line.
+_ACTIONS = frozenset((
+    "open", "goto", "scroll_down", "scroll_up", "create", "edit", "search_dir", "search_file",
+    "find_file", "submit", "insert", "append", "get_symbols", "str_replace_editor", "skip",
+))  # fmt: skip
+_QUOTED = re.compile(r"`([^`\n]{2,1000})`\s*$")
+_FENCED = re.compile(r"```(?:bash|sh|shell|zsh|console)?\n(.{2,2000}?)\n?```\s*$", re.DOTALL)
+_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (\S.{0,300})$", re.MULTILINE)
+_WROTE = re.compile(
+    r"""(?:^|\n)(?:
+      The\ file\ (?P<updated>\S.{0,300}?)\ has\ been\ (?:updated|created|modified)
+    | File\ created\ successfully\ at:\ (?P<created>\S.{0,300}?)\s*(?:\n|$|\()
+    | Successfully\ (?:modified|created(?:\ and\ wrote\ to\ new)?|overwrote)\ file:?
+      \ (?P<told>\S.{0,300}?)
+      [\s.]*(?:\n|$|\()
+    )""",
+    re.VERBOSE,
+)
+_OPEN_FILE = re.compile(r"\[File: (\S{1,300}) \(\d+ lines? total\)\]")
+
+_EXIT = re.compile(
+    r"(?:^|[\n\"{ ])(?:exit[ _]code|exited with code|exit status|return code)[\"']?"
+    r":?\s*(-?\d{1,4})",
+    re.IGNORECASE,
+)
+_FAILED = re.compile(
+    r"""(?:
+      Traceback\ \(most\ recent | [\w.]{0,60}(?:Error|Exception|Panic)(?::|\ in\ |$)
+    | error(?:\[\w+\])?: | ERROR\b | fatal: | panic: | npm\ (?:ERR!|error) | <tool_use_error>
+    | ---\ FAIL | FAIL(?:ED|URE)?\b | BUILD\ FAILED | Command\ failed | make:\ \*\*\* | E999
+    | \S{0,80}:\ (?:line\ \d+:\ )?\S{1,60}:?\ (?:command\ not\ found|No\ such\ file|not\ found)
+    | \S{0,80}:\ (?:line\ \d+:\ )?\S{1,60}:?\ Permission\ denied | .{0,80}command\ not\ found
+    | [\u2a2f✖✗]\  | =+\ .{0,60}\d+\ failed | Tests:\ .{0,40}\d+\ failed
+    | .{0,30}\d+\ (?:failed|errors?)\b
+    )""",
+    re.VERBOSE,
+)
+_NONE_FAILED = re.compile(r"\b0 (?:failed|errors?|failures|issues)\b", re.IGNORECASE)
+_TELLS = re.compile(
+    r"error|exception|fail|panic|fatal|not found|no such|denied|cannot|can't|undefined|unknown"
+    r"|invalid|missing|refused|timed? ?out|unsupported|expected|only .{0,40} supported|\u2a2f|✖",
+    re.IGNORECASE,
+)
+_EXIT_ONLY = re.compile(r"\W*(?:Exit code:?\s*-?\d+)?\W*", re.IGNORECASE)
+_LINE_CHARS_MIN = 6
+_ANSI = re.compile(r"\x1b\[[0-9;]{0,12}[A-Za-z]")
+
+
+class Command(NamedTuple):
+    """A command line, and the program and subcommand that it runs first of all.
+
+    *about* is both in a word or two, what the command is called by: ``go test``.
+    """
+
+    line: str
+    about: str
+
+
+def command(run: Run) -> Command | None:
+    """Return the command line that *run* called a shell with, None where it did not.
+
+    >>> command(Run(0, "1", "Bash", {"command": "cd src && A=1 npm run build"}))
+    Command(line='cd src && A=1 npm run build', about='npm run build')
+    """
+    line = _line(run)
+    return Command(line, about(line)) if line else None
+
+
+def about(line: str) -> str:
+    """Return program and subcommand of a command line, without what is set up before.
+
+    >>> about("cd /srv/app && PORT=80 docker compose -f a.yml up")
+    'docker compose'
+    """
+    for part in re.split(r"\s*(?:&&|;|\n)\s*", line[:1_000]):
+        words = part.split()
+        while words and (words[0] in _BEFORE or _ASSIGNED.match(words[0])):
+            words = words[1:]
+        if words and words[0].rpartition("/")[2] not in _SETTING_UP:
+            return _named(words)
+    return ""
+
+
+_BEFORE = frozenset(("sudo", "time", "env", "command", "exec", "nohup", "then", "do", "("))
+_ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
+_SETTING_UP = frozenset(("cd", "export", "source", ".", "set", "pushd", "echo", "sleep", "mkdir"))
+_RUNNERS = frozenset(("npx", "uv", "poetry", "pipenv", "bundle", "pnpm", "yarn", "npm", "docker"))
+_SUBCOMMAND = re.compile(r"[a-z][a-z0-9:_-]{1,24}$")
+_PYTHON = re.compile(r"python[\d.]*$")
+
+
+def _named(words: Sequence[str]) -> str:
+    """Return a program with its subcommands: the plain words before its first option."""
+    program = words[0].rpartition("/")[2] if words[0].count("/") > 1 else words[0]
+    if _PYTHON.match(program) and words[1:2] == ["-m"]:
+        return " ".join((program, *words[1:3]))
+    most = 2 if program in _RUNNERS else 1
+    names = [program]
+    for word in words[1 : 1 + most]:
+        if not _SUBCOMMAND.match(word):
+            break
+        names.append(word)
+    if len(names) == 1 and len(words) > 1 and program in _INTERPRETERS:
+        names.append(words[1])
+    return " ".join(names)
+
+
+_INTERPRETERS = frozenset(
+    ("node", "python", "python3", "ruby", "perl", "php", "bash", "sh", "deno")
+)
+
+
+def edited(run: Run) -> str:
+    """Return the path of the file that *run* wrote, "" where it wrote none or failed to.
+
+    >>> edited(Run(0, "1", "Edit", {"file_path": "a.py", "old_string": "1"}))
+    'a.py'
+    """
+    given = run.given
+    patch = _patch(given)
+    if patch:
+        return patch
+    if not _WRITING_TOOL.search(run.tool) or failed(run):
+        return ""
+    if isinstance(given, Mapping):
+        if given.get("command") in _VIEWING:
+            return ""
+        for key in ("file_path", "path", "filePath", "filename", "notebook_path", "target_file"):
+            if isinstance(given.get(key), str) and given[key].strip():
+                return str(given[key]).strip()
+    head = (run.result or "")[:_LOOKED_AT_CHARS]
+    wrote = _WROTE.search(head)
+    if wrote:
+        return next(path for path in wrote.groups() if path).strip()
+    opened = _OPEN_FILE.search(head)
+    return opened[1] if opened else ""
+
+
+def failed(run: Run) -> bool:
+    r"""Return whether the result of *run* is a failure: by its exit code, or by what it prints.
+
+    >>> failed(Run(0, "1", "Bash", {"command": "make"}, "Exit code 2\nno rule"))
+    True
+    """
+    if run.result is None:
+        return False
+    head, tail = run.result[:_LOOKED_AT_CHARS], run.result[-_LOOKED_AT_CHARS:]
+    for part in (head[:300], tail[-300:]):
+        code = _EXIT.search(part)
+        if code:
+            return code[1] != "0"
+    if head.lstrip().startswith(("<tool_use_error>", "Error:", "error:")):
+        return True
+    return command(run) is not None and _error_in(head, tail, _FAILED) != ""
+
+
+def error_line(result: str) -> str:
+    r"""Return the line of *result* that says best what failed, "" where none does.
+
+    >>> error_line("Exit code 1\ncollecting\nTypeError: no such key")
+    'TypeError: no such key'
+    """
+    head, tail = result[:_LOOKED_AT_CHARS], result[-_LOOKED_AT_CHARS:]
+    return _error_in(head, tail, _FAILED) or _error_in(head, tail, _TELLS)
+
+
+def _error_in(head: str, tail: str, pattern: re.Pattern[str]) -> str:
+    lines = head.splitlines() if head == tail else [*head.splitlines(), *tail.splitlines()]
+    best = ""
+    for raw in lines:
+        line = " ".join(_ANSI.sub("", raw[: 4 * ERROR_CHARS_MAX]).split())
+        if len(line) < _LINE_CHARS_MIN or _EXIT_ONLY.fullmatch(line):
+            continue
+        if pattern is _TELLS and not pattern.search(line):
+            continue
+        if pattern is _FAILED and (not pattern.match(line) or _NONE_FAILED.search(line)):
+            continue
+        if line.startswith("Traceback"):
+            best = best or line
+            continue
+        return line[:ERROR_CHARS_MAX]
+    return best
+
+
+def _line(run: Run) -> str:
+    given = run.given
+    if isinstance(given, Mapping):
+        return _of_object(run.tool, given)
+    if not isinstance(given, str) or not given.strip():
+        return ""
+    text = given.strip()
+    if _SHELL_TOOL.search(run.tool):
+        marked = _QUOTED.search(text) or _FENCED.search(text)
+        return _tidy(marked[1] if marked else "" if "\n" in text or "`" in text else text)
+    first = text.split(None, 1)[0]
+    # An action is the whole command line, and its first word the name of the tool.
+    return _tidy(text) if first == run.tool and first not in _ACTIONS else ""
+
+
+def _of_object(tool: str, given: Mapping[str, object]) -> str:
+    inner = given.get("action")
+    if isinstance(inner, Mapping):
+        return _of_object(tool, inner)
+    if any(key in given for key in ("path", "file_path", "old_str", "old_string")):
+        return ""
+    for key in ("command", "cmd", "script", "commandLine"):
+        value = given.get(key)
+        if isinstance(value, str):
+            return _tidy(value)
+        if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
+            shell = value[0].rpartition("/")[2] in _SHELLS and value[1:2] and value[1][:1] == "-"
+            return _tidy(value[-1] if shell else " ".join(value))
+    return ""
+
+
+def _tidy(line: str) -> str:
+    """Return a command line in one line; what is fed to it from below is left out."""
+    line = line.strip()
+    if "<<" in line:
+        line = line.partition("\n")[0]
+    return " ".join(line.split())[:COMMAND_CHARS_MAX]
+
+
+def _patch(given: object) -> str:
+    text = given if isinstance(given, str) else ""
+    if isinstance(given, Mapping):
+        value = next((given[key] for key in ("input", "patch", "command") if key in given), "")
+        text = (
+            value
+            if isinstance(value, str)
+            else "\n".join(map(str, value))
+            if isinstance(value, list)
+            else ""
+        )
+    if "*** Begin Patch" not in text:
+        return ""
+    path = _PATCHED.search(text)
+    return path[1].strip() if path else ""

@@ -1,0 +1,178 @@
+"""What came of an exchange, and what was the cause of what went wrong, in the agent's words.
+
+A conclusion is the agent's and may be wrong: what the user says next tells how far to
+trust it. Sentences are told as they stand; none is told that narrates, asks, or says
+nothing that could be pointed at. Pure, and a function of one exchange and of the words
+that follow it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from memd.sleep.nap import phrases
+from memd.sleep.nap.calls import failed
+from memd.sleep.nap.exchanges import Exchange
+from memd.sleep.nap.languages import FUNCTION_WORDS
+from memd.sleep.nap.prose import Sentence, sentences
+
+OUTCOME_CHARS_MAX = 400
+CAUSE_CHARS_MAX = 260
+_WORDS_MIN, _SHORT, _LONG = 4, 7, 45
+_TEXTS_BACK = 3  # how far back a conclusion is looked for when the last text has none
+_TOLD_AT = 1.0  # the score from which a sentence is told
+_SECOND_SHARE = 0.5  # of the first one's score, from which a second is told beside it
+_CAUSE_AT = 1.2
+_SAME = 0.7  # the share of words from which two sentences say the same
+
+_WORD = re.compile(r"[^\W\d_][\w-]{3,}")
+_OPENING_CHARS = 120
+_REQUEST_CHARS = 4_000
+
+
+def outcome(exchange: Exchange, following: str = "") -> str:
+    """Return what came of *exchange* in at most two sentences, "" where nothing that is told.
+
+    *following* is what the user wrote next, "" while they have not. Where it takes the
+    conclusion back, nothing is told; where it shows another error, one sentence at most.
+    """
+    trust = trusted(following)
+    if trust <= 0:
+        return ""
+    asked = _words(exchange.user[:_REQUEST_CHARS])
+    for said in exchange.said[: -1 - _TEXTS_BACK : -1]:
+        lines = list(_candidates(said.text, asked))
+        best = _best(lines, _TOLD_AT / trust, 1 if trust < 1 else 2, OUTCOME_CHARS_MAX)
+        if best:
+            return best
+    return ""
+
+
+def cause(exchange: Exchange) -> str:
+    """Return the sentence in which the agent says why something went wrong, "" without one.
+
+    Only where something did: a command failed, or the user shows or reports trouble.
+    """
+    user = exchange.user[:_REQUEST_CHARS]
+    if not (phrases.TROUBLE.search(user) or any(failed(run) for run in exchange.runs)):
+        return ""
+    asked = _words(user)
+    lines = [
+        (score + 0.5 * _reasons(line.text), line)
+        for said in exchange.said
+        for score, line in _candidates(said.text, asked)
+        if phrases.CAUSE.search(line.text) and not phrases.UNSURE.search(line.text)
+    ]
+    return _best(lines, _CAUSE_AT, 1, CAUSE_CHARS_MAX)
+
+
+def conclusion(exchange: Exchange, following: str = "") -> str:
+    """Return cause and outcome of *exchange*, each sentence once; "" without either."""
+    why, what = cause(exchange), outcome(exchange, following)
+    if not why or not what:
+        return why or what
+    mine, its = _words(why), _words(what)
+    return what if len(mine & its) > _SAME * len(mine) else f"{why} {what}"
+
+
+def trusted(following: str) -> float:
+    """Return how far the agent's conclusion is trusted, by what the user wrote after it.
+
+    0 where they take it back, below 1 where they show another error, above 1 where they
+    are pleased.
+
+    >>> trusted("no, that did nothing"), trusted("great, now the docs"), trusted("")
+    (0.0, 1.25, 1.0)
+    """
+    opening = following.lstrip()[:_OPENING_CHARS]
+    if phrases.DENIED.match(opening):
+        return 0.0
+    if phrases.PLEASED.match(opening):
+        return 1.25
+    return 0.8 if phrases.PASTED_ERROR.search(following[:_REQUEST_CHARS]) else 1.0
+
+
+def _candidates(text: str, asked: frozenset[str]) -> Iterator[tuple[float, Sentence]]:
+    for sentence in sentences(text):
+        line = sentence._replace(text=_alone(sentence.text))
+        if _stands(line):
+            yield _score(line, asked), line
+
+
+def _alone(text: str) -> str:
+    """Return a sentence without the word that joins it to the one before.
+
+    >>> _alone("But the port is taken.")
+    'The port is taken.'
+    """
+    joined = phrases.JOINED.match(text)
+    if not joined:
+        return text
+    first, _, rest = text[joined.end() :].partition(" ")
+    return f"{first.capitalize() if first.isalpha() and first.islower() else first} {rest}"
+
+
+def _stands(line: Sentence) -> bool:
+    """Return whether a sentence could be told at all."""
+    text = line.text
+    return (
+        not text.endswith(("?", ":"))
+        and len(text.split()) >= _WORDS_MIN
+        and not phrases.NARRATION.match(text)
+    )
+
+
+def _score(line: Sentence, asked: frozenset[str]) -> float:
+    """Return how much of a conclusion a sentence is: what it names, what it says of it."""
+    text = line.text
+    words = len(text.split())
+    gist = len(set(map(str.casefold, phrases.GIST.findall(text))))
+    return (
+        0.5 * min(len(line.things), 4)
+        + 0.4 * min(gist, 3)
+        + 0.3 * min(len(asked & _words(text)), 3)
+        + 0.8 * bool(phrases.LABEL.match(text))
+        - 1.0 * (not line.things)
+        - 0.8 * bool(phrases.TASK.match(text))
+        - 0.8 * bool(phrases.POINTING.match(text))
+        - 0.9 * bool(phrases.HEDGE.search(text))
+        - 1.5 * bool(phrases.PRAISE.match(text))
+        - 0.5 * (words < _SHORT)
+        - 0.3 * (words > _LONG)
+    )
+
+
+def _reasons(text: str) -> int:
+    return min(len(phrases.CAUSE.findall(text)), 2)
+
+
+def _best(lines: Sequence[tuple[float, Sentence]], least: float, most: int, room: int) -> str:
+    """Return the *most* best sentences in the order in which they were said."""
+    ranked = sorted(range(len(lines)), key=lambda at: (-lines[at][0], at))
+    kept: list[int] = []
+    for at in ranked:
+        score, line = lines[at]
+        if len(kept) == most or score < least:
+            break
+        if kept and score < _SECOND_SHARE * lines[kept[0]][0]:
+            break
+        if len(line.text) > room or any(_repeats(lines[k][1], line) for k in kept):
+            continue
+        room -= len(line.text) + 1
+        kept.append(at)
+    return " ".join(_ended(lines[at][1].text) for at in sorted(kept))
+
+
+def _repeats(one: Sentence, other: Sentence) -> bool:
+    mine, its = _words(one.text), _words(other.text)
+    return len(mine & its) > _SAME * max(1, min(len(mine), len(its)))
+
+
+def _ended(text: str) -> str:
+    text = text.rstrip(" ;,—\u2013-")
+    return text if text.endswith((".", "!", "…", "。", ")")) else f"{text}."
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(map(str.casefold, _WORD.findall(text))) - FUNCTION_WORDS

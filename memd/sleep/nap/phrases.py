@@ -1,0 +1,113 @@
+r"""The phrases by which it is told what a sentence of an agent does, or an answer of the user.
+
+Each is a list of expressions, at the start of a text or anywhere in it, as whole words
+where they end in letters. English; what no list knows says nothing of a sentence.
+"""
+
+from __future__ import annotations
+
+import re
+
+
+def _any(listed: str) -> str:
+    return "|".join(one.replace(" ", r"\s+") for one in " ".join(listed.split()).split(", "))
+
+
+def _anywhere(listed: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{_any(listed)})\b", re.IGNORECASE)
+
+
+def _opening(listed: str, before: str = "") -> re.Pattern[str]:
+    return re.compile(rf"{before}(?:{_any(listed)})(?!\w)", re.IGNORECASE)
+
+
+# What tells of the work and not of the thing: no sentence that begins so is told.
+NARRATION = _opening(
+    """
+    let me, let's, let us, i'll, i will, i'm, i am, i've, i have, i need, i want, i should,
+    i can, i see, i found, i understand, i may, i think, i would, i'd, now, here's, here is,
+    here are, done, great, perfect, excellent, understood, got it, sure, looking, everything,
+    ready, want me,
+    would you, shall, should i, do you, does this, does that, what do, summary, in summary,
+    to summarize, there are, there is, there were, see, you can, you could, feel free,
+    all (?:\\w+ ){0,2}(?:tests|checks|set|done|good|clean|pass|green), nice, right, working on,
+    tests? (?:(?:are|is|still|all|now) )?(?:pass|passes|reverted|green), time to, just, both pass,
+    builds? (?:is )?(?:clean|cleanly|succeeds|succeeded), (?:the )?linter, lint, clean, good,
+    you're right, you're correct, you're absolutely right, you are right, both clean
+    """,
+    r"(?:(?:now|next|first|then|good|ok|okay|yes)\b[,.:—]?\s+)*",
+)
+# An opinion of a reviewer on what is fine as it is.
+PRAISE = _opening(
+    "good, great, nice, proper, clean, clear, correct, solid, well, excellent, comprehensive,"
+    " consistent"
+)
+# What is to be done, or which line is meant: a step of a plan, not what came of it.
+TASK = _opening(
+    """
+    add, update, move, remove, use, run, check, read, create, fix, consider, make, delete, replace,
+    try, keep, write, test, verify, push, install, set, look, find, change, extract, rename, then,
+    lines? \\d+
+    """
+)
+JOINED = re.compile(r"(?:but|and|so|also|however|plus)\b,?\s+", re.IGNORECASE)
+POINTING = _opening(
+    "this, that, these, those, it, they, both, each, same, which, he, she, its, their"
+)
+LABEL = re.compile(
+    r"(?:fix|fixed|root cause|cause|problem|solution|result|why|issue|key|note|bottom line"
+    r"|conclusion|decision|verdict)\b[^:]{0,20}:",
+    re.IGNORECASE,
+)
+# What a sentence says when it says what came of the work.
+GIST = _anywhere(
+    """
+    because, since, so that, instead, requires?, needs?, needed, fixed, added, removed, moved,
+    renamed, replaced, deleted, changed, extracted, updated, switched, reverted, implemented,
+    created, stored, lives?, located, written, port, only, must, never, always, no longer, not,
+    already, default, uses?, returns?, works?, means, caused?, expected, still, remains?, remaining,
+    left, open, matches, handles?, covers?, verify, verified, measured, faster, slower, decided?,
+    recommend, recommended, supports?, skips?
+    """
+)
+HEDGE = _anywhere(
+    "probably, might, maybe, perhaps, could, should, would, likely, seems?, appears?, i think,"
+    " consider, if you, want, let me, may"
+)
+UNSURE = _anywhere(
+    "probably, might, maybe, perhaps, could, possibly, likely, let me, let's, i'll, seems?,"
+    " appears?, may, consider, should, would, check if, check whether, verify"
+)
+# What a sentence says when it says why something went wrong.
+CAUSE = _anywhere(
+    """
+    so they, so it, don't, can't, wasn't, weren't, isn't, doesn't, didn't, does not, root cause,
+    the (?:issue|problem|cause|reason|error|bug|culprit|failure) (?:is|was|comes), caused by,
+    because, due to, since, requires?, required, needs? (?:a|an|the|to be), missing, instead of,
+    renamed, no longer, wrong, mismatch, conflicts?, stale, hardcoded, overwrit\\w+, expects?,
+    not (?:set|installed|defined|found|available|supported|running), fails? when,
+    only (?:checks?|looks?|handles?|supports?|works), was (?:never|not|still|using|missing),
+    fix (?:is|was), why (?:the|it)
+    """
+)
+# What a user writes or pastes where something went wrong.
+TROUBLE = re.compile(
+    r"error|exception|traceback|\bfail|panic|fatal|undefined|cannot|can't|not found|warning|✖|✗|❌"
+    r"|did nothing|\bwhy\b|broken|crash|doesn't|does not|didn't|isn't|not work|wrong|confus|missing"
+    r"|makes? (?:no )?sense",
+    re.IGNORECASE,
+)
+PASTED_ERROR = re.compile(r"error|exception|traceback|\bfail|panic|✖|✗", re.IGNORECASE)
+PLEASED = _opening(
+    "great, works?, thanks?, thank you, perfect, nice, awesome, excellent, cool, beautiful,"
+    " love it, good, that works, lgtm, yes, yep, yup",
+    r"\W{0,3}",
+)
+DENIED = _opening(
+    """
+    no, nope, wrong, wtf, wth, dude, that(?:'s| is) (?:not|wrong), that did(?:n't| not| nothing),
+    it(?:'s| is)? (?:still|not|doesn't|does not|didn't), undo, revert, stop, wait,
+    not (?:what|quite|true|right), you (?:didn't|did not|broke|forgot)
+    """,
+    r"\W{0,3}",
+)

@@ -1,0 +1,152 @@
+"""What an agent wrote, sentence by sentence, without its Markdown. Pure.
+
+Code, headings, rows of tables and quotations say nothing that stands for itself. A
+line that ends in a colon is told with the list below it, where both are short.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+PROSE_CHARS_MAX = 40_000  # of one text; its end is read, where it says how things stand
+SENTENCE_CHARS_MAX = 300
+_ITEMS_MAX = 3
+_CUT_CHARS_MIN = 80
+
+_FENCES = ("```", "~~~")
+_NO_PROSE = ("#", "|", ">", "<", "---", "===", "***", "$ ", "+-")
+_ITEM = re.compile(r"(?:(?:[-*+•\u2013]|\(?\d{1,3}[.)]|\[[ xX]\])\s+)+")
+_SYMBOLS = re.compile(r"(?:[^\w\s`\"'(\[{<~./$@#*_&-]+\s*)+")
+_LINK = re.compile(r"!?\[([^\]\[\n]{1,200})\]\([^()\s]{1,300}\)")
+_LEANING = re.compile(r"(?<![\w*_])([*_])([A-Za-z][A-Za-z' ,-]{0,80})\1(?![\w*_])")
+_END = re.compile(
+    r"(?<=[.!?])[)\"'*]*\s+(?=[\"'(`*]*[^\W\d_a-z]|[`\"'(\d])|(?<=[\u3002\uff01\uff1f])"
+)
+_SHORTENED = re.compile(r"(?:\b(?:e\.g|i\.e|vs|etc|cf|approx|no|fig)|\b[A-Z])\.$", re.IGNORECASE)
+_CODE = re.compile(r"`([^`\n]{1,120})`")
+_THING = re.compile(
+    r"""
+    https?://\S+ | ~?/?[\w.@-]+(?:/[\w.@*-]+)+/? | --?[a-z][\w-]+ | \w+(?:\.\w+)*\(\)
+    | \b[a-z]+[A-Z]\w* | \b[A-Z][a-z0-9]+[A-Z]\w* | \b[a-z0-9]+_\w+ | \b[A-Z][A-Z0-9_]{2,}\b
+    | (?<!\w)\.?[\w-]+\.[a-z]{1,5}\b
+    | (?<!\w)\.[a-z][\w-]{2,} | \bv?\d+(?:\.\d+)+ | \#\d+ | :\d{2,5}\b | \b\d{2,}\b
+    """,
+    re.VERBOSE,
+)
+
+
+class Sentence(NamedTuple):
+    """A sentence as it can be told, the things that it names, and the number of its line."""
+
+    text: str
+    things: frozenset[str]
+    line: int
+
+
+def sentences(text: str) -> list[Sentence]:
+    r"""Return the sentences of an agent's *text* in order, none over SENTENCE_CHARS_MAX.
+
+    >>> [each.text for each in sentences("## Done\n- **Port** is `8080`. It was 80.")]
+    ['Port is 8080.', 'It was 80.']
+    """
+    return [
+        Sentence(plain(piece), things(piece), number)
+        for number, line in _told(text[-PROSE_CHARS_MAX:])
+        for piece in _pieces(line)
+    ]
+
+
+def things(text: str) -> frozenset[str]:
+    """Return what *text* names: code, paths, options, addresses, versions, numbers."""
+    return frozenset((*_CODE.findall(text), *_THING.findall(text)))
+
+
+def plain(text: str) -> str:
+    """Return *text* without the marks of Markdown, in one line.
+
+    >>> plain("**Set** `A=1`, see [the page](https://example.org)")
+    'Set A=1, see the page'
+    """
+    text = _LINK.sub(r"\1", text).replace("**", "")
+    parts = text.split("`")
+    # Every second part is code, in which nothing is a mark.
+    parts[::2] = [_LEANING.sub(r"\2", part) for part in parts[::2]]
+    return " ".join("".join(parts).split())
+
+
+def _told(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are prose, an item of a list without its mark; a lead with its items."""
+    lines = list(_prose(text))
+    for at, (number, is_item, line) in enumerate(lines):
+        if not line.endswith(":"):
+            yield number, line
+            continue
+        items = []
+        for after, below_is_item, below in lines[at + 1 : at + 2 + _ITEMS_MAX]:
+            if not below_is_item or is_item or after - number > 2 + 2 * _ITEMS_MAX:
+                break
+            items.append(below.rstrip(".;,"))
+        whole = f"{line} {'; '.join(items)}."
+        fits = 0 < len(items) <= _ITEMS_MAX and len(whole) <= SENTENCE_CHARS_MAX
+        yield number, whole if fits else f"{line.rstrip(' :*')}."
+
+
+def _prose(text: str) -> Iterator[tuple[int, bool, str]]:
+    """Yield number, whether it is an item of a list, and text of each line that is prose."""
+    fence = ""
+    open_line: tuple[int, bool, str] | None = None
+    for number, raw in enumerate(text.splitlines()):
+        line = raw.strip()
+        if line.startswith(_FENCES):
+            fence = "" if line.startswith(fence or "\0") else (fence or line[:3])
+            line = ""
+        if fence or not line or (line.startswith(_NO_PROSE) and not line.startswith("**")):
+            line = ""
+        item = _ITEM.match(line)
+        if (
+            open_line is not None
+            and line
+            and not item
+            and line[0].islower()
+            and _is_open(open_line)
+        ):
+            open_line = (open_line[0], open_line[1], f"{open_line[2]} {line}")
+            continue
+        if open_line is not None:
+            yield open_line
+        line = line[item.end() :] if item else line
+        symbols = _SYMBOLS.match(line)
+        line = line[symbols.end() :] if symbols else line
+        open_line = (number, item is not None, line) if line else None
+    if open_line is not None:
+        yield open_line
+
+
+def _is_open(line: tuple[int, bool, str]) -> bool:
+    return (
+        not line[2].endswith((".", "!", "?", ":", ";", "|")) and len(line[2]) <= SENTENCE_CHARS_MAX
+    )
+
+
+def _pieces(line: str) -> Iterator[str]:
+    """Yield the sentences of a line; one that is too long ends where a clause does."""
+    whole = ""
+    for piece in _END.split(line):
+        whole = f"{whole} {piece}".strip() if whole else piece.strip()
+        if _SHORTENED.search(whole[-8:]):
+            continue
+        if whole:
+            yield _cut(whole)
+        whole = ""
+    if whole:
+        yield _cut(whole)
+
+
+def _cut(text: str) -> str:
+    if len(text) <= SENTENCE_CHARS_MAX:
+        return text
+    head = text[:SENTENCE_CHARS_MAX]
+    end = max(head.rfind(mark) for mark in ("; ", " — ", " \u2013 ", " (", ", "))
+    return head[:end] if end >= _CUT_CHARS_MIN else head[: head.rfind(" ")] + " …"

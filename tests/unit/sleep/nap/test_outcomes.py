@@ -1,0 +1,103 @@
+"""What came of an exchange, and why something went wrong, in the agent's own sentences."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memd.sleep.nap.exchanges import Exchange, Run, Said
+from memd.sleep.nap.outcomes import (
+    CAUSE_CHARS_MAX,
+    OUTCOME_CHARS_MAX,
+    cause,
+    conclusion,
+    outcome,
+    trusted,
+)
+
+BUILT = (
+    "Let me check the importer.",
+    "Done. Here's a summary:\n\n- `importer.py` — rows are read in batches of `500` now, because"
+    " the driver keeps every open cursor in memory\n- Tests pass\n\nWant me to run it?",
+)
+
+
+def _exchange(user: str, *texts: str, runs: tuple[Run, ...] = ()) -> Exchange:
+    said = [Said(place, text) for place, text in enumerate(texts, 1)]
+    return Exchange(0, user, (), said, list(runs), len(texts))
+
+
+def test_the_outcome_is_what_the_last_text_concludes_without_narration_and_questions() -> None:
+    assert outcome(_exchange("the importer eats all memory", *BUILT)) == (
+        "importer.py — rows are read in batches of 500 now, because the driver keeps every open"
+        " cursor in memory."
+    )
+
+
+def test_an_exchange_that_only_narrates_has_no_outcome() -> None:
+    texts = ("Let me look at `a.py`.", "Now I'll run `make`.", "Done.", "All tests pass.")
+    assert outcome(_exchange("make it work", *texts)) == ""
+
+
+def test_an_earlier_text_is_told_where_the_last_one_concludes_nothing() -> None:
+    texts = ("The port is hardcoded to `8080` in `proxy.ts`.", "Now let me run the linter.")
+    assert "8080" in outcome(_exchange("where is the port set?", *texts))
+
+
+def test_a_conclusion_that_the_user_takes_back_is_not_told() -> None:
+    assert outcome(_exchange("x", *BUILT), "no, that did nothing") == ""
+    assert outcome(_exchange("x", *BUILT), "great, now the docs") != ""
+
+
+@pytest.mark.parametrize(
+    ("following", "least", "most"),
+    [
+        ("Works, thanks!", 1.1, 2.0),
+        ("Nope. Still the same", 0.0, 0.0),
+        ("wrong file", 0.0, 0.0),
+        ("now I get\nTypeError: x is undefined", 0.1, 0.9),
+        ("next, the docs", 1.0, 1.0),
+        ("nothing else, thank you", 1.0, 1.0),
+        ("", 1.0, 1.0),
+    ],
+)
+def test_the_users_next_words_tell_how_far_a_conclusion_is_trusted(
+    following: str, least: float, most: float
+) -> None:
+    assert least <= trusted(following) <= most
+
+
+def test_a_cause_is_told_where_a_command_failed() -> None:
+    broken = Run(1, "1", "Bash", {"command": "npm start"}, "Exit code 1\nEADDRINUSE")
+    texts = ("The issue is that port `3000` is held by the old container.", "Restarted it.")
+    assert cause(_exchange("start it", *texts, runs=(broken,))) == (
+        "The issue is that port 3000 is held by the old container."
+    )
+    assert cause(_exchange("start it", *texts)) == ""
+
+
+def test_a_cause_is_told_where_the_user_shows_an_error_and_never_a_guess() -> None:
+    user = "ModuleNotFoundError: No module named 'yaml'"
+    sure = "`requirements-dev.txt` is missing `pyyaml`, which the loader requires."
+    guess = "It's probably because `pyyaml` is missing in `requirements-dev.txt`."
+    assert cause(_exchange(user, sure)) != ""
+    assert cause(_exchange(user, guess)) == ""
+
+
+def test_a_sentence_is_told_once_where_it_is_cause_and_outcome() -> None:
+    text = "The build fails when `NODE_ENV` is not set, because `webpack.config.js` reads it."
+    assert conclusion(_exchange("why does the build fail?", text)) == text.replace("`", "")
+
+
+def test_the_same_exchange_says_the_same_whatever_is_said_before_it() -> None:
+    exchange = _exchange("the importer eats all memory", *BUILT)
+    before = Exchange(7, exchange.user, (Said(2, "The disk was full."),), exchange.said, [], 9)
+    assert conclusion(exchange) == conclusion(before)
+
+
+@given(st.text(max_size=300), st.text(max_size=600), st.text(max_size=80))
+def test_no_text_is_an_error_and_none_is_too_long(user: str, text: str, following: str) -> None:
+    exchange = _exchange(user, text)
+    assert len(outcome(exchange, following)) <= OUTCOME_CHARS_MAX + 2
+    assert len(cause(exchange)) <= CAUSE_CHARS_MAX + 2

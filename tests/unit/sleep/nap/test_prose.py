@@ -1,0 +1,79 @@
+"""What an agent wrote is read sentence by sentence, without Markdown, code and tables."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memd.sleep.nap.prose import SENTENCE_CHARS_MAX, plain, sentences
+
+ANSWER = """## What changed
+
+The **worker** reads `QUEUE_URL` now. It was hardcoded before, e.g. in `jobs.py`.
+
+```py
+print("no prose")
+```
+
+| File | Lines |
+|------|-------|
+| a.py | 12 |
+
+> a quotation
+
+- ✅ `retry.py` — three attempts instead of one
+- [ ] Docs are missing
+1. The first of *two* steps
+"""
+
+
+def _texts(text: str) -> list[str]:
+    return [each.text for each in sentences(text)]
+
+
+def test_sentences_are_told_without_headings_code_tables_and_quotations() -> None:
+    assert _texts(ANSWER) == [
+        "The worker reads QUEUE_URL now.",
+        "It was hardcoded before, e.g. in jobs.py.",
+        "retry.py — three attempts instead of one",
+        "Docs are missing",
+        "The first of two steps",
+    ]
+
+
+def test_what_a_sentence_names_is_known() -> None:
+    (one,) = sentences("Run `make db` against localhost:5433 with --fast, see docs/db.md")
+    assert {"make db", ":5433", "--fast", "docs/db.md"} <= one.things
+
+
+def test_a_line_that_ends_in_a_colon_is_told_with_a_short_list_below_it() -> None:
+    assert _texts("The cache has two layers:\n\n- memory, 60 s\n- Redis.\n")[0] == (
+        "The cache has two layers: memory, 60 s; Redis."
+    )
+
+
+def test_a_line_above_a_long_list_stands_alone_without_its_colon() -> None:
+    text = "Added retries to all jobs in `jobs.py`:\n" + "- a job that is retried now\n" * 5
+    assert _texts(text)[0] == "Added retries to all jobs in jobs.py."
+
+
+def test_a_line_that_was_wrapped_is_one_sentence() -> None:
+    assert _texts("The proxy listens\non port 8443.") == ["The proxy listens on port 8443."]
+
+
+def test_marks_inside_code_are_no_marks() -> None:
+    assert plain("`*_test.py` and `__init__` are **not** _counted_") == (
+        "*_test.py and __init__ are not counted"
+    )
+
+
+def test_a_sentence_that_is_too_long_ends_where_a_clause_does() -> None:
+    clause = "the queue is drained before the worker stops"
+    (one,) = _texts("; ".join([clause] * 12))
+    assert one.endswith("worker stops")
+    assert len(one) <= SENTENCE_CHARS_MAX
+
+
+@given(st.text(alphabet="ab `*_[]()#|>-.:;!?~\n0é。A", max_size=400))
+def test_no_text_is_an_error_and_none_is_too_long(text: str) -> None:
+    assert all(len(each.text) <= SENTENCE_CHARS_MAX + 2 for each in sentences(text))
