@@ -1,6 +1,8 @@
-"""Words of a few languages that a nap tells apart: those that say nothing by themselves. Pure."""
+"""What a few languages say by single words: nothing, yes, no, always. Pure."""
 
 from __future__ import annotations
+
+import re
 
 from memd.encode.function_words import FUNCTION_WORDS as ENGLISH
 
@@ -21,3 +23,22 @@ _OTHERS = """
     want need use instead still already
 """
 FUNCTION_WORDS = ENGLISH | frozenset(_OTHERS.split())
+
+YES = re.compile(
+    r"\W*(?:y|yes|yeah|yea|yep|yup|sure|ok(?:ay)?|k|agreed?|fine|perfect|great|good|right|correct"
+    r"|exactly|absolutely|definitely|lgtm|sounds good|looks good|go ahead|go for it|do it|do that"
+    r"|let'?s do (?:it|that|this)|please do|proceed|approved?|i agree|i like"
+    r"|ja|oui|si|sí|sim|d'accord|genau|gerne|claro|vale|certo|va bene|prima|akkoord|klopt)(?!\w)",
+    re.IGNORECASE,
+)
+"""A message that begins so agrees with what the agent proposed."""
+REFUSES = re.compile(
+    r"\W*(?:nein|nicht|kein|non|ne|pas|nee|não|nao|niet|geen|falsch|faux)(?!\w)", re.IGNORECASE
+)
+"""A sentence that begins so refuses, in another language than English."""
+ALWAYS_OR_NEVER = re.compile(
+    r"(?<!\w)(?:immer|niemals|nie wieder|ab jetzt|toujours|jamais|désormais|siempre|nunca|sempre"
+    r"|d'ora in poi|de ahora en adelante|altijd|nooit|voortaan)(?!\w)",
+    re.IGNORECASE,
+)
+"""A sentence with it holds for longer than today, in another language than English."""

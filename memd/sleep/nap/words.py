@@ -8,6 +8,7 @@ in paragraphs. Pure.
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import NamedTuple
 
 from memd.sleep.nap.languages import FUNCTION_WORDS
@@ -17,7 +18,8 @@ _SYMBOL_SHARE = 0.12
 _PROSE_SHARE = 0.19
 _PROSE_WORDS = 7
 _JUDGED_CHARS = 20
-_LINE_CHARS_MAX = 1500
+_SIGNS = frozenset({"So", "Sm", "Sk"})
+"""A line that begins with a pictogram is a program's."""
 
 # Whole messages that nobody wrote.
 _NOT_WRITTEN = re.compile(
@@ -138,9 +140,11 @@ def _is_machine(line: str) -> bool:
         return line == "\f"
     if _MACHINE.match(line) or _CODE_END.search(bare) or _INDENTED.match(line):
         return True
-    if not _LETTER.search(bare) or len(bare) > _LINE_CHARS_MAX:
+    if unicodedata.category(bare[0]) in _SIGNS:
+        return True
+    if not _LETTER.search(bare):
         return not bare[0].isdigit()
-    plain = _NAMED.sub("x", _BULLET.sub("", bare))
+    plain = _NAMED.sub("", _BULLET.sub("", bare))
     if len(plain) >= _JUDGED_CHARS and len(_SYMBOLS.findall(plain)) > _SYMBOL_SHARE * len(plain):
         return True
     return not is_prose(plain)

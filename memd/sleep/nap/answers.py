@@ -1,0 +1,177 @@
+"""What a short message answers: the lines of the agent without which it says nothing.
+
+"No on D4", "2", "yup": such words are understood with what stands before them. The
+lines are those that carry the same mark, for an approval what was asked and
+recommended, else the line that speaks of the same things. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from memd.sleep.nap.acts import approves
+from memd.sleep.nap.exchanges import BEFORE_TEXTS, Said
+from memd.sleep.nap.languages import FUNCTION_WORDS
+from memd.sleep.nap.words import sentences
+
+CHARS_MAX = 320
+_SHORT_CHARS = 240
+_BARE_CHARS = 40
+_LINE_CHARS = 220
+_SHARED_WORDS = 2
+_WORD_CHARS = 4
+_MARKS_MAX = 8
+_MARK_CHARS = 110
+
+# D4, UX2, Q-UX1, F12: capitals and a number that name one of several things.
+_NAMED = re.compile(r"(?<![\w/.-])(?:[A-Z]{1,4}-)?[A-Z]{1,4}-?\d{1,3}[a-z]?(?![\w-]|\.\w)")
+_CHOSEN = re.compile(
+    r"\b(?:option|point|item|issue|finding|step|phase|bug|choice|approach|suggestion|number|no\.)s?"
+    r"\s*#?\(?(\d{1,3}|[a-z])\b\)?"
+    r"|\b(?:it'?s|go with|do|take|choose|pick|prefer|use)\s+\(?([a-d]|\d{1,2})\)?"
+    r"(?=\s*(?:$|[,!;]|\.\s*$))"
+    r"|#(\d{1,3})\b|\(([a-z])\)",
+    re.IGNORECASE,
+)
+_NUMBERS = re.compile(r"(?<!top )\b\d{1,3}\b(?![.:]\d)", re.IGNORECASE)
+# Findings are counted from the first on; what there is to choose from stands last.
+_FINDINGS = re.compile(
+    r"\b(?:address|fix|tackle|handle|finding|observation)s?\b(?!.*\btop\b)", re.I
+)
+_NUMBERED = re.compile(r"^[ \t]*(\d{1,2})[.)]\s", re.MULTILINE)
+# Nothing but numbers, and what is to be done with them: "address 3, 8 and 11".
+_ONLY_NUMBERS = re.compile(
+    r"\W*(?:(?:ok(?:ay)?|let'?s|please|address|fix|do|implement|tackle|handle|apply|skip|keep|drop|ignore"
+    r"|and|also|all|top|items?|points?|numbers?|findings?|issues?|option|both|first|then|now|just|yes"
+    r"|go|with|add|not|but|no|for|on|the|by|from|to|in|an?|addition|\w+_\w+|[#(]?\d{1,3}\)?)[\s,:./&+!]*)+$",
+    re.IGNORECASE,
+)
+_LETTER = re.compile(r"\W*([a-eA-E])\W*$")
+_LISTED = re.compile(
+    r"[\s>*_|`(\[#-]*(?:(?:option|step|phase|approach|issue|finding)\s+)?#?(\w{1,3}|[A-Z-]+\d+[a-z]?)[)\].:*|`\s]"
+)
+_RECOMMENDS = re.compile(
+    r"(?<!not )\b(?:recommend\w*|suggest\w*|lean\w*|propose\w*|my (?:rec|take|preference)"
+    r"|i'?d (?:go|pick|use)"
+    r"|best option|empfehl\w*|recomend\w*|recommand\w*|aanbevol\w*)\b",
+    re.IGNORECASE,
+)
+_MARKDOWN = re.compile(r"\*\*|__|^\s*(?:#{1,6}|>|[-*+])\s+|^\s*\|\s*|\s*\|\s*$")
+_RULE = re.compile(r"[\s|:=_*-]*$")
+_WORD = re.compile(r"[^\W_][\w'-]+")
+
+
+class Answered(NamedTuple):
+    """What a message answers: the agent's *text*, its *place*, and whether a mark led there."""
+
+    text: str
+    place: int
+    is_marked: bool
+
+
+def answered(user: str, said: Sequence[Said]) -> Answered | None:
+    r"""Return what *user* answers of what the agent *said* before, None where it stands by itself.
+
+    >>> answered("No on D4", [Said(0, "We drop nothing.\n- **D4** the cache is dropped")]).text
+    'D4 the cache is dropped'
+    """
+    if not said or len(user) > _SHORT_CHARS:
+        return None
+    marks = _marks(user)
+    is_last = not _FINDINGS.search(user)
+    for each in reversed(said) if marks else ():
+        lines = [line for mark in marks for line in _marked(mark, each.text, is_last=is_last)]
+        if lines:
+            return Answered(_joined(lines, len(marks)), each.place, is_marked=True)
+    lately = said[-BEFORE_TEXTS:]
+    if approves(user) and len(user) <= _BARE_CHARS and (asked := _proposal(lately[-1].text)):
+        return Answered(asked, lately[-1].place, is_marked=False)
+    return _alike(user, lately)
+
+
+def _marks(user: str) -> list[str]:
+    """Return what names a thing in *user*, in order, each once."""
+    found = [match[0] for match in _NAMED.finditer(user)]
+    found += [next(filter(None, match.groups())) for match in _CHOSEN.finditer(user)]
+    found += _NUMBERED.findall(user)
+    if _ONLY_NUMBERS.match(user):
+        found += _NUMBERS.findall(user)
+    if letter := _LETTER.match(user):
+        found.append(letter[1])
+    return list(dict.fromkeys(found))[:_MARKS_MAX]
+
+
+def _marked(mark: str, text: str, *, is_last: bool) -> Iterator[str]:
+    """Yield the line of *text* that *mark* heads, the last or the first, else one that has it."""
+    lines = [line for line in text.splitlines() if mark.casefold() in line.casefold()]
+    is_name = len(mark) > 1 and not mark.isdigit()
+    heads = [line for line in lines if _heads(mark, line)]
+    if not heads and is_name:
+        whole = re.compile(rf"(?<![\w-]){re.escape(mark)}(?![\w-])")
+        heads = [line for line in lines if whole.search(line)][:1]
+    if heads:
+        yield _plain(heads[-1 if is_last else 0])
+
+
+def _heads(mark: str, line: str) -> bool:
+    listed = _LISTED.match(line)
+    return listed is not None and listed[1].casefold() == mark.casefold()
+
+
+def _proposal(text: str) -> str:
+    """Return the last question of *text* with what it recommends, "" where it asks nothing."""
+    lines = [_plain(line) for line in text.splitlines() if not _RULE.match(line)]
+    asked = next((s for line in reversed(lines) for s in reversed(sentences(line)) if "?" in s), "")
+    recommended = next((line for line in reversed(lines) if _RECOMMENDS.search(line)), "")
+    if not recommended and asked:
+        # A bare "Shall I?" is asked of what stands before it.
+        place = next(at for at, line in enumerate(lines) if asked in line)
+        own = [each for each in sentences(lines[place]) if each != asked]
+        recommended = " ".join(own) or (lines[place - 1] if place else "")
+    if not asked:
+        return cut(recommended, CHARS_MAX)
+    if asked in recommended:
+        return cut(recommended, CHARS_MAX)
+    room = CHARS_MAX - min(len(asked), _LINE_CHARS) - 1
+    return "\n".join(filter(None, (cut(recommended, room), cut(asked, _LINE_CHARS))))
+
+
+def _alike(user: str, before: Sequence[Said]) -> Answered | None:
+    """Return the line that shares most words with *user*, at least two, the latest of equals."""
+    mine = _content(user)
+    best, most = None, _SHARED_WORDS - 1
+    for said in reversed(before):
+        for line in said.text.splitlines():
+            shared = len(mine & _content(line))
+            if shared > most:
+                best, most = (
+                    Answered(cut(_plain(line), _LINE_CHARS), said.place, is_marked=False),
+                    shared,
+                )
+    return best
+
+
+def _content(text: str) -> frozenset[str]:
+    found = (word.casefold() for word in _WORD.findall(text))
+    return frozenset(w for w in found if len(w) >= _WORD_CHARS and w not in FUNCTION_WORDS)
+
+
+def _joined(lines: Sequence[str], count: int) -> str:
+    room = max(CHARS_MAX // max(count, 1), _MARK_CHARS)
+    each = dict.fromkeys(cut(line, room) for line in lines)
+    return cut("\n".join(each), max(CHARS_MAX, _MARK_CHARS * min(count, _MARKS_MAX // 2)))
+
+
+def _plain(line: str) -> str:
+    return " ".join(_MARKDOWN.sub("", line.strip()).replace("**", "").split())
+
+
+def cut(text: str, room: int) -> str:
+    """Return *text* in *room* characters, cut after a sentence or a word."""
+    if len(text) <= room:
+        return text
+    short = text[:room]
+    whole = max(short.rfind(end) for end in (". ", "; ", "? ", "! "))
+    return short[: whole + 1] if whole > room / 2 else short.rpartition(" ")[0] + " …"

@@ -1,0 +1,90 @@
+"""What a sentence of the user does, and what of it is worth a memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from memd.sleep.nap.acts import WORTH, Act, act, approves
+
+KEPT = {
+    Act.DECISION: [
+        "Let's put the rate limiter into its own package",
+        "We want the tray icon on both desktops.",
+        "For now we keep the old endpoint in pkg/api.",
+        "When the token has expired we should fall back to the login page, no?",
+        "Our goal is to have one binary for the server and the client.",
+    ],
+    Act.CORRECTION: [
+        "No, the retry belongs into the client, not into the handler",
+        "I said the cache stays, you removed it anyway",
+        "The address is wrong: it's ~/.app/cli/token.json, not ~/.config/app",
+        "I thought we would open the file once?",
+        "Turns out the old parser is still used, so we don't touch it.",
+    ],
+    Act.PREFERENCE: [
+        "From now on run the linter before you say it works.",
+        "Never add comments that repeat the code.",
+        "Just tell me the message and I'll commit it",
+        "I prefer small commits.",
+        "I'll run the migration myself.",
+        "Lösche niemals Dateien im Ordner data.",
+        "Utilise toujours le port que nous avons choisi.",
+    ],
+    Act.CONSTRAINT: [
+        "It has to work without network, we ship to planes.",
+        "Old clients must still be able to read the file.",
+    ],
+    Act.ENVIRONMENT: ["The staging server runs at http://10.0.0.5:8080 in the cellar"],
+}
+LEFT = {
+    Act.QUESTION: [
+        "Where is the log written?",
+        "What happens if there are two of them.",
+        "Should we write a test?",
+    ],
+    Act.REQUEST: [
+        "run the tests",
+        "Now fix the linter warnings in main.py",
+        "ok, let's start with a plan in docs/PLAN.md",
+        "Please add a column to the table",
+        "write it up",
+    ],
+    Act.ACKNOWLEDGEMENT: ["great, thanks!", "ok", "Let me try that, 1 sec.", "danke", ""],
+    Act.APPROVAL: ["yup!", "ok, yes", "sure"],
+}
+
+
+@pytest.mark.parametrize(("does", "text"), [(k, t) for k, each in KEPT.items() for t in each])
+def test_what_holds_longer_than_today_is_worth_keeping(does: Act, text: str) -> None:
+    assert act(text).act is does
+    assert act(text).score >= WORTH
+
+
+@pytest.mark.parametrize(("does", "text"), [(k, t) for k, each in LEFT.items() for t in each])
+def test_what_is_asked_thanked_or_wanted_now_is_not(does: Act, text: str) -> None:
+    assert act(text).score < WORTH
+    assert does in {act(text).act, Act.ACKNOWLEDGEMENT, Act.APPROVAL}
+
+
+def test_a_text_is_worth_as_much_as_its_best_sentence() -> None:
+    assert act("Run it.\nFrom now on we never push on Fridays.").act is Act.PREFERENCE
+
+
+def test_after_an_interruption_a_wish_sets_the_agent_right() -> None:
+    text = "let's use the helper in paths.py"
+    assert act(text, stopped=True).act is Act.CORRECTION
+    assert act(text, stopped=True).score > act(text).score
+
+
+def test_a_tentative_wish_is_none() -> None:
+    assert act("maybe we should use a solid line").score < WORTH
+
+
+@pytest.mark.parametrize("text", ["yup", "Yes, but keep it", "ok do it", "ja", "go ahead", "sí"])
+def test_agreement_is_told_by_its_beginning(text: str) -> None:
+    assert approves(text)
+
+
+@pytest.mark.parametrize("text", ["yesterday", "no", "keep it", "sureness", "jammed"])
+def test_other_words_are_no_agreement(text: str) -> None:
+    assert not approves(text)

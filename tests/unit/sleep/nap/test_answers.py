@@ -1,0 +1,99 @@
+"""What a short message answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from memd.sleep.nap.answers import CHARS_MAX, answered
+from memd.sleep.nap.exchanges import Said
+
+FINDINGS = """I read all of it.
+
+(1) The loop is fine.
+(2) **The lock** is taken twice in `open`.
+(14) The name `x` says nothing.
+
+Top suggestions:
+1. Add a test for the lock.
+2. Rename `x`.
+
+Which of them shall I do?"""
+
+
+def texts(*said: str) -> list[Said]:
+    return [Said(place, text) for place, text in enumerate(said)]
+
+
+def text_of(user: str, *said: str) -> str | None:
+    found = answered(user, texts(*said))
+    return found.text if found else None
+
+
+def test_a_name_leads_to_the_line_that_it_heads() -> None:
+    said = "- **D4**: the cache is dropped\n- **D5**: it stays"
+    assert text_of("No on D4. It is used.", said) == "D4: the cache is dropped"
+
+
+def test_findings_are_found_by_number_the_first_list_first() -> None:
+    assert text_of("address 2 and 14", FINDINGS) == (
+        "(2) The lock is taken twice in `open`.\n(14) The name `x` says nothing."
+    )
+
+
+def test_a_bare_number_chooses_from_the_last_list() -> None:
+    assert text_of("2", FINDINGS) == "2. Rename `x`."
+
+
+def test_an_option_is_found_by_its_letter() -> None:
+    said = "(a) the server makes it\n(b) the client sends it"
+    assert text_of("It's b", said) == "(b) the client sends it"
+    assert text_of("go with option a", said) == "(a) the server makes it"
+
+
+def test_findings_are_found_however_long_ago_they_were_told() -> None:
+    later = ["Done."] * 9
+    assert text_of("Address 14", FINDINGS, *later) == "(14) The name `x` says nothing."
+
+
+def test_numbered_answers_bring_what_they_answer() -> None:
+    said = "1. **Place**: at the top or below?\n2. **Colour**: red or blue?"
+    found = text_of("1. below\n2. blue", said)
+    assert found == "1. Place: at the top or below?\n2. Colour: red or blue?"
+
+
+def test_an_approval_has_what_was_asked_and_recommended() -> None:
+    said = "I recommend a lock file.\n\nIt costs nothing.\n\nShall I add it?"
+    assert text_of("yup", said) == "I recommend a lock file.\nShall I add it?"
+
+
+def test_a_bare_question_is_asked_of_what_stands_before_it() -> None:
+    said = "A lock file would cure it.\n\nWant me to add it?"
+    assert text_of("yes please", said) == "A lock file would cure it.\nWant me to add it?"
+
+
+def test_what_is_not_recommended_is_not_proposed() -> None:
+    said = "1. Use a lock. I'd go with it.\n2. Do nothing: not recommended.\n\nShall I?"
+    assert text_of("ok", said) == "1. Use a lock. I'd go with it.\nShall I?"
+
+
+def test_an_answer_in_words_has_the_line_that_speaks_of_the_same() -> None:
+    said = "The table is fine.\nStore the session blob in object storage only.\nThe rest is open."
+    found = text_of("object storage, nobody else reads the session", said)
+    assert found == "Store the session blob in object storage only."
+
+
+@pytest.mark.parametrize("user", ["", "we use tabs", "x" * 2000, "7"])
+def test_what_stands_by_itself_answers_nothing(user: str) -> None:
+    assert answered(user, texts("I have read the file.")) is None
+
+
+def test_without_an_agent_nothing_is_answered() -> None:
+    assert answered("yes", []) is None
+
+
+def test_what_is_answered_is_cut_after_a_sentence() -> None:
+    said = "I recommend this. " + "And so on and so on. " * 40 + "\nShall I?"
+    found = text_of("yes", said)
+    assert found is not None
+    assert len(found) <= CHARS_MAX
+    assert found.endswith("Shall I?")
