@@ -42,6 +42,7 @@ RECALL_BUDGET_TOKENS_MAX = 1_000_000
 RECALL_SOURCE_ITEMS_MAX = 3  # of one session or source that is neither the owner nor his assistant
 RECALL_TWINS_ITEMS_MAX = 2  # of those, that say the same
 RECALL_BURST_ITEMS_MAX = 1  # of those, that came in one burst
+PROMPT_COMPOSED_ITEMS_MAX = 6  # of what naps composed: a prompt of ten holds 5 points more
 BURST_ITEMS_MAX = 60  # texts of tools or pages in one session within BURST_MS; more are marked
 BURST_MS = 60_000
 POLICIES_SHOWN_ITEMS_MAX = 200  # read for one prompt, whose budget shows as many as fit

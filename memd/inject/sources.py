@@ -7,10 +7,14 @@ says nothing when nothing fits.
 
 from __future__ import annotations
 
-from memd.base.limits import RECALL_BUDGET_TOKENS_MAX
+import itertools
+from collections.abc import Sequence
+
+from memd.base.limits import PROMPT_COMPOSED_ITEMS_MAX, RECALL_BUDGET_TOKENS_MAX
 from memd.inject.own import Rooms
 from memd.inject.pipeline import Entries, Pools
 from memd.model.caller import Caller
+from memd.model.consolidation import is_composed
 from memd.model.enums import FusionStrategy, SearchMode
 from memd.model.inject import PrepareRequest
 from memd.model.memory import MemoryEntry, MemoryMetadata
@@ -48,17 +52,36 @@ async def pools_of(
     config: MemoryRetrievalConfig,
 ) -> Pools:
     """Return what was *found* by source; for fusion by ranks also what words alone find."""
-    chunks = memories(found)
+    chunks = few_composed(memories(found))
     sparse: Entries = ()
     if chunks and config.fusion_strategy is FusionStrategy.RRF:
         own = request.model_copy(update={"include_shared": False})
         words = await recalled(rooms, caller, own, config, SearchMode.WORDS)
-        sparse = tuple(map(entry_of, memories(words)))
+        offered = {chunk.id for chunk in chunks}
+        sparse = tuple(
+            entry_of(chunk)
+            for chunk in memories(words)
+            if chunk.id in offered or not is_composed(chunk.tags)
+        )
     return Pools(
         tuple(entry_of(chunk) for chunk in chunks if not chunk.is_shared),
         tuple(entry_of(chunk) for chunk in chunks if chunk.is_shared),
         sparse,
     )
+
+
+def few_composed(chunks: Sequence[MemoryChunk]) -> list[MemoryChunk]:
+    """Return *chunks*, best first, with the best few of what naps composed.
+
+    The best by relevance, before recency has its say: what a session of today composed
+    would else keep out what answers from one of last week.
+    """
+    composed = itertools.count()
+    return [
+        chunk
+        for chunk in chunks
+        if not is_composed(chunk.tags) or next(composed) < PROMPT_COMPOSED_ITEMS_MAX
+    ]
 
 
 def preferences(found: RecallResult) -> list[MemoryChunk]:

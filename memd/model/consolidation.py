@@ -8,6 +8,7 @@ are values only: what compresses them belongs to the learning room.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Protocol, Self, runtime_checkable
@@ -26,6 +27,20 @@ DETAILED_TAG = "detailed_experience"
 FILE_TAG = "memory-file"
 COMPRESSED_EXPERIENCE_TAG = "compressed_experience"
 LESSON_TAG = "lesson"
+NAP_TAG = "nap"
+COMPOSED_TAGS = frozenset(
+    (
+        "decision",
+        "correction",
+        "preference",
+        "constraint",
+        "environment",
+        "fix",
+        "outcome",
+        "digest",
+    )
+)
+"""What a memory that a nap composed of an exchange is, beside NAP_TAG; a fact of a nap has none."""
 
 SUMMARY_SOURCE = "consolidation"
 """The ``source`` of every memory that consolidation makes."""
@@ -35,6 +50,11 @@ SUMMARY_TAGS = frozenset((CONSOLIDATED_TAG, COMPRESSED_TAG, COMPRESSED_EXPERIENC
 
 PROTECTED_TAGS = frozenset((CORE_TAG, DISTILLATION_TAG, DETAILED_TAG, FILE_TAG, LESSON_TAG))
 """What has one of these is never consolidated (SPEC D9)."""
+
+
+def is_composed(tags: Collection[str]) -> bool:
+    """Return whether *tags* are those of a memory that a nap composed of an exchange."""
+    return NAP_TAG in tags and not COMPOSED_TAGS.isdisjoint(tags)
 
 
 class ConsolidationStrategyType(StrEnum):

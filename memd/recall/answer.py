@@ -29,7 +29,6 @@ class Found:
 
     items: list[Ranked]
     gate: float
-    opened: bool
     degraded: str | None
 
 

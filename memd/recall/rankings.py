@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memd.model.enums import SearchMode
 from memd.recall.features import Measured
 from memd.recall.search import ARM_ROWS
-from memd.recall.weights import Weights, logistic
+from memd.recall.weights import COMPOSED, HYBRID, Weights, logistic
 
 GATE_TOP = 10
 MANY = ARM_ROWS  # candidates: one arm alone finds as many in any store that is not small
@@ -23,6 +23,8 @@ class Ranked:
     measured: Measured
     score: float
     relevance: float
+    passes: bool = True
+    """Whether the gate lets its kind answer."""
 
 
 PROJECT_BOOST = 0.5  # in units of the score, for memories of the active project (SPEC D1)
@@ -49,6 +51,37 @@ def ranked(
         return [Ranked(item, score, min(1.0, max(0.0, score))) for score, item in scored]
     lift = lifted(_signals(scored), weights) if scored else 0.0
     return [Ranked(item, score, weights.probability(score, lift)) for score, item in scored]
+
+
+def judged(
+    measured: Sequence[Measured],
+    weights: Weights,
+    mode: SearchMode = SearchMode.HYBRID,
+    project_id: str | None = None,
+) -> tuple[list[Ranked], float]:
+    """Return the candidates best first, each behind its gate, and the better chance of the two.
+
+    With vectors what naps composed has a score, a calibration and a gate of its own,
+    and stands among the others by its relevance (decision 0099). Modes that name how to
+    search have no gate.
+    """
+    if mode is not SearchMode.HYBRID:
+        return ranked(measured, weights, mode, project_id), 1.0
+    kinds = [(measured, weights)]
+    if weights is HYBRID:
+        composed = [item for item in measured if item.candidate.is_composed]
+        others = [item for item in measured if not item.candidate.is_composed]
+        kinds = [(others, HYBRID), (composed, COMPOSED)]
+    items: list[Ranked] = []
+    best = 0.0
+    for its, table in kinds:
+        of_kind = ranked(its, table, mode, project_id)
+        chance = gate(of_kind, table)
+        passes = chance >= table.gate_min
+        items += of_kind if passes else [replace(item, passes=False) for item in of_kind]
+        best = max(best, chance)
+    items.sort(key=lambda item: -item.relevance)  # stable: each kind stays in its order
+    return items, best
 
 
 def lifted(told: dict[str, float], weights: Weights) -> float:

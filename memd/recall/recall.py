@@ -29,7 +29,7 @@ from memd.recall.crowding import spread
 from memd.recall.features import Statistics, measure
 from memd.recall.listing import Paging
 from memd.recall.question import Question, name_candidates, question
-from memd.recall.rankings import Ranked, gate, ranked
+from memd.recall.rankings import Ranked, judged
 from memd.recall.scopes import Wanted, of_caller, of_others
 from memd.recall.search import ARM_ROWS, Scope, by_meaning, by_words, few
 from memd.recall.second import looked_again
@@ -96,8 +96,8 @@ class Recall:
             scopes, request.query, request.search_mode, max(ARM_ROWS, request.top_k)
         )
         prefers = await self._preferences(scopes[0], request)
-        items = found.items if found.opened else []
-        items = [item for item in items if item.relevance >= request.min_relevance]
+        least = request.min_relevance
+        items = [item for item in found.items if item.passes and item.relevance >= least]
         again = request.reranker_enabled
         if self.config.query_specific_rerank_enabled if again is None else again:
             asked = request.query[:QUERY_CHARS_MAX]
@@ -355,10 +355,8 @@ def _ranked(
     measured = measure(asked, found, cosines, statistics, words.stemmer(conn))
     weights = HYBRID if vector is not None else WITHOUT_VECTORS
     project_id = scopes[0].wanted.active_project_id
-    items = ranked(measured, weights, mode, project_id)
-    chance = gate(items, weights) if mode is SearchMode.HYBRID else 1.0
-    opened = mode is not SearchMode.HYBRID or chance >= weights.gate_min
-    return Found(_shown(conn, scopes[0], items), chance, opened=opened, degraded=sought.degraded)
+    items, chance = judged(measured, weights, mode, project_id)
+    return Found(_shown(conn, scopes[0], items), chance, sought.degraded)
 
 
 def _shown(conn: Reading, scope: Scope, items: Sequence[Ranked]) -> list[Ranked]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple, cast
 
+from memd.model.consolidation import COMPOSED_TAGS, NAP_TAG
 from memd.store.connect import Reading
 from memd.store.filters import Bound
 from memd.store.keys import keys_array
@@ -37,9 +38,11 @@ class Candidate(NamedTuple):
     reference: str | None = None
     is_burst: int = 0
     """One of very many that came at once (``flagged``)."""
+    is_composed: int = 0
+    """A nap composed it of an exchange (``COMPOSED_TAGS``)."""
 
 
-_COLUMNS = """
+_COLUMNS = f"""
        m.memory_key, m.session_key, p.project_id, m.speaker, m.caption IS NOT NULL,
        iif(m.speaker IS NULL, '', m.speaker || ': ') || m.content
            || iif(m.caption IS NULL, '', ' [shares photo: ' || m.caption || ']'),
@@ -48,7 +51,12 @@ _COLUMNS = """
        m.state IN ('compressed', 'archived'), m.origin, m.trust, m.client_key, m.reference,
        EXISTS (SELECT 1
                  FROM flagged AS f
-                WHERE f.memory_key = m.memory_key AND f.flags LIKE '%"burst"%')
+                WHERE f.memory_key = m.memory_key AND f.flags LIKE '%"burst"%'),
+       EXISTS (SELECT 1
+                 FROM memory_tag AS n
+                      JOIN memory_tag AS d USING (memory_key)
+                WHERE n.memory_key = m.memory_key AND n.tag = '{NAP_TAG}'
+                  AND d.tag IN ({", ".join(f"'{tag}'" for tag in sorted(COMPOSED_TAGS))}))
 """
 _JOINED_PROJECT = "LEFT JOIN project AS p ON p.project_key = m.project_key"
 _JOINED = f"""

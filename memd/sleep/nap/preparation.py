@@ -19,7 +19,7 @@ from memd.encode.lessons import as_lesson
 from memd.encode.route import route
 from memd.ingest.draft import Drafts, drafts
 from memd.model.chunking import ChunkingConfig
-from memd.model.consolidation import LESSON_TAG
+from memd.model.consolidation import LESSON_TAG, NAP_TAG
 from memd.model.encoding import TokenCounter
 from memd.model.enums import MemoryCategory, Origin
 from memd.model.ingest import IngestRequest
@@ -32,7 +32,6 @@ from memd.sleep.nap.excerpts import excerpts, taught
 from memd.sleep.nap.facts import SUMMARY_ROLE, Fact
 from memd.sleep.nap.messages import KeptMessage, kept_messages, moment_of, role_of, said
 
-TAG = "nap"
 _USER_ROLES = frozenset({"user", "human"})
 _CHUNKING = ChunkingConfig()
 _Draft = Callable[[IngestRequest], Drafts]
@@ -206,7 +205,7 @@ def _of_lesson(
     kind = route(lesson.text, by_owner=False)
     if kind is not MemoryCategory.SEMANTIC:
         kind = MemoryCategory.PROCEDURAL
-    said = {"tags": (TAG, LESSON_TAG), "category": kind}
+    said = {"tags": (NAP_TAG, LESSON_TAG), "category": kind}
     request = _request(lesson, message, session_id).model_copy(update=said)
     made = draft(request)
     items = tuple(replace(each, preference=None) for each in made.items)
@@ -218,7 +217,7 @@ def _request(fact: Fact, message: Message, session_id: str | None) -> IngestRequ
         text=fact.text[:TEXT_CHARS_MAX],
         session_id=session_id,
         occurred_at=moment_of(message),
-        tags=(TAG,),
+        tags=(NAP_TAG,),
         origin=_origin(fact),
     )
 

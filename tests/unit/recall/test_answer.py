@@ -48,7 +48,7 @@ def a_row(item: Ranked, **more: Any) -> FoundRow:
 
 
 def told(items: list[Ranked], rows: list[FoundRow], **more: Any) -> Any:
-    found = Found(items, 0.9, opened=True, degraded=None)
+    found = Found(items, 0.9, degraded=None)
     by_key = {row.memory_key: row for row in rows}
     chosen = Chosen(preferences=[], items=items, left_out=0, minimum=None)
     return render(chosen, by_key, a_request(**more), "ada", found)

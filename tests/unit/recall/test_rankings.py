@@ -7,8 +7,8 @@ from support.measured import a_candidate, asked, measured
 
 from memd.model.enums import SearchMode
 from memd.recall.features import Measured
-from memd.recall.rankings import gate, lifted, ranked, signals
-from memd.recall.weights import HYBRID, WITHOUT_VECTORS
+from memd.recall.rankings import gate, judged, lifted, ranked, signals
+from memd.recall.weights import COMPOSED, HYBRID, WITHOUT_VECTORS, Weights
 
 ABOUT = asked("Where is the red kite?")
 
@@ -106,3 +106,84 @@ def test_without_vectors_shared_words_open_the_gate() -> None:
     items = ranked(measured(ABOUT, [a_candidate(1, "the red kite")]), WITHOUT_VECTORS)
 
     assert gate(items, WITHOUT_VECTORS) >= WITHOUT_VECTORS.gate_min
+
+
+def _mixed(cosines: dict[int, float], own: str = "the red kite hangs there") -> list[Measured]:
+    """Return three memories that somebody told, 1 to 3, and three that naps composed, 11 to 13."""
+    told = [a_candidate(key, own) for key in (1, 2, 3)]
+    composed = [a_candidate(key, "a flying toy", is_composed=1) for key in (11, 12, 13)]
+    return measured(ABOUT, [*told, *composed], cosines)
+
+
+def _passing(items: list[Measured]) -> set[int]:
+    found, _ = judged(items, HYBRID)
+    return {item.measured.candidate.memory_key for item in found if item.passes}
+
+
+def test_what_naps_composed_is_ordered_by_its_meaning_before_its_words() -> None:
+    words, meaning = (
+        a_candidate(key, own, is_composed=1)
+        for key, own in ((1, "red paint, 2 cans"), (2, "our flying toy"))
+    )
+    items = measured(ABOUT, [words, meaning], {1: 0.2, 2: 0.7})
+
+    found, _ = judged(items, HYBRID)
+
+    assert [item.measured.candidate.memory_key for item in found] == [2, 1]
+    assert _keys(items, SearchMode.HYBRID) == [1, 2]  # as a turn is ordered
+
+
+@pytest.mark.parametrize(
+    ("cosines", "passing"),
+    [
+        ({1: 0.1, 11: 0.1}, set()),
+        ({1: 0.1, 11: 0.4}, {11, 12, 13}),
+        ({1: 0.8, 11: 0.1}, {1, 2, 3}),
+        ({1: 0.8, 11: 0.4}, {1, 2, 3, 11, 12, 13}),
+    ],
+)
+def test_what_naps_composed_has_a_gate_of_its_own(
+    cosines: dict[int, float], passing: set[int]
+) -> None:
+    assert _passing(_mixed(cosines, own="soup for lunch")) == passing
+
+
+def test_what_naps_composed_stands_among_the_others_by_its_relevance() -> None:
+    found, chance = judged(_mixed({1: 0.7, 2: 0.2, 3: 0.1, 11: 0.6, 12: 0.5, 13: 0.1}), HYBRID)
+
+    relevances = [item.relevance for item in found]
+    assert relevances == sorted(relevances, reverse=True)
+    assert chance == max(
+        gate([item for item in found if item.measured.candidate.is_composed], COMPOSED),
+        gate([item for item in found if not item.measured.candidate.is_composed], HYBRID),
+    )
+
+
+@pytest.mark.parametrize("weights", [HYBRID, WITHOUT_VECTORS], ids=["hybrid", "words"])
+def test_where_no_nap_composed_anything_nothing_is_judged_otherwise(weights: Weights) -> None:
+    cosines = {key: key / 50 for key in range(1, 31)}
+    items = measured(ABOUT, [a_candidate(key, "red kite " * (key % 4)) for key in cosines], cosines)
+
+    found, chance = judged(items, weights)
+
+    assert found == ranked(items, weights)
+    assert chance == gate(found, weights)
+
+
+def test_without_vectors_what_naps_composed_is_one_of_the_others() -> None:
+    items = _mixed({})
+
+    found, chance = judged(items, WITHOUT_VECTORS)
+
+    assert found == ranked(items, WITHOUT_VECTORS)
+    assert chance == gate(found, WITHOUT_VECTORS)
+
+
+@pytest.mark.parametrize("mode", [SearchMode.DENSE, SearchMode.WORDS])
+def test_who_says_how_to_search_gets_no_gate(mode: SearchMode) -> None:
+    items = _mixed({1: 0.1, 11: 0.1})
+
+    found, chance = judged(items, HYBRID, mode)
+
+    assert found == ranked(items, HYBRID, mode)
+    assert chance == 1.0

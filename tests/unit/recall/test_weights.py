@@ -9,10 +9,12 @@ from support.measured import a_candidate, asked, measured
 
 from memd.recall.features import NAMES
 from memd.recall.rankings import ranked, signals
-from memd.recall.weights import HYBRID, WITHOUT_VECTORS, Weights, logistic
+from memd.recall.weights import COMPOSED, HYBRID, WITHOUT_VECTORS, Weights, logistic
 
 DENSE = {"cos", "ncos", "s3cos"}
-TABLES = pytest.mark.parametrize("weights", [HYBRID, WITHOUT_VECTORS], ids=["hybrid", "words"])
+TABLES = pytest.mark.parametrize(
+    "weights", [HYBRID, COMPOSED, WITHOUT_VECTORS], ids=["hybrid", "composed", "words"]
+)
 
 
 def test_with_vectors_every_feature_has_a_weight() -> None:

@@ -1,0 +1,58 @@
+"""Which memories are ranked as what a nap composed: those that a nap tagged with a kind (0099)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.store import ADA, a_house
+
+from memd.model.consolidation import COMPOSED_TAGS, is_composed
+from memd.model.enums import MemoryCategory
+from memd.model.memory import MemoryFilter, MemoryMetadata, MemoryStoreRequest
+from memd.sleep.nap.candidates import Kind
+from memd.store.connect import Reading
+from memd.store.filters import bound
+from memd.store.names import find_agent
+from memd.store.ranked import Candidate, candidates
+
+NOW_US = 2**60
+
+
+@pytest.mark.parametrize(
+    ("tags", "composed"),
+    [
+        ((), False),
+        (("nap",), False),
+        (("decision",), False),
+        (("nap", "lesson"), False),
+        *((("nap", kind), True) for kind in sorted(COMPOSED_TAGS)),
+        (("fix", "mine", "nap"), True),
+    ],
+)
+async def test_a_memory_of_a_nap_and_a_kind_is_a_composed_one(
+    tmp_path: Path, tags: tuple[str, ...], composed: bool
+) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        request = MemoryStoreRequest(
+            category=MemoryCategory.SEMANTIC,
+            content="The nginx port is 8080.",
+            metadata=MemoryMetadata(tags=tags),
+        )
+        await house.ingest.store(ADA, request)
+
+        (candidate,) = await house.db.read(_every_candidate)
+
+    assert bool(candidate.is_composed) is composed
+    assert is_composed(tags) is composed
+
+
+def test_every_kind_of_what_a_nap_distils_is_known_to_recall() -> None:
+    assert set(Kind) == COMPOSED_TAGS
+
+
+def _every_candidate(conn: Reading) -> list[Candidate]:
+    agent_key = find_agent(conn, ADA.agent_id)
+    assert agent_key is not None
+    keys = [key for (key,) in conn.execute("SELECT memory_key FROM memory")]
+    return list(candidates(conn, bound(agent_key, MemoryFilter(), NOW_US), keys))
