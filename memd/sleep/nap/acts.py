@@ -78,9 +78,10 @@ _STANDS = _words(
     r"no need (?:to|for)",
     r"i care (?:more )?about",
 )
+_NOT_NOW = r"(?! to (?:look|check|see|figure|discuss|plan|decide|think|talk|know|understand)\b)"
 _WANTS = _words(
     r"(?:we|i)(?: do| really| just| also| only| still|'ll)* ?(?:want|wanted|need|require|expect)"
-    r"(?! to (?:look|check|see|figure|discuss|plan|decide|think|talk|know|understand)\b)",
+    rf"{_NOT_NOW}",
     r"^\W*(?:need|want)",
     r"(?:we|i)(?: are|'re| am|'m)(?: already| not| only)? going to",
     r"(?:we|i)(?: do| really| just)* (?:don't|do not|won't|will not|can't|cannot|shouldn't|aren't)",
@@ -88,7 +89,7 @@ _WANTS = _words(
     r"(?:we|it|they)(?:'ll| will)(?: also)?"
     r" (?:use|keep|have|fetch|need|go|do|be|support|want|store)",
     r"let(?:'?s| us)",
-    r"needs? (?:to|a|an)",
+    rf"needs?{_NOT_NOW} (?:to|a|an)",
     r"ought to",
     r"make sure",
     r"(?:i am|i'm|we're) (?:fine|ok|okay|good|happy) with",
@@ -214,7 +215,10 @@ def act(text: str, *, stopped: bool = False) -> Judged:
     sets it right more often than not.
     """
     each = [sentence_act(one, stopped=stopped) for one in sentences(text)]
-    return max(each, key=lambda judged: judged.score, default=Judged(Act.ACKNOWLEDGEMENT, 0.0))
+    best = max(each, key=lambda judged: judged.score, default=Judged(Act.ACKNOWLEDGEMENT, 0.0))
+    if best.act is Act.ENVIRONMENT and any(judged.act is Act.QUESTION for judged in each):
+        return Judged(Act.QUESTION, _ASKED)  # the places are those of a case that is asked about
+    return best
 
 
 def kind_of(judged: Judged) -> Kind | None:
@@ -267,6 +271,8 @@ _WEIGHTS = _Signs(
 )
 _MOST = 0.85
 _MOMENT = 0.3
+_MEANS = 0.55
+_ASKED = 0.15
 _NAMES_MAX = 3
 
 
@@ -328,4 +334,4 @@ def _asks(text: str) -> bool:
 
 def _question(text: str) -> Judged:
     """Return a question, unless it says what was meant ("I thought we would read it once?")."""
-    return Judged(Act.CORRECTION, 0.55) if _MEANT.search(text) else Judged(Act.QUESTION, 0.15)
+    return Judged(Act.CORRECTION, _MEANS) if _MEANT.search(text) else Judged(Act.QUESTION, _ASKED)

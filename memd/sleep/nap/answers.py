@@ -14,6 +14,7 @@ from typing import NamedTuple
 from memd.sleep.nap.acts import approves
 from memd.sleep.nap.exchanges import BEFORE_TEXTS, Said
 from memd.sleep.nap.languages import FUNCTION_WORDS
+from memd.sleep.nap.phrases import NARRATION
 from memd.sleep.nap.words import sentences
 
 CHARS_MAX = 320
@@ -144,6 +145,8 @@ def _alike(user: str, before: Sequence[Said]) -> Answered | None:
     best, most = None, _SHARED_WORDS - 1
     for said in reversed(before):
         for line in said.text.splitlines():
+            if line.rstrip().endswith(":") or NARRATION.match(_plain(line)):
+                continue
             shared = len(mine & _content(line))
             if shared > most:
                 best, most = (

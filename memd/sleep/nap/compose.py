@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import zip_longest
 from typing import NamedTuple
 
 from memd.model.enums import Origin
@@ -17,6 +19,7 @@ from memd.sleep.nap.acts import WORTH, Act, Judged, act, approves, kind_of
 from memd.sleep.nap.answers import Answered, answered, cut
 from memd.sleep.nap.candidates import Candidate, Distilled, Kind
 from memd.sleep.nap.exchanges import Exchange, Said
+from memd.sleep.nap.outcomes import conclusion
 from memd.sleep.nap.words import Words, is_interruption, sentences, words
 
 CHARS_MAX = 700
@@ -26,7 +29,22 @@ _BESIDE = 0.3
 _ANSWERED = 0.6
 _ALONE_CHARS = 160
 _TEMPLATE_CHARS = 600
+_OUTCOME = "\nOutcome: "
+_OUTCOME_CHARS_MIN = 60
+_ENDED = 0.4
 _LEFT_OUT = frozenset({Act.QUESTION, Act.REQUEST, Act.ACKNOWLEDGEMENT})
+
+
+class Turn(NamedTuple):
+    """An exchange that somebody began, and what of its message is theirs.
+
+    *stopped* says that the agent had just been interrupted. *slot* names the message.
+    """
+
+    exchange: Exchange
+    own: Words
+    slot: str
+    stopped: bool = False
 
 
 class Part(NamedTuple):
@@ -36,25 +54,41 @@ class Part(NamedTuple):
     judged: Judged
 
 
-def composed(exchanges: Sequence[Exchange]) -> list[Candidate]:
-    """Return what of *exchanges* may be remembered, in their order."""
-    found: list[Candidate] = []
+def turns(exchanges: Sequence[Exchange]) -> tuple[Turn, ...]:
+    """Return *exchanges* by what somebody wrote: what programs wrote between belongs to it.
+
+    A notification, a summary or what a command made of itself begins nothing new, and
+    what the agent did after it answers the message before.
+    """
+    found: list[Turn] = []
     count: Counter[str] = Counter()
-    said: list[Said] = []
     stopped = False
-    command = ""
     for exchange in exchanges:
-        count[exchange.user] += 1
-        slot = slot_of(exchange.user, count[exchange.user])
         own = words(exchange.user)
+        last = found[-1] if found else None
         if is_interruption(exchange.user):
             stopped = True
-        elif not (command and len(exchange.user) > _TEMPLATE_CHARS):
-            found += _memories(exchange, own, said, slot, stopped=stopped)
-            stopped = stopped and not own.paragraphs
-        # What follows a command at once is what the program made of it.
-        command = "" if exchange.said else own.command
-        said += exchange.said
+        is_made = last is not None and bool(last.own.command) and not last.exchange.said
+        is_made = is_made and len(exchange.user) > _TEMPLATE_CHARS
+        if last and not own.command and (is_made or not own.paragraphs):
+            _join(last.exchange, exchange)
+            continue
+        count[exchange.user] += 1
+        slot = slot_of(exchange.user, count[exchange.user])
+        whole = replace(exchange, said=list(exchange.said), runs=list(exchange.runs))
+        found.append(Turn(whole, own, slot, stopped))
+        stopped = False
+    return tuple(found)
+
+
+def composed(all_: Sequence[Turn]) -> list[Candidate]:
+    """Return what of the turns of a session may be remembered, in their order."""
+    found: list[Candidate] = []
+    said: list[Said] = []
+    for turn, after in zip_longest(all_, all_[1:]):
+        following = "\n".join(after.own.paragraphs) if after else ""
+        found += _memories(turn, said, conclusion(turn.exchange, following))
+        said += turn.exchange.said
     return found
 
 
@@ -102,29 +136,50 @@ def _within(line: str, room: int) -> Iterator[str]:
         yield text
 
 
-def _memories(
-    exchange: Exchange, own: Words, said: Sequence[Said], slot: str, *, stopped: bool
-) -> Iterator[Candidate]:
-    whole = "\n".join(own.paragraphs)
+def _memories(turn: Turn, said: Sequence[Said], ended: str) -> Iterator[Candidate]:
+    """Yield the memories of one turn; *ended* is what came of it, "" where nobody can tell."""
+    whole = "\n".join(turn.own.paragraphs)
     asked = answered(whole, said) if whole else None
-    kept = parts(own, stopped=stopped)
+    kept = parts(turn.own, stopped=turn.stopped)
     if not kept and asked and _answers(whole, asked):
         kept = [Part(whole, Judged(Act.DECISION, _ANSWERED))]
+    if not kept and ended:
+        yield _outcome(turn, ended)
     for number, part in enumerate(kept):
-        kind = kind_of(part.judged) or Kind.DECISION
         beside = asked if len(part.text) <= _ALONE_CHARS and len(kept) == 1 else None
-        text = f"Agent: {beside.text}\nUser: {part.text}" if beside else part.text
-        memory = Distilled(
-            cut(text, CHARS_MAX),
-            kind,
-            (exchange.place, *([beside.place] if beside else ())),
-            f"{slot}-{number}" if number else slot,
-            Origin.ASSISTANT if beside else Origin.PERSON,
-        )
-        yield Candidate(memory, part.judged.score)
+        yield _memory(turn, number, part, beside, ended if number == len(kept) - 1 else "")
+
+
+def _memory(turn: Turn, number: int, part: Part, asked: Answered | None, ended: str) -> Candidate:
+    place = turn.exchange.place
+    text = f"Agent: {asked.text}\nUser: {part.text}" if asked else part.text
+    room = CHARS_MAX - len(text) - len(_OUTCOME)
+    if ended and room > _OUTCOME_CHARS_MIN:
+        text += _OUTCOME + cut(ended, room)
+    places = (place, *([asked.place] if asked else ()), *([turn.exchange.end] if ended else ()))
+    memory = Distilled(
+        cut(text, CHARS_MAX),
+        kind_of(part.judged) or Kind.DECISION,
+        tuple(dict.fromkeys(places)),
+        f"{turn.slot}-{number}" if number else turn.slot,
+        Origin.ASSISTANT if asked or ended else Origin.PERSON,
+    )
+    return Candidate(memory, part.judged.score)
+
+
+def _outcome(turn: Turn, ended: str) -> Candidate:
+    place, end = turn.exchange.place, turn.exchange.end
+    memory = Distilled(ended, Kind.OUTCOME, (place, end), turn.slot, Origin.ASSISTANT)
+    return Candidate(memory, _ENDED)
 
 
 def _answers(text: str, asked: Answered) -> bool:
     """Return whether *text* settles what was *asked*: it agrees, or names what it is about."""
     judged = act(text)
     return approves(text) or (asked.is_marked and judged.act is not Act.QUESTION)
+
+
+def _join(first: Exchange, later: Exchange) -> None:
+    first.said += later.said
+    first.runs += later.runs
+    first.end = later.end

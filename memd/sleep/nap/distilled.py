@@ -7,18 +7,19 @@ by their *slot*.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from memd.sleep.nap.candidates import Distilled
-from memd.sleep.nap.compose import composed
+from memd.sleep.nap.choice import chosen
+from memd.sleep.nap.cleaning import Message
+from memd.sleep.nap.compose import composed, turns
 from memd.sleep.nap.exchanges import exchanges
 
 
-def distilled(messages: Sequence[Mapping[str, Any]]) -> tuple[Distilled, ...]:
+def distilled(messages: Sequence[Message]) -> tuple[Distilled, ...]:
     """Return the memories of *messages*, in their order, the digest last.
 
     >>> [each.text for each in distilled([{"role": "user", "content": "We never push to main."}])]
     ['We never push to main.']
     """
-    return tuple(each.memory for each in composed(exchanges(messages)))
+    return chosen(composed(turns(exchanges(messages))), messages)

@@ -49,6 +49,7 @@ _MACHINE = re.compile(
       | \|.*\|\s*$|[-=_*~]{3,}\s*$|[─-▟]
       | (?:import|from\ \S+\ import|const|var|def|class|func(?:tion)?|return|public)\s.*[:;{(=]
       | </?[a-zA-Z][^>]*>|//|/\*|\#include
+      | ["\u201c].*["\u201d]\s*$               # another's words
       | [\]})]+[,;]?\s*$
       | "?[\w.-]+"?\s*[:=]\s*\S+,?\s*$         # key: value
     )""",
@@ -64,7 +65,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 _LETTER = re.compile(r"[^\W\d_]")
 _LATIN = re.compile(r"[a-zA-ZÀ-ɏ]")
 _END = re.compile(
-    r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\b\d\.)(?<!\betc\.)[\"'\u201d\u2019)\]]*\s+(?=\S)"
+    r"(?<=[.!?])(?<!\.\.)(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\b\d\.)(?<!\betc\.)[\"'\u201d\u2019)\]]*\s+(?=\S)"
     r"|(?<=[\u3002\uff01\uff1f])|\n+"
 )
 

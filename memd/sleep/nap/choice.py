@@ -1,0 +1,116 @@
+"""Which of a session's candidates are kept: each thing once, the best of each stretch.
+
+A session is cut into stretches of the same length from its beginning, and each keeps
+at most so many memories. So what is kept of an earlier stretch stays the same however
+long the session becomes. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from math import ceil
+
+from memd.model.enums import Origin
+from memd.sleep.nap.candidates import Candidate, Distilled, Kind
+from memd.sleep.nap.cleaning import Message
+from memd.sleep.nap.consolidator import CHARS_PER_TOKEN
+from memd.sleep.nap.languages import FUNCTION_WORDS
+from memd.sleep.nap.messages import said
+
+STRETCH_TOKENS = 30_000
+STRETCH_MEMORIES = 12
+_STRETCH_CHARS = STRETCH_TOKENS * CHARS_PER_TOKEN
+_BEGUN = 0.5
+ALIKE = 0.72
+"""The share of words from which two memories say the same."""
+_OF_EARLIER = 0.6
+_WORDS_MIN = 3
+
+_WORD = re.compile(r"[^\W_][\w'-]*")
+_TAKES_BACK = re.compile(
+    r"\b(?:instead|no longer|not any ?more|changed (?:my|our) minds?|on second thought|scrap"
+    r"|never ?mind|forget (?:it|that|about)|revert|undo|go back to|after all|turns out|actually"
+    r"|rather than|yank)\b"
+    r"|^\W*no\b",
+    re.IGNORECASE,
+)
+
+
+def chosen(candidates: Sequence[Candidate], messages: Sequence[Message]) -> tuple[Distilled, ...]:
+    """Return what is kept of *candidates*, those of *messages*, in the order of their places.
+
+    What an earlier stretch has not used is room for the later ones; a session that has
+    just begun has half of a stretch's.
+    """
+    chars = list(accumulate(len(said(message)) for message in messages))
+    by_stretch: dict[int, list[Candidate]] = {}
+    for candidate in _settled(sorted(candidates, key=lambda each: each.memory.places[0])):
+        stretch = chars[candidate.memory.places[0]] // _STRETCH_CHARS
+        by_stretch.setdefault(stretch, []).append(candidate)
+    kept: list[Distilled] = []
+    for stretch, each in by_stretch.items():
+        length = min(max(chars[-1] / _STRETCH_CHARS, _BEGUN), stretch + 1)
+        kept += _best(each, ceil(length * STRETCH_MEMORIES) - len(kept))
+    return tuple(kept)
+
+
+def _best(candidates: Sequence[Candidate], room: int) -> Iterator[Distilled]:
+    """Yield the *room* best of *candidates* in their order, the earlier of equals."""
+    places = range(len(candidates))
+    best = sorted(places, key=lambda at: (-candidates[at].score, at))[: max(room, 0)]
+    yield from (candidates[at].memory for at in sorted(best))
+
+
+def _settled(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return *candidates* without those that say it again, or that a later one takes back.
+
+    The later one then has the earlier one's slot, and so its place in the store.
+    """
+    settled: list[Candidate] = []
+    known: list[frozenset[str]] = []
+    for candidate in candidates:
+        mine = _content(candidate.memory.text)
+        alike = [at for at, its in enumerate(known) if _share(mine, its) > ALIKE]
+        back = [at for at in range(len(settled)) if _takes_back(candidate, settled[at].memory)]
+        if alike and not (back or _is_more(candidate.memory, settled[alike[0]].memory)):
+            continue
+        slot = candidate.memory.slot
+        for at in (back or alike)[:1]:
+            slot = settled[at].memory.slot
+            del settled[at], known[at]
+        settled.append(Candidate(candidate.memory._replace(slot=slot), candidate.score))
+        known.append(mine)
+    return settled
+
+
+def _is_more(later: Distilled, earlier: Distilled) -> bool:
+    """Return whether *later* is the user's word where *earlier* was the agent's."""
+    return later.origin is Origin.PERSON and earlier.origin is not Origin.PERSON
+
+
+def _takes_back(later: Candidate, earlier: Distilled) -> bool:
+    """Return whether the user says of what *earlier* says that it is no more."""
+    kinds = {Kind.DECISION, Kind.CORRECTION, Kind.PREFERENCE}
+    if later.memory.kind not in kinds or earlier.kind not in kinds:
+        return False
+    mine, its = _users(later.memory.text), _users(earlier.text)
+    shared = _content(mine) & _content(its)
+    return (
+        len(shared) >= max(_WORDS_MIN, _OF_EARLIER * len(_content(its)))
+        and _TAKES_BACK.search(mine) is not None
+    )
+
+
+def _users(text: str) -> str:
+    """Return the user's part of a composed memory."""
+    return text.partition("\nOutcome: ")[0].rpartition("User: ")[2]
+
+
+def _content(text: str) -> frozenset[str]:
+    return frozenset(map(str.casefold, _WORD.findall(text))) - FUNCTION_WORDS
+
+
+def _share(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / max(1, len(one | other))

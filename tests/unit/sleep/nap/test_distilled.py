@@ -1,0 +1,180 @@
+"""What a nap remembers of a session by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memd.model.enums import Origin
+from memd.sleep.nap.candidates import Kind
+from memd.sleep.nap.choice import STRETCH_MEMORIES, STRETCH_TOKENS
+from memd.sleep.nap.compose import CHARS_MAX
+from memd.sleep.nap.consolidator import CHARS_PER_TOKEN
+from memd.sleep.nap.distilled import distilled
+
+RULE = "From now on the mock server listens on port 4010 only."
+INTERRUPTED = "[Request interrupted by user]"
+
+
+def user(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def agent(text: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": text}
+
+
+def told(*messages: dict[str, Any]) -> list[str]:
+    return [each.text for each in distilled(messages) if each.kind is not Kind.DIGEST]
+
+
+def test_a_rule_is_remembered_as_it_was_said() -> None:
+    [memory] = [each for each in distilled([user(RULE)]) if each.kind is not Kind.DIGEST]
+    assert (memory.text, memory.kind, memory.places, memory.origin) == (
+        RULE,
+        Kind.PREFERENCE,
+        (0,),
+        Origin.PERSON,
+    )
+
+
+def test_a_session_of_requests_and_thanks_leaves_nothing() -> None:
+    assert told(user("run the tests"), agent("They pass."), user("great, thanks!")) == []
+
+
+def test_an_approval_is_remembered_with_what_it_approves() -> None:
+    [text] = told(
+        user("what would you do?"), agent("I recommend a lock file. Shall I add it?"), user("yup")
+    )
+    assert text == "Agent: I recommend a lock file. Shall I add it?\nUser: yup"
+
+
+def test_what_has_the_agent_s_words_is_not_the_user_s() -> None:
+    [memory] = [
+        each
+        for each in distilled([agent("I recommend a lock file. Shall I?"), user("yes")])
+        if each.kind is not Kind.DIGEST
+    ]
+    assert memory.origin is Origin.ASSISTANT
+    assert memory.places == (1, 0)
+
+
+def test_an_interruption_is_no_memory_and_what_follows_it_corrects() -> None:
+    messages = [user("add a port"), user(INTERRUPTED), user("let's put it into ports.py instead")]
+    [memory] = [each for each in distilled(messages) if each.kind is not Kind.DIGEST]
+    assert (memory.kind, memory.places) == (Kind.CORRECTION, (2,))
+
+
+def test_what_a_command_expands_to_is_not_the_user_s() -> None:
+    template = "You must always review the code.\n\n" + "Never skip a line of it.\n" * 40
+    command = "<command-name>/review</command-name>\n<command-args>7</command-args>"
+    assert told(user(command), user(template)) == []
+
+
+def test_a_long_message_becomes_several_memories_each_with_its_own_slot() -> None:
+    paragraphs = [
+        f"We want the {thing} to show {f'the {thing} of all ' * 20}always."
+        for thing in ("names", "ports", "colours")
+    ]
+    memories = [m for m in distilled([user("\n\n".join(paragraphs))]) if m.kind is not Kind.DIGEST]
+    assert len(memories) == 3
+    assert len({each.slot for each in memories}) == 3
+
+
+def test_the_same_words_said_twice_are_remembered_once() -> None:
+    assert told(user(RULE), agent("It does."), user(RULE)) == [RULE]
+
+
+def test_what_takes_back_an_earlier_decision_has_its_place() -> None:
+    early = [user("We want the session store in the redis cluster.")]
+    late = [
+        *early,
+        agent("It is there."),
+        user("No, we don't want the session store in the redis cluster after all, use sqlite."),
+    ]
+    [first] = [each for each in distilled(early) if each.kind is not Kind.DIGEST]
+    [last] = [each for each in distilled(late) if each.kind is not Kind.DIGEST]
+    assert last.slot == first.slot
+    assert "sqlite" in last.text
+
+
+def test_other_scripts_and_languages_are_read() -> None:
+    assert told(user("Der Port muss immer 4010 bleiben.")) == ["Der Port muss immer 4010 bleiben."]
+    for text in ("テストは必ず最初に実行してください。", "يجب دائما تشغيل الاختبارات"):
+        told(user(text), agent(text), user(text))
+
+
+_LINES = [
+    RULE,
+    "yup",
+    "No on D4",
+    INTERRUPTED,
+    "```py\nx = 1\n```",
+    "<command-name>/review</command-name>",
+    "Let's keep the old parser in parse.py",
+    "- **D4** the cache is dropped. Shall I do it?",
+    "1. first\n2. second",
+    "/home/ann/app.py:12:3 error: no such name",
+    "We want it like that because the server listens on http://localhost:8080",
+]
+_TEXT = st.one_of(st.sampled_from(_LINES), st.text(max_size=300))
+_CONTENT = st.one_of(
+    _TEXT,
+    st.none(),
+    st.integers(),
+    st.lists(
+        st.one_of(
+            st.builds(lambda text: {"type": "text", "text": text}, _TEXT),
+            st.builds(
+                lambda text: {"type": "tool_result", "tool_use_id": "1", "content": text}, _TEXT
+            ),
+            st.builds(
+                lambda text: {
+                    "type": "tool_use",
+                    "id": "1",
+                    "name": "bash",
+                    "input": {"command": text},
+                },
+                _TEXT,
+            ),
+        ),
+        max_size=3,
+    ),
+)
+_MESSAGES = st.lists(
+    st.fixed_dictionaries(
+        {"role": st.sampled_from(["user", "assistant", "tool", ""]), "content": _CONTENT}
+    ),
+    max_size=30,
+)
+
+
+@given(_MESSAGES)
+def test_any_messages_are_distilled_the_same_each_time_within_bounds(
+    messages: list[dict[str, Any]],
+) -> None:
+    memories = distilled(messages)
+    assert memories == distilled(messages)
+    assert all(each.text.strip() and len(each.text) <= CHARS_MAX for each in memories[:-1])
+    assert all(set(each.places) <= set(range(len(messages))) for each in memories)
+    assert len({each.slot for each in memories}) == len(memories)
+    assert len(memories) <= STRETCH_MEMORIES + 1
+    assert [each.places[0] for each in memories[:-1]] == sorted(
+        each.places[0] for each in memories[:-1]
+    )
+
+
+def test_a_longer_session_keeps_what_its_earlier_stretches_left() -> None:
+    messages: list[dict[str, Any]] = []
+    for number in range(60):
+        messages += [
+            user(f"We want option{number} in file{number}.toml to stay {number} seconds."),
+            agent("x " * (STRETCH_TOKENS * CHARS_PER_TOKEN // 40)),
+        ]
+    whole = distilled(messages)
+    for end, finished in ((60, 38), (100, 78)):
+        mine = [each for each in distilled(messages[:end]) if each.places[0] < finished]
+        assert mine == [each for each in whole if each.places[0] < finished]
+        assert mine
