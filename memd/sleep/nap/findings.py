@@ -1,0 +1,195 @@
+"""What a long answer lists under a heading of its own: issues, improvements, what is left. Pure.
+
+Reviews, audits and reports end in such a list, and what of it nobody did is what the
+next session asks for. Its titles are told in one memory, in their order, without their
+explanations.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from memd.model.enums import Origin
+from memd.sleep.nap.candidates import Candidate, Distilled, Kind
+from memd.sleep.nap.exchanges import Exchange
+from memd.sleep.nap.prose import PROSE_CHARS_MAX, plain
+from memd.sleep.nap.words import words
+
+FINDINGS_CHARS_MAX = 480
+_TITLE_CHARS_MAX = 130
+_TITLE_WORDS_MIN = 3
+_TITLES_MIN, _TITLES_MAX = 2, 8
+_SUBJECT_CHARS_MAX = 90
+_LEAD_CHARS_MAX = 80
+_BOLD_LEVEL = 7
+_SCORE = 0.75
+
+# The heading of a list that is worth its titles, the best kind first.
+_HEADINGS = tuple(
+    re.compile(rf"\b(?:{names})\b", re.IGNORECASE)
+    for names in (
+        r"top \d+|top (?:\w+ )?(?:issues|improvements|priorities|findings)|most important"
+        r"|critical|must fix|key (?:issues|findings|problems)|blockers",
+        r"issues|improvements|findings|problems|concerns|bugs|risks|remaining|still open|left to do"
+        r"|next steps|open (?:questions|items|issues|points)|todos?|follow-?ups?"
+        r"|not (?:done|addressed)",
+        r"recommend(?:ations|ed)|suggest(?:ions|ed)|gaps|missing|limitations|caveats",
+    )
+)
+_FENCES = ("```", "~~~")
+_HEADING = re.compile(r"(#{1,6})\s+(.+)")
+_BOLD_LINE = re.compile(r"\*\*([^*\n]{3,200})\*\*:?")
+_NUMBERED = re.compile(r"(?:\*\*)?\(?\d{1,2}[.):]\s+(?:\*\*)?")
+_ITEM = re.compile(r"(?:[-*+•]|\(?\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
+_BOLD_LEAD = re.compile(r"\*\*(.{3,200}?)\*\*")
+_CLAUSE = re.compile(r"\s[—\u2013-]\s|[.;:]\s|[.:]$")
+_FINE = re.compile(
+    r"\W*(?:\(\d+\)\s*)?(?:✅|good\b|none\b|no (?:issues|findings)\b)", re.IGNORECASE
+)
+
+
+class Listed(NamedTuple):
+    """A heading and the titles of what it lists, in their order."""
+
+    heading: str
+    titles: tuple[str, ...]
+
+
+def listed(text: str) -> Listed | None:
+    r"""Return the list of *text* that is most worth keeping, None without one.
+
+    >>> listed("## Next steps\n1. **Cache the index** for a fast start\n2. Drop the `v1` routes")
+    Listed(heading='Next steps', titles=('Cache the index', 'Drop the v1 routes'))
+    """
+    sections = [each for each in _sections(text) if len(each.titles) >= _TITLES_MIN]
+    ranked = [(rank, at) for at, each in enumerate(sections) if (rank := _rank(each.heading)) >= 0]
+    return sections[min(ranked)[1]] if ranked else None
+
+
+def findings(exchanges: Sequence[Exchange]) -> list[Candidate]:
+    """Return what the answers of *exchanges* list, a memory for each answer that does."""
+    found: list[Candidate] = []
+    command = ""
+    for exchange in exchanges:
+        own = words(exchange.user)
+        made = _of(exchange, own.command or (own.paragraphs or ("",))[0], command)
+        command = own.command
+        if made is not None:
+            found.append(made)
+    return found
+
+
+def _of(exchange: Exchange, asked: str, command: str) -> Candidate | None:
+    for said in reversed(exchange.said):
+        made = listed(said.text)
+        if made is None:
+            continue
+        subject = _subject(said.text) or command or _short(asked)
+        text = told(made, subject)
+        places = (said.place, exchange.place)
+        # A message may say the same as another one, but not with the same list below it.
+        mark = hashlib.sha256(f"{exchange.user}:{made.heading}".encode(errors="replace"))
+        slot = f"list:{mark.hexdigest()[:12]}"
+        memory = Distilled(text, Kind.OUTCOME, places, slot, Origin.ASSISTANT)
+        return Candidate(memory, _SCORE)
+    return None
+
+
+def _short(asked: str) -> str:
+    text = " ".join(asked.split())
+    return text if len(text) <= _SUBJECT_CHARS_MAX else text[:_SUBJECT_CHARS_MAX].rpartition(" ")[0]
+
+
+def told(made: Listed, subject: str) -> str:
+    """Return a list as one line, as many of its titles as fit."""
+    text = f"{subject.rstrip(' .:')}: {made.heading}:" if subject else f"{made.heading}:"
+    for number, title in enumerate(made.titles, 1):
+        part = f" {number}. {title};"
+        if len(text) + len(part) > FINDINGS_CHARS_MAX:
+            break
+        text += part
+    return text.rstrip(";") + "."
+
+
+def _subject(text: str) -> str:
+    """Return the title of a whole answer, "" where it has none."""
+    for line in text.splitlines():
+        heading = _HEADING.match(line.strip())
+        if heading:
+            return plain(heading[2])[:_SUBJECT_CHARS_MAX] if len(heading[1]) == 1 else ""
+    return ""
+
+
+def _rank(heading: str) -> int:
+    return next((at for at, names in enumerate(_HEADINGS) if names.search(heading)), -1)
+
+
+def _sections(text: str) -> list[Listed]:
+    """Return each heading that is one of _HEADINGS with the titles below it."""
+    found: list[Listed] = []
+    heading, depth, style = "", 0, ""
+    titles: list[str] = []
+    fenced = False
+    for raw in text[-PROSE_CHARS_MAX:].splitlines():
+        line = raw.strip()
+        if line.startswith(_FENCES):
+            fenced = not fenced
+            continue
+        if fenced or not line:
+            continue
+        marked, level = _heading(line)
+        numbered = bool(_NUMBERED.match(marked)) and bool(heading)
+        if marked and not numbered and (level <= depth or _rank(marked) >= 0 or not heading):
+            found.append(Listed(heading, tuple(titles)))
+            heading = plain(marked).rstrip(" :.") if _rank(marked) >= 0 else ""
+            depth, style, titles = level, "", []
+            continue
+        its = "heading" if numbered else _style(raw)
+        # The first title says what the others look like: what looks otherwise explains one.
+        style = style or its
+        if heading and its and its == style and len(titles) < _TITLES_MAX:
+            titles += _title(marked or line)
+    found.append(Listed(heading, tuple(titles)))
+    return [each for each in found if each.heading]
+
+
+def _heading(line: str) -> tuple[str, int]:
+    """Return a heading and its level, "" for any other line; a line in bold is below all others."""
+    heading = _HEADING.match(line)
+    if heading:
+        return heading[2], len(heading[1])
+    bold = _BOLD_LINE.fullmatch(line)
+    if bold:
+        return bold[1], _BOLD_LEVEL
+    lead = line.endswith(":") and len(line) <= _LEAD_CHARS_MAX and not _ITEM.match(line)
+    return (line, _BOLD_LEVEL + 1) if lead else ("", 0)
+
+
+def _style(raw: str) -> str:
+    """Return what kind of item a line is, "" for what is none or stands below one."""
+    if raw[:1].isspace() or not _ITEM.match(raw):
+        return ""
+    return "number" if _NUMBERED.match(raw) else "bullet"
+
+
+def _title(line: str) -> list[str]:
+    """Return the title that a heading or an item is, none where it says that all is well."""
+    numbered = _NUMBERED.match(line)
+    item = numbered or _ITEM.match(line)
+    text = line[item.end() :] if item else line
+    if numbered and numbered[0].endswith("**"):
+        text = f"**{text}"
+    if _FINE.match(text):
+        return []
+    bold = _BOLD_LEAD.match(text)
+    title = plain(bold[1] if bold else text).rstrip(" .:;,*")
+    if bold and len(title.split()) < _TITLE_WORDS_MIN:
+        title = plain(text)
+    if len(title) > _TITLE_CHARS_MAX:
+        clause = _CLAUSE.search(title, 20, _TITLE_CHARS_MAX)
+        title = title[: clause.start()] if clause else title[:_TITLE_CHARS_MAX].rpartition(" ")[0]
+    title = title.rstrip(" .:;,*")
+    return [title] if len(title.split()) >= _TITLE_WORDS_MIN else []

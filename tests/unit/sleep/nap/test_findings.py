@@ -1,0 +1,103 @@
+"""What a long answer lists under a heading of its own is told by its titles."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memd.sleep.nap.candidates import Kind
+from memd.sleep.nap.exchanges import Exchange, Said
+from memd.sleep.nap.findings import FINDINGS_CHARS_MAX, findings, listed
+
+REVIEW = """# Review of the importer
+
+## Line by line
+
+- ✅ Good naming in the whole file
+- The loop in `rows()` is quadratic
+
+## Top 3 Most Important Improvements
+
+### 1. **`rows()` is quadratic in the number of files**
+
+Lines 12-40 could be simplified:
+- first read the index
+- then read the rows
+
+### 2. **No retry when the bucket is away**
+
+```py
+## Open issues
+```
+
+### 3. **.netrc is read by everybody**
+
+## Test Recommendations
+
+1. Cover the empty bucket as well
+2. Cover a bucket that is away
+"""
+
+
+def _answer(user: str, text: str, place: int = 0) -> Exchange:
+    return Exchange(place, user, (), [Said(place + 1, text)], [], place + 1)
+
+
+def test_the_most_telling_list_of_an_answer_is_found_with_its_titles_alone() -> None:
+    assert listed(REVIEW) == (
+        "Top 3 Most Important Improvements",
+        (
+            "rows() is quadratic in the number of files",
+            "No retry when the bucket is away",
+            ".netrc is read by everybody",
+        ),
+    )
+
+
+def test_titles_may_be_lines_in_bold_or_items_with_a_lead_in_bold() -> None:
+    bold = (
+        "## Issues\n\n**1. The cache never expires (high)**\n\nWhy.\n\n**2. No index on `mail`**\n"
+    )
+    assert listed(bold) == ("Issues", ("The cache never expires (high)", "No index on mail"))
+    lead = "Still open:\n- **The docs** still name the old port\n- **Long naps** fail at noon\n"
+    assert listed(lead) == (
+        "Still open",
+        ("The docs still name the old port", "Long naps fail at noon"),
+    )
+
+
+def test_a_list_without_such_a_heading_and_a_single_item_are_none() -> None:
+    assert listed("## Changes\n- `a.py` reads the port\n- `b.py` is gone now\n") is None
+    assert listed("## Next steps\n- run the migration again\n") is None
+    assert listed("## Issues\n- none\n- ✅ Good tests all over\n") is None
+
+
+def test_a_list_is_a_memory_that_says_what_it_is_about() -> None:
+    (made,) = findings([_answer("look at the importer", REVIEW, 4)])
+    assert made.memory.text == (
+        "Review of the importer: Top 3 Most Important Improvements:"
+        " 1. rows() is quadratic in the number of files; 2. No retry when the bucket is away;"
+        " 3. .netrc is read by everybody."
+    )
+    assert made.memory.kind is Kind.OUTCOME
+    assert made.memory.places == (5, 4)
+
+
+def test_without_a_title_it_is_about_the_command_or_the_request() -> None:
+    text = "## Open questions\n- who owns the bucket in May\n- what happens with old keys\n"
+    called = "<command-name>/audit</command-name><command-args>keys</command-args>"
+    exchanges = [Exchange(0, called), _answer("a long template", text, 1)]
+    assert findings(exchanges)[0].memory.text.startswith("/audit keys: Open questions: 1. who owns")
+    (asked,) = findings([_answer("what is left of the key rotation?", text)])
+    assert asked.memory.text.startswith("what is left of the key rotation?: Open questions: ")
+
+
+def test_the_same_list_has_the_same_slot_wherever_it_stands() -> None:
+    (one,), (other,) = findings([_answer("go", REVIEW, 2)]), findings([_answer("go", REVIEW, 8)])
+    assert one.memory.slot == other.memory.slot
+
+
+@given(st.text(alphabet="#*- 1.a:\n`Issues", max_size=400))
+def test_no_text_is_an_error_and_none_is_too_long(text: str) -> None:
+    for each in findings([_answer("", "## Issues\n" + text)]):
+        assert len(each.memory.text) <= FINDINGS_CHARS_MAX + 1
