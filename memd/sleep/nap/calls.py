@@ -135,6 +135,34 @@ _INTERPRETERS = frozenset(
 )
 
 
+# What looks around or tidies up, and says nothing of how the project is worked with.
+_NOISE = frozenset((
+    "ls", "ll", "cat", "bat", "head", "tail", "less", "grep", "egrep", "rg", "ag", "find", "fd",
+    "sed", "awk", "wc", "sort", "uniq", "cut", "tr", "diff", "rm", "cp", "mv", "touch", "chmod",
+    "which", "whereis", "type", "file", "stat", "du", "df", "tree", "pwd", "date", "true", "test",
+    "git", "gh", "xargs", "tee", "printf", "jq", "open", "kill", "pkill", "ps", "lsof", "wait",
+    "for", "while", "if", "[", "{", "(", "ln", "man", "history", "clear", "exit", "submit",
+))  # fmt: skip
+_TRAILING = re.compile(
+    r"\s*(?:2>&1|\d?>\s*/dev/null|\|\s*(?:tail|head|grep|rg|wc|cat|tee|less)\b).*$"
+)
+_ENTERING = re.compile(r"^(?:cd|pushd)\s+\S+\s*(?:&&|;)\s*")
+
+
+def is_noise(read: Command) -> bool:
+    """Return whether a command only looks around, moves files, or asks version control."""
+    return read.about.split(" ", 1)[0] in _NOISE or not read.about
+
+
+def shortened(line: str) -> str:
+    """Return a command line without the folder it enters first and what cuts its output.
+
+    >>> shortened("cd /srv/app && make test 2>&1 | tail -5")
+    'make test'
+    """
+    return _TRAILING.sub("", _ENTERING.sub("", line)).strip()
+
+
 def edited(run: Run) -> str:
     """Return the path of the file that *run* wrote, "" where it wrote none or failed to.
 
@@ -185,6 +213,8 @@ def error_line(result: str) -> str:
     >>> error_line("Exit code 1\ncollecting\nTypeError: no such key")
     'TypeError: no such key'
     """
+    if "<tool_use_error>" in result[:_LOOKED_AT_CHARS]:
+        return ""  # the program's own refusal, which no command printed
     head, tail = result[:_LOOKED_AT_CHARS], result[-_LOOKED_AT_CHARS:]
     return _error_in(head, tail, _FAILED) or _error_in(head, tail, _TELLS)
 

@@ -17,6 +17,7 @@ from memd.sleep.nap.facts import HEADER
 
 BEFORE_TEXTS = 3
 _USER_ROLES = frozenset({"user", "human"})
+_INSTRUCTING_ROLES = frozenset({"system", "developer"})
 
 
 class Said(NamedTuple):
@@ -56,7 +57,9 @@ class Exchange:
 
 
 def exchanges(messages: Sequence[Mapping[str, Any]]) -> tuple[Exchange, ...]:
-    """Return the exchanges of *messages* in order; the summary of an earlier nap is in none.
+    """Return the exchanges of *messages* in order.
+
+    The summary of an earlier nap and what a program instructs its model with are in none.
 
     >>> [each.user for each in exchanges([{"role": "user", "content": "use tabs"}])]
     ['use tabs']
@@ -65,7 +68,7 @@ def exchanges(messages: Sequence[Mapping[str, Any]]) -> tuple[Exchange, ...]:
     lately: deque[Said] = deque(maxlen=BEFORE_TEXTS)
     for place, message in enumerate(messages):
         now = turn(message)
-        if now.text.startswith(HEADER):
+        if now.text.startswith(HEADER) or now.role in _INSTRUCTING_ROLES:
             continue
         by_user = now.role in _USER_ROLES and bool(now.text.strip())
         if by_user or not made:

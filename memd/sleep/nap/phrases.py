@@ -47,6 +47,7 @@ TASK = _opening(
     """
     add, update, move, remove, use, run, check, read, create, fix, consider, make, delete, replace,
     try, keep, write, test, verify, push, install, set, look, find, change, extract, rename, then,
+    whether, if,
     lines? \\d+
     """
 )

@@ -1,0 +1,228 @@
+"""A session in a few lines: what was asked and done, what went wrong, how it ended, what is open.
+
+Made to be the first thing that the next session of the same project is told. Each line
+is a field with a plain label, and a field that has nothing is left out; whoever writes
+it in other words writes the same fields. A function of the exchanges alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from memd.sleep.nap.answers import cut
+from memd.sleep.nap.calls import Command, command, edited, error_line, failed, is_noise, shortened
+from memd.sleep.nap.exchanges import Exchange, Run
+from memd.sleep.nap.outcomes import outcome
+from memd.sleep.nap.unfinished import unfinished
+from memd.sleep.nap.words import is_interruption, words
+
+DIGEST_TOKENS_MAX = 300
+_CHARS_PER_TOKEN = 4
+_WORD_PIECE_CHARS, _CODE_PIECE_CHARS = 4, 3
+_REQUEST_CHARS = 160
+_WORDS_MIN = 2
+_FILES_MAX = 8
+_COMMANDS_MAX = 4
+_ADDRESSES_MAX = 3
+FIELDS = (
+    "Asked first",
+    "Asked last",
+    "Changed",
+    "Commands that worked",
+    "Addresses",
+    "Went wrong",
+    "Ended with",
+    "Open",
+)
+# In which order fields go when there is no room for all.
+_LEAST_FIRST = ("Addresses", "Went wrong", "Commands that worked", "Changed", "Asked last")
+
+_PIECE = re.compile(r"\w+|[^\w\s]")
+_LOCAL = re.compile(
+    r"\bhttps?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::\d{2,5})?(?:/[\w./-]{0,60})?"
+    r"|\b(?:localhost|127\.0\.0\.1):\d{2,5}\b"
+)
+_OWN = re.compile(r"/\.(?:claude|codex|gemini|cursor)/")  # the assistant's own notes and plans
+_SCRATCH = re.compile(r"(?:^|/)(?:tmp|scratchpad|node_modules|\.git)/|^/private/")
+_EMPTY_WORDS = re.compile(
+    r"\W*(?:(?:y|yes|yep|yup|yeah|ok|okay|k|sure|thanks?|thank|you|great|perfect|nice|good|go|on|ahead"
+    r"|proceed|continue|do|it|that|this|and|now|please|done|no|nope|quit|exit)\b\W*)+",
+    re.IGNORECASE,
+)
+_LINTERS = re.compile(
+    r"lint|ruff|flake8|mypy|pylint|prettier|gofmt|black\b|clippy|vet\b", re.IGNORECASE
+)
+_LEAVING = frozenset(("/exit", "/quit", "/clear", "/login", "/compact", "/model", "/resume"))
+_SHARE = 0.9  # of the files; the folder in which so many are is their folder
+_PARTS_MAX = 3
+
+
+class _Done(NamedTuple):
+    """A command that ran: whether it failed, and its last result."""
+
+    command: Command
+    failed: bool
+    result: str
+
+
+def digest(exchanges: Sequence[Exchange]) -> str:
+    """Return the digest of a session, "" for one in which nothing was asked.
+
+    At most DIGEST_TOKENS_MAX tokens, by four characters to a token and by word pieces.
+    """
+    requests = list(_requests(exchanges))
+    if not requests:
+        return ""
+    runs = [run for exchange in exchanges for run in exchange.runs]
+    ran = [_Done(line, failed(run), run.result or "") for run in runs if (line := command(run))]
+    fields = {
+        "Asked first": requests[0],
+        "Asked last": requests[-1] if len(requests) > 1 else "",
+        "Changed": _changed(runs),
+        "Commands that worked": "; ".join(_worked(ran)),
+        "Addresses": ", ".join(_addresses(exchanges, ran)),
+        "Went wrong": _went_wrong(ran),
+        "Ended with": _ended(exchanges),
+        "Open": "; ".join(unfinished(exchanges)),
+    }
+    return _fitting(fields)
+
+
+def _fitting(fields: dict[str, str]) -> str:
+    """Return the fields as lines, without those that matter least where there is no room."""
+    left = dict(fields)
+    for name in (*_LEAST_FIRST, ""):
+        text = "\n".join(f"{label}: {left[label]}" for label in FIELDS if left[label])
+        if tokens(text) <= DIGEST_TOKENS_MAX:
+            return text
+        if name:
+            left[name] = ""
+    return text[: DIGEST_TOKENS_MAX * 2]
+
+
+def tokens(text: str) -> int:
+    """Return how many tokens *text* has at most, by its characters and by its word pieces.
+
+    >>> tokens("go test ./..."), tokens("")
+    (8, 0)
+    """
+    pieces = sum(
+        1 + (len(piece) - 1) // (_WORD_PIECE_CHARS if piece.isalpha() else _CODE_PIECE_CHARS)
+        for piece in _PIECE.findall(text)
+    )
+    return max(pieces, -(-len(text) // _CHARS_PER_TOKEN))
+
+
+def _requests(exchanges: Iterable[Exchange]) -> Iterator[str]:
+    """Yield what the user asked for in each message that asks for something."""
+    expanded = False
+    for exchange in exchanges:
+        own = words(exchange.user)
+        if own.command:
+            if own.command.split()[0] not in _LEAVING:
+                yield own.command[:_REQUEST_CHARS]
+            expanded = True
+            continue
+        text = " ".join(" ".join(own.paragraphs).split())
+        template = expanded and len(exchange.user) > 2 * _REQUEST_CHARS
+        expanded = False
+        if template or len(text.split()) < _WORDS_MIN or _EMPTY_WORDS.fullmatch(text):
+            continue
+        yield cut(f"{text} {_title(exchange.user)}" if text.endswith(":") else text, _REQUEST_CHARS)
+
+
+def _title(text: str) -> str:
+    """Return the first heading of what the user pasted."""
+    heading = re.search(r"^#{1,3} (\S.{0,200})$", text, re.MULTILINE)
+    return heading[1].strip() if heading else ""
+
+
+def _changed(runs: Sequence[Run]) -> str:
+    """Return the files that were written, the latest first, and the folder that they share."""
+    paths = dict.fromkeys(
+        path for run in reversed(runs) if (path := edited(run)) and not _SCRATCH.search(path)
+    )
+    folder = _shared([path for path in paths if path[0] == "/" and not _OWN.search(path)])
+    names = dict.fromkeys(_within(path, folder) for path in paths)
+    shown = list(names)[:_FILES_MAX]
+    more = f" and {len(names) - _FILES_MAX} more" if len(names) > _FILES_MAX else ""
+    return ", ".join(shown) + more + (f" in {folder.rstrip('/')}" if folder else "")
+
+
+def _shared(paths: Sequence[str]) -> str:
+    """Return the folder, with its slash, in which nearly all of *paths* are, "" without one."""
+    if not paths:
+        return ""
+    count = Counter(folder for path in paths for folder in _parents(path))
+    most = [folder for folder, times in count.items() if times >= _SHARE * len(paths)]
+    return max(most, key=len, default="")
+
+
+def _parents(path: str) -> Iterator[str]:
+    """Yield the folders of *path*, without the root."""
+    end = path.rfind("/")
+    while end > 0:
+        yield path[: end + 1]
+        end = path.rfind("/", 0, end)
+
+
+def _within(path: str, folder: str) -> str:
+    """Return *path* below *folder*; of one that is elsewhere only its end."""
+    if folder and path.startswith(folder):
+        return path.removeprefix(folder)
+    parts = path.split("/")
+    return path if len(parts) <= _PARTS_MAX else "/".join(("…", *parts[-_PARTS_MAX:]))
+
+
+def _worked(ran: Sequence[_Done]) -> list[str]:
+    """Return the commands that passed, those used most first, each in its shortest form."""
+    count: Counter[str] = Counter()
+    shortest: dict[str, str] = {}
+    for each in ran:
+        name = each.command.about
+        if each.failed or not name or is_noise(each.command):
+            continue
+        count[name] += 1
+        line = shortened(each.command.line)
+        known = shortest.get(name)
+        shortest[name] = line if known is None or len(line) < len(known) else known
+    return [shortest[name] for name, _ in count.most_common(_COMMANDS_MAX)]
+
+
+def _addresses(exchanges: Sequence[Exchange], ran: Sequence[_Done]) -> list[str]:
+    """Return the local addresses that were named last."""
+    texts = [text for each in exchanges for text in (each.user, *(said.text for said in each.said))]
+    texts += [each.command.line for each in ran]
+    found = [address for text in texts for address in _LOCAL.findall(text[-20_000:])]
+    return list(dict.fromkeys(reversed(found)))[:_ADDRESSES_MAX]
+
+
+def _went_wrong(ran: Sequence[_Done]) -> str:
+    """Return the last failure, and whether the same command passed later."""
+    for at in range(len(ran) - 1, -1, -1):
+        each = ran[at]
+        if not each.failed or is_noise(each.command) or _LINTERS.search(each.command.about):
+            continue
+        line = error_line(each.result)
+        if not line:
+            continue
+        later = any(
+            other.command.about == each.command.about and not other.failed
+            for other in ran[at + 1 :]
+        )
+        return f"{each.command.about}: {line}" + (" (passes now)" if later else "")
+    return ""
+
+
+def _ended(exchanges: Sequence[Exchange]) -> str:
+    following = ""
+    for exchange in reversed([each for each in exchanges if each.user]):
+        text = outcome(exchange, following)
+        if text:
+            return text
+        if not is_interruption(exchange.user) and words(exchange.user).paragraphs:
+            following = exchange.user
+    return ""

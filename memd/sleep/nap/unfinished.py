@@ -1,0 +1,119 @@
+"""What a session left open. Pure, and a function of its exchanges alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from memd.sleep.nap.answers import cut
+from memd.sleep.nap.exchanges import Exchange, Run
+from memd.sleep.nap.findings import listed
+from memd.sleep.nap.outcomes import outcome
+from memd.sleep.nap.prose import sentences
+from memd.sleep.nap.words import is_interruption
+
+OPEN_MAX = 4
+_OPEN_CHARS = 90
+_LATEST = 3  # texts of an exchange, and exchanges, in which is looked for what is left
+_STALE = 12  # exchanges; what was listed before is not told as open
+_STEM_CHARS = 6
+_TAKEN_SHARE = 0.6  # of a title's words in what is said later: it was taken up
+_PICK_CHARS = 120  # of a message that picks titles by their numbers
+_REQUEST_CHARS = 4_000
+
+_STEP = re.compile(r"^\s*[-*] \[(?: |⚡|~|-|>)\]\s+(.{3,200})$", re.MULTILINE)
+_PLAN = re.compile(r"^\s*[-*] \[(?: |⚡|~|-|>|x|X)\]\s+\S", re.MULTILINE)
+_STILL = re.compile(
+    r"\b(?:remaining|remains|still (?:needs?|open|to do|missing|fails?|left)|not yet"
+    r"|left (?:to|undone|open)|next step|follow-?up|to ?do\b|untested|before (?:merging|release)"
+    r"|needs? to be (?:done|tested|verified|merged|pushed|deployed)"
+    r"|ready to (?:test|push|merge|start|commit|deploy))",
+    re.IGNORECASE,
+)
+_NOTHING = re.compile(r"\b(?:0|no|none|nothing)\b", re.IGNORECASE)
+_DONE = re.compile(
+    r"\b(?:fixed|done|resolved|addressed|created|completed?|closed|with)\b", re.IGNORECASE
+)
+_NUMBER = re.compile(r"\b\d{1,4}\b")
+_LONG_WORD = re.compile(r"[^\W\d_]\w{4,}")
+
+
+def unfinished(exchanges: Sequence[Exchange]) -> list[str]:
+    """Return what a session left open, in a few words each; OPEN_MAX at most.
+
+    The open steps of its last plan; else what an answer listed last and nobody took up;
+    else what the last answers say is still to be done.
+    """
+    steps = _steps([run for exchange in exchanges for run in exchange.runs])
+    if steps:
+        return [cut(step, _OPEN_CHARS) for step in steps[:OPEN_MAX]]
+    real = [each for each in exchanges if each.said or is_interruption(each.user)]
+    stopped = bool(real) and is_interruption(real[-1].user)
+    answered = [each for each in real if each.said and each.user]
+    left = _listed(answered) or _still(answered)
+    return [*["the user stopped the agent"] * stopped, *left][:OPEN_MAX]
+
+
+def _listed(answered: Sequence[Exchange]) -> list[str]:
+    """Return the titles of the list in which an answer ended last, without those taken up."""
+    for at in range(len(answered) - 1, max(-1, len(answered) - 1 - _STALE), -1):
+        for said in reversed(answered[at].said[-_LATEST:]):
+            made = listed(said.text)
+            if made is not None and not _DONE.search(made.heading):
+                return [cut(title, _OPEN_CHARS) for title in _left(made.titles, answered[at + 1 :])]
+    return []
+
+
+def _still(answered: Sequence[Exchange]) -> list[str]:
+    """Return what the last answers say is still to be done."""
+    lines = [
+        line.text
+        for exchange in answered[: -1 - _LATEST : -1]
+        for line in sentences(exchange.said[-1].text)
+    ]
+    open_ones = (text for text in lines if _STILL.search(text) and not _NOTHING.search(text))
+    return [cut(text, 2 * _OPEN_CHARS) for text in open_ones if not text.endswith("?")][:2]
+
+
+def _left(titles: Sequence[str], later: Sequence[Exchange]) -> list[str]:
+    """Return those of *titles* that nobody took up later, by their numbers or in their words."""
+    picked: set[int] = set()
+    texts: list[set[str]] = []
+    for exchange in later:
+        numbers = set(map(int, _NUMBER.findall(exchange.user[:_PICK_CHARS])))
+        if numbers and max(numbers) <= len(titles):
+            picked |= numbers
+        texts += [_stems(exchange.user[:_REQUEST_CHARS]), _stems(outcome(exchange))]
+    return [
+        title
+        for number, title in enumerate(titles, 1)
+        if number not in picked and not _is_taken_up(_stems(title), texts)
+    ]
+
+
+def _is_taken_up(title: set[str], texts: Sequence[set[str]]) -> bool:
+    return bool(title) and any(len(title & text) >= _TAKEN_SHARE * len(title) for text in texts)
+
+
+def _stems(text: str) -> set[str]:
+    return {word[:_STEM_CHARS].casefold() for word in _LONG_WORD.findall(text)}
+
+
+def _steps(runs: Sequence[Run]) -> list[str]:
+    """Return the steps of the latest plan that are not done."""
+    for run in reversed(runs):
+        given = run.given
+        if isinstance(given, str) and _PLAN.search(given):
+            return [step.strip() for step in _STEP.findall(given)]
+        if isinstance(given, Mapping):
+            todos = given.get("todos", given.get("plan"))
+            if isinstance(todos, list):
+                return [text for each in todos if (text := _step(each))]
+    return []
+
+
+def _step(each: object) -> str:
+    if not isinstance(each, Mapping) or each.get("status") in {"completed", "cancelled"}:
+        return ""
+    text = each.get("content") or each.get("step") or each.get("description")
+    return " ".join(text.split()) if isinstance(text, str) else ""

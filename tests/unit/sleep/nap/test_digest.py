@@ -1,0 +1,124 @@
+"""A session in a few lines: what was asked and done, what went wrong, how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memd.sleep.nap.digest import DIGEST_TOKENS_MAX, FIELDS, digest, tokens
+from memd.sleep.nap.exchanges import Exchange, Run, Said
+
+BROKEN = "Traceback (most recent call last):\nValueError: QUEUE_URL is not set"
+
+
+def _bash(line: str, result: str = "ok") -> Run:
+    return Run(1, "", "Bash", {"command": line}, result)
+
+
+def _edit(path: str) -> Run:
+    return Run(1, "", "Edit", {"file_path": path, "new_string": "x"}, "done")
+
+
+def _exchange(place: int, user: str, *said: str, runs: Sequence[Run] = ()) -> Exchange:
+    return Exchange(
+        place, user, (), [Said(place + 1, text) for text in said], list(runs), place + 1
+    )
+
+
+def _fields(text: str) -> dict[str, str]:
+    return {line.partition(": ")[0]: line.partition(": ")[2] for line in text.split("\n")}
+
+
+SESSION = (
+    _exchange(
+        0,
+        "The importer stops after a minute, find out why.",
+        "Let me look.",
+        "The worker of `jobs/run.py` has no timeout of its own, because `QUEUE_URL` is read late.",
+        runs=[
+            _bash("cat jobs/run.py"),
+            _bash("cd /srv/shop && python -m pytest tests/jobs 2>&1 | tail -3", BROKEN),
+            _edit("/srv/shop/jobs/run.py"),
+            _bash("cd /srv/shop && python -m pytest tests/jobs -x", "3 passed"),
+            _bash("python -m pytest tests", "9 passed"),
+        ],
+    ),
+    _exchange(2, "thanks", "You're welcome."),
+    _exchange(
+        4,
+        "Now let the web server wait for the queue too.",
+        "The server on http://localhost:8080/health answers only once the queue is there.\n\n"
+        "## Still open\n- no test for a queue that goes away\n- the docs name the old variable\n",
+        runs=[_edit("/srv/shop/web/app.py"), _edit("/srv/shop/docs/run.md")],
+    ),
+)
+
+
+def test_a_digest_says_what_was_asked_and_done_how_it_ended_and_what_is_open() -> None:
+    assert digest(SESSION) == (
+        "Asked first: The importer stops after a minute, find out why.\n"
+        "Asked last: Now let the web server wait for the queue too.\n"
+        "Changed: docs/run.md, web/app.py, jobs/run.py in /srv/shop\n"
+        "Commands that worked: python -m pytest tests\n"
+        "Addresses: http://localhost:8080/health\n"
+        "Went wrong: python -m pytest: ValueError: QUEUE_URL is not set (passes now)\n"
+        "Ended with: The server on http://localhost:8080/health answers only once the queue is"
+        " there.\n"
+        "Open: no test for a queue that goes away; the docs name the old variable"
+    )
+
+
+def test_its_fields_stand_in_their_order_and_empty_ones_are_left_out() -> None:
+    assert list(_fields(digest(SESSION))) == list(FIELDS)
+    assert digest([_exchange(0, "What is a monad?")]) == "Asked first: What is a monad?"
+
+
+def test_a_session_in_which_nothing_was_asked_has_none() -> None:
+    leave = "<command-name>/exit</command-name>"
+    assert digest([]) == ""
+    assert digest([_exchange(0, "", "I am ready."), _exchange(2, leave), _exchange(4, "ok")]) == ""
+
+
+def test_a_command_is_a_request_and_what_the_program_makes_of_it_is_none() -> None:
+    called = "<command-name>/audit</command-name><command-args>keys</command-args>"
+    template = "Look at every key in turn and say who uses it. " * 20
+    assert digest([_exchange(0, called), _exchange(1, template, "I look.")]) == (
+        "Asked first: /audit keys"
+    )
+
+
+def test_a_failure_of_a_linter_or_of_a_look_around_is_not_told() -> None:
+    runs = [_bash("ruff check .", "Exit code 1\nE501 x"), _bash("ls /x", "ls: /x: No such file")]
+    assert "Went wrong" not in digest([_exchange(0, "Tidy the code up", runs=runs)])
+
+
+def test_files_elsewhere_are_told_by_their_ends_and_scratch_files_never() -> None:
+    runs = [_edit(f"/srv/shop/a{number}.py") for number in range(10)]
+    runs += [_edit("/home/ada/.claude/plans/late.md"), _edit("/home/ada/tmp/try.py")]
+    changed = _fields(digest([_exchange(0, "Rename the modules", runs=runs)]))["Changed"]
+    assert changed == "…/.claude/plans/late.md, a9.py, a8.py, a7.py, a6.py, a5.py, a4.py, a3.py" + (
+        " and 3 more in /srv/shop"
+    )
+
+
+def test_what_matters_least_goes_first_where_there_is_no_room() -> None:
+    long = " ".join(f"zq{number}x/9f{number}a" for number in range(40))
+    runs = [_bash(f"make t{number} {long}") for number in range(4)]
+    text = digest(
+        [_exchange(0, "Build all of it", f"The build of `{long}` needs 4 GB.", runs=runs)]
+    )
+    assert tokens(text) <= DIGEST_TOKENS_MAX
+    assert text.startswith("Asked first: Build all of it")
+
+
+@given(st.lists(st.tuples(st.text(max_size=300), st.text(max_size=300)), max_size=4))
+def test_no_session_is_an_error_and_no_digest_is_too_long(texts: list[tuple[str, str]]) -> None:
+    session = [
+        _exchange(2 * at, user, said, runs=[_bash(said, user), _edit(user)])
+        for at, (user, said) in enumerate(texts)
+    ]
+    text = digest(session)
+    assert tokens(text) <= DIGEST_TOKENS_MAX
+    assert digest(session) == text

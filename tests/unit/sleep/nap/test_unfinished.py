@@ -1,0 +1,65 @@
+"""What a session left open: steps of its plan, titles that nobody took up, what answers say."""
+
+from __future__ import annotations
+
+from memd.sleep.nap.exchanges import Exchange, Run, Said
+from memd.sleep.nap.unfinished import unfinished
+
+LIST = """## Top 3 issues
+
+1. **The cache never expires** and grows
+2. **Missing retry in `upload.ts`**
+3. **No test covers an empty basket**
+"""
+STOPPED = "[Request interrupted by user]"
+
+
+def _exchange(user: str, said: str = "", *runs: Run) -> Exchange:
+    return Exchange(0, user, (), [Said(1, said)] if said else [], list(runs), 1)
+
+
+def test_the_open_steps_of_the_last_plan_are_open() -> None:
+    todos = [
+        {"content": "write the migration", "status": "completed"},
+        {"content": "run it on staging", "status": "in_progress"},
+        {"content": "tell support", "status": "pending"},
+    ]
+    plan = Run(1, "", "TodoWrite", {"todos": todos}, "ok")
+    assert unfinished([_exchange("migrate", "ok", plan)]) == ["run it on staging", "tell support"]
+    text = Run(1, "", "TodoWrite", "- [X] write it\n- [ ] run it on staging", "")
+    assert unfinished([_exchange("migrate", "ok", text)]) == ["run it on staging"]
+    steps = {"plan": [{"step": "drop the table", "status": "pending"}]}
+    assert unfinished([_exchange("go", "", Run(1, "", "update_plan", steps, ""))]) == [
+        "drop the table"
+    ]
+
+
+def test_titles_of_the_last_list_are_open_until_they_are_taken_up() -> None:
+    review = _exchange("review the shop", LIST)
+    every = [
+        "The cache never expires",
+        "Missing retry in upload.ts",
+        "No test covers an empty basket",
+    ]
+    assert unfinished([review]) == every
+    assert unfinished([review, _exchange("fix 2", "Done.")]) == [every[0], every[2]]
+    named = _exchange("please let the cache expire, it never expires", "Done.")
+    assert unfinished([review, named]) == every[1:]
+    built = _exchange("go on", "Added `basket.test.ts`: a test covers the empty basket now.")
+    assert unfinished([review, built]) == every[:2]
+
+
+def test_a_list_of_what_is_done_is_not_open() -> None:
+    assert unfinished([_exchange("go", LIST.replace("Top 3 issues", "All 3 issues fixed"))]) == []
+
+
+def test_what_the_last_answer_says_is_left_is_open() -> None:
+    said = "The job runs on `node 22`. The dashboard still needs a token. 0 issues remaining."
+    assert unfinished([_exchange("go", said)]) == ["The dashboard still needs a token."]
+
+
+def test_a_session_that_the_user_stopped_says_so() -> None:
+    assert unfinished([_exchange("go", "I go."), _exchange(STOPPED)]) == [
+        "the user stopped the agent"
+    ]
+    assert unfinished([_exchange("go"), _exchange(STOPPED), _exchange("no", "I stop.")]) == []
