@@ -94,13 +94,16 @@ def digest(exchanges: Sequence[Exchange]) -> str:
 def _fitting(fields: dict[str, str]) -> str:
     """Return the fields as lines, without those that matter least where there is no room."""
     left = dict(fields)
-    for name in (*_LEAST_FIRST, ""):
-        text = "\n".join(f"{label}: {left[label]}" for label in FIELDS if left[label])
-        if tokens(text) <= DIGEST_TOKENS_MAX:
-            return text
-        if name:
-            left[name] = ""
-    return text[: DIGEST_TOKENS_MAX * 2]
+    for name in _LEAST_FIRST:
+        if tokens(_lines(left)) <= DIGEST_TOKENS_MAX:
+            break
+        left[name] = ""
+    text = _lines(left)
+    return text if tokens(text) <= DIGEST_TOKENS_MAX else text[:DIGEST_TOKENS_MAX]
+
+
+def _lines(fields: dict[str, str]) -> str:
+    return "\n".join(f"{label}: {fields[label]}" for label in FIELDS if fields[label])
 
 
 def tokens(text: str) -> int:
