@@ -78,7 +78,7 @@ def replace(
     With ``more`` to come nothing is superseded yet.
     """
     compared = _compared(conn, caller, request, arrivals, now_us)
-    _supersede(conn, [row.memory_key for row in compared.superseded], ids, now_us)
+    supersede(conn, [row.memory_key for row in compared.superseded], ids, now_us)
     for row in compared.back:
         removal.restore(conn, row.memory_key, now_us)
     receipts = keep(conn, caller, compared.new, ids, now_us)
@@ -150,7 +150,7 @@ def _shows(row: SourceRow) -> bool:
     return row.reason not in {*BROUGHT_BACK, ArchiveReason.CAP}
 
 
-def _supersede(conn: Writing, keys: Sequence[int], ids: Ids, now_us: int) -> None:
+def supersede(conn: Writing, keys: Sequence[int], ids: Ids, now_us: int) -> None:
     """Put memories into the archive; summaries that hold their words go.
 
     What else such a summary was made from comes back, so nothing is lost with it.

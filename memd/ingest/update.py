@@ -27,6 +27,8 @@ class Wanted(NamedTuple):
     content: Screened | None
     token_count: int
     seen: Suspicion = NOTHING
+    occurred_at_us: int | None = None
+    """When it was so that the new words say, where that is another time."""
 
 
 def wanted(update: MemoryUpdate, counter: TokenCounter, secrets: SecretsPolicy) -> Wanted:
@@ -53,7 +55,7 @@ def change(
     row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
     if row is None or row.state not in {"active", "pending"} or _expired(row, now_us):
         raise MemoryNotFoundError("no such memory", field="id")
-    update, content, tokens, seen = wanted
+    update, content, tokens, seen, occurred_at_us = wanted
     if update.expires_at is not None and to_us(update.expires_at) <= now_us:
         raise MemoryStoreError("expires_at has passed", field="expires_at")
     if update.expires_at is not None and to_us(update.expires_at) < row.created_at_us:
@@ -75,6 +77,7 @@ def change(
         expires_at_us=row.expires_at_us if update.expires_at is None else to_us(update.expires_at),
         origin=origin,
         trust=trust,
+        occurred_at_us=occurred_at_us,
     )
     versions.replace(conn, row.memory_key, new, now_us)
     if trust < row.trust:

@@ -18,7 +18,7 @@ Step = Callable[[Writing], None]
 
 
 def _from_1(conn: Writing) -> None:
-    """Note when messages were said and what naps' memories are made of; sessions are searched.
+    """Note when messages were said, what naps' memories are made of and what each is about.
 
     What naps stored so far was made of one message each, which was its source. The words
     cache is no part of the schema: it is made when the file is opened.
@@ -37,6 +37,15 @@ def _from_1(conn: Writing) -> None:
         SELECT o.source_key, unpacked(o.zlib), 'a' || o.agent_key
           FROM source AS o
          WHERE EXISTS (SELECT 1 FROM session_message AS g WHERE g.source_key = o.source_key);
+        CREATE TABLE nap_slot (
+            slot_key INTEGER PRIMARY KEY,
+            session_key INTEGER NOT NULL REFERENCES session (session_key) ON DELETE CASCADE,
+            slot TEXT NOT NULL,
+            memory_key INTEGER UNIQUE REFERENCES memory (memory_key) ON DELETE CASCADE,
+            row_hash BLOB
+        ) STRICT;
+        CREATE INDEX nap_slot_by_session ON nap_slot (session_key);
+        CREATE INDEX nap_slot_by_name ON nap_slot (slot);
         INSERT INTO memory_turn (memory_key, ordinal, source_key)
         SELECT m.memory_key, 0, m.source_key
           FROM memory AS m

@@ -1,6 +1,7 @@
 """A nap is undone: what it learnt goes to the trash, the messages that it kept stay.
 
-The facts are told by their batch, which is the run. What the session knew already was
+What it made is told by its batch, which is the run; what it superseded or rewrote stands in
+the ledger and comes back exactly, before the rest goes. What the session knew already was
 not made by it. What somebody worked on since is not taken away under their hands.
 """
 
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 from memd.base.errors import ConflictError
 from memd.model.enums import TrashReason
-from memd.store import removal, runs
+from memd.store import removal, runs, undo
 from memd.store.connect import Reading, Writing
 from memd.store.keys import keys_array
 from memd.store.runs import RunRow
@@ -16,7 +17,10 @@ from memd.store.runs import RunRow
 
 def check(conn: Reading, run: RunRow) -> None:
     """Raise ConflictError when the state before the nap cannot be had back."""
+    undo.check(conn, run.run_key)
     facts = _facts(conn, run, -1)
+    if not facts:
+        return
     later = _summarised_by(conn, facts)
     for key in facts:
         later = later or runs.later(conn, run.run_key, key)
@@ -38,7 +42,13 @@ def check(conn: Reading, run: RunRow) -> None:
 
 
 def take_back(conn: Writing, run: RunRow, now_us: int, undo_us: int, limit: int) -> int:
-    """Move up to *limit* of the nap's facts to the trash; returns how many, 0 when none is left."""
+    """Bring back what the nap put away, then move up to *limit* of what it made to the trash.
+
+    Returns how many rows were touched, 0 when none is left.
+    """
+    back = undo.take_back(conn, run.run_key, limit)
+    if back:
+        return back
     keys = _facts(conn, run, limit)
     removal.trash(conn, keys, TrashReason.DELETED, now_us, undo_us)
     return len(keys)

@@ -24,6 +24,7 @@ from memd.store import (
     replies,
     runs,
     sessions,
+    slots,
     sources,
     statements,
     turns,
@@ -274,7 +275,7 @@ def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
     beside = contexts.quoting(conn, keys)
     said_in = {
         *_sources_of(conn, keys),
-        *turns.sources_of(conn, keys),
+        *turns.sources_of(conn, slots.but_digests(conn, keys)),
         *sessions.repeating(conn, keys),
     }
     preferences.erase_of(conn, keys)
@@ -282,6 +283,7 @@ def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
     told_in = _uncount(conn, keys)
     things = statements.things_of(conn, keys)
     runs.forget(conn, keys)
+    slots.forget(conn, keys)
     replies.scrub(conn, _may_be_preferences(conn, keys))
     conn.execute(
         """

@@ -108,6 +108,8 @@ SELECT memory_id, agent_key, client_key, session_key, project_key, namespace, ca
   FROM memory
  WHERE memory_key = :key
 """
+HASHED_NAMES = tuple(HASHED.partition(" FROM ")[0].replace(",", "").split())[1:-1]
+"""The names of what :func:`hash_of` covers, in its order; the salt, which is last, is not."""
 
 
 class Hashed(NamedTuple):

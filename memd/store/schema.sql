@@ -259,6 +259,21 @@ SELECT o.source_key, unpacked(o.zlib), 'a' || o.agent_key
   FROM source AS o
  WHERE EXISTS (SELECT 1 FROM session_message AS g WHERE g.source_key = o.source_key);
 
+-- What each memory of a nap is about: a later nap that says something else of the same slot replaces
+-- it. row_hash is how the nap wrote it: with another one its owner has rewritten it. A digest
+-- without a memory was forgotten. Read by naps; nights leave these memories whole.
+CREATE TABLE nap_slot (
+    slot_key INTEGER PRIMARY KEY,
+    session_key INTEGER NOT NULL REFERENCES session (session_key) ON DELETE CASCADE,
+    slot TEXT NOT NULL,
+    memory_key INTEGER UNIQUE REFERENCES memory (memory_key) ON DELETE CASCADE,
+    row_hash BLOB
+) STRICT;
+-- Read by every nap of the session.
+CREATE INDEX nap_slot_by_session ON nap_slot (session_key);
+-- Read for what holds in all of a project.
+CREATE INDEX nap_slot_by_name ON nap_slot (slot);
+
 -- Each assistant's context window as it last said, and whether a crossing may fire. Read by
 -- the trigger, so that a restart fires nothing twice.
 CREATE TABLE usage_window (

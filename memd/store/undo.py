@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from memd.base.errors import ConflictError
 from memd.model.enums import HIDDEN
-from memd.store import caches, contexts, memories, names, runs
+from memd.store import caches, contexts, memories, names, runs, versions
 from memd.store.connect import Reading, Writing
 from memd.store.keys import keys_array
 from memd.store.runs import Changed, Image
@@ -98,7 +98,7 @@ def take_back(conn: Writing, run_key: int, limit: int) -> int:
     with caches.rewording(conn, reworded), caches.moving(conn, moved):
         _unmake(conn, made)
         for key, image in before.items():
-            _restore(conn, key, image)
+            _restore(conn, key, image, now[key])
         contexts.write(conn, _visible(conn, keys))
         for key, others in quoting.items():
             contexts.quote(conn, key, *(others or (None, None)))
@@ -156,7 +156,7 @@ def _outlived(conn: Writing, key: int, before: Image) -> None:
     )
 
 
-def _restore(conn: Writing, key: int, image: Image) -> None:
+def _restore(conn: Writing, key: int, image: Image, now: Image) -> None:
     conn.execute(
         """
         UPDATE memory
@@ -188,6 +188,8 @@ def _restore(conn: Writing, key: int, image: Image) -> None:
             """,
             (key, *image["trash"]),
         )
+    if image["row_hash"] != now["row_hash"]:
+        versions.take_back(conn, key)  # the run gave it other words
 
 
 def _visible(conn: Reading, keys: Sequence[int]) -> list[int]:

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, cast
 
 from memd.model.enums import MemoryCategory, Origin, Trust
 from memd.model.screened import Screened
 from memd.store import caches, centroids, contexts, pending, unread
 from memd.store.connect import Writing
-from memd.store.rows import hashed, tags_of
+from memd.store.rows import HASHED_NAMES, hashed, tags_of
+
+_TAKEN_BACK = (
+    "content", "token_count", "category", "origin", "trust", "reference", "confidence",
+    "occurred_at_us",
+)  # fmt: skip
 
 
 class NewVersion(NamedTuple):
-    """What a memory becomes. *content* None leaves the text, and the vector, as they are."""
+    """What a memory becomes. *content* None leaves the text, and the vector, as they are.
+
+    *occurred_at_us* None leaves the time as it is.
+    """
 
     content: Screened | None
     token_count: int
@@ -24,6 +33,7 @@ class NewVersion(NamedTuple):
     expires_at_us: int | None
     origin: Origin
     trust: Trust
+    occurred_at_us: int | None = None
 
 
 def replace(conn: Writing, key: int, new: NewVersion, now_us: int) -> None:
@@ -38,6 +48,52 @@ def replace(conn: Writing, key: int, new: NewVersion, now_us: int) -> None:
                 conn.execute("DELETE FROM embedding WHERE memory_key = :key", {"key": key})
             _rewrite(conn, key, new, now_us)
         contexts.write(conn, beside)
+    pending.rehash(conn, key)
+
+
+def take_back(conn: Writing, key: int) -> None:
+    """Let a memory say again what it said before its last version, which is gone then.
+
+    To be called while it is out of the caches (``caches.moving``). It waits for a vector
+    again. A preference that came from it keeps its value.
+    """
+    number, snapshot = cast(
+        "tuple[int, str]",
+        conn.execute(
+            """
+            SELECT version, snapshot
+              FROM memory_version
+             WHERE memory_key = :key
+             ORDER BY version DESC
+             LIMIT 1
+            """,
+            {"key": key},
+        ).fetchone(),
+    )
+    *columns, tags = json.loads(snapshot)
+    before = dict(zip(HASHED_NAMES, columns, strict=True))
+    unread.read_again(conn, key)
+    centroids.take(conn, [key])
+    conn.execute("DELETE FROM embedding WHERE memory_key = :key", {"key": key})
+    conn.execute(
+        """
+        UPDATE memory
+           SET content = :content, content_hash = :content_hash, token_count = :token_count,
+               category = :category, origin = :origin, trust = :trust, reference = :reference,
+               confidence = :confidence, occurred_at_us = :occurred_at_us, state = 'pending'
+         WHERE memory_key = :key
+        """,
+        {
+            **{name: before[name] for name in _TAKEN_BACK},
+            "content_hash": hashlib.sha256(before["content"].encode()).digest(),
+            "key": key,
+        },
+    )
+    _tag(conn, key, tags)
+    conn.execute(
+        "DELETE FROM memory_version WHERE memory_key = :key AND version = :version",
+        {"key": key, "version": number},
+    )
     pending.rehash(conn, key)
 
 
@@ -90,6 +146,7 @@ def _rewrite(conn: Writing, key: int, new: NewVersion, now_us: int) -> None:
                token_count = :token_count,
                origin = :origin,
                trust = :trust,
+               occurred_at_us = coalesce(:occurred_at_us, occurred_at_us),
                reference = :reference,
                confidence = :confidence,
                expires_at_us = :expires_at_us,
@@ -99,11 +156,7 @@ def _rewrite(conn: Writing, key: int, new: NewVersion, now_us: int) -> None:
         """,
         params,
     )
-    conn.execute("DELETE FROM memory_tag WHERE memory_key = :key", {"key": key})
-    conn.executemany(
-        "INSERT INTO memory_tag (tag, memory_key, ordinal) VALUES (?, ?, ?)",
-        ((tag, key, place) for place, tag in enumerate(new.tags)),
-    )
+    _tag(conn, key, new.tags)
     # A preference that came from this memory says what the memory says now.
     conn.execute(
         """
@@ -114,6 +167,14 @@ def _rewrite(conn: Writing, key: int, new: NewVersion, now_us: int) -> None:
          WHERE memory_key = :key
         """,
         {"content": new.content, "token_count": new.token_count, "now_us": now_us, "key": key},
+    )
+
+
+def _tag(conn: Writing, key: int, tags: Sequence[str]) -> None:
+    conn.execute("DELETE FROM memory_tag WHERE memory_key = :key", {"key": key})
+    conn.executemany(
+        "INSERT INTO memory_tag (tag, memory_key, ordinal) VALUES (?, ?, ?)",
+        ((tag, key, place) for place, tag in enumerate(tags)),
     )
 
 

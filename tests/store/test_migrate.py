@@ -24,6 +24,7 @@ OLDER = """
 DROP TABLE fts_session;
 DROP VIEW session_words;
 DROP TABLE memory_turn;
+DROP TABLE nap_slot;
 ALTER TABLE session_message DROP COLUMN said_at_us;
 DROP TABLE weights;
 DROP INDEX trash_by_time;

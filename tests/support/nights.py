@@ -41,7 +41,7 @@ TABLES = {
     "forgotten": "memory_id", "embedding": "embedding_key", "centroid": "agent_key, model_key",
     "preference": "preference_key", "session": "session_key", "source": "source_key",
     "speaker": "agent_key, name", "project": "project_key", "agent": "agent_key",
-    "session_message": "session_key, ordinal", "entity": "entity_key",
+    "session_message": "session_key, ordinal", "nap_slot": "slot_key", "entity": "entity_key",
     "statement": "statement_key", "shared": "memory_key", "flagged": "memory_key",
     "memory_file": "agent_key, path", "learning": "learning_key",
     "playbook": "agent_key, pattern_id", "org_operation": "operation_key", "org_fact": "fact_key",
