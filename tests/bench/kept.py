@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import kept_marks
+from bench.excerpts import excerpts
 from bench.kept_scores import (
     PER_TOKENS,
     Memory,
@@ -45,7 +46,7 @@ from memd.sleep.nap.consolidator import (
     MemoryConsolidator,
 )
 from memd.sleep.nap.distilled import distilled as distil
-from memd.sleep.nap.excerpts import excerpts, taught
+from memd.sleep.nap.lessons import taught
 from memd.sleep.nap.messages import said
 
 REPEATS = 3

@@ -15,7 +15,7 @@ from memd.encode.tokens import DefaultTokenEstimator
 from memd.model.enums import MemoryLevel
 from memd.sleep.nap.consolidator import MemoryConsolidator
 from memd.sleep.nap.keeping import Heard, Keeping, Wanted
-from memd.sleep.nap.preparation import prepared
+from memd.sleep.nap.preparation import drafted, sifted
 from memd.store import caches, changes, check, windows
 from memd.store.connect import Writing, prepare_writer
 from memd.store.transactions import transacted
@@ -35,7 +35,8 @@ ALL, NOTHING = (7, 3, 1, 1, 1), (0, 0, 0, 0, 0)
 
 def nap(conn: Writing, *, whole: bool = True) -> None:
     """Nap as the daemon does; not *whole*, each statement is a transaction of its own."""
-    ready = prepared(MESSAGES, DefaultTokenEstimator(), rule=MemoryConsolidator(), session_id="s")
+    found = sifted(MESSAGES, rule=MemoryConsolidator())
+    ready = drafted(found, DefaultTokenEstimator(), "s")
 
     def seen(conn: Writing, now_us: int) -> None:
         del now_us

@@ -24,11 +24,12 @@ from memd.base.errors import (
 PROSE = (
     "There are several ways to do this, each with costs of its own, as is well known by now. " * 2
 )
+RULE = "We always check the nginx config before restarting"
 OLDER: list[dict[str, Any]] = [
     {"role": "tool", "name": "shell_exec", "content": "Exit code 0. Deployed 47 files to /opt/app"},
     {"role": "assistant", "content": f"{PROSE}\ndecided: use blue-green deployment strategy"},
     {"role": "assistant", "content": f"{PROSE}\ncreated: backup at /app-backup-20260317.tar.gz"},
-    {"role": "user", "content": "Check the nginx config before restarting"},
+    {"role": "user", "content": RULE},
     {"role": "tool", "name": "file_read", "content": "server { listen 80; server_name x; ..."},
 ]
 RECENT: list[dict[str, Any]] = [
@@ -40,7 +41,7 @@ SUMMARY = """\
 - [shell_exec] Exit code 0. Deployed 47 files to /opt/app
 - decided: use blue-green deployment strategy
 - created: backup at /app-backup-20260317.tar.gz
-- Check the nginx config before restarting
+- We always check the nginx config before restarting
 - [file_read] server { listen 80; server_name x; ..."""
 
 
@@ -98,7 +99,9 @@ def test_a_report_that_fills_the_window_returns_the_list_to_swap_in(desk: Desk) 
     made = full["consolidated"]
     assert set(made) == set(asked)
     assert made["messages"] == asked["messages"]
-    assert (made["session_id"], made["stored"]) == ("reported", 5)
+    assert made["session_id"] == "reported"
+    assert 1 <= made["stored"] < asked["stored"]
+    assert made["stored"] == desk.call("session.list")["items"][0]["memories"]
     assert full["napped_at"] is not None
     again = desk.call("usage.report", **report, used_tokens=26_000, messages=messages)
     assert again["consolidated"] is None  # it has fired and was not emptied since

@@ -19,8 +19,9 @@ from memd.client import Client
 QUIET_S = 0.6  # more than a change takes to be noticed
 
 KEY = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+RULE = "We always check the nginx config before restarting, never after."
 MESSAGES: tuple[dict[str, Any], ...] = (
-    {"role": "user", "content": "Check the nginx config before restarting"},
+    {"role": "user", "content": RULE},
     {"role": "tool", "name": "shell_exec", "content": "Exit code 0. Deployed 47 files to /opt/app"},
     {"role": "assistant", "content": "Well.\ndecided: use blue-green deployment strategy"},
     {"role": "assistant", "content": "And so we go on, at some length."},
@@ -103,14 +104,16 @@ def place(tmp_path: Path) -> Iterator[Place]:
     ],
     ids=["memd's words", "the documents' words", "an unknown window"],
 )
-def test_a_full_window_naps_once_and_its_facts_are_found(
+def test_a_full_window_naps_once_and_what_matters_of_it_is_found(
     place: Place, said: dict[str, int]
 ) -> None:
     transcript = place.transcript("s1")
     place.say("codex-s1", transcript_path=str(transcript), **said)
-    wait_until(lambda: bool(place.found("deployment strategy")), "the fact is found")
-    assert place.found("deployment strategy") == ["decided: use blue-green deployment strategy"]
-    assert "[shell_exec] Exit code 0. Deployed 47 files to /opt/app" in place.found("Deployed")
+    wait_until(lambda: bool(place.found("nginx config")), "the user's rule is found")
+    assert any(RULE in text for text in place.found("nginx config"))
+    kept = [entry["content"] for entry in place.client.call("memory.list")["items"]]
+    assert "[shell_exec] Exit code 0. Deployed 47 files to /opt/app" not in kept
+    assert "decided: use blue-green deployment strategy" not in kept
     (nap,) = place.naps()
     assert nap["detail"]["messages_before"] == 8
     assert nap["detail"]["facts"] == 3
@@ -150,15 +153,19 @@ def test_a_window_that_has_emptied_may_fill_again(place: Place) -> None:
     place.say("codex-s1", used_tokens=17_000, transcript_path=transcript)
     place.seen("s1", 17_000)
     assert place.window("s1")["armed"] is True
-    more = [*MESSAGES, {"role": "user", "content": "Use port 8443"}, *MESSAGES[4:]]
+    new = "Never open port 8443 to the outside."
+    more = [*MESSAGES, {"role": "user", "content": new}, *MESSAGES[4:]]
     transcript = str(place.transcript("s1", more))
 
     place.say("codex-s1", used_tokens=25_000, transcript_path=transcript)
     place.napped(2)
 
     last = place.naps()[0]
-    assert (last["steps"][0]["rows"], last["detail"]["facts"]) == (1, 4)
-    assert place.found("port") == ["Use port 8443"]
+    assert last["detail"]["facts"] == 4
+    assert last["steps"][0]["rows"] >= 1
+    assert any(new in text for text in place.found("port 8443"))
+    rules = [text for text in place.found("nginx config") if text.startswith(RULE)]
+    assert len(rules) == 1
 
 
 def test_the_same_nap_again_stores_nothing_new(place: Place) -> None:
@@ -179,7 +186,8 @@ def test_the_same_nap_again_stores_nothing_new(place: Place) -> None:
 
 def test_two_assistants_at_once_do_not_disturb_each_other(place: Place) -> None:
     for name in ("codex-s1", "gemini-s2"):
-        said = [{"role": "user", "content": f"Remember the {name} harbour"}, *MESSAGES[1:]]
+        rule = f"We never close the {name} harbour before noon."
+        said = [{"role": "user", "content": rule}, *MESSAGES[1:]]
         path = str(place.transcript(name, said))
         place.say(name, used_tokens=25_000, transcript_path=path)
     place.say("letta-s3", used_tokens=12_000)
@@ -188,16 +196,14 @@ def test_two_assistants_at_once_do_not_disturb_each_other(place: Place) -> None:
     place.say("letta-s3", used_tokens=13_000)
     place.seen("s3", 13_000)
 
-    assert sorted(place.found("harbour")) == [
-        "Remember the codex-s1 harbour",
-        "Remember the gemini-s2 harbour",
-    ]
+    for name in ("codex-s1", "gemini-s2"):
+        assert any(name in text for text in place.found("harbour"))
     assert len(place.naps()) == 2
     assert place.window("s3")["armed"] is True
 
 
 def test_the_end_of_a_session_naps_over_all_of_it_and_ends_it(place: Place) -> None:
-    said = [*MESSAGES, {"role": "user", "content": "The key lies under the mat"}]
+    said = [*MESSAGES, {"role": "user", "content": "Never put the key under the mat."}]
     place.say(
         "claude-code-s1",
         used_tokens=9_000,
@@ -206,7 +212,7 @@ def test_the_end_of_a_session_naps_over_all_of_it_and_ends_it(place: Place) -> N
     )
     place.napped(1)
 
-    assert place.found("mat") == ["The key lies under the mat"]
+    assert any("Never put the key under the mat." in text for text in place.found("the mat"))
     wait_until(
         lambda: place.client.call("session.list")["items"][0]["ended_at"] is not None,
         "the session has ended",
@@ -225,7 +231,9 @@ def test_what_the_session_told_is_napped_when_there_is_no_transcript(place: Plac
 
     (nap,) = place.naps()
     assert nap["detail"]["messages_before"] == len(MESSAGES)
-    assert "decided: use blue-green deployment strategy" in place.found("deployment strategy")
+    # What the session told memd itself is there already, word for word.
+    assert nap["detail"]["facts"] == 3
+    assert place.found("nginx config").count(RULE) == 1
 
 
 def test_the_shorter_list_lies_beside_the_usage_file_for_its_owner_alone(place: Place) -> None:
@@ -286,7 +294,9 @@ def test_a_transcript_elsewhere_is_refused_and_the_watching_goes_on(place: Place
 
     assert len(place.naps()) == 1
     assert place.window("s4")["napped_at"] is not None
-    assert place.client.call("memory.count") == 3
+    (session,) = place.client.call("session.list")["items"]
+    assert session["session_id"] == "s4"
+    assert place.client.call("memory.count") == session["memories"] > 0
 
 
 def test_broken_lines_of_a_transcript_are_passed_over(place: Place) -> None:
@@ -296,7 +306,7 @@ def test_broken_lines_of_a_transcript_are_passed_over(place: Place) -> None:
     place.say("codex-s1", used_tokens=25_000, transcript_path=str(path))
     place.napped(1)
 
-    assert "decided: use blue-green deployment strategy" in place.found("deployment strategy")
+    assert any(RULE in text for text in place.found("nginx config"))
 
 
 def test_a_session_without_anything_to_nap_over_fires_once_and_in_peace(place: Place) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -23,9 +23,12 @@ from memd.model.enums import MemoryLevel, RunKind, RunState
 from memd.model.ingest import IngestRequest
 from memd.model.values import Value
 from memd.sleep.nap.cleaning import Message
-from memd.sleep.nap.preparation import DraftedFact, Prepared
-from memd.store import changes, names, runs, sessions, sources
+from memd.sleep.nap.drafting import Drafted
+from memd.sleep.nap.preparation import Prepared
+from memd.sleep.nap.replacing import Place, fates, rewrite, settle
+from memd.store import changes, names, runs, sessions, sources, turns
 from memd.store.connect import Writing
+from memd.store.slots import DIGEST
 
 ASKED = "asked"
 AHEAD_US = 86_400_000_000  # what a clock may be ahead of memd's before nobody believes it
@@ -88,41 +91,86 @@ class Keeping:
             "messages": len(self.heard.messages),
         }
         run_key = runs.start(conn, self.run_id, RunKind.NAP, agent_key, asked, now_us)
-        facts = self._facts()
-        kept_as = self._keep_messages(conn, caller, agent_key, now_us)
-        arrivals = [
-            Arrival(
-                _timely(fact.request, now_us),
-                fact.drafts,
-                self.level,
-                batch=self.run_id,
-                gated=False,
-                distilled=True,
-                source_key=kept_as.get(fact.message),
-            )
-            for fact in facts
-        ]
-        receipts = keep(conn, caller, arrivals, self.ids, now_us)
-        if self.heard.rows:
-            for fact, receipt in zip(facts, receipts, strict=True):
-                made = [item.id for item in receipt.stored + receipt.pending + receipt.quarantined]
-                sessions.derive(conn, self.heard.rows[fact.message], made)
-        if self.heard.session_id is None:
+        project_key = names.project(conn, caller.project_id, now_us)
+        session_key = names.session(
+            conn,
+            self.heard.session_id,
+            agent_key=agent_key,
+            client_key=names.client(conn, caller.client, now_us),
+            project_key=project_key,
+            now_us=now_us,
+        )
+        kept_as = self._keep_messages(conn, agent_key, session_key, now_us)
+        place = Place(conn, caller, run_key, agent_key, session_key, project_key, now_us)
+        kept = self._store(place, kept_as)
+        if session_key is None:
             sources.drop_unused(conn, list(kept_as.values()))
-        stored = sum(len(receipt.stored) + len(receipt.pending) for receipt in receipts)
-        self._finish(conn, run_key, stored, now_us)
+        self._finish(conn, run_key, kept.stored, now_us)
         if self.wanted.seen is not None:
             self.wanted.seen(conn, now_us)
-        merged = self.ready.known + sum(len(receipt.merged) for receipt in receipts)
-        aside = sum(len(receipt.quarantined) for receipt in receipts)
-        return Kept(run_id=self.run_id, stored=stored, merged=merged, quarantined=aside)
+        return kept
 
-    def _facts(self) -> tuple[DraftedFact, ...]:
-        """Return what becomes memories; the lines of what is a memory already do not."""
-        return self.ready.facts + (() if self.heard.rows else self.ready.excerpts)
+    def _store(self, place: Place, kept_as: Mapping[int, int]) -> Kept:
+        """Make memories of what is new, and let them take the places of others."""
+        drafted = self._drafted()
+        planned = fates(place, drafted)
+        new = [(each, fate) for each, fate in zip(drafted, planned, strict=True) if fate.is_new]
+        arrivals = [self._arrival(each, kept_as, place.now_us) for each, _ in new]
+        receipts = keep(place.conn, place.caller, arrivals, self.ids, place.now_us)
+        for (each, fate), receipt in zip(new, receipts, strict=True):
+            made = receipt.stored + receipt.pending + receipt.quarantined
+            self._link(place.conn, each, [item.id for item in made], kept_as)
+            settle(place, self.ids, each, fate, receipt)
+        rewritten = 0
+        for each, fate in zip(drafted, planned, strict=True):
+            if fate.rewrites is not None:
+                rewrite(place, each, fate.rewrites)
+                self._link(place.conn, each, [fate.rewrites.memory_id], kept_as)
+                rewritten += 1
+        merged = sum(len(receipt.merged) for receipt in receipts)
+        return Kept(
+            run_id=self.run_id,
+            stored=rewritten + sum(len(each.stored) + len(each.pending) for each in receipts),
+            merged=self.ready.known + merged + len(drafted) - len(new) - rewritten,
+            quarantined=sum(len(receipt.quarantined) for receipt in receipts),
+        )
+
+    def _drafted(self) -> Sequence[Drafted]:
+        """Return what becomes memories; a night sums up what a session was told as memories."""
+        if not self.heard.rows:
+            return self.ready.drafted
+        return [each for each in self.ready.drafted if each.slot != DIGEST]
+
+    def _arrival(self, each: Drafted, kept_as: Mapping[int, int], now_us: int) -> Arrival:
+        # A digest is of the whole session: none of its messages is forgotten with it.
+        source_key = None if each.slot == DIGEST else kept_as.get(each.places[0])
+        return Arrival(
+            _timely(each.request, now_us),
+            each.drafts,
+            self.level,
+            batch=self.run_id,
+            gated=False,
+            distilled=True,
+            source_key=source_key,
+        )
+
+    def _link(
+        self,
+        conn: Writing,
+        each: Drafted,
+        memory_ids: Sequence[str],
+        kept_as: Mapping[int, int],
+    ) -> None:
+        """Note of which messages, or of which memories, these were made."""
+        if self.heard.rows:
+            for at in each.places:
+                sessions.derive(conn, self.heard.rows[at], memory_ids)
+        of = [kept_as[at] for at in each.places if at in kept_as]
+        for memory_id in memory_ids:
+            turns.put_turns(conn, memory_id, of)
 
     def _keep_messages(
-        self, conn: Writing, caller: Caller, agent_key: int, now_us: int
+        self, conn: Writing, agent_key: int, session_key: int | None, now_us: int
     ) -> dict[int, int]:
         """Keep the messages that are not kept yet; return each one's source, by its place.
 
@@ -130,18 +178,10 @@ class Keeping:
         """
         if self.heard.rows:
             return {}
-        session_key = names.session(
-            conn,
-            self.heard.session_id,
-            agent_key=agent_key,
-            client_key=names.client(conn, caller.client, now_us),
-            project_key=names.project(conn, caller.project_id, now_us),
-            now_us=now_us,
-        )
         known = {} if session_key is None else sessions.known_messages(conn, session_key)
         wanted = set(range(len(self.ready.kept)))
         if session_key is None:
-            wanted = {fact.message for fact in self._facts()}
+            wanted = {at for each in self.ready.drafted for at in each.places}
         kept_as: dict[int, int] = {}
         new: list[sessions.NewMessage] = []
         for place, message in enumerate(self.ready.kept):

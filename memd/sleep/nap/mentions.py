@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 MARK = "mentioned: "
@@ -81,22 +81,6 @@ def things(text: str) -> Counter[str]:
         if thing:
             found[thing] += count
     return found
-
-
-def naming(lines: Iterable[str], named: set[str]) -> Iterator[str]:
-    """Yield those of *lines*, of an :func:`unnumbered` text, that say what is not *named* yet.
-
-    What they say is named from then on.
-    """
-    seen: set[str] = set()
-    for line in lines:
-        words = set(_WORD.findall(line)) - seen
-        seen |= words
-        new = set(map(_thing, words)) - named
-        new.discard("")
-        if new:
-            named |= new
-            yield line
 
 
 def unnumbered(text: str) -> str:

@@ -37,7 +37,7 @@ from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator
 from memd.sleep.nap.erased import NEW, History
 from memd.sleep.nap.keeping import ASKED, Heard, Keeping, Kept, Wanted
-from memd.sleep.nap.preparation import Prepared, drafted, prepared, remembered, sifted
+from memd.sleep.nap.preparation import Prepared, drafted, remembered, sifted
 from memd.sleep.trigger import Reason
 from memd.store import agents, names, sessions
 from memd.store.connect import Reading
@@ -82,7 +82,12 @@ class Nap:
         heard = await self._heard(caller, wanted)
         known = await self.db.read(_texts, caller.agent_id, heard.session_id)
         found = await self.work.run(
-            sifted, heard.messages, rule=self._rule(wanted), known=known, last=wanted.last
+            sifted,
+            heard.messages,
+            rule=self._rule(wanted),
+            known=known,
+            last=wanted.last,
+            distils=wanted.reason != ASKED,
         )
         if found.learns:
             self.queue.expect()
@@ -122,7 +127,8 @@ class Nap:
         first nap would wait. Raises ModelError for a vocabulary that cannot be read.
         """
         rule = self._rule(Wanted(reason=Reason.FULL.value))
-        await self.work.run(prepared, _REHEARSAL, self.counter, rule=rule, session_id=None)
+        found = await self.work.run(sifted, _REHEARSAL, rule=rule, distils=True)
+        await self.work.run(drafted, found, self.counter, None, self.chunking)
 
     async def _level(self, caller: Caller) -> MemoryLevel:
         if caller.agent_id == RESERVED_AGENT:

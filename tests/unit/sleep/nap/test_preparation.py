@@ -11,20 +11,28 @@ from typing import Any
 import pytest
 
 from memd.encode.tokens import DefaultTokenEstimator
-from memd.model.enums import MemoryCategory, Origin
+from memd.model.enums import MemoryCategory, Origin, Trust
+from memd.sleep.nap.candidates import Distilled, Kind
 from memd.sleep.nap.cleaning import clean
 from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator
+from memd.sleep.nap.drafting import of_distilled
 from memd.sleep.nap.facts import HEADER
 from memd.sleep.nap.messages import said
-from memd.sleep.nap.preparation import Prepared, prepared
+from memd.sleep.nap.preparation import Prepared, drafted, sifted
+from memd.view.view import ENTRY_TAG, wrap_untrusted
 
 KEY = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+NOON = "2026-03-01T10:00:00Z"
 TAIL: list[dict[str, Any]] = [{"role": "assistant", "content": f"Turn {n}."} for n in range(4)]
 
 
 def a_nap(*messages: dict[str, Any], **more: Any) -> Prepared:
-    chosen = {"rule": MemoryConsolidator(), "session_id": "s", **more}
-    return prepared([*messages, *TAIL], DefaultTokenEstimator(), **chosen)
+    return prepared([*messages, *TAIL], **more)
+
+
+def prepared(messages: list[dict[str, Any]], **more: Any) -> Prepared:
+    found = sifted(messages, **{"rule": MemoryConsolidator(), **more})
+    return drafted(found, DefaultTokenEstimator(), "s")
 
 
 def texts(nap: Prepared) -> list[str | None]:
@@ -41,13 +49,10 @@ def test_secrets_are_gone_from_everything_but_the_callers_own_tail() -> None:
             *TAIL[:3],
             {"role": "user", "content": KEY},
         ],
-        DefaultTokenEstimator(),
-        rule=MemoryConsolidator(),
-        session_id="s",
         last=True,
     )
 
-    drafts = [draft.content for fact in nap.facts for draft in fact.drafts.items]
+    drafts = [draft.content for fact in nap.drafted for draft in fact.drafts.items]
     assert KEY not in json.dumps([nap.shorter, texts(nap), drafts, nap.summary])
     assert nap.answer[0] == nap.shorter[0]
     assert nap.answer[-1] == {"role": "user", "content": KEY}
@@ -87,7 +92,7 @@ def test_a_message_that_says_nothing_is_not_kept() -> None:
 def test_equal_messages_are_told_apart_by_their_number() -> None:
     nap = a_nap(*({"role": "user", "content": "ok"} for _ in range(3)))
     assert [kept.nth for kept in nap.kept[:3] if kept] == [0, 1, 2]
-    assert len(nap.facts) == 1
+    assert len(nap.drafted) == 1
 
 
 def test_results_in_blocks_are_a_tools() -> None:
@@ -96,7 +101,9 @@ def test_results_in_blocks_are_a_tools() -> None:
     nap = a_nap(call, {"role": "user", "content": result})
     assert nap.kept[1] is not None
     assert nap.kept[1].role == "tool"
-    assert [(f.request.text, f.request.origin) for f in nap.facts] == [("[cat] x = 1", Origin.TOOL)]
+    assert [(f.request.text, f.request.origin) for f in nap.drafted] == [
+        ("[cat] x = 1", Origin.TOOL)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -113,13 +120,13 @@ def test_results_in_blocks_are_a_tools() -> None:
     ],
 )
 def test_a_fact_comes_from_whoever_said_it(message: dict[str, Any], origin: Origin) -> None:
-    (fact,) = a_nap(message).facts
+    (fact,) = a_nap(message).drafted
     assert fact.request.origin is origin
 
 
 def test_only_the_owner_has_preferences() -> None:
-    (own,) = a_nap({"role": "user", "content": "My favourite editor is Helix."}).facts
-    (of_a_tool,) = a_nap({"role": "tool", "content": "My favourite editor is Vim."}).facts
+    (own,) = a_nap({"role": "user", "content": "My favourite editor is Helix."}).drafted
+    (of_a_tool,) = a_nap({"role": "tool", "content": "My favourite editor is Vim."}).drafted
     assert own.drafts.items[0].preference == "favorite_editor"
     assert own.drafts.items[0].category is MemoryCategory.PROCEDURAL
     assert of_a_tool.drafts.items[0].preference is None
@@ -129,9 +136,9 @@ def test_the_time_of_a_message_is_when_its_facts_happened() -> None:
     at = {"role": "user", "content": "use tabs", "timestamp": "2026-03-01T10:00:00Z"}
     unset, never = "1970-01-01T00:00:07Z", "9999-12-31T23:59:59-12:00"
     for broken in ("yesterday", "2026-03-01T10:00:00", 7, unset, never):
-        (fact,) = a_nap({**at, "timestamp": broken}).facts
+        (fact,) = a_nap({**at, "timestamp": broken}).drafted
         assert fact.request.occurred_at is None
-    (fact,) = a_nap(at).facts
+    (fact,) = a_nap(at).drafted
     assert fact.request.occurred_at == datetime(2026, 3, 1, 10, tzinfo=UTC)
 
 
@@ -139,10 +146,8 @@ def test_the_last_nap_takes_the_facts_of_the_tail_too() -> None:
     tail = {"role": "user", "content": "and lock the door"}
     whole = [{"role": "user", "content": "use tabs"}, *TAIL, tail]
     for last, found in ((False, ["use tabs"]), (True, ["use tabs", "and lock the door"])):
-        nap = prepared(
-            whole, DefaultTokenEstimator(), rule=MemoryConsolidator(), session_id="s", last=last
-        )
-        assert [fact.request.text for fact in nap.facts] == found
+        nap = prepared(whole, last=last)
+        assert [fact.request.text for fact in nap.drafted] == found
         assert len(nap.kept) == 6
 
 
@@ -151,7 +156,7 @@ def test_what_the_session_knows_is_counted_and_not_drafted_again() -> None:
     known = frozenset(hashlib.sha256(text.encode()).digest() for text in ("use tabs", "caf\xe9"))
     before, nap = a_nap(*told), a_nap(*told, known=known)
 
-    assert [fact.request.text for fact in nap.facts] == ["and lock"]
+    assert [fact.request.text for fact in nap.drafted] == ["and lock"]
     assert (nap.known, nap.detail.facts) == (2, 3)
     assert (nap.summary, nap.kept) == (before.summary, before.kept)
 
@@ -161,24 +166,96 @@ def test_a_short_list_is_left_as_it_is() -> None:
     assert nap.answer == tuple(TAIL)
     assert nap.summary == ""
     assert nap.detail.messages_removed == 0
-    assert nap.facts == ()
+    assert nap.drafted == ()
 
 
 def test_a_long_fact_is_cut_like_any_text() -> None:
     line = "result: " + " ".join(f"word{n}" for n in range(3_000))
-    (fact,) = a_nap({"role": "assistant", "content": line}).facts
+    (fact,) = a_nap({"role": "assistant", "content": line}).drafted
     assert len(fact.drafts.items) > 1
     assert all(draft.token_count <= 254 for draft in fact.drafts.items)
 
 
-def test_lines_that_name_a_thing_are_drafted_only_with_the_enumeration() -> None:
-    said = {"role": "tool", "content": "x" * 200 + "\nTypeError in parse_line of main.go"}
-
+def a_nap_by_itself(*messages: dict[str, Any], **more: Any) -> Prepared:
     rule = MemoryConsolidator(mention_share=MENTION_SHARE)
-    plain, thorough = a_nap(said), a_nap(said, rule=rule)
+    return a_nap(*messages, rule=rule, distils=True, **more)
 
-    assert plain.excerpts == ()
-    (line,) = thorough.excerpts
-    assert line.request.text == "TypeError in parse_line of main.go"
-    assert (line.request.origin, line.message) == (Origin.TOOL, 0)
-    assert thorough.facts == plain.facts
+
+def test_a_nap_by_itself_drafts_what_is_distilled_and_not_the_facts() -> None:
+    rule = {"role": "user", "content": "We never push to main.", "timestamp": NOON}
+    noise = {"role": "tool", "content": "error: 7\nTypeError in parse_line of main.go"}
+    short = {"role": "user", "content": "yup!"}
+
+    asked, by_itself = a_nap(rule, noise, short), a_nap_by_itself(rule, noise, short)
+
+    assert [fact.request.text for fact in asked.drafted] == [
+        "We never push to main.",
+        "[tool] error: 7\nTypeError in parse_line of main.go",
+        "yup!",
+    ]
+    memories = {each.request.text: each for each in by_itself.drafted}
+    assert "yup!" not in memories
+    memory = memories["We never push to main."]
+    assert memory.places == (0,)
+    assert memory.slot
+    assert (memory.request.origin, memory.request.occurred_at) == (
+        Origin.PERSON,
+        datetime(2026, 3, 1, 10, tzinfo=UTC),
+    )
+    assert memory.request.tags[0] == "nap"
+    assert by_itself.detail.facts == 3  # those of the list
+
+
+def test_what_memd_said_itself_is_not_distilled_and_teaches_nothing() -> None:
+    fence = wrap_untrusted(ENTRY_TAG, "[semantic] We never push to main. Lesson: lock the door.")
+    told = {"role": "user", "content": f"Deploy it.\n{fence}"}
+    answered = {"role": "tool", "name": "mcp__memd__memory_search", "content": "always use 8443"}
+    texts = [each.request.text for each in a_nap_by_itself(told, answered).drafted]
+    assert not any("push" in text or "door" in text or "8443" in text for text in texts)
+
+
+CATEGORIES = [
+    (Kind.DECISION, MemoryCategory.SEMANTIC),
+    (Kind.CORRECTION, MemoryCategory.SEMANTIC),
+    (Kind.CONSTRAINT, MemoryCategory.SEMANTIC),
+    (Kind.ENVIRONMENT, MemoryCategory.SEMANTIC),
+    (Kind.OUTCOME, MemoryCategory.SEMANTIC),
+    (Kind.PREFERENCE, MemoryCategory.PROCEDURAL),
+    (Kind.FIX, MemoryCategory.PROCEDURAL),
+    (Kind.DIGEST, MemoryCategory.EPISODIC),
+]
+
+
+@pytest.mark.parametrize(("kind", "category"), CATEGORIES)
+def test_what_is_distilled_is_one_memory_however_long_filed_by_its_kind(
+    kind: Kind, category: MemoryCategory
+) -> None:
+    text = "The gate is closed at night. " * 60
+    made = Distilled(text, kind, (1, 0), "s", Origin.TOOL)
+    made_of = of_distilled(made, [{}, {"timestamp": NOON}], DefaultTokenEstimator(), "s")
+    (draft,) = made_of.drafts.items
+    assert draft.content == text.strip()
+    assert (draft.category, made_of.drafts.tags) == (category, ("nap", kind.value))
+    assert (made_of.drafts.origin, made_of.drafts.trust) == (Origin.TOOL, Trust.UNTRUSTED)
+    assert made_of.request.occurred_at is not None
+
+
+def test_every_kind_is_filed() -> None:
+    assert {kind for kind, _ in CATEGORIES} == set(Kind)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "origin", "name"),
+    [
+        ("My favourite editor is Helix.", Kind.PREFERENCE, Origin.PERSON, "favorite_editor"),
+        ("My favourite editor is Helix.", Kind.PREFERENCE, Origin.ASSISTANT, None),
+        ("My favourite editor is Helix.", Kind.DECISION, Origin.PERSON, None),
+        ("Never open it by hand.", Kind.FIX, Origin.PERSON, None),
+    ],
+)
+def test_only_a_preference_in_its_owners_words_has_a_name(
+    text: str, kind: Kind, origin: Origin, name: str | None
+) -> None:
+    made = Distilled(text, kind, (0,), "s", origin)
+    made_of = of_distilled(made, [{}], DefaultTokenEstimator(), "s")
+    assert made_of.drafts.items[0].preference == name

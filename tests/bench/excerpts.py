@@ -1,42 +1,18 @@
-"""What a nap remembers besides the facts: lessons, and the lines that first name a thing. Pure.
+"""What naps kept before they distilled: the lines that first name a thing. Pure.
 
-The documents' facts hold the first 200 characters of what a tool said. Where a
-path or a name is told for the first time, its line says what it is for; kept as
-a memory it is found by what stands around the name when that is needed again.
-A lesson is whatever says that it is one (docs/decisions/0077).
+The baseline of ``bench.kept``.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
-from memd.encode.lessons import lessons_in
-from memd.sleep.nap.blocks import turn
 from memd.sleep.nap.facts import HEADER, Fact
-from memd.sleep.nap.mentions import LATEST_MESSAGES, naming, things, unnumbered
+from memd.sleep.nap.mentions import LATEST_MESSAGES, things, unnumbered
 
 LINE_CHARS_MAX = 300
-SPEAKING_ROLES = frozenset({"user", "human", "assistant"})
-PART_CHARS = 600  # two hundred tokens of what is mostly names
-
-
-def taught(messages: Sequence[Mapping[str, Any]]) -> tuple[Fact, ...]:
-    """Return what messages of user and assistant say as lessons, each once, where it came first.
-
-    What a tool answered teaches nothing, and an earlier summary's lessons are known.
-    """
-    first: dict[str, Fact] = {}
-    for index, message in enumerate(messages):
-        if message.get("role") not in SPEAKING_ROLES:
-            continue
-        said = turn(message)
-        if said.text.startswith(HEADER):
-            continue
-        for text in lessons_in(said.text):
-            first.setdefault(text, Fact(text, said.role, None, index))
-    return tuple(first.values())
+PART_CHARS = 600
 
 
 def excerpts(texts: Sequence[str], facts: Sequence[Fact], room_chars: int) -> dict[int, str]:
@@ -76,6 +52,15 @@ def _excerpt(text: str, named: set[str]) -> str:
             room = PART_CHARS - len(line)
         parts[-1].append(line)
     return "\n\n".join(map("\n".join, parts))
+
+
+def naming(lines: Iterable[str], named: set[str]) -> Iterator[str]:
+    """Yield those of *lines* that say what is not *named* yet; it is from then on."""
+    for line in lines:
+        new = set(things(line)) - named
+        if new:
+            named |= new
+            yield line
 
 
 def _latest(found: dict[int, str], room_chars: int) -> dict[int, str]:

@@ -1,0 +1,74 @@
+"""Naps over a bed's rooms whose memories the test says itself, stored as the daemon's own are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from support.nights import ADA, Bed
+
+from memd.encode.tokens import DefaultTokenEstimator
+from memd.model.caller import Caller
+from memd.model.enums import MemoryLevel, Origin
+from memd.sleep.nap.candidates import Distilled, Kind
+from memd.sleep.nap.consolidator import MemoryConsolidator
+from memd.sleep.nap.keeping import Heard, Keeping, Kept, Wanted
+from memd.sleep.nap.preparation import drafted, sifted
+from memd.sleep.trigger import Reason
+
+ROLES = {Origin.PERSON: "user", Origin.ASSISTANT: "assistant", Origin.TOOL: "tool"}
+
+
+@dataclass(frozen=True)
+class Said:
+    """One memory that a nap makes, of a message that says the same."""
+
+    text: str
+    slot: str
+    kind: Kind = Kind.DECISION
+    origin: Origin = Origin.PERSON
+    at: str | None = None
+
+
+def digest(text: str) -> Said:
+    return Said(text, "digest", Kind.DIGEST, Origin.ASSISTANT)
+
+
+async def napped(
+    bed: Bed,
+    *said: Said,
+    session_id: str = "talk",
+    project_id: str | None = None,
+    caller: Caller = ADA,
+    messages: Sequence[dict[str, Any]] | None = None,
+) -> Kept:
+    """Let memd store *said* as what a nap of its own over *messages* distilled."""
+    bed.clock.advance(minutes=1)
+    heard = [
+        {"role": ROLES[each.origin], "content": f"So: {each.text}", "timestamp": each.at}
+        for each in said
+    ]
+    given = heard if messages is None else messages
+    found = sifted(given, rule=MemoryConsolidator(mention_share=0.1))
+    made = tuple(
+        Distilled(each.text, each.kind, (place,), each.slot, each.origin)
+        for place, each in enumerate(said)
+    )
+    found = replace(found, facts=(), lessons=(), known=0, distilled=made)
+    ready = drafted(found, DefaultTokenEstimator(), session_id)
+    run_id = bed.house.ids.new()
+    writing = Keeping(
+        bed.house.ids,
+        run_id,
+        MemoryLevel.PERSISTENT,
+        Heard(given, session_id),
+        ready,
+        Wanted(reason=Reason.ENDED.value),
+    )
+    by = replace(caller, session_id=session_id, project_id=project_id)
+    kept = await bed.house.db.write(
+        by, lambda conn: writing.keep(conn, by, bed.clock.now_us()), batch=run_id
+    )
+    await bed.house.queue.drain()
+    return kept
