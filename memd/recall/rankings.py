@@ -76,7 +76,7 @@ def judged(
     best = 0.0
     for its, table in kinds:
         of_kind = ranked(its, table, mode, project_id)
-        chance = gate(of_kind, table)
+        chance = gate(of_kind, table, project_id)
         passes = chance >= table.gate_min
         items += of_kind if passes else [replace(item, passes=False) for item in of_kind]
         best = max(best, chance)
@@ -100,25 +100,29 @@ def _score(item: Measured, weights: Weights, mode: SearchMode, project_id: str |
     return score
 
 
-def gate(items: Sequence[Ranked], weights: Weights) -> float:
+def gate(items: Sequence[Ranked], weights: Weights, project_id: str | None = None) -> float:
     """Return the probability that the ten best hold an answer; 0 when there is no candidate."""
-    return logistic(weights.gate_logit(signals(items))) if items else 0.0
+    return logistic(weights.gate_logit(signals(items, project_id))) if items else 0.0
 
 
-def signals(items: Sequence[Ranked]) -> dict[str, float]:
+def signals(items: Sequence[Ranked], project_id: str | None = None) -> dict[str, float]:
     """Return what the gate looks at, of *items* best first.
 
     The best cosine and the best cover of all, signs of the best candidate, how
     far the ten best lie apart, and whether names are asked about that are nowhere.
     The best of few is less near by chance, and a small store has hardly a word of
     a question: what is ``few`` is 1 for a store of one memory, 0 from MANY on.
+    ``project`` is 1 if the nearest by meaning is of *project_id*, which is asked from.
     """
-    return _signals([(item.score, item.measured) for item in items])
+    return _signals([(item.score, item.measured) for item in items], project_id)
 
 
-def _signals(scored: Sequence[tuple[float, Measured]]) -> dict[str, float]:
+def _signals(
+    scored: Sequence[tuple[float, Measured]], project_id: str | None = None
+) -> dict[str, float]:
     best = scored[0][1]
-    maxcos = max(item.features["cos"] for _, item in scored)
+    nearest = max((item for _, item in scored), key=lambda item: item.features["cos"])
+    maxcos = nearest.features["cos"]
     maxcovx = max(item.covx for _, item in scored)
     sd10 = statistics.pstdev([score for score, _ in scored[:GATE_TOP]])
     few = max(0.0, 1 - math.log(len(scored)) / math.log(MANY))
@@ -134,4 +138,5 @@ def _signals(scored: Sequence[tuple[float, Measured]]) -> dict[str, float]:
         "few_maxcos": few * maxcos,
         "few_maxcovx": few * maxcovx,
         "few_sd10": few * sd10,
+        "project": float(project_id is not None and nearest.candidate.project_id == project_id),
     }

@@ -108,7 +108,7 @@ COMPOSED = Weights(
     slope=HYBRID.slope,
     few_slope=0.0,
     offset=-5.95,
-    gate=MappingProxyType({"maxcos": 21.0, "strange": -3.4, "few": 2.5}),
+    gate=MappingProxyType({"maxcos": 21.0, "strange": -3.4, "few": 2.5, "project": 0.63}),
     gate_offset=-7.96,
     gate_min=HYBRID.gate_min,
 )

@@ -187,3 +187,24 @@ def test_who_says_how_to_search_gets_no_gate(mode: SearchMode) -> None:
 
     assert found == ranked(items, HYBRID, mode)
     assert chance == 1.0
+
+
+def test_what_naps_composed_of_the_project_that_asks_passes_its_gate_a_little_sooner() -> None:
+    items = measured(
+        ABOUT,
+        [a_candidate(key, "a flying toy", is_composed=1, project_id="kites") for key in range(90)],
+        dict.fromkeys(range(90), 0.285),
+    )
+
+    passing = {
+        project: {item.passes for item in judged(items, HYBRID, project_id=project)[0]}
+        for project in ("kites", "boats", None)
+    }
+
+    assert passing == {"kites": {True}, "boats": {False}, None: {False}}
+
+
+def test_what_somebody_told_passes_its_gate_whatever_project_asks() -> None:
+    items = measured(ABOUT, [a_candidate(1, "red", project_id="kites")], {1: 0.2})
+
+    assert judged(items, HYBRID, project_id="kites")[1] == judged(items, HYBRID)[1]
