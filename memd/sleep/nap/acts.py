@@ -72,6 +72,8 @@ _STANDS = _words(
     r"i (?:do not|don't) (?:want|like) you",
     r"i(?:'d| would) (?:rather|prefer)",
     r"i reverted",
+    r"we (?:also |only |mostly )?(?:focus|favou?r|avoid|value|follow)",
+    r"better (?:to )?(?:not )?(?:to )?\w+ .* than",
     r"(?:this|it) is (?:just |only )?(?:a |an )?(?:prototyp\w+|experiment|proof of concept)",
     r"we(?:'re| are) (?:just |only )?prototyping",
     r"my (?:preference|convention|rule)",
@@ -84,7 +86,8 @@ _WANTS = _words(
     rf"{_NOT_NOW}",
     r"^\W*(?:need|want)",
     r"(?:we|i)(?: are|'re| am|'m)(?: already| not| only)? going to",
-    r"(?:we|i)(?: do| really| just)* (?:don't|do not|won't|will not|can't|cannot|shouldn't|aren't)",
+    r"(?:we|i)(?: do| really| just| also| still)*"
+    r" (?:don't|do not|won't|will not|can't|cannot|shouldn't|aren't)",
     r"\w+(?:'ll)? should(?:n't| not| only| always| just| be)?",
     r"(?:we|it|they)(?:'ll| will)(?: also)?"
     r" (?:use|keep|have|fetch|need|go|do|be|support|want|store)",

@@ -51,7 +51,7 @@ _ONLY_NUMBERS = re.compile(
 )
 _LETTER = re.compile(r"\W*([a-eA-E])\W*$")
 _LISTED = re.compile(
-    r"[\s>*_|`(\[#-]*(?:(?:option|step|phase|approach|issue|finding)\s+)?#?(\w{1,3}|[A-Z-]+\d+[a-z]?)[)\].:*|`\s]"
+    r"[\s>*_|`(\[#-]*(?:(?:option|step|phase|approach|issue|finding)\s+)?#?(?:(\w{1,3})[)\].:*|`]|([A-Z-]+\d+[a-z]?)\b)"
 )
 _RECOMMENDS = re.compile(
     r"(?<!not )\b(?:recommend\w*|suggest\w*|lean\w*|propose\w*|my (?:rec|take|preference)"
@@ -118,7 +118,7 @@ def _marked(mark: str, text: str, *, is_last: bool) -> Iterator[str]:
 
 def _heads(mark: str, line: str) -> bool:
     listed = _LISTED.match(line)
-    return listed is not None and listed[1].casefold() == mark.casefold()
+    return listed is not None and (listed[1] or listed[2]).casefold() == mark.casefold()
 
 
 def _proposal(text: str) -> str:

@@ -8,6 +8,7 @@ Pure.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -15,7 +16,15 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from memd.model.enums import Origin
-from memd.sleep.nap.acts import WORTH, Act, Judged, act, approves, kind_of
+from memd.sleep.nap.acts import (
+    WORTH,
+    Act,
+    Judged,
+    act,
+    approves,
+    kind_of,
+    sentence_act,
+)
 from memd.sleep.nap.answers import Answered, answered, cut
 from memd.sleep.nap.candidates import Candidate, Distilled, Kind
 from memd.sleep.nap.exchanges import Exchange, Said
@@ -23,7 +32,7 @@ from memd.sleep.nap.outcomes import conclusion
 from memd.sleep.nap.words import Words, is_interruption, sentences, words
 
 CHARS_MAX = 700
-PART_CHARS = 480
+PART_CHARS = 600
 """The user's own words in one memory; what is longer becomes a second one."""
 _BESIDE = 0.3
 _ANSWERED = 0.6
@@ -32,6 +41,9 @@ _TEMPLATE_CHARS = 600
 _OUTCOME = "\nOutcome: "
 _OUTCOME_CHARS_MIN = 60
 _ENDED = 0.4
+_RULED = 0.7
+_NOTHING = Words()
+_OURS = re.compile(r"\b(?:we|our|us|my|i)\b", re.IGNORECASE)
 _LEFT_OUT = frozenset({Act.QUESTION, Act.REQUEST, Act.ACKNOWLEDGEMENT})
 
 
@@ -39,12 +51,14 @@ class Turn(NamedTuple):
     """An exchange that somebody began, and what of its message is theirs.
 
     *stopped* says that the agent had just been interrupted. *slot* names the message.
+    *template* is what the program made of a command.
     """
 
     exchange: Exchange
     own: Words
     slot: str
     stopped: bool = False
+    template: Words = _NOTHING
 
 
 class Part(NamedTuple):
@@ -72,6 +86,8 @@ def turns(exchanges: Sequence[Exchange]) -> tuple[Turn, ...]:
         is_made = is_made and len(exchange.user) > _TEMPLATE_CHARS
         if last and not own.command and (is_made or not own.paragraphs):
             _join(last.exchange, exchange)
+            if is_made:
+                found[-1] = last._replace(template=own)
             continue
         count[exchange.user] += 1
         slot = slot_of(exchange.user, count[exchange.user])
@@ -88,6 +104,7 @@ def composed(all_: Sequence[Turn]) -> list[Candidate]:
     for turn, after in zip_longest(all_, all_[1:]):
         following = "\n".join(after.own.paragraphs) if after else ""
         found += _memories(turn, said, conclusion(turn.exchange, following))
+        found += _rules(turn)
         said += turn.exchange.said
     return found
 
@@ -171,6 +188,22 @@ def _outcome(turn: Turn, ended: str) -> Candidate:
     place, end = turn.exchange.place, turn.exchange.end
     memory = Distilled(ended, Kind.OUTCOME, (place, end), turn.slot, Origin.ASSISTANT)
     return Candidate(memory, _ENDED)
+
+
+def _rules(turn: Turn) -> Iterator[Candidate]:
+    """Yield the standing rules in what a command expands to: "we never ..."; no orders of it."""
+    found: list[str] = []
+    for paragraph in turn.template.paragraphs:
+        for sentence in sentences(paragraph):
+            judged = sentence_act(sentence)
+            stands = judged.act is Act.PREFERENCE or _OURS.search(sentence)
+            if stands and judged.score >= WORTH and judged.act not in _LEFT_OUT:
+                found.append(sentence)
+    if found:
+        text = cut(" ".join(found), PART_CHARS)
+        place, slot = turn.exchange.place, f"{turn.slot}-rules"
+        memory = Distilled(text, Kind.PREFERENCE, (place,), slot, Origin.ASSISTANT)
+        yield Candidate(memory, _RULED)
 
 
 def _answers(text: str, asked: Answered) -> bool:

@@ -7,19 +7,32 @@ by their *slot*.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from memd.sleep.nap.candidates import Distilled
+from memd.model.enums import Origin
+from memd.sleep.nap.candidates import Distilled, Kind
 from memd.sleep.nap.choice import chosen
 from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.compose import composed, turns
-from memd.sleep.nap.exchanges import exchanges
+from memd.sleep.nap.digest import digest
+from memd.sleep.nap.exchanges import Exchange, exchanges
+from memd.sleep.nap.findings import findings
 
 
 def distilled(messages: Sequence[Message]) -> tuple[Distilled, ...]:
     """Return the memories of *messages*, in their order, the digest last.
 
-    >>> [each.text for each in distilled([{"role": "user", "content": "We never push to main."}])]
-    ['We never push to main.']
+    >>> [each.kind.value for each in distilled([{"role": "user", "content": "We never push."}])]
+    ['preference', 'digest']
     """
-    return chosen(composed(turns(exchanges(messages))), messages)
+    begun = turns(exchanges(messages))
+    whole = [turn.exchange for turn in begun]
+    memories = chosen([*composed(begun), *findings(whole)], messages)
+    return (*memories, *_digest(whole))
+
+
+def _digest(exchanges: Sequence[Exchange]) -> Iterator[Distilled]:
+    """Yield the digest of a session, nothing for one in which nothing was asked."""
+    if text := digest(exchanges):
+        places = (exchanges[0].place, exchanges[-1].end)
+        yield Distilled(text, Kind.DIGEST, places, "digest", Origin.ASSISTANT)

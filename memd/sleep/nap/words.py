@@ -29,6 +29,7 @@ _NOT_WRITTEN = re.compile(
     r"|INSTRUCTIONS)\b)"
 )
 _INTERRUPTED = re.compile(r"\s*\[Request interrupted\b")
+_TYPED = "<command-"
 _COMMAND = re.compile(r"<command-name>\s*/?([\w:.-]+)\s*</command-name>")
 _COMMAND_ARGS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 # A tag with a hyphen or an underscore is a program's, with all that it holds.
@@ -88,7 +89,7 @@ def words(text: str) -> Words:
     >>> words("use tabs\n\n```py\nx = 1\n```").paragraphs
     ('use tabs',)
     """
-    if command := _COMMAND.search(text):
+    if text.lstrip().startswith(_TYPED) and (command := _COMMAND.search(text)):
         given = _COMMAND_ARGS.search(text)
         return Words(command=f"/{command[1]} {given[1].strip() if given else ''}".rstrip())
     if _NOT_WRITTEN.match(text):

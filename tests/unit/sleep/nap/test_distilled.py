@@ -61,6 +61,38 @@ def test_what_has_the_agent_s_words_is_not_the_user_s() -> None:
     assert memory.places == (1, 0)
 
 
+def test_the_rules_of_a_command_are_remembered_and_not_its_orders() -> None:
+    template = (
+        "Review it line by line.\n\nWe never test what the framework does.\n\n" + "Go on.\n" * 90
+    )
+    command = "<command-name>/review</command-name>\n<command-args>7</command-args>"
+    [memory] = [m for m in distilled([user(command), user(template)]) if m.kind is not Kind.DIGEST]
+    assert (memory.text, memory.kind) == (
+        "We never test what the framework does.",
+        Kind.PREFERENCE,
+    )
+    assert memory.origin is Origin.ASSISTANT
+
+
+def test_what_a_program_writes_between_begins_nothing_new() -> None:
+    messages = [
+        user("Where are the sessions kept?"),
+        user("<task-notification>It has finished.</task-notification>"),
+        agent("The sessions are kept in `~/.app/sessions.db`, because the cache is volatile."),
+    ]
+    [memory] = [each for each in distilled(messages) if each.kind is not Kind.DIGEST]
+    assert memory.kind is Kind.OUTCOME
+    assert "~/.app/sessions.db" in memory.text
+    assert memory.places == (0, 2)
+
+
+def test_the_digest_comes_last_and_once() -> None:
+    messages = [user(RULE), agent("The server listens on 4010 now."), user("add a test for it")]
+    assert [each.slot for each in distilled(messages)].index("digest") == len(
+        distilled(messages)
+    ) - 1
+
+
 def test_an_interruption_is_no_memory_and_what_follows_it_corrects() -> None:
     messages = [user("add a port"), user(INTERRUPTED), user("let's put it into ports.py instead")]
     [memory] = [each for each in distilled(messages) if each.kind is not Kind.DIGEST]
@@ -68,7 +100,7 @@ def test_an_interruption_is_no_memory_and_what_follows_it_corrects() -> None:
 
 
 def test_what_a_command_expands_to_is_not_the_user_s() -> None:
-    template = "You must always review the code.\n\n" + "Never skip a line of it.\n" * 40
+    template = "You review the code that follows.\n\n" + "Look at each line of it.\n" * 40
     command = "<command-name>/review</command-name>\n<command-args>7</command-args>"
     assert told(user(command), user(template)) == []
 
@@ -173,8 +205,8 @@ def test_a_longer_session_keeps_what_its_earlier_stretches_left() -> None:
             user(f"We want option{number} in file{number}.toml to stay {number} seconds."),
             agent("x " * (STRETCH_TOKENS * CHARS_PER_TOKEN // 40)),
         ]
-    whole = distilled(messages)
+    whole = distilled(messages)[:-1]
     for end, finished in ((60, 38), (100, 78)):
-        mine = [each for each in distilled(messages[:end]) if each.places[0] < finished]
+        mine = [each for each in distilled(messages[:end])[:-1] if each.places[0] < finished]
         assert mine == [each for each in whole if each.places[0] < finished]
         assert mine
