@@ -110,7 +110,7 @@ def tokens(text: str) -> int:
     """Return how many tokens *text* has at most, by its characters and by its word pieces.
 
     >>> tokens("go test ./..."), tokens("")
-    (8, 0)
+    (7, 0)
     """
     pieces = sum(
         1 + (len(piece) - 1) // (_WORD_PIECE_CHARS if piece.isalpha() else _CODE_PIECE_CHARS)
