@@ -4,8 +4,8 @@ Pure: entries and the time come in, groups go out. Beyond the documents, whose
 groups are categories, a group never mixes what has a fate of its own: another
 namespace, another project's memories, a session's that end with it. So the
 summary can live exactly where its sources lived. And some memories are in no
-group: what is younger than a day, what is a summary already, what is protected,
-what is hidden, and what has a date on which it goes.
+group: what is younger than a day, what is a summary already, what is protected, what a nap
+composed, what is hidden, and what has a date on which it goes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from memd.model.consolidation import PROTECTED_TAGS, SUMMARY_TAGS
+from memd.model.consolidation import PROTECTED_TAGS, SUMMARY_TAGS, is_composed
 from memd.model.enums import VISIBLE, MemoryCategory, MemoryLevel
 from memd.model.memory import MemoryEntry
 
@@ -94,6 +94,7 @@ class HighestRelevanceSelector:
             and entry.expires_at is None
             and now - entry.created_at >= self._age_min
             and not (PROTECTED_TAGS | SUMMARY_TAGS).intersection(entry.metadata.tags)
+            and not is_composed(entry.metadata.tags)
         )
 
 

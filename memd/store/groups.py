@@ -1,8 +1,8 @@
 """What a night finds to do: rows that are due, in pages, each found again after a kill.
 
 Members of a consolidation are active memories, old enough, not yet part of any
-summary, and nobody's in particular: no preference, no core memory, nothing that
-expires or lives only as long as its session.
+summary, and nobody's in particular: no preference, no core memory, nothing that a nap
+distilled, nothing that expires or lives only as long as its session.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import NamedTuple
 from memd.model.enums import MemoryCategory
 from memd.model.values import RESERVED_AGENT
 from memd.store.connect import Reading
+from memd.store.slots import DIGEST
 
 PROTECTED = (
     "core",
@@ -32,6 +33,7 @@ _NOBODYS = """
    AND m.expires_at_us IS NULL
    AND m.level IN ('persistent', 'project')
    AND NOT EXISTS (SELECT 1 FROM preference AS p WHERE p.memory_key = m.memory_key)
+   AND NOT EXISTS (SELECT 1 FROM nap_slot AS z WHERE z.memory_key = m.memory_key)
    AND NOT EXISTS (SELECT 1
                      FROM memory_tag AS t
                     WHERE t.memory_key = m.memory_key
@@ -298,7 +300,7 @@ def uncompressed(
     """Return the sessions with uncompressed episodic memories, earliest first (SPEC 3.1-3.2).
 
     A session that is still going on, one of *passed*, and one that a summary would only
-    repeat, since it is of one memory alone, is left out.
+    repeat, since it is of one memory alone or has its digest, is left out.
     """
     rows = conn.execute(
         f"""
@@ -309,6 +311,11 @@ def uncompressed(
                  WHERE s.agent_key = :agent_key AND s.last_activity_us < :idle_before_us
                    AND m.category = 'episodic' AND m.state = 'active' AND {_NOBODYS}
                    AND s.session_key NOT IN (SELECT value FROM json_each(:passed))
+                   AND NOT EXISTS (SELECT 1
+                                     FROM nap_slot AS z
+                                          JOIN memory AS d ON d.memory_key = z.memory_key
+                                    WHERE z.session_key = s.session_key AND z.slot = :digest
+                                      AND d.state IN ('active', 'pending'))
                  GROUP BY m.session_key, m.namespace, m.level, m.project_key) AS left_over
                JOIN memory AS o ON o.session_key = left_over.session_key
                                AND o.category = 'episodic' AND NOT o.is_summary
@@ -326,6 +333,7 @@ def uncompressed(
             "agent_key": agent_key,
             "idle_before_us": idle_before_us,
             "passed": json.dumps(passed),
+            "digest": DIGEST,
             "protected": json.dumps(PROTECTED),
         },
     )

@@ -134,3 +134,10 @@ def test_what_is_hidden_is_no_member(state: MemoryState) -> None:
 
 def test_an_entry_that_comes_twice_counts_once() -> None:
     assert select(old("a"), old("b"), old("a")) == ()
+
+
+def test_what_a_nap_composed_stays_whole_and_a_fact_of_a_nap_does_not() -> None:
+    composed = [old(f"c{n}", metadata=MemoryMetadata(tags=("nap", "fix"))) for n in range(3)]
+    assert select(*composed) == ()
+    facts = [old(f"f{n}", metadata=MemoryMetadata(tags=("nap",))) for n in range(3)]
+    assert len(select(*facts)) == 1
