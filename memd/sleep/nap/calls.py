@@ -1,8 +1,8 @@
-"""What a tool was called for: which command line, which file it edits, whether it failed. Pure.
+"""What a tool was called for: which command line, which file it writes. Pure.
 
 Programs write their calls down in their own ways: an object with a ``command`` or a
 ``file_path``, the text of an action, a description above the command in backquotes. What
-cannot be read is no command. A result may be very long; only its head and tail are read.
+cannot be read is no command.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import NamedTuple
 from memd.sleep.nap.exchanges import Run
 
 COMMAND_CHARS_MAX = 200
-ERROR_CHARS_MAX = 160
-_LOOKED_AT_CHARS = 4_000  # of a result, at its head and at its tail each
+_LOOKED_AT_CHARS = 4_000  # of a result
+_REFUSED = ("<tool_use_error>", "Error", "error", "Exit code", "Your proposed edit has introduced")
 
 _SHELLS = frozenset(("bash", "sh", "zsh", "fish", "dash", "pwsh", "powershell", "cmd"))
 _SHELL_TOOL = re.compile(r"bash|shell|exec|terminal|command|^sh$|^run$|console", re.IGNORECASE)
@@ -42,33 +42,6 @@ _WROTE = re.compile(
     re.VERBOSE,
 )
 _OPEN_FILE = re.compile(r"\[File: (\S{1,300}) \(\d+ lines? total\)\]")
-
-_EXIT = re.compile(
-    r"(?:^|[\n\"{ ])(?:exit[ _]code|exited with code|exit status|return code)[\"']?"
-    r":?\s*(-?\d{1,4})",
-    re.IGNORECASE,
-)
-_FAILED = re.compile(
-    r"""(?:
-      Traceback\ \(most\ recent | [\w.]{0,60}(?:Error|Exception|Panic)(?::|\ in\ |$)
-    | error(?:\[\w+\])?: | ERROR\b | fatal: | panic: | npm\ (?:ERR!|error) | <tool_use_error>
-    | ---\ FAIL | FAIL(?:ED|URE)?\b | BUILD\ FAILED | Command\ failed | make:\ \*\*\* | E999
-    | \S{0,80}:\ (?:line\ \d+:\ )?\S{1,60}:?\ (?:command\ not\ found|No\ such\ file|not\ found)
-    | \S{0,80}:\ (?:line\ \d+:\ )?\S{1,60}:?\ Permission\ denied | .{0,80}command\ not\ found
-    | [\u2a2f✖✗]\  | =+\ .{0,60}\d+\ failed | Tests:\ .{0,40}\d+\ failed
-    | .{0,30}\d+\ (?:failed|errors?)\b
-    )""",
-    re.VERBOSE,
-)
-_NONE_FAILED = re.compile(r"\b0 (?:failed|errors?|failures|issues)\b", re.IGNORECASE)
-_TELLS = re.compile(
-    r"error|exception|fail|panic|fatal|not found|no such|denied|cannot|can't|undefined|unknown"
-    r"|invalid|missing|refused|timed? ?out|unsupported|expected|only .{0,40} supported|\u2a2f|✖",
-    re.IGNORECASE,
-)
-_EXIT_ONLY = re.compile(r"\W*(?:Exit code:?\s*-?\d+)?\W*", re.IGNORECASE)
-_LINE_CHARS_MIN = 6
-_ANSI = re.compile(r"\x1b\[[0-9;]{0,12}[A-Za-z]")
 
 
 class Command(NamedTuple):
@@ -143,6 +116,10 @@ _NOISE = frozenset((
     "git", "gh", "xargs", "tee", "printf", "jq", "open", "kill", "pkill", "ps", "lsof", "wait",
     "for", "while", "if", "[", "{", "(", "ln", "man", "history", "clear", "exit", "submit",
 ))  # fmt: skip
+_CHECKING = re.compile(
+    r"lint|ruff|flake8|mypy|pyright|prettier|gofmt|\bblack\b|clippy|\bvet\b|\btsc\b|rubocop|\bfmt\b",
+    re.IGNORECASE,
+)
 _TRAILING = re.compile(
     r"\s*(?:2>&1|\d?>\s*/dev/null|\|\s*(?:tail|head|grep|rg|wc|cat|tee|less)\b).*$"
 )
@@ -152,6 +129,11 @@ _ENTERING = re.compile(r"^(?:cd|pushd)\s+\S+\s*(?:&&|;)\s*")
 def is_noise(read: Command) -> bool:
     """Return whether a command only looks around, moves files, or asks version control."""
     return read.about.split(" ", 1)[0] in _NOISE or not read.about
+
+
+def is_check(read: Command) -> bool:
+    """Return whether a command checks style or types: what it finds is the code of the moment."""
+    return _CHECKING.search(read.about) is not None
 
 
 def shortened(line: str) -> str:
@@ -173,7 +155,7 @@ def edited(run: Run) -> str:
     patch = _patch(given)
     if patch:
         return patch
-    if not _WRITING_TOOL.search(run.tool) or failed(run):
+    if not _WRITING_TOOL.search(run.tool) or (run.result or "").lstrip().startswith(_REFUSED):
         return ""
     if isinstance(given, Mapping):
         if given.get("command") in _VIEWING:
@@ -187,54 +169,6 @@ def edited(run: Run) -> str:
         return next(path for path in wrote.groups() if path).strip()
     opened = _OPEN_FILE.search(head)
     return opened[1] if opened else ""
-
-
-def failed(run: Run) -> bool:
-    r"""Return whether the result of *run* is a failure: by its exit code, or by what it prints.
-
-    >>> failed(Run(0, "1", "Bash", {"command": "make"}, "Exit code 2\nno rule"))
-    True
-    """
-    if run.result is None:
-        return False
-    head, tail = run.result[:_LOOKED_AT_CHARS], run.result[-_LOOKED_AT_CHARS:]
-    for part in (head[:300], tail[-300:]):
-        code = _EXIT.search(part)
-        if code:
-            return code[1] != "0"
-    if head.lstrip().startswith(("<tool_use_error>", "Error:", "error:")):
-        return True
-    return command(run) is not None and _error_in(head, tail, _FAILED) != ""
-
-
-def error_line(result: str) -> str:
-    r"""Return the line of *result* that says best what failed, "" where none does.
-
-    >>> error_line("Exit code 1\ncollecting\nTypeError: no such key")
-    'TypeError: no such key'
-    """
-    if "<tool_use_error>" in result[:_LOOKED_AT_CHARS]:
-        return ""  # the program's own refusal, which no command printed
-    head, tail = result[:_LOOKED_AT_CHARS], result[-_LOOKED_AT_CHARS:]
-    return _error_in(head, tail, _FAILED) or _error_in(head, tail, _TELLS)
-
-
-def _error_in(head: str, tail: str, pattern: re.Pattern[str]) -> str:
-    lines = head.splitlines() if head == tail else [*head.splitlines(), *tail.splitlines()]
-    best = ""
-    for raw in lines:
-        line = " ".join(_ANSI.sub("", raw[: 4 * ERROR_CHARS_MAX]).split())
-        if len(line) < _LINE_CHARS_MIN or _EXIT_ONLY.fullmatch(line):
-            continue
-        if pattern is _TELLS and not pattern.search(line):
-            continue
-        if pattern is _FAILED and (not pattern.match(line) or _NONE_FAILED.search(line)):
-            continue
-        if line.startswith("Traceback"):
-            best = best or line
-            continue
-        return line[:ERROR_CHARS_MAX]
-    return best
 
 
 def _line(run: Run) -> str:

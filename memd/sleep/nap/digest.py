@@ -13,8 +13,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from memd.sleep.nap.answers import cut
-from memd.sleep.nap.calls import Command, command, edited, error_line, failed, is_noise, shortened
+from memd.sleep.nap.calls import Command, command, edited, is_check, is_noise, shortened
 from memd.sleep.nap.exchanges import Exchange, Run
+from memd.sleep.nap.failures import error_line, failed
 from memd.sleep.nap.outcomes import outcome
 from memd.sleep.nap.unfinished import unfinished
 from memd.sleep.nap.words import is_interruption, words
@@ -51,9 +52,6 @@ _EMPTY_WORDS = re.compile(
     r"\W*(?:(?:y|yes|yep|yup|yeah|ok|okay|k|sure|thanks?|thank|you|great|perfect|nice|good|go|on|ahead"
     r"|proceed|continue|do|it|that|this|and|now|please|done|no|nope|quit|exit)\b\W*)+",
     re.IGNORECASE,
-)
-_LINTERS = re.compile(
-    r"lint|ruff|flake8|mypy|pylint|prettier|gofmt|black\b|clippy|vet\b", re.IGNORECASE
 )
 _LEAVING = frozenset(("/exit", "/quit", "/clear", "/login", "/compact", "/model", "/resume"))
 _SHARE = 0.9  # of the files; the folder in which so many are is their folder
@@ -207,7 +205,7 @@ def _went_wrong(ran: Sequence[_Done]) -> str:
     """Return the last failure, and whether the same command passed later."""
     for at in range(len(ran) - 1, -1, -1):
         each = ran[at]
-        if not each.failed or is_noise(each.command) or _LINTERS.search(each.command.about):
+        if not each.failed or is_noise(each.command) or is_check(each.command):
             continue
         line = error_line(each.result)
         if not line:

@@ -9,13 +9,14 @@ that follow it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from memd.sleep.nap import phrases
-from memd.sleep.nap.calls import failed
 from memd.sleep.nap.exchanges import Exchange
+from memd.sleep.nap.failures import error_line, failed
 from memd.sleep.nap.languages import FUNCTION_WORDS
 from memd.sleep.nap.prose import Sentence, sentences
+from memd.sleep.nap.words import words
 
 OUTCOME_CHARS_MAX = 400
 CAUSE_CHARS_MAX = 260
@@ -29,6 +30,7 @@ _SAME = 0.7  # the share of words from which two sentences say the same
 _WORD = re.compile(r"[^\W\d_][\w-]{3,}")
 _OPENING_CHARS = 120
 _REQUEST_CHARS = 4_000
+_PASTED_CHARS = 8_000
 
 
 def outcome(exchange: Exchange, following: str = "") -> str:
@@ -57,23 +59,49 @@ def cause(exchange: Exchange) -> str:
     user = exchange.user[:_REQUEST_CHARS]
     if not (phrases.TROUBLE.search(user) or any(failed(run) for run in exchange.runs)):
         return ""
-    asked = _words(user)
+    return reason([said.text for said in exchange.said], user)
+
+
+def reason(texts: Iterable[str], trouble: str) -> str:
+    """Return the sentence of *texts* that says best why there is *trouble*, "" without one."""
+    asked = _words(trouble)
     lines = [
         (score + 0.5 * _reasons(line.text), line)
-        for said in exchange.said
-        for score, line in _candidates(said.text, asked)
+        for text in texts
+        for score, line in _candidates(text, asked)
         if phrases.CAUSE.search(line.text) and not phrases.UNSURE.search(line.text)
     ]
     return _best(lines, _CAUSE_AT, 1, CAUSE_CHARS_MAX)
 
 
 def conclusion(exchange: Exchange, following: str = "") -> str:
-    """Return cause and outcome of *exchange*, each sentence once; "" without either."""
+    """Return error, cause and outcome of *exchange*, each sentence once; "" without the latter two.
+
+    The error is the one line that says most in what the user pasted.
+    """
     why, what = cause(exchange), outcome(exchange, following)
-    if not why or not what:
-        return why or what
     mine, its = _words(why), _words(what)
-    return what if len(mine & its) > _SAME * len(mine) else f"{why} {what}"
+    if why and len(mine & its) > _SAME * len(mine):
+        why = ""
+    told = f"{why} {what}".strip()
+    error = shown(exchange.user) if told else ""
+    return f"{error}\n{told}" if error else told
+
+
+def shown(user: str) -> str:
+    r"""Return the error that the user shows, as one line of what they pasted; "" without one.
+
+    >>> shown("why does it stop?\n$ make run\nValueError: port is taken")
+    'ValueError: port is taken'
+    """
+    pasted = words(user).pasted if len(user) <= _PASTED_CHARS else ""
+    if not phrases.PASTED_ERROR.search(pasted) or phrases.PATCH.search(pasted):
+        return ""
+    line = error_line(pasted)
+    is_code = line.startswith(("- ", "* ")) or line.endswith(("{", ",", "(", ";"))
+    if not line or is_code:
+        return ""
+    return line if "error" in line.casefold() else f"Error: {line}"
 
 
 def trusted(following: str) -> float:

@@ -27,9 +27,9 @@ NARRATION = _opening(
     let me, let's, let us, i'll, i will, i'm, i am, i've, i have, i need, i want, i should,
     i can, i see, i found, i understand, i may, i think, i would, i'd, now, here's, here is,
     here are, done, great, perfect, excellent, understood, got it, sure, looking, everything,
-    ready, want me,
-    would you, shall, should i, do you, does this, does that, what do, summary, in summary,
-    to summarize, there are, there is, there were, see, you can, you could, feel free,
+    ready, want me, would you, shall, should i, do you, does this, does that, what do, summary,
+    in summary, to summarize, there are, there is, there were, see, you can, you could,
+    feel free, the next step,
     all (?:\\w+ ){0,2}(?:tests|checks|set|done|good|clean|pass|green), nice, right, working on,
     tests? (?:(?:are|is|still|all|now) )?(?:pass|passes|reverted|green), time to, just, both pass,
     builds? (?:is )?(?:clean|cleanly|succeeds|succeeded), (?:the )?linter, lint, clean, good,
@@ -84,7 +84,7 @@ CAUSE = _anywhere(
     """
     so they, so it, don't, can't, wasn't, weren't, isn't, doesn't, didn't, does not, root cause,
     the (?:issue|problem|cause|reason|error|bug|culprit|failure) (?:is|was|comes), caused by,
-    because, due to, since, requires?, required, needs? (?:a|an|the|to be), missing, instead of,
+    because, due to, since, requires?, required, needs?, missing, instead of,
     renamed, no longer, wrong, mismatch, conflicts?, stale, hardcoded, overwrit\\w+, expects?,
     not (?:set|installed|defined|found|available|supported|running), fails? when,
     only (?:checks?|looks?|handles?|supports?|works), was (?:never|not|still|using|missing),
@@ -99,6 +99,7 @@ TROUBLE = re.compile(
     re.IGNORECASE,
 )
 PASTED_ERROR = re.compile(r"error|exception|traceback|\bfail|panic|✖|✗", re.IGNORECASE)
+PATCH = re.compile(r"^(?:diff --git|@@ -\d|[+-]{3} \S)", re.MULTILINE)
 PLEASED = _opening(
     "great, works?, thanks?, thank you, perfect, nice, awesome, excellent, cool, beautiful,"
     " love it, good, that works, lgtm, yes, yep, yup",

@@ -8,12 +8,9 @@ from hypothesis import strategies as st
 
 from memd.sleep.nap.calls import (
     COMMAND_CHARS_MAX,
-    ERROR_CHARS_MAX,
     about,
     command,
     edited,
-    error_line,
-    failed,
 )
 from memd.sleep.nap.exchanges import Run
 
@@ -95,47 +92,6 @@ def test_the_file_that_was_written_is_known(
     assert edited(_run(tool, given, result)) == path
 
 
-@pytest.mark.parametrize(
-    ("result", "is_failure"),
-    [
-        ("Exit code 1\n2 problems", True),
-        ("Command: make\nExit Code: 0\nError: (none)", False),
-        ("Exit code: 0\nWall time: 1s\nOutput:\n--- FAIL: TestX is only quoted", False),
-        ("Process exited with code 2", True),
-        ('{"output": "", "metadata": {"exit_code": 1}}', True),
-        ("collected 3 items\n\n=== 1 failed, 2 passed in 0.1s ===", True),
-        ("=== 3 passed, 0 failed in 0.1s ===", False),
-        ("Traceback (most recent call last):\n  File x\nKeyError: 'a'", True),
-        ("bash: foo: command not found", True),
-        ("ok  \tpkg/store\t0.2s", False),
-        ("<tool_use_error>File has not been read yet</tool_use_error>", True),
-        ("", False),
-        (None, False),
-    ],
-)
-def test_a_failure_is_seen_by_its_exit_code_or_by_what_it_prints(
-    result: str | None, is_failure: bool
-) -> None:
-    assert failed(_run("Bash", {"command": "make"}, result)) is is_failure
-
-
-def test_the_line_that_says_what_failed_is_found_past_the_trace() -> None:
-    trace = "Traceback (most recent call last):\n  File 'a.py', line 3\nValueError: bad port"
-    assert error_line(trace) == "ValueError: bad port"
-    assert error_line("Exit code 2\nbuilding\nonly version 2 files are supported") == (
-        "only version 2 files are supported"
-    )
-    assert error_line("all is well") == ""
-
-
-def test_of_a_long_result_only_head_and_tail_are_read() -> None:
-    middle = "x" * 40 + "\n"
-    assert not failed(
-        _run("Bash", {"command": "a"}, middle * 500 + "KeyError: 'a'\n" + middle * 500)
-    )
-    assert failed(_run("Bash", {"command": "a"}, middle * 500 + "KeyError: 'a'\n"))
-
-
 @given(st.one_of(st.text(), st.dictionaries(st.text(max_size=8), st.text()), st.none()), st.text())
 def test_no_call_is_an_error(given: object, result: str) -> None:
     for tool in ("Bash", "Edit", "shell"):
@@ -143,5 +99,3 @@ def test_no_call_is_an_error(given: object, result: str) -> None:
         read = command(run)
         assert read is None or 0 < len(read.line) <= COMMAND_CHARS_MAX
         assert isinstance(edited(run), str)
-        assert failed(run) in {True, False}
-    assert len(error_line(result)) <= ERROR_CHARS_MAX

@@ -13,6 +13,7 @@ from memd.sleep.nap.outcomes import (
     cause,
     conclusion,
     outcome,
+    shown,
     trusted,
 )
 
@@ -88,6 +89,24 @@ def test_a_cause_is_told_where_the_user_shows_an_error_and_never_a_guess() -> No
 def test_a_sentence_is_told_once_where_it_is_cause_and_outcome() -> None:
     text = "The build fails when `NODE_ENV` is not set, because `webpack.config.js` reads it."
     assert conclusion(_exchange("why does the build fail?", text)) == text.replace("`", "")
+
+
+def test_the_error_that_the_user_pasted_stands_before_its_cause() -> None:
+    user = (
+        "now the release stops\n$ make release\nbuilding\nLockError: only lockfile 3 is supported"
+    )
+    text = (
+        "The runner has `npm 8`, which still writes lockfile 2. Updated `release.yml` to `npm 10`."
+    )
+    assert conclusion(_exchange(user, text)) == (
+        "LockError: only lockfile 3 is supported\n"
+        "The runner has npm 8, which still writes lockfile 2. Updated release.yml to npm 10."
+    )
+
+
+def test_a_patch_that_the_user_pasted_shows_no_error() -> None:
+    user = "review it\n@@ -1,2 +1,2 @@\n-raise ValueError: old\n+raise ValueError: new"
+    assert shown(user) == ""
 
 
 def test_the_same_exchange_says_the_same_whatever_is_said_before_it() -> None:

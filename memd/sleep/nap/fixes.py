@@ -1,0 +1,122 @@
+"""What failed and passes now: the command, its error, what was done between, and why. Pure.
+
+A command failed, and the same program with the same subcommand passed later, after an
+edit, another command line or a word of the user. It is told when the agent says why, or
+when the command line itself shows what was missing. What compilers and linters say on
+the way, and tests that were broken on purpose, cure nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from memd.model.enums import Origin
+from memd.sleep.nap.answers import cut
+from memd.sleep.nap.calls import Command, command, edited, is_check, is_noise, shortened
+from memd.sleep.nap.candidates import Candidate, Distilled, Kind
+from memd.sleep.nap.exchanges import Exchange, Run
+from memd.sleep.nap.failures import error_line, failed
+from memd.sleep.nap.outcomes import reason
+
+FIX_CHARS_MAX = 480
+_REASON_CHARS = 180
+_COMMAND_CHARS = 110
+_FILES_MAX = 2
+_SCORE, _WITH_REASON = 0.7, 0.85
+_APART_MAX = 60  # runs between a failure and what passed: what lies further apart is another story
+
+# What is wrong in code that is being written is nothing that anybody meets again.
+_COMPILING = re.compile(
+    r"undefined: |declared and not used|imported and not used|syntax error|SyntaxError|cannot use"
+    r"|has no field or method|cannot find symbol|error TS\d|error\[E\d|expected ['\"`;)}]"
+    r"|IndentationError|unused (?:variable|import)|is not assignable|does not implement",
+)
+_ON_PURPOSE = re.compile(
+    r"invert|tautolog|on purpose|intentional|deliberate|should fail|expected to fail|opposite",
+    re.IGNORECASE,
+)
+_SETTING = re.compile(r"^[A-Za-z_]\w*=\S*$|^--?[a-z][\w-]*(?:=\S+)?$")
+
+
+class _Broken(NamedTuple):
+    """A run that failed, its number among the runs, and the exchange in which it did."""
+
+    run: Run
+    command: Command
+    number: int
+    exchange: Exchange
+
+
+def fixes(exchanges: Sequence[Exchange]) -> list[Candidate]:
+    """Return what was cured in *exchanges*, in the order in which it passed.
+
+    One memory for a failure of at most FIX_CHARS_MAX characters; its first place is that
+    of the failure. What of it a tool printed is untrusted.
+    """
+    broken: dict[str, _Broken] = {}
+    cured: list[Candidate] = []
+    runs = [(run, exchange) for exchange in exchanges for run in exchange.runs]
+    for number, (run, exchange) in enumerate(runs):
+        called = command(run)
+        if called is None or is_noise(called) or is_check(called) or run.result is None:
+            continue
+        if failed(run):
+            broken[called.about] = _Broken(run, called, number, exchange)
+        elif called.about in broken:
+            before = broken.pop(called.about)
+            between = [each for each, _ in runs[before.number + 1 : number + 1]]
+            if len(between) <= _APART_MAX:
+                cured += _cured(before, called, between, exchange)
+    return cured
+
+
+def _cured(
+    before: _Broken, now: Command, between: Sequence[Run], exchange: Exchange
+) -> Iterator[Candidate]:
+    error = error_line(before.run.result or "")
+    if not error or _COMPILING.search(error) or _ON_PURPOSE.search(error):
+        return
+    parts = [before.exchange] if before.exchange is exchange else [before.exchange, exchange]
+    last = between[-1].place
+    said = [s.text for part in parts for s in part.said if before.run.place <= s.place <= last + 2]
+    if any(_ON_PURPOSE.search(text) for text in said):
+        return
+    why = reason(said, error)
+    added = _added(before.command.line, now.line)
+    files = dict.fromkeys(path.rpartition("/")[2] for run in between if (path := edited(run)))
+    if not (why or added):
+        return
+    if not (files or added or before.exchange is not exchange):
+        return
+    text = _told(before.command, error, why, list(files), now)
+    slot = hashlib.sha256(f"{before.command.about}:{error}".encode(errors="replace"))
+    places = (before.run.place, last)
+    memory = Distilled(text, Kind.FIX, places, f"fix:{slot.hexdigest()[:12]}", Origin.TOOL)
+    yield Candidate(memory, _WITH_REASON if why else _SCORE)
+
+
+def _told(before: Command, error: str, why: str, files: Sequence[str], now: Command) -> str:
+    first = f"{cut(shortened(before.line), _COMMAND_CHARS)} failed: {error}"
+    parts = [first if first.endswith((".", "!", "…")) else f"{first}."]
+    if why:
+        parts.append(cut(why, _REASON_CHARS))
+    if files:
+        more = f" and {len(files) - _FILES_MAX} more" if len(files) > _FILES_MAX else ""
+        parts.append(f"Changed {', '.join(files[:_FILES_MAX])}{more}.")
+    line = cut(shortened(now.line), _COMMAND_CHARS)
+    parts.append("It passes now." if line in first else f"Passes now: {line}")
+    return cut(" ".join(parts), FIX_CHARS_MAX)
+
+
+def _added(before: str, now: str) -> str:
+    """Return the variables and options with which *now* is called, and *before* was not.
+
+    >>> _added("make release", "TOKEN=x make release")
+    'TOKEN=x'
+    """
+    known = set(before.split())
+    new = [word for word in now.split() if word not in known and _SETTING.match(word)]
+    return " ".join(new) if shortened(before) != shortened(now) else ""

@@ -1,0 +1,73 @@
+"""Whether a run failed, and which line says best what did."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memd.sleep.nap.exchanges import Run
+from memd.sleep.nap.failures import ERROR_CHARS_MAX, error_line, failed
+
+
+def _run(tool: str, given: object, result: str | None = "") -> Run:
+    return Run(0, "1", tool, given, result)
+
+
+@pytest.mark.parametrize(
+    ("result", "is_failure"),
+    [
+        ("Exit code 1\n2 problems", True),
+        ("Command: make\nExit Code: 0\nError: (none)", False),
+        ("Exit code: 0\nWall time: 1s\nOutput:\n--- FAIL: TestX is only quoted", False),
+        ("Process exited with code 2", True),
+        ('{"output": "", "metadata": {"exit_code": 1}}', True),
+        ("collected 3 items\n\n=== 1 failed, 2 passed in 0.1s ===", True),
+        ("=== 3 passed, 0 failed in 0.1s ===", False),
+        ("Traceback (most recent call last):\n  File x\nKeyError: 'a'", True),
+        ("bash: foo: command not found", True),
+        ("ok  \tpkg/store\t0.2s", False),
+        ("<tool_use_error>File has not been read yet</tool_use_error>", True),
+        ("", False),
+        (None, False),
+    ],
+)
+def test_a_failure_is_seen_by_its_exit_code_or_by_what_it_prints(
+    result: str | None, is_failure: bool
+) -> None:
+    assert failed(_run("Bash", {"command": "make"}, result)) is is_failure
+
+
+def test_the_line_that_says_what_failed_is_found_past_the_trace() -> None:
+    trace = "Traceback (most recent call last):\n  File 'a.py', line 3\nValueError: bad port"
+    assert error_line(trace) == "ValueError: bad port"
+    assert error_line("Exit code 2\nbuilding\nonly version 2 files are supported") == (
+        "only version 2 files are supported"
+    )
+    assert error_line("all is well") == ""
+
+
+def test_of_a_long_result_only_head_and_tail_are_read() -> None:
+    middle = "x" * 40 + "\n"
+    assert not failed(
+        _run("Bash", {"command": "a"}, middle * 500 + "KeyError: 'a'\n" + middle * 500)
+    )
+    assert failed(_run("Bash", {"command": "a"}, middle * 500 + "KeyError: 'a'\n"))
+
+
+def test_a_line_that_is_too_long_keeps_its_end() -> None:
+    line = error_line("error: " + "x" * 400 + ' no entry for "API_KEY"')
+    assert line.startswith("error: x")
+    assert line.endswith('no entry for "API_KEY"')
+    assert len(line) == ERROR_CHARS_MAX
+
+
+def test_a_line_that_says_why_is_told_before_one_that_only_counts() -> None:
+    printed = "--- FAIL: TestPort (0.01s)\n    port_test.go:9: got 80, want 8080\nFAIL\n1 failed"
+    assert error_line(printed) == "port_test.go:9: got 80, want 8080"
+
+
+@given(st.text())
+def test_no_result_is_an_error(result: str) -> None:
+    assert failed(_run("Bash", {"command": "make"}, result)) in {True, False}
+    assert len(error_line(result)) <= ERROR_CHARS_MAX

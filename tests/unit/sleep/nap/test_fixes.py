@@ -1,0 +1,104 @@
+"""What failed and passes now is told with its error, its cause and what was done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memd.model.enums import Origin
+from memd.sleep.nap.candidates import Kind
+from memd.sleep.nap.exchanges import Exchange, Run, Said
+from memd.sleep.nap.fixes import FIX_CHARS_MAX, fixes
+
+ERROR = "Exit code 1\nconnecting\nError: connect ECONNREFUSED 127.0.0.1:5433"
+WHY = "The tests expect Postgres on port `5433`, and `compose.yml` only maps `5432`."
+
+
+def _bash(place: int, line: str, result: str = "ok") -> Run:
+    return Run(place, "", "Bash", {"command": line}, result)
+
+
+def _edit(place: int, path: str) -> Run:
+    return Run(place, "", "Edit", {"file_path": path, "new_string": "x"}, "done")
+
+
+def _exchange(said: Sequence[tuple[int, str]], *runs: Run, user: str = "run the tests") -> Exchange:
+    return Exchange(0, user, (), [Said(*each) for each in said], list(runs), 9)
+
+
+def _texts(*exchanges: Exchange) -> list[str]:
+    return [each.memory.text for each in fixes(exchanges)]
+
+
+def test_a_fix_names_command_error_cause_and_file() -> None:
+    exchange = _exchange(
+        [(3, WHY)],
+        _bash(1, "cd /srv/shop && npm test 2>&1 | tail -20", ERROR),
+        _edit(4, "/srv/shop/compose.yml"),
+        _bash(5, "cd /srv/shop && npm test", "12 passing"),
+    )
+    (fix,) = fixes([exchange])
+    assert fix.memory.text == (
+        "npm test failed: Error: connect ECONNREFUSED 127.0.0.1:5433."
+        " The tests expect Postgres on port 5433, and compose.yml only maps 5432."
+        " Changed compose.yml. It passes now."
+    )
+    assert fix.memory.kind is Kind.FIX
+    assert fix.memory.places == (1, 5)
+    assert fix.memory.origin is Origin.TOOL
+
+
+def test_what_a_command_line_lacked_needs_no_other_cause() -> None:
+    exchange = _exchange(
+        [],
+        _bash(1, "make release", "Exit code 2\nerror: API_KEY is not set"),
+        _bash(3, "API_KEY=test make release", "released"),
+    )
+    assert _texts(exchange) == [
+        "make release failed: error: API_KEY is not set. Passes now: API_KEY=test make release"
+    ]
+
+
+def test_a_fix_may_lie_in_what_the_user_did_between() -> None:
+    missing = _exchange([(2, WHY)], _bash(1, "npm test", ERROR))
+    done = _exchange([], _bash(7, "npm test", "12 passing"), user="I started it")
+    assert len(_texts(missing, done)) == 1
+
+
+def test_a_failure_that_nobody_explains_or_cures_is_no_fix() -> None:
+    edited = (_bash(1, "npm test", ERROR), _edit(2, "a.ts"), _bash(3, "npm test"))
+    assert _texts(_exchange([(2, "Let me fix it.")], *edited)) == []
+    assert _texts(_exchange([(2, WHY)], _bash(1, "npm test", ERROR))) == []
+    assert _texts(_exchange([(2, WHY)], _bash(1, "npm test", ERROR), _bash(3, "npm run x"))) == []
+
+
+def test_looking_around_checks_compiling_and_tests_broken_on_purpose_are_no_fixes() -> None:
+    for line, error in (
+        ("ls /srv/x", "ls: /srv/x: No such file or directory"),
+        ("ruff check .", "Exit code 1\na.py:1: E501 error: line too long"),
+        ("go build ./...", "Exit code 1\n./a.go:3: undefined: Port"),
+    ):
+        runs = (_bash(1, line, error), _edit(2, "a.go"), _bash(3, line))
+        assert _texts(_exchange([(2, WHY)], *runs)) == []
+    inverted = (_bash(1, "npm test", ERROR), _edit(2, "a.ts"), _bash(3, "npm test"))
+    said = [(1, "I invert the assertion."), (2, WHY)]
+    assert _texts(_exchange(said, *inverted)) == []
+
+
+def test_the_same_failure_has_the_same_slot_wherever_it_stands() -> None:
+    runs = (_bash(1, "npm test", ERROR), _edit(2, "a.ts"), _bash(3, "npm test"))
+    later = [each._replace(place=each.place + 40) for each in runs]
+    (one,) = fixes([_exchange([(2, WHY)], *runs)])
+    (other,) = fixes([_exchange([(42, WHY)], *later)])
+    assert one.memory.slot == other.memory.slot
+
+
+@given(st.lists(st.tuples(st.text(max_size=80), st.text(max_size=300)), max_size=5))
+def test_no_run_is_an_error_and_no_fix_is_too_long(runs: list[tuple[str, str]]) -> None:
+    called = [_bash(2 * at, line, result) for at, (line, result) in enumerate(runs)]
+    passing = [_bash(20 + at, f"X=1 {run.given['command']}") for at, run in enumerate(called)]  # type: ignore[index]
+    said = [(2 * at, WHY) for at in range(12)]
+    for text in _texts(_exchange(said, *called, *passing)):
+        assert len(text) <= FIX_CHARS_MAX
