@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from support.powercut import RecordingVFS, images
 from support.store import ADA
 
 from memd.encode.tokens import DefaultTokenEstimator
-from memd.model.enums import MemoryLevel
+from memd.model.enums import MemoryLevel, Origin
+from memd.sleep.nap.candidates import Distilled, Kind
 from memd.sleep.nap.consolidator import MemoryConsolidator
 from memd.sleep.nap.keeping import Heard, Keeping, Wanted
 from memd.sleep.nap.preparation import drafted, sifted
@@ -30,31 +32,53 @@ MESSAGES: list[dict[str, Any]] = [
 WINDOW = WindowRow(
     "codex", "s", "ada", 25_000, 30_000, None, None, None, None, None, None, False, 7, None
 )
-ALL, NOTHING = (7, 3, 1, 1, 1), (0, 0, 0, 0, 0)
+NOTHING = (0, 0, 0, 0, 0, 0, 0)
+FIRST = (7, 3, 1, 1, 1, 0, 0)
+SECOND = (7, 4, 2, 1, 2, 1, 1)
+"""After a second nap that supersedes one memory and rewrites another."""
 
 
-def nap(conn: Writing, *, whole: bool = True) -> None:
-    """Nap as the daemon does; not *whole*, each statement is a transaction of its own."""
+def nap(
+    conn: Writing, *, whole: bool = True, said: Sequence[Distilled] | None = None, seed: int = 0
+) -> None:
+    """Nap as the daemon does: facts, or what is *said*.
+
+    Not *whole*, each statement is a transaction of its own.
+    """
     found = sifted(MESSAGES, rule=MemoryConsolidator())
+    if said is not None:
+        found = replace(found, facts=(), distilled=tuple(said))
     ready = drafted(found, DefaultTokenEstimator(), "s")
 
     def seen(conn: Writing, now_us: int) -> None:
         del now_us
         windows.put(conn, 1, WINDOW)
 
+    ids, run_id = an_id_source(seed), f"run{seed}"
     wanted = Wanted(messages=MESSAGES, seen=seen)
-    keeping = Keeping(
-        an_id_source(), "run", MemoryLevel.PERSISTENT, Heard(MESSAGES, "s"), ready, wanted
-    )
+    keeping = Keeping(ids, run_id, MemoryLevel.PERSISTENT, Heard(MESSAGES, "s"), ready, wanted)
     if whole:
-        transacted(conn, lambda: keeping.keep(conn, ADA, 7), ADA, "run", 7)
+        transacted(conn, lambda: keeping.keep(conn, ADA, 7), ADA, run_id, 7)
     else:
         keeping.keep(conn, ADA, 7)
-        changes.record(conn, ADA, 7, "run")
+        changes.record(conn, ADA, 7, run_id)
+
+
+def distilled(port: int, end: str) -> list[Distilled]:
+    return [
+        Distilled("Check the config first.", Kind.PREFERENCE, (0,), "a", Origin.PERSON),
+        Distilled(f"The port is {port}.", Kind.ENVIRONMENT, (1, 2), "env:port", Origin.TOOL),
+        Distilled(f"It ended {end}.", Kind.DIGEST, (0, 2), "digest", Origin.ASSISTANT),
+    ]
+
+
+def two_naps(conn: Writing, *, whole: bool = True) -> None:
+    nap(conn, whole=whole, said=distilled(80, "well"))
+    nap(conn, whole=whole, said=distilled(8443, "better"), seed=1_000)
 
 
 def outcome(folder: Path) -> tuple[int, ...] | None:
-    """Return how many messages, facts, runs, windows and audit rows there are; None: damage."""
+    """Return how many rows of each kind there are; None: damage."""
     try:
         conn = Writing(str(folder / "memd.db"))
         try:
@@ -68,6 +92,8 @@ def outcome(folder: Path) -> tuple[int, ...] | None:
                 "SELECT count(*) FROM run WHERE state = 'done'",
                 "SELECT count(*) FROM usage_window WHERE armed = 0",
                 "SELECT count(*) FROM change",
+                "SELECT count(*) FROM archive WHERE reason = 'superseded'",
+                "SELECT count(*) FROM memory_version",
             )
             return tuple(int(conn.execute(sql).get) for sql in counts)
         finally:
@@ -103,9 +129,19 @@ def outcomes(tmp_path: Path, work: Callable[[Writing], None]) -> set[tuple[int, 
 
 
 def test_a_power_cut_at_any_moment_of_a_nap_leaves_all_of_it_or_nothing(tmp_path: Path) -> None:
-    assert outcomes(tmp_path, nap) == {ALL, NOTHING}
+    assert outcomes(tmp_path, nap) == {FIRST, NOTHING}
 
 
 def test_a_nap_in_pieces_would_have_been_found_out(tmp_path: Path) -> None:
     """The control: statement by statement, some image holds half of it."""
-    assert outcomes(tmp_path, lambda conn: nap(conn, whole=False)) - {ALL, NOTHING}
+    assert outcomes(tmp_path, lambda conn: nap(conn, whole=False)) - {FIRST, NOTHING}
+
+
+def test_a_power_cut_leaves_what_a_nap_replaces_or_what_takes_its_place(tmp_path: Path) -> None:
+    assert outcomes(tmp_path, two_naps) == {NOTHING, FIRST, SECOND}
+
+
+def test_replacing_in_pieces_would_have_been_found_out(tmp_path: Path) -> None:
+    """The control: statement by statement, some image holds both words, or neither."""
+    found = outcomes(tmp_path, lambda conn: two_naps(conn, whole=False))
+    assert found - {NOTHING, FIRST, SECOND}
