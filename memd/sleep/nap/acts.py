@@ -25,7 +25,10 @@ _SHORT_WORDS = 9
 
 
 class Act(StrEnum):
-    """What the user does with a sentence; the first five may become memories."""
+    """What the user does with a sentence; the first five may become memories.
+
+    A plain statement that does none of the others acknowledges.
+    """
 
     DECISION = "decision"
     CORRECTION = "correction"
@@ -153,10 +156,11 @@ _TENTATIVE = _words(
 _NAMES = re.compile(
     r"`[^`]+`|\b\w+://\S+|(?<!\w)[~.@]?/?[\w.@-]+(?:/[\w.@-]+)+|(?<!\w)--[a-z][\w-]+"
     r"|\b\w+(?:_\w+)+\b|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z]+[A-Z]\w*|\b\w{2,}\.(?!\s)[a-z]{1,4}\b"
-    r"|\b[A-Z]{2,}\d*\b|\b\d{2,}\b"
+    r"|\b[A-Z]{2,}\d+\b|\b\d{2,}\b"
 )
 _PLACES = re.compile(
-    r"\b\w+://\S+|\blocalhost\b|(?<!\w)[~.@]?/?[\w.@-]+(?:/[\w.@-]+)+|\bport \d+|:\d{4,5}\b"
+    r"\b\w+://\S+|\blocalhost\b|(?<!\w)(?:~|\.{1,2}|@[\w.-]+)?/[\w.@-]+(?:/[\w.@-]+)*"
+    r"|\b[\w-]+(?:/[\w-]+)*/[\w-]+\.\w{1,5}\b|\bport \d+|:\d{4,5}\b"
     r"|\bversion \d|\bv?\d+\.\d+(?:\.\d+)?\b|(?<!\w)--[a-z][\w-]+|\b[A-Z]+_[A-Z_]+\b",
 )
 _SETS = _words(
@@ -193,11 +197,12 @@ _MEANWHILE = re.compile(
     r"(?:let me|i'?ll|i will|i'm going to|give me|hang on)\b",
     re.IGNORECASE,
 )
-_POINTS = re.compile(r"\b(?:this|that|it|them|these|those|they|there|one)\b", re.IGNORECASE)
+POINTS = re.compile(r"\b(?:this|that|it|them|these|those|they|there|one)\b", re.IGNORECASE)
+"""Words that say something only beside what they point at."""
 _ACKNOWLEDGES = re.compile(
     r"\W*(?:(?:ok(?:ay)?|k|great|thanks?(?: you)?|cool|nice|perfect|good|awesome|got it|i see|sure"
     r"|works?|done|yes|yeah|yep|y|fine|excellent|looks good|lgtm|very|job|so much|a lot|that|it|is"
-    r"|now|hi|hello|hey|bye|wow|sweet|i did|danke|merci|gracias|grazie|obrigado|bedankt)\W*)+$",
+    r"|now|hi|hello|hey|bye|wow|sweet|i did|danke|merci|gracias|grazie|obrigado|bedankt)\b\W*)+$",
     re.IGNORECASE,
 )
 _COUNT = re.compile(r"\w+")
@@ -254,6 +259,7 @@ class _Signs(NamedTuple):
     tentative: float
     vague: float
     short: float
+    hollow: float
 
 
 _BASE = 0.2
@@ -271,6 +277,7 @@ _WEIGHTS = _Signs(
     tentative=-0.3,
     vague=-0.15,
     short=-0.2,
+    hollow=-0.2,
 )
 _MOST = 0.85
 _MOMENT = 0.3
@@ -301,21 +308,24 @@ def _signs(text: str, count: int, *, stopped: bool) -> _Signs:
     wants, rules = bool(_WANTS.search(text)), bool(_RULES.search(text))
     refuses = bool(_REFUSAL.match(text) or REFUSES.match(text))
     corrects = refuses or bool(_CORRECTS.search(text))
+    requires, causes = bool(_REQUIRES.search(text)), bool(_CAUSE.search(text))
     names = len(_NAMES.findall(text))
+    says = wants or rules or requires or causes or names
     return _Signs(
         wants=wants,
         rules=rules,
-        requires=bool(_REQUIRES.search(text)),
+        requires=requires,
         corrects=corrects,
         refuses=refuses and count > _FLOOR_WORDS,
         places=not wants and bool(_PLACES.search(text) and _SETS.search(text)),
         names=min(names, _NAMES_MAX),
-        causes=bool(_CAUSE.search(text)),
+        causes=causes,
         notes=bool(_NOTES.match(text)),
         stopped=stopped and (wants or rules or corrects),
         tentative=bool(_TENTATIVE.search(text)),
-        vague=not names and count <= _SHORT_WORDS and bool(_POINTS.search(text)),
+        vague=not names and count <= _SHORT_WORDS and bool(POINTS.search(text)),
         short=count <= _FLOOR_WORDS,
+        hollow=corrects and not says and count <= _SHORT_WORDS,
     )
 
 
@@ -326,7 +336,7 @@ def _what(signs: _Signs) -> Act:
         return Act.CONSTRAINT
     if signs.wants or signs.rules:
         return Act.DECISION
-    return Act.ENVIRONMENT if signs.places else Act.REQUEST
+    return Act.ENVIRONMENT if signs.places else Act.ACKNOWLEDGEMENT
 
 
 def _asks(text: str) -> bool:

@@ -20,6 +20,8 @@ from memd.sleep.nap.words import sentences
 CHARS_MAX = 320
 _SHORT_CHARS = 240
 _BARE_CHARS = 40
+_BACK_CHARS_MAX = 300_000
+_ASKED_CHARS = 300
 _LINE_CHARS = 220
 _SHARED_WORDS = 2
 _WORD_CHARS = 4
@@ -33,6 +35,7 @@ _CHOSEN = re.compile(
     r"\s*#?\(?(\d{1,3}|[a-z])\b\)?"
     r"|\b(?:it'?s|go with|do|take|choose|pick|prefer|use)\s+\(?([a-d]|\d{1,2})\)?"
     r"(?=\s*(?:$|[,!;]|\.\s*$))"
+    r"|\b(?:address|fix|tackle|handle|implement|skip|ignore)\s+#?(\d{1,3})\b"
     r"|#(\d{1,3})\b|\(([a-z])\)",
     re.IGNORECASE,
 )
@@ -42,11 +45,11 @@ _FINDINGS = re.compile(
     r"\b(?:address|fix|tackle|handle|finding|observation)s?\b(?!.*\btop\b)", re.I
 )
 _NUMBERED = re.compile(r"^[ \t]*(\d{1,2})[.)]\s", re.MULTILINE)
-# Nothing but numbers, and what is to be done with them: "address 3, 8 and 11".
-_ONLY_NUMBERS = re.compile(
-    r"\W*(?:(?:ok(?:ay)?|let'?s|please|address|fix|do|implement|tackle|handle|apply|skip|keep|drop|ignore"
-    r"|and|also|all|top|items?|points?|numbers?|findings?|issues?|option|both|first|then|now|just|yes"
-    r"|go|with|add|not|but|no|for|on|the|by|from|to|in|an?|addition|\w+_\w+|[#(]?\d{1,3}\)?)[\s,:./&+!]*)+$",
+# Nothing but which, and what is to be done with them: "address 3, 8 and 11".
+_PICKS = re.compile(
+    r"\W*(?:(?:ok(?:ay)?|let'?s|please|address|fix|do|implement|tackle|handle|apply|skip|keep|drop"
+    r"|ignore|and|also|all|top|items?|points?|numbers?|findings?|issues?|option|both|first|then|now"
+    r"|just|yes|go|with|add|not|but|no|for|on|the|\d{1,3})\b[\s,:./&+!#()]*)+$",
     re.IGNORECASE,
 )
 _LETTER = re.compile(r"\W*([a-eA-E])\W*$")
@@ -65,11 +68,15 @@ _WORD = re.compile(r"[^\W_][\w'-]+")
 
 
 class Answered(NamedTuple):
-    """What a message answers: the agent's *text*, its *place*, and whether a mark led there."""
+    """What a message answers: the agent's *text* and its *place*.
+
+    *is_marked* says that a mark led there, *is_asked* that the agent had asked.
+    """
 
     text: str
     place: int
-    is_marked: bool
+    is_marked: bool = False
+    is_asked: bool = False
 
 
 def answered(user: str, said: Sequence[Said]) -> Answered | None:
@@ -82,14 +89,35 @@ def answered(user: str, said: Sequence[Said]) -> Answered | None:
         return None
     marks = _marks(user)
     is_last = not _FINDINGS.search(user)
-    for each in reversed(said) if marks else ():
+    for each in _back(said) if marks else ():
         lines = [line for mark in marks for line in _marked(mark, each.text, is_last=is_last)]
         if lines:
             return Answered(_joined(lines, len(marks)), each.place, is_marked=True)
     lately = said[-BEFORE_TEXTS:]
-    if approves(user) and len(user) <= _BARE_CHARS and (asked := _proposal(lately[-1].text)):
-        return Answered(asked, lately[-1].place, is_marked=False)
+    is_asked = "?" in lately[-1].text[-_ASKED_CHARS:]
+    is_bare = len(user) <= _BARE_CHARS and (approves(user) or is_asked)
+    if is_bare and (asked := _proposal(lately[-1].text)):
+        return Answered(asked, lately[-1].place, is_asked=is_asked)
     return _alike(user, lately)
+
+
+def _back(said: Sequence[Said]) -> Iterator[Said]:
+    """Yield what the agent said, the latest first, as far back as is looked."""
+    room = _BACK_CHARS_MAX
+    for each in reversed(said):
+        room -= len(each.text)
+        if room < 0:
+            return
+        yield each
+
+
+def only_picks(user: str) -> bool:
+    """Return whether *user* says nothing but which: "fix 4", "2", "address 3, 8 and 11".
+
+    >>> only_picks("fix 4"), only_picks("fix 4 with a lock")
+    (True, False)
+    """
+    return _PICKS.match(user) is not None
 
 
 def _marks(user: str) -> list[str]:
@@ -97,7 +125,7 @@ def _marks(user: str) -> list[str]:
     found = [match[0] for match in _NAMED.finditer(user)]
     found += [next(filter(None, match.groups())) for match in _CHOSEN.finditer(user)]
     found += _NUMBERED.findall(user)
-    if _ONLY_NUMBERS.match(user):
+    if _PICKS.match(user):
         found += _NUMBERS.findall(user)
     if letter := _LETTER.match(user):
         found.append(letter[1])
@@ -150,7 +178,7 @@ def _alike(user: str, before: Sequence[Said]) -> Answered | None:
             shared = len(mine & _content(line))
             if shared > most:
                 best, most = (
-                    Answered(cut(_plain(line), _LINE_CHARS), said.place, is_marked=False),
+                    Answered(cut(_plain(line), _LINE_CHARS), said.place),
                     shared,
                 )
     return best

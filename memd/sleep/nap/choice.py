@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from math import ceil
+from typing import NamedTuple
 
 from memd.model.enums import Origin
 from memd.sleep.nap.candidates import Candidate, Distilled, Kind
@@ -27,6 +28,8 @@ ALIKE = 0.72
 """The share of words from which two memories say the same."""
 _OF_EARLIER = 0.6
 _WORDS_MIN = 3
+_BACK_MAX = 200
+_TAKEN_BACK = frozenset({Kind.DECISION, Kind.CORRECTION, Kind.PREFERENCE})
 
 _WORD = re.compile(r"[^\W_][\w'-]*")
 _TAKES_BACK = re.compile(
@@ -36,6 +39,17 @@ _TAKES_BACK = re.compile(
     r"|^\W*no\b",
     re.IGNORECASE,
 )
+
+
+class _Settled(NamedTuple):
+    candidate: Candidate
+    words: frozenset[str]
+    users: frozenset[str]
+    """Those that the user wrote."""
+
+    @property
+    def memory(self) -> Distilled:
+        return self.candidate.memory
 
 
 def chosen(candidates: Sequence[Candidate], messages: Sequence[Message]) -> tuple[Distilled, ...]:
@@ -68,21 +82,20 @@ def _settled(candidates: Sequence[Candidate]) -> list[Candidate]:
 
     The later one then has the earlier one's slot, and so its place in the store.
     """
-    settled: list[Candidate] = []
-    known: list[frozenset[str]] = []
+    settled: list[_Settled] = []
     for candidate in candidates:
-        mine = _content(candidate.memory.text)
-        alike = [at for at, its in enumerate(known) if _share(mine, its) > ALIKE]
-        back = [at for at in range(len(settled)) if _takes_back(candidate, settled[at].memory)]
-        if alike and not (back or _is_more(candidate.memory, settled[alike[0]].memory)):
+        text = candidate.memory.text
+        mine = _Settled(candidate, _content(text), _content(_users(text)))
+        lately = range(max(0, len(settled) - _BACK_MAX), len(settled))
+        back = [at for at in lately if _takes_back(mine, settled[at])]
+        alike = [at for at in lately if _share(mine.words, settled[at].words) > ALIKE]
+        if alike and not back and not _is_more(candidate.memory, settled[alike[0]].memory):
             continue
-        slot = candidate.memory.slot
         for at in (back or alike)[:1]:
-            slot = settled[at].memory.slot
-            del settled[at], known[at]
-        settled.append(Candidate(candidate.memory._replace(slot=slot), candidate.score))
-        known.append(mine)
-    return settled
+            memory = candidate.memory._replace(slot=settled.pop(at).memory.slot)
+            mine = mine._replace(candidate=Candidate(memory, candidate.score))
+        settled.append(mine)
+    return [each.candidate for each in settled]
 
 
 def _is_more(later: Distilled, earlier: Distilled) -> bool:
@@ -90,17 +103,14 @@ def _is_more(later: Distilled, earlier: Distilled) -> bool:
     return later.origin is Origin.PERSON and earlier.origin is not Origin.PERSON
 
 
-def _takes_back(later: Candidate, earlier: Distilled) -> bool:
+def _takes_back(later: _Settled, earlier: _Settled) -> bool:
     """Return whether the user says of what *earlier* says that it is no more."""
-    kinds = {Kind.DECISION, Kind.CORRECTION, Kind.PREFERENCE}
-    if later.memory.kind not in kinds or earlier.kind not in kinds:
+    if later.memory.kind not in _TAKEN_BACK or earlier.memory.kind not in _TAKEN_BACK:
         return False
-    mine, its = _users(later.memory.text), _users(earlier.text)
-    shared = _content(mine) & _content(its)
-    return (
-        len(shared) >= max(_WORDS_MIN, _OF_EARLIER * len(_content(its)))
-        and _TAKES_BACK.search(mine) is not None
-    )
+    shared = len(later.users & earlier.users)
+    if shared < max(_WORDS_MIN, _OF_EARLIER * len(earlier.users)):
+        return False
+    return _TAKES_BACK.search(_users(later.memory.text)) is not None
 
 
 def _users(text: str) -> str:

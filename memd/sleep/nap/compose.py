@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from memd.model.enums import Origin
 from memd.sleep.nap.acts import (
+    POINTS,
     WORTH,
     Act,
     Judged,
@@ -25,7 +26,7 @@ from memd.sleep.nap.acts import (
     kind_of,
     sentence_act,
 )
-from memd.sleep.nap.answers import Answered, answered, cut
+from memd.sleep.nap.answers import Answered, answered, cut, only_picks
 from memd.sleep.nap.candidates import Candidate, Distilled, Kind
 from memd.sleep.nap.exchanges import Exchange, Said
 from memd.sleep.nap.outcomes import conclusion
@@ -34,7 +35,7 @@ from memd.sleep.nap.words import Words, is_interruption, sentences, words
 CHARS_MAX = 700
 PART_CHARS = 600
 """The user's own words in one memory; what is longer becomes a second one."""
-_BESIDE = 0.3
+_BESIDE = 0.4
 _ANSWERED = 0.6
 _ALONE_CHARS = 160
 _TEMPLATE_CHARS = 600
@@ -160,6 +161,8 @@ def _memories(turn: Turn, said: Sequence[Said], ended: str) -> Iterator[Candidat
     kept = parts(turn.own, stopped=turn.stopped)
     if not kept and asked and _answers(whole, asked):
         kept = [Part(whole, Judged(Act.DECISION, _ANSWERED))]
+    elif not kept and ended and (judged := act(whole, stopped=turn.stopped)).score >= _BESIDE:
+        kept = [Part(cut(whole, PART_CHARS), judged)] if kind_of(judged) else []
     if not kept and ended:
         yield _outcome(turn, ended)
     for number, part in enumerate(kept):
@@ -169,7 +172,11 @@ def _memories(turn: Turn, said: Sequence[Said], ended: str) -> Iterator[Candidat
 
 def _memory(turn: Turn, number: int, part: Part, asked: Answered | None, ended: str) -> Candidate:
     place = turn.exchange.place
-    text = f"Agent: {asked.text}\nUser: {part.text}" if asked else part.text
+    text = part.text
+    if asked and asked.is_marked and only_picks(text):
+        text = f"The user picks:\n{asked.text}"
+    elif asked:
+        text = f"Agent: {asked.text}\nUser: {text}"
     room = CHARS_MAX - len(text) - len(_OUTCOME)
     if ended and room > _OUTCOME_CHARS_MIN:
         text += _OUTCOME + cut(ended, room)
@@ -207,9 +214,12 @@ def _rules(turn: Turn) -> Iterator[Candidate]:
 
 
 def _answers(text: str, asked: Answered) -> bool:
-    """Return whether *text* settles what was *asked*: it agrees, or names what it is about."""
-    judged = act(text)
-    return approves(text) or (asked.is_marked and judged.act is not Act.QUESTION)
+    """Return whether *text* settles what was *asked*: it agrees, or says which or what."""
+    does = act(text).act
+    if does is Act.QUESTION:
+        return False
+    is_told = asked.is_asked and (does is not Act.REQUEST or POINTS.search(text) is not None)
+    return approves(text) or asked.is_marked or is_told
 
 
 def _join(first: Exchange, later: Exchange) -> None:

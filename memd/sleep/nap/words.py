@@ -13,11 +13,14 @@ from typing import NamedTuple
 
 from memd.sleep.nap.languages import FUNCTION_WORDS
 
+TEXT_CHARS_MAX = 200_000
+"""What of one message is read: nobody writes more by hand."""
 PASTE_SHARE = 0.35
 _SYMBOL_SHARE = 0.12
 _PROSE_SHARE = 0.19
 _PROSE_WORDS = 7
 _JUDGED_CHARS = 20
+_LINE_CHARS_MAX = 2000
 _SIGNS = frozenset({"So", "Sm", "Sk"})
 """A line that begins with a pictogram is a program's."""
 
@@ -33,7 +36,7 @@ _TYPED = "<command-"
 _COMMAND = re.compile(r"<command-name>\s*/?([\w:.-]+)\s*</command-name>")
 _COMMAND_ARGS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 # A tag with a hyphen or an underscore is a program's, with all that it holds.
-_TAGGED = re.compile(r"<([a-zA-Z]+[-_][\w-]*)\b[^<>]*>.*?</\1>", re.DOTALL)
+_TAG = re.compile(r"<(/?)([a-zA-Z]+[-_][\w-]*)\b[^<>]*>")
 _INLINE = re.compile(r"\[(?:Image|Pasted text)[^\]\n]*\]|data:[\w/+.-]+;base64,\S+")
 _FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
 
@@ -94,7 +97,7 @@ def words(text: str) -> Words:
         return Words(command=f"/{command[1]} {given[1].strip() if given else ''}".rstrip())
     if _NOT_WRITTEN.match(text):
         return Words()
-    text = _INLINE.sub(" ", _TAGGED.sub("\n", text))
+    text = _INLINE.sub(" ", _untagged(text[:TEXT_CHARS_MAX]))
     lines = _FENCED.sub("\n\f\n", text).splitlines()
     machine = [_is_machine(line) for line in lines]
     for at in _between(lines, machine):
@@ -136,10 +139,24 @@ def is_prose(text: str) -> bool:
     return len(found) < _PROSE_WORDS or plain >= _PROSE_SHARE * len(found)
 
 
+def _untagged(text: str) -> str:
+    """Return *text* without what stands between a program's tag and its end."""
+    tags = list(_TAG.finditer(text))
+    last = {tag[2]: tag.start() for tag in tags if tag[1]}
+    kept, at, within = list[str](), 0, ""
+    for tag in tags:
+        if not within and not tag[1] and last.get(tag[2], -1) > tag.start():
+            kept.append(text[at : tag.start()])
+            within = tag[2]
+        elif within and tag[1] and tag[2] == within:
+            within, at = "", tag.end()
+    return "\n".join([*kept, text[at:]])
+
+
 def _is_machine(line: str) -> bool:
     bare = line.strip()
-    if not bare:
-        return line == "\f"
+    if not bare or len(bare) > _LINE_CHARS_MAX:
+        return bool(bare) or line == "\f"
     if _MACHINE.match(line) or _CODE_END.search(bare) or _INDENTED.match(line):
         return True
     if unicodedata.category(bare[0]) in _SIGNS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,6 +60,31 @@ def test_what_has_the_agent_s_words_is_not_the_user_s() -> None:
     ]
     assert memory.origin is Origin.ASSISTANT
     assert memory.places == (1, 0)
+
+
+def test_a_pick_is_remembered_as_what_was_picked() -> None:
+    review = "(1) The loop is slow.\n(2) **The lock** is taken twice in `open`."
+    [text] = told(user("look at it"), agent(review), user("fix 2"))
+    assert text == "The user picks:\n(2) The lock is taken twice in `open`."
+
+
+def test_an_answer_to_a_question_is_remembered_with_it() -> None:
+    asked = "The export can stream, or it can write a file first. Which do you prefer?"
+    [text] = told(user("design the export"), agent(asked), user("streaming is good"))
+    assert text.endswith("User: streaming is good")
+    assert "Which do you prefer?" in text
+
+
+def test_a_question_after_a_question_answers_nothing() -> None:
+    assert told(user("go"), agent("Shall I delete it?"), user("why?")) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["1" * 240, "<a-b>" * 9_000, "y" * 240, "a-" * 20_000, "x." * 9_000]
+)
+def test_no_text_takes_long(text: str) -> None:
+    for words in (text, f"fix {text}", f"{text}\n{text} x"):
+        distilled([user("go"), agent("1. first\n2. second. Shall I?"), user(words)])
 
 
 def test_the_rules_of_a_command_are_remembered_and_not_its_orders() -> None:

@@ -87,6 +87,15 @@ def test_prose_of_other_languages_and_short_answers_are_words(text: str) -> None
     assert is_prose(text)
 
 
+def test_a_tag_that_does_not_end_takes_nothing_with_it() -> None:
+    assert words(f"<my-tag>\n{OWN}").paragraphs == (OWN,)
+    assert words(f"<a-b><a-b>no\n{OWN}</a-b>\n{OWN}").paragraphs == (OWN,)
+
+
+def test_a_line_that_nobody_types_is_pasted() -> None:
+    assert words(f"{'it is what it is ' * 200}\n\n{OWN}").paragraphs == (OWN,)
+
+
 def test_an_interruption_is_told_from_words_about_one() -> None:
     assert is_interruption("[Request interrupted by user]")
     assert not is_interruption("the request was interrupted")
