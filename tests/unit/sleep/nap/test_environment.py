@@ -1,0 +1,103 @@
+"""Where things are and how they are run, each thing once and the newest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memd.sleep.nap.candidates import Kind
+from memd.sleep.nap.environment import COMMANDS_SLOT, ENVIRONMENT_CHARS_MAX, environment
+from memd.sleep.nap.exchanges import Exchange, Run, Said
+
+
+def _bash(line: str, result: str = "ok") -> Run:
+    return Run(3, "", "Bash", {"command": line}, result)
+
+
+def _exchange(place: int, said: str, *runs: Run, user: str = "go on") -> Exchange:
+    return Exchange(place, user, (), [Said(place + 1, said)] if said else [], list(runs), place + 1)
+
+
+def _told(*exchanges: Exchange) -> dict[str, str]:
+    return {each.memory.slot: each.memory.text for each in environment(exchanges)}
+
+
+def _sentences(*texts: str) -> Sequence[str]:
+    told = _told(*(_exchange(2 * at, text) for at, text in enumerate(texts)))
+    return [text for slot, text in told.items() if slot != COMMANDS_SLOT]
+
+
+def test_the_commands_that_passed_are_one_memory_in_their_shortest_form() -> None:
+    exchange = _exchange(
+        0,
+        "",
+        _bash("cd /srv/shop && npm test -- --grep basket 2>&1 | tail -5"),
+        _bash("npm test"),
+        _bash("npm run build", "Exit code 1\nerror"),
+        _bash("docker compose up -d db"),
+        _bash("ls -la"),
+        _bash("docker compose --help"),
+    )
+    (made,) = environment([exchange])
+    assert made.memory.text == "Commands that worked: npm test; docker compose up -d db"
+    assert (made.memory.kind, made.memory.slot) == (Kind.ENVIRONMENT, COMMANDS_SLOT)
+
+
+def test_one_command_alone_is_no_memory() -> None:
+    assert environment([_exchange(0, "", _bash("npm test"))]) == []
+
+
+def test_what_the_user_types_in_a_terminal_is_told_with_its_folder() -> None:
+    first = "it hangs\n\nada@box:~/shop/web$ ./bin/serve --port 8080\nlistening"
+    later = "now this\n[10:12  ~/shop/jobs] bin/work --once\ndone"
+    exchanges = [_exchange(0, "", user=first), _exchange(2, "", user=later)]
+    assert _told(*exchanges) == {
+        COMMANDS_SLOT: "The user runs by hand: ./bin/serve --port 8080 in ~/shop/web;"
+        " bin/work --once in ~/shop/jobs"
+    }
+
+
+def test_a_sentence_that_says_where_something_runs_is_told() -> None:
+    assert _sentences("The dev server listens on http://localhost:5173 since the move.") == [
+        "The dev server listens on http://localhost:5173 since the move."
+    ]
+    assert _sentences("Let me see. `API_KEY` must be set in `.env` before the worker starts.") == [
+        "API_KEY must be set in .env before the worker starts."
+    ]
+
+
+def test_what_is_planned_guessed_or_asked_is_not_told() -> None:
+    assert not _sentences(
+        "Setting `API_KEY` in `.env` requires a restart of localhost:5173.",
+        "`API_KEY` should be set in `.env` on localhost:5173.",
+        "Is `API_KEY` set in `.env` for localhost:5173?",
+        "Let me see where `API_KEY` is read from `.env`.",
+        "Either `API_KEY` is stored in `.env` or the port 5173 is taken.",
+    )
+
+
+def test_of_one_subject_the_newest_is_told_and_one_sentence_a_stretch() -> None:
+    texts = (
+        "The database listens on localhost:5432 and needs `PG_USER`.",
+        "The database listens on localhost:5432 and requires `PG_USER` and `PG_PASS`.",
+        "The queue lives at localhost:6379 here.",
+    )
+    assert _sentences(*texts) == [texts[1].replace("`", "")]
+
+
+def test_a_slot_names_the_subject_and_so_is_the_same_in_another_session() -> None:
+    one = _told(_exchange(0, "The proxy listens on localhost:8443 and needs `TLS_KEY`."))
+    other = _told(_exchange(8, "The proxy runs on localhost:8443 and requires `TLS_CERT`."))
+    assert set(one) == set(other) == {"env:localhost:8443"}
+
+
+@given(st.lists(st.tuples(st.text(max_size=200), st.text(max_size=200)), max_size=4))
+def test_no_session_is_an_error_and_no_memory_is_too_long(texts: list[tuple[str, str]]) -> None:
+    exchanges = [
+        _exchange(2 * at, f"It listens on localhost:5432 {said}", _bash(said), user=f"$ {user}")
+        for at, (user, said) in enumerate(texts)
+    ]
+    for each in environment(exchanges):
+        assert len(each.memory.text) <= ENVIRONMENT_CHARS_MAX
