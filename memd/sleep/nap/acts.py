@@ -14,12 +14,14 @@ from operator import mul
 from typing import NamedTuple
 
 from memd.sleep.nap.candidates import Kind
-from memd.sleep.nap.languages import ALWAYS_OR_NEVER, REFUSES, YES
+from memd.sleep.nap.languages import ALWAYS_OR_NEVER, REFUSES, WELL, YES
 from memd.sleep.nap.words import sentences
 
 WORTH = 0.5
 """What scores less is not stored."""
 STANDING = 0.9
+BARE_CHARS = 40
+"""A message of no more says yes, no or which, and little else."""
 _FLOOR_WORDS = 3
 _SHORT_WORDS = 9
 
@@ -239,8 +241,10 @@ def approves(text: str) -> bool:
 
     >>> approves("yup!"), approves("Yes, but keep the old one"), approves("yesterday it ran")
     (True, True, False)
+    >>> approves("ok"), approves("ok, now look at the log of the server and tell me what it says")
+    (True, False)
     """
-    return YES.match(text) is not None
+    return YES.match(text) is not None or (len(text) <= BARE_CHARS and WELL.match(text) is not None)
 
 
 class _Signs(NamedTuple):

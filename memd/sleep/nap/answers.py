@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from memd.sleep.nap.acts import approves
+from memd.sleep.nap.acts import BARE_CHARS, approves
 from memd.sleep.nap.exchanges import BEFORE_TEXTS, Said
 from memd.sleep.nap.languages import FUNCTION_WORDS
 from memd.sleep.nap.phrases import NARRATION
@@ -19,7 +19,6 @@ from memd.sleep.nap.words import sentences
 
 CHARS_MAX = 320
 _SHORT_CHARS = 240
-_BARE_CHARS = 40
 _BACK_CHARS_MAX = 300_000
 _ASKED_CHARS = 300
 _LINE_CHARS = 220
@@ -35,7 +34,8 @@ _CHOSEN = re.compile(
     r"\s*#?\(?(\d{1,3}|[a-z])\b\)?"
     r"|\b(?:it'?s|go with|do|take|choose|pick|prefer|use)\s+\(?([a-d]|\d{1,2})\)?"
     r"(?=\s*(?:$|[,!;]|\.\s*$))"
-    r"|\b(?:address|fix|tackle|handle|implement|skip|ignore)\s+#?(\d{1,3})\b"
+    r"|\b(?:address|fix|tackle|handle|implement|skip|ignore|look at(?: this)?|consider this \w+)"
+    r":?\s+#?(\d{1,3})\b"
     r"|#(\d{1,3})\b|\(([a-z])\)",
     re.IGNORECASE,
 )
@@ -95,7 +95,7 @@ def answered(user: str, said: Sequence[Said]) -> Answered | None:
             return Answered(_joined(lines, len(marks)), each.place, is_marked=True)
     lately = said[-BEFORE_TEXTS:]
     is_asked = "?" in lately[-1].text[-_ASKED_CHARS:]
-    is_bare = len(user) <= _BARE_CHARS and (approves(user) or is_asked)
+    is_bare = len(user) <= BARE_CHARS and (approves(user) or is_asked)
     if is_bare and (asked := _proposal(lately[-1].text)):
         return Answered(asked, lately[-1].place, is_asked=is_asked)
     return _alike(user, lately)

@@ -37,6 +37,8 @@ PART_CHARS = 600
 """The user's own words in one memory; what is longer becomes a second one."""
 _BESIDE = 0.4
 _ANSWERED = 0.6
+_PLANNED = 0.65
+_BARE_WORDS = 4
 _ALONE_CHARS = 160
 _TEMPLATE_CHARS = 600
 _OUTCOME = "\nOutcome: "
@@ -45,6 +47,7 @@ _ENDED = 0.4
 _RULED = 0.7
 _NOTHING = Words()
 _OURS = re.compile(r"\b(?:we|our|us|my|i)\b", re.IGNORECASE)
+_NOW = re.compile(r"^\W*[-*]\s|\b(?:need|let'?s|going to|want|will|once)\b", re.IGNORECASE)
 _LEFT_OUT = frozenset({Act.QUESTION, Act.REQUEST, Act.ACKNOWLEDGEMENT})
 
 
@@ -85,7 +88,7 @@ def turns(exchanges: Sequence[Exchange]) -> tuple[Turn, ...]:
             stopped = True
         is_made = last is not None and bool(last.own.command) and not last.exchange.said
         is_made = is_made and len(exchange.user) > _TEMPLATE_CHARS
-        if last and not own.command and (is_made or not own.paragraphs):
+        if last and not own.command and (is_made or not (own.paragraphs or own.plan)):
             _join(last.exchange, exchange)
             if is_made:
                 found[-1] = last._replace(template=own)
@@ -106,6 +109,7 @@ def composed(all_: Sequence[Turn]) -> list[Candidate]:
         following = "\n".join(after.own.paragraphs) if after else ""
         found += _memories(turn, said, conclusion(turn.exchange, following))
         found += _rules(turn)
+        found += _plan(turn)
         said += turn.exchange.said
     return found
 
@@ -197,6 +201,15 @@ def _outcome(turn: Turn, ended: str) -> Candidate:
     return Candidate(memory, _ENDED)
 
 
+def _plan(turn: Turn) -> Iterator[Candidate]:
+    """Yield the plan that was pasted to be carried out: its title and what it is about."""
+    if turn.own.plan:
+        text = cut(f"Plan: {turn.own.plan.removeprefix('Plan: ')}", PART_CHARS)
+        slot = f"{turn.slot}-plan"
+        memory = Distilled(text, Kind.DECISION, (turn.exchange.place,), slot, Origin.PERSON)
+        yield Candidate(memory, _PLANNED)
+
+
 def _rules(turn: Turn) -> Iterator[Candidate]:
     """Yield the standing rules in what a command expands to: "we never ..."; no orders of it."""
     found: list[str] = []
@@ -204,7 +217,8 @@ def _rules(turn: Turn) -> Iterator[Candidate]:
         for sentence in sentences(paragraph):
             judged = sentence_act(sentence)
             stands = judged.act is Act.PREFERENCE or _OURS.search(sentence)
-            if stands and judged.score >= WORTH and judged.act not in _LEFT_OUT:
+            is_told = judged.score >= WORTH and judged.act not in _LEFT_OUT
+            if stands and is_told and not _NOW.search(sentence):
                 found.append(sentence)
     if found:
         text = cut(" ".join(found), PART_CHARS)
@@ -218,7 +232,8 @@ def _answers(text: str, asked: Answered) -> bool:
     does = act(text).act
     if does is Act.QUESTION:
         return False
-    is_told = asked.is_asked and (does is not Act.REQUEST or POINTS.search(text) is not None)
+    is_bare = len(text.split()) <= _BARE_WORDS and POINTS.search(text) is not None
+    is_told = asked.is_asked and (does is not Act.REQUEST or is_bare)
     return approves(text) or asked.is_marked or is_told
 
 

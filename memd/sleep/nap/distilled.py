@@ -17,6 +17,7 @@ from memd.sleep.nap.compose import composed, turns
 from memd.sleep.nap.digest import digest
 from memd.sleep.nap.exchanges import Exchange, exchanges
 from memd.sleep.nap.findings import findings
+from memd.sleep.nap.fixes import fixes
 
 
 def distilled(messages: Sequence[Message]) -> tuple[Distilled, ...]:
@@ -27,7 +28,7 @@ def distilled(messages: Sequence[Message]) -> tuple[Distilled, ...]:
     """
     begun = turns(exchanges(messages))
     whole = [turn.exchange for turn in begun]
-    memories = chosen([*composed(begun), *findings(whole)], messages)
+    memories = chosen([*composed(begun), *findings(whole), *fixes(whole)], messages)
     return (*memories, *_digest(whole))
 
 

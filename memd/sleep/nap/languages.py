@@ -25,13 +25,17 @@ _OTHERS = """
 FUNCTION_WORDS = ENGLISH | frozenset(_OTHERS.split())
 
 YES = re.compile(
-    r"\W*(?:y|yes|yeah|yea|yep|yup|sure|ok(?:ay)?|k|agreed?|fine|perfect|great|good|right|correct"
-    r"|exactly|absolutely|definitely|lgtm|sounds good|looks good|go ahead|go for it|do it|do that"
-    r"|let'?s do (?:it|that|this)|please do|proceed|approved?|i agree|i like"
-    r"|ja|oui|si|sí|sim|d'accord|genau|gerne|claro|vale|certo|va bene|prima|akkoord|klopt)(?!\w)",
+    r"\W*(?:y|yes|yeah|yea|yep|yup|sure|agreed?|exactly|absolutely|definitely|lgtm|sounds good"
+    r"|looks good|go ahead|go for it|do it|do that|let'?s do (?:it|that|this)|please do|proceed"
+    r"|approved?|i agree|i like|ja|oui|si|sí|sim|d'accord|genau|gerne|claro|vale|certo|va bene"
+    r"|prima|akkoord|klopt)(?!\w)",
     re.IGNORECASE,
 )
 """A message that begins so agrees with what the agent proposed."""
+WELL = re.compile(
+    r"\W*(?:ok(?:ay)?|k|fine|perfect|great|good|right|correct|nice|cool)(?!\w)", re.IGNORECASE
+)
+"""A short message that begins so agrees; a long one only begins to speak."""
 REFUSES = re.compile(
     r"\W*(?:nein|nicht|kein|non|ne|pas|nee|não|nao|niet|geen|falsch|faux)(?!\w)", re.IGNORECASE
 )

@@ -21,6 +21,8 @@ _PROSE_SHARE = 0.19
 _PROSE_WORDS = 7
 _JUDGED_CHARS = 20
 _LINE_CHARS_MAX = 2000
+_PLAN_HEADINGS = 3
+_PLAN_CHARS = 1000
 _SIGNS = frozenset({"So", "Sm", "Sk"})
 """A line that begins with a pictogram is a program's."""
 
@@ -37,6 +39,11 @@ _COMMAND = re.compile(r"<command-name>\s*/?([\w:.-]+)\s*</command-name>")
 _COMMAND_ARGS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 # A tag with a hyphen or an underscore is a program's, with all that it holds.
 _TAG = re.compile(r"<(/?)([a-zA-Z]+[-_][\w-]*)\b[^<>]*>")
+_HEADING = re.compile(r"^#{1,4}[ \t]+(\S.*)$", re.MULTILINE)
+_SUMMARY = re.compile(
+    r"\b(?:context|summary|overview|goals?|problem|background|motivation|why|purpose)\b",
+    re.IGNORECASE,
+)
 _INLINE = re.compile(r"\[(?:Image|Pasted text)[^\]\n]*\]|data:[\w/+.-]+;base64,\S+")
 _FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
 
@@ -54,6 +61,7 @@ _MACHINE = re.compile(
       | (?:import|from\ \S+\ import|const|var|def|class|func(?:tion)?|return|public)\s.*[:;{(=]
       | </?[a-zA-Z][^>]*>|//|/\*|\#include
       | ["\u201c].*["\u201d]\s*$               # another's words
+      | If\ you\ need\ specific\ details\ from\ before\ exiting\ plan\ mode
       | [\]})]+[,;]?\s*$
       | "?[\w.-]+"?\s*[:=]\s*\S+,?\s*$         # key: value
     )""",
@@ -69,8 +77,9 @@ _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 _LETTER = re.compile(r"[^\W\d_]")
 _LATIN = re.compile(r"[a-zA-ZÀ-ɏ]")
 _END = re.compile(
-    r"(?<=[.!?])(?<!\.\.)(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\b\d\.)(?<!\betc\.)[\"'\u201d\u2019)\]]*\s+(?=\S)"
-    r"|(?<=[\u3002\uff01\uff1f])|\n+"
+    r"(?<=[.!?])(?<!\.\.)(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!^\d\.)(?<!\betc\.)[\"'\u201d\u2019)\]]*\s+(?=\S)"
+    r"|(?<=[\u3002\uff01\uff1f])|\n+",
+    re.MULTILINE,
 )
 
 
@@ -78,12 +87,14 @@ class Words(NamedTuple):
     """What of one message is its writer's.
 
     *paragraphs* are prose in order, line breaks kept; *pasted* the lines between that are
-    not; *command* what was typed as a command ("/review 150"), "" for none.
+    not; *command* what was typed as a command ("/review 150"), "" for none; *plan* the
+    title and the summary of a document that was pasted, "" for none.
     """
 
     paragraphs: tuple[str, ...] = ()
     pasted: str = ""
     command: str = ""
+    plan: str = ""
 
 
 def words(text: str) -> Words:
@@ -98,13 +109,18 @@ def words(text: str) -> Words:
     if _NOT_WRITTEN.match(text):
         return Words()
     text = _INLINE.sub(" ", _untagged(text[:TEXT_CHARS_MAX]))
+    headings = list(_HEADING.finditer(_FENCED.sub("", text)))
+    plan = ""
+    if len(headings) >= _PLAN_HEADINGS and len(text) >= _PLAN_CHARS:
+        text = _FENCED.sub("", text)
+        plan, text = _planned(text), text[: headings[0].start()]
     lines = _FENCED.sub("\n\f\n", text).splitlines()
     machine = [_is_machine(line) for line in lines]
     for at in _between(lines, machine):
         machine[at] = True
     pasted = "\n".join(line for line, is_one in zip(lines, machine, strict=True) if is_one)
     own = [("" if is_one else line.strip()) for line, is_one in zip(lines, machine, strict=True)]
-    return Words(tuple(_paragraphs(own)), pasted.strip(), "")
+    return Words(tuple(_paragraphs(own)), pasted.strip(), plan=plan)
 
 
 def is_interruption(text: str) -> bool:
@@ -137,6 +153,17 @@ def is_prose(text: str) -> bool:
     found = [word.casefold() for word in _WORD.findall(text)]
     plain = sum(word in FUNCTION_WORDS or not word.isalpha() for word in found)
     return len(found) < _PROSE_WORDS or plain >= _PROSE_SHARE * len(found)
+
+
+def _planned(text: str) -> str:
+    """Return the title of a document and the prose of the section that sums it up, or its first."""
+    headings = list(_HEADING.finditer(text))
+    ends = [*(heading.start() for heading in headings[1:]), len(text)]
+    bodies = [text[h.end() : end].strip() for h, end in zip(headings, ends, strict=True)]
+    named = next((at for at, h in enumerate(headings) if _SUMMARY.search(h[1])), 0)
+    body = bodies[named] or next(filter(None, bodies), "")
+    prose = [line for line in body.splitlines() if line.strip() and not _is_machine(line)]
+    return "\n".join([headings[0][1].strip(), *prose])
 
 
 def _untagged(text: str) -> str:

@@ -85,6 +85,16 @@ def test_agreement_is_told_by_its_beginning(text: str) -> None:
     assert approves(text)
 
 
-@pytest.mark.parametrize("text", ["yesterday", "no", "keep it", "sureness", "jammed"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ok, now look at the log of the server and at the one before",
+        "yesterday",
+        "no",
+        "keep it",
+        "sureness",
+        "jammed",
+    ],
+)
 def test_other_words_are_no_agreement(text: str) -> None:
     assert not approves(text)

@@ -75,6 +75,16 @@ def test_an_answer_to_a_question_is_remembered_with_it() -> None:
     assert "Which do you prefer?" in text
 
 
+def test_a_plan_that_was_pasted_is_remembered_by_what_it_is_about() -> None:
+    steps = "\n\n".join(f"## Step {n}\n\nWe always do it like that." for n in range(40))
+    plan = (
+        f"Implement the following plan:\n\n# Move the cache\n\nIt is lost at each start.\n\n{steps}"
+    )
+    [memory] = [each for each in distilled([user(plan)]) if each.kind is not Kind.DIGEST]
+    assert memory.text == "Plan: Move the cache\nIt is lost at each start."
+    assert memory.kind is Kind.DECISION
+
+
 def test_a_question_after_a_question_answers_nothing() -> None:
     assert told(user("go"), agent("Shall I delete it?"), user("why?")) == []
 

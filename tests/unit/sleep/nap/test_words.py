@@ -87,6 +87,40 @@ def test_prose_of_other_languages_and_short_answers_are_words(text: str) -> None
     assert is_prose(text)
 
 
+PLAN = (
+    """Implement the following plan:
+
+# Plan: move the cache into its own process
+
+## Files
+
+All of them are to be changed, one after the other, with the greatest of care.
+
+## Context
+
+The cache is lost whenever the server is started again.
+
+## Steps
+
+Each of the steps is small, and we always run the tests after it.
+"""
+    + "It is told at length what is to be done, and in which order.\n" * 20
+)
+
+
+def test_a_plan_is_its_title_and_what_it_is_about() -> None:
+    own = words(PLAN)
+    assert own.paragraphs == ("Implement the following plan:",)
+    assert own.plan == (
+        "Plan: move the cache into its own process\n"
+        "The cache is lost whenever the server is started again."
+    )
+
+
+def test_a_short_message_with_headings_is_no_plan() -> None:
+    assert words(f"# A\n{OWN}\n# B\n{OWN}\n# C\n{OWN}").plan == ""
+
+
 def test_a_tag_that_does_not_end_takes_nothing_with_it() -> None:
     assert words(f"<my-tag>\n{OWN}").paragraphs == (OWN,)
     assert words(f"<a-b><a-b>no\n{OWN}</a-b>\n{OWN}").paragraphs == (OWN,)
