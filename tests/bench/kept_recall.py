@@ -52,7 +52,7 @@ LATER = timedelta(days=7)
 
 
 class Prompt(NamedTuple):
-    """What one question brought: texts, the number of memories, and what cosine ranks first."""
+    """What one question brought: texts, how many are memories, and what cosine ranks first."""
 
     texts: tuple[str, ...]
     entries: int
@@ -245,9 +245,11 @@ def recalled(rows: Sequence[Asked]) -> dict[str, Any]:
 
 def sizes(prompts: Sequence[Prompt]) -> dict[str, Any]:
     entries = sum(prompt.entries for prompt in prompts)
+    prefers = sum(len(prompt.texts) for prompt in prompts) - entries
     return {
         "prompts": len(prompts),
         "entries_a_prompt": round(entries / max(len(prompts), 1), 1),
+        "preferences_a_prompt": round(prefers / max(len(prompts), 1), 1),
         "refused": sum(not prompt.entries for prompt in prompts),
     }
 

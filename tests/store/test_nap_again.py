@@ -29,6 +29,10 @@ BEGUN: list[dict[str, Any]] = [
     {"role": "tool", "tool_call_id": "c1", "content": "3 passed in 0.2s"},
     {"role": "assistant", "content": "The lexer reads in blocks of 4,096 bytes; all tests pass."},
 ]
+WENT_ON: list[dict[str, Any]] = [
+    {"role": "user", "content": "We always keep the parser free of regular expressions."},
+    {"role": "assistant", "content": "The parser in src/parser.py matches words by a table now."},
+]
 
 
 async def ended(
@@ -59,3 +63,17 @@ async def test_the_same_session_again_adds_nothing(tmp_path: Path) -> None:
         before = await ended(house, tmp_path, clock, BEGUN)
         assert any("whole file" in each.content for each in before)
         assert await ended(house, tmp_path, clock, BEGUN) == before
+
+
+async def test_a_session_that_went_on_has_one_digest_of_all_of_it(tmp_path: Path) -> None:
+    clock = HeldClock()
+    async with a_house(tmp_path / "memd.db", clock=clock) as house:
+        await ended(house, tmp_path, clock, BEGUN)
+        longer = await ended(house, tmp_path, clock, [*BEGUN, *WENT_ON])
+        there = await ended(house, tmp_path, clock, [*BEGUN, *WENT_ON])
+        assert there == longer
+        [digest] = [each for each in there if "digest" in each.metadata.tags]
+        assert "regular expressions" in digest.content
+        texts = [each.content for each in there]
+        assert len(texts) == len(set(texts))
+        assert any("whole file" in text for text in texts if text != digest.content)

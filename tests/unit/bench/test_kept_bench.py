@@ -218,7 +218,12 @@ def test_what_comes_back_is_counted_by_items_and_by_weight() -> None:
 
 def test_a_prompt_without_a_memory_is_refused_and_preferences_are_no_entries() -> None:
     told = sizes([Prompt(("use tabs",), 0, ()), Prompt(("a", "b", "c"), 3, ())])
-    assert told == {"prompts": 2, "entries_a_prompt": 1.5, "refused": 1}
+    assert told == {
+        "prompts": 2,
+        "entries_a_prompt": 1.5,
+        "preferences_a_prompt": 0.5,
+        "refused": 1,
+    }
 
 
 def test_nearest_by_cosine_counts_a_text_once() -> None:
