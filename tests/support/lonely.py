@@ -33,7 +33,10 @@ from memd.store.database import Database
 P = ParamSpec("P")
 T = TypeVar("T")
 
-LEDGER_TABLES = ("meta", "run", "run_step", "run_change", "session_message", "usage_window")
+LEDGER_TABLES = (
+    "meta", "run", "run_step", "run_change", "session_message", "usage_window", "memory_turn",
+    "nap_slot",
+)  # fmt: skip
 CHECKPOINT_WRITES = 9  # between two checkpoints, so that a trace has a few in odd places
 
 
