@@ -215,6 +215,7 @@ class _Prompts:
             editing=self._settings.memory.self_editing,
             org=house.org,
             knowledge=self._knowledge(),
+            sessions=house.sessions,
             synthesizer=self.synthesis,
             reranker=None if scorer is None else CrossEncoderReranker(scorer, cache=cache),
             retriever=partial(over, clock=house.clock),

@@ -70,7 +70,7 @@ class Assembly:
     org: Org
 
     async def rhythm(self) -> None:
-        """Do what is due once a minute: a lost writer, idle sessions, the trash, replies.
+        """Do what is due once a minute: a lost writer, idle and old sessions, the trash, replies.
 
         Never ends: a fault of the file is logged, and a minute later it is tried again.
         """
@@ -82,6 +82,7 @@ class Assembly:
                 if await self.db.recover():
                     await self.sessions.end_idle()
                     await self.archive.purge()
+                    await self.sessions.drop_old()
                     await self.upkeep.tidy()
             except MemdError as error:
                 log.error("upkeep failed", kind=error.kind)
@@ -123,7 +124,12 @@ async def assembled(
         moving=later(partial(_moving, ground, queue, org)),
         agents=agents,
         sessions=Sessions(
-            db=db, clock=clock, ids=ground.ids, work=work, undo_days=daemon.undo_days
+            db=db,
+            clock=clock,
+            ids=ground.ids,
+            work=work,
+            undo_days=daemon.undo_days,
+            text_days=daemon.session_days,
         ),
         sharing=Sharing(ingest=ingest, enabled=shares, undo_days=daemon.undo_days),
         queue=queue,

@@ -6,6 +6,7 @@ import sys
 from typing import Annotated, Any
 
 from memd.cli import options, say
+from memd.cli.moments import moment
 from memd.cli.reach import ask, daemon
 from memd.cli.tables import an_id, id_for_reader, table, text_column, time, word
 
@@ -77,7 +78,9 @@ def add(
 
 
 @options.examples(
-    "memd search how do we deploy", 'memd search postgres -n 20 --json | jq ".memories[].id"'
+    "memd search how do we deploy",
+    'memd search postgres -n 20 --json | jq ".memories[].id"',
+    "memd search --sessions connection refused --since 2026-03",
 )
 def search(
     query: Query,
@@ -88,6 +91,17 @@ def search(
     project: options.Project = None,
     mode: Mode = None,
     archived: Archived = False,
+    sessions: Annotated[
+        bool,
+        options.option("--sessions", help="Search the text of sessions instead, word by word."),
+    ] = False,
+    session: options.Session = None,
+    since: Annotated[
+        str | None, options.option("--since", metavar="TIME", help="From then on.")
+    ] = None,
+    until: Annotated[
+        str | None, options.option("--until", metavar="TIME", help="Only before then.")
+    ] = None,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
@@ -95,11 +109,22 @@ def search(
     """Find memories; the number before each is how likely it answers the query.
 
     Preferences are among them only when they answer it; "memd recall" shows what an
-    assistant is told, which begins with all of them.
+    assistant is told, which begins with all of them. With --sessions it finds what was
+    said in sessions, in the words in which it was said; no assistant is told that by itself.
     """
     text = options.joined(query)
+    limits = options.given(
+        session_id=session, since=moment("--since", since), until=moment("--until", until)
+    )
+    if sessions:
+        from memd.cli import said
+
+        said.refuse(category=category, namespace=namespace, tag=tag, mode=mode, archived=archived)
+        asked = {**limits, **options.given(project_id=project, limit=top, agent_id=agent)}
+        said.search(profile, {**asked, "query": text}, json=json)
+        return
     params = _question(text, top, category, namespace, tag, project, mode, agent)
-    asked = {**params, "include_compressed": archived, "preferences": "matching"}
+    asked = {**params, **limits, "include_compressed": archived, "preferences": "matching"}
     found = ask(profile, "memory.recall", asked)
     if json:
         say.as_json(found)

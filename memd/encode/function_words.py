@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 FUNCTION_WORDS = frozenset(
     """
     a about after again all also am an and any are as at be because been before being between both
@@ -13,3 +15,15 @@ FUNCTION_WORDS = frozenset(
     where which while who whom whose why will with would you your yours yourself yourselves d m
     """.split()  # noqa: SIM905  # a list of 150 strings would fill two screens
 )
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+def telling_words(text: str) -> list[str]:
+    """Return the words of *text* that say something, folded, each once; all where none does.
+
+    >>> telling_words("How do we deploy to production?")
+    ['deploy', 'production']
+    """
+    words = dict.fromkeys(match.group().casefold() for match in _WORD.finditer(text))
+    return [word for word in words if word not in FUNCTION_WORDS] or list(words)

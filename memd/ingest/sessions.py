@@ -13,20 +13,24 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from memd.base.clock import DAY_US, Clock, from_us
+from memd.base.clock import DAY_US, Clock, from_us, to_us
 from memd.base.errors import NotFoundError
 from memd.base.ids import Ids
+from memd.base.limits import QUERY_TERMS_MAX
 from memd.base.work import Work
+from memd.encode.function_words import telling_words
 from memd.model.caller import Caller
 from memd.model.enums import MemoryCategory, TrashReason
-from memd.model.session import Session, SessionMessage
-from memd.store import names, removal, sessions, versions
+from memd.model.session import Session, SessionHit, SessionMessage, SessionQuery
+from memd.store import names, removal, session_texts, session_words, sessions, versions
 from memd.store.connect import Reading, Writing
 from memd.store.database import Database
 from memd.store.sessions import MessageRow, SessionRow
 
 STEP_ROWS = 64
 IDLE_SESSIONS = 16  # ended a minute at most
+DROP_STEP_MESSAGES = 16  # taking a megabyte out of the words cache takes half a second
+DROP_MESSAGES_MAX = 1_024  # a minute
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,8 @@ class Sessions:
     ids: Ids
     work: Work
     undo_days: int
+    text_days: int = 0
+    """After so many days without a sign a session's text is dropped; 0 keeps it for ever."""
 
     async def start(self, caller: Caller, session_id: str | None = None) -> Session:
         """Begin a session, or go on with the one of this name; without a name it gets one."""
@@ -96,6 +102,24 @@ class Sessions:
         items = await self.work.run(_messages, rows[:limit])
         return items, items[-1].ordinal if len(rows) > limit else None
 
+    async def search(self, caller: Caller, wanted: SessionQuery) -> tuple[SessionHit, ...]:
+        """Return the agent's kept messages that hold the words, best first; of equals the newer.
+
+        Those that hold all of them; where none does, those that hold any. A text that was
+        said several times comes once, at its last place.
+        """
+        terms = telling_words(wanted.query)[:QUERY_TERMS_MAX]
+        return await self.db.read(_search, caller.agent_id, wanted, terms) if terms else ()
+
+    async def any(self, caller: Caller) -> bool:
+        """Return whether there is a message to be searched for."""
+
+        def work(conn: Reading) -> bool:
+            agent_key = names.find_agent(conn, caller.agent_id)
+            return agent_key is not None and session_texts.any_kept(conn, agent_key)
+
+        return await self.db.read(work)
+
     async def recent(
         self, caller: Caller, session_id: str, limit: int
     ) -> tuple[SessionMessage, ...]:
@@ -116,6 +140,25 @@ class Sessions:
         for key, agent_id in found:
             await self._end(_CALLER.acting_for(agent_id), key)
         return len(found)
+
+    async def drop_old(self) -> int:
+        """Drop the texts of sessions that are older than the owner keeps them; returns how many.
+
+        In small steps, each a transaction, and no more than some at a time; the rest goes
+        the next time. Memories stay.
+        """
+        dropped = 0
+        while self.text_days and dropped < DROP_MESSAGES_MAX:
+            before_us = self.clock.now_us() - self.text_days * DAY_US
+
+            def step(conn: Writing, before_us: int = before_us) -> int:
+                return session_texts.drop_old(conn, before_us, DROP_STEP_MESSAGES)
+
+            count = await self.db.write(_DROPS, step)
+            if not count:
+                break
+            dropped += count
+        return dropped
 
     async def _end(self, caller: Caller, key: int) -> None:
         # Every step is a write of its own: the reply of the first must not stand for all.
@@ -148,11 +191,44 @@ class Sessions:
 
 
 _CALLER = Caller(client="memd", method="session.end")
+_DROPS = Caller(client="memd", method="purge")
 
 
 def _key(conn: Reading, agent_id: str, session_id: str) -> int | None:
     agent_key = names.find_agent(conn, agent_id)
     return None if agent_key is None else sessions.find_key(conn, agent_key, session_id)
+
+
+def _search(
+    conn: Reading, agent_id: str, wanted: SessionQuery, terms: Sequence[str]
+) -> tuple[SessionHit, ...]:
+    agent_key = names.find_agent(conn, agent_id)
+    if agent_key is None:
+        return ()
+    limits = (
+        wanted.session_id,
+        wanted.project_id,
+        None if wanted.since is None else to_us(wanted.since),
+        None if wanted.until is None else to_us(wanted.until),
+    )
+    for each in (True, False):
+        match = session_words.match_text(terms, agent_key, each=each)
+        bound = session_words.Wanted(agent_key, match, *limits)
+        rows = session_words.search(conn, bound, wanted.limit)
+        if rows:
+            return tuple(map(_hit, rows))
+    return ()
+
+
+def _hit(row: session_words.HitRow) -> SessionHit:
+    return SessionHit(
+        session_id=row.session_id,
+        project_id=row.project_id,
+        ordinal=row.ordinal,
+        role=row.role,
+        at=from_us(row.at_us),
+        snippet=row.snippet,
+    )
 
 
 def _unknown() -> NotFoundError:

@@ -15,6 +15,7 @@ from memd.inject.fact_tool import DEFINITION as FACTS
 from memd.inject.own import OwnMemories
 from memd.inject.reformulation import LikelySufficient, WordReformulator
 from memd.inject.self_editing import SelfEditingMemoryStrategy
+from memd.inject.session_tool import DEFINITION as SESSIONS
 from memd.inject.tool_based import DEFINITIONS as SEARCHING
 from memd.inject.tool_based import ToolBasedInjectionStrategy
 from memd.inject.tools import HandlesTools
@@ -25,8 +26,8 @@ from memd.model.retrieval import MemoryRetrievalConfig
 
 _TOOLS = {
     InjectionStrategy.CONTEXT: (),
-    InjectionStrategy.TOOL_BASED: (*SEARCHING, FACTS),
-    InjectionStrategy.SELF_EDITING: (*EDITING, FACTS),
+    InjectionStrategy.TOOL_BASED: (*SEARCHING, FACTS, SESSIONS),
+    InjectionStrategy.SELF_EDITING: (*EDITING, FACTS, SESSIONS),
 }
 _WRITING = frozenset(
     tool.name for tool in EDITING if tool.name.endswith(("_write", "_replace", "_delete"))

@@ -20,7 +20,7 @@ from memd.base.ids import Chance
 from memd.base.limits import POLICIES_SHOWN_ITEMS_MAX
 from memd.encode.outgoing import outgoing
 from memd.encode.tokens import DefaultTokenEstimator
-from memd.inject import calls, fact_tool
+from memd.inject import calls, fact_tool, session_tool
 from memd.inject.arguments import ERROR
 from memd.inject.context import ContextInjectionStrategy
 from memd.inject.editing_tools import instruction
@@ -32,6 +32,7 @@ from memd.inject.needs import MakeRetriever, Organisation, Synthesizer
 from memd.inject.own import OwnMemories, Rooms
 from memd.inject.pipeline import Pools, fuses, gated, possible, without
 from memd.inject.prompt import Fitted, Prompt
+from memd.inject.session_tool import NO_MESSAGES, SEARCH_SESSIONS, Searches
 from memd.inject.sources import memories, pools_of, preferences, recalled
 from memd.inject.tool_based import QUALIFIES, UNAVAILABLE, UNEXPECTED
 from memd.model.caller import Caller
@@ -68,6 +69,7 @@ class Inject:
     clock: Clock
     org: Organisation | None = None
     knowledge: Knowledge | None = None
+    sessions: Searches | None = None
     synthesizer: Synthesizer | None = None
     memory_filter: MemoryFilterStrategy | None = None
     reranker: Reranker | None = None
@@ -133,8 +135,9 @@ class Inject:
         """
         chosen = calls.strategy_of(name, strategy)
         calls.check_scope(caller, name)
-        if name == SEARCH_FACTS:
-            return await self._facts(caller, arguments)
+        beside = await self._beside(caller, name, arguments)
+        if beside is not None:
+            return beside
         if not calls.writes(name):
             return await self._answered(chosen, OwnMemories(self.rooms, caller), name, arguments)
         async with self.writing:  # a repetition waits for the first, which may still be at work
@@ -142,13 +145,24 @@ class Inject:
             own = OwnMemories(self.rooms, caller, repeated)
             return await self._answered(chosen, own, name, arguments)
 
-    async def _facts(self, caller: Caller, arguments: Mapping[str, Any]) -> ToolAnswer:
-        if self.knowledge is None:
+    async def _beside(
+        self, caller: Caller, name: str, arguments: Mapping[str, Any]
+    ) -> ToolAnswer | None:
+        """Answer a tool that stands beside the documented ones; None for one that does not."""
+        work, text = None, ""
+        if name == SEARCH_FACTS:
             text = NO_FACTS
+            if self.knowledge is not None:
+                work = fact_tool.searched(self.knowledge, caller, arguments)
+        elif name == SEARCH_SESSIONS:
+            text = NO_MESSAGES
+            if self.sessions is not None:
+                work = session_tool.searched(self.sessions, caller, arguments)
         else:
-            work = fact_tool.searched(self.knowledge, caller, arguments)
+            return None
+        if work is not None:
             text = await spoken(work, UNAVAILABLE, UNEXPECTED)
-        return ToolAnswer(name=SEARCH_FACTS, content=text, is_error=text.startswith(ERROR))
+        return ToolAnswer(name=name, content=text, is_error=text.startswith(ERROR))
 
     async def _answered(
         self,
@@ -193,8 +207,8 @@ class _Making:
             messages = await calls.searching(self._own, self.room.config).prepare_messages(
                 self.caller.agent_id, self.request.query, self.prompt.left
             )
-            of_facts = await isolated(self._of_facts(), "", "facts", self.failed)
-            self.prompt.add_instructions([_with(each, of_facts) for each in messages])
+            beside = await self._of_tools_beside()
+            self.prompt.add_instructions([_with(each, beside) for each in messages])
         if self.synthesize:
             await self._add_block()
         elif self.strategy is InjectionStrategy.CONTEXT:
@@ -209,6 +223,16 @@ class _Making:
     @property
     def _own(self) -> OwnMemories:
         return OwnMemories(self.room.rooms, self.caller)
+
+    async def _of_tools_beside(self) -> str:
+        """Return how facts and sessions are looked up."""
+        of_facts = await isolated(self._of_facts(), "", "facts", self.failed)
+        return of_facts + await isolated(self._of_sessions(), "", "sessions", self.failed)
+
+    async def _of_sessions(self) -> str:
+        sessions = self.room.sessions
+        there = sessions is not None and await sessions.any(self.caller)
+        return session_tool.INSTRUCTION if there else ""
 
     async def _of_facts(self) -> str:
         """Return how facts are looked up, "" where there are none to be found."""
@@ -288,7 +312,7 @@ class _Making:
             nonce=self.nonce,
         )
         said = instruction(room, empty=not core and len(self.failed) == failed)
-        said += await isolated(self._of_facts(), "", "facts", self.failed)
+        said += await self._of_tools_beside()
         if not found.messages:
             said = f"{said}\n\n{directive()}"
         message = ChatMessage(role=MessageRole.SYSTEM, content=said)

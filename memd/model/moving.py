@@ -85,6 +85,7 @@ class MessageRecord(Value):
     role: Name
     nth: Count
     sha256: Sha256
+    said_at: Time | None = None
 
 
 class _Row(Value):
@@ -176,6 +177,15 @@ class DerivedRecord(Value):
     kind: Literal["derived"]
     summary: Name
     source: Name
+
+
+class TurnRecord(Value):
+    """One message that a nap's memory was made of; without *sha256* it is no longer kept."""
+
+    kind: Literal["turn"]
+    memory_id: Name
+    ordinal: Count
+    sha256: Sha256 | None = None
 
 
 class PreferenceRecord(Value):
@@ -323,6 +333,7 @@ Record = (
     | MemoryRecord
     | VersionRecord
     | DerivedRecord
+    | TurnRecord
     | PreferenceRecord
     | FileRecord
     | LearningRecord

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from memd.model.values import Name, Time, Value
+from memd.base.limits import RECALL_TOP_K_MAX
+from memd.model.values import Name, Text, Time, Value
 
 Count = Annotated[int, Field(ge=0)]
 
@@ -34,3 +35,33 @@ class SessionMessage(Value):
     role: str
     text: str
     kept_at: Time
+
+
+class SessionQuery(Value):
+    """Words that were said in sessions; *since* is inclusive and *until* exclusive."""
+
+    query: Text
+    session_id: Name | None = None
+    project_id: Name | None = None
+    since: Time | None = None
+    until: Time | None = None
+    limit: int = Field(default=10, ge=1, le=RECALL_TOP_K_MAX)
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.since is not None and self.until is not None and self.since >= self.until:
+            raise ValueError("since must be before until")
+        return self
+
+
+class SessionHit(Value):
+    """One kept message that holds the words, at the last place where it was said."""
+
+    session_id: Name
+    project_id: Name | None = None
+    ordinal: Count
+    role: str
+    at: Time
+    """When it was said; where its transcript does not tell, when a nap kept it."""
+    snippet: str
+    """The words around those that match, without secrets; who said it may be anybody."""

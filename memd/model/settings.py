@@ -195,7 +195,8 @@ class DaemonSettings(Value):
     *secrets*: a text with a key or password in it is stored with the secret
     replaced (``redact``), not at all (``refuse``), or as it is (``keep``); no
     answer ever has it. *undo_days*: how long the trash keeps what was
-    deleted; 0 erases at once. *mmap_vectors*: off on a network file system,
+    deleted; 0 erases at once. *session_days*: how long the text of a session is kept
+    that nobody goes on with; 0 for ever. *mmap_vectors*: off on a network file system,
     where a mapped file can end the process. *model_idle_minutes*: when the
     embedding model leaves the main memory.
     """
@@ -208,6 +209,10 @@ class DaemonSettings(Value):
     """
     undo_days: int = Field(default=7, ge=0, le=3650)
     """How long the trash keeps what was deleted; 0 erases at once."""
+    session_days: int = Field(default=365, ge=0, le=36_500)
+    """After so many days without a sign of a session its text is dropped, and what was remembered
+    of it stays; 0 keeps it for ever.
+    """
     mmap_vectors: bool = True
     """Off on a network file system, where a mapped file can end the process."""
     model_idle_minutes: int = Field(default=15, ge=1, le=1440)

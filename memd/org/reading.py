@@ -3,35 +3,26 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple, TypeVar
 
 from memd.base.clock import from_us
 from memd.base.errors import OrgMemoryQueryError
 from memd.base.limits import QUERY_TERMS_MAX
-from memd.encode.function_words import FUNCTION_WORDS
+from memd.encode.function_words import telling_words
 from memd.model.enums import OperationType, OrgFactCategory
 from memd.model.org import OperationLogEntry, OperationLogSnapshot, OrgFact
 from memd.store import org_facts, org_words
 from memd.store.connect import Reading
 from memd.store.org_facts import FactRow, OperationRow, SnapshotRow
 
-_WORD = re.compile(r"[^\W_]+")
-
 Row = TypeVar("Row", FactRow, OperationRow, SnapshotRow)
 Model = TypeVar("Model")
 
 
 def terms(context: str) -> list[str]:
-    """Return the words of *context* that say something, each once; all where none does.
-
-    >>> terms("How do we deploy to production?")
-    ['deploy', 'production']
-    """
-    words = dict.fromkeys(match.group().casefold() for match in _WORD.finditer(context))
-    meaning = [word for word in words if word not in FUNCTION_WORDS]
-    return (meaning or list(words))[:QUERY_TERMS_MAX]
+    """Return the words of *context* that say something, as many as are searched for."""
+    return telling_words(context)[:QUERY_TERMS_MAX]
 
 
 def matching(

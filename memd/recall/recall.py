@@ -19,10 +19,11 @@ from memd.model.caller import Caller
 from memd.model.encoding import Embedder, ModelFingerprint, PairScorer
 from memd.model.enums import MemoryCategory, MemoryLevel, SearchMode
 from memd.model.memory import MemoryEntry, MemoryFilter, MemoryQuery, Preference
+from memd.model.provenance import Provenance
 from memd.model.recall import RecallRequest, RecallResult
 from memd.model.retrieval import MemoryRetrievalConfig
 from memd.model.values import RESERVED_AGENT
-from memd.recall import answer, listing
+from memd.recall import answer, listing, provenance
 from memd.recall.answer import Found
 from memd.recall.apart import Apart, Ranker
 from memd.recall.crowding import spread
@@ -166,6 +167,13 @@ class Recall:
     async def get(self, caller: Caller, memory_id: str) -> MemoryEntry | None:
         """Return a memory by id; None when unknown, foreign, expired or trashed (SPEC 7.7)."""
         return await self.db.read(listing.one, caller, memory_id, self.clock.now_us())
+
+    async def why(self, caller: Caller, memory_id: str, *, full: bool) -> Provenance | None:
+        """Return a memory with what it was made of; None as :meth:`get`."""
+        now_us = self.clock.now_us()
+        return await self.db.read(
+            lambda conn: provenance.made_of(conn, caller, memory_id, now_us, full=full)
+        )
 
     async def list(
         self, caller: Caller, wanted: MemoryFilter, after: str | None, limit: int

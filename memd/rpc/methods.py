@@ -24,9 +24,10 @@ from memd.model.inject import PreparedPrompt, ToolAnswer, ToolDefinition
 from memd.model.learn import Learning, PlaybookEntry
 from memd.model.memory import MemoryEntry, Preference
 from memd.model.org import OrgFact
+from memd.model.provenance import Provenance
 from memd.model.recall import RecallResult
 from memd.model.removal import Archived, Forgotten, Trashed
-from memd.model.session import Session, SessionMessage
+from memd.model.session import Session, SessionHit, SessionMessage
 from memd.model.settings import MemoryConfig, SaidBy
 from memd.model.sleep import NapResult, RunReport, SleepStatus, Window
 from memd.model.synthesis import Synthesized
@@ -106,6 +107,13 @@ class Sessions(Value):
     """One page of sessions, the newest first."""
 
     items: tuple[Session, ...]
+    next: Name | None = None
+
+
+class SessionHits(Value):
+    """Messages that hold the words, best first; there is one page."""
+
+    items: tuple[SessionHit, ...]
     next: Name | None = None
 
 
@@ -225,6 +233,7 @@ _ALL = (
         "A search by words alone, best first.",
     ),
     _read("memory.get", params.ById, MemoryEntry | None, "One memory, or null."),
+    _read("memory.why", params.Why, Provenance | None, "What a memory was made of, or null."),
     _write("memory.update", params.Update, MemoryEntry, "Change a memory; the old one is kept."),
     _read("memory.list", params.ListMemories, Page, "All memories that fit, page by page."),
     _read("memory.count", params.Count, int, "How many memories there are."),
@@ -305,6 +314,7 @@ _ALL = (
     _write("session.end", params_nap.EndSession, Session, "End a session: what was its own goes."),
     _read("session.list", params.Paged, Sessions, "All sessions, page by page."),
     _read("session.messages", params_nap.SessionMessages, SessionMessages, "What naps kept of it."),
+    _read("session.search", params_nap.SearchSessions, SessionHits, "Words in what naps kept."),
     _write("usage.report", params_nap.ReportUsage, Window, "How full a window is; naps when full."),
     _read("usage.list", params.Scoped, Windows, "Each assistant's window, as it last said."),
     _write("sleep.consolidate", params_nap.Consolidate, NapResult, "A nap: facts, a short list."),

@@ -65,6 +65,12 @@ class ById(Scoped):
     id: Name
 
 
+class Why(ById):
+    """One memory; with *full* the messages behind it are whole."""
+
+    full: bool = False
+
+
 class WritingById(Writing):
     """A write to one thing, by its id."""
 

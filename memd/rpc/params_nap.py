@@ -8,6 +8,7 @@ from pydantic import AliasChoices, Field
 
 from memd.base.limits import NAP_MESSAGES_MAX, PAGE_ITEMS_MAX, SIGNAL_PATH_CHARS_MAX
 from memd.model.events import EventName
+from memd.model.session import SessionQuery
 from memd.model.values import Name, NotBlankStr, Time
 from memd.rpc.params import Params, Scoped, Writing
 
@@ -35,6 +36,10 @@ class SessionMessages(Scoped):
     session_id: Name
     after: int | None = Field(default=None, ge=0)
     limit: int = Field(default=100, ge=1, le=PAGE_ITEMS_MAX)
+
+
+class SearchSessions(Scoped, SessionQuery):
+    """Which words to look for in what was said, and where."""
 
 
 class ReportUsage(Scoped):

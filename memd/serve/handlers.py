@@ -17,6 +17,7 @@ from memd.model.caller import Caller
 from memd.model.enums import ArchiveReason, Origin, SearchMode
 from memd.model.ingest import Receipt, Receipts, Replaced
 from memd.model.memory import MemoryEntry, MemoryFilter, MemoryStoreRequest, Preference
+from memd.model.provenance import Provenance
 from memd.model.recall import RecallResult
 from memd.model.removal import Archived, Forgotten
 from memd.model.settings import MemoryConfig
@@ -74,6 +75,7 @@ def handlers(rooms: Rooms, system: System) -> Mapping[str, Handler]:
         "memory.retrieve": memory.retrieve,
         "memory.retrieve_sparse": memory.retrieve_sparse,
         "memory.get": memory.get,
+        "memory.why": memory.why,
         "memory.update": memory.update,
         "memory.list": memory.list,
         "memory.count": memory.count,
@@ -153,6 +155,13 @@ class _Memory:
 
     async def get(self, caller: Caller, params: p.ById) -> MemoryEntry | None:
         return await self._recall.get(caller, params.id)
+
+    async def why(self, caller: Caller, params: p.Why) -> Provenance | None:
+        """Return it with shortened messages when whole ones would not fit into a frame."""
+        found = await self._recall.why(caller, params.id, full=params.full)
+        if params.full and found is not None and len(to_json(found)) > FRAME_BYTES_MAX:
+            return await self._recall.why(caller, params.id, full=False)
+        return found
 
     async def update(self, caller: Caller, params: p.Update) -> MemoryEntry:
         return await self._ingest.update(caller, params.id, params)

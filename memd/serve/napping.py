@@ -9,7 +9,7 @@ from memd.model.caller import Caller
 from memd.model.session import Session
 from memd.model.sleep import NapResult, Window
 from memd.rpc import params_nap as p
-from memd.rpc.methods import SessionMessages, Sessions, Subscribed, Windows
+from memd.rpc.methods import SessionHits, SessionMessages, Sessions, Subscribed, Windows
 from memd.rpc.params import Paged, Scoped
 from memd.serve.dispatch import Handler, peer_of_call
 from memd.serve.rooms import Rooms
@@ -23,6 +23,7 @@ def handlers(rooms: Rooms) -> Mapping[str, Handler]:
         "session.end": sessions.end,
         "session.list": sessions.list,
         "session.messages": sessions.messages,
+        "session.search": sessions.search,
         "usage.report": usage.report,
         "usage.list": usage.list,
         "sleep.consolidate": naps.consolidate,
@@ -60,6 +61,9 @@ class _Sessions:
             if limit == 1 or len(page.model_dump_json()) <= FRAME_BYTES_MAX:
                 return page
             limit = max(1, limit // 4)
+
+    async def search(self, caller: Caller, params: p.SearchSessions) -> SessionHits:
+        return SessionHits(items=await self._sessions.search(caller, params))
 
 
 class _Usage:

@@ -41,9 +41,10 @@ from memd.model.memory import (
     MemoryUpdate,
     Preference,
 )
+from memd.model.provenance import Provenance
 from memd.model.recall import RecallRequest, RecallResult
 from memd.model.removal import Archived, Forgotten, Trashed
-from memd.model.session import Session, SessionMessage
+from memd.model.session import Session, SessionHit, SessionMessage, SessionQuery
 from memd.model.settings import MemoryConfig, SaidBy
 from memd.model.sleep import NapResult, RunReport, SleepStatus, Window
 from memd.model.upkeep import CheckReport, DumpPage, Loaded
@@ -91,6 +92,7 @@ class Recall(Protocol):
         self, query: MemoryQuery, exclude_agent: str | None = None
     ) -> Memories: ...
     async def get(self, caller: Caller, memory_id: str) -> MemoryEntry | None: ...
+    async def why(self, caller: Caller, memory_id: str, *, full: bool) -> Provenance | None: ...
     async def list(
         self, caller: Caller, wanted: MemoryFilter, after: str | None, limit: int
     ) -> tuple[Memories, str | None]: ...
@@ -181,6 +183,7 @@ class Sessions(Protocol):
     async def messages(
         self, caller: Caller, session_id: str, after: int | None, limit: int
     ) -> tuple[tuple[SessionMessage, ...], int | None]: ...
+    async def search(self, caller: Caller, wanted: SessionQuery) -> tuple[SessionHit, ...]: ...
 
 
 class Usage(Protocol):

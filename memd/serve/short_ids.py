@@ -37,6 +37,7 @@ class Named(NamedTuple):
 
 METHODS: Final[Mapping[str, Named]] = {
     "memory.get": Named("id", "memory"),
+    "memory.why": Named("id", "memory"),
     "memory.update": Named("id", "memory"),
     "memory.delete": Named("id", "memory"),
     "memory.forget": Named("ids", "forgettable"),

@@ -63,6 +63,22 @@ def behind(conn: Reading, keys: Sequence[int]) -> tuple[list[int], list[int]]:
     return summaries, sources
 
 
+def made_from(conn: Reading, key: int) -> list[int]:
+    """Return what a memory was made of and can still be looked at, in the order of its rows."""
+    return _keys(
+        conn.execute(
+            """
+            SELECT d.from_key
+              FROM derived AS d
+                   JOIN memory AS m ON m.memory_key = d.from_key
+             WHERE d.to_key = :key AND m.state NOT IN ('trashed', 'quarantined')
+             ORDER BY d.from_key
+            """,
+            {"key": key},
+        )
+    )
+
+
 def since_in_trash(conn: Reading, key: int) -> list[int]:
     """Return the sources of a summary in the trash that were put away after it went there.
 

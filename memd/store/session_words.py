@@ -32,7 +32,7 @@ INSERT INTO fts_session (fts_session, rank) VALUES ('rank', 'bm25(1.0, 0.0)');
 """
 
 
-class SessionHit(NamedTuple):
+class HitRow(NamedTuple):
     """One kept message that holds the words, at the last place where it was said."""
 
     session_id: str
@@ -44,12 +44,12 @@ class SessionHit(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """Whose messages are searched for what; None leaves a limit out. Times include their ends."""
+    """Whose messages are searched for what; None leaves a limit out. *until_us* is exclusive."""
 
     agent_key: int
     match: str
-    session_key: int | None = None
-    project_key: int | None = None
+    session_id: str | None = None
+    project_id: str | None = None
     since_us: int | None = None
     until_us: int | None = None
 
@@ -171,33 +171,40 @@ def _within(conn: Reading, keys: Sequence[int]) -> list[int]:
     return [key for key in keys if filled is None or key <= filled]
 
 
-def search(conn: Reading, wanted: Wanted, limit: int) -> list[SessionHit]:
+def search(conn: Reading, wanted: Wanted, limit: int) -> list[HitRow]:
     """Return the best *limit* messages by BM25, of equals the newer, each text once."""
     rows = conn.execute(
         """
           WITH w AS MATERIALIZED (SELECT rowid AS source_key, rank AS score
                                     FROM fts_session
-                                   WHERE fts_session MATCH :match)
-        SELECT w.source_key, s.session_id, p.project_id, g.ordinal, g.role,
-               max(coalesce(g.said_at_us, o.created_at_us)) AS at_us
-          FROM w
-               CROSS JOIN source AS o ON o.source_key = w.source_key
-               CROSS JOIN session_message AS g ON g.source_key = w.source_key
-               CROSS JOIN session AS s ON s.session_key = g.session_key
-               LEFT JOIN project AS p ON p.project_key = s.project_key
-         WHERE s.agent_key = :agent_key
-           AND (:session_key IS NULL OR s.session_key = :session_key)
-           AND (:project_key IS NULL OR s.project_key = :project_key)
-           AND (:since_us IS NULL OR coalesce(g.said_at_us, o.created_at_us) >= :since_us)
-           AND (:until_us IS NULL OR coalesce(g.said_at_us, o.created_at_us) <= :until_us)
-         GROUP BY w.source_key
-         ORDER BY w.score, at_us DESC, w.source_key DESC
+                                   WHERE fts_session MATCH :match),
+               said AS (SELECT w.source_key, w.score, s.session_id, p.project_id, g.ordinal, g.role,
+                               g.session_key, coalesce(g.said_at_us, o.created_at_us) AS at_us
+                          FROM w
+                               CROSS JOIN source AS o ON o.source_key = w.source_key
+                               CROSS JOIN session_message AS g ON g.source_key = w.source_key
+                               CROSS JOIN session AS s ON s.session_key = g.session_key
+                               LEFT JOIN project AS p ON p.project_key = s.project_key
+                         WHERE s.agent_key = :agent_key
+                           AND (:session_id IS NULL OR s.session_id = :session_id)
+                           AND (:project_id IS NULL OR p.project_id = :project_id)),
+               placed AS (SELECT source_key, score, session_id, project_id, ordinal, role, at_us,
+                                 row_number() OVER (PARTITION BY source_key
+                                                       ORDER BY at_us DESC, session_key DESC,
+                                                                ordinal DESC) AS place
+                            FROM said
+                           WHERE (:since_us IS NULL OR at_us >= :since_us)
+                             AND (:until_us IS NULL OR at_us < :until_us))
+        SELECT source_key, session_id, project_id, ordinal, role, at_us
+          FROM placed
+         WHERE place = 1
+         ORDER BY score, at_us DESC, source_key DESC
          LIMIT :limit
         """,
         {**wanted._asdict(), "limit": limit},
     ).fetchall()
     found = cast("list[tuple[int, str, str | None, int, str, int]]", rows)
-    return [SessionHit(*row[1:], _snippet(conn, wanted.match, row[0])) for row in found]
+    return [HitRow(*row[1:], _snippet(conn, wanted.match, row[0])) for row in found]
 
 
 def _snippet(conn: Reading, match: str, key: int) -> str:

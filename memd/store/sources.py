@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from memd.store import session_words
 from memd.store.connect import Writing
@@ -43,6 +44,29 @@ def drop_unused(conn: Writing, keys: Sequence[int]) -> None:
          WHERE source_key = :key
            AND NOT EXISTS (SELECT 1 FROM memory WHERE source_key = :key)
            AND NOT EXISTS (SELECT 1 FROM session_message WHERE source_key = :key)
+        """,
+        ({"key": key} for key in keys),
+    )
+
+
+@contextmanager
+def leaving(conn: Writing, keys: Sequence[int]) -> Iterator[None]:
+    """Let the body end that texts are messages; drop those that no other memory needs.
+
+    A memory of a nap says what it has to say itself; one that was told as this text does not.
+    """
+    session_words.unindex(conn, keys)
+    yield
+    conn.executemany(
+        """
+        DELETE FROM source
+         WHERE source_key = :key
+           AND NOT EXISTS (SELECT 1
+                             FROM memory AS m
+                            WHERE m.source_key = :key
+                              AND NOT EXISTS (SELECT 1
+                                                FROM memory_turn AS t
+                                               WHERE t.memory_key = m.memory_key))
         """,
         ({"key": key} for key in keys),
     )

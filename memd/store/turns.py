@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from memd.store.connect import Reading, Writing
 from memd.store.keys import keys_array
@@ -79,3 +79,19 @@ def sources_of(conn: Reading, memory_keys: Sequence[int]) -> list[int]:
         {"keys": keys_array(memory_keys)},
     )
     return [key for (key,) in rows]
+
+
+def made_by(conn: Reading, memory_key: int) -> tuple[str, str, int] | None:
+    """Return id, kind and beginning of the run that made a memory, None for one told by call."""
+    row = conn.execute(
+        """
+        SELECT r.run_id, r.kind, r.started_at_us
+          FROM run AS r
+         WHERE r.run_id = (SELECT batch FROM memory WHERE memory_key = :memory_key)
+            OR r.run_key = (SELECT run_key
+                              FROM run_change
+                             WHERE memory_key = :memory_key AND what = 'made')
+        """,
+        {"memory_key": memory_key},
+    ).fetchone()
+    return cast("tuple[str, str, int] | None", row)

@@ -14,7 +14,7 @@ from memd.view.view import ENTRY_TAG, MEMORY_TAG, plain, view
 LABELS = frozenset(
     [
         *("working", "episodic", "semantic", "procedural", "social"),
-        *("shared", "untrusted", "imported", "memd"),
+        *("shared", "untrusted", "imported", "memd", "session"),
         *("learnings", "graph", "playbook", "conversation", "summaries", "facts"),
         *("decision", "procedure", "convention", "definition", "policy"),
         *("lesson", "pattern"),

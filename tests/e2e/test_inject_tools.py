@@ -14,6 +14,7 @@ from memd.base.errors import ConflictError, InvalidError
 
 FENCE = re.compile(r"<memory-entry>\n(.*?)\n</memory-entry>", re.DOTALL)
 FACTS = "search_org_facts"
+SESSIONS = "session_search"
 CORE = {"core_memory_read", "core_memory_write", "core_memory_replace", "core_memory_delete"}
 ARCHIVAL = {"archival_memory_search", "archival_memory_write"}
 RECALL = {"recall_memory_read", "recall_memory_write"}
@@ -55,8 +56,8 @@ def names(desk: Desk, strategy: str | None) -> set[str]:
 
 def test_x34_each_strategy_has_its_tools(desk: Desk) -> None:
     assert names(desk, None) == names(desk, "context") == set()
-    assert names(desk, "tool_based") == {"search_memory", "recall_memory", FACTS}
-    assert names(desk, "self_editing") == CORE | ARCHIVAL | RECALL | {FACTS}
+    assert names(desk, "tool_based") == {"search_memory", "recall_memory", FACTS, SESSIONS}
+    assert names(desk, "self_editing") == CORE | ARCHIVAL | RECALL | {FACTS, SESSIONS}
 
 
 def test_x34_each_strategy_has_its_messages(desk: Desk) -> None:

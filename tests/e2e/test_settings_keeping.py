@@ -13,6 +13,7 @@ import pytest
 from support.daemon import spawned
 from support.effects import Stage, a_stage, merged, shows, tree
 
+from memd.backends import assembly
 from memd.base.errors import MemdError, OrgMemoryAccessDeniedError
 from memd.client import AsyncClient
 
@@ -380,6 +381,29 @@ async def test_the_trash_keeps_as_long_as_the_settings_say(
             [memory_id] = await stage.remember("The boat lies at pier 7.")
             await stage.call("memory.delete", id=memory_id)
             assert len((await stage.call("trash.list"))["items"]) == kept
+
+
+@shows("daemon.session_days")
+async def test_the_text_of_a_session_is_kept_as_long_as_the_settings_say(
+    tmp_path: Path, patch: pytest.MonkeyPatch
+) -> None:
+    patch.setattr(assembly, "RHYTHM_SECONDS", 0.01)
+    said = [{"role": "user", "content": "The lamp is green."}]
+    for days, kept in ((30, 0), (0, 1), (365, 1)):
+        setting = tree("daemon.session_days", days)
+        async with _stage(tmp_path / str(days), patch, setting) as stage:
+            await stage.call("sleep.consolidate", messages=said, session_id="old")
+            stage.clock.advance(days=31)
+            await stage.call("sleep.consolidate", messages=said, session_id="new")
+            items: list[Any] = []
+            for _ in range(2_000):
+                items = (await stage.call("session.messages", session_id="old"))["items"]
+                if len(items) == kept:
+                    break
+                await asyncio.sleep(0.005)
+            assert len(items) == kept
+            found = (await stage.call("session.search", query="green lamp"))["items"]
+            assert [each["session_id"] for each in found] == ["new"]
 
 
 @shows("daemon.log_level")

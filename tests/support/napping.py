@@ -9,7 +9,7 @@ from typing import Any
 
 from memd.base.errors import NotFoundError
 from memd.model.caller import Caller
-from memd.model.session import Session, SessionMessage
+from memd.model.session import Session, SessionHit, SessionMessage, SessionQuery
 from memd.model.sleep import NapDetail, NapResult, Window
 from memd.signals.usage import Usage
 from memd.sleep.nap.consolidator import MemoryConsolidator
@@ -53,6 +53,11 @@ class FakeSessions:
         del caller, session_id, after, limit
         said = SessionMessage(ordinal=0, role="user", text="a", kept_at=NOON)
         return (said,), None
+
+    async def search(self, caller: Caller, wanted: SessionQuery) -> tuple[SessionHit, ...]:
+        del caller
+        hit = SessionHit(session_id="s", ordinal=0, role="user", at=NOON, snippet=wanted.query)
+        return (hit,)
 
 
 @dataclass

@@ -43,6 +43,7 @@ from memd.model.memory import (
     MemoryUpdate,
     Preference,
 )
+from memd.model.provenance import Provenance
 from memd.model.recall import RecallRequest, RecallResult
 from memd.model.removal import Archived, Forgotten, Trashed
 from memd.model.settings import MemoryConfig, SaidBy, Settings
@@ -226,6 +227,11 @@ class FakeRecall:
     async def get(self, caller: Caller, memory_id: str) -> MemoryEntry | None:
         await self.house.pass_through(caller)
         return _mine(self.house, caller, memory_id)
+
+    async def why(self, caller: Caller, memory_id: str, *, full: bool) -> Provenance | None:
+        del full
+        found = await self.get(caller, memory_id)
+        return None if found is None else Provenance(memory=found)
 
     async def list(
         self, caller: Caller, wanted: MemoryFilter, after: str | None, limit: int

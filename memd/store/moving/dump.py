@@ -62,7 +62,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     "message": _Kind(
         """
         SELECT g.session_key, g.ordinal AS place, a.agent_id, s.session_id, g.ordinal, g.role,
-               g.nth, lower(hex(o.sha256)) AS sha256
+               g.nth, g.said_at_us, lower(hex(o.sha256)) AS sha256
           FROM session_message AS g
                JOIN session AS s ON s.session_key = g.session_key
                JOIN agent AS a ON a.agent_key = s.agent_key
@@ -136,6 +136,18 @@ _KINDS: Final[Mapping[str, _Kind]] = {
                JOIN memory AS m ON m.memory_key = d.from_key
          WHERE (d.to_key, d.from_key) > (:k0, :k1)
          ORDER BY d.to_key, d.from_key
+        """,
+        (-1, -1),
+    ),
+    "turn": _Kind(
+        """
+        SELECT t.memory_key, t.ordinal AS place, m.memory_id, t.ordinal,
+               lower(hex(o.sha256)) AS sha256
+          FROM memory_turn AS t
+               JOIN memory AS m ON m.memory_key = t.memory_key
+               LEFT JOIN source AS o ON o.source_key = t.source_key
+         WHERE (t.memory_key, t.ordinal) > (:k0, :k1)
+         ORDER BY t.memory_key, t.ordinal
         """,
         (-1, -1),
     ),

@@ -16,7 +16,7 @@ from memd.model.moving import (
     SessionRecord,
     TextRecord,
 )
-from memd.store import agents, learnings, names, playbook, preferences, sources
+from memd.store import agents, learnings, names, playbook, preferences, session_words, sources
 from memd.store.agents import AgentRow
 from memd.store.learnings import NewLearning
 from memd.store.moving.desk import Desk, Fate, client_key, find_session, find_source, memory_key
@@ -86,10 +86,12 @@ def message(desk: Desk, record: MessageRecord) -> Fate:
     source_key = find_source(desk.conn, agent_key, record.sha256)
     if session_key is None or source_key is None:
         raise NotFoundError("its session or its text is not there")
+    new = session_words.unheard(desk.conn, [source_key])
     desk.conn.execute(
         """
-        INSERT OR IGNORE INTO session_message (session_key, ordinal, source_key, nth, role)
-        VALUES (:session_key, :ordinal, :source_key, :nth, :role)
+        INSERT OR IGNORE INTO session_message (session_key, ordinal, source_key, nth, role,
+                                               said_at_us)
+        VALUES (:session_key, :ordinal, :source_key, :nth, :role, :said_at_us)
         """,
         {
             "session_key": session_key,
@@ -97,9 +99,13 @@ def message(desk: Desk, record: MessageRecord) -> Fate:
             "source_key": source_key,
             "nth": record.nth,
             "role": record.role,
+            "said_at_us": None if record.said_at is None else to_us(record.said_at),
         },
     )
-    return "stored" if desk.conn.changes() else "known"
+    if not desk.conn.changes():
+        return "known"
+    session_words.index(desk.conn, new)
+    return "stored"
 
 
 def preference(desk: Desk, record: PreferenceRecord) -> Fate:

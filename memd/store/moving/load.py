@@ -55,6 +55,8 @@ def _take(desk: Desk, record: Record, learn: Learn) -> Fate:  # noqa: C901, PLR0
             return arrived.version(desk, record)
         case records.DerivedRecord():
             return arrived.derived(desk, record)
+        case records.TurnRecord():
+            return arrived.turn(desk, record)
         case records.PreferenceRecord():
             return kept.preference(desk, record)
         case records.FileRecord():

@@ -12,6 +12,7 @@ from memd.model.moving import (
     FileRecord,
     ForgottenRecord,
     MemoryRecord,
+    TurnRecord,
     VersionRecord,
 )
 from memd.store import caches, memories, names
@@ -88,6 +89,26 @@ def derived(desk: Desk, record: DerivedRecord) -> Fate:
     with caches.moving(desk.conn, [source]):  # where it lies in them depends on this row
         desk.conn.execute("INSERT INTO derived (from_key, to_key) VALUES (?, ?)", (source, summary))
     return "stored"
+
+
+def turn(desk: Desk, record: TurnRecord) -> Fate:
+    key = memory_key(desk.conn, record.memory_id)
+    if key is None:
+        return "skipped"
+    agent_key = desk.conn.execute("SELECT agent_key FROM memory WHERE memory_key = ?", (key,)).get
+    assert isinstance(agent_key, int)
+    desk.conn.execute(
+        """
+        INSERT OR IGNORE INTO memory_turn (memory_key, ordinal, source_key)
+        VALUES (:memory_key, :ordinal, :source_key)
+        """,
+        {
+            "memory_key": key,
+            "ordinal": record.ordinal,
+            "source_key": find_source(desk.conn, agent_key, record.sha256),
+        },
+    )
+    return "stored" if desk.conn.changes() else "known"
 
 
 def file(desk: Desk, record: FileRecord) -> Fate:

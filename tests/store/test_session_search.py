@@ -1,0 +1,268 @@
+"""What was said in sessions is found by its words, and gone when it is forgotten (SPEC 6, D21)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.clocks import HeldClock
+from support.store import ADA, BOB, a_house, bytes_of, tampering
+
+from memd.backends.assembly import Assembly
+from memd.model.caller import Caller
+from memd.model.memory import MemoryFilter
+from memd.model.session import SessionHit, SessionQuery
+from memd.model.settings import Settings
+from memd.sleep.nap.keeping import Wanted
+from memd.sleep.nap.naps import Naps
+from memd.store import session_words
+from memd.store.connect import Reading
+
+DAY = datetime(2026, 1, 7, tzinfo=UTC)
+
+
+def at(day: int) -> str:
+    return DAY.replace(day=day).isoformat()
+
+
+MESSAGES: list[dict[str, Any]] = [
+    {"role": "user", "content": "Where do the kilns stand?", "timestamp": at(2)},
+    {
+        "role": "tool",
+        "name": "sh",
+        "content": "barn/north/kiln.conf: port 4711, obsidian glaze",
+        "timestamp": at(3),
+    },
+    {"role": "assistant", "content": "Both kilns stand in the north barn.", "timestamp": at(4)},
+    {"role": "user", "content": "ok", "timestamp": at(5)},
+    *({"role": "assistant", "content": f"This is turn {n} of the rest."} for n in range(4)),
+]
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[Assembly]:
+    async with a_house(tmp_path / "memd.db", HeldClock(DAY)) as opened:
+        yield opened
+
+
+async def nap(
+    house: Assembly,
+    messages: list[dict[str, Any]] = MESSAGES,
+    session_id: str = "s",
+    caller: Caller = ADA,
+) -> None:
+    wanted = Wanted(messages=messages, session_id=session_id, last=True)
+    await Naps(house, Settings(), Path("nowhere"), environ={}).nap.nap(caller, wanted)
+
+
+async def search(
+    house: Assembly, query: str, *, caller: Caller = ADA, **more: Any
+) -> tuple[SessionHit, ...]:
+    return await house.sessions.search(caller, SessionQuery(query=query, **more))
+
+
+async def places(house: Assembly, query: str, **more: Any) -> list[int]:
+    return [hit.ordinal for hit in await search(house, query, **more)]
+
+
+async def test_what_was_said_is_found_with_who_said_it_where_and_when(house: Assembly) -> None:
+    await nap(house, caller=replace(ADA, project_id="pottery"))
+    (hit,) = await search(house, "stand in the north")
+    assert (hit.session_id, hit.project_id, hit.ordinal) == ("s", "pottery", 2)
+    assert (hit.role, hit.at) == ("assistant", DAY.replace(day=4))
+    assert hit.snippet == "Both kilns stand in the north barn."
+
+
+async def test_messages_with_all_words_come_alone_and_else_those_with_any(house: Assembly) -> None:
+    await nap(house)
+    assert await places(house, "obsidian port") == [1]
+    assert await places(house, "the obsidian zeppelin") == [1]
+    assert set(await places(house, "stand obsidian")) == {0, 1, 2}
+    assert await places(house, "zeppelin") == []
+
+
+async def test_a_word_is_found_in_another_form_and_whatever_stands_around_it(
+    house: Assembly,
+) -> None:
+    await nap(house)
+    assert set(await places(house, "kiln?")) == {0, 1, 2}
+    for text in ('"', "AND", "content:", "kiln*) OR (", "owner:a1 NOT", "***", "what of the"):
+        await places(house, text)  # words like any other, or none
+
+
+async def test_a_long_message_is_told_by_the_words_around(house: Assembly) -> None:
+    text = "A line about nothing. " * 500 + "The lighthouse of Skagen. " + "And more. " * 500
+    await nap(house, [{"role": "tool", "content": text}])
+    (hit,) = await search(house, "lighthouse")
+    assert "lighthouse of Skagen" in hit.snippet
+    assert len(hit.snippet) < 400
+
+
+async def test_nobody_finds_what_another_agent_said(house: Assembly) -> None:
+    await nap(house)
+    await nap(house, [{"role": "user", "content": "The barn burnt down."}], caller=BOB)
+    assert await places(house, "barn") == [2, 1]
+    (hit,) = await search(house, "barn", caller=BOB)
+    assert hit.snippet == "The barn burnt down."
+    assert await search(house, "barn", caller=Caller(agent_id="eve", method="test")) == ()
+
+
+async def test_a_search_is_limited_to_a_session_a_project_and_a_time(house: Assembly) -> None:
+    await nap(house, caller=replace(ADA, project_id="pottery"))
+    await nap(house, [{"role": "user", "content": "A barn of glass."}], "t")
+    assert {hit.session_id for hit in await search(house, "barn")} == {"s", "t"}
+    assert {hit.session_id for hit in await search(house, "barn", session_id="t")} == {"t"}
+    assert {hit.session_id for hit in await search(house, "barn", project_id="pottery")} == {"s"}
+    assert await places(house, "barn kiln", since=at(4), until=at(6)) == [2]
+    assert await places(house, "barn", limit=1) != []
+    assert await search(house, "barn", session_id="nowhere") == ()
+
+
+async def test_what_was_said_in_two_sessions_is_found_once_at_its_last_place(
+    house: Assembly,
+) -> None:
+    said = {"role": "user", "content": "Mind the gap."}
+    await nap(house, [said, said])
+    await nap(house, [{"role": "user", "content": "First."}, said], "t")
+    (hit,) = await search(house, "gap")
+    assert (hit.session_id, hit.ordinal) == ("t", 1)
+    (hit,) = await search(house, "gap", session_id="s")
+    assert hit.session_id == "s"
+
+
+async def test_the_same_nap_again_adds_nothing_to_the_cache(house: Assembly) -> None:
+    await nap(house)
+    await nap(house)
+    await nap(house, [*MESSAGES, {"role": "user", "content": "Now the barn is locked."}])
+    assert set(await places(house, "barn")) == {1, 2, 8}
+    assert (await house.upkeep.check(ADA)).ok
+
+
+async def test_a_text_that_was_ingested_before_is_found_once_it_is_said(house: Assembly) -> None:
+    from memd.model.ingest import IngestRequest
+
+    text = "The pergola was painted. " * 80 + "\r\n\r\n\r\n" + "The pergola is green. " * 80
+    await house.ingest.ingest(ADA, IngestRequest(text=text))
+    assert await search(house, "pergola") == ()
+    await nap(house, [{"role": "user", "content": text}])
+    assert await places(house, "pergola") == [0]
+    assert (await house.upkeep.check(ADA)).ok
+
+
+async def test_what_is_forgotten_is_found_no_longer_and_in_no_file(
+    house: Assembly, tmp_path: Path
+) -> None:
+    await nap(house)
+    await nap(house, [{"role": "user", "content": "Obsidian is a glass."}], "t")
+    await house.archive.forget(ADA, wanted=MemoryFilter(session_id="s"))
+    assert [hit.session_id for hit in await search(house, "obsidian")] == ["t"]
+    assert await places(house, "barn") == []
+    for word in (b"4711", b"north", b"kiln"):  # posting lists hold stems
+        assert word not in bytes_of(tmp_path).lower()
+    assert (await house.upkeep.check(ADA)).ok
+
+
+async def test_a_message_that_is_erased_with_its_memory_is_found_no_longer(
+    house: Assembly, tmp_path: Path
+) -> None:
+    await nap(house, [{"role": "user", "content": "decided: the vault code is marigold"}])
+    (entry,), _ = await house.recall.list(ADA, MemoryFilter(), None, 10)
+    assert await places(house, "marigold") == [0]
+    await house.archive.forget(ADA, ids=[entry.id])
+    assert await places(house, "marigold") == []
+    assert b"marigold" not in bytes_of(tmp_path)
+    assert (await house.upkeep.check(ADA)).ok
+
+
+async def test_the_messages_of_a_nap_that_was_undone_are_still_found(house: Assembly) -> None:
+    await nap(house, [{"role": "user", "content": "decided: the vault code is marigold"}])
+    (entry,), _ = await house.recall.list(ADA, MemoryFilter(), None, 10)
+    assert await house.archive.delete(ADA, entry.id)
+    assert await places(house, "marigold") == [0]
+    assert await house.archive.trash_restore(ADA, entry.id)
+    assert (await house.upkeep.check(ADA)).ok
+
+
+FAULTS = {
+    "a word too many": "INSERT INTO fts_session (rowid, content, owner) VALUES (99, 'ghost', 'a1')",
+    "a word missing": "INSERT INTO fts_session (fts_session, rowid, content, owner) "
+    "SELECT 'delete', source_key, content, owner FROM session_words LIMIT 1",
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_a_check_sees_a_cache_that_is_wrong_and_a_rebuild_mends_it(
+    tmp_path: Path, fault: str
+) -> None:
+    path = tmp_path / "memd.db"
+    async with a_house(path) as house:
+        await nap(house)
+    with tampering(path) as conn:
+        conn.execute(FAULTS[fault])
+    async with a_house(path) as house:
+        report = await house.upkeep.check(ADA)
+        assert [one for one in report.problems if "words cache of sessions" in one]
+        await house.upkeep.rebuild(ADA)
+        assert (await house.upkeep.check(ADA)).ok
+        assert set(await places(house, "kiln")) == {0, 1, 2}
+
+
+async def test_what_is_said_and_forgotten_while_the_cache_is_rebuilt_is_right_after_it(
+    house: Assembly,
+) -> None:
+    await nap(house)
+    await house.db.write(ADA, session_words.start_build)
+    assert await search(house, "kiln") == ()
+    await nap(house, [{"role": "user", "content": "The kiln of the south."}], "t")
+    await house.db.write(ADA, lambda conn: session_words.step_build(conn, 2))
+    await nap(house, [{"role": "user", "content": "Where do the kilns stand?"}], "u")
+    await house.archive.forget(ADA, wanted=MemoryFilter(session_id="s"))
+    while await house.db.write(ADA, lambda conn: session_words.step_build(conn, 2)):
+        pass
+    assert [hit.session_id for hit in await search(house, "kiln")] == ["t"]
+    assert (await house.upkeep.check(ADA)).ok
+
+
+async def test_a_rebuild_that_a_kill_broke_off_is_ended_by_the_next_start(tmp_path: Path) -> None:
+    path = tmp_path / "memd.db"
+    async with a_house(path) as house:
+        await nap(house)
+        await house.db.write(ADA, session_words.start_build)
+        await house.db.write(ADA, lambda conn: session_words.step_build(conn, 2))
+        report = await house.upkeep.check(ADA)
+        assert [one for one in report.problems if "words cache of sessions" in one]
+    async with a_house(path) as house:
+        assert set(await places(house, "kiln")) == {0, 1, 2}
+        assert (await house.upkeep.check(ADA)).ok
+
+
+async def test_a_damaged_text_is_named_by_a_check_and_can_still_be_forgotten(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "memd.db"
+    async with a_house(path) as house:
+        await nap(house)
+    with tampering(path) as conn:
+        conn.execute("UPDATE source SET zlib = x'00' WHERE source_key = 2")
+    async with a_house(path) as house:
+        report = await house.upkeep.check(ADA)
+        assert "source 2: the text does not match its hash" in report.problems
+        await house.archive.forget(ADA, wanted=MemoryFilter(session_id="s"))
+        await house.upkeep.rebuild(ADA)
+        assert (await house.upkeep.check(ADA)).ok
+
+
+async def test_no_search_reads_the_whole_of_the_messages(house: Assembly) -> None:
+    await nap(house)
+
+    def plan(conn: Reading) -> list[str]:
+        rows = conn.execute(
+            "EXPLAIN QUERY PLAN SELECT source_key FROM session_words WHERE source_key = 1"
+        )
+        return [str(row[3]) for row in rows]
+
+    assert not [line for line in await house.db.read(plan) if line.startswith("SCAN")]

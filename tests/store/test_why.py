@@ -1,0 +1,103 @@
+"""Why a memory is there: the run that made it, its messages, its sources (issue 12)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.clocks import HeldClock
+from support.store import ADA, BOB, a_house, stored, told
+
+from memd.backends.assembly import Assembly
+from memd.model.enums import RunKind
+from memd.model.memory import MemoryFilter
+from memd.model.provenance import Provenance
+from memd.model.settings import Settings
+from memd.recall.provenance import SOURCES_MAX, TURN_CHARS_MAX
+from memd.sleep.nap.keeping import Wanted
+from memd.sleep.nap.naps import Naps
+from memd.store import sessions, turns
+from memd.store.connect import Writing
+
+LONG = "The kiln was fired with wood. " * 40
+FACT = "decided: the kiln is fired with wood"
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[Assembly]:
+    async with a_house(tmp_path / "memd.db", HeldClock()) as opened:
+        yield opened
+
+
+async def a_nap(house: Assembly) -> str:
+    messages = [{"role": "assistant", "content": LONG}, {"role": "user", "content": FACT}]
+    wanted = Wanted(messages=messages, session_id="s", last=True)
+    caller = replace(ADA, project_id="pottery")
+    await Naps(house, Settings(), Path("nowhere"), environ={}).nap.nap(caller, wanted)
+    items, _ = await house.recall.list(ADA, MemoryFilter(), None, 10)
+    (fact,) = [item.id for item in items if item.content == FACT]
+
+    def work(conn: Writing) -> None:
+        keys = [key for (key,) in conn.execute("SELECT source_key FROM source ORDER BY 1")]
+        turns.put_turns(conn, fact, keys)
+
+    await house.db.write(ADA, work)
+    return fact
+
+
+async def why(house: Assembly, memory_id: str, *, full: bool = False) -> Provenance:
+    found = await house.recall.why(ADA, memory_id, full=full)
+    assert found is not None
+    return found
+
+
+async def test_a_memory_of_a_nap_tells_its_session_its_nap_and_its_messages(
+    house: Assembly,
+) -> None:
+    found = await why(house, await a_nap(house))
+    assert (found.memory.session_id, found.memory.project_id) == ("s", "pottery")
+    assert found.made_by is not None
+    assert found.made_by.kind is RunKind.NAP
+    assert [(turn.ordinal, turn.role) for turn in found.turns] == [(0, "assistant"), (1, "user")]
+    assert found.turns[1].text == FACT
+    assert found.sources == ()
+
+
+async def test_a_long_message_is_shortened_unless_it_is_asked_for_whole(house: Assembly) -> None:
+    memory_id = await a_nap(house)
+    short, whole = (await why(house, memory_id)).turns[0], (await why(house, memory_id, full=True))
+    assert short.text is not None
+    assert (len(short.text), short.whole) == (TURN_CHARS_MAX, False)
+    assert (whole.turns[0].text, whole.turns[0].whole) == (LONG, True)
+
+
+async def test_what_was_told_was_made_of_nothing_else(house: Assembly) -> None:
+    (memory_id,) = await stored(house, "The shed is red.", metadata={"source": "shed.md"})
+    found = await why(house, memory_id)
+    assert (found.made_by, found.turns, found.sources) == (None, (), ())
+    assert found.memory.metadata.source == "shed.md"
+
+
+async def test_what_was_made_of_memories_tells_them_in_their_order(house: Assembly) -> None:
+    made = await stored(house, "All about sheds.")
+    ids = await stored(house, *(f"Shed {n} has a door." for n in range(SOURCES_MAX + 2)))
+
+    def work(conn: Writing) -> None:
+        for memory_id in reversed(ids):
+            key = conn.execute("SELECT memory_key FROM memory WHERE memory_id = ?", (memory_id,))
+            sessions.derive(conn, int(str(key.get)), made)
+
+    await house.db.write(ADA, work)
+    found = await why(house, made[0])
+    assert [source.id for source in found.sources] == ids[:SOURCES_MAX]
+    assert found.sources_left == 2
+
+
+async def test_nobody_is_told_of_a_memory_that_he_may_not_read(house: Assembly) -> None:
+    (memory_id,) = await told(house, "The shed is red.")
+    assert await house.recall.why(BOB, memory_id, full=False) is None
+    assert await house.recall.why(ADA, "no-such-id", full=False) is None
+    await house.archive.delete(ADA, memory_id)
+    assert await house.recall.why(ADA, memory_id, full=False) is None
