@@ -64,7 +64,7 @@ def test_the_example_of_the_readme_puts_what_was_said_before_the_question(home: 
 def test_the_page_about_prompts_does_what_it_shows(home: Path) -> None:
     said = typed("docs/prompts.md", home)
     assert "[untrusted: web] [semantic | score: " in said
-    assert "['search_memory', 'recall_memory', 'search_org_facts']" in said
+    assert "['search_memory', 'recall_memory', 'search_org_facts', 'session_search']" in said
     assert "Stored in core memory (id=" in said
     assert "[semantic | score: 1.00] The user's name is Ada." in said
     assert "     1\tDeploys: Thursdays." in said
