@@ -10,8 +10,8 @@ kept before: the documents' facts, and the lines that first name a thing.
 
 ``--show SESSION`` prints one session's memories beside its labels; never one that
 is held back, unless with ``--i-judge``. ``--draw 120 --seed 1 --out FILE`` writes so
-many memories of the sessions held back, drawn at random, without their sessions, to
-be judged; ``--marks FILE...`` reads judges' lines (``17 keep``, ``borderline`` or ``junk``).
+many memories of all sessions below DIR that nothing was tuned on, drawn at random,
+without their sessions, to be judged; ``--marks FILE...`` reads judges' lines (``17 keep``, ``borderline`` or ``junk``).
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from bench.kept_scores import (
     score,
     stands_in,
 )
-from bench.readings import SECOND, SPLITS, WORTH, Reading, readings, session_lines, split
+from bench.readings import SECOND, SPLITS, WORTH, readings, session_lines, split
 from bench.scores import quantile
-from bench.transcripts import Message, specstory
+from bench.transcripts import Message, exported, specstory
 from memd.sleep.nap.candidates import Kind
 from memd.sleep.nap.consolidator import (
     CHARS_PER_TOKEN,
@@ -66,7 +66,12 @@ def main(argv: Sequence[str] | None = None) -> None:
         print("\n".join(shown(options.folder, options.show, keeping)))
         return
     if options.draw:
-        kept = _kept(options.folder, readings("held"), keeping)
+        fresh = {
+            name: messages
+            for name, messages in exported(options.folder, sidechains=False).items()
+            if split().get(name) != "fit"
+        }
+        kept = {name: keeping(messages) for name, messages in fresh.items()}
         kept_marks.draw(kept, options.draw, options.seed, options.out)
         return
     result = measure(options.folder, options.split, keeping)
@@ -132,13 +137,6 @@ def shown(folder: Path, session: str, keeping: Keeping) -> Iterator[str]:
     for line, does in reading.does.items():
         if does in WORTH and not any(stands_in(lines[line - 1], each.text) for each in memories):
             yield f"not kept word for word, line {line} ({does}): {lines[line - 1]}"
-
-
-def _kept(
-    folder: Path, marked: Mapping[str, Reading], keeping: Keeping
-) -> dict[str, Sequence[Memory]]:
-    lines = session_lines(folder, list(marked))
-    return {name: keeping(specstory("\n".join(lines[name]), sidechains=False)) for name in marked}
 
 
 def _cpu_ms(keeping: Keeping, messages: Sequence[Message]) -> float:
