@@ -11,7 +11,8 @@ kept before: the documents' facts, and the lines that first name a thing.
 ``--show SESSION`` prints one session's memories beside its labels; never one that
 is held back, unless with ``--i-judge``. ``--draw 120 --seed 1 --out FILE`` writes so
 many memories of all sessions below DIR that nothing was tuned on, drawn at random,
-without their sessions, to be judged; ``--marks FILE...`` reads judges' lines (``17 keep``, ``borderline`` or ``junk``).
+without their sessions, to be judged; ``--marks FILE...`` reads judges' lines (``17
+keep``, ``borderline`` or ``junk``).
 """
 
 from __future__ import annotations
