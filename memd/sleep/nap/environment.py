@@ -19,7 +19,7 @@ from memd.sleep.nap.calls import Command, about, command, is_noise, shortened
 from memd.sleep.nap.candidates import Candidate, Distilled, Kind
 from memd.sleep.nap.exchanges import Exchange
 from memd.sleep.nap.failures import failed
-from memd.sleep.nap.prose import Sentence, sentences
+from memd.sleep.nap.prose import sentences
 
 ENVIRONMENT_CHARS_MAX = 480
 COMMANDS_SLOT = "env:commands"
@@ -105,7 +105,7 @@ _ASIDE = re.compile(
 
 
 class _Told(NamedTuple):
-    sentence: Sentence
+    text: str
     place: int
     score: float
     subject: str
@@ -178,8 +178,7 @@ def _sentences(exchanges: Sequence[Exchange]) -> Iterator[Candidate]:
             best[stretch] = told
     for told in best.values():
         slot = f"env:{told.subject}"
-        text = told.sentence.text
-        memory = Distilled(text, Kind.ENVIRONMENT, (told.place,), slot, Origin.ASSISTANT)
+        memory = Distilled(told.text, Kind.ENVIRONMENT, (told.place,), slot, Origin.ASSISTANT)
         yield Candidate(memory, min(_SCORE_MAX, told.score))
 
 
@@ -201,16 +200,17 @@ def _told(exchanges: Sequence[Exchange]) -> Iterator[_Told]:
             continue
         for said in exchange.said:
             for sentence in sentences(said.text):
-                names = [
-                    (m[0], tells) for one, tells in _PLACES if (m := one.search(sentence.text))
-                ]
-                score = _score(sentence, sum(tells for _, tells in names)) if names else 0.0
+                text = sentence.text
+                if not _SAYS_WHERE.search(text):
+                    continue
+                names = [(m[0], tells) for one, tells in _PLACES if (m := one.search(text))]
+                score = _score(text, sum(tells for _, tells in names)) if names else 0.0
                 if score >= _SCORE_MIN:
-                    yield _Told(sentence, said.place, score, names[0][0].strip(" .:,").casefold())
+                    yield _Told(text, said.place, score, names[0][0].strip(" .:,").casefold())
 
 
-def _score(sentence: Sentence, tells: float) -> float:
-    text = sentence.text
+def _score(text: str, tells: float) -> float:
+    """Return how much a sentence tells of a place or a setting, 0 for one that is not told."""
     words = len(text.split())
     if not _WORDS_MIN <= words <= _WORDS_MAX or text.endswith(("?", ":")):
         return 0.0

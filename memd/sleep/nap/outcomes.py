@@ -27,6 +27,7 @@ _SECOND_SHARE = 0.5  # of the first one's score, from which a second is told bes
 _CAUSE_AT = 1.2
 _SAME = 0.7  # the share of words from which two sentences say the same
 
+_ANY_WORD = re.compile(r"[^\W\d_][\w-]*")
 _WORD = re.compile(r"[^\W\d_][\w-]{3,}")
 _OPENING_CHARS = 120
 _REQUEST_CHARS = 4_000
@@ -153,21 +154,21 @@ def _stands(line: Sentence) -> bool:
 
 def _score(line: Sentence, asked: frozenset[str]) -> float:
     """Return how much of a conclusion a sentence is: what it names, what it says of it."""
-    text = line.text
-    words = len(text.split())
-    gist = len(set(map(str.casefold, phrases.GIST.findall(text))))
+    text, named = line.text, line.things
+    length = len(text.split())
+    words = frozenset(_ANY_WORD.findall(text.casefold()))
     return (
-        0.5 * min(len(line.things), 4)
-        + 0.4 * min(gist, 3)
-        + 0.3 * min(len(asked & _words(text)), 3)
+        0.5 * min(len(named), 4)
+        + 0.4 * min(len(words & phrases.GIST), 3)
+        + 0.3 * min(len(asked & words), 3)
         + 0.8 * bool(phrases.LABEL.match(text))
-        - 1.0 * (not line.things)
+        - 1.0 * (not named)
         - 0.8 * bool(phrases.TASK.match(text))
         - 0.8 * bool(phrases.POINTING.match(text))
         - 0.9 * bool(phrases.HEDGE.search(text))
         - 1.5 * bool(phrases.PRAISE.match(text))
-        - 0.5 * (words < _SHORT)
-        - 0.3 * (words > _LONG)
+        - 0.5 * (length < _SHORT)
+        - 0.3 * (length > _LONG)
     )
 
 

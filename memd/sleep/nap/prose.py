@@ -38,11 +38,15 @@ _THING = re.compile(
 
 
 class Sentence(NamedTuple):
-    """A sentence as it can be told, the things that it names, and the number of its line."""
+    """A sentence as it can be told, and as it was written."""
 
     text: str
-    things: frozenset[str]
-    line: int
+    source: str
+
+    @property
+    def things(self) -> frozenset[str]:
+        """What it names."""
+        return things(self.source)
 
 
 def sentences(text: str) -> list[Sentence]:
@@ -52,15 +56,19 @@ def sentences(text: str) -> list[Sentence]:
     ['Port is 8080.', 'It was 80.']
     """
     return [
-        Sentence(plain(piece), things(piece), number)
-        for number, line in _told(text[-PROSE_CHARS_MAX:])
+        Sentence(plain(piece), piece)
+        for line in _told(text[-PROSE_CHARS_MAX:])
         for piece in _pieces(line)
     ]
 
 
 def things(text: str) -> frozenset[str]:
     """Return what *text* names: code, paths, options, addresses, versions, numbers."""
-    return frozenset((*_CODE.findall(text), *_THING.findall(text)))
+    found = _CODE.findall(text)
+    for word in text.split():
+        if not (word.isalpha() and word[1:].islower()):
+            found += _THING.findall(word)
+    return frozenset(found)
 
 
 def plain(text: str) -> str:
@@ -76,12 +84,12 @@ def plain(text: str) -> str:
     return " ".join("".join(parts).split())
 
 
-def _told(text: str) -> Iterator[tuple[int, str]]:
+def _told(text: str) -> Iterator[str]:
     """Yield the lines that are prose, an item of a list without its mark; a lead with its items."""
     lines = list(_prose(text))
     for at, (number, is_item, line) in enumerate(lines):
         if not line.endswith(":"):
-            yield number, line
+            yield line
             continue
         items = []
         for after, below_is_item, below in lines[at + 1 : at + 2 + _ITEMS_MAX]:
@@ -90,7 +98,7 @@ def _told(text: str) -> Iterator[tuple[int, str]]:
             items.append(below.rstrip(".;,"))
         whole = f"{line} {'; '.join(items)}."
         fits = 0 < len(items) <= _ITEMS_MAX and len(whole) <= SENTENCE_CHARS_MAX
-        yield number, whole if fits else f"{line.rstrip(' :*')}."
+        yield whole if fits else f"{line.rstrip(' :*')}."
 
 
 def _prose(text: str) -> Iterator[tuple[int, bool, str]]:
