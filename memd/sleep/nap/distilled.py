@@ -15,6 +15,7 @@ from memd.sleep.nap.choice import chosen
 from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.compose import composed, turns
 from memd.sleep.nap.digest import digest
+from memd.sleep.nap.environment import environment
 from memd.sleep.nap.exchanges import Exchange, exchanges
 from memd.sleep.nap.findings import findings
 from memd.sleep.nap.fixes import fixes
@@ -28,7 +29,9 @@ def distilled(messages: Sequence[Message]) -> tuple[Distilled, ...]:
     """
     begun = turns(exchanges(messages))
     whole = [turn.exchange for turn in begun]
-    memories = chosen([*composed(begun), *findings(whole), *fixes(whole)], messages)
+    memories = chosen(
+        [*composed(begun), *findings(whole), *fixes(whole), *environment(whole)], messages
+    )
     return (*memories, *_digest(whole))
 
 
