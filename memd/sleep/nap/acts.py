@@ -85,7 +85,8 @@ _STANDS = _words(
     r"no need (?:to|for)",
     r"i care (?:more )?about",
 )
-_NOT_NOW = r"(?! to (?:look|check|see|figure|discuss|plan|decide|think|talk|know|understand)\b)"
+_LOOK = r" to (?:look|check|see|figure|discuss|plan|decide|think|talk|know|understand)\b"
+_NOT_NOW = rf"(?!{_LOOK})"
 _WANTS = _words(
     r"(?:we|i)(?: do| really| just| also| only| still|'ll)* ?(?:want|wanted|need|require|expect)"
     rf"{_NOT_NOW}",
@@ -115,6 +116,11 @@ _RULES = _words(
     r"required?", r"forbidden", r"not allowed", r"may not", r"just (?:as|like)", r"same as",
     r"by default", r"supposed to", r"no need", r"not the", r"won't", r"unless", r"until",
     r"(?:in)?compatible", r"breaks?", r"nothing but", r"no \w+(?=[.!]|$)",
+)  # fmt: skip
+# An order with one of these holds longer than the day; "only" and "just" are in many orders.
+_FIRM = _words(
+    r"always", r"never", r"must(?:n't)?", r"instead", r"don'?t", r"do not", r"no longer",
+    r"rather than", r"except", r"without", r"unless", r"not the", r"only (?:if|when|after|for|the)",
 )  # fmt: skip
 _REQUIRES = _words(
     r"must(?:n't)?", r"never", r"always", r"ha(?:s|ve) to", r"required?", r"forbidden", r"cannot",
@@ -194,6 +200,7 @@ _IMPERATIVE = re.compile(
     r"|wait|see|double|decide|work|think|use|yank|drop|undo|redo|restart|export|import)\b",
     re.IGNORECASE,
 )
+_NEEDS_NOW = re.compile(rf"\b(?:we|i) need{_LOOK}", re.IGNORECASE)
 _MEANWHILE = re.compile(
     r"\W*(?:(?:ok(?:ay)?|while|then)\b[^,]*\W+)?"
     r"(?:let me|i'?ll|i will|i'm going to|give me|hang on)\b",
@@ -303,7 +310,8 @@ def sentence_act(text: str, *, stopped: bool = False) -> Judged:
     score = _BASE + sum(map(mul, signs, _WEIGHTS))
     if _MEANWHILE.match(text):
         return Judged(Act.ACKNOWLEDGEMENT, min(score, _MOMENT))
-    if _IMPERATIVE.match(text) and not (signs.rules or signs.corrects):
+    is_now = _NEEDS_NOW.search(text) and not (signs.wants or signs.corrects)
+    if is_now or (_IMPERATIVE.match(text) and not (signs.corrects or _FIRM.search(text))):
         return Judged(Act.REQUEST, min(score, _MOMENT))
     return Judged(_what(signs), max(0.0, min(score, _MOST)))
 

@@ -14,7 +14,6 @@ from typing import NamedTuple
 from memd.sleep.nap.acts import BARE_CHARS, approves
 from memd.sleep.nap.exchanges import BEFORE_TEXTS, Said
 from memd.sleep.nap.languages import FUNCTION_WORDS
-from memd.sleep.nap.phrases import NARRATION
 from memd.sleep.nap.words import sentences
 
 CHARS_MAX = 320
@@ -62,6 +61,10 @@ _RECOMMENDS = re.compile(
     r"|best option|empfehl\w*|recomend\w*|recommand\w*|aanbevol\w*)\b",
     re.IGNORECASE,
 )
+_NARRATES = re.compile(
+    r"\b(?:let me|i'll|i will|i need to|i'm going to|now i)\b|^(?:now|good|great)\b", re.IGNORECASE
+)
+_FENCED = re.compile(r"^[ \t]*```.*?(?:^[ \t]*```[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
 _MARKDOWN = re.compile(r"\*\*|__|^\s*(?:#{1,6}|>|[-*+])\s+|^\s*\|\s*|\s*\|\s*$")
 _RULE = re.compile(r"[\s|:=_*-]*$")
 _WORD = re.compile(r"[^\W_][\w'-]+")
@@ -114,10 +117,10 @@ def _back(said: Sequence[Said]) -> Iterator[Said]:
 def only_picks(user: str) -> bool:
     """Return whether *user* says nothing but which: "fix 4", "2", "address 3, 8 and 11".
 
-    >>> only_picks("fix 4"), only_picks("fix 4 with a lock")
-    (True, False)
+    >>> only_picks("fix 4"), only_picks("fix 4 with a lock"), only_picks("yes")
+    (True, False, False)
     """
-    return _PICKS.match(user) is not None
+    return _PICKS.match(user) is not None and any(map(str.isdigit, user))
 
 
 def _marks(user: str) -> list[str]:
@@ -172,8 +175,8 @@ def _alike(user: str, before: Sequence[Said]) -> Answered | None:
     mine = _content(user)
     best, most = None, _SHARED_WORDS - 1
     for said in reversed(before):
-        for line in said.text.splitlines():
-            if line.rstrip().endswith(":") or NARRATION.match(_plain(line)):
+        for line in _FENCED.sub("", said.text).splitlines():
+            if line.rstrip().endswith((":", ";", "{", "}")) or _NARRATES.search(_plain(line)):
                 continue
             shared = len(mine & _content(line))
             if shared > most:

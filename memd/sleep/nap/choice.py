@@ -23,7 +23,7 @@ from memd.sleep.nap.messages import said
 STRETCH_TOKENS = 30_000
 STRETCH_MEMORIES = 12
 _STRETCH_CHARS = STRETCH_TOKENS * CHARS_PER_TOKEN
-_BEGUN = 0.5
+_BEGUN = 0.75
 ALIKE = 0.72
 """The share of words from which two memories say the same."""
 _OF_EARLIER = 0.6
@@ -56,7 +56,7 @@ def chosen(candidates: Sequence[Candidate], messages: Sequence[Message]) -> tupl
     """Return what is kept of *candidates*, those of *messages*, in the order of their places.
 
     What an earlier stretch has not used is room for the later ones; a session that has
-    just begun has half of a stretch's.
+    just begun has most of a stretch's.
     """
     chars = list(accumulate(len(said(message)) for message in messages))
     by_stretch: dict[int, list[Candidate]] = {}

@@ -27,6 +27,7 @@ from memd.sleep.nap.acts import (
     sentence_act,
 )
 from memd.sleep.nap.answers import Answered, answered, cut, only_picks
+from memd.sleep.nap.calls import command, edited, shortened
 from memd.sleep.nap.candidates import Candidate, Distilled, Kind
 from memd.sleep.nap.exchanges import Exchange, Said
 from memd.sleep.nap.outcomes import conclusion
@@ -48,6 +49,11 @@ _RULED = 0.7
 _NOTHING = Words()
 _OURS = re.compile(r"\b(?:we|our|us|my|i)\b", re.IGNORECASE)
 _NOW = re.compile(r"^\W*[-*]\s|\b(?:need|let'?s|going to|want|will|once)\b", re.IGNORECASE)
+_QUOTED_CHARS = 30
+_STOPPED_CHARS = 120
+_QUOTED_TEXTS = 12
+_WORD = re.compile(r"\w+")
+_QUOTE = re.compile(r"[\"\u201c]([^\"\u201c\u201d]{30,300})[\"\u201d]")
 _LEFT_OUT = frozenset({Act.QUESTION, Act.REQUEST, Act.ACKNOWLEDGEMENT})
 
 
@@ -105,13 +111,28 @@ def composed(all_: Sequence[Turn]) -> list[Candidate]:
     """Return what of the turns of a session may be remembered, in their order."""
     found: list[Candidate] = []
     said: list[Said] = []
+    before: Turn | None = None
     for turn, after in zip_longest(all_, all_[1:]):
-        following = "\n".join(after.own.paragraphs) if after else ""
-        found += _memories(turn, said, conclusion(turn.exchange, following))
+        found += _memories(turn, said, _ended(turn, after), _stopped_at(turn, before))
+        before = turn
         found += _rules(turn)
         found += _plan(turn)
         said += turn.exchange.said
     return found
+
+
+def _ended(turn: Turn, after: Turn | None) -> str:
+    """Return what came of *turn*, "" where nothing is told or what comes *after* holds against it.
+
+    Who quotes a conclusion and does not agree corrects it.
+    """
+    following = "\n".join(after.own.paragraphs) if after else ""
+    ended = conclusion(turn.exchange, following)
+    if ended and after and not approves(following):
+        flat = _flat(ended)
+        if any(_flat(quote) in flat for quote in _QUOTE.findall(after.exchange.user)):
+            return ""
+    return ended
 
 
 def slot_of(text: str, number: int) -> str:
@@ -146,6 +167,26 @@ def _pieces(paragraph: str, *, stopped: bool) -> Iterator[Part]:
     yield from (Part(text, judged) for text, judged in kept)
 
 
+def _unquoted(own: Words, said: Sequence[Said]) -> Words:
+    """Return *own* without the lines that the agent had just written, as far as they are long."""
+    lines = [line for paragraph in own.paragraphs for line in paragraph.split("\n")]
+    if not said or max(map(len, lines), default=0) < _QUOTED_CHARS:
+        return own
+    lately = _flat("\n".join(each.text for each in said[-_QUOTED_TEXTS:]))
+
+    def is_quoted(line: str) -> bool:
+        # "Let's fix this: 4. The lock is taken twice" quotes behind its colon.
+        flat = [_flat(line), _flat(line.partition(":")[2])]
+        return any(len(each) >= _QUOTED_CHARS and each in lately for each in flat)
+
+    left = ("\n".join(x for x in p.split("\n") if not is_quoted(x)) for p in own.paragraphs)
+    return own._replace(paragraphs=tuple(filter(None, left)))
+
+
+def _flat(text: str) -> str:
+    return " ".join(_WORD.findall(text.casefold()))
+
+
 def _within(line: str, room: int) -> Iterator[str]:
     """Yield *line* in texts of at most *room* characters, whole sentences where they fit."""
     text = ""
@@ -158,26 +199,42 @@ def _within(line: str, room: int) -> Iterator[str]:
         yield text
 
 
-def _memories(turn: Turn, said: Sequence[Said], ended: str) -> Iterator[Candidate]:
+def _stopped_at(turn: Turn, before: Turn | None) -> Answered | None:
+    """Return what the agent was about to do when it was interrupted, None where nobody can tell."""
+    if not turn.stopped or before is None or not before.exchange.runs:
+        return None
+    run = before.exchange.runs[-1]
+    called = command(run)
+    what = shortened(called.line) if called else edited(run)
+    return Answered(f"(stopped) {cut(what, _STOPPED_CHARS)}", run.place) if what else None
+
+
+def _memories(
+    turn: Turn, said: Sequence[Said], ended: str, stopped_at: Answered | None
+) -> Iterator[Candidate]:
     """Yield the memories of one turn; *ended* is what came of it, "" where nobody can tell."""
     whole = "\n".join(turn.own.paragraphs)
     asked = answered(whole, said) if whole else None
-    kept = parts(turn.own, stopped=turn.stopped)
+    own = _unquoted(turn.own, said)
+    kept = parts(own, stopped=turn.stopped)
     if not kept and asked and _answers(whole, asked):
-        kept = [Part(whole, Judged(Act.DECISION, _ANSWERED))]
+        left = "" if only_picks(whole) else "\n".join(own.paragraphs)
+        kept = [Part(left, Judged(Act.DECISION, _ANSWERED))] if left or asked.is_marked else []
     elif not kept and ended and (judged := act(whole, stopped=turn.stopped)).score >= _BESIDE:
         kept = [Part(cut(whole, PART_CHARS), judged)] if kind_of(judged) else []
     if not kept and ended:
         yield _outcome(turn, ended)
     for number, part in enumerate(kept):
-        beside = asked if len(part.text) <= _ALONE_CHARS and len(kept) == 1 else None
+        beside = (
+            (asked or stopped_at) if len(part.text) <= _ALONE_CHARS and len(kept) == 1 else None
+        )
         yield _memory(turn, number, part, beside, ended if number == len(kept) - 1 else "")
 
 
 def _memory(turn: Turn, number: int, part: Part, asked: Answered | None, ended: str) -> Candidate:
     place = turn.exchange.place
     text = part.text
-    if asked and asked.is_marked and only_picks(text):
+    if asked and not text:
         text = f"The user picks:\n{asked.text}"
     elif asked:
         text = f"Agent: {asked.text}\nUser: {text}"

@@ -8,6 +8,7 @@ by their *slot*.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from memd.model.enums import Origin
 from memd.sleep.nap.candidates import Distilled, Kind
@@ -29,9 +30,8 @@ def distilled(messages: Sequence[Message]) -> tuple[Distilled, ...]:
     """
     begun = turns(exchanges(messages))
     whole = [turn.exchange for turn in begun]
-    memories = chosen(
-        [*composed(begun), *findings(whole), *fixes(whole), *environment(whole)], messages
-    )
+    also = (findings(whole), fixes(whole), environment(whole))
+    memories = chosen([*composed(begun), *chain.from_iterable(also)], messages)
     return (*memories, *_digest(whole))
 
 

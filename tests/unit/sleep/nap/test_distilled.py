@@ -135,6 +135,33 @@ def test_an_interruption_is_no_memory_and_what_follows_it_corrects() -> None:
     assert (memory.kind, memory.places) == (Kind.CORRECTION, (2,))
 
 
+def test_what_was_interrupted_stands_beside_what_was_said_then() -> None:
+    call = {"type": "tool_use", "id": "1", "name": "Bash", "input": {"command": "git push origin"}}
+    messages = [
+        user("write a message for it"),
+        {"role": "assistant", "content": [call]},
+        user(INTERRUPTED),
+        user("no, just tell me the message"),
+    ]
+    [text] = told(*messages)
+    assert text == "Agent: (stopped) git push origin\nUser: no, just tell me the message"
+
+
+def test_what_the_agent_had_written_is_not_the_user_s_word() -> None:
+    finding = "4. The lock is never taken when the file should be opened twice."
+    [text] = told(
+        user("review it"), agent(f"I found:\n{finding}"), user(f"Let's address: {finding}")
+    )
+    assert text == f"The user picks:\n{finding}"
+
+
+def test_a_conclusion_that_the_user_quotes_to_set_it_right_is_not_told() -> None:
+    wrong = "The resume needs the native `transcript.jsonl`, because nothing else is stored."
+    right = 'So "resume needs the native transcript.jsonl" is not correct, it needs the summary.'
+    messages = [user("how does resume work?"), agent(wrong), user(right)]
+    assert not any(wrong in text for text in told(*messages))
+
+
 def test_what_a_command_expands_to_is_not_the_user_s() -> None:
     template = "You review the code that follows.\n\n" + "Look at each line of it.\n" * 40
     command = "<command-name>/review</command-name>\n<command-args>7</command-args>"
