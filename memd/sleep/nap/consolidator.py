@@ -20,7 +20,7 @@ KEPT_MESSAGES = 4
 THRESHOLD_SHARE = 0.8
 MAX_TOKENS = 30_000
 SUMMARY_SHARE = 0.25
-MENTION_SHARE = 0.08  # what a nap gives the enumeration of concrete things
+MENTION_SHARE = 0.16  # what a nap gives the enumeration of concrete things
 CHARS_PER_TOKEN = 4
 
 _CUT_MARK = " …"
