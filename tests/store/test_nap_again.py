@@ -13,7 +13,9 @@ from support.store import ADA, EVERYTHING, a_house
 from memd.backends.assembly import Assembly
 from memd.model.memory import MemoryEntry
 from memd.model.settings import Settings
+from memd.model.sleep import NapResult
 from memd.signals.usage import Usage
+from memd.sleep.nap.keeping import Wanted
 from memd.sleep.nap.naps import Naps
 
 BEGUN: list[dict[str, Any]] = [
@@ -77,3 +79,28 @@ async def test_a_session_that_went_on_has_one_digest_of_all_of_it(tmp_path: Path
         texts = [each.content for each in there]
         assert len(texts) == len(set(texts))
         assert any("whole file" in text for text in texts if text != digest.content)
+
+
+async def test_a_client_that_hands_over_its_window_only_has_one_digest_of_all_of_it(
+    tmp_path: Path,
+) -> None:
+    async with a_house(tmp_path / "memd.db", clock=HeldClock()) as house:
+        nap = Naps(house, Settings(), tmp_path).nap
+
+        async def napped(messages: Sequence[dict[str, Any]]) -> NapResult:
+            return await nap.nap(ADA, Wanted(messages, session_id="s", reason="full"))
+
+        talk = [{"role": "assistant", "content": f"So it goes on in part {n}."} for n in range(4)]
+        first = await napped([*BEGUN, *talk])
+        window = [*first.messages, *WENT_ON]
+        await napped(window)
+        rows, _ = await house.recall.list(ADA, EVERYTHING, None, 100)
+        [digest] = [each for each in rows if "digest" in each.metadata.tags]
+        assert "must never read the whole file" in digest.content
+        assert "regular expressions" in digest.content
+        texts = [each.content for each in rows]
+        assert sum(BEGUN[0]["content"] in text for text in texts if text != digest.content) == 1
+        again = await napped(window)
+        assert again.stored == 0
+        there, _ = await house.recall.list(ADA, EVERYTHING, None, 100)
+        assert there == rows

@@ -74,7 +74,7 @@ def of_lesson(
 
 def of_distilled(
     memory: Distilled,
-    messages: Sequence[Message],
+    message_at: Callable[[int], Message],
     counter: TokenCounter,
     session_id: str | None,
 ) -> Drafted:
@@ -83,11 +83,11 @@ def of_distilled(
     It has a preference by name only where it is one in the words of its owner.
     """
     category = _CATEGORIES.get(memory.kind, MemoryCategory.SEMANTIC)
-    at = max(memory.places) if memory.kind is Kind.DIGEST else memory.places[0]
+    place = max(memory.places) if memory.kind is Kind.DIGEST else memory.places[0]
     request = IngestRequest(
         text=as_stored(memory.text),
         session_id=session_id,
-        occurred_at=moment_of(messages[at]),
+        occurred_at=moment_of(message_at(place)),
         tags=(NAP_TAG, memory.kind),
         origin=memory.origin,
     )

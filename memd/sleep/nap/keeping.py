@@ -24,6 +24,7 @@ from memd.model.ingest import IngestRequest
 from memd.model.values import Value
 from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.drafting import Drafted
+from memd.sleep.nap.earlier import NONE, Earlier
 from memd.sleep.nap.preparation import Prepared
 from memd.sleep.nap.replacing import Place, fates, rewrite, settle
 from memd.store import changes, names, runs, sessions, sources, turns
@@ -55,11 +56,15 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """The messages of a nap; *rows* are the memories that they come from, if they do."""
+    """The messages of a nap; *rows* are the memories that they come from, if they do.
+
+    *earlier* is what the session said before them, for what is distilled.
+    """
 
     messages: Sequence[Message]
     session_id: str | None
     rows: Sequence[int] = ()
+    earlier: Earlier = NONE
 
 
 class Kept(Value):
@@ -100,7 +105,10 @@ class Keeping:
             project_key=project_key,
             now_us=now_us,
         )
-        kept_as = self._keep_messages(conn, agent_key, session_key, now_us)
+        kept_as = {
+            **self._keep_messages(conn, agent_key, session_key, now_us),
+            **self.heard.earlier.kept_as,
+        }
         place = Place(conn, caller, run_key, agent_key, session_key, project_key, now_us)
         kept = self._store(place, kept_as)
         if session_key is None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +35,15 @@ from memd.signals import files, transcripts
 from memd.signals.usage import CONSOLIDATED_SUFFIX, UnreadableSignal
 from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator
+from memd.sleep.nap.earlier import NONE, Earlier, as_messages, start_of
 from memd.sleep.nap.erased import NEW, History
 from memd.sleep.nap.keeping import ASKED, Heard, Keeping, Kept, Wanted
 from memd.sleep.nap.preparation import Prepared, drafted, remembered, sifted
 from memd.sleep.trigger import Reason
-from memd.store import agents, names, sessions
+from memd.store import agents, earlier, names, sessions
 from memd.store.connect import Reading
 from memd.store.database import Database
+from memd.store.earlier import EarlierRow
 from memd.store.sessions import ToldRow
 
 METHOD = "memory.consolidate"
@@ -80,6 +82,9 @@ class Nap:
         """
         level = await self._level(caller)
         heard = await self._heard(caller, wanted)
+        distils = wanted.reason != ASKED
+        if distils and not heard.rows:
+            heard = replace(heard, earlier=await self._earlier(caller, heard))
         known = await self.db.read(_texts, caller.agent_id, heard.session_id)
         found = await self.work.run(
             sifted,
@@ -87,7 +92,8 @@ class Nap:
             rule=self._rule(wanted),
             known=known,
             last=wanted.last,
-            distils=wanted.reason != ASKED,
+            distils=distils,
+            earlier=heard.earlier.messages,
         )
         if found.learns:
             self.queue.expect()
@@ -169,6 +175,18 @@ class Nap:
             raise NotFoundError("no such session", field="session_id")
         return Heard([_message(row) for row in rows], session_id, [r.memory_key for r in rows])
 
+    async def _earlier(self, caller: Caller, heard: Heard) -> Earlier:
+        """Return what the session said before the list, as far as memd kept it."""
+        history = await self.db.read(_history, caller.agent_id, heard.session_id)
+        if not history.places:
+            return NONE
+        count = await self.work.run(start_of, heard.messages, history)
+        room = NAP_MESSAGES_MAX - len(heard.messages)
+        if count <= 0 or room <= 0:
+            return NONE
+        rows = await self.db.read(_before, caller.agent_id, heard.session_id, count, room)
+        return await self.work.run(as_messages, rows)
+
     def _transcript(self, path: Path) -> transcripts.Transcript:
         try:
             raw = files.read_own(path, NAP_TRANSCRIPT_BYTES_MAX, self.roots, tail=True)
@@ -198,8 +216,6 @@ class Nap:
 
 
 def _as_consolidation(caller: Caller) -> Caller:
-    from dataclasses import replace
-
     return replace(caller, method=METHOD)
 
 
@@ -226,6 +242,16 @@ def _history(conn: Reading, agent_id: str, session_id: str | None) -> History:
         return NEW
     places = {mark: place for mark, (_, place) in sessions.known_messages(conn, key).items()}
     return History(places, sessions.heard(conn, key))
+
+
+def _before(
+    conn: Reading, agent_id: str, session_id: str | None, place: int, limit: int
+) -> list[EarlierRow]:
+    agent_key = names.find_agent(conn, agent_id)
+    if agent_key is None or session_id is None:
+        return []
+    key = sessions.find_key(conn, agent_key, session_id)
+    return [] if key is None else earlier.before(conn, key, place, limit)
 
 
 def _texts(conn: Reading, agent_id: str, session_id: str | None) -> frozenset[bytes]:

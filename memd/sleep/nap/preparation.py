@@ -51,6 +51,8 @@ class Sifted:
 
     messages: Sequence[Message]
     """Without secrets."""
+    earlier: Sequence[Message]
+    """What the session said before them, at the places below 0."""
     facts: tuple[Fact, ...]
     lessons: tuple[Fact, ...]
     """Those that are new, as are the facts; they are none of the documents' list."""
@@ -85,14 +87,16 @@ def sifted(
     known: frozenset[bytes] = frozenset(),
     last: bool = False,
     distils: bool = False,
+    earlier: Sequence[Message] = (),
 ) -> Sifted:
     """Consolidate *given* by *rule* and find what is to be stored.
 
-    With *distils* that is what all of the messages say that is worth a memory, else the
-    facts of the documents: of the messages that the summary replaces, with *last* of all
-    of them, because nobody will nap over the rest. *known* are the hashes of texts that
-    the session has: facts among them need no draft. Lessons are stored beside the others,
-    in the place of a fact that says the same. What memd said itself teaches nothing.
+    With *distils* that is what all of the messages say that is worth a memory, and those
+    *earlier* in the session, else the facts of the documents: of the messages that the
+    summary replaces, with *last* of all of them, because nobody will nap over the rest.
+    *known* are the hashes of texts that the session has: facts among them need no draft.
+    Lessons are stored beside the others, in the place of a fact that says the same. What
+    memd said itself teaches nothing.
     """
     messages = [clean(message) for message in given]
     shorter, summary = rule.consolidate(messages)
@@ -104,12 +108,13 @@ def sifted(
     lessons = taught(heard[:start])
     said_so = {lesson.text for lesson in lessons}
     told = () if distils else tuple(f for f in facts if as_lesson(f.text) not in said_so)
-    memories = distilled(heard) if distils else ()
+    memories = _distilled(earlier, heard) if distils else ()
     new, learnt = (
         tuple(each for each in some if known_as(each.text) not in known) for some in (told, lessons)
     )
     return Sifted(
         messages=messages,
+        earlier=earlier,
         facts=new,
         lessons=learnt,
         distilled=memories,
@@ -130,6 +135,17 @@ def sifted(
     )
 
 
+def _distilled(earlier: Sequence[Message], heard: Sequence[Message]) -> tuple[Distilled, ...]:
+    """Return the memories of both; the places of those *earlier* are below 0, the last at -1."""
+    if not earlier:
+        return distilled(heard)
+    count = len(earlier)
+    return tuple(
+        each._replace(places=tuple(place - count for place in each.places))
+        for each in distilled([*without_echoes(earlier), *heard])
+    )
+
+
 def drafted(
     found: Sifted,
     counter: TokenCounter,
@@ -140,12 +156,16 @@ def drafted(
     counted = _Counted(counter)
     draft = partial(drafts, counter=counted, chunking=chunking)
     messages = found.messages
+
+    def at(place: int) -> Message:
+        return (found.earlier if place < 0 else messages)[place]
+
     return Prepared(
         kept=kept_messages(messages),
         drafted=(
             *(of_fact(fact, messages, draft, session_id) for fact in found.facts),
             *(of_lesson(lesson, messages, draft, session_id) for lesson in found.lessons),
-            *(of_distilled(each, messages, counted, session_id) for each in found.distilled),
+            *(of_distilled(each, at, counted, session_id) for each in found.distilled),
         ),
         known=found.known,
         shorter=found.shorter,

@@ -232,7 +232,8 @@ def test_what_is_distilled_is_one_memory_however_long_filed_by_its_kind(
 ) -> None:
     text = "The gate is closed at night. " * 60
     made = Distilled(text, kind, (1, 0), "s", Origin.TOOL)
-    made_of = of_distilled(made, [{}, {"timestamp": NOON}], DefaultTokenEstimator(), "s")
+    said = [{}, {"timestamp": NOON}]
+    made_of = of_distilled(made, said.__getitem__, DefaultTokenEstimator(), "s")
     (draft,) = made_of.drafts.items
     assert draft.content == text.strip()
     assert (draft.category, made_of.drafts.tags) == (category, ("nap", kind.value))
@@ -257,5 +258,5 @@ def test_only_a_preference_in_its_owners_words_has_a_name(
     text: str, kind: Kind, origin: Origin, name: str | None
 ) -> None:
     made = Distilled(text, kind, (0,), "s", origin)
-    made_of = of_distilled(made, [{}], DefaultTokenEstimator(), "s")
+    made_of = of_distilled(made, [{}].__getitem__, DefaultTokenEstimator(), "s")
     assert made_of.drafts.items[0].preference == name
