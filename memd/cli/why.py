@@ -67,9 +67,13 @@ def _said_by(found: dict[str, Any]) -> str:
         kept = len(found["turns"]) - gone
         if not kept:
             return "the messages that it was made of are no longer kept"
-        return f"made of {kept} messages:" + (f" ({gone} more are no longer kept)" if gone else "")
+        if "digest" in found["memory"]["metadata"]["tags"]:
+            return "made of the whole session, which begins and ends so:"
+        more = f" ({gone} more no longer kept)" if gone else ""
+        return f"made of {kept} message{'s' if kept > 1 else ''}:{more}"
     if found["sources"]:
-        return f"made of {len(found['sources']) + found['sources_left']} memories:"
+        of = len(found["sources"]) + found["sources_left"]
+        return f"made of {of} memor{'ies' if of > 1 else 'y'}:"
     return "kept as it was told"
 
 

@@ -188,6 +188,18 @@ class TurnRecord(Value):
     sha256: Sha256 | None = None
 
 
+class SlotRecord(Value):
+    """What a nap's memory is about in its session; a digest without *memory_id* was forgotten."""
+
+    kind: Literal["slot"]
+    agent_id: Name
+    session_id: Name
+    slot: Name
+    memory_id: Name | None = None
+    as_written: Bit
+    """Whether it is as the nap wrote it: later naps leave alone what its owner rewrote."""
+
+
 class PreferenceRecord(Value):
     """A preference; *memory_id* is the memory that it came from."""
 
@@ -334,6 +346,7 @@ Record = (
     | VersionRecord
     | DerivedRecord
     | TurnRecord
+    | SlotRecord
     | PreferenceRecord
     | FileRecord
     | LearningRecord

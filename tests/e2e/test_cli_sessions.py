@@ -87,6 +87,8 @@ def test_why_tells_where_a_memory_comes_from(home: Path) -> None:
     assert lines[0] == FACT
     assert lines[1].startswith("nap of ")
     assert lines[2:4] == ["session s", "project river"]
+    assert lines[5:] == ["made of 1 message:", "", lines[7], f"  {FACT}"]
+    assert lines[7].startswith("user 2026-03-02")
     code, out, _ = memd(home, "why", ids["The shed is red."])
     assert code == 0
     assert "from shed.md" in out

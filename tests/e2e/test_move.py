@@ -110,9 +110,13 @@ def live(client: Client) -> None:
     client.call("memory.update", {"id": plain[0], "agent_id": "ada", "content": "Swept twice."})
     client.call("memory.delete", {"id": plain[1], "agent_id": "ada"})
     client.call("memory.forget", {"ids": [plain[2]], "agent_id": "ada"})
-    said = [{"role": "user", "content": f"decided: the fig tree is cut in month {n}",
-             "timestamp": f"2024-05-0{n}T10:00:00+02:00"} for n in range(1, 8)]  # fmt: skip
-    client.call("sleep.consolidate", {"messages": said, "session_id": "pruning"})
+    said = [
+        {"role": "assistant", "content": "Shall the fig tree be cut in March or in May?"},
+        {"role": "user", "content": "We always cut fig trees in May, never in March.",
+         "timestamp": "2024-05-01T10:00:00+02:00"},
+    ]  # fmt: skip
+    ended = {"source": "garden", "session_id": "pruning", "event": "SessionEnd", "messages": said}
+    client.call("usage.report", {**ended, "agent_id": "ada"})
     client.call("preference.set", {"name": "tone", "value": "short", "agent_id": "ada"})
     client.ingest("I prefer tea in the afternoon.", speaker="user", agent_id="ada")
     client.call("agent.set", {"agent_id": "ada", "type": "persistent", "retention_days": 90})
@@ -166,8 +170,9 @@ async def test_a_move_to_another_computer_brings_everything_with_its_dates_and_i
     assert lines[1:-1] == left
     kinds = {str(item["kind"]) for item in left}
     assert kinds >= {
-        "agent", "session", "text", "message", "memory", "version", "derived", "preference",
-        "file", "learning", "pattern", "rules", "proposal", "operation", "forgotten",
+        "agent", "session", "text", "message", "memory", "version", "derived", "turn",
+        "slot", "preference", "file", "learning", "pattern", "rules", "proposal", "operation",
+        "forgotten",
     }  # fmt: skip
     states = {item["state"] for item in left if item["kind"] == "memory"}
     assert states >= {"active", "archived", "trashed", "quarantined"}

@@ -31,9 +31,9 @@ EVERYTHING = MemoryFilter(since=datetime(1990, 1, 1, tzinfo=UTC))
 SOURCE_TABLES = (
     "agent", "archive", "centroid", "change", "client", "derived", "embedding", "embedding_model",
     "entity", "flagged", "forgotten", "learning", "memory", "memory_context", "memory_file",
-    "memory_tag", "memory_turn", "memory_use", "memory_version", "org_fact", "org_operation",
-    "org_proposal", "org_rules", "owner_key", "playbook", "preference", "project", "reply",
-    "session", "shared", "source", "speaker", "statement", "trash", "weights",
+    "memory_tag", "memory_turn", "memory_use", "memory_version", "nap_slot", "org_fact",
+    "org_operation", "org_proposal", "org_rules", "owner_key", "playbook", "preference", "project",
+    "reply", "session", "shared", "source", "speaker", "statement", "trash", "weights",
 )  # fmt: skip
 
 

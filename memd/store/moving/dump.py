@@ -151,6 +151,18 @@ _KINDS: Final[Mapping[str, _Kind]] = {
         """,
         (-1, -1),
     ),
+    "slot": _Kind(
+        """
+        SELECT t.slot_key, a.agent_id, s.session_id, t.slot, m.memory_id,
+               m.memory_key IS NOT NULL AND t.row_hash IS m.row_hash AS as_written
+          FROM nap_slot AS t
+               JOIN session AS s ON s.session_key = t.session_key
+               JOIN agent AS a ON a.agent_key = s.agent_key
+               LEFT JOIN memory AS m ON m.memory_key = t.memory_key
+         WHERE t.slot_key > :k0
+         ORDER BY t.slot_key
+        """
+    ),
     "preference": _Kind(
         """
         SELECT p.preference_key, a.agent_id, p.name, p.value, p.confidence, p.token_count,

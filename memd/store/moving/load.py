@@ -57,6 +57,8 @@ def _take(desk: Desk, record: Record, learn: Learn) -> Fate:  # noqa: C901, PLR0
             return arrived.derived(desk, record)
         case records.TurnRecord():
             return arrived.turn(desk, record)
+        case records.SlotRecord():
+            return arrived.slot(desk, record)
         case records.PreferenceRecord():
             return kept.preference(desk, record)
         case records.FileRecord():

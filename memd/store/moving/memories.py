@@ -12,11 +12,12 @@ from memd.model.moving import (
     FileRecord,
     ForgottenRecord,
     MemoryRecord,
+    SlotRecord,
     TurnRecord,
     VersionRecord,
 )
 from memd.store import caches, memories, names
-from memd.store.moving.desk import Desk, Fate, client_key, find_source, memory_key
+from memd.store.moving.desk import Desk, Fate, client_key, find_session, find_source, memory_key
 from memd.store.rows import MemoryRow, hash_of
 
 
@@ -109,6 +110,40 @@ def turn(desk: Desk, record: TurnRecord) -> Fate:
         },
     )
     return "stored" if desk.conn.changes() else "known"
+
+
+def slot(desk: Desk, record: SlotRecord) -> Fate:
+    session_key = find_session(
+        desk.conn, names.find_agent(desk.conn, record.agent_id), record.session_id
+    )
+    key = memory_key(desk.conn, record.memory_id)
+    if session_key is None or (record.memory_id is not None and key is None):
+        return "skipped"
+    known = desk.conn.execute(
+        """
+        SELECT 1
+          FROM nap_slot
+         WHERE session_key = :session_key AND slot = :slot AND memory_key IS :memory_key
+        """,
+        {"session_key": session_key, "slot": record.slot, "memory_key": key},
+    ).get
+    if known:
+        return "known"
+    desk.conn.execute(
+        """
+        INSERT INTO nap_slot (session_key, slot, memory_key, row_hash)
+        VALUES (:session_key, :slot, :memory_key,
+                iif(:as_written, (SELECT row_hash FROM memory WHERE memory_key = :memory_key),
+                    NULL))
+        """,
+        {
+            "session_key": session_key,
+            "slot": record.slot,
+            "memory_key": key,
+            "as_written": record.as_written,
+        },
+    )
+    return "stored"
 
 
 def file(desk: Desk, record: FileRecord) -> Fate:
