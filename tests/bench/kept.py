@@ -127,7 +127,8 @@ def shown(folder: Path, session: str, keeping: Keeping) -> Iterator[str]:
     memories = keeping(specstory("\n".join(lines), sidechains=False))
     for place, memory in enumerate(memories, 1):
         held = [item.number for item in covered([memory], reading.items)]
-        junk = [n for n in reading.never_kept() if stands_in(lines[n - 1], memory.text)]
+        never = [] if memory.is_digest else reading.never_kept()
+        junk = [line for line in never if stands_in(lines[line - 1], memory.text)]
         marks = f" items {', '.join(held)}" * bool(held) + f" JUNK lines {junk}" * bool(junk)
         yield f"[{place}] {memory.kind}{marks}\n    " + memory.text.replace("\n", "\n    ")
     there = covered(memories, reading.items)
