@@ -17,9 +17,14 @@ MARKS = ("keep", "borderline", "junk")
 def draw(kept: Mapping[str, Sequence[Memory]], count: int, seed: int, out: Path) -> None:
     """Write *count* of the memories, numbered, to *out*, and beside it where each is from.
 
-    All memories are as likely. The key file has the same name with ``.key.json``.
+    All texts are as likely; what several sessions say is one, as it is where it is stored.
+    The key file has the same name with ``.key.json``.
     """
-    all_of_them = [(name, place, each) for name in kept for place, each in enumerate(kept[name])]
+    by_text: dict[str, tuple[str, int, Memory]] = {}
+    for name, memories in kept.items():
+        for place, each in enumerate(memories):
+            by_text.setdefault(each.text, (name, place, each))
+    all_of_them = list(by_text.values())
     chosen = random.Random(seed).sample(all_of_them, min(count, len(all_of_them)))
     texts = [f"{number}.\n{each.text}\n" for number, (_, _, each) in enumerate(chosen, 1)]
     key = {

@@ -135,10 +135,13 @@ def test_readers_who_agree_by_chance_have_a_kappa_of_zero() -> None:
     assert kappa([("a", "a"), ("a", "a")]) is None
 
 
-def test_a_draw_is_told_without_its_session_and_repeats_with_its_seed(tmp_path: Path) -> None:
-    kept = {"secret-session": _memories(*(f"memory number {n}" for n in range(50)))}
+def test_a_draw_has_each_text_once_without_its_session_and_repeats_with_its_seed(
+    tmp_path: Path,
+) -> None:
+    kept = {"secret-session": _memories(*(f"memory number {n}" for n in range(20)))}
+    kept["another"] = kept["secret-session"]
     for name in ("one.txt", "two.txt"):
-        kept_marks.draw(kept, 20, 7, tmp_path / name)
+        kept_marks.draw(kept, 25, 7, tmp_path / name)
     drawn = (tmp_path / "one.txt").read_text("utf-8")
     assert drawn == (tmp_path / "two.txt").read_text("utf-8")
     assert drawn.count("memory number") == 20
