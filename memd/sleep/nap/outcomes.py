@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from memd.sleep.nap import phrases
 from memd.sleep.nap.exchanges import Exchange
 from memd.sleep.nap.failures import error_line, failed
+from memd.sleep.nap.findings import listed
 from memd.sleep.nap.languages import FUNCTION_WORDS
 from memd.sleep.nap.prose import Sentence, sentences
 from memd.sleep.nap.words import words
@@ -32,6 +33,7 @@ _WORD = re.compile(r"[^\W\d_][\w-]{3,}")
 _OPENING_CHARS = 120
 _REQUEST_CHARS = 4_000
 _PASTED_CHARS = 8_000
+_REPORT_CHARS = 6_000
 
 
 def outcome(exchange: Exchange, following: str = "") -> str:
@@ -45,6 +47,8 @@ def outcome(exchange: Exchange, following: str = "") -> str:
         return ""
     asked = _words(exchange.user[:_REQUEST_CHARS])
     for said in exchange.said[: -1 - _TEXTS_BACK : -1]:
+        if len(said.text) > _REPORT_CHARS and listed(said.text):
+            return ""  # a report, of which its list is told
         lines = list(_candidates(said.text, asked))
         best = _best(lines, _TOLD_AT / trust, 1 if trust < 1 else 2, OUTCOME_CHARS_MAX)
         if best:
@@ -167,6 +171,8 @@ def _score(line: Sentence, asked: frozenset[str]) -> float:
         - 0.8 * bool(phrases.POINTING.match(text))
         - 0.9 * bool(phrases.HEDGE.search(text))
         - 1.5 * bool(phrases.PRAISE.match(text))
+        - 1.0 * bool(phrases.FINE.search(text))
+        - 1.0 * bool(phrases.INTENDS.search(text))
         - 0.5 * (length < _SHORT)
         - 0.3 * (length > _LONG)
     )
@@ -200,7 +206,7 @@ def _repeats(one: Sentence, other: Sentence) -> bool:
 
 def _ended(text: str) -> str:
     text = text.rstrip(" ;,—\u2013-")
-    return text if text.endswith((".", "!", "…", "。", ")")) else f"{text}."
+    return text if text.endswith((".", "!", "…", "。")) else f"{text}."
 
 
 def _words(text: str) -> frozenset[str]:

@@ -46,6 +46,15 @@ PRAISE = _opening(
     "good, great, nice, proper, clean, clear, correct, solid, well, excellent, comprehensive,"
     " consistent"
 )
+FINE = re.compile(
+    r"\b(?:is|are|looks?|seems?) (?:very |all |well[- ])?"
+    r"(?:clear|good|fine|correct|consistent|solid|clean|readable|structured|named|appropriate)\b",
+    re.IGNORECASE,
+)
+# What the agent means to do, anywhere in a sentence.
+INTENDS = re.compile(
+    r"\bI (?:need|want|plan|have) to\b|\bI'll\b|\bI will\b|\blet me\b", re.IGNORECASE
+)
 # What is to be done, or which line is meant: a step of a plan, not what came of it.
 TASK = _opening(
     """

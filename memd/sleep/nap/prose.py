@@ -18,6 +18,7 @@ _CUT_CHARS_MIN = 80
 _FENCES = ("```", "~~~")
 _NO_PROSE = ("#", "|", ">", "<", "---", "===", "***", "$ ", "+-")
 _ITEM = re.compile(r"(?:(?:[-*+•\u2013]|\(?\d{1,3}[.)]|\[[ xX]\])\s+)+")
+_NUMBERED = re.compile(r"^\(\d{1,3}\)\s*[^\w\s`\"'(\[{<~./$@#*_&-]*\s*")
 _SYMBOLS = re.compile(r"(?:[^\w\s`\"'(\[{<~./$@#*_&-]+\s*)+")
 _LINK = re.compile(r"!?\[([^\]\[\n]{1,200})\]\([^()\s]{1,300}\)")
 _LEANING = re.compile(r"(?<![\w*_])([*_])([A-Za-z][A-Za-z' ,-]{0,80})\1(?![\w*_])")
@@ -56,7 +57,7 @@ def sentences(text: str) -> list[Sentence]:
     ['Port is 8080.', 'It was 80.']
     """
     return [
-        Sentence(plain(piece), piece)
+        Sentence(_NUMBERED.sub("", plain(piece)), piece)
         for line in _told(text[-PROSE_CHARS_MAX:])
         for piece in _pieces(line)
     ]
