@@ -30,7 +30,7 @@ _STRETCH_CHARS = 120_000  # thirty thousand tokens; one sentence is told of each
 _COMMANDS_SCORE = 0.6
 _BY_HAND_MAX = 2
 _USER_CHARS = 8_000
-_SCORE_MIN = 0.58
+_SCORE_MIN = 0.54
 _SCORE_MAX = 0.7
 
 # What is worth naming, and how much each tells of a place or a setting.
@@ -65,28 +65,29 @@ def _anywhere(*alternatives: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(alternatives)})", re.IGNORECASE)
 
 
-_SAYS_WHERE = _anywhere(
-    r"runs? (?:on|at|in|with|under)\b",
+_LIES = _anywhere(
+    r"runs? (?:on|at|in|under)\b",
     r"running (?:on|at)\b",
     r"listens? on\b",
     r"lives? (?:in|at|under|on)\b",
-    r"(?:located|stored|saved|kept|written|installed|mounted|served|deployed|set|read"
-    r"|configured|defined|published|hosted|exposed|created)"
-    r" (?:in|at|to|on|under|by|from|as|with|via|inside)\b",
-    r"(?:is|are) (?:called|named|in|at|under) ",
-    r"stores? ",
-    r"points? (?:to|at)\b",
+    r"(?:located|stored|saved|kept|installed|mounted|served|deployed|published|hosted|exposed)"
+    r" (?:in|at|to|on|under|by|from|with|via|inside)\b",
     r"defaults? (?:to|is|port|path)\b",
-    r"requires?\b",
-    r"needs? ",
-    r"expects? ",
     r"must be set\b",
-    r"can be (?:set|found|overridden)\b",
+    r"can be (?:set|overridden)\b",
     r"(?:environment|env) var(?:iable)?s?\b",
-    r"set (?:via|through)\b",
     r"the (?:path|port|address|url|endpoint|host|branch|folder|directory|command|version|config\w*"
     r"|database|db) (?:is|are)\b",
     r"connects? to\b",
+)
+_CONCERNS = _anywhere(
+    r"(?:written|set|read|configured|defined|created) (?:in|at|to|by|from|with|via|through)\b",
+    r"(?:is|are) (?:called|named|in|at|under) ",
+    r"stores? ",
+    r"points? (?:to|at)\b",
+    r"requires?\b",
+    r"needs? ",
+    r"expects? ",
 )
 _CODE_TALK = re.compile(
     r"\b(?:function|method|struct|class|field|parameter|argument|lines? \d+|constant|tests?)\b"
@@ -201,7 +202,7 @@ def _told(exchanges: Sequence[Exchange]) -> Iterator[_Told]:
         for said in exchange.said:
             for sentence in sentences(said.text):
                 text = sentence.text
-                if not _SAYS_WHERE.search(text):
+                if not (_LIES.search(text) or _CONCERNS.search(text)):
                     continue
                 names = [(m[0], tells) for one, tells in _PLACES if (m := one.search(text))]
                 score = _score(text, sum(tells for _, tells in names)) if names else 0.0
@@ -214,18 +215,13 @@ def _score(text: str, tells: float) -> float:
     words = len(text.split())
     if not _WORDS_MIN <= words <= _WORDS_MAX or text.endswith(("?", ":")):
         return 0.0
-    says = len(_SAYS_WHERE.findall(text))
-    if (
-        not says
-        or phrases.NARRATION.match(text)
-        or phrases.UNSURE.search(text)
-        or _PLANS.match(text)
-    ):
+    if phrases.NARRATION.match(text) or phrases.UNSURE.search(text) or _PLANS.match(text):
         return 0.0
     return (
         0.3
         + min(tells, 0.4)
-        + 0.08 * min(says, 2)
+        + 0.15 * bool(_LIES.search(text))
+        + 0.05 * bool(_CONCERNS.search(text))
         - 0.2 * bool(phrases.POINTING.match(text))
         - 0.2 * bool(phrases.TASK.match(text))
         - 0.15 * bool(_CODE_TALK.search(text))

@@ -172,7 +172,7 @@ def _score(line: Sentence, asked: frozenset[str]) -> float:
         - 0.9 * bool(phrases.HEDGE.search(text))
         - 1.5 * bool(phrases.PRAISE.match(text))
         - 1.0 * bool(phrases.FINE.search(text))
-        - 1.0 * bool(phrases.INTENDS.search(text))
+        - 2.0 * bool(phrases.INTENDS.search(text))
         - 0.5 * (length < _SHORT)
         - 0.3 * (length > _LONG)
     )

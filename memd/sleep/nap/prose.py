@@ -7,18 +7,20 @@ line that ends in a colon is told with the list below it, where both are short.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 PROSE_CHARS_MAX = 40_000  # of one text; its end is read, where it says how things stand
 SENTENCE_CHARS_MAX = 300
-_ITEMS_MAX = 3
+_ITEMS_MAX = 5
+_GAP = 2  # lines between a lead and its list
 _CUT_CHARS_MIN = 80
 
 _FENCES = ("```", "~~~")
 _NO_PROSE = ("#", "|", ">", "<", "---", "===", "***", "$ ", "+-")
 _ITEM = re.compile(r"(?:(?:[-*+•\u2013]|\(?\d{1,3}[.)]|\[[ xX]\])\s+)+")
 _NUMBERED = re.compile(r"^\(\d{1,3}\)\s*[^\w\s`\"'(\[{<~./$@#*_&-]*\s*")
+_BOLD_LEAD = re.compile(r"\*\*([^*\n]{3,80})\*\*")
 _SYMBOLS = re.compile(r"(?:[^\w\s`\"'(\[{<~./$@#*_&-]+\s*)+")
 _LINK = re.compile(r"!?\[([^\]\[\n]{1,200})\]\([^()\s]{1,300}\)")
 _LEANING = re.compile(r"(?<![\w*_])([*_])([A-Za-z][A-Za-z' ,-]{0,80})\1(?![\w*_])")
@@ -92,14 +94,24 @@ def _told(text: str) -> Iterator[str]:
         if not line.endswith(":"):
             yield line
             continue
-        items = []
-        for after, below_is_item, below in lines[at + 1 : at + 2 + _ITEMS_MAX]:
-            if not below_is_item or is_item or after - number > 2 + 2 * _ITEMS_MAX:
-                break
-            items.append(below.rstrip(".;,"))
-        whole = f"{line} {'; '.join(items)}."
-        fits = 0 < len(items) <= _ITEMS_MAX and len(whole) <= SENTENCE_CHARS_MAX
-        yield whole if fits else f"{line.rstrip(' :*')}."
+        below = [] if is_item else _below(lines[at + 1 :], number)
+        leads = [bold[1] for each in below if (bold := _BOLD_LEAD.match(each))]
+        wholes = (
+            f"{line} {'; '.join(items)}." for items in (below, leads) if len(items) == len(below)
+        )
+        short = [whole for whole in wholes if below and len(whole) <= SENTENCE_CHARS_MAX]
+        yield short[0] if short else f"{line.rstrip(' :*')}."
+
+
+def _below(lines: Sequence[tuple[int, bool, str]], number: int) -> list[str]:
+    """Return the items of the short list below line *number*, none where it is longer."""
+    items: list[str] = []
+    for _, is_item, text in lines:
+        if not is_item:
+            break
+        items.append(text.rstrip(".;,"))
+    near = bool(items) and lines[0][0] - number <= _GAP
+    return items if near and len(items) <= _ITEMS_MAX else []
 
 
 def _prose(text: str) -> Iterator[tuple[int, bool, str]]:

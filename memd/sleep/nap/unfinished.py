@@ -50,7 +50,7 @@ def unfinished(exchanges: Sequence[Exchange]) -> list[str]:
     real = [each for each in exchanges if each.said or is_interruption(each.user)]
     stopped = bool(real) and is_interruption(real[-1].user)
     answered = [each for each in real if each.said and each.user]
-    left = _listed(answered) or _still(answered)
+    left = _listed(answered[-1:]) or _still(answered[-1:]) or _listed(answered) or _still(answered)
     return [*["the user stopped the agent"] * stopped, *left][:OPEN_MAX]
 
 

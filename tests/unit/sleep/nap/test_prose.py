@@ -53,8 +53,15 @@ def test_a_line_that_ends_in_a_colon_is_told_with_a_short_list_below_it() -> Non
 
 
 def test_a_line_above_a_long_list_stands_alone_without_its_colon() -> None:
-    text = "Added retries to all jobs in `jobs.py`:\n" + "- a job that is retried now\n" * 5
+    text = "Added retries to all jobs in `jobs.py`:\n" + "- a job that is retried now\n" * 6
     assert _texts(text)[0] == "Added retries to all jobs in jobs.py."
+
+
+def test_a_list_with_leads_in_bold_is_told_by_them_where_it_is_long() -> None:
+    steps = "".join(f"- **Step {name}** — {'much is done there, ' * 6}\n" for name in "abc")
+    assert _texts(f"The plan has three parts:\n{steps}")[0] == (
+        "The plan has three parts: Step a; Step b; Step c."
+    )
 
 
 def test_a_line_that_was_wrapped_is_one_sentence() -> None:
