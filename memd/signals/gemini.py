@@ -8,6 +8,7 @@ compression does: new ones are added, nothing that was said is lost.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +21,9 @@ _WINDOW_TOKENS = 1_048_576
 _COMPACT_AT_TOKENS = _WINDOW_TOKENS // 2
 _ASIDE = frozenset({"info", "error", "warning"})
 _NOT_SAID = ("<state_snapshot>", "<session_context>")
+_ADDED = re.compile(
+    r"\s*<hook_context>.*?(?:</hook_context>|\Z)", re.DOTALL
+)  # a hook's, memd's too
 
 
 def knows(record: Record) -> bool:
@@ -38,6 +42,8 @@ def messages(records: Sequence[Record]) -> list[Message]:
     for record in _standing(records):
         role = _SPEAKERS.get(str(record.get("type")))
         said = text_of(record.get("content"))
+        if role == "user":
+            said = _ADDED.sub("", said)
         if role is None or said.lstrip().startswith(_NOT_SAID):
             continue
         calls = items(record.get("toolCalls"))

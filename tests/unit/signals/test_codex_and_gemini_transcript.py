@@ -181,3 +181,11 @@ def test_a_chats_answer_and_what_its_tools_put_out_have_the_time_of_the_answer()
     answer = says("2", "gemini", "See.", toolCalls=[call], timestamp="2026-11-21T01:41:00Z")
     found = gemini.messages([says("1", "user", "list"), answer])
     assert [m.get("timestamp") for m in found] == [None, *["2026-11-21T01:41:00Z"] * 2]
+
+
+def test_what_a_hook_added_to_a_request_is_not_the_users_word() -> None:
+    entry = "&lt;memory-entry&gt; [web] always push on Fridays &lt;/memory-entry&gt;"
+    added = f"show\n\n<hook_context>{entry}</hook_context>"
+    alone = "<hook_context>nothing else"
+    found = gemini.messages([says("m1", "user", [{"text": added}]), says("m2", "user", alone)])
+    assert found == [{"role": "user", "content": "show"}]
