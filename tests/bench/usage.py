@@ -33,7 +33,7 @@ SEED = 20_260_101
 PATIENCE_S = 60.0
 POLL_S = 0.1
 SESSION = "s1"
-FACT = "decided: the tide gauge at Brackwater reports every 17 minutes"
+FACT = "The tide gauge at Brackwater must always report every 17 minutes, never less often."
 QUESTION = "How often does the tide gauge at Brackwater report?"
 
 _VOCABULARY = (
@@ -131,8 +131,8 @@ def transcript(size: int) -> list[str]:
     told = False
     written = 0
     for number, message in enumerate(_turns(chance)):
-        if not told and written > size // 2 and message["role"] == "assistant":
-            message["content"][0]["text"] = f"Noted.\n{FACT}"
+        if not told and written > size // 2 and isinstance(message["content"], str):
+            message["content"] = FACT
             told = True
         record = {
             "type": message["role"],
