@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 from memd.model.enums import Origin
 from memd.sleep.nap.acts import (
-    POINTS,
     WORTH,
     Act,
     Judged,
@@ -31,6 +30,7 @@ from memd.sleep.nap.calls import command, edited, shortened
 from memd.sleep.nap.candidates import Candidate, Distilled, Kind
 from memd.sleep.nap.exchanges import Exchange, Said
 from memd.sleep.nap.outcomes import conclusion
+from memd.sleep.nap.signs import POINTS
 from memd.sleep.nap.words import Words, is_interruption, sentences, words
 
 CHARS_MAX = 700
@@ -143,7 +143,7 @@ def slot_of(text: str, number: int) -> str:
 def parts(own: Words, *, stopped: bool = False) -> list[Part]:
     """Return what of a message is worth keeping, in parts of at most PART_CHARS characters."""
     found: list[Part] = []
-    for paragraph in own.paragraphs:
+    for paragraph in () if own.is_brief else own.paragraphs:
         for piece in _pieces(paragraph, stopped=stopped):
             last = found[-1] if found else None
             if last and len(last.text) + len(piece.text) < PART_CHARS:

@@ -21,6 +21,9 @@ _PROSE_SHARE = 0.19
 _PROSE_WORDS = 7
 _JUDGED_CHARS = 20
 _LINE_CHARS_MAX = 2000
+_TYPED_CHARS_MAX = 8000
+_BRIEF_CHARS = 1800
+_YOU_CHARS = 200
 _PLAN_HEADINGS = 3
 _PLAN_CHARS = 1000
 _SIGNS = frozenset({"So", "Sm", "Sk"})
@@ -39,6 +42,7 @@ _COMMAND = re.compile(r"<command-name>\s*/?([\w:.-]+)\s*</command-name>")
 _COMMAND_ARGS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 # A tag with a hyphen or an underscore is a program's, with all that it holds.
 _TAG = re.compile(r"<(/?)([a-zA-Z]+[-_][\w-]*)\b[^<>]*>")
+_YOU = re.compile(r"\b(?:you|your|yourself)\b", re.IGNORECASE)
 _HEADING = re.compile(r"^#{1,4}[ \t]+(\S.*)$", re.MULTILINE)
 _SUMMARY = re.compile(
     r"\b(?:context|summary|overview|goals?|problem|background|motivation|why|purpose)\b",
@@ -88,13 +92,15 @@ class Words(NamedTuple):
 
     *paragraphs* are prose in order, line breaks kept; *pasted* the lines between that are
     not; *command* what was typed as a command ("/review 150"), "" for none; *plan* the
-    title and the summary of a document that was pasted, "" for none.
+    title and the summary of a document that was pasted, "" for none. Of a brief that
+    some program wrote for an agent the *paragraphs* are its opening (*is_brief*).
     """
 
     paragraphs: tuple[str, ...] = ()
     pasted: str = ""
     command: str = ""
     plan: str = ""
+    is_brief: bool = False
 
 
 def words(text: str) -> Words:
@@ -120,7 +126,10 @@ def words(text: str) -> Words:
         machine[at] = True
     pasted = "\n".join(line for line, is_one in zip(lines, machine, strict=True) if is_one)
     own = [("" if is_one else line.strip()) for line, is_one in zip(lines, machine, strict=True)]
-    return Words(tuple(_paragraphs(own)), pasted.strip(), plan=plan)
+    paragraphs = _paragraphs(own)
+    if is_brief := _is_brief("\n".join(paragraphs)):
+        paragraphs = paragraphs[:1]
+    return Words(tuple(paragraphs), pasted.strip(), plan=plan, is_brief=is_brief)
 
 
 def is_interruption(text: str) -> bool:
@@ -153,6 +162,12 @@ def is_prose(text: str) -> bool:
     found = [word.casefold() for word in _WORD.findall(text)]
     plain = sum(word in FUNCTION_WORDS or not word.isalpha() for word in found)
     return len(found) < _PROSE_WORDS or plain >= _PROSE_SHARE * len(found)
+
+
+def _is_brief(prose: str) -> bool:
+    """Return whether *prose* is a program's brief for an agent: long, and "you" in every line."""
+    count = len(_YOU.findall(prose)) if len(prose) >= _BRIEF_CHARS else 0
+    return len(prose) > _TYPED_CHARS_MAX or count * _YOU_CHARS > len(prose)
 
 
 def _planned(text: str) -> str:

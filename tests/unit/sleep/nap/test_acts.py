@@ -66,6 +66,52 @@ def test_what_is_asked_thanked_or_wanted_now_is_not(does: Act, text: str) -> Non
     assert does in {act(text).act, Act.ACKNOWLEDGEMENT, Act.APPROVAL}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "use port 8081 instead",
+        "please don't use mocks",
+        "I use pnpm, not npm",
+        "We're on Python 3.9 so no match statements",
+        "It must work on Windows too",
+        "run only the unit tests, the others take an hour",
+        "use uv for installs",
+        "the key is in .env.local",
+        "we deploy with `make deploy`",
+        "we use conventional commits",
+        "tests go into the folder next to the module",
+        "no emojis please",
+        "it's ok to break the interface",
+        "the endpoint returns 204, not 200",
+        "go with the second",
+        "this is a prototype, skip the tests",
+    ],
+)
+def test_plain_words_of_how_things_are_done_here_are_worth_keeping(text: str) -> None:
+    assert act(text).score >= WORTH
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I don't understand",
+        "don't worry about it",
+        "let's do the next one",
+        "I need to go",
+        "we need to look into the build first",
+        "it still doesn't work",
+        "that is not what I see",
+        "No, that did nothing.",
+        "make sure",
+        "keep going",
+        "can we only run it once?",
+        "Dude, you are slow today.",
+    ],
+)
+def test_what_says_nothing_by_itself_is_not(text: str) -> None:
+    assert act(text).score < WORTH
+
+
 def test_a_text_is_worth_as_much_as_its_best_sentence() -> None:
     assert act("Run it.\nFrom now on we never push on Fridays.").act is Act.PREFERENCE
 

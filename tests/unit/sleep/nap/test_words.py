@@ -121,6 +121,16 @@ def test_a_short_message_with_headings_is_no_plan() -> None:
     assert words(f"# A\n{OWN}\n# B\n{OWN}\n# C\n{OWN}").plan == ""
 
 
+def test_of_a_program_s_brief_for_an_agent_its_opening_is_left() -> None:
+    brief = "We solve the issue below.\n\n" + "You must never skip a step of your plan.\n" * 60
+    assert words(brief).paragraphs == ("We solve the issue below.",)
+
+
+def test_a_long_message_of_a_person_is_read_whole() -> None:
+    text = "\n\n".join(f"{number} is what we want to have in the list." for number in range(60))
+    assert len(words(text).paragraphs) == 60
+
+
 def test_a_tag_that_does_not_end_takes_nothing_with_it() -> None:
     assert words(f"<my-tag>\n{OWN}").paragraphs == (OWN,)
     assert words(f"<a-b><a-b>no\n{OWN}</a-b>\n{OWN}").paragraphs == (OWN,)

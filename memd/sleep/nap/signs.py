@@ -1,0 +1,224 @@
+"""Which words lift a sentence of the user, and which lower it: the signs of what it does. Pure.
+
+Few and plain, and each with a weight of its own: who wonders why a sentence was kept
+finds the words that did it.
+"""
+
+from __future__ import annotations
+
+import re
+from operator import mul
+from typing import NamedTuple
+
+from memd.sleep.nap.languages import REFUSES
+
+FLOOR_WORDS = 3
+_SHORT_WORDS = 9
+_NAMES_MAX = 3
+
+
+def words(*alternatives: str) -> re.Pattern[str]:
+    """Return the pattern of any of *alternatives* as whole words, in whatever case."""
+    return re.compile(rf"\b(?:{'|'.join(alternatives)})\b", re.IGNORECASE)
+
+
+FIRST = (
+    r"\W*(?:(?:so|ok(?:ay)?|now|then|and|also|please|next|first|finally|go ahead and|can you"
+    r"|could you|pls|just|y|yes|yeah|sure|great|cool)\W+)*"
+)
+_NO_WISH = (
+    r"(?! (?:know|understand|see|get|think|remember|have|care|mind|believe|recall|find|feel|worry"
+    r"|forget|bother)\b)"
+)
+LOOK = r" to (?:go|leave|look|check|see|figure|discuss|plan|decide|think|talk|know|understand)\b"
+_NOT_NOW = rf"(?!{LOOK})"
+_WANTS = words(
+    r"(?:we|i)(?: do| really| just| also| only| still|'ll)* ?(?:want|wanted|need|require|expect)"
+    rf"{_NOT_NOW}",
+    r"^\W*(?:need|want)",
+    r"(?:we|i)(?: are|'re| am|'m)(?: already| not| only)? going to",
+    r"(?:we|i)(?: do| really| just| also| still)*"
+    r" (?:don't|do not|won't|will not|can't|cannot|shouldn't|aren't)"
+    rf"{_NO_WISH}",
+    # How things are done here, and where they belong.
+    r"^\W*(?:(?:so|and|also|but|fyi|note|yes|no|well|here)\W+)*"
+    r"(?:we|i|our \w+|the (?:team|project|repo))"
+    r"(?: only| always| also| just| usually| normally| currently)?"
+    r" (?:use|deploy|run|keep|follow|name|write|store|ship|support|release|build|host|target"
+    r"|put|work)",
+    r"(?:we're|i'm|we are|i am) (?:on|using|running|targeting)",
+    r"(?:go|goes|belongs?|lives?|stays?) (?:in|into|under|next to)",
+    r"it(?:'s| is) (?:ok|okay|fine|allowed|forbidden|important) to",
+    # What is chosen, as an order: "use uv for that", "no mocks please".
+    rf"^{FIRST}(?:use|prefer|avoid|stick (?:to|with)|go with|keep(?! going| on| it up)|only \w+)",
+    rf"^{FIRST}(?:don't|do not|never){_NO_WISH}",
+    r"^\W*no \w+(?: \w+)?,? (?:please|pls|at all|here)",
+    r"\w+(?:'ll)? should(?:n't| not| only| always| just| be)?",
+    r"(?:we|it|they)(?:'ll| will)(?: also)?"
+    r" (?:use|keep|have|fetch|need|go|do|be|support|want|store)",
+    r"let(?:'?s| us)",
+    rf"needs?{_NOT_NOW} (?:to|a|an)",
+    r"ought to",
+    r"make sure",
+    r"(?:i am|i'm|we're) (?:fine|ok|okay|good|happy) with",
+    r"(?:go|stick|stay) with",
+    r"(?:i|we) (?:decided|chose|picked|agreed|said)",
+    r"(?:the|our) (?:fix|answer|solution|idea|goal|plan|point|rule|reason) (?:\w+ )?(?:is|was)",
+    r"(?:is|are|was) (?:fine|good enough|the right|better|enough|preferred|cleaner|only)",
+    r"limit(?:ed)? \w+ to",
+    r"i like",
+    r"for (?:now|clarity)",
+)
+_RULES = words(
+    r"always", r"never", r"only", r"must(?:n't)?", r"instead", rf"(?:don'?t|do not){_NO_WISH}",
+    r"no longer", r"rather than", r"except", r"at (?:most|least)", r"exactly", r"without",
+    r"ha(?:s|ve) to", r"required?", r"forbidden", r"not allowed", r"may not",
+    r"just (?:as|like)", r"same as",
+    r"by default", r"supposed to",
+    r",? (?:and |but )?not (?:in|on|at|to|the|a|an|my|our)(?= \w)",
+    r"no need", r"not the", r"won't", r"unless", r"until",
+    r"(?:in)?compatible", r"breaks?", r"nothing but", r"no \w+(?=[.!]|$)",
+)  # fmt: skip
+# An order with one of these holds longer than the day; "only" and "just" are in many orders.
+FIRM = words(
+    r"always", r"never", r"must(?:n't)?", r"instead", rf"(?:don'?t|do not){_NO_WISH}", r"no longer",
+    r"rather than", r"except", r"without", r"unless", r"not the", r"only (?:if|when|after|for|the)",
+)  # fmt: skip
+_REQUIRES = words(
+    r"must(?:n't)?", r"never", r"always", r"ha(?:s|ve) to", r"required?", r"forbidden", r"cannot",
+    r"not allowed", r"may not", r"at (?:most|least)", r"(?:in)?compatib\w+", r"breaking changes?",
+    r"deadline", r"no more than", r"up to \d+",
+)  # fmt: skip
+# The agent is set right.
+_CORRECTS = words(
+    r", (?:and |but )?not (?!sure|yet|even|really|working|only|just|that|sure)\w+",
+    r"(?:\w's|is|are|was|were)(?:n't| not)?"
+    r" (?:wrong|incorrect|false|imprecise|correct|right|outdated)",
+    r"(?:that|this|it)(?:'s| is) not (?:what|how|it|the|a|my|right|true|correct)",
+    r"not what (?:i|we)",
+    r"i (?:said|meant|told you|already (?:said|told)|asked (?:you )?(?:for|to)|never said)",
+    r"you(?:'re| are)? (?:still|missing|wrong|just|keep|forgot|missed|misunderst\w+|broke|deleted)",
+    r"i thought (?:we|you|it|the|that)",
+    r"turns out",
+    r"(?:doesn't|does not|did not|didn't|still (?:doesn't|does not|not)) (?:make sense|work|help)",
+    r"did nothing",
+    r"makes no sense",
+    r"(?:why|how come) (?:did|are|do|would) you",
+    r"what'?s missing",
+    r"missing the (?:point|idea)",
+    r"contradicts?",
+    r"actually",
+    r"no,? (?:man|dude|wait)",
+    r"not (?:\w+ ){0,3}but",
+)
+_REFUSAL = re.compile(
+    r"\W*(?:(?:no|nope|nah|wrong|wait|incorrect|stop|dude|hold on|uh+|hmm+|wth|wtf|not)\b)",
+    re.IGNORECASE,
+)
+_CAUSE = words(
+    r"because", r"'?cause", r"since", r"so that", r"due to", r"otherwise", r"the reason",
+    r"that's (?:what|why)", r"which (?:is why|means)", r"cuz", r"reason being", r"that means",
+)  # fmt: skip
+_NOTES = re.compile(r"\W*(?:of important )?(?:note|important|fyi|reminder|nb|btw)\b", re.IGNORECASE)
+_TENTATIVE = words(
+    r"maybe", r"perhaps", r"i guess", r"i wonder", r"not sure", r"might",
+    r"could be", r"let'?s (?:try|see|talk|discuss)", r"what do you (?:think|suggest)",
+    r"(?:1|one) sec", r"brb",
+)  # fmt: skip
+_NAMES = re.compile(
+    r"`[^`]+`|\b\w+://\S+|(?<!\w)[~.@]?/?[\w.@-]+(?:/[\w.@-]+)+|(?<!\w)--[a-z][\w-]+"
+    r"|\b\w+(?:_\w+)+\b|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z]+[A-Z]\w*|\b\w{2,}\.(?!\s)[a-z]{1,4}\b"
+    r"|\b[A-Z]{2,}\d+\b|\b\d{2,}\b"
+    r"|(?<!\w)\.[a-z][\w.]+|\b\d+ ?(?:[kmgt]i?b|ms|s|%|x)\b"
+)
+_PLACES = re.compile(
+    r"\b\w+://\S+|\blocalhost\b|(?<!\w)(?:~|\.{1,2}|@[\w.-]+)?/[\w.@-]+(?:/[\w.@-]+)*"
+    r"|\b[\w-]+(?:/[\w-]+)*/[\w-]+\.\w{1,5}\b|\bport \d+|:\d{4,5}\b"
+    r"|(?<!\w)\.[a-z]\w+(?:\.\w+)*|\bversion \d|\bv?\d+\.\d+(?:\.\d+)?\b"
+    r"|(?<!\w)--[a-z][\w-]+|\b[A-Z]+_[A-Z_]+\b",
+)
+_SETS = words(
+    r"is", r"are", r"lives?", r"runs?", r"running", r"listens?", r"uses?", r"using", r"installed",
+    r"stored", r"located", r"see", r"ran", r"at", r"called", r"named", r"set (?:to|up)", r"under",
+)  # fmt: skip
+
+
+POINTS = re.compile(r"\b(?:this|that|it|them|these|those|they|there|one)\b", re.IGNORECASE)
+"""Words that say something only beside what they point at."""
+
+
+class Signs(NamedTuple):
+    """What of a sentence counts, and with the same names how much.
+
+    *hollow* is one that only says no, *vague* one that only points, *firm* an order that
+    holds longer than the day, *stopped* what is said right after an interruption.
+    """
+
+    wants: float
+    rules: float
+    requires: float
+    corrects: float
+    refuses: float
+    places: float
+    names: float
+    causes: float
+    notes: float
+    firm: float
+    stopped: float
+    tentative: float
+    vague: float
+    short: float
+    hollow: float
+
+
+_BASE = 0.2
+_WEIGHTS = Signs(
+    wants=0.3,
+    rules=0.2,
+    requires=0.15,
+    corrects=0.25,
+    refuses=0.1,
+    places=0.25,
+    names=0.05,
+    causes=0.1,
+    notes=0.15,
+    firm=0.1,
+    stopped=0.2,
+    tentative=-0.3,
+    vague=-0.15,
+    short=-0.2,
+    hollow=-0.2,
+)
+
+
+def worth(signs: Signs) -> float:
+    """Return what a sentence with *signs* scores, before it is held between 0 and 1."""
+    score: float = _BASE + sum(map(mul, signs, _WEIGHTS))
+    return round(score, 2)
+
+
+def signs_of(text: str, count: int, *, stopped: bool) -> Signs:
+    """Return the signs of one sentence of *count* words."""
+    wants, rules = bool(_WANTS.search(text)), bool(_RULES.search(text))
+    refuses = bool(_REFUSAL.match(text) or REFUSES.match(text))
+    corrects = refuses or bool(_CORRECTS.search(text))
+    requires, causes = bool(_REQUIRES.search(text)), bool(_CAUSE.search(text))
+    names = len(_NAMES.findall(text))
+    says = wants or rules or requires or causes or names
+    return Signs(
+        wants=wants,
+        rules=rules,
+        requires=requires,
+        corrects=corrects,
+        refuses=refuses and count > FLOOR_WORDS,
+        places=not wants and bool(_PLACES.search(text) and _SETS.search(text)),
+        names=min(names, _NAMES_MAX),
+        causes=causes,
+        notes=bool(_NOTES.match(text)),
+        firm=not wants and bool(FIRM.search(text)),
+        stopped=stopped and (wants or rules or corrects),
+        tentative=bool(_TENTATIVE.search(text)),
+        vague=not names and count <= _SHORT_WORDS and bool(POINTS.search(text)),
+        short=count < FLOOR_WORDS,
+        hollow=corrects and not says and count <= _SHORT_WORDS,
+    )
