@@ -44,6 +44,7 @@ _IN_SENTENCE = re.compile(r"(?<=[\w,;)] )[^\W_]{2,}")
 _ASKS_WHEN = re.compile(r"\b(?:when|(?:what|which) (?:year|month|day|date)|how long|date)\b", re.I)
 _DAY = re.compile(r"([0-3]?\d)(?:st|nd|rd|th)?")
 _ISO = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
+_MARKS = frozenset("?\uff1f\u061f")
 DAYS_NEAR = 7
 
 
@@ -85,6 +86,11 @@ class Question:
     dense: str
     dates: tuple[AskedDate, ...]
     asks_when: bool
+
+    @property
+    def is_request(self) -> bool:
+        """Whether it asks nothing, but says what is to be done."""
+        return _MARKS.isdisjoint(self.text)
 
 
 def name_candidates(text: str) -> list[str]:

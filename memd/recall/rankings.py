@@ -11,6 +11,7 @@ from memd.model.enums import SearchMode
 from memd.recall.features import Measured
 from memd.recall.search import ARM_ROWS
 from memd.recall.weights import COMPOSED, HYBRID, Weights, logistic
+from memd.store.ranked import Candidate
 
 GATE_TOP = 10
 MANY = ARM_ROWS  # candidates: one arm alone finds as many in any store that is not small
@@ -28,6 +29,8 @@ class Ranked:
 
 
 PROJECT_BOOST = 0.5  # in units of the score, for memories of the active project (SPEC D1)
+LATELY_BOOST = 1.5  # the same, for what naps composed of it just now, when it makes a request
+LATELY_US = 3 * 86_400_000_000  # in which that boost falls by half
 
 
 def ranked(
@@ -35,13 +38,19 @@ def ranked(
     weights: Weights,
     mode: SearchMode = SearchMode.HYBRID,
     project_id: str | None = None,
+    request_us: int | None = None,
 ) -> list[Ranked]:
     """Return the candidates best first; ties by time, newest first, then by id.
 
+    Memories of *project_id* move up; where a request was made at *request_us*, what
+    happened lately more than the rest.
     In mode dense the score is the cosine (S1's), in mode words the saturated
     BM25, and what holds none of the words is left out.
     """
-    scored = [(_score(item, weights, mode, project_id), item) for item in measured]
+    scored = [
+        (_score(item, weights, mode) + _lift(item.candidate, mode, project_id, request_us), item)
+        for item in measured
+    ]
     if mode is SearchMode.WORDS:
         scored = [(score, item) for score, item in scored if score > 0]
     scored.sort(
@@ -58,12 +67,13 @@ def judged(
     weights: Weights,
     mode: SearchMode = SearchMode.HYBRID,
     project_id: str | None = None,
+    request_us: int | None = None,
 ) -> tuple[list[Ranked], float]:
     """Return the candidates best first, each behind its gate, and the better chance of the two.
 
     With vectors what naps composed has a score, a calibration and a gate of its own,
-    and stands among the others by its relevance (decision 0099). Modes that name how to
-    search have no gate.
+    and stands among the others by its relevance (decisions 0099, 0100). *request_us* is
+    when a request was made, None for a question. Modes that name how to search have no gate.
     """
     if mode is not SearchMode.HYBRID:
         return ranked(measured, weights, mode, project_id), 1.0
@@ -75,7 +85,7 @@ def judged(
     items: list[Ranked] = []
     best = 0.0
     for its, table in kinds:
-        of_kind = ranked(its, table, mode, project_id)
+        of_kind = ranked(its, table, mode, project_id, request_us if table is COMPOSED else None)
         chance = gate(of_kind, table, project_id)
         passes = chance >= table.gate_min
         items += of_kind if passes else [replace(item, passes=False) for item in of_kind]
@@ -89,15 +99,24 @@ def lifted(told: dict[str, float], weights: Weights) -> float:
     return told["few"] * weights.gate_logit(told)
 
 
-def _score(item: Measured, weights: Weights, mode: SearchMode, project_id: str | None) -> float:
+def _score(item: Measured, weights: Weights, mode: SearchMode) -> float:
     if mode is SearchMode.DENSE:
         return item.features["cos"]
     if mode is SearchMode.WORDS:
         return item.features["bmx"]
-    score = weights.score(item.features)
-    if project_id is not None and item.candidate.project_id == project_id:
-        score += PROJECT_BOOST
-    return score
+    return weights.score(item.features)
+
+
+def _lift(
+    its: Candidate, mode: SearchMode, project_id: str | None, request_us: int | None
+) -> float:
+    if mode is not SearchMode.HYBRID or project_id is None or its.project_id != project_id:
+        return 0.0
+    if request_us is None:
+        return PROJECT_BOOST
+    moment_us = its.created_at_us if its.occurred_at_us is None else its.occurred_at_us
+    age = max(0, request_us - moment_us) / LATELY_US
+    return PROJECT_BOOST + LATELY_BOOST * math.pow(0.5, age)
 
 
 def gate(items: Sequence[Ranked], weights: Weights, project_id: str | None = None) -> float:

@@ -363,7 +363,8 @@ def _ranked(
     measured = measure(asked, found, cosines, statistics, words.stemmer(conn))
     weights = HYBRID if vector is not None else WITHOUT_VECTORS
     project_id = scopes[0].wanted.active_project_id
-    items, chance = judged(measured, weights, mode, project_id)
+    request_us = scopes[0].wanted.now_us if asked.is_request else None
+    items, chance = judged(measured, weights, mode, project_id, request_us)
     return Found(_shown(conn, scopes[0], items), chance, sought.degraded)
 
 

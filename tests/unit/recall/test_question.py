@@ -105,3 +105,17 @@ def test_dates_in_words_and_numbers_are_read(text: str, dates: list[AskedDate]) 
 )
 def test_a_date_matches_its_month_and_a_day_within_a_week(date: AskedDate, match: float) -> None:
     assert date.match(datetime(2023, 5, 8, tzinfo=UTC)) == match
+
+
+@pytest.mark.parametrize(
+    ("text", "request_made"),
+    [
+        ("Update the list command so that it prints the date.", True),
+        ("deploy port", True),
+        ("Which port?", False),
+        ("It fails again. Why? Look at the log.", False),
+        ("どのポートですか\uff1f", False),
+    ],
+)
+def test_what_asks_nothing_is_a_request(text: str, request_made: bool) -> None:
+    assert asked(text).is_request is request_made

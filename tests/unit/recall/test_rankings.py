@@ -11,6 +11,7 @@ from memd.recall.rankings import gate, judged, lifted, ranked, signals
 from memd.recall.weights import COMPOSED, HYBRID, WITHOUT_VECTORS, Weights
 
 ABOUT = asked("Where is the red kite?")
+DAY_US = 86_400_000_000
 
 
 def _keys(items: list[Measured], mode: SearchMode, project_id: str | None = None) -> list[int]:
@@ -208,3 +209,39 @@ def test_what_somebody_told_passes_its_gate_whatever_project_asks() -> None:
     items = measured(ABOUT, [a_candidate(1, "red", project_id="kites")], {1: 0.2})
 
     assert judged(items, HYBRID, project_id="kites")[1] == judged(items, HYBRID)[1]
+
+
+@pytest.mark.parametrize(
+    ("request_us", "project", "first"),
+    [
+        (DAY_US * 100, "kites", 2),  # a request, a day after the second was learnt
+        (None, "kites", 1),  # a question
+        (DAY_US * 100, "boats", 1),
+        (DAY_US * 100, None, 1),
+        (DAY_US * 130, "kites", 1),  # nothing was learnt lately
+    ],
+)
+def test_a_request_lifts_what_naps_composed_of_its_project_lately(
+    request_us: int | None, project: str | None, first: int
+) -> None:
+    days = {1: 10, 2: 99}
+    its = {"is_composed": 1, "project_id": "kites"}
+    items = measured(
+        ABOUT,
+        [a_candidate(key, "x", occurred_at_us=DAY_US * day, **its) for key, day in days.items()],
+        {1: 0.40, 2: 0.36},
+    )
+
+    found, _ = judged(items, HYBRID, project_id=project, request_us=request_us)
+
+    assert found[0].measured.candidate.memory_key == first
+
+
+def test_a_request_lifts_nothing_that_somebody_told() -> None:
+    items = measured(ABOUT, [a_candidate(1, "red", project_id="kites")], {1: 0.2})
+
+    asked, requested = (
+        judged(items, HYBRID, project_id="kites", request_us=moment) for moment in (None, 2)
+    )
+
+    assert asked == requested
