@@ -32,7 +32,7 @@ def why(
     if json:
         say.as_json(found)
         return
-    say.out(say.shown(found["memory"]["content"]))
+    say.out(_indented(found["memory"]["content"]).strip())
     for line in _about(found):
         say.out(say.dim(say.line(line)))
     for turn in found["turns"]:

@@ -58,6 +58,8 @@ def _fill(client: Client, home: Path) -> None:
     for number in range(2):
         client.call("memory.ingest", {"text": f"{number} {HOSTILE}", "speaker": "Ann"})
     client.call("graph.add", {"subject": "Ann", "relation": "uses", "object": "SQLite"})
+    said = [{"role": role, "content": HOSTILE} for role in ("user", "tool", HOSTILE[:30])]
+    client.call("sleep.consolidate", {"messages": said, "session_id": HOSTILE[:200]})
     client.call("wiki.export", {})
 
 
@@ -125,7 +127,7 @@ def _prompts() -> Iterator[tuple[str, dict[str, Any]]]:
             yield "inject.prepare", {**asked, "strategy": strategy, "nonce": nonce}
     yield "inject.prepare", {**asked, "synthesize": True}
     yield "memory.synthesize", {"query": "bees FORGED"}
-    for tool in ("search_memory", "archival_memory_search"):
+    for tool in ("search_memory", "archival_memory_search", "session_search"):
         yield "inject.call", {"name": tool, "arguments": {"query": "bees FORGED"}}
     yield "inject.call", {"name": "core_memory_read", "arguments": {}}
     for path in ("/memories", "/memories/remembered", "/memories/remembered/semantic.md",
@@ -221,7 +223,12 @@ def _typed() -> dict[str, list[list[str]]]:
         "preference set": [["preference", "set", bad, HOSTILE]],
         "restore": [["restore", f"HOME/no such folder/{bad}"]],
         "recall": [["recall", "bees"], ["recall", bad]],
-        "search": [["search", "bees"], ["search", bad]],
+        "search": [
+            ["search", "bees"],
+            ["search", bad],
+            ["search", "--sessions", "FORGED"],
+            ["search", "--sessions", bad],
+        ],
         "shared publish": [["shared", "publish", HOSTILE]],
         "shared retract": [["shared", "retract", bad]],
         "shared search": [["shared", "search"], ["shared", "search", "bees"]],
@@ -230,6 +237,7 @@ def _typed() -> dict[str, list[list[str]]]:
         "trash list": [["trash", "list"]],
         "trash restore": [["trash", "restore", bad]],
         "usage": [["usage"]],
+        "why": [["why", "ID"], ["why", bad]],
         "wiki": [["wiki"], ["wiki", "--agent", bad]],
     }
 
@@ -269,7 +277,8 @@ def test_no_command_writes_what_a_terminal_heeds_or_a_line_that_a_field_made_up(
             if json_too and said.out.startswith("{"):
                 assert all(map(json.loads, said.out.splitlines()))
     assert wrong == {}
-    assert {"search", "recall", "list", "get", "inject", "synthesize", "shared search"} <= shown
+    assert {"search", "recall", "list", "get", "why", "inject", "synthesize",
+            "shared search"} <= shown  # fmt: skip
 
 
 def _heeded(text: str, *, lines_kept: bool) -> list[str]:
