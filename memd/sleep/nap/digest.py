@@ -50,7 +50,8 @@ _OWN = re.compile(r"/\.(?:claude|codex|gemini|cursor)/")  # the assistant's own 
 _SCRATCH = re.compile(r"(?:^|/)(?:tmp|scratchpad|node_modules|\.git)/|^/private/")
 _EMPTY_WORDS = re.compile(
     r"\W*(?:(?:y|yes|yep|yup|yeah|ok|okay|k|sure|thanks?|thank|you|great|perfect|nice|good|go|on|ahead"
-    r"|proceed|continue|do|it|that|this|and|now|please|done|no|nope|quit|exit)\b\W*)+",
+    r"|proceed|continue|do|it|that|this|and|now|please|done|no|nope|quit|exit|works?|super|awesome|cool"
+    r"|ja|danke|perfekt|gut|merci|oui|parfait|gracias|perfecto|vale|sí|grazie|sim|obrigad[oa])\b\W*)+",
     re.IGNORECASE,
 )
 _LEAVING = frozenset(("/exit", "/quit", "/clear", "/login", "/compact", "/model", "/resume"))

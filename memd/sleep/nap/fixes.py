@@ -81,10 +81,14 @@ def _cured(
         return
     parts = [before.exchange] if before.exchange is exchange else [before.exchange, exchange]
     last = between[-1].place
-    said = [s.text for part in parts for s in part.said if before.run.place <= s.place <= last + 2]
-    if any(_ON_PURPOSE.search(text) for text in said):
+    said = [each for part in parts for each in part.said if each.place >= before.run.place]
+    early, late = (
+        [each.text for each in said if (each.place <= last) is is_early]
+        for is_early in (True, False)
+    )
+    if any(_ON_PURPOSE.search(text) for text in (*early, *late[:1])):
         return
-    why = reason(said, error)
+    why = reason(early, error) or reason(late[:1], error)
     added = _added(before.command.line, now.line)
     files = dict.fromkeys(path.rpartition("/")[2] for run in between if (path := edited(run)))
     if not (why or added):

@@ -101,7 +101,8 @@ CAUSE = _anywhere(
     renamed, no longer, wrong, mismatch, conflicts?, stale, hardcoded, overwrit\\w+, expects?,
     not (?:set|installed|defined|found|available|supported|running), fails? when,
     only (?:checks?|looks?|handles?|supports?|works), was (?:never|not|still|using|missing),
-    fix (?:is|was), why (?:the|it)
+    fix (?:is|was), why (?:the|it), became, used to,
+    (?:is|was|are|were) (?:undefined|null|empty|none|nil)
     """
 )
 # What a user writes or pastes where something went wrong.
