@@ -16,7 +16,7 @@ from memd.sleep.nap.answers import cut
 from memd.sleep.nap.calls import Command, command, edited, is_check, is_noise, shortened
 from memd.sleep.nap.exchanges import Exchange, Run
 from memd.sleep.nap.failures import error_line, failed
-from memd.sleep.nap.outcomes import outcome
+from memd.sleep.nap.outcomes import outcome, shown
 from memd.sleep.nap.unfinished import unfinished
 from memd.sleep.nap.words import is_interruption, words
 
@@ -133,7 +133,12 @@ def _requests(exchanges: Iterable[Exchange]) -> Iterator[str]:
         expanded = False
         if template or len(text.split()) < _WORDS_MIN or _EMPTY_WORDS.fullmatch(text):
             continue
-        yield cut(f"{text} {_title(exchange.user)}" if text.endswith(":") else text, _REQUEST_CHARS)
+        yield cut(
+            f"{text} {_title(exchange.user) or shown(exchange.user)}"
+            if text.endswith(":")
+            else text,
+            _REQUEST_CHARS,
+        )
 
 
 def _title(text: str) -> str:
