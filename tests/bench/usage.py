@@ -33,8 +33,8 @@ SEED = 20_260_101
 PATIENCE_S = 60.0
 POLL_S = 0.1
 SESSION = "s1"
-FACT = "The tide gauge at Brackwater must always report every 17 minutes, never less often."
-QUESTION = "How often does the tide gauge at Brackwater report?"
+FACT = "We always read the tide gauge at Brackwater every 17 minutes, never less often."
+QUESTION = "How often do we read the tide gauge at Brackwater?"
 
 _VOCABULARY = (
     "account archive basket branch buffer cache client column config cursor driver entry"

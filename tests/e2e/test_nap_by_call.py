@@ -233,3 +233,36 @@ def test_a_file_that_is_no_transcript_is_said_to_be_none(daemon: Spawned, desk: 
     error = desk.refused("sleep.consolidate", transcript_path=str(Path(__file__)))
     assert error.field == "transcript_path"
     assert "folder" in error.message
+
+
+def test_a_session_that_went_on_is_remembered_once_and_its_naps_are_undone(desk: Desk) -> None:
+    def contents() -> list[str]:
+        return sorted(entry["content"] for entry in desk.call("memory.list")["items"])
+
+    def reported(event: str, *messages: dict[str, Any]) -> None:
+        window = desk.call(
+            "usage.report",
+            source="codex",
+            session_id="long",
+            used_tokens=9_000,
+            event=event,
+            messages=list(messages),
+            return_messages=True,
+        )
+        assert window["consolidated"]["session_id"] == "long"
+
+    begun = [{"role": "user", "content": f"{RULE}."}, *RECENT]
+    went_on = {"role": "user", "content": "We never deploy on the day before a holiday."}
+    reported("PreCompact", *begun)
+    first = contents()
+    assert sum(RULE in text for text in first) == 2  # the rule, and the digest
+    reported("SessionEnd", *begun, went_on)
+    longer = contents()
+    assert any(text.startswith(went_on["content"]) for text in longer)
+    assert sum("Asked first" in text for text in longer) == 1
+
+    last, before, *_ = desk.client.call("sleep.report", {"limit": 2})["items"]
+    desk.client.call("sleep.undo", {"run_id": last["run_id"]})
+    assert contents() == first
+    desk.client.call("sleep.undo", {"run_id": before["run_id"]})
+    assert contents() == []
