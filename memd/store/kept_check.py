@@ -57,6 +57,16 @@ _FINDINGS = (
         """,
     ),
     (
+        "memory {}: it was made of a message of another agent's",
+        """
+        SELECT DISTINCT m.memory_id
+          FROM memory_turn AS t
+               JOIN memory AS m ON m.memory_key = t.memory_key
+               JOIN source AS o ON o.source_key = t.source_key
+         WHERE o.agent_key <> m.agent_key
+        """,
+    ),
+    (
         "memory {}: it is in quarantine, and nothing says why",
         """
         SELECT m.memory_id

@@ -21,6 +21,7 @@ from memd.sleep.nap.keeping import Wanted
 from memd.sleep.nap.naps import Naps
 from memd.store import session_words
 from memd.store.connect import Reading
+from memd.store.restore import restore
 
 DAY = datetime(2026, 1, 7, tzinfo=UTC)
 
@@ -254,6 +255,30 @@ async def test_a_damaged_text_is_named_by_a_check_and_can_still_be_forgotten(
         await house.archive.forget(ADA, wanted=MemoryFilter(session_id="s"))
         await house.upkeep.rebuild(ADA)
         assert (await house.upkeep.check(ADA)).ok
+
+
+async def test_a_backup_brings_the_words_of_sessions_back(house: Assembly, tmp_path: Path) -> None:
+    await nap(house)
+    copy, place = tmp_path / "copy.db", tmp_path / "other" / "memd.db"
+    place.parent.mkdir()
+    await house.upkeep.backup(ADA, str(copy))
+    restore(copy, place, place.with_suffix(".audit"), "now")
+    async with a_house(place, HeldClock(DAY)) as other:
+        assert set(await places(other, "kiln")) == {0, 1, 2}
+        assert (await other.upkeep.check(ADA)).ok
+
+
+async def test_a_move_brings_the_words_of_sessions_and_when_they_were_said(
+    house: Assembly, tmp_path: Path
+) -> None:
+    await nap(house)
+    place = tmp_path / "other" / "memd.db"
+    place.parent.mkdir()
+    async with a_house(place, HeldClock(DAY)) as other:
+        page = await house.moving.dump(None, 100)
+        await other.moving.load(ADA, page.items)
+        assert await search(other, "kiln barn") == await search(house, "kiln barn")
+        assert (await other.upkeep.check(ADA)).ok
 
 
 async def test_no_search_reads_the_whole_of_the_messages(house: Assembly) -> None:

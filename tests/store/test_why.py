@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.clocks import HeldClock
-from support.store import ADA, BOB, a_house, stored, told
+from support.store import ADA, BOB, a_house, stored, tampering, told
 
 from memd.backends.assembly import Assembly
 from memd.model.enums import RunKind
@@ -101,3 +101,28 @@ async def test_nobody_is_told_of_a_memory_that_he_may_not_read(house: Assembly) 
     assert await house.recall.why(ADA, "no-such-id", full=False) is None
     await house.archive.delete(ADA, memory_id)
     assert await house.recall.why(ADA, memory_id, full=False) is None
+
+
+async def test_a_memory_that_was_thrown_away_and_came_back_knows_its_messages(
+    house: Assembly,
+) -> None:
+    memory_id = await a_nap(house)
+    before = await why(house, memory_id)
+    await house.archive.delete(ADA, memory_id)
+    await house.archive.trash_restore(ADA, memory_id)
+    assert (await why(house, memory_id)).turns == before.turns
+
+
+async def test_a_check_names_a_memory_that_was_made_of_another_agents_message(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "memd.db"
+    async with a_house(path, HeldClock()) as house:
+        memory_id = await a_nap(house)
+        await told(house, "The shed is red.", caller=BOB)
+    with tampering(path) as conn:
+        conn.execute("UPDATE source SET agent_key = (SELECT max(agent_key) FROM agent)")
+    async with a_house(path, HeldClock()) as house:
+        report = await house.upkeep.check(ADA)
+        said = f"memory {memory_id}: it was made of a message of another agent's"
+        assert said in report.problems
