@@ -56,6 +56,13 @@ async def test_other_words_of_a_slot_supersede_the_earlier_ones(tmp_path: Path) 
         assert await bed.is_sound()
 
 
+async def test_of_two_things_in_one_slot_the_later_one_is_made(tmp_path: Path) -> None:
+    async with a_bed(tmp_path) as bed:
+        for _ in range(2):
+            await napped(bed, TABS, SPACES)
+            assert await seen(bed) == {SPACES.text}
+
+
 async def test_the_same_nap_again_changes_no_row(tmp_path: Path) -> None:
     said = (TABS, Said(PORT, "env:port", Kind.ENVIRONMENT), FIRST)
     async with a_bed(tmp_path) as bed:

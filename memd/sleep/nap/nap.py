@@ -1,8 +1,8 @@
-"""A nap: one session's messages are kept, its facts become memories, its list becomes short.
+"""A nap: one session's messages are kept, what matters becomes memories, its list becomes short.
 
 In order: the messages, from the caller, from the assistant's transcript or from
 what the session told memd; secrets out; the pure part in the work thread
-(``preparation``); one transaction with the messages, the facts, the record of
+(``preparation``); one transaction with the messages, the memories, the record of
 the run and the audit; then vectors are called for, the shorter list is laid
 beside the usage file, and who listens is told. A kill leaves all of it or
 nothing, and the same nap again stores nothing new.

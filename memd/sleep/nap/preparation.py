@@ -152,10 +152,11 @@ def drafted(
     session_id: str | None,
     chunking: ChunkingConfig = _CHUNKING,
 ) -> Prepared:
-    """Draft what was found; each text is counted once."""
+    """Draft what was found, of one slot the last; each text is counted once."""
     counted = _Counted(counter)
     draft = partial(drafts, counter=counted, chunking=chunking)
     messages = found.messages
+    memories = {each.slot: each for each in found.distilled}.values()
 
     def at(place: int) -> Message:
         return (found.earlier if place < 0 else messages)[place]
@@ -165,7 +166,7 @@ def drafted(
         drafted=(
             *(of_fact(fact, messages, draft, session_id) for fact in found.facts),
             *(of_lesson(lesson, messages, draft, session_id) for lesson in found.lessons),
-            *(of_distilled(each, at, counted, session_id) for each in found.distilled),
+            *(of_distilled(each, at, counted, session_id) for each in memories),
         ),
         known=found.known,
         shorter=found.shorter,
