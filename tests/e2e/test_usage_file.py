@@ -234,6 +234,8 @@ def test_what_the_session_told_is_napped_when_there_is_no_transcript(place: Plac
     # What the session told memd itself is there already, word for word.
     assert nap["detail"]["facts"] == 3
     assert place.found("nginx config").count(RULE) == 1
+    kept = place.client.call("memory.list")["items"]
+    assert not any("digest" in entry["metadata"]["tags"] for entry in kept)  # a night sums it up
 
 
 def test_the_shorter_list_lies_beside_the_usage_file_for_its_owner_alone(place: Place) -> None:
