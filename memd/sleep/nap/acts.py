@@ -111,7 +111,13 @@ _IMPERATIVE = re.compile(
     r"|wait|see|double|decide|work|think|yank|drop|undo|redo|restart|export|import)\b",
     re.IGNORECASE,
 )
-_NEEDS_NOW = re.compile(rf"\b(?:we|i) need{LOOK}", re.IGNORECASE)
+_NEEDS_NOW = re.compile(
+    rf"\b(?:we|i) need{LOOK}"
+    r"|\b(?:want|need|like) you to(?! (?:always|never|ask|stop|only|use|keep|not)\b)"
+    r"|\blet'?s (?:add|write) (?:an? |some |more |the )?(?:unit )?"
+    r"(?:tests?|logs?|logging|comments?)\b",
+    re.IGNORECASE,
+)
 _MEANWHILE = re.compile(
     r"\W*(?:(?:ok(?:ay)?|while|then)\b[^,]*\W+)?"
     r"(?:let me|i'?ll|i will|i'm going to|give me|hang on)\b",
@@ -182,8 +188,8 @@ def sentence_act(text: str, *, stopped: bool = False) -> Judged:
     score = worth(signs)
     if _MEANWHILE.match(text):
         return Judged(Act.ACKNOWLEDGEMENT, min(score, _MOMENT))
-    is_now = _NEEDS_NOW.search(text) and not (signs.wants or signs.corrects)
-    if is_now or (_IMPERATIVE.match(text) and not (signs.corrects or FIRM.search(text))):
+    is_order = _NEEDS_NOW.search(text) or _IMPERATIVE.match(text)
+    if is_order and not (signs.corrects or FIRM.search(text)):
         return Judged(Act.REQUEST, min(score, _MOMENT))
     return Judged(_what(signs), max(0.0, min(score, _MOST)))
 

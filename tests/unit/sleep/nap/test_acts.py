@@ -98,6 +98,8 @@ def test_plain_words_of_how_things_are_done_here_are_worth_keeping(text: str) ->
         "don't worry about it",
         "let's do the next one",
         "I need to go",
+        "I want you to read the whole module first",
+        "Let's add a test for the parser of dates",
         "we need to look into the build first",
         "it still doesn't work",
         "that is not what I see",
