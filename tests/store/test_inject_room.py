@@ -16,6 +16,7 @@ from support.store import ADA, BOB, a_house, stored, told
 
 from memd.backends.assembly import Assembly
 from memd.base.errors import DeniedError, InvalidError, MemoryCapabilityError, MemoryRetrievalError
+from memd.base.limits import PROMPT_COMPOSED_ITEMS_MAX
 from memd.encode.tokens import DefaultTokenEstimator
 from memd.inject.hierarchical import over
 from memd.inject.inject import Inject
@@ -516,3 +517,24 @@ async def test_s4_d23_where_the_tag_decides_the_assistant_is_told_what_qualifies
     assert with_tag.tokens_used == ESTIMATE(told)
     assert not any("non-inferable" in text for text in texts(without_tag))
     assert (tight.messages, tight.left_out.instructions) == ((), 1)
+
+
+@pytest.mark.parametrize("fusion", ["linear", "rrf"])
+async def test_a_prompt_holds_the_best_few_of_what_naps_composed_and_all_that_was_told(
+    house: Assembly, fusion: str
+) -> None:
+    await stored(house, *(f"The nginx port of host {n} is 80{n}." for n in range(3)))
+    for place in range(PROMPT_COMPOSED_ITEMS_MAX + 3):
+        request = MemoryStoreRequest(
+            category=MemoryCategory.SEMANTIC,
+            content=f"We moved the nginx port of customer {place} for good.",
+            metadata=MemoryMetadata(tags=("nap", "decision")),
+        )
+        await house.ingest.store(ADA, request)
+    config = {"fusion_strategy": fusion, "min_relevance": 0.0}
+
+    prompt = await prepared(a_room(house, config=config))
+
+    shown = "\n".join(texts(prompt))
+    assert shown.count("of customer") == PROMPT_COMPOSED_ITEMS_MAX
+    assert shown.count("of host") == 3
