@@ -95,7 +95,7 @@ def _told(text: str) -> Iterator[str]:
             yield line
             continue
         below = [] if is_item else _below(lines[at + 1 :], number)
-        leads = [bold[1] for each in below if (bold := _BOLD_LEAD.match(each))]
+        leads = [bold[1] for each in below if (bold := _BOLD_LEAD.match(each)) and " " in bold[1]]
         wholes = (
             f"{line} {'; '.join(items)}." for items in (below, leads) if len(items) == len(below)
         )
