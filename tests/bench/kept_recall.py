@@ -215,7 +215,7 @@ class Team:
         """Return the user's messages in which the pair's lines stand."""
         lines = session_lines(self.folder, [pair.session])[pair.session]
         said = [str(each["content"]) for each in messages if each["role"] == "user"]
-        first = (lines[line - 1] for line in pair.lines)
+        first = (lines[line - 1].strip() for line in pair.lines)
         whole = (next((text for text in said if line in text), line) for line in first)
         return list(dict.fromkeys(whole))
 
