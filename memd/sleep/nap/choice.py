@@ -88,7 +88,7 @@ def _settled(candidates: Sequence[Candidate]) -> list[Candidate]:
         mine = _Settled(candidate, _content(text), _content(_users(text)))
         lately = range(max(0, len(settled) - _BACK_MAX), len(settled))
         back = [at for at in lately if _takes_back(mine, settled[at])]
-        alike = [at for at in lately if _share(mine.words, settled[at].words) > ALIKE]
+        alike = [at for at in lately if _is_alike(mine, settled[at])]
         if alike and not back and not _is_more(candidate.memory, settled[alike[0]].memory):
             continue
         for at in (back or alike)[:1]:
@@ -99,8 +99,18 @@ def _settled(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _is_more(later: Distilled, earlier: Distilled) -> bool:
-    """Return whether *later* is the user's word where *earlier* was the agent's."""
+    """Return whether *later* is the user's word where *earlier* was the agent's, or says more."""
+    if Kind.OUTCOME is later.kind is earlier.kind:
+        return len(later.text) > len(earlier.text)
     return later.origin is Origin.PERSON and earlier.origin is not Origin.PERSON
+
+
+def _is_alike(one: _Settled, other: _Settled) -> bool:
+    """Return whether two memories say the same; of two outcomes one may say more."""
+    shared, both = len(one.words & other.words), len(one.words | other.words)
+    if Kind.OUTCOME is one.memory.kind is other.memory.kind:
+        both = min(len(one.words), len(other.words))
+    return shared > ALIKE * max(1, both)
 
 
 def _takes_back(later: _Settled, earlier: _Settled) -> bool:
@@ -120,7 +130,3 @@ def _users(text: str) -> str:
 
 def _content(text: str) -> frozenset[str]:
     return frozenset(map(str.casefold, _WORD.findall(text))) - FUNCTION_WORDS
-
-
-def _share(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / max(1, len(one | other))

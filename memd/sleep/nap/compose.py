@@ -39,7 +39,7 @@ PART_CHARS = 600
 _BESIDE = 0.4
 _ANSWERED = 0.6
 _PLANNED = 0.65
-_BARE_WORDS = 4
+_BARE_WORDS = 3
 _ALONE_CHARS = 160
 _TEMPLATE_CHARS = 600
 _OUTCOME = "\nOutcome: "
@@ -49,6 +49,12 @@ _RULED = 0.7
 _NOTHING = Words()
 _OURS = re.compile(r"\b(?:we|our|us|my|i)\b", re.IGNORECASE)
 _NOW = re.compile(r"^\W*[-*]\s|\b(?:need|let'?s|going to|want|will|once)\b", re.IGNORECASE)
+_ENDED_CHARS_MIN = 60
+# What leans on words that are not told with it: "it now lives there", "all three fixed".
+_LEANS = re.compile(
+    r"\W*(?:i|it|these|those|they|both|all (?:of )?(?:\w+ )?(?:fixed|done|set)|same)\b",
+    re.IGNORECASE,
+)
 _QUOTED_CHARS = 30
 _STOPPED_CHARS = 120
 _QUOTED_TEXTS = 12
@@ -222,7 +228,7 @@ def _memories(
         kept = [Part(left, Judged(Act.DECISION, _ANSWERED))] if left or asked.is_marked else []
     elif not kept and ended and (judged := act(whole, stopped=turn.stopped)).score >= _BESIDE:
         kept = [Part(cut(whole, PART_CHARS), judged)] if kind_of(judged) else []
-    if not kept and ended:
+    if not kept and len(ended) >= _ENDED_CHARS_MIN and not _LEANS.match(ended):
         yield _outcome(turn, ended)
     for number, part in enumerate(kept):
         beside = (

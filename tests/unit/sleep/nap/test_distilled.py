@@ -182,6 +182,13 @@ def test_the_same_words_said_twice_are_remembered_once() -> None:
     assert told(user(RULE), agent("It does."), user(RULE)) == [RULE]
 
 
+def test_what_came_of_it_is_told_only_where_it_stands_by_itself() -> None:
+    leaning = "It now lives in `pkg/cmd/list.go`, because the other folder is for the parsers only."
+    whole = "The list command lives in pkg/cmd/list.go, because pkg/spi is for parsers only."
+    assert told(user("move the command"), agent(leaning)) == []
+    assert told(user("move the command"), agent(whole)) == [whole]
+
+
 def test_what_takes_back_an_earlier_decision_has_its_place() -> None:
     early = [user("We want the session store in the redis cluster.")]
     late = [
