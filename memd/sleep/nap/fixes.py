@@ -38,6 +38,10 @@ _ON_PURPOSE = re.compile(
     r"invert|tautolog|on purpose|intentional|deliberate|should fail|expected to fail|opposite",
     re.IGNORECASE,
 )
+_SETS_UP = re.compile(
+    r"\b(?:install|ci|add|upgrade|up|start|restart|enable|createdb|create|migrate|pull|login|init"
+    r"|sync|chmod|ln -s|rm -rf \S*(?:node_modules|cache|dist|build|target))(?!\S)"
+)
 _SETTING = re.compile(r"^[A-Za-z_]\w*=\S*$|^--?[a-z][\w-]*(?:=\S+)?$")
 
 
@@ -91,18 +95,30 @@ def _cured(
     why = reason(early, error) or reason(late[:1], error)
     added = _added(before.command.line, now.line)
     files = dict.fromkeys(path.rpartition("/")[2] for run in between if (path := edited(run)))
-    if not (why or added):
+    did = _did(between[:-1])
+    if not (why or added or did) or not (files or added or did or before.exchange is not exchange):
         return
-    if not (files or added or before.exchange is not exchange):
-        return
-    text = _told(before.command, error, why, list(files), now)
+    text = _told(before.command, error, why, list(files), did, now)
     slot = hashlib.sha256(f"{before.command.about}:{error}".encode(errors="replace"))
     places = (before.run.place, last)
     memory = Distilled(text, Kind.FIX, places, f"fix:{slot.hexdigest()[:12]}", Origin.TOOL)
     yield Candidate(memory, _WITH_REASON if why else _SCORE)
 
 
-def _told(before: Command, error: str, why: str, files: Sequence[str], now: Command) -> str:
+def _did(between: Sequence[Run]) -> str:
+    """Return the last command between failure and cure that set something up, "" without one."""
+    for run in reversed(between):
+        called = command(run)
+        if called is None or not _SETS_UP.search(called.line) or failed(run):
+            continue
+        if not is_noise(called) or called.about.startswith("rm"):
+            return shortened(called.line)
+    return ""
+
+
+def _told(
+    before: Command, error: str, why: str, files: Sequence[str], did: str, now: Command
+) -> str:
     first = f"{cut(shortened(before.line), _COMMAND_CHARS)} failed: {error}"
     parts = [first if first.endswith((".", "!", "…")) else f"{first}."]
     if why:
@@ -110,6 +126,8 @@ def _told(before: Command, error: str, why: str, files: Sequence[str], now: Comm
     if files:
         more = f" and {len(files) - _FILES_MAX} more" if len(files) > _FILES_MAX else ""
         parts.append(f"Changed {', '.join(files[:_FILES_MAX])}{more}.")
+    if did:
+        parts.append(f"Ran {cut(did, _COMMAND_CHARS)}.")
     line = cut(shortened(now.line), _COMMAND_CHARS)
     parts.append("It passes now." if line in first else f"Passes now: {line}")
     return cut(" ".join(parts), FIX_CHARS_MAX)

@@ -22,10 +22,11 @@ from memd.sleep.nap.words import words
 OUTCOME_CHARS_MAX = 400
 CAUSE_CHARS_MAX = 260
 _WORDS_MIN, _SHORT, _LONG = 4, 7, 45
+_STATUS_WORDS = 9
 _TEXTS_BACK = 3  # how far back a conclusion is looked for when the last text has none
 _TOLD_AT = 1.0  # the score from which a sentence is told
 _SECOND_SHARE = 0.5  # of the first one's score, from which a second is told beside it
-_CAUSE_AT = 1.2
+_CAUSE_AT = 1.0
 _SAME = 0.7  # the share of words from which two sentences say the same
 
 _ANY_WORD = re.compile(r"[^\W\d_][\w-]*")
@@ -153,6 +154,7 @@ def _stands(line: Sentence) -> bool:
         not text.endswith(("?", ":"))
         and len(text.split()) >= _WORDS_MIN
         and not phrases.NARRATION.match(text)
+        and not (len(text.split()) <= _STATUS_WORDS and phrases.STATUS.match(text))
     )
 
 

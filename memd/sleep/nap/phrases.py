@@ -34,12 +34,19 @@ NARRATION = _opening(
     ready, want me, would you, shall, should i, do you, does this, does that, what do, summary,
     in summary, to summarize, there are, there is, there were, see, you can, you could,
     feel free, the next step,
-    all (?:\\w+ ){0,2}(?:tests|checks|set|done|good|clean|pass|green), nice, right, working on,
-    tests? (?:(?:are|is|still|all|now) )?(?:pass|passes|reverted|green), time to, just, both pass,
-    builds? (?:is )?(?:clean|cleanly|succeeds|succeeded), (?:the )?linter, lint, clean, good,
-    you're right, you're correct, you're absolutely right, you are right, both clean
+    nice, right, working on,
+    time to, just, good,
+    you're right, you're correct, you're absolutely right, you are right
     """,
     r"(?:(?:now|next|first|then|good|ok|okay|yes)\b[,.:—]?\s+)*",
+)
+# That all went well, which is nothing to tell unless it says more.
+STATUS = _opening(
+    """
+    all (?:\\w+ ){0,3}(?:tests|checks|set|done|good|clean|pass|green), both pass, both clean, clean,
+    tests? (?:(?:are|is|still|all|now) )?(?:pass|passes|reverted|green), (?:the )?linter, lint,
+    builds? (?:is )?(?:clean|cleanly|succeeds|succeeded)
+    """
 )
 # An opinion of a reviewer on what is fine as it is.
 PRAISE = _opening(

@@ -23,6 +23,10 @@ _REQUEST_CHARS = 4_000
 
 _STEP = re.compile(r"^\s*[-*] \[(?: |⚡|~|-|>)\]\s+(.{3,200})$", re.MULTILINE)
 _PLAN = re.compile(r"^\s*[-*] \[(?: |⚡|~|-|>|x|X)\]\s+\S", re.MULTILINE)
+_PLANNING = re.compile(r"todo|plan|task", re.IGNORECASE)
+_CREATED = re.compile(r"Task #(\d{1,4}) created")
+_ENDED = frozenset(("completed", "cancelled", "deleted"))
+_ANSWER_CHARS = 200
 _STILL = re.compile(
     r"\b(?:remaining|remains|still (?:needs?|open|to do|missing|fails?|left)|not yet"
     r"|left (?:to|undone|open)|next step|follow-?up|to ?do\b|untested|before (?:merging|release)"
@@ -100,20 +104,36 @@ def _stems(text: str) -> set[str]:
 
 
 def _steps(runs: Sequence[Run]) -> list[str]:
-    """Return the steps of the latest plan that are not done."""
+    """Return the steps of the latest plan that are not done: of a text, a list, or task by task."""
     for run in reversed(runs):
+        if not _PLANNING.search(run.tool):
+            continue
         given = run.given
         if isinstance(given, str) and _PLAN.search(given):
             return [step.strip() for step in _STEP.findall(given)]
-        if isinstance(given, Mapping):
-            todos = given.get("todos", given.get("plan"))
-            if isinstance(todos, list):
-                return [text for each in todos if (text := _step(each))]
-    return []
+        todos = given.get("todos", given.get("plan")) if isinstance(given, Mapping) else None
+        if isinstance(todos, list):
+            return [text for each in todos if (text := _step(each))]
+    return _tasks(runs)
+
+
+def _tasks(runs: Sequence[Run]) -> list[str]:
+    """Return the tasks that were created one by one, with the number they got, and not ended."""
+    left: dict[str, str] = {}
+    for run in runs:
+        if not isinstance(run.given, Mapping):
+            continue
+        created = _CREATED.search((run.result or "")[:_ANSWER_CHARS])
+        subject = run.given.get("subject")
+        if created and isinstance(subject, str):
+            left[created[1]] = " ".join(subject.split())
+        elif run.given.get("status") in _ENDED:
+            left.pop(str(run.given.get("taskId")), None)
+    return list(left.values())
 
 
 def _step(each: object) -> str:
-    if not isinstance(each, Mapping) or each.get("status") in {"completed", "cancelled"}:
+    if not isinstance(each, Mapping) or each.get("status") in _ENDED:
         return ""
     text = each.get("content") or each.get("step") or each.get("description")
     return " ".join(text.split()) if isinstance(text, str) else ""

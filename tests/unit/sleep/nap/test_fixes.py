@@ -61,6 +61,20 @@ def test_what_a_command_line_lacked_needs_no_other_cause() -> None:
     ]
 
 
+def test_what_was_installed_or_started_between_cures_too() -> None:
+    error = "Exit code: 101\nerror: linker `cc` not found"
+    runs = (
+        _bash(1, "cargo build", error),
+        _bash(2, "git add ."),
+        _bash(3, "sudo apt-get install -y gcc"),
+        _bash(4, "cargo build"),
+    )
+    assert _texts(_exchange([], *runs)) == [
+        "cargo build failed: error: linker `cc` not found."
+        " Ran sudo apt-get install -y gcc. It passes now."
+    ]
+
+
 def test_a_fix_may_lie_in_what_the_user_did_between() -> None:
     missing = _exchange([(2, WHY)], _bash(1, "npm test", ERROR))
     done = _exchange([], _bash(7, "npm test", "12 passing"), user="I started it")

@@ -36,6 +36,19 @@ def test_the_outcome_is_what_the_last_text_concludes_without_narration_and_quest
     )
 
 
+def test_that_all_went_well_is_told_only_with_what_else_it_says() -> None:
+    more = "All 12 cache tests pass when `REDIS_URL` points to port `6380` instead of `6379`."
+    assert outcome(_exchange("test it", "All tests pass.")) == ""
+    assert outcome(_exchange("test it", more)) == more.replace("`", "")
+
+
+def test_a_report_is_told_by_its_list_alone() -> None:
+    report = "- `a.py` reads the port from `PORT` because of the proxy\n" * 120
+    issues = "## Top 2 issues\n1. **The cache never expires**\n2. **No index on mail**\n"
+    assert outcome(_exchange("review it", report)) != ""
+    assert outcome(_exchange("review it", report + issues)) == ""
+
+
 def test_an_exchange_that_only_narrates_has_no_outcome() -> None:
     texts = ("Let me look at `a.py`.", "Now I'll run `make`.", "Done.", "All tests pass.")
     assert outcome(_exchange("make it work", *texts)) == ""

@@ -34,6 +34,21 @@ def test_the_open_steps_of_the_last_plan_are_open() -> None:
     ]
 
 
+def test_tasks_that_were_created_one_by_one_are_open_until_they_end() -> None:
+    runs = [
+        Run(1, "", "TaskCreate", {"subject": "write it"}, "Task #1 created successfully: write it"),
+        Run(2, "", "TaskCreate", {"subject": "ship it"}, "Task #2 created successfully: ship it"),
+        Run(3, "", "TaskUpdate", {"taskId": "1", "status": "completed"}, "Updated task #1 status"),
+    ]
+    assert unfinished([_exchange("go", "", *runs)]) == ["ship it"]
+
+
+def test_boxes_in_a_file_that_is_written_are_no_plan() -> None:
+    page = Run(1, "", "Write", {"file_path": "todo.md", "content": "- [ ] buy milk"}, "ok")
+    text = Run(2, "", "Write", "- [ ] buy milk", "ok")
+    assert unfinished([_exchange("write the page", "", page, text)]) == []
+
+
 def test_titles_of_the_last_list_are_open_until_they_are_taken_up() -> None:
     review = _exchange("review the shop", LIST)
     every = [
