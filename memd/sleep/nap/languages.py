@@ -20,7 +20,7 @@ _OTHERS = """
     de het een en of maar niet geen is zijn wij ik met van voor op aan bij dat die deze altijd nooit
     moet wordt
     yes yeah yep ok okay please don doesn isn wasn won shouldn couldn wouldn
-    want need use instead still already
+    want need use instead still already must always never every each less often without ever
 """
 FUNCTION_WORDS = ENGLISH | frozenset(_OTHERS.split())
 

@@ -140,6 +140,12 @@ def test_a_line_that_nobody_types_is_pasted() -> None:
     assert words(f"{'it is what it is ' * 200}\n\n{OWN}").paragraphs == (OWN,)
 
 
+def test_a_rule_full_of_names_of_things_is_prose() -> None:
+    text = "The tide gauge at Brackwater must always report every 17 minutes, never less often."
+
+    assert words(text).paragraphs == (text,)
+
+
 def test_an_interruption_is_told_from_words_about_one() -> None:
     assert is_interruption("[Request interrupted by user]")
     assert not is_interruption("the request was interrupted")
