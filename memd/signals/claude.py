@@ -41,6 +41,11 @@ def session(records: Sequence[Record]) -> str | None:
     return next((name for name in found if name), None)
 
 
+def cwd(records: Sequence[Record]) -> str | None:
+    """Return the folder in which the session began: it may walk into others."""
+    return next((place for record in records if (place := text(record.get("cwd")))), None)
+
+
 def messages(records: Sequence[Record]) -> list[Message]:
     """Return what user, assistant and tools said, each response whole."""
     said = [record for record in _unique(map(_typed, records)) if _is_said(record)]

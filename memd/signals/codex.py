@@ -37,6 +37,13 @@ def session(records: Sequence[Record]) -> str | None:
     return next((name for name in named if name), None)
 
 
+def cwd(records: Sequence[Record]) -> str | None:
+    """Return the folder in which the session began."""
+    kinds = ("session_meta", "turn_context")
+    found = (mapping(each.get("payload")) for each in records if each.get("type") in kinds)
+    return next((place for each in found if (place := text(each.get("cwd")))), None)
+
+
 def messages(records: Sequence[Record]) -> list[Message]:
     """Return what was said, called and answered, without what was rolled back."""
     found: list[Message] = []

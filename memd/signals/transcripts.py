@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memd.base.limits import TRANSCRIPT_BYTES_MAX
-from memd.signals import claude, codex, gemini, plain
+from memd.signals import claude, codex, copilot, gemini, plain, specstory
 from memd.signals.files import read_own
 from memd.signals.lines import Message, Record, document, items, mapping, records
 from memd.signals.usage import UnreadableSignal, Usage
@@ -32,6 +32,8 @@ class Transcript:
     session_id: str | None
     format: str
     skipped: int = 0
+    cwd: str | None = None
+    """The folder in which it was held, where it tells."""
 
 
 class _Format(NamedTuple):
@@ -41,14 +43,27 @@ class _Format(NamedTuple):
     messages: Callable[[Sequence[Record]], list[Message]]
     session: Callable[[Sequence[Record]], str | None]
     usage: Callable[[Sequence[Record]], Usage | None]
+    cwd: Callable[[Sequence[Record]], str | None]
+
+
+def _nowhere(records: Sequence[Record]) -> None:
+    del records
 
 
 _FORMATS = {
-    "claude-code": _Format(claude.knows, claude.messages, claude.session, claude.usage),
-    "codex": _Format(codex.knows, codex.messages, codex.session, codex.usage),
-    "gemini": _Format(gemini.knows, gemini.messages, gemini.session, gemini.usage),
-    "messages": _Format(plain.knows, plain.messages, plain.session, plain.usage),
+    "claude-code": _Format(claude.knows, claude.messages, claude.session, claude.usage, claude.cwd),
+    "codex": _Format(codex.knows, codex.messages, codex.session, codex.usage, codex.cwd),
+    "copilot": _Format(
+        copilot.knows, copilot.messages, copilot.session, copilot.usage, copilot.cwd
+    ),
+    "gemini": _Format(gemini.knows, gemini.messages, gemini.session, gemini.usage, _nowhere),
+    "messages": _Format(plain.knows, plain.messages, plain.session, plain.usage, _nowhere),
 }
+
+KNOWN = (
+    "Claude Code, Codex, Copilot CLI, Gemini CLI or SpecStory, or messages with role and content"
+)
+"""Whose transcripts are read, for a person."""
 
 
 def read(raw: bytes | Path, roots: Sequence[Path] = ()) -> Transcript:
@@ -58,11 +73,28 @@ def read(raw: bytes | Path, roots: Sequence[Path] = ()) -> Transcript:
     file that is not to be read (see ``files.read_own``) or that no format knows; an
     empty one has no messages.
     """
-    name, found, skipped = _recognised(_bytes(raw, roots))
+    whole = _bytes(raw, roots)
+    if specstory.knows(whole):
+        page = whole.decode("utf-8", "replace").replace("\x00", "")
+        return Transcript(specstory.messages(page), specstory.session(page), "specstory")
+    name, found, skipped = _recognised(whole)
     if not found:
         return Transcript([], None, name, skipped)
     made = _FORMATS[name]
-    return Transcript(made.messages(found), made.session(found), name, skipped)
+    return Transcript(made.messages(found), made.session(found), name, skipped, cwd=made.cwd(found))
+
+
+def is_one(head: bytes) -> bool:
+    """Return whether a file that begins with *head* is a transcript, by what it says.
+
+    Its last line may be cut off. One JSON value over many lines is told only by the whole.
+    """
+    if specstory.knows(head):
+        return True
+    try:
+        return bool(_recognised(head)[1])
+    except UnreadableSignal:
+        return False
 
 
 def usage_of(raw: bytes | Path, roots: Sequence[Path] = ()) -> Usage | None:

@@ -1,0 +1,81 @@
+"""Copilot CLI's events (one a line): of which messages, calls and results were said.
+
+What the program wraps around a prompt stands beside it, as another field. A result is
+the tool's when its execution is complete, and may say the same twice, as text and as data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from memd.signals.lines import Message, Record, items, mapping, text, text_of, timed
+from memd.signals.usage import Usage
+
+_SPEAKERS = {"user.message": "user", "assistant.message": "assistant"}
+_STARTS = frozenset({"session.start", "session.resume"})
+_ANSWER = "tool.execution_complete"
+_PART_OF = ("session.", "hook.", "assistant.", "tool.", "user.", "system.")
+
+
+def knows(record: Record) -> bool:
+    kind = text(record.get("type")) or ""
+    return kind.startswith(_PART_OF) and isinstance(record.get("data"), dict)
+
+
+def session(records: Sequence[Record]) -> str | None:
+    return next((name for data in _starts(records) if (name := text(data.get("sessionId")))), None)
+
+
+def cwd(records: Sequence[Record]) -> str | None:
+    """Return the folder in which the session began."""
+    places = (mapping(data.get("context")) for data in _starts(records))
+    return next((place for each in places if (place := text(each.get("cwd")))), None)
+
+
+def messages(records: Sequence[Record]) -> list[Message]:
+    """Return what was said, called and answered; what a sub-agent was told is left out."""
+    found: list[Message] = []
+    names: dict[str, str] = {}
+    for record in records:
+        data = mapping(record.get("data"))
+        role = _SPEAKERS.get(str(record.get("type")))
+        if data.get("parentToolCallId"):
+            continue
+        if role is not None:
+            said = text_of(data.get("content"))
+            calls = [_call(call, names) for call in items(data.get("toolRequests"))]
+            if said.strip() or calls:
+                message: Message = {"role": role, "content": said}
+                found.append(timed(message | ({"tool_calls": calls} if calls else {}), record))
+        elif record.get("type") == _ANSWER:
+            found.append(timed(_answer(data, names), record))
+    return found
+
+
+def usage(records: Sequence[Record]) -> Usage | None:
+    del records
+    return None
+
+
+def _starts(records: Sequence[Record]) -> list[Record]:
+    return [mapping(each.get("data")) for each in records if each.get("type") in _STARTS]
+
+
+def _call(call: Record, names: dict[str, str]) -> dict[str, Any]:
+    call_id, name = str(call.get("toolCallId")), text(call.get("name")) or "tool"
+    names[call_id] = name
+    function = {"name": name, "arguments": call.get("arguments")}
+    return {"id": call_id, "type": "function", "function": function}
+
+
+def _answer(data: Record, names: dict[str, str]) -> Message:
+    call_id = str(data.get("toolCallId"))
+    result = data.get("result", data.get("error"))
+    said = mapping(result).get("content", mapping(result).get("message", result))
+    return {
+        "role": "tool",
+        "content": text_of(said),
+        "name": names.get(call_id, "tool"),
+        "tool_call_id": call_id,
+    }
