@@ -223,8 +223,8 @@ def list_(
         say.as_json(page)
         return
     table(
-        (an_id(), time("CREATED"), word("CATEGORY"), text_column("TEXT")),
-        ((one["id"], one["created_at"], one["category"], one["content"]) for one in page["items"]),
+        (an_id(), time("WHEN"), word("CATEGORY"), text_column("TEXT")),
+        ((one["id"], _when(one), one["category"], one["content"]) for one in page["items"]),
     )
     if not page["items"]:
         say.note("nothing is remembered" if after is None else "nothing more")
@@ -261,9 +261,14 @@ def show(memory: dict[str, Any], query: str) -> None:
     say.out("      " + say.dim(_about(memory)))
 
 
+def _when(memory: dict[str, Any]) -> str:
+    """Return when it was, where that is known: an old note or session is not of today."""
+    return str(memory.get("occurred_at") or memory["created_at"])
+
+
 def _about(memory: dict[str, Any]) -> str:
     """Return what a memory is, in a line: when, which kind, whose, from where, and its id."""
-    when = say.moment(memory.get("occurred_at") or memory["created_at"])[:10]
+    when = say.moment(_when(memory))[:10]
     about = [when, memory["memory_type"]]
     if memory.get("is_shared"):
         about.append(f"shared by {memory['user_id']}")
