@@ -1,4 +1,4 @@
-"""Bring memories in from a person's notes, and from what memd exported.
+"""Bring memories in: from a person's notes, recorded sessions, and what memd exported.
 
 An import may be interrupted and run again, and is: what a note still says stays, what it
 says no more is superseded, and an exported memory keeps its id, so nothing is there twice.
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from memd.base.errors import IngestionError, InvalidError, SecretRefusedError, TooLargeError
-from memd.cli import move, options, parts, say
+from memd.cli import move, options, parts, recorded, say
 from memd.cli.notes import folder
 from memd.cli.notes.send import Options, Outcome, in_batches, send_note
 from memd.cli.progress import Progress
@@ -31,6 +31,7 @@ COUNTS = ("new", "replaced", "kept", "skipped", "quarantined")
     "memd import ~/notes",
     "memd import ~/notes --dry-run",
     "memd import notes.md shopping.txt --tag home",
+    "memd import ~/.claude/projects/-home-ada-proj --dry-run",
     "memd import memories.jsonl",
     "memd forget --source ~/notes/old.md",
 )
@@ -39,7 +40,7 @@ def import_(
         list[Path],
         options.Argument(
             metavar="PATH...",
-            help="Files, and folders with notes: .md, .markdown, .txt, and exports as .jsonl.",
+            help="Files, and folders of .md, .markdown, .txt and .jsonl: notes, sessions, exports.",
         ),
     ],
     format_: Annotated[
@@ -55,11 +56,14 @@ def import_(
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Remember what notes say. Run it again whenever they changed, or after an interruption.
+    """Remember notes and recorded sessions. Run it again whenever they changed.
 
     A section is remembered with its headings; title, date and tags of the front matter count,
     and a date in the file's name. What an edited file says no more is superseded: "memd archive
     restore" brings it back. A file that was moved or deleted is not touched: forget --source.
+
+    A file that an assistant wrote down its session in is told by what it says: few memories and
+    a digest are kept of it, under its own session and dates, and its words for search --sessions.
     """
     if format_ not in {None, *KINDS}:
         raise InvalidError(f"no such format: {format_}", hint="text, markdown or jsonl")
@@ -100,7 +104,9 @@ def _import_file(
     outcome = Outcome(path)
     suffix = path.suffix.lower()
     try:
-        if kind == "jsonl" or (kind is None and suffix in folder.LINES):
+        if kind is None and recorded.is_one(path):
+            recorded.send(client, outcome, said, tell)
+        elif kind == "jsonl" or (kind is None and suffix in folder.LINES):
             if move.is_whole(path):
                 move.bring(client, outcome, dry_run=said.dry_run, tell=tell)
             else:
@@ -123,6 +129,10 @@ def _send_lines(client: Client, outcome: Outcome, said: Options) -> None:
         raise InvalidError("not UTF-8 text") from error
     lines = text.split("\n")  # texts may hold other line ends
     items = list(parts.jsonl_parts(lines, outcome.file.name))
+    if items and not any("text" in item or "content" in item for item in items):
+        from memd.signals.transcripts import KNOWN
+
+        raise InvalidError(f"neither an export of memd nor a session of {KNOWN}")
     if said.dry_run:
         outcome.problems.append(f"{len(items):,} lines; which are known is seen when they are sent")
         return

@@ -35,7 +35,27 @@ class NapResult(Value):
     stored: Count
     """Facts that became memories now; *merged* were known already."""
     merged: Count
+    quarantined: Count = 0
+    """What looks like an attack: kept, out of sight."""
     detail: NapDetail
+
+
+class ImportedSession(Value):
+    """What became of a recorded session that was handed over, counted in memories.
+
+    While parts of it are still to come only *taken* says something.
+    """
+
+    taken: Count
+    """How many characters were handed over: where the next part begins."""
+    format: str | None = None
+    session_id: Name | None = None
+    project_id: Name | None = None
+    messages: Count = 0
+    new: Count = 0
+    """With *dry_run* what would be new, as far as that can be told before it is stored."""
+    kept: Count = 0
+    quarantined: Count = 0
 
 
 class Window(Value):

@@ -29,7 +29,7 @@ from memd.model.recall import RecallResult
 from memd.model.removal import Archived, Forgotten, Trashed
 from memd.model.session import Session, SessionHit, SessionMessage
 from memd.model.settings import MemoryConfig, SaidBy
-from memd.model.sleep import NapResult, RunReport, SleepStatus, Window
+from memd.model.sleep import ImportedSession, NapResult, RunReport, SleepStatus, Window
 from memd.model.synthesis import Synthesized
 from memd.model.upkeep import CheckReport, DumpPage, Loaded
 from memd.model.values import Name, Value
@@ -315,6 +315,7 @@ _ALL = (
     _read("session.list", params.Paged, Sessions, "All sessions, page by page."),
     _read("session.messages", params_nap.SessionMessages, SessionMessages, "What naps kept of it."),
     _read("session.search", params_nap.SearchSessions, SessionHits, "Words in what naps kept."),
+    _write("session.import", params_nap.ImportSession, ImportedSession, "A recorded one: a nap."),
     _write("usage.report", params_nap.ReportUsage, Window, "How full a window is; naps when full."),
     _read("usage.list", params.Scoped, Windows, "Each assistant's window, as it last said."),
     _write("sleep.consolidate", params_nap.Consolidate, NapResult, "A nap: facts, a short list."),

@@ -6,7 +6,12 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, Field
 
-from memd.base.limits import NAP_MESSAGES_MAX, PAGE_ITEMS_MAX, SIGNAL_PATH_CHARS_MAX
+from memd.base.limits import (
+    FRAME_BYTES_MAX,
+    NAP_MESSAGES_MAX,
+    PAGE_ITEMS_MAX,
+    SIGNAL_PATH_CHARS_MAX,
+)
 from memd.model.events import EventName
 from memd.model.session import SessionQuery
 from memd.model.values import Name, NotBlankStr, Time
@@ -40,6 +45,24 @@ class SessionMessages(Scoped):
 
 class SearchSessions(Scoped, SessionQuery):
     """Which words to look for in what was said, and where."""
+
+
+class ImportSession(Scoped):
+    """A part of a session's transcript, as its assistant wrote it; the nap is with the last.
+
+    *offset* says how many characters came before it on this connection: a part that does
+    not follow is refused, and the first one begins anew.
+    """
+
+    text: str = Field(max_length=FRAME_BYTES_MAX)
+    offset: int = Field(default=0, ge=0)
+    more: bool = False
+    """There are parts to come."""
+    session_id: Name | None = None
+    """The session, where the transcript does not name it."""
+    cwd: Path | None = None
+    """Where it was held, where the transcript does not tell."""
+    dry_run: bool = False
 
 
 class ReportUsage(Scoped):

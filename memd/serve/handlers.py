@@ -45,6 +45,7 @@ from memd.serve import (
     learning,
     napping,
     organising,
+    recorded,
     sharing,
     sleeping,
 )
@@ -114,6 +115,7 @@ def handlers(rooms: Rooms, system: System) -> Mapping[str, Handler]:
         **injecting.handlers(rooms),
         **learning.handlers(rooms),
         **napping.handlers(rooms),
+        **recorded.handlers(rooms),
         **graphing.handlers(rooms),
         **organising.handlers(rooms),
         **sharing.handlers(rooms),

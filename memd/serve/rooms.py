@@ -46,7 +46,7 @@ from memd.model.recall import RecallRequest, RecallResult
 from memd.model.removal import Archived, Forgotten, Trashed
 from memd.model.session import Session, SessionHit, SessionMessage, SessionQuery
 from memd.model.settings import MemoryConfig, SaidBy
-from memd.model.sleep import NapResult, RunReport, SleepStatus, Window
+from memd.model.sleep import ImportedSession, NapResult, RunReport, SleepStatus, Window
 from memd.model.upkeep import CheckReport, DumpPage, Loaded
 from memd.model.wiki import WikiExport
 from memd.serve.events import Events
@@ -214,6 +214,15 @@ class Naps(Protocol):
         transcript_path: str | None = None,
         max_tokens: int | None = None,
     ) -> NapResult: ...
+    async def import_session(
+        self,
+        caller: Caller,
+        raw: bytes,
+        *,
+        session_id: str | None = None,
+        cwd: str | None = None,
+        dry_run: bool = False,
+    ) -> ImportedSession: ...
 
 
 class Sleep(Protocol):

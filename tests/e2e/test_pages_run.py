@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -116,6 +117,11 @@ def test_every_block_of_every_page_can_be_typed_in_the_order_of_the_pages(home: 
     (folder / "notes").mkdir(parents=True)
     (folder / "notes" / "billing.md").write_text("# Billing\nWe use PostgreSQL 16 for billing.\n")
     (folder / "notes" / "old.md").write_text("# Old\nThe garage code was changed last year.\n")
+    sessions = folder / ".claude" / "projects" / "-home-ada-shop"
+    sessions.mkdir(parents=True)
+    said = {"role": "user", "content": "We never use serialisable transactions in the shop."}
+    line = {"type": "user", "uuid": "u1", "sessionId": "shop", "message": said}
+    (sessions / "shop.jsonl").write_text(json.dumps(line) + "\n")
     for page in PAGES:
         if page == "docs/prompts.md":
             typed(page, home)

@@ -10,7 +10,7 @@ from typing import Any
 from memd.base.errors import NotFoundError
 from memd.model.caller import Caller
 from memd.model.session import Session, SessionHit, SessionMessage, SessionQuery
-from memd.model.sleep import NapDetail, NapResult, Window
+from memd.model.sleep import ImportedSession, NapDetail, NapResult, Window
 from memd.signals.usage import Usage
 from memd.sleep.nap.consolidator import MemoryConsolidator
 
@@ -96,6 +96,20 @@ class FakeUsage:
 @dataclass
 class FakeNaps:
     rule: MemoryConsolidator = field(default_factory=MemoryConsolidator)
+    imported: list[bytes] = field(default_factory=list)
+
+    async def import_session(
+        self,
+        caller: Caller,
+        raw: bytes,
+        *,
+        session_id: str | None = None,
+        cwd: str | None = None,
+        dry_run: bool = False,
+    ) -> ImportedSession:
+        del caller, cwd, dry_run
+        self.imported.append(raw)
+        return ImportedSession(taken=len(raw.decode()), session_id=session_id)
 
     async def consolidate(
         self,

@@ -32,6 +32,9 @@ class Outcome:
     quarantined: int = 0
     redacted: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    session: str | None = None
+    """The session that the file is of, if it is of one, and how many messages it has."""
+    messages: int | None = None
     error: str | None = None
 
     def as_json(self) -> dict[str, Any]:

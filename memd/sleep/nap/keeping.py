@@ -22,6 +22,7 @@ from memd.model.caller import Caller
 from memd.model.enums import MemoryLevel, RunKind, RunState
 from memd.model.ingest import IngestRequest
 from memd.model.values import Value
+from memd.signals.transcripts import Transcript
 from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.drafting import Drafted
 from memd.sleep.nap.earlier import NONE, Earlier
@@ -46,6 +47,8 @@ class Wanted:
 
     messages: Sequence[Message] | None = None
     transcript_path: str | None = None
+    transcript: Transcript | None = None
+    """One that was read already; like one at a path it still holds what was forgotten since."""
     session_id: str | None = None
     reason: str = ASKED
     max_tokens: int | None = None

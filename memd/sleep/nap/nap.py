@@ -35,10 +35,11 @@ from memd.signals import files, transcripts
 from memd.signals.usage import CONSOLIDATED_SUFFIX, UnreadableSignal
 from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator
+from memd.sleep.nap.drafting import known_as
 from memd.sleep.nap.earlier import NONE, Earlier, as_messages, start_of
 from memd.sleep.nap.erased import NEW, History
 from memd.sleep.nap.keeping import ASKED, Heard, Keeping, Kept, Wanted
-from memd.sleep.nap.preparation import Prepared, drafted, remembered, sifted
+from memd.sleep.nap.preparation import Prepared, Sifted, drafted, remembered, sifted
 from memd.sleep.trigger import Reason
 from memd.store import agents, earlier, names, sessions
 from memd.store.connect import Reading
@@ -81,20 +82,7 @@ class Nap:
         nothing, BusyError, ReadOnlyError, DiskFullError.
         """
         level = await self._level(caller)
-        heard = await self._heard(caller, wanted)
-        distils = wanted.reason != ASKED
-        if distils and not heard.rows:
-            heard = replace(heard, earlier=await self._earlier(caller, heard))
-        known = await self.db.read(_texts, caller.agent_id, heard.session_id)
-        found = await self.work.run(
-            sifted,
-            heard.messages,
-            rule=self._rule(wanted),
-            known=known,
-            last=wanted.last,
-            distils=distils,
-            earlier=heard.earlier.messages,
-        )
+        heard, _, found = await self._sifted(caller, wanted)
         if found.learns:
             self.queue.expect()
         ready = await self.work.run(drafted, found, self.counter, heard.session_id, self.chunking)
@@ -116,6 +104,7 @@ class Nap:
             summary_text=ready.summary,
             stored=kept.stored,
             merged=kept.merged,
+            quarantined=kept.quarantined,
             detail=ready.detail,
         )
         if wanted.beside is not None:
@@ -125,6 +114,18 @@ class Nap:
             self.emit(caller.agent_id, EventName.FLAGGED, {**said, "quarantined": kept.quarantined})
         self.emit(caller.agent_id, EventName.CONSOLIDATED, _told(result, wanted.reason))
         return result
+
+    async def foretell(self, caller: Caller, wanted: Wanted) -> tuple[int, int]:
+        """Return how many memories the nap would make, and how many are known; none is stored.
+
+        Raises as :meth:`nap` does. What somebody deleted counts as new here.
+        """
+        await self._level(caller)
+        _, known, found = await self._sifted(caller, wanted)
+        learnt = [each.text for each in (*found.facts, *found.lessons)]
+        made = [known_as(text) for text in (*learnt, *(each.text for each in found.distilled))]
+        new = sum(text not in known for text in made)
+        return new, len(made) - new + found.known
 
     async def rehearse(self) -> None:
         """Prepare a nap that nobody wanted and store nothing.
@@ -152,14 +153,36 @@ class Nap:
             mention_share=0.0 if wanted.reason == ASKED else MENTION_SHARE,
         )
 
+    async def _sifted(
+        self, caller: Caller, wanted: Wanted
+    ) -> tuple[Heard, frozenset[bytes], Sifted]:
+        """Return what was heard, which texts its session has, and what is worth storing."""
+        heard = await self._heard(caller, wanted)
+        distils = wanted.reason != ASKED
+        if distils and not heard.rows:
+            heard = replace(heard, earlier=await self._earlier(caller, heard))
+        known = await self.db.read(_texts, caller.agent_id, heard.session_id)
+        found = await self.work.run(
+            sifted,
+            heard.messages,
+            rule=self._rule(wanted),
+            known=known,
+            last=wanted.last,
+            distils=distils,
+            earlier=heard.earlier.messages,
+        )
+        return heard, known, found
+
     # Where the messages come from.
 
     async def _heard(self, caller: Caller, wanted: Wanted) -> Heard:
         session_id = wanted.session_id or caller.session_id
         if wanted.messages is not None:
             return Heard(wanted.messages, session_id)
-        if wanted.transcript_path is not None:
+        read = wanted.transcript
+        if read is None and wanted.transcript_path is not None:
             read = await self.work.run(self._transcript, Path(wanted.transcript_path))
+        if read is not None:
             session_id = session_id or read.session_id
             messages = read.messages[-NAP_MESSAGES_MAX:]
             history = await self.db.read(_history, caller.agent_id, session_id)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from memd.backends.assembly import Assembly
     from memd.model.caller import Caller
     from memd.model.settings import Settings
-    from memd.model.sleep import NapResult, Window
+    from memd.model.sleep import ImportedSession, NapResult, Window
     from memd.signals.usage import Usage
     from memd.sleep.nap.consolidator import MemoryConsolidator
     from memd.sleep.nap.nap import Nap
@@ -114,6 +114,21 @@ class Naps:
 
         wanted = Wanted(messages=messages, transcript_path=transcript_path, max_tokens=max_tokens)
         return await self.nap.nap(caller, wanted)
+
+    async def import_session(
+        self,
+        caller: Caller,
+        raw: bytes,
+        *,
+        session_id: str | None = None,
+        cwd: str | None = None,
+        dry_run: bool = False,
+    ) -> ImportedSession:
+        """Nap over a recorded session as over one that has ended (``recorded.Recorded``)."""
+        from memd.sleep.recorded import Recorded
+
+        taking = Recorded(self.nap, self._house.sessions)
+        return await taking.take(caller, raw, session_id=session_id, cwd=cwd, dry_run=dry_run)
 
     async def report(
         self,

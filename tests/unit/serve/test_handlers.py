@@ -100,6 +100,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "session.end": {"session_id": "s0"},
     "session.messages": {"session_id": "s0"},
     "session.search": {"query": "a word"},
+    "session.import": {"text": "a"},
     "usage.report": {"source": "codex", "session_id": "s0", "used_tokens": 7},
     "sleep.consolidate": {"messages": [{"role": "user", "content": "a"}]},
     "sleep.should_consolidate": {"current_tokens": 25_000},

@@ -1,0 +1,223 @@
+"""Recorded sessions are imported by typing commands at a real daemon."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.daemon import spawned
+from support.folder import Desk
+
+pytestmark = pytest.mark.model
+
+CLIENTS = Path(__file__).resolve().parents[3] / "shared" / "data" / "clients" / "transcripts"
+
+ASKED = "The release failed again."
+RULE = "We never deploy on Fridays, because nobody is at the river then."
+CAUSE = "The release failed because HERON_PORT was missing: the server listens on port 8443."
+WRAPPERS = ("<command-", "<system-reminder", "[Request interrupted", "<memory", "hook_context")
+
+
+def line(role: str, at: str, content: object, **more: object) -> dict[str, Any]:
+    return {
+        "type": role,
+        "uuid": f"u-{at}",
+        "sessionId": "river-1",
+        "timestamp": f"2026-03-02T{at}Z",
+        "message": {"role": role, "content": content},
+        **more,
+    }
+
+
+def calls(at: str, name: str, **given: str) -> dict[str, Any]:
+    return line(
+        "assistant", at, [{"type": "tool_use", "id": f"c-{at}", "name": name, "input": given}]
+    )
+
+
+def answers(at: str, of: str, text: str) -> dict[str, Any]:
+    return line("user", at, [{"type": "tool_result", "tool_use_id": f"c-{of}", "content": text}])
+
+
+def session(cwd: Path) -> list[dict[str, Any]]:
+    return [
+        line("user", "09:59:00", "<command-name>/clear</command-name>"),
+        line("user", "10:00:00", ASKED, cwd=str(cwd)),
+        calls("10:00:10", "mcp__memd__memory_search", query="release"),
+        answers(
+            "10:00:11", "10:00:10", "<memory>\nThe otter always lives at port 9999.\n</memory>"
+        ),
+        calls("10:00:20", "Bash", command="make release"),
+        answers("10:00:21", "10:00:20", "Error: HERON_PORT is not set\nmake: *** [release] 1"),
+        line("assistant", "10:00:30", CAUSE),
+        line("user", "10:01:00", "[Request interrupted by user for tool use]"),
+        line("user", "10:01:10", RULE),
+        line("assistant", "10:01:20", "The deploy job is now only run from Monday to Thursday."),
+    ]
+
+
+@pytest.fixture
+def desk(tmp_path: Path, model_dir: Path) -> Iterator[Desk]:
+    with spawned(tmp_path, {"MEMD_MODEL_DIR": str(model_dir)}) as daemon:
+        yield Desk(tmp_path, daemon, model_dir)
+
+
+@pytest.fixture
+def recorded(desk: Desk) -> Path:
+    (desk.notes.parent / "river" / ".git").mkdir(parents=True)
+    (desk.notes.parent / "river" / "src").mkdir()
+    lines = session(desk.notes.parent / "river" / "src")
+    return desk.write("session.jsonl", "".join(json.dumps(each) + "\n" for each in lines))
+
+
+def listed(desk: Desk) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = desk("list", "-n", "200", "--json").json["items"]
+    return items
+
+
+def digests(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [item for item in items if "digest" in item["metadata"]["tags"]]
+
+
+def reads_well(items: list[dict[str, Any]]) -> None:
+    for item in items:
+        assert not any(mark in item["content"] for mark in WRAPPERS), item["content"]
+        assert "nap" in item["metadata"]["tags"]
+
+
+def test_a_session_becomes_memories_with_its_own_name_project_and_day(
+    desk: Desk, recorded: Path
+) -> None:
+    told = desk("import", "session.jsonl", "--json")
+
+    assert (told.code, told.json["failed"]) == (0, 0)
+    (result,) = told.json["results"]
+    assert (result["session"], result["messages"]) == ("river-1", 9)
+    items = listed(desk)
+    assert len(items) == told.json["new"] >= 2
+    assert len(digests(items)) == 1
+    assert any(RULE in item["content"] for item in items)
+    assert not any("otter" in item["content"] for item in items), "what memd said is not learnt"
+    reads_well(items)
+    assert {item["session_id"] for item in items} == {"river-1"}
+    assert {item["project_id"] for item in items} == {str(desk.notes.parent / "river")}
+    assert {item["occurred_at"][:10] for item in items} == {"2026-03-02"}
+    assert "\t2026-03-02T" in desk("list").out
+    (found,) = desk("search", "--sessions", "Fridays", "--json").json["items"]
+    assert (found["session_id"], found["at"][:10]) == ("river-1", "2026-03-02")
+    with desk.daemon.client() as client:
+        (ended,) = client.call("session.list")["items"]
+        assert ended["ended_at"] is not None
+        assert client.call("usage.list")["items"] == [], "a recorded session has no window"
+
+
+def test_a_dry_run_foretells_and_stores_nothing_and_the_same_file_adds_nothing(
+    desk: Desk, recorded: Path
+) -> None:
+    foretold = desk("import", "session.jsonl", "--dry-run", "--json").json
+    assert listed(desk) == []
+    first = desk("import", "session.jsonl", "--json").json
+    again = desk("import", str(recorded), "--json").json
+    after = desk("import", "session.jsonl", "--dry-run", "--json").json
+
+    assert foretold["new"] == first["new"] > 0
+    assert (again["new"], again["kept"]) == (0, first["new"])
+    assert (after["new"], after["kept"]) == (0, first["new"])
+    assert len(listed(desk)) == first["new"]
+
+
+def test_a_session_that_went_on_adds_what_is_new_and_keeps_one_digest(
+    desk: Desk, recorded: Path
+) -> None:
+    desk("import", "session.jsonl")
+    rule = "From now on always run make check before a release."
+    with recorded.open("a") as stream:
+        stream.write(json.dumps(line("user", "11:00:00", rule)) + "\n")
+    desk("import", "session.jsonl")
+
+    items = listed(desk)
+    assert any(rule in item["content"] for item in items)
+    assert len(digests(items)) == 1
+    assert rule in digests(items)[0]["content"]
+
+
+def test_what_was_forgotten_is_not_learnt_again(desk: Desk, recorded: Path) -> None:
+    desk("import", "session.jsonl")
+    (rule,) = [
+        item
+        for item in listed(desk)
+        if RULE in item["content"] and "digest" not in item["metadata"]["tags"]
+    ]
+    desk("forget", rule["id"], "--yes")
+    desk("import", "session.jsonl")
+
+    assert not any(rule["content"] == item["content"] for item in listed(desk))
+
+
+def test_files_of_every_kind_are_told_apart_and_a_bad_one_stops_no_other(
+    desk: Desk, recorded: Path
+) -> None:
+    page = (
+        "<!-- Generated by SpecStory, Markdown v2.1.0 -->\n\n"
+        "<!-- Codex CLI Session page-1 (2026-02-01 10:00:00Z) -->\n\n"
+        f"_**User (2026-02-01 10:00:00Z)**_\n\n{RULE}\n"
+    )
+    desk.write("river/.specstory/history/first.md", page)
+    desk.write("plain.jsonl", json.dumps({"role": "user", "content": "We always sail at nine."}))
+    desk.write("note.md", "The boat is green.\n")
+    desk.write("odd.jsonl", '{"odd": 1}\n')
+
+    told = desk("import", ".", "river/.specstory/history", "--tag", "x", "--json")
+
+    assert told.code == 1
+    results = {Path(each["file"]).name: each for each in told.json["results"]}
+    assert results["first.md"]["session"] == "page-1"
+    assert results["plain.jsonl"]["session"].startswith("plain-")
+    assert results["note.md"]["session"] is None
+    assert "nor a session of Claude Code, Codex" in results["odd.jsonl"]["error"]
+    assert "--tag" in results["session.jsonl"]["problems"][0]
+    kept = {item["content"]: item for item in listed(desk)}
+    assert kept["The boat is green."]["metadata"]["tags"] == ["x"]
+    pages = [item for item in kept.values() if item["session_id"] == "page-1"]
+    assert {item["project_id"] for item in pages} == {None}, "a folder that is there, and no tree"
+    assert desk("import", "plain.jsonl", "--json").json["new"] == 0
+    as_note = desk("import", "river/.specstory/history/first.md", "--format", "text", "--json")
+    assert as_note.json["results"][0]["session"] is None
+    assert as_note.json["new"] > 0
+
+
+def test_a_session_larger_than_a_frame_and_with_a_line_larger_than_one_is_read_whole(
+    desk: Desk, recorded: Path
+) -> None:
+    lines = recorded.read_text().splitlines()
+    printed = "".join(f"{n} \u00e9\u4e2d\\ " for n in range(150_000))
+    more = [calls("10:00:22", "Bash", command="cat log"), answers("10:00:23", "10:00:22", printed)]
+    lines[6:6] = [json.dumps(each, ensure_ascii=False) for each in more]
+    recorded.write_text("\n".join(lines) + "\n", "utf-8")
+    assert recorded.stat().st_size > 1_500_000
+
+    told = desk("import", "session.jsonl", "--json").json
+
+    assert (told["failed"], told["results"][0]["messages"]) == (0, 11)
+    assert any(RULE in item["content"] for item in listed(desk))
+    with desk.daemon.client() as client:
+        page = client.call("session.messages", {"session_id": "river-1"})
+        assert page["items"]
+
+
+@pytest.mark.skipif(not CLIENTS.is_dir(), reason="the recorded sessions are not here")
+def test_the_recorded_session_of_each_client_reads_as_a_memory(desk: Desk) -> None:
+    told = desk("import", str(CLIENTS), "--json").json
+
+    assert told["failed"] == 0
+    assert len(told["results"]) == len(list(CLIENTS.glob("*.jsonl"))) >= 4
+    assert all(each["messages"] for each in told["results"])
+    items = listed(desk)
+    reads_well(items)
+    of = {each["session"] for each in told["results"]}
+    assert {item["session_id"] for item in items} == of
+    assert sorted(item["session_id"] for item in digests(items)) == sorted(of)
+    assert desk("import", str(CLIENTS), "--json").json["new"] == 0
