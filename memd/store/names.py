@@ -45,14 +45,20 @@ def client(conn: Writing, client_id: str, now_us: int) -> int:
     return conn.last_insert_rowid()
 
 
+def find_project(conn: Reading, project_id: str) -> int | None:
+    """Return the project's key, None when it has never been heard of."""
+    found = conn.execute(
+        "SELECT project_key FROM project WHERE project_id = :project_id", {"project_id": project_id}
+    ).get
+    return found if isinstance(found, int) else None
+
+
 def project(conn: Writing, project_id: str | None, now_us: int) -> int | None:
     """Return the project's key; makes the project. None for None."""
     if project_id is None:
         return None
-    found = conn.execute(
-        "SELECT project_key FROM project WHERE project_id = :project_id", {"project_id": project_id}
-    ).get
-    if isinstance(found, int):
+    found = find_project(conn, project_id)
+    if found is not None:
         return found
     conn.execute(
         "INSERT INTO project (project_id, created_at_us) VALUES (:project_id, :now_us)",

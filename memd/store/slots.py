@@ -6,7 +6,7 @@ A slot is of a session; of several rows of one slot the last made is the one tha
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from memd.model.enums import VISIBLE, MemoryState
@@ -75,6 +75,34 @@ def of_project(
         {"wanted": json.dumps(wanted), "agent_key": agent_key, "project_key": project_key},
     )
     return {slot: _row(row) for slot, *row in rows}
+
+
+def told_elsewhere(
+    conn: Reading,
+    agent_key: int,
+    project_key: int | None,
+    session_key: int | None,
+    hashes: Iterable[bytes],
+) -> frozenset[bytes]:
+    """Return which texts, by their *hashes*, a nap remembers of another session of the project.
+
+    Digests are of their sessions alone, and what is put away or was rewritten is not told.
+    """
+    query = """
+        SELECT 1
+          FROM memory AS m INDEXED BY memory_by_content JOIN nap_slot AS t USING (memory_key)
+         WHERE m.agent_key = :agent_key AND m.content_hash = :content_hash
+           AND m.project_key IS :project_key AND t.session_key IS NOT :session_key
+           AND m.state IN ('active', 'pending') AND t.row_hash IS m.row_hash
+           AND t.slot <> :digest
+         LIMIT 1
+        """
+    place = {"agent_key": agent_key, "project_key": project_key, "session_key": session_key}
+    return frozenset(
+        content_hash
+        for content_hash in hashes
+        if conn.execute(query, {**place, "content_hash": content_hash, "digest": DIGEST}).get
+    )
 
 
 def _row(row: Sequence[Any]) -> SlotRow:

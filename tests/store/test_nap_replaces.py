@@ -100,6 +100,26 @@ async def test_each_session_has_its_digest(tmp_path: Path) -> None:
         assert await seen(bed) == {FIRST.text, SECOND.text}
 
 
+async def test_what_another_session_of_the_project_told_is_not_told_twice(tmp_path: Path) -> None:
+    async with a_bed(tmp_path) as bed:
+        first = await napped(bed, TABS, FIRST, project_id="p")
+        again = await napped(bed, TABS, FIRST, session_id="other", project_id="p")
+        assert (first.stored, first.merged) == (2, 0)
+        assert (again.stored, again.merged) == (1, 1), "each session has its own digest"
+        elsewhere = await napped(bed, TABS, session_id="third", project_id="q")
+        assert elsewhere.stored == 1
+        nowhere = await napped(bed, TABS, session_id="fourth")
+        assert nowhere.stored == 1
+        ((memory_id,),) = await bed.rows(
+            "SELECT memory_id FROM memory JOIN session USING (session_key)"
+            " WHERE content = ? AND session_id = 'talk'",
+            TABS.text,
+        )
+        await bed.house.archive.delete(ADA, str(memory_id))
+        later = await napped(bed, TABS, session_id="fifth", project_id="p")
+        assert later.stored == 1, "what was put away is told by nobody"
+
+
 @pytest.mark.parametrize("new", [SPACES, SECOND], ids=["a decision", "the digest"])
 @pytest.mark.parametrize("how", ["deleted", "forgotten", "rewritten", "tagged"])
 async def test_what_its_owner_decided_holds(tmp_path: Path, new: Said, how: str) -> None:

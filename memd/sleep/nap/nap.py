@@ -41,7 +41,7 @@ from memd.sleep.nap.erased import NEW, History
 from memd.sleep.nap.keeping import ASKED, Heard, Keeping, Kept, Wanted
 from memd.sleep.nap.preparation import Prepared, Sifted, drafted, remembered, sifted
 from memd.sleep.trigger import Reason
-from memd.store import agents, earlier, names, sessions
+from memd.store import agents, earlier, names, sessions, slots
 from memd.store.connect import Reading
 from memd.store.database import Database
 from memd.store.earlier import EarlierRow
@@ -124,7 +124,8 @@ class Nap:
         _, known, found = await self._sifted(caller, wanted)
         learnt = [each.text for each in (*found.facts, *found.lessons)]
         made = [known_as(text) for text in (*learnt, *(each.text for each in found.distilled))]
-        new = sum(text not in known for text in made)
+        told = await self.db.read(_told_elsewhere, caller, wanted.session_id, frozenset(made))
+        new = sum(text not in known and text not in told for text in made)
         return new, len(made) - new + found.known
 
     async def rehearse(self) -> None:
@@ -284,6 +285,21 @@ def _texts(conn: Reading, agent_id: str, session_id: str | None) -> frozenset[by
         return frozenset()
     key = sessions.find_key(conn, agent_key, session_id)
     return frozenset() if key is None else sessions.known_texts(conn, key, NAP_MESSAGES_MAX)
+
+
+def _told_elsewhere(
+    conn: Reading, caller: Caller, session_id: str | None, hashes: frozenset[bytes]
+) -> frozenset[bytes]:
+    agent_key = names.find_agent(conn, caller.agent_id)
+    if agent_key is None:
+        return frozenset()
+    key = None if session_id is None else sessions.find_key(conn, agent_key, session_id)
+    project_key = None
+    if caller.project_id is not None:
+        project_key = names.find_project(conn, caller.project_id)
+        if project_key is None:
+            return frozenset()
+    return slots.told_elsewhere(conn, agent_key, project_key, key, hashes)
 
 
 def _told_rows(conn: Reading, agent_id: str, session_id: str) -> list[ToldRow] | None:

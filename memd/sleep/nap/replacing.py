@@ -4,7 +4,8 @@ What a memory of a nap is about is its slot. The same words again are known. Oth
 supersede the earlier ones, which go to the archive; only the digest is one memory for as
 long as its session lives, rewritten, with its versions before. What its owner deleted,
 forgot or rewrote stays as it is. Some slots are of the whole project: there the newest
-counts, whichever session said it. All of it stands in the run's ledger, for the way back.
+counts, whichever session said it; and what another session of the project told in the
+same words is not told twice. All of it stands in the run's ledger, for the way back.
 """
 
 from __future__ import annotations
@@ -64,7 +65,21 @@ def fates(place: Place, drafted: Sequence[Drafted]) -> list[Fate]:
     wide = [slot for slot in named if slot.startswith(PROJECT_WIDE)]
     if wide and place.project_key is not None:
         there = slots.of_project(place.conn, place.agent_key, place.project_key, wide)
-    return [_fate(each, here, there, place.now_us) for each in drafted]
+    fresh = {each.sha256 for each in drafted if _is_shared(each.slot) and each.slot not in here}
+    told = slots.told_elsewhere(
+        place.conn, place.agent_key, place.project_key, place.session_key, fresh
+    )
+    return [
+        KNOWN
+        if each.slot not in here and _is_shared(each.slot) and each.sha256 in told
+        else _fate(each, here, there, place.now_us)
+        for each in drafted
+    ]
+
+
+def _is_shared(slot: str | None) -> bool:
+    """Return whether another session may have told it: no digest, nothing that has its newest."""
+    return slot is not None and slot != DIGEST and not slot.startswith(PROJECT_WIDE)
 
 
 def _fate(
