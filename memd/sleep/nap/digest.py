@@ -38,6 +38,8 @@ FIELDS = (
     "Ended with",
     "Open",
 )
+WENT_WRONG = "\nWent wrong: "
+"""Before the one line that a tool printed."""
 # In which order fields go when there is no room for all.
 _LEAST_FIRST = ("Addresses", "Went wrong", "Commands that worked", "Changed", "Asked last")
 

@@ -15,7 +15,7 @@ from memd.sleep.nap.candidates import Distilled, Kind
 from memd.sleep.nap.choice import chosen
 from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.compose import composed, turns
-from memd.sleep.nap.digest import digest
+from memd.sleep.nap.digest import WENT_WRONG, digest
 from memd.sleep.nap.environment import environment
 from memd.sleep.nap.exchanges import Exchange, exchanges
 from memd.sleep.nap.findings import findings
@@ -36,7 +36,11 @@ def distilled(messages: Sequence[Message]) -> tuple[Distilled, ...]:
 
 
 def _digest(exchanges: Sequence[Exchange]) -> Iterator[Distilled]:
-    """Yield the digest of a session, nothing for one in which nothing was asked."""
+    """Yield the digest of a session, nothing for one in which nothing was asked.
+
+    One that tells what went wrong has a line of a tool's, which could say anything.
+    """
     if text := digest(exchanges):
         places = (exchanges[0].place, exchanges[-1].end)
-        yield Distilled(text, Kind.DIGEST, places, "digest", Origin.ASSISTANT)
+        origin = Origin.TOOL if WENT_WRONG in text else Origin.ASSISTANT
+        yield Distilled(text, Kind.DIGEST, places, "digest", origin)

@@ -49,7 +49,7 @@ _SAYS_LITTLE = re.compile(
     r"=== RUN|--- |PASS|ok\s|FAIL\b|exit status|Command failed|Traceback"
     r"|\W*\d+ (?:failed|errors?)\b"
 )
-_EXIT_ONLY = re.compile(r"\W*(?:Exit code:?\s*-?\d+)?\W*", re.IGNORECASE)
+_EXIT_ONLY = re.compile(r"\W*(?:Error:\s*)?(?:Exit code:?\s*-?\d+)?\W*", re.IGNORECASE)
 _ANSI = re.compile(r"\x1b\[[0-9;]{0,12}[A-Za-z]")
 
 

@@ -36,7 +36,9 @@ NARRATION = _opening(
     feel free, the next step,
     nice, right, working on,
     time to, just, good,
-    you're right, you're correct, you're absolutely right, you are right
+    you're right, you're correct, you're absolutely right, you are right,
+    api error, request timed out, credit balance, claude usage limit, usage limit, rate limit,
+    prompt is too long, conversation too long, no response requested
     """,
     r"(?:(?:now|next|first|then|good|ok|okay|yes)\b[,.:—]?\s+)*",
 )

@@ -129,6 +129,20 @@ def test_the_digest_comes_last_and_once() -> None:
     ) - 1
 
 
+def test_a_digest_with_the_line_of_a_tool_is_trusted_like_the_tool() -> None:
+    run = {"role": "assistant", "content": "", "tool_calls": [
+        {"id": "1", "function": {"name": "Bash", "arguments": '{"command": "uv run pytest"}'}}
+    ]}  # fmt: skip
+    answer = {"role": "tool", "tool_call_id": "1", "content": "Exit code 1\nKeyError: 'port'"}
+
+    *_, without = distilled([user(RULE)])
+    *_, with_line = distilled([user(RULE), run, answer])
+
+    assert without.origin is Origin.ASSISTANT
+    assert "KeyError: 'port'" in with_line.text
+    assert with_line.origin is Origin.TOOL
+
+
 def test_an_interruption_is_no_memory_and_what_follows_it_corrects() -> None:
     messages = [user("add a port"), user(INTERRUPTED), user("let's put it into ports.py instead")]
     [memory] = [each for each in distilled(messages) if each.kind is not Kind.DIGEST]

@@ -71,3 +71,9 @@ def test_a_line_that_says_why_is_told_before_one_that_only_counts() -> None:
 def test_no_result_is_an_error(result: str) -> None:
     assert failed(_run("Bash", {"command": "make"}, result)) in {True, False}
     assert len(error_line(result)) <= ERROR_CHARS_MAX
+
+
+def test_the_exit_code_alone_says_nothing_where_a_line_says_why() -> None:
+    result = "Error: Exit code 1\nE   ModuleNotFoundError: No module named 'stripe'"
+
+    assert error_line(result) == "E ModuleNotFoundError: No module named 'stripe'"

@@ -54,6 +54,12 @@ def test_an_exchange_that_only_narrates_has_no_outcome() -> None:
     assert outcome(_exchange("make it work", *texts)) == ""
 
 
+def test_what_the_program_says_of_its_own_trouble_is_no_outcome() -> None:
+    text = "API Error: 500 the port of `server.py` is not available because of an internal error."
+
+    assert outcome(_exchange("move the server to port 4010", text)) == ""
+
+
 def test_an_earlier_text_is_told_where_the_last_one_concludes_nothing() -> None:
     texts = ("The port is hardcoded to `8080` in `proxy.ts`.", "Now let me run the linter.")
     assert "8080" in outcome(_exchange("where is the port set?", *texts))
