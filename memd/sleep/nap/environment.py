@@ -95,7 +95,7 @@ _CODE_TALK = re.compile(
 _PLANS = re.compile(r"(?:[A-Z][a-z]+ing|Either|Option)\b(?! (?:is|are|was|has|runs)\b)")
 # A line of a terminal that the user pasted: where they were, and what they typed.
 _PROMPT = re.compile(
-    r"^\s*(?:\[[^\]\n]{0,60}?(?P<bracketed>~?/[^\]\s]{1,120})\]"
+    r"^[ \t]*(?:\[[^\]\n]{0,60}?(?P<bracketed>~?/[^\]\s]{1,120})\]"
     r"|[\w.-]{1,40}@[\w.-]{1,40}[:\s](?P<hosted>~?[\w./-]{0,120})\s?[$#%]"
     r"|(?P<bare>~?/[\w./-]{1,120})\s?[$%\u276f]|[$\u276f])\s+(?P<line>[~./\w][^\n]{2,160})$",
     re.MULTILINE,

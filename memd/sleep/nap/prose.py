@@ -94,7 +94,7 @@ def _told(text: str) -> Iterator[str]:
         if not line.endswith(":"):
             yield line
             continue
-        below = [] if is_item else _below(lines[at + 1 :], number)
+        below = [] if is_item else _below(lines[at + 1 : at + 2 + _ITEMS_MAX], number)
         leads = [bold[1] for each in below if (bold := _BOLD_LEAD.match(each)) and " " in bold[1]]
         wholes = (
             f"{line} {'; '.join(items)}." for items in (below, leads) if len(items) == len(below)

@@ -21,8 +21,8 @@ _TAKEN_SHARE = 0.6  # of a title's words in what is said later: it was taken up
 _PICK_CHARS = 120  # of a message that picks titles by their numbers
 _REQUEST_CHARS = 4_000
 
-_STEP = re.compile(r"^\s*[-*] \[(?: |⚡|~|-|>)\]\s+(.{3,200})$", re.MULTILINE)
-_PLAN = re.compile(r"^\s*[-*] \[(?: |⚡|~|-|>|x|X)\]\s+\S", re.MULTILINE)
+_STEP = re.compile(r"^[ \t]*[-*] \[(?: |⚡|~|-|>)\]\s+(.{3,200})$", re.MULTILINE)
+_PLAN = re.compile(r"^[ \t]*[-*] \[(?: |⚡|~|-|>|x|X)\]\s+\S", re.MULTILINE)
 _PLANNING = re.compile(r"todo|plan|task", re.IGNORECASE)
 _CREATED = re.compile(r"Task #(\d{1,4}) created")
 _ENDED = frozenset(("completed", "cancelled", "deleted"))

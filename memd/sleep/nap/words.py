@@ -21,6 +21,7 @@ _PROSE_SHARE = 0.19
 _PROSE_WORDS = 7
 _JUDGED_CHARS = 20
 _LINE_CHARS_MAX = 2000
+_MARGIN = 8  # columns; what stands further right is indented all the same
 _TYPED_CHARS_MAX = 8000
 _BRIEF_CHARS = 1800
 _YOU_CHARS = 200
@@ -199,7 +200,9 @@ def _is_machine(line: str) -> bool:
     bare = line.strip()
     if not bare or len(bare) > _LINE_CHARS_MAX:
         return bool(bare) or line == "\f"
-    if _MACHINE.match(line) or _CODE_END.search(bare) or _INDENTED.match(line):
+    # Of a margin without end each pattern would try every column.
+    shown = " " * min(_MARGIN, len(line) - len(line.lstrip())) + bare
+    if _MACHINE.match(shown) or _CODE_END.search(bare) or _INDENTED.match(line):
         return True
     if unicodedata.category(bare[0]) in _SIGNS:
         return True

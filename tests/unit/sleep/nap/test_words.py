@@ -157,3 +157,7 @@ def test_a_sentence_ends_at_a_line_and_not_at_an_abbreviation() -> None:
         "No spaces!",
         "ok",
     ]
+
+
+def test_a_line_behind_a_margin_without_end_is_read_at_once() -> None:
+    assert words(" " * 200_000 + "use tabs in this project").paragraphs == ()
