@@ -205,6 +205,13 @@ def _within(line: str, room: int) -> Iterator[str]:
         yield text
 
 
+def _told(text: str) -> str:
+    """Return *text* without the lines that only ask or thank, whole where nothing is left."""
+    lines = text.split("\n")
+    left = [line for line in lines if sentence_act(line).act not in _LEFT_OUT]
+    return "\n".join(left or lines)
+
+
 def _stopped_at(turn: Turn, before: Turn | None) -> Answered | None:
     """Return what the agent was about to do when it was interrupted, None where nobody can tell."""
     if not turn.stopped or before is None or not before.exchange.runs:
@@ -227,7 +234,7 @@ def _memories(
         left = "" if only_picks(whole) else "\n".join(own.paragraphs)
         kept = [Part(left, Judged(Act.DECISION, _ANSWERED))] if left or asked.is_marked else []
     elif not kept and ended and (judged := act(whole, stopped=turn.stopped)).score >= _BESIDE:
-        kept = [Part(cut(whole, PART_CHARS), judged)] if kind_of(judged) else []
+        kept = [Part(cut(_told(whole), PART_CHARS), judged)] if kind_of(judged) else []
     if not kept and len(ended) >= _ENDED_CHARS_MIN and not _LEANS.match(ended):
         yield _outcome(turn, ended)
     for number, part in enumerate(kept):

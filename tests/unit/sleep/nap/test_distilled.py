@@ -143,6 +143,18 @@ def test_a_digest_with_the_line_of_a_tool_is_trusted_like_the_tool() -> None:
     assert with_line.origin is Origin.TOOL
 
 
+def test_a_line_that_only_asks_is_not_told_beside_one_that_says_something() -> None:
+    messages = [
+        user("The importer did nothing at all with the big files yesterday.\nWhat do you think?"),
+        agent("`importer.py` opened the file once to count its rows, because `len` needs them."),
+    ]
+
+    (text,) = told(*messages)
+
+    assert text.startswith("The importer did nothing")
+    assert "What do you think" not in text
+
+
 def test_an_interruption_is_no_memory_and_what_follows_it_corrects() -> None:
     messages = [user("add a port"), user(INTERRUPTED), user("let's put it into ports.py instead")]
     [memory] = [each for each in distilled(messages) if each.kind is not Kind.DIGEST]
