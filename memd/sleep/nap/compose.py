@@ -254,7 +254,8 @@ def _memory(turn: Turn, number: int, part: Part, asked: Answered | None, ended: 
     room = CHARS_MAX - len(text) - len(_OUTCOME)
     if ended and room > _OUTCOME_CHARS_MIN:
         text += _OUTCOME + cut(ended, room)
-    places = (place, *([asked.place] if asked else ()), *([turn.exchange.end] if ended else ()))
+    end = [_told_at(turn.exchange, ended)] if ended else []
+    places = (place, *([asked.place] if asked else ()), *end)
     memory = Distilled(
         cut(text, CHARS_MAX),
         kind_of(part.judged) or Kind.DECISION,
@@ -266,9 +267,16 @@ def _memory(turn: Turn, number: int, part: Part, asked: Answered | None, ended: 
 
 
 def _outcome(turn: Turn, ended: str) -> Candidate:
-    place, end = turn.exchange.place, turn.exchange.end
-    memory = Distilled(ended, Kind.OUTCOME, (place, end), turn.slot, Origin.ASSISTANT)
+    places = (turn.exchange.place, _told_at(turn.exchange, ended))
+    memory = Distilled(ended, Kind.OUTCOME, places, turn.slot, Origin.ASSISTANT)
     return Candidate(memory, _ENDED)
+
+
+def _told_at(exchange: Exchange, ended: str) -> int:
+    """Return the place of the text that *ended* closes with; where none has it, the last message."""
+    last = _flat(sentences(ended)[-1][:_QUOTED_CHARS])
+    texts = exchange.said[: -1 - _QUOTED_TEXTS : -1]
+    return next((said.place for said in texts if last in _flat(said.text)), exchange.end)
 
 
 def _plan(turn: Turn) -> Iterator[Candidate]:

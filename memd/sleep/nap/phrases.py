@@ -62,7 +62,8 @@ FINE = re.compile(
 )
 # What the agent means to do, anywhere in a sentence.
 INTENDS = re.compile(
-    r"\bI (?:need|want|plan|have) to\b|\bI'll\b|\bI will\b|\blet me\b", re.IGNORECASE
+    r"\bI (?:also |still |just |now )?(?:need|want|plan|have) to\b|\bI'll\b|\bI will\b|\blet me\b",
+    re.IGNORECASE,
 )
 # What is to be done, or which line is meant: a step of a plan, not what came of it.
 TASK = _opening(

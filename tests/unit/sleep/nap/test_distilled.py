@@ -122,6 +122,19 @@ def test_what_a_program_writes_between_begins_nothing_new() -> None:
     assert memory.places == (0, 2)
 
 
+def test_a_memory_is_made_of_the_text_that_it_ends_with() -> None:
+    messages = [
+        user("We always keep the cursor in `importer.py` open for a whole batch."),
+        agent("`importer.py` kept one cursor for every row, because `fetch` opened a new one."),
+        agent("Let me look at the tests, too."),
+    ]
+
+    memory, _ = distilled(messages)
+
+    assert "because" in memory.text
+    assert memory.places == (0, 1)
+
+
 def test_the_digest_comes_last_and_once() -> None:
     messages = [user(RULE), agent("The server listens on 4010 now."), user("add a test for it")]
     assert [each.slot for each in distilled(messages)].index("digest") == len(
