@@ -251,7 +251,8 @@ def test_a_session_that_went_on_is_remembered_once_and_its_naps_are_undone(desk:
         )
         assert window["consolidated"]["session_id"] == "long"
 
-    begun = [{"role": "user", "content": f"{RULE}."}, *RECENT]
+    ended = "`deploy.sh` runs `nginx -t` now, because a broken config stopped the restart."
+    begun = [{"role": "user", "content": f"{RULE}."}, {"role": "assistant", "content": ended}]
     went_on = {"role": "user", "content": "We never deploy on the day before a holiday."}
     reported("PreCompact", *begun)
     first = contents()

@@ -273,7 +273,7 @@ def _outcome(turn: Turn, ended: str) -> Candidate:
 
 
 def _told_at(exchange: Exchange, ended: str) -> int:
-    """Return the place of the text that *ended* closes with; where none has it, the last message."""
+    """Return the place of the text with the end of *ended*; where none has it, the last place."""
     last = _flat(sentences(ended)[-1][:_QUOTED_CHARS])
     texts = exchange.said[: -1 - _QUOTED_TEXTS : -1]
     return next((said.place for said in texts if last in _flat(said.text)), exchange.end)

@@ -38,6 +38,7 @@ FIELDS = (
     "Ended with",
     "Open",
 )
+_ASKED = frozenset({"Asked first", "Asked last"})
 WENT_WRONG = "\nWent wrong: "
 """Before the one line that a tool printed."""
 # In which order fields go when there is no room for all.
@@ -70,8 +71,9 @@ class _Done(NamedTuple):
 
 
 def digest(exchanges: Sequence[Exchange]) -> str:
-    """Return the digest of a session, "" for one in which nothing was asked.
+    """Return the digest of a session, "" for one of which nothing is known but what was asked.
 
+    A question alone would be found by whoever asks it again, and answers nothing.
     At most DIGEST_TOKENS_MAX tokens, by four characters to a token and by word pieces.
     """
     requests = list(_requests(exchanges))
@@ -89,7 +91,7 @@ def digest(exchanges: Sequence[Exchange]) -> str:
         "Ended with": _ended(exchanges),
         "Open": "; ".join(unfinished(exchanges)),
     }
-    return _fitting(fields)
+    return _fitting(fields) if any(fields[name] for name in FIELDS if name not in _ASKED) else ""
 
 
 def _fitting(fields: dict[str, str]) -> str:

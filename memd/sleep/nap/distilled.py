@@ -26,7 +26,7 @@ def distilled(messages: Sequence[Message]) -> tuple[Distilled, ...]:
     """Return the memories of *messages*, in their order, the digest last.
 
     >>> [each.kind.value for each in distilled([{"role": "user", "content": "We never push."}])]
-    ['preference', 'digest']
+    ['preference']
     """
     begun = turns(exchanges(messages))
     whole = [turn.exchange for turn in begun]
@@ -36,7 +36,7 @@ def distilled(messages: Sequence[Message]) -> tuple[Distilled, ...]:
 
 
 def _digest(exchanges: Sequence[Exchange]) -> Iterator[Distilled]:
-    """Yield the digest of a session, nothing for one in which nothing was asked.
+    """Yield the digest of a session, nothing for one of which it would only say what was asked.
 
     One that tells what went wrong has a line of a tool's, which could say anything.
     """

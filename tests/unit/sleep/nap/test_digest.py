@@ -72,7 +72,13 @@ def test_a_digest_says_what_was_asked_and_done_how_it_ended_and_what_is_open() -
 
 def test_its_fields_stand_in_their_order_and_empty_ones_are_left_out() -> None:
     assert list(_fields(digest(SESSION))) == list(FIELDS)
-    assert digest([_exchange(0, "What is a monad?")]) == "Asked first: What is a monad?"
+    assert digest([_exchange(0, "Rename the field.", runs=[_edit("a.py")])]) == (
+        "Asked first: Rename the field.\nChanged: a.py"
+    )
+
+
+def test_a_session_of_which_only_the_questions_are_known_has_none() -> None:
+    assert digest([_exchange(0, "What is a monad?"), _exchange(1, "And a functor?")]) == ""
 
 
 def test_a_session_in_which_nothing_was_asked_has_none() -> None:
@@ -84,9 +90,8 @@ def test_a_session_in_which_nothing_was_asked_has_none() -> None:
 def test_a_command_is_a_request_and_what_the_program_makes_of_it_is_none() -> None:
     called = "<command-name>/audit</command-name><command-args>keys</command-args>"
     template = "Look at every key in turn and say who uses it. " * 20
-    assert digest([_exchange(0, called), _exchange(1, template, "I look.")]) == (
-        "Asked first: /audit keys"
-    )
+    audit = [_exchange(0, called), _exchange(1, template, "I look.", runs=[_edit("keys.md")])]
+    assert digest(audit) == "Asked first: /audit keys\nChanged: keys.md"
 
 
 def test_a_failure_of_a_linter_or_of_a_look_around_is_not_told() -> None:

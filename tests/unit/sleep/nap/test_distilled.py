@@ -136,7 +136,8 @@ def test_a_memory_is_made_of_the_text_that_it_ends_with() -> None:
 
 
 def test_the_digest_comes_last_and_once() -> None:
-    messages = [user(RULE), agent("The server listens on 4010 now."), user("add a test for it")]
+    changed = agent("`server.py` listens on port 4010 now, because 8080 was taken.")
+    messages = [user(RULE), changed, user("add a test for it")]
     assert [each.slot for each in distilled(messages)].index("digest") == len(
         distilled(messages)
     ) - 1
@@ -148,7 +149,8 @@ def test_a_digest_with_the_line_of_a_tool_is_trusted_like_the_tool() -> None:
     ]}  # fmt: skip
     answer = {"role": "tool", "tool_call_id": "1", "content": "Exit code 1\nKeyError: 'port'"}
 
-    *_, without = distilled([user(RULE)])
+    ended = agent("`server.py` listens on port 4010 now, because 8080 was taken.")
+    *_, without = distilled([user(RULE), ended])
     *_, with_line = distilled([user(RULE), run, answer])
 
     assert without.origin is Origin.ASSISTANT
