@@ -39,14 +39,14 @@ from bench.kept_scores import (
 from bench.readings import SECOND, SPLITS, WORTH, readings, session_lines, split
 from bench.scores import quantile
 from bench.transcripts import Message, exported, specstory
-from memd.sleep.nap.candidates import Kind
+from memd.sleep.distil.candidates import Kind
+from memd.sleep.distil.distilled import distilled as distil
 from memd.sleep.nap.consolidator import (
     CHARS_PER_TOKEN,
     MENTION_SHARE,
     SUMMARY_SHARE,
     MemoryConsolidator,
 )
-from memd.sleep.nap.distilled import distilled as distil
 from memd.sleep.nap.lessons import taught
 from memd.sleep.nap.messages import said
 

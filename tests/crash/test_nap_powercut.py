@@ -14,7 +14,7 @@ from support.store import ADA
 
 from memd.encode.tokens import DefaultTokenEstimator
 from memd.model.enums import MemoryLevel, Origin
-from memd.sleep.nap.candidates import Distilled, Kind
+from memd.sleep.distil.candidates import Distilled, Kind
 from memd.sleep.nap.consolidator import MemoryConsolidator
 from memd.sleep.nap.keeping import Heard, Keeping, Wanted
 from memd.sleep.nap.preparation import drafted, sifted

@@ -10,7 +10,7 @@ from support.store import ADA, a_house
 from memd.model.consolidation import COMPOSED_TAGS, is_composed
 from memd.model.enums import MemoryCategory
 from memd.model.memory import MemoryFilter, MemoryMetadata, MemoryStoreRequest
-from memd.sleep.nap.candidates import Kind
+from memd.sleep.distil.candidates import Kind
 from memd.store.connect import Reading
 from memd.store.filters import bound
 from memd.store.names import find_agent

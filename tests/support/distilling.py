@@ -11,7 +11,7 @@ from support.nights import ADA, Bed
 from memd.encode.tokens import DefaultTokenEstimator
 from memd.model.caller import Caller
 from memd.model.enums import MemoryLevel, Origin
-from memd.sleep.nap.candidates import Distilled, Kind
+from memd.sleep.distil.candidates import Distilled, Kind
 from memd.sleep.nap.consolidator import MemoryConsolidator
 from memd.sleep.nap.keeping import Heard, Keeping, Kept, Wanted
 from memd.sleep.nap.preparation import drafted, sifted

@@ -15,8 +15,8 @@ from memd.model.consolidation import LESSON_TAG, NAP_TAG
 from memd.model.encoding import TokenCounter
 from memd.model.enums import MemoryCategory, Origin
 from memd.model.ingest import IngestRequest
+from memd.sleep.distil.candidates import Distilled, Kind
 from memd.sleep.nap.blocks import TOOL_ROLE
-from memd.sleep.nap.candidates import Distilled, Kind
 from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.facts import SUMMARY_ROLE, Fact
 from memd.sleep.nap.messages import moment_of

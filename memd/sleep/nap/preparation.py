@@ -16,10 +16,10 @@ from memd.ingest.draft import drafts
 from memd.model.chunking import ChunkingConfig
 from memd.model.encoding import TokenCounter
 from memd.model.sleep import NapDetail
-from memd.sleep.nap.candidates import Distilled
+from memd.sleep.distil.candidates import Distilled
+from memd.sleep.distil.distilled import distilled
 from memd.sleep.nap.cleaning import Message, clean
 from memd.sleep.nap.consolidator import MemoryConsolidator
-from memd.sleep.nap.distilled import distilled
 from memd.sleep.nap.drafting import Drafted, known_as, of_distilled, of_fact, of_lesson
 from memd.sleep.nap.echoes import without_echoes
 from memd.sleep.nap.erased import History, erased

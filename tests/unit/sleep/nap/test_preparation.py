@@ -12,7 +12,7 @@ import pytest
 
 from memd.encode.tokens import DefaultTokenEstimator
 from memd.model.enums import MemoryCategory, Origin, Trust
-from memd.sleep.nap.candidates import Distilled, Kind
+from memd.sleep.distil.candidates import Distilled, Kind
 from memd.sleep.nap.cleaning import clean
 from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator
 from memd.sleep.nap.drafting import of_distilled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.sleep.nap.acts import WORTH, Act, act, approves
+from memd.sleep.distil.acts import WORTH, Act, act, approves
 
 KEPT = {
     Act.DECISION: [

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memd.sleep.nap.exchanges import Exchange, Run, Said
-from memd.sleep.nap.unfinished import unfinished
+from memd.sleep.distil.exchanges import Exchange, Run, Said
+from memd.sleep.distil.unfinished import unfinished
 
 LIST = """## Top 3 issues
 

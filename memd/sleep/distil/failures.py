@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from memd.sleep.nap.calls import command
-from memd.sleep.nap.exchanges import Run
+from memd.sleep.distil.calls import command
+from memd.sleep.distil.exchanges import Run
 
 ERROR_CHARS_MAX = 160
 _LOOKED_AT_CHARS = 4_000  # of a result, at its head and at its tail each

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.sleep.nap.prose import SENTENCE_CHARS_MAX, plain, sentences
+from memd.sleep.distil.prose import SENTENCE_CHARS_MAX, plain, sentences
 
 ANSWER = """## What changed
 

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-from memd.sleep.nap.languages import FUNCTION_WORDS
+from memd.sleep.distil.languages import FUNCTION_WORDS
 
 TEXT_CHARS_MAX = 200_000
 """What of one message is read: nobody writes more by hand."""

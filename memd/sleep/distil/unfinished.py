@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from memd.sleep.nap.answers import cut
-from memd.sleep.nap.exchanges import Exchange, Run
-from memd.sleep.nap.findings import listed
-from memd.sleep.nap.outcomes import outcome
-from memd.sleep.nap.prose import sentences
-from memd.sleep.nap.words import is_interruption
+from memd.sleep.distil.answers import cut
+from memd.sleep.distil.exchanges import Exchange, Run
+from memd.sleep.distil.findings import listed
+from memd.sleep.distil.outcomes import outcome
+from memd.sleep.distil.prose import sentences
+from memd.sleep.distil.words import is_interruption
 
 OPEN_MAX = 4
 _OPEN_CHARS = 90

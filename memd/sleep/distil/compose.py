@@ -16,7 +16,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from memd.model.enums import Origin
-from memd.sleep.nap.acts import (
+from memd.sleep.distil.acts import (
     WORTH,
     Act,
     Judged,
@@ -25,13 +25,13 @@ from memd.sleep.nap.acts import (
     kind_of,
     sentence_act,
 )
-from memd.sleep.nap.answers import Answered, answered, cut, only_picks
-from memd.sleep.nap.calls import command, edited, shortened
-from memd.sleep.nap.candidates import Candidate, Distilled, Kind
-from memd.sleep.nap.exchanges import Exchange, Said
-from memd.sleep.nap.outcomes import conclusion
-from memd.sleep.nap.signs import POINTS
-from memd.sleep.nap.words import Words, is_interruption, sentences, words
+from memd.sleep.distil.answers import Answered, answered, cut, only_picks
+from memd.sleep.distil.calls import command, edited, shortened
+from memd.sleep.distil.candidates import Candidate, Distilled, Kind
+from memd.sleep.distil.exchanges import Exchange, Said
+from memd.sleep.distil.outcomes import conclusion
+from memd.sleep.distil.signs import POINTS
+from memd.sleep.distil.words import Words, is_interruption, sentences, words
 
 CHARS_MAX = 700
 PART_CHARS = 600

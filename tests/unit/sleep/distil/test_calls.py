@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.sleep.nap.calls import (
+from memd.sleep.distil.calls import (
     COMMAND_CHARS_MAX,
     about,
     command,
     edited,
 )
-from memd.sleep.nap.exchanges import Run
+from memd.sleep.distil.exchanges import Run
 
 
 def _run(tool: str, given: object, result: str | None = "") -> Run:

@@ -14,10 +14,10 @@ from math import ceil
 from typing import NamedTuple
 
 from memd.model.enums import Origin
-from memd.sleep.nap.candidates import Candidate, Distilled, Kind
+from memd.sleep.distil.candidates import Candidate, Distilled, Kind
+from memd.sleep.distil.languages import FUNCTION_WORDS
 from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.consolidator import CHARS_PER_TOKEN
-from memd.sleep.nap.languages import FUNCTION_WORDS
 from memd.sleep.nap.messages import said
 
 STRETCH_TOKENS = 30_000

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memd.model.enums import Origin
-from memd.sleep.nap.candidates import Kind
-from memd.sleep.nap.exchanges import Exchange, Run, Said
-from memd.sleep.nap.fixes import FIX_CHARS_MAX, fixes
+from memd.sleep.distil.candidates import Kind
+from memd.sleep.distil.exchanges import Exchange, Run, Said
+from memd.sleep.distil.fixes import FIX_CHARS_MAX, fixes
 
 ERROR = "Exit code 1\nconnecting\nError: connect ECONNREFUSED 127.0.0.1:5433"
 WHY = "The tests expect Postgres on port `5433`, and `compose.yml` only maps `5432`."

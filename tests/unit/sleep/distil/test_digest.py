@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.sleep.nap.digest import DIGEST_TOKENS_MAX, FIELDS, digest, tokens
-from memd.sleep.nap.exchanges import Exchange, Run, Said
+from memd.sleep.distil.digest import DIGEST_TOKENS_MAX, FIELDS, digest, tokens
+from memd.sleep.distil.exchanges import Exchange, Run, Said
 
 BROKEN = "Traceback (most recent call last):\nValueError: QUEUE_URL is not set"
 

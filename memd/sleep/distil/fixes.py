@@ -14,12 +14,12 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memd.model.enums import Origin
-from memd.sleep.nap.answers import cut
-from memd.sleep.nap.calls import Command, command, edited, is_check, is_noise, shortened
-from memd.sleep.nap.candidates import Candidate, Distilled, Kind
-from memd.sleep.nap.exchanges import Exchange, Run
-from memd.sleep.nap.failures import error_line, failed
-from memd.sleep.nap.outcomes import reason
+from memd.sleep.distil.answers import cut
+from memd.sleep.distil.calls import Command, command, edited, is_check, is_noise, shortened
+from memd.sleep.distil.candidates import Candidate, Distilled, Kind
+from memd.sleep.distil.exchanges import Exchange, Run
+from memd.sleep.distil.failures import error_line, failed
+from memd.sleep.distil.outcomes import reason
 
 FIX_CHARS_MAX = 480
 _REASON_CHARS = 180

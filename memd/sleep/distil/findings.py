@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from memd.model.enums import Origin
-from memd.sleep.nap.candidates import Candidate, Distilled, Kind
-from memd.sleep.nap.exchanges import Exchange
-from memd.sleep.nap.prose import PROSE_CHARS_MAX, plain
-from memd.sleep.nap.words import words
+from memd.sleep.distil.candidates import Candidate, Distilled, Kind
+from memd.sleep.distil.exchanges import Exchange
+from memd.sleep.distil.prose import PROSE_CHARS_MAX, plain
+from memd.sleep.distil.words import words
 
 FINDINGS_CHARS_MAX = 480
 _TITLE_CHARS_MAX = 130

@@ -12,9 +12,9 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
-from memd.sleep.nap.candidates import Kind
-from memd.sleep.nap.languages import ALWAYS_OR_NEVER, WELL, YES
-from memd.sleep.nap.signs import (
+from memd.sleep.distil.candidates import Kind
+from memd.sleep.distil.languages import ALWAYS_OR_NEVER, WELL, YES
+from memd.sleep.distil.signs import (
     FIRM,
     FIRST,
     FLOOR_WORDS,
@@ -24,7 +24,7 @@ from memd.sleep.nap.signs import (
     words,
     worth,
 )
-from memd.sleep.nap.words import sentences
+from memd.sleep.distil.words import sentences
 
 WORTH = 0.5
 """What scores less is not stored."""

@@ -11,15 +11,15 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from memd.model.enums import Origin
-from memd.sleep.nap.candidates import Distilled, Kind
-from memd.sleep.nap.choice import chosen
+from memd.sleep.distil.candidates import Distilled, Kind
+from memd.sleep.distil.choice import chosen
+from memd.sleep.distil.compose import composed, turns
+from memd.sleep.distil.digest import WENT_WRONG, digest
+from memd.sleep.distil.environment import environment
+from memd.sleep.distil.exchanges import Exchange, exchanges
+from memd.sleep.distil.findings import findings
+from memd.sleep.distil.fixes import fixes
 from memd.sleep.nap.cleaning import Message
-from memd.sleep.nap.compose import composed, turns
-from memd.sleep.nap.digest import WENT_WRONG, digest
-from memd.sleep.nap.environment import environment
-from memd.sleep.nap.exchanges import Exchange, exchanges
-from memd.sleep.nap.findings import findings
-from memd.sleep.nap.fixes import fixes
 
 
 def distilled(messages: Sequence[Message]) -> tuple[Distilled, ...]:

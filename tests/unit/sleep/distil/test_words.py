@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.sleep.nap.words import is_interruption, is_prose, sentences, words
+from memd.sleep.distil.words import is_interruption, is_prose, sentences, words
 
 OWN = "The port of the mock server must stay 4010."
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.sleep.nap.exchanges import Run
-from memd.sleep.nap.failures import ERROR_CHARS_MAX, error_line, failed
+from memd.sleep.distil.exchanges import Run
+from memd.sleep.distil.failures import ERROR_CHARS_MAX, error_line, failed
 
 
 def _run(tool: str, given: object, result: str | None = "") -> Run:

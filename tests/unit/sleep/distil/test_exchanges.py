@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memd.sleep.nap.exchanges import Said, exchanges
+from memd.sleep.distil.exchanges import Said, exchanges
 from memd.sleep.nap.facts import HEADER
 
 

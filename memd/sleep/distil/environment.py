@@ -13,13 +13,13 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memd.model.enums import Origin
-from memd.sleep.nap import phrases
-from memd.sleep.nap.answers import cut
-from memd.sleep.nap.calls import Command, about, command, is_noise, shortened
-from memd.sleep.nap.candidates import Candidate, Distilled, Kind
-from memd.sleep.nap.exchanges import Exchange
-from memd.sleep.nap.failures import failed
-from memd.sleep.nap.prose import sentences
+from memd.sleep.distil import phrases
+from memd.sleep.distil.answers import cut
+from memd.sleep.distil.calls import Command, about, command, is_noise, shortened
+from memd.sleep.distil.candidates import Candidate, Distilled, Kind
+from memd.sleep.distil.exchanges import Exchange
+from memd.sleep.distil.failures import failed
+from memd.sleep.distil.prose import sentences
 
 ENVIRONMENT_CHARS_MAX = 480
 COMMANDS_SLOT = "env:commands"

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memd.model.enums import Origin
-from memd.sleep.nap.candidates import Kind
-from memd.sleep.nap.choice import STRETCH_MEMORIES, STRETCH_TOKENS
-from memd.sleep.nap.compose import CHARS_MAX
+from memd.sleep.distil.candidates import Kind
+from memd.sleep.distil.choice import STRETCH_MEMORIES, STRETCH_TOKENS
+from memd.sleep.distil.compose import CHARS_MAX
+from memd.sleep.distil.distilled import distilled
 from memd.sleep.nap.consolidator import CHARS_PER_TOKEN
-from memd.sleep.nap.distilled import distilled
 
 RULE = "From now on the mock server listens on port 4010 only."
 INTERRUPTED = "[Request interrupted by user]"

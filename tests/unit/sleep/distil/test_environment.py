@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.sleep.nap.candidates import Kind
-from memd.sleep.nap.environment import COMMANDS_SLOT, ENVIRONMENT_CHARS_MAX, environment
-from memd.sleep.nap.exchanges import Exchange, Run, Said
+from memd.sleep.distil.candidates import Kind
+from memd.sleep.distil.environment import COMMANDS_SLOT, ENVIRONMENT_CHARS_MAX, environment
+from memd.sleep.distil.exchanges import Exchange, Run, Said
 
 
 def _bash(line: str, result: str = "ok") -> Run:

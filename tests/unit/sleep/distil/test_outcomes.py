@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.sleep.nap.exchanges import Exchange, Run, Said
-from memd.sleep.nap.outcomes import (
+from memd.sleep.distil.exchanges import Exchange, Run, Said
+from memd.sleep.distil.outcomes import (
     CAUSE_CHARS_MAX,
     OUTCOME_CHARS_MAX,
     cause,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memd.sleep.nap.answers import CHARS_MAX, answered
-from memd.sleep.nap.exchanges import Said
+from memd.sleep.distil.answers import CHARS_MAX, answered
+from memd.sleep.distil.exchanges import Said
 
 FINDINGS = """I read all of it.
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from memd.sleep.nap.exchanges import Run
+from memd.sleep.distil.exchanges import Run
 
 COMMAND_CHARS_MAX = 200
 _LOOKED_AT_CHARS = 4_000  # of a result

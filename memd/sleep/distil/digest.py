@@ -12,13 +12,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from memd.sleep.nap.answers import cut
-from memd.sleep.nap.calls import Command, command, edited, is_check, is_noise, shortened
-from memd.sleep.nap.exchanges import Exchange, Run
-from memd.sleep.nap.failures import error_line, failed
-from memd.sleep.nap.outcomes import outcome, shown
-from memd.sleep.nap.unfinished import unfinished
-from memd.sleep.nap.words import is_interruption, words
+from memd.sleep.distil.answers import cut
+from memd.sleep.distil.calls import Command, command, edited, is_check, is_noise, shortened
+from memd.sleep.distil.exchanges import Exchange, Run
+from memd.sleep.distil.failures import error_line, failed
+from memd.sleep.distil.outcomes import outcome, shown
+from memd.sleep.distil.unfinished import unfinished
+from memd.sleep.distil.words import is_interruption, words
 
 DIGEST_TOKENS_MAX = 300
 _CHARS_PER_TOKEN = 4

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.sleep.nap.candidates import Kind
-from memd.sleep.nap.exchanges import Exchange, Said
-from memd.sleep.nap.findings import FINDINGS_CHARS_MAX, findings, listed
+from memd.sleep.distil.candidates import Kind
+from memd.sleep.distil.exchanges import Exchange, Said
+from memd.sleep.distil.findings import FINDINGS_CHARS_MAX, findings, listed
 
 REVIEW = """# Review of the importer
 

@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from memd.sleep.nap.acts import BARE_CHARS, approves
-from memd.sleep.nap.exchanges import BEFORE_TEXTS, Said
-from memd.sleep.nap.languages import FUNCTION_WORDS
-from memd.sleep.nap.words import sentences
+from memd.sleep.distil.acts import BARE_CHARS, approves
+from memd.sleep.distil.exchanges import BEFORE_TEXTS, Said
+from memd.sleep.distil.languages import FUNCTION_WORDS
+from memd.sleep.distil.words import sentences
 
 CHARS_MAX = 320
 _SHORT_CHARS = 240
