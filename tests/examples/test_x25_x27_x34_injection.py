@@ -135,8 +135,8 @@ def test_x34_the_settings_choose_the_strategy(daemon: tuple[str, Spawned]) -> No
 
     assert prompt["strategy"] == name
     assert len(prompt["messages"]) == messages
-    facts = {"search_org_facts"} if tools else set()
-    assert {tool["name"] for tool in told} == tools | facts
+    ours = {"search_org_facts", "session_search"} if tools else set()
+    assert {tool["name"] for tool in told} == tools | ours
     assert all(tool["parameters_schema"]["type"] == "object" for tool in told)
 
 
