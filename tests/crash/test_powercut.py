@@ -15,9 +15,10 @@ from support.store import ADA, SOURCE_TABLES
 
 from memd.base.errors import MemdError
 from memd.store import caches, changes, check, memories, migrate, names, removal, vectors
-from memd.store.connect import Writing, prepare_writer
+from memd.store.connect import SCHEMA_VERSION, Writing, prepare_writer
 
 WORD = "Xylophanes"
+BEFORE = SCHEMA_VERSION - 1
 
 
 @contextmanager
@@ -161,11 +162,12 @@ def test_a_power_cut_while_migrating_leaves_the_old_version_or_the_new_one(tmp_p
     with recorded(live / "memd.db") as (vfs, conn):
         insert(conn, 1, ids)
         conn.execute("DROP TABLE weights")
-        conn.pragma("user_version", 0)
+        conn.pragma("user_version", BEFORE)
         conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         start = sum(op.kind != "mark" for op in vfs.trace)
-        (live / "memd-v0.backup.db").touch()  # made before, by a VACUUM of its own
-        migrate.migrate(conn, live / "memd.db", 0, {0: _weights})
+        # Made before, by a VACUUM of its own.
+        (live / f"memd-v{BEFORE}.backup.db").touch()
+        migrate.migrate(conn, live / "memd.db", BEFORE, {BEFORE: _weights})
         vfs.mark("migrated")
         trace = list(vfs.trace)
     seen = set()
@@ -175,13 +177,13 @@ def test_a_power_cut_while_migrating_leaves_the_old_version_or_the_new_one(tmp_p
         after = apsw.Connection(str(image / "memd.db"))
         version = after.pragma("user_version")
         tables = {name for (name,) in after.execute("SELECT name FROM sqlite_schema")}
-        assert version == ("weights" in tables)
-        assert version == 1 or not acked
+        assert version == BEFORE + ("weights" in tables)
+        assert version == SCHEMA_VERSION or not acked
         assert after.execute("SELECT memory_id FROM memory").fetchall() == [(ids[0],)]
         assert set(SOURCE_TABLES) - tables <= {"weights"}
         seen.add(version)
         after.close()
-    assert seen == {0, 1}
+    assert seen == {BEFORE, SCHEMA_VERSION}
 
 
 def _weights(conn: Writing) -> None:
