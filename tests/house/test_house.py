@@ -66,7 +66,13 @@ def test_reading_what_assistants_wrote_loads_the_standard_library_only() -> None
 
 def test_a_start_loads_nothing_of_what_a_night_or_a_prompt_does() -> None:
     modules = loaded_modules("import memd.house")
-    later = {"memd.sleep.tasks", "memd.sleep.compression", "memd.inject.inject", "memd.org.graph"}
+    later = {
+        "memd.sleep.tasks",
+        "memd.sleep.compression",
+        "memd.sleep.distil.distilled",
+        "memd.inject.inject",
+        "memd.org.graph",
+    }
     assert not later & modules
 
 
