@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memd.sleep.distil.acts import BARE_CHARS, approves
-from memd.sleep.distil.exchanges import BEFORE_TEXTS, Said
+from memd.sleep.distil.exchanges import BEFORE_TEXTS, AgentText
 from memd.sleep.distil.languages import FUNCTION_WORDS
 from memd.sleep.distil.words import sentences
 
@@ -82,10 +82,10 @@ class Answered(NamedTuple):
     is_asked: bool = False
 
 
-def answered(user: str, said: Sequence[Said]) -> Answered | None:
+def answered(user: str, said: Sequence[AgentText]) -> Answered | None:
     r"""Return what *user* answers of what the agent *said* before, None where it stands by itself.
 
-    >>> answered("No on D4", [Said(0, "We drop nothing.\n- **D4** the cache is dropped")]).text
+    >>> answered("No on D4", [AgentText(0, "We drop nothing.\n- **D4** the cache is dropped")]).text
     'D4 the cache is dropped'
     """
     if not said or len(user) > _SHORT_CHARS:
@@ -104,7 +104,7 @@ def answered(user: str, said: Sequence[Said]) -> Answered | None:
     return _alike(user, lately)
 
 
-def _back(said: Sequence[Said]) -> Iterator[Said]:
+def _back(said: Sequence[AgentText]) -> Iterator[AgentText]:
     """Yield what the agent said, the latest first, as far back as is looked."""
     room = _BACK_CHARS_MAX
     for each in reversed(said):
@@ -170,7 +170,7 @@ def _proposal(text: str) -> str:
     return "\n".join(filter(None, (cut(recommended, room), cut(asked, _LINE_CHARS))))
 
 
-def _alike(user: str, before: Sequence[Said]) -> Answered | None:
+def _alike(user: str, before: Sequence[AgentText]) -> Answered | None:
     """Return the line that shares most words with *user*, at least two, the latest of equals."""
     mine = _content(user)
     best, most = None, _SHARED_WORDS - 1

@@ -28,7 +28,7 @@ from memd.sleep.distil.acts import (
 from memd.sleep.distil.answers import Answered, answered, cut, only_picks
 from memd.sleep.distil.calls import command, edited, shortened
 from memd.sleep.distil.candidates import Candidate, Distilled, Kind
-from memd.sleep.distil.exchanges import Exchange, Said
+from memd.sleep.distil.exchanges import AgentText, Exchange
 from memd.sleep.distil.outcomes import conclusion
 from memd.sleep.distil.signs import POINTS
 from memd.sleep.distil.words import Words, is_interruption, sentences, words
@@ -63,7 +63,7 @@ _QUOTE = re.compile(r"[\"\u201c]([^\"\u201c\u201d]{30,300})[\"\u201d]")
 _LEFT_OUT = frozenset({Act.QUESTION, Act.REQUEST, Act.ACKNOWLEDGEMENT})
 
 
-class Turn(NamedTuple):
+class OwnExchange(NamedTuple):
     """An exchange that somebody began, and what of its message is theirs.
 
     *stopped* says that the agent had just been interrupted. *slot* names the message.
@@ -84,13 +84,13 @@ class Part(NamedTuple):
     judged: Judged
 
 
-def turns(exchanges: Sequence[Exchange]) -> tuple[Turn, ...]:
+def turns(exchanges: Sequence[Exchange]) -> tuple[OwnExchange, ...]:
     """Return *exchanges* by what somebody wrote: what programs wrote between belongs to it.
 
     A notification, a summary or what a command made of itself begins nothing new, and
     what the agent did after it answers the message before.
     """
-    found: list[Turn] = []
+    found: list[OwnExchange] = []
     count: Counter[str] = Counter()
     stopped = False
     for exchange in exchanges:
@@ -108,16 +108,16 @@ def turns(exchanges: Sequence[Exchange]) -> tuple[Turn, ...]:
         count[exchange.user] += 1
         slot = slot_of(exchange.user, count[exchange.user])
         whole = replace(exchange, said=list(exchange.said), runs=list(exchange.runs))
-        found.append(Turn(whole, own, slot, stopped))
+        found.append(OwnExchange(whole, own, slot, stopped))
         stopped = False
     return tuple(found)
 
 
-def composed(all_: Sequence[Turn]) -> list[Candidate]:
+def composed(all_: Sequence[OwnExchange]) -> list[Candidate]:
     """Return what of the turns of a session may be remembered, in their order."""
     found: list[Candidate] = []
-    said: list[Said] = []
-    before: Turn | None = None
+    said: list[AgentText] = []
+    before: OwnExchange | None = None
     for turn, after in zip_longest(all_, all_[1:]):
         found += _memories(turn, said, _ended(turn, after), _stopped_at(turn, before))
         before = turn
@@ -127,7 +127,7 @@ def composed(all_: Sequence[Turn]) -> list[Candidate]:
     return found
 
 
-def _ended(turn: Turn, after: Turn | None) -> str:
+def _ended(turn: OwnExchange, after: OwnExchange | None) -> str:
     """Return what came of *turn*, "" where nothing is told or what comes *after* holds against it.
 
     Who quotes a conclusion and does not agree corrects it.
@@ -173,7 +173,7 @@ def _pieces(paragraph: str, *, stopped: bool) -> Iterator[Part]:
     yield from (Part(text, judged) for text, judged in kept)
 
 
-def _unquoted(own: Words, said: Sequence[Said]) -> Words:
+def _unquoted(own: Words, said: Sequence[AgentText]) -> Words:
     """Return *own* without the lines that the agent had just written, as far as they are long."""
     lines = [line for paragraph in own.paragraphs for line in paragraph.split("\n")]
     if not said or max(map(len, lines), default=0) < _QUOTED_CHARS:
@@ -212,7 +212,7 @@ def _told(text: str) -> str:
     return "\n".join(left or lines)
 
 
-def _stopped_at(turn: Turn, before: Turn | None) -> Answered | None:
+def _stopped_at(turn: OwnExchange, before: OwnExchange | None) -> Answered | None:
     """Return what the agent was about to do when it was interrupted, None where nobody can tell."""
     if not turn.stopped or before is None or not before.exchange.runs:
         return None
@@ -223,7 +223,7 @@ def _stopped_at(turn: Turn, before: Turn | None) -> Answered | None:
 
 
 def _memories(
-    turn: Turn, said: Sequence[Said], ended: str, stopped_at: Answered | None
+    turn: OwnExchange, said: Sequence[AgentText], ended: str, stopped_at: Answered | None
 ) -> Iterator[Candidate]:
     """Yield the memories of one turn; *ended* is what came of it, "" where nobody can tell."""
     whole = "\n".join(turn.own.paragraphs)
@@ -244,7 +244,9 @@ def _memories(
         yield _memory(turn, number, part, beside, ended if number == len(kept) - 1 else "")
 
 
-def _memory(turn: Turn, number: int, part: Part, asked: Answered | None, ended: str) -> Candidate:
+def _memory(
+    turn: OwnExchange, number: int, part: Part, asked: Answered | None, ended: str
+) -> Candidate:
     place = turn.exchange.place
     text = part.text
     if asked and not text:
@@ -266,7 +268,7 @@ def _memory(turn: Turn, number: int, part: Part, asked: Answered | None, ended: 
     return Candidate(memory, part.judged.score)
 
 
-def _outcome(turn: Turn, ended: str) -> Candidate:
+def _outcome(turn: OwnExchange, ended: str) -> Candidate:
     places = (turn.exchange.place, _told_at(turn.exchange, ended))
     memory = Distilled(ended, Kind.OUTCOME, places, turn.slot, Origin.ASSISTANT)
     return Candidate(memory, _ENDED)
@@ -279,7 +281,7 @@ def _told_at(exchange: Exchange, ended: str) -> int:
     return next((said.place for said in texts if last in _flat(said.text)), exchange.end)
 
 
-def _plan(turn: Turn) -> Iterator[Candidate]:
+def _plan(turn: OwnExchange) -> Iterator[Candidate]:
     """Yield the plan that was pasted to be carried out: its title and what it is about."""
     if turn.own.plan:
         text = cut(f"Plan: {turn.own.plan.removeprefix('Plan: ')}", PART_CHARS)
@@ -288,7 +290,7 @@ def _plan(turn: Turn) -> Iterator[Candidate]:
         yield Candidate(memory, _PLANNED)
 
 
-def _rules(turn: Turn) -> Iterator[Candidate]:
+def _rules(turn: OwnExchange) -> Iterator[Candidate]:
     """Yield the standing rules in what a command expands to: "we never ..."; no orders of it."""
     found: list[str] = []
     for paragraph in turn.template.paragraphs:

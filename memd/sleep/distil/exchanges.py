@@ -20,7 +20,7 @@ _USER_ROLES = frozenset({"user", "human"})
 _INSTRUCTING_ROLES = frozenset({"system", "developer"})
 
 
-class Said(NamedTuple):
+class AgentText(NamedTuple):
     """A text of the agent, and the place of its message in the list."""
 
     place: int
@@ -50,8 +50,8 @@ class Exchange:
 
     place: int
     user: str
-    before: tuple[Said, ...] = ()
-    said: list[Said] = field(default_factory=list)
+    before: tuple[AgentText, ...] = ()
+    said: list[AgentText] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
     end: int = 0
 
@@ -65,7 +65,7 @@ def exchanges(messages: Sequence[Mapping[str, Any]]) -> tuple[Exchange, ...]:
     ['use tabs']
     """
     made: list[Exchange] = []
-    lately: deque[Said] = deque(maxlen=BEFORE_TEXTS)
+    lately: deque[AgentText] = deque(maxlen=BEFORE_TEXTS)
     for place, message in enumerate(messages):
         now = turn(message)
         if now.text.startswith(HEADER) or now.role in _INSTRUCTING_ROLES:
@@ -76,7 +76,7 @@ def exchanges(messages: Sequence[Mapping[str, Any]]) -> tuple[Exchange, ...]:
         current = made[-1]
         current.end = place
         if not by_user and now.text.strip():
-            lately.append(Said(place, now.text))
+            lately.append(AgentText(place, now.text))
             current.said.append(lately[-1])
         for call, texts in zip(now.calls, called_with(message), strict=False):
             current.runs.append(Run(place, call.id, call.name, texts))

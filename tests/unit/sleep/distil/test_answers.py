@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memd.sleep.distil.answers import CHARS_MAX, answered
-from memd.sleep.distil.exchanges import Said
+from memd.sleep.distil.exchanges import AgentText
 
 FINDINGS = """I read all of it.
 
@@ -20,8 +20,8 @@ Top suggestions:
 Which of them shall I do?"""
 
 
-def texts(*said: str) -> list[Said]:
-    return [Said(place, text) for place, text in enumerate(said)]
+def texts(*said: str) -> list[AgentText]:
+    return [AgentText(place, text) for place, text in enumerate(said)]
 
 
 def text_of(user: str, *said: str) -> str | None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memd.sleep.distil.digest import DIGEST_TOKENS_MAX, FIELDS, digest, tokens
-from memd.sleep.distil.exchanges import Exchange, Run, Said
+from memd.sleep.distil.exchanges import AgentText, Exchange, Run
 
 BROKEN = "Traceback (most recent call last):\nValueError: QUEUE_URL is not set"
 
@@ -23,7 +23,7 @@ def _edit(path: str) -> Run:
 
 def _exchange(place: int, user: str, *said: str, runs: Sequence[Run] = ()) -> Exchange:
     return Exchange(
-        place, user, (), [Said(place + 1, text) for text in said], list(runs), place + 1
+        place, user, (), [AgentText(place + 1, text) for text in said], list(runs), place + 1
     )
 
 

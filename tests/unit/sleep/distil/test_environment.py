@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memd.sleep.distil.candidates import Kind
 from memd.sleep.distil.environment import COMMANDS_SLOT, ENVIRONMENT_CHARS_MAX, environment
-from memd.sleep.distil.exchanges import Exchange, Run, Said
+from memd.sleep.distil.exchanges import AgentText, Exchange, Run
 
 
 def _bash(line: str, result: str = "ok") -> Run:
@@ -17,7 +17,9 @@ def _bash(line: str, result: str = "ok") -> Run:
 
 
 def _exchange(place: int, said: str, *runs: Run, user: str = "go on") -> Exchange:
-    return Exchange(place, user, (), [Said(place + 1, said)] if said else [], list(runs), place + 1)
+    return Exchange(
+        place, user, (), [AgentText(place + 1, said)] if said else [], list(runs), place + 1
+    )
 
 
 def _told(*exchanges: Exchange) -> dict[str, str]:

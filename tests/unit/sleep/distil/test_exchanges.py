@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memd.sleep.distil.exchanges import Said, exchanges
+from memd.sleep.distil.exchanges import AgentText, exchanges
 from memd.sleep.nap.facts import HEADER
 
 
@@ -21,7 +21,7 @@ def test_an_exchange_is_what_the_user_wrote_and_what_the_agent_did_until_they_wr
     ]
     one, other = exchanges(messages)
     assert (one.place, one.end, one.user) == (0, 3, "build it")
-    assert one.said == [Said(1, "I build it."), Said(3, "The compiler is missing.")]
+    assert one.said == [AgentText(1, "I build it."), AgentText(3, "The compiler is missing.")]
     (run,) = one.runs
     assert (run.place, run.tool, run.given, run.result) == (
         1,

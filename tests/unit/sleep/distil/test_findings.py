@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memd.sleep.distil.candidates import Kind
-from memd.sleep.distil.exchanges import Exchange, Said
+from memd.sleep.distil.exchanges import AgentText, Exchange
 from memd.sleep.distil.findings import FINDINGS_CHARS_MAX, findings, listed
 
 REVIEW = """# Review of the importer
@@ -40,7 +40,7 @@ Lines 12-40 could be simplified:
 
 
 def _answer(user: str, text: str, place: int = 0) -> Exchange:
-    return Exchange(place, user, (), [Said(place + 1, text)], [], place + 1)
+    return Exchange(place, user, (), [AgentText(place + 1, text)], [], place + 1)
 
 
 def test_the_most_telling_list_of_an_answer_is_found_with_its_titles_alone() -> None:

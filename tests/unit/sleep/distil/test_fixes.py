@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memd.model.enums import Origin
 from memd.sleep.distil.candidates import Kind
-from memd.sleep.distil.exchanges import Exchange, Run, Said
+from memd.sleep.distil.exchanges import AgentText, Exchange, Run
 from memd.sleep.distil.fixes import FIX_CHARS_MAX, fixes
 
 ERROR = "Exit code 1\nconnecting\nError: connect ECONNREFUSED 127.0.0.1:5433"
@@ -25,7 +25,7 @@ def _edit(place: int, path: str) -> Run:
 
 
 def _exchange(said: Sequence[tuple[int, str]], *runs: Run, user: str = "run the tests") -> Exchange:
-    return Exchange(0, user, (), [Said(*each) for each in said], list(runs), 9)
+    return Exchange(0, user, (), [AgentText(*each) for each in said], list(runs), 9)
 
 
 def _texts(*exchanges: Exchange) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.sleep.distil.exchanges import Exchange, Run, Said
+from memd.sleep.distil.exchanges import AgentText, Exchange, Run
 from memd.sleep.distil.outcomes import (
     CAUSE_CHARS_MAX,
     OUTCOME_CHARS_MAX,
@@ -25,7 +25,7 @@ BUILT = (
 
 
 def _exchange(user: str, *texts: str, runs: tuple[Run, ...] = ()) -> Exchange:
-    said = [Said(place, text) for place, text in enumerate(texts, 1)]
+    said = [AgentText(place, text) for place, text in enumerate(texts, 1)]
     return Exchange(0, user, (), said, list(runs), len(texts))
 
 
@@ -130,7 +130,7 @@ def test_a_patch_that_the_user_pasted_shows_no_error() -> None:
 
 def test_the_same_exchange_says_the_same_whatever_is_said_before_it() -> None:
     exchange = _exchange("the importer eats all memory", *BUILT)
-    before = Exchange(7, exchange.user, (Said(2, "The disk was full."),), exchange.said, [], 9)
+    before = Exchange(7, exchange.user, (AgentText(2, "The disk was full."),), exchange.said, [], 9)
     assert conclusion(exchange) == conclusion(before)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memd.sleep.distil.exchanges import Exchange, Run, Said
+from memd.sleep.distil.exchanges import AgentText, Exchange, Run
 from memd.sleep.distil.unfinished import unfinished
 
 LIST = """## Top 3 issues
@@ -15,7 +15,7 @@ STOPPED = "[Request interrupted by user]"
 
 
 def _exchange(user: str, said: str = "", *runs: Run) -> Exchange:
-    return Exchange(0, user, (), [Said(1, said)] if said else [], list(runs), 1)
+    return Exchange(0, user, (), [AgentText(1, said)] if said else [], list(runs), 1)
 
 
 def test_the_open_steps_of_the_last_plan_are_open() -> None:
