@@ -22,6 +22,7 @@ SOCKET_PATH_BYTES_MAX = 103  # macOS; Linux has 107
 # Texts
 TEXT_CHARS_MAX = 900_000  # of one text given to ingest or store; a frame holds no more
 NAME_CHARS_MAX = 256  # ids, namespaces, tags, speakers, sources
+PROJECT_CHARS_MAX = 4_096  # mostly the path of a working tree
 TAGS_MAX = 64
 QUERY_CHARS_MAX = 8_192
 QUERY_TERMS_MAX = 64
@@ -42,7 +43,9 @@ RECALL_BUDGET_TOKENS_MAX = 1_000_000
 RECALL_SOURCE_ITEMS_MAX = 3  # of one session or source that is neither the owner nor his assistant
 RECALL_TWINS_ITEMS_MAX = 2  # of those, that say the same
 RECALL_BURST_ITEMS_MAX = 1  # of those, that came in one burst
-PROMPT_COMPOSED_ITEMS_MAX = 6  # of what naps composed: a prompt of ten holds 5 points more
+BRIEF_SESSIONS_MAX = 12  # the latest of a project, of which a brief tells
+BRIEF_LATEST_ITEMS_MAX = 500  # memories in which a brief looks for what was told on purpose
+SESSION_INJECTIONS_MAX = 4_096  # items that one session is known to have been given
 BURST_ITEMS_MAX = 60  # texts of tools or pages in one session within BURST_MS; more are marked
 BURST_MS = 60_000
 POLICIES_SHOWN_ITEMS_MAX = 200  # read for one prompt, whose budget shows as many as fit
@@ -75,7 +78,7 @@ USAGE_FILES_MAX = 1_000  # looked at in one folder, the newest
 USAGE_SETTLE_MS = 100  # from the news of a file to its reading, so that one write is read once
 USAGE_BLIND_POLL_S = 2  # the same, where the system has no watch to give
 USAGE_POLL_S = 15  # every file's time is looked at, whatever the system announced
-SIGNAL_PATH_CHARS_MAX = 4_096
+SIGNAL_PATH_CHARS_MAX = PROJECT_CHARS_MAX
 TRANSCRIPT_BYTES_MAX = 256 * 1_048_576  # of a longer one only the end is read
 
 # The store

@@ -28,6 +28,7 @@ FILE_TAG = "memory-file"
 COMPRESSED_EXPERIENCE_TAG = "compressed_experience"
 LESSON_TAG = "lesson"
 NAP_TAG = "nap"
+FIX_TAG = "fix"
 COMPOSED_TAGS = frozenset(
     (
         "decision",
@@ -35,7 +36,7 @@ COMPOSED_TAGS = frozenset(
         "preference",
         "constraint",
         "environment",
-        "fix",
+        FIX_TAG,
         "outcome",
         "digest",
     )

@@ -88,6 +88,15 @@ class TrashReason(StrEnum):
     SESSION_END = "session_end"
 
 
+class Passing(StrEnum):
+    """What a turn does that states nothing: it is kept apart from what is remembered."""
+
+    QUESTION = "question"
+    REQUEST = "request"
+    ACKNOWLEDGEMENT = "acknowledgement"
+    REMARK = "remark"
+
+
 class SearchMode(StrEnum):
     """How recall finds (SPEC D6)."""
 

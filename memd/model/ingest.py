@@ -7,10 +7,19 @@ from typing import Annotated
 from pydantic import AliasChoices, Field, StringConstraints
 
 from memd.base.limits import HEADING_CHARS_MAX, INGEST_ITEMS_MAX, SOURCE_IDS_MAX
-from memd.model.enums import MemoryCategory, MemoryLevel, Origin
+from memd.model.enums import MemoryCategory, MemoryLevel, Origin, Passing
 from memd.model.memory import Tags
 from memd.model.trust import Flag
-from memd.model.values import DEFAULT_NAMESPACE, Name, NotBlankStr, Share, Text, Time, Value
+from memd.model.values import (
+    DEFAULT_NAMESPACE,
+    Name,
+    NotBlankStr,
+    ProjectId,
+    Share,
+    Text,
+    Time,
+    Value,
+)
 
 Heading = Annotated[NotBlankStr, StringConstraints(max_length=HEADING_CHARS_MAX)]
 """The headings that a text stands under, outermost first, in one line."""
@@ -27,6 +36,10 @@ class IngestRequest(Value):
     The gate of importance judges streams only: texts whose origin is assistant, tool
     or web. What a person says, what is imported, and whatever is said to be
     *deliberate* (handed over on purpose) is never turned away.
+
+    Of what a person or an assistant says, a question, a request of the moment, an
+    acknowledgement and a remark in passing are kept apart: searched on request, never
+    injected. What is *deliberate* or imported never is.
     """
 
     text: Text
@@ -35,7 +48,7 @@ class IngestRequest(Value):
     )
     namespace: Name = DEFAULT_NAMESPACE
     session_id: Name | None = None
-    project_id: Name | None = None
+    project_id: ProjectId | None = None
     speaker: Name | None = None
     order: int | None = Field(default=None, ge=0, le=2**53)
     occurred_at: Time | None = None
@@ -98,6 +111,8 @@ class ReceiptItem(Value):
     reason: str | None = None
     flags: tuple[Flag, ...] = ()
     """What it looks like, if that is suspicious."""
+    passing: Passing | None = None
+    """What it does, if it states nothing: it is kept apart, and found on request only."""
 
 
 class Receipt(Value):

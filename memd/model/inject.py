@@ -7,17 +7,17 @@ the same two things, messages and tool definitions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import StrEnum
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Annotated, Any, Protocol, Self, runtime_checkable
 
-from pydantic import Field, model_validator
+from pydantic import Field, WrapValidator, model_validator
 
 from memd.base.limits import RECALL_BUDGET_TOKENS_MAX
 from memd.model.enums import InjectionStrategy, MemoryCategory, Origin, Trust
 from memd.model.memory import MemoryEntry, MemoryQuery
 from memd.model.retrieval import ScoredMemory
-from memd.model.values import Name, NotBlankStr, Share, Text, Value
+from memd.model.values import Name, NotBlankStr, ProjectId, Share, Text, Value
 
 PREPARE_TOKENS = 2000
 
@@ -102,6 +102,13 @@ class ToolAnswer(Value):
     is_error: bool = False
 
 
+def _asked(query: object, validate: Callable[[object], str]) -> str:
+    """Return the question; raises ValueError for none, which says where there is an answer."""
+    if isinstance(query, str) and not query.strip():
+        raise ValueError("must not be empty: inject.brief tells without a question")
+    return validate(query)
+
+
 class PrepareRequest(Value):
     """What a prompt is prepared for. A *token_budget* of 0 or less prepares nothing.
 
@@ -111,15 +118,26 @@ class PrepareRequest(Value):
     core memory and instructions stay.
     """
 
-    query: Text
+    query: Annotated[Text, WrapValidator(_asked)]
     token_budget: int = Field(default=PREPARE_TOKENS, le=RECALL_BUDGET_TOKENS_MAX)
     strategy: InjectionStrategy | None = None
     categories: frozenset[MemoryCategory] | None = None
     session_id: Name | None = None
-    project_id: Name | None = None
+    project_id: ProjectId | None = None
     include_shared: bool | None = None
     nonce: bool = False
     synthesize: bool | None = None
+
+
+class BriefRequest(Value):
+    """What a brief is made for: a session's beginning, or its window after a compaction.
+
+    *project_id*: without one it is the session's. A *token_budget* of 0 or less briefs nothing.
+    """
+
+    token_budget: int = Field(default=PREPARE_TOKENS, le=RECALL_BUDGET_TOKENS_MAX)
+    session_id: Name | None = None
+    project_id: ProjectId | None = None
 
 
 class LeftOut(Value):
@@ -131,6 +149,8 @@ class LeftOut(Value):
     lessons: int = Field(default=0, ge=0)
     memories: int = Field(default=0, ge=0)
     instructions: int = Field(default=0, ge=0)
+    in_window: int = Field(default=0, ge=0)
+    """What the session has in its context window already."""
 
 
 class InjectedMemory(Value):
@@ -166,7 +186,8 @@ class PreparedPrompt(Value):
     characters; it is at most the budget. *minimum_required_tokens* is the least
     budget in which one of the memories would have fitted, when none did. *gate* is
     the probability that the memories hold an answer; *degraded* says what is
-    missing because something failed.
+    missing because something failed. *in_window* are the ids of what would fit and is left
+    out because the session has it in its context window already.
     """
 
     strategy: str
@@ -174,6 +195,7 @@ class PreparedPrompt(Value):
     facts: tuple[InjectedText, ...] = ()
     lessons: tuple[InjectedText, ...] = ()
     memories: tuple[InjectedMemory, ...] = ()
+    in_window: tuple[Name, ...] = ()
     token_budget: int
     tokens_used: int = Field(default=0, ge=0)
     left_out: LeftOut = LeftOut()
@@ -182,6 +204,30 @@ class PreparedPrompt(Value):
     degraded: str | None = None
     warnings: tuple[str, ...] = ()
     nonce: str | None = None
+
+
+class BriefItem(Value):
+    """One thing that a brief tells: a memory or a fact. *label* is what its line begins with."""
+
+    id: Name
+    label: Name
+
+
+class Brief(Value):
+    """What a session is told at its beginning, and after its window was emptied.
+
+    *items* are in the order of their lines. *left_out* counts what had no room, *in_window*
+    names what the session has in its context window already; the rest is as in a prompt.
+    """
+
+    messages: tuple[ChatMessage, ...] = ()
+    items: tuple[BriefItem, ...] = ()
+    token_budget: int
+    tokens_used: int = Field(default=0, ge=0)
+    left_out: LeftOut = LeftOut()
+    in_window: tuple[Name, ...] = ()
+    degraded: str | None = None
+    warnings: tuple[str, ...] = ()
 
 
 @runtime_checkable

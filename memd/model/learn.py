@@ -56,7 +56,11 @@ class SuccessReport(Value):
 
 
 class PlaybookEntry(Value):
-    """A pattern that worked, and how often. The *pattern_id* does not know the tools' order."""
+    """A pattern that worked, and how often. The *pattern_id* does not know the tools' order.
+
+    What a nap saw cured has a *memory_id*, and no tools: the memory tells it, ``why`` shows
+    the turns that it is made of, and it goes with them. A tool printed words of it.
+    """
 
     pattern_id: Name
     task_type: Name
@@ -67,6 +71,7 @@ class PlaybookEntry(Value):
     created_at: Time
     updated_at: Time
     promoted: bool = False
+    memory_id: Name | None = None
 
 
 class PlaybookQuery(Value):

@@ -7,8 +7,8 @@ from typing import Annotated, Self
 from pydantic import AliasChoices, Field, field_validator, model_validator
 
 from memd.base.limits import PAGE_ITEMS_MAX, TAGS_MAX
-from memd.model.enums import MemoryCategory, MemoryLevel, MemoryState, Origin, Trust
-from memd.model.values import DEFAULT_NAMESPACE, Name, Share, Text, Time, Value
+from memd.model.enums import MemoryCategory, MemoryLevel, MemoryState, Origin, Passing, Trust
+from memd.model.values import DEFAULT_NAMESPACE, Name, ProjectId, Share, Text, Time, Value
 
 
 def distinct(tags: tuple[str, ...]) -> tuple[str, ...]:
@@ -49,7 +49,7 @@ class MemoryStoreRequest(Value):
     expires_at: Time | None = None
     level: MemoryLevel | None = None
     session_id: Name | None = None
-    project_id: Name | None = None
+    project_id: ProjectId | None = None
     speaker: Name | None = None
     occurred_at: Time | None = None
     origin: Origin | None = None
@@ -74,7 +74,7 @@ class MemoryEntry(Value):
     expires_at: Time | None = None
     relevance_score: Share | None = None
     session_id: Name | None = None
-    project_id: Name | None = None
+    project_id: ProjectId | None = None
     speaker: Name | None = None
     occurred_at: Time | None = None
     importance: Share | None = None
@@ -83,6 +83,8 @@ class MemoryEntry(Value):
     state: MemoryState = MemoryState.ACTIVE
     origin: Origin = Origin.ASSISTANT
     trust: Trust = Trust.ASSISTED
+    passing: Passing | None = None
+    """What the turn does, if it states nothing: it is found on request only."""
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -98,7 +100,8 @@ class MemoryFilter(Value):
 
     An empty set of namespaces or categories means no condition (SPEC 7.5), tags
     must all be present, *since* is inclusive and *until* exclusive, both over
-    ``created_at``.
+    ``created_at``; *occurred_since* and *occurred_until* are the same over
+    ``occurred_at``, or ``created_at`` where nobody said when it was (SPEC D22).
     """
 
     namespaces: frozenset[Name] | None = None
@@ -106,9 +109,11 @@ class MemoryFilter(Value):
     tags: Tags = ()
     since: Time | None = None
     until: Time | None = None
+    occurred_since: Time | None = None
+    occurred_until: Time | None = None
     levels: frozenset[MemoryLevel] | None = None
     session_id: Name | None = None
-    project_id: Name | None = None
+    project_id: ProjectId | None = None
 
     _distinct = field_validator("tags")(distinct)
 
@@ -116,6 +121,9 @@ class MemoryFilter(Value):
     def _in_order(self) -> Self:
         if self.since is not None and self.until is not None and self.since >= self.until:
             raise ValueError("since must be before until")
+        low, high = self.occurred_since, self.occurred_until
+        if low is not None and high is not None and low >= high:
+            raise ValueError("occurred_since must be before occurred_until")
         return self
 
 
@@ -123,6 +131,8 @@ class MemoryQuery(MemoryFilter):
     """A search, or with *text* None a listing, newest first (SPEC 7.5, 7.8).
 
     With *include_shared* what other agents published is among it, under their name.
+    A search finds turns in passing (questions, requests, acknowledgements, remarks) only with
+    *include_passing*; a listing always has them.
     """
 
     text: Text | None = None
@@ -130,6 +140,7 @@ class MemoryQuery(MemoryFilter):
     limit: int = Field(default=10, ge=1, le=PAGE_ITEMS_MAX)
     include_compressed: bool = False
     include_shared: bool = False
+    include_passing: bool = False
 
 
 class MemoryUpdate(Value):

@@ -21,6 +21,7 @@ from memd.model.enums import (
     OperationType,
     OrgFactCategory,
     Origin,
+    Passing,
     ProposalState,
     SeniorityLevel,
     TrashReason,
@@ -28,7 +29,7 @@ from memd.model.enums import (
 )
 from memd.model.settings_org import OrgRules
 from memd.model.trust import Flag
-from memd.model.values import Name, PlainText, Share, Text, Time, Value
+from memd.model.values import Name, PlainText, ProjectId, Share, Text, Time, Value
 
 Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
@@ -55,7 +56,7 @@ class SessionRecord(Value):
     kind: Literal["session"]
     agent_id: Name
     session_id: Name
-    project_id: Name | None = None
+    project_id: ProjectId | None = None
     client: Name | None = None
     started_at: Time
     last_activity_at: Time
@@ -94,7 +95,7 @@ class _Row(Value):
     id: Name
     client: Name | None = None
     session_id: Name | None = None
-    project_id: Name | None = None
+    project_id: ProjectId | None = None
     namespace: Name
     category: MemoryCategory
     level: MemoryLevel
@@ -142,6 +143,7 @@ class MemoryRecord(_Row):
     flagged_at: Time | None = None
     released_at: Time | None = None
     publisher: Name | None = None
+    passing: Passing | None = None
 
     @model_validator(mode="after")
     def _whole(self) -> Self:

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import AliasChoices, Field
 
 from memd.base.limits import RECALL_BUDGET_TOKENS_MAX, RECALL_TOP_K_MAX
-from memd.model.enums import MemoryCategory, MemoryState, Origin, SearchMode, Trust
+from memd.model.enums import MemoryCategory, MemoryState, Origin, Passing, SearchMode, Trust
 from memd.model.memory import MemoryFilter
 from memd.model.values import Name, Share, Text, Time, Value
 
@@ -15,23 +15,27 @@ from memd.model.values import Name, Share, Text, Time, Value
 class RecallRequest(MemoryFilter):
     """A question. Filters are those of :class:`MemoryFilter`.
 
-    *min_relevance* drops memories whose probability is lower; 0 leaves it to the
-    gate, which answers with nothing when nothing fits. *include_shared* also finds
+    Without *top_k* each question gets as many as are worth their place (``recall/select.py``); a
+    mode that says how to search has no such rule and brings five. *min_relevance* drops memories
+    whose probability is lower; 0 leaves it to the gate, which answers with nothing when nothing
+    fits. *include_passing* also finds turns that state nothing: what was asked, wanted done,
+    acknowledged, remarked. *include_shared* also finds
     what other agents published; without it ``retrieval.include_shared`` of the settings
     decides. *preferences* come "first", as a prompt needs them, or only those that are "matching"
     the query, as a person wants who searches. *reranker_enabled* looks at the best twenty a
     second time, with the optional re-ranker; without it
     ``retrieval.query_specific_rerank_enabled`` decides. *why* adds each memory's features to
-    the answer.
+    the answer, and what was cut and by what.
     """
 
     query: Text
-    top_k: int = Field(default=5, ge=1, le=RECALL_TOP_K_MAX)
+    top_k: int | None = Field(default=None, ge=1, le=RECALL_TOP_K_MAX)
     token_budget: int = Field(default=2000, ge=1, le=RECALL_BUDGET_TOKENS_MAX)
     categories: frozenset[MemoryCategory] | None = Field(
         default=None, validation_alias=AliasChoices("categories", "memory_types")
     )
     include_compressed: bool = False
+    include_passing: bool = False
     include_shared: bool | None = None
     search_mode: SearchMode = SearchMode.HYBRID
     min_relevance: Share = 0.0
@@ -83,7 +87,22 @@ class MemoryChunk(Value):
     compressed: bool = False
     origin: Origin = Origin.PERSON
     trust: Trust = Trust.OWNER
+    passing: Passing | None = None
+    """What the turn does, if it states nothing."""
     why: Why | None = None
+
+
+class Cut(Value):
+    """A memory that was near and is not in the answer.
+
+    *by* the gate (its kind holds no answer), the bar (it is not worth its place), because it
+    repeats *of*, or for want of room: the budget, or what one source may fill.
+    """
+
+    id: Name
+    relevance_score: Share
+    by: Literal["gate", "bar", "repeats", "room"]
+    of: Name | None = None
 
 
 class RecallResult(Value):
@@ -92,8 +111,8 @@ class RecallResult(Value):
     ``budget_used == total_tokens / token_budget``. When something was found but
     nothing fits the budget, *memories* is empty and *minimum_required_tokens*
     says what would do. *gate* is the probability that the memories hold an
-    answer; *degraded* says why meaning was not searched, or why the order is without the
-    re-ranker that was asked for.
+    answer; *cut*, where *why* was asked for, the best of what is not in it; *degraded* says
+    why meaning was not searched, or why the order is without the re-ranker that was asked for.
     """
 
     memories: tuple[MemoryChunk, ...] = ()
@@ -103,4 +122,5 @@ class RecallResult(Value):
     minimum_required_tokens: int | None = None
     prompt_block: str = "<memory>\n</memory>"
     gate: Share | None = None
+    cut: tuple[Cut, ...] = ()
     degraded: str | None = None

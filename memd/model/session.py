@@ -7,7 +7,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from memd.base.limits import RECALL_TOP_K_MAX
-from memd.model.values import Name, Text, Time, Value
+from memd.model.values import Name, ProjectId, Text, Time, Value
 
 Count = Annotated[int, Field(ge=0)]
 
@@ -17,7 +17,7 @@ class Session(Value):
 
     session_id: Name
     agent_id: Name
-    project_id: Name | None = None
+    project_id: ProjectId | None = None
     started_at: Time
     last_activity_at: Time
     ended_at: Time | None = None
@@ -42,7 +42,7 @@ class SessionQuery(Value):
 
     query: Text
     session_id: Name | None = None
-    project_id: Name | None = None
+    project_id: ProjectId | None = None
     since: Time | None = None
     until: Time | None = None
     limit: int = Field(default=10, ge=1, le=RECALL_TOP_K_MAX)
@@ -58,7 +58,7 @@ class SessionHit(Value):
     """One kept message that holds the words, at the last place where it was said."""
 
     session_id: Name
-    project_id: Name | None = None
+    project_id: ProjectId | None = None
     ordinal: Count
     role: str
     at: Time

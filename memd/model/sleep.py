@@ -8,7 +8,7 @@ from pydantic import Field
 
 from memd.model.consolidation import ArchivalIndexEntry, ArchivalModeAssignment
 from memd.model.enums import RunKind, RunState
-from memd.model.values import Name, Time, Value
+from memd.model.values import Name, ProjectId, Time, Value
 
 Count = Annotated[int, Field(ge=0)]
 
@@ -50,7 +50,7 @@ class ImportedSession(Value):
     """How many characters were handed over: where the next part begins."""
     format: str | None = None
     session_id: Name | None = None
-    project_id: Name | None = None
+    project_id: ProjectId | None = None
     messages: Count = 0
     new: Count = 0
     """With *dry_run* what would be new, as far as that can be told before it is stored."""

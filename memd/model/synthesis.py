@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from memd.base.limits import FRAGMENTS_ITEMS_MAX, RECALL_BUDGET_TOKENS_MAX, TEXT_CHARS_MAX
-from memd.model.values import Name, Share, Value
+from memd.model.values import Name, ProjectId, Share, Value
 
 SYNTHESIS_TOKENS = 4500
 
@@ -31,7 +31,7 @@ class SynthesisRequest(Value):
     max_tokens: int = Field(default=SYNTHESIS_TOKENS, ge=0, le=RECALL_BUDGET_TOKENS_MAX)
     fragments: tuple[Fragment, ...] | None = Field(default=None, max_length=FRAGMENTS_ITEMS_MAX)
     session_id: Name | None = None
-    project_id: Name | None = None
+    project_id: ProjectId | None = None
 
 
 class Synthesized(Value):

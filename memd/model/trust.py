@@ -71,6 +71,9 @@ BURSTING: Final = frozenset({Origin.TOOL, Origin.WEB})
 STREAMS: Final = frozenset({Origin.ASSISTANT, Origin.TOOL, Origin.WEB})
 """Whose texts the gate of importance judges: what streams by, told by nobody on purpose."""
 
+TALKS: Final = frozenset({Origin.PERSON, Origin.ASSISTANT})
+"""Who ask, want and acknowledge; what a page or a tool says is never taken for that."""
+
 COMMANDING: Final = frozenset(
     {Flag.INSTRUCTION, Flag.TRIGGER, Flag.AUTHORITY, Flag.EXFILTRATION, Flag.ROLE}
 )

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
-from memd.base.limits import NAME_CHARS_MAX, TEXT_CHARS_MAX
+from memd.base.limits import NAME_CHARS_MAX, PROJECT_CHARS_MAX, TEXT_CHARS_MAX
 
 RESERVED_AGENT = "__shared__"
 DEFAULT_AGENT = "default"
@@ -77,6 +77,8 @@ NotBlankStr = Annotated[str, AfterValidator(_storable), AfterValidator(_not_blan
 PlainText = Annotated[str, AfterValidator(_storable)]
 """A string, blank or not, that can be stored."""
 
+ProjectId = Annotated[NotBlankStr, StringConstraints(max_length=PROJECT_CHARS_MAX)]
+"""Mostly the path of a working tree."""
 Name = Annotated[NotBlankStr, StringConstraints(max_length=NAME_CHARS_MAX)]
 """An id, a namespace, a tag, a speaker: not blank, at most 256 characters."""
 
