@@ -22,10 +22,10 @@ from memd.base.ids import Ids
 from memd.encode.outgoing import outgoing_entry
 from memd.model.caller import Caller
 from memd.model.consolidation import ArchivalEntry, ArchivalMode, archival_entry
-from memd.model.enums import ArchiveReason
+from memd.model.enums import VISIBLE, ArchiveReason
 from memd.model.memory import MemoryEntry, MemoryQuery
 from memd.model.removal import Archived
-from memd.store import archived, filters, memories, names, removal
+from memd.store import archived, filters, memories, names, passing, removal
 from memd.store.archived import ArchivedRow
 from memd.store.connect import Reading, Writing
 from memd.store.database import Database
@@ -73,8 +73,9 @@ class Archival:
     async def restore_to_hot(self, caller: Caller, entry_id: str) -> MemoryEntry:
         """Make an archived memory an ordinary one again, byte for byte, and return it.
 
-        Raises MemoryNotFoundError. A repetition under the same idempotency key has the
-        first one's answer.
+        A turn in passing, which is kept apart, becomes one, too. Raises
+        MemoryNotFoundError. A repetition under the same idempotency key has the first
+        one's answer.
         """
 
         def work(conn: Writing) -> str:
@@ -167,10 +168,16 @@ def into_archive(conn: Writing, key: int, reason: ArchiveReason, now_us: int, id
 
 
 def back_from_archive(conn: Writing, caller: Caller, entry_id: str, now_us: int) -> str:
-    """Make an archived memory an ordinary one again; its own id. Raises MemoryNotFoundError."""
+    """Make an archived memory an ordinary one again; its own id. Raises MemoryNotFoundError.
+
+    So does a turn in passing become one, which is kept apart and not in the archive.
+    """
     key = _find(conn, caller, entry_id, now_us)
-    if key is None or not removal.restore(conn, key, now_us):
+    if key is None:
+        key = _passing(conn, caller, entry_id, now_us)
+    elif not removal.restore(conn, key, now_us):
         raise _unknown()
+    passing.admit(conn, [key])
     look_again(conn, key, now_us)
     return memories.by_keys(conn, [key])[key].memory_id
 
@@ -240,6 +247,17 @@ def _shown(row: FoundRow, away: ArchivedRow) -> Archived:
 def _find(conn: Reading, caller: Caller, entry_id: str, now_us: int) -> int | None:
     agent_key = names.find_agent(conn, caller.agent_id)
     return None if agent_key is None else archived.find(conn, agent_key, entry_id, now_us)
+
+
+def _passing(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> int:
+    """Return a visible turn in passing by its id. Raises MemoryNotFoundError."""
+    agent_key = names.find_agent(conn, caller.agent_id)
+    row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
+    if row is None or row.passing is None or row.state not in VISIBLE:
+        raise _unknown()
+    if row.expires_at_us is not None and row.expires_at_us <= now_us:
+        raise _unknown()
+    return row.memory_key
 
 
 def _meant(conn: Reading, caller: Caller, *, everybody: bool) -> int | None:

@@ -101,12 +101,19 @@ def renew(conn: Writing, keys: Sequence[int], model_key: int) -> None:
         add(conn, agent_key, of_model, vector)
 
 
+def join(conn: Writing, keys: Sequence[int]) -> None:
+    """Add the memories' vectors of every model: of what belongs to a sum from now on."""
+    for agent_key, model_key, vector in _belonging(conn, keys, None):
+        add(conn, agent_key, model_key, vector)
+
+
 def _belonging(
     conn: Reading, keys: Sequence[int], model_key: int | None
 ) -> list[tuple[int, int, bytes]]:
     """Return agent, model and vector of those of *keys* that belong to a sum, hidden or not.
 
-    What was turned away when it came does not, nor does a summary: it says nothing new.
+    What was turned away when it came does not, nor do a summary and a turn in passing: they
+    say nothing new.
     """
     if not keys:
         return []
@@ -117,6 +124,7 @@ def _belonging(
                JOIN memory AS m ON m.memory_key = e.memory_key
          WHERE e.memory_key IN (SELECT value FROM carray(:keys)) AND e.kind = 'own'
            AND NOT m.is_summary
+           AND NOT EXISTS (SELECT 1 FROM passing AS q WHERE q.memory_key = e.memory_key)
            AND e.model_key = coalesce(:model_key, e.model_key)
            AND NOT EXISTS (SELECT 1 FROM archive AS r
                             WHERE r.memory_key = e.memory_key AND r.reason = 'low_importance')

@@ -17,7 +17,7 @@ from memd.base.errors import ForeignFileError, NewerSchemaError, ReadOnlyError, 
 from memd.base.limits import BUSY_MS_MAX
 
 APPLICATION_ID = int.from_bytes(b"memd", "big")
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 SQLITE_VERSION_MIN = 3_051_003  # older ones have the WAL-reset bug
 PAGE_BYTES = 16_384
 MMAP_BYTES = 1 << 40

@@ -19,6 +19,7 @@ Parameters = dict[str, int | str | None]
 
 _SESSION = "(SELECT session_key FROM session WHERE agent_key = :agent_key AND session_id = :{name})"
 _PROJECT = "(SELECT project_key FROM project WHERE project_id = :{name})"
+_STATING = "NOT EXISTS (SELECT 1 FROM passing AS q WHERE q.memory_key = m.memory_key)"
 LEVEL = (
     "iif(m.category = 'working' AND (m.session_key IS NOT NULL OR m.expires_at_us IS NOT NULL),"
     " 'session', m.level)"
@@ -62,6 +63,9 @@ _IN_FRONT = """
                AND s.state IN ('active', 'pending')))
 """
 _BEHIND = f"EXISTS (SELECT 1 FROM behind AS b WHERE b.memory_key = m.memory_key) AND {_IN_FRONT}"  # noqa: S608  # constants
+
+
+_EVENT = "coalesce(m.occurred_at_us, m.created_at_us)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +127,14 @@ def bound(
         where=shown + seen,
         params=params,
         narrow=bool(_conditions(wanted)),
-        apart=bool(wanted.categories or wanted.tags or wanted.since or wanted.until),
+        apart=bool(
+            wanted.categories
+            or wanted.tags
+            or wanted.since
+            or wanted.until
+            or wanted.occurred_since
+            or wanted.occurred_until
+        ),
         active_project_id=None if active is None else active.project_id,
     )
 
@@ -145,6 +156,16 @@ def evidence(wanted: Bound, *, hidden: bool) -> Bound:
         AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
     """
     return replace(wanted, where=where)
+
+
+def stating(kept: Bound) -> Bound:
+    """Return *kept* without the turns that state nothing."""
+    return replace(
+        kept,
+        meant=f"{kept.meant} AND {_STATING}",
+        shown=f"{kept.shown} AND {_STATING}",
+        where=f"{kept.where} AND {_STATING}",
+    )
 
 
 def by_others(kept: Bound, publisher_key: int) -> Bound:
@@ -208,6 +229,12 @@ def _conditions(wanted: MemoryFilter, *, shown: bool = False) -> list[tuple[str,
         found.append(("m.created_at_us >= :since_us", {"since_us": to_us(wanted.since)}))
     if wanted.until is not None:
         found.append(("m.created_at_us < :until_us", {"until_us": to_us(wanted.until)}))
+    if wanted.occurred_since is not None:
+        low: Parameters = {"occurred_since_us": to_us(wanted.occurred_since)}
+        found.append((f"{_EVENT} >= :occurred_since_us", low))
+    if wanted.occurred_until is not None:
+        high: Parameters = {"occurred_until_us": to_us(wanted.occurred_until)}
+        found.append((f"{_EVENT} < :occurred_until_us", high))
     return found + _marks(wanted, shown=shown)
 
 

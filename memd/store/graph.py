@@ -22,7 +22,7 @@ from memd.model.caller import Caller
 from memd.model.memory import MemoryFilter
 from memd.store import names
 from memd.store.connect import Reading
-from memd.store.filters import Parameters, bound, evidence
+from memd.store.filters import Parameters, bound, evidence, stating
 from memd.store.keys import keys_array
 
 # The statements below are put together from constants of the store only.
@@ -124,7 +124,7 @@ def sight(
     """
     agent_key = names.find_agent(conn, caller.agent_id)
     own = bound(_NOBODY if agent_key is None else agent_key, MemoryFilter(), now_us, active=caller)
-    memory = evidence(own, hidden=False).where
+    memory = evidence(stating(own), hidden=False).where
     fact, params = _facts(categories, known_us)
     params |= own.params | {"valid_us": now_us if valid_us is None else valid_us}
     holds = """

@@ -2,7 +2,7 @@
 
 Members of a consolidation are active memories, old enough, not yet part of any
 summary, and nobody's in particular: no preference, no core memory, nothing that a nap
-distilled, nothing that expires or lives only as long as its session.
+distilled, no turn in passing, nothing that expires or lives only as long as its session.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ _NOBODYS = """
    AND m.level IN ('persistent', 'project')
    AND NOT EXISTS (SELECT 1 FROM preference AS p WHERE p.memory_key = m.memory_key)
    AND NOT EXISTS (SELECT 1 FROM nap_slot AS z WHERE z.memory_key = m.memory_key)
+   AND NOT EXISTS (SELECT 1 FROM passing AS q WHERE q.memory_key = m.memory_key)
    AND NOT EXISTS (SELECT 1
                      FROM memory_tag AS t
                     WHERE t.memory_key = m.memory_key
@@ -276,7 +277,7 @@ def visible(conn: Reading, agent_key: int) -> int:
 
 
 def oldest(conn: Reading, agent_key: int, limit: int) -> list[int]:
-    """Return the agent's oldest memories that the cap may put away (SPEC 16.3.7-8)."""
+    """Return the oldest that the cap may put away, turns in passing first (SPEC 16.3.7-8)."""
     rows = conn.execute(
         """
         SELECT m.memory_key
@@ -286,7 +287,8 @@ def oldest(conn: Reading, agent_key: int, limit: int) -> list[int]:
            AND NOT EXISTS (SELECT 1
                              FROM memory_tag AS t
                             WHERE t.memory_key = m.memory_key AND t.tag = 'core')
-         ORDER BY m.created_at_us, m.memory_id
+         ORDER BY NOT EXISTS (SELECT 1 FROM passing AS q WHERE q.memory_key = m.memory_key),
+                  m.created_at_us, m.memory_id
          LIMIT :limit
         """,
         {"agent_key": agent_key, "limit": limit},

@@ -67,6 +67,15 @@ _FINDINGS = (
         """,
     ),
     (
+        "memory {}: a session was given it under the id of another",
+        """
+        SELECT DISTINCT m.memory_id
+          FROM injection AS i
+               JOIN memory AS m ON m.memory_key = i.memory_key
+         WHERE m.memory_id <> i.item_id
+        """,
+    ),
+    (
         "memory {}: it is in quarantine, and nothing says why",
         """
         SELECT m.memory_id

@@ -26,7 +26,8 @@ COLUMNS = """
        m.token_count, m.importance, m.confidence, m.created_at_us, m.occurred_at_us, m.state,
        m.updated_at_us, m.expires_at_us, m.session_key, m.is_summary,
        (SELECT json_group_array(t.tag ORDER BY t.ordinal)
-          FROM memory_tag AS t WHERE t.memory_key = m.memory_key) AS tags
+          FROM memory_tag AS t WHERE t.memory_key = m.memory_key) AS tags,
+       (SELECT q.kind FROM passing AS q WHERE q.memory_key = m.memory_key) AS passing
   FROM memory AS m
        JOIN agent AS a ON a.agent_key = m.agent_key
        LEFT JOIN session AS s ON s.session_key = m.session_key
@@ -61,6 +62,23 @@ def matching(conn: Reading, wanted: Bound, limit: int) -> list[int]:
     rows = conn.execute(
         f"SELECT m.memory_key FROM memory AS m WHERE {wanted.where} LIMIT :limit",
         {**wanted.params, "limit": limit},
+    )
+    return [key for (key,) in rows]
+
+
+def happened(conn: Reading, wanted: Bound, low_us: int, high_us: int, limit: int) -> list[int]:
+    """Return up to *limit* keys that match and happened, else were told, between two moments."""
+    rows = conn.execute(
+        f"""
+        SELECT m.memory_key
+          FROM memory AS m
+         WHERE {wanted.where}
+           AND (m.occurred_at_us >= :low_us AND m.occurred_at_us < :high_us
+                OR m.occurred_at_us IS NULL
+                   AND m.created_at_us >= :low_us AND m.created_at_us < :high_us)
+         LIMIT :limit
+        """,
+        {**wanted.params, "low_us": low_us, "high_us": high_us, "limit": limit},
     )
     return [key for (key,) in rows]
 

@@ -55,7 +55,50 @@ def _from_1(conn: Writing) -> None:
     )
 
 
-STEPS: Mapping[int, Step] = {1: _from_1}
+def _from_2(conn: Writing) -> None:
+    """Make room for turns in passing and for what sessions were given; index times of events.
+
+    Turns that are there already stay what they are.
+    """
+    conn.execute(
+        """
+        CREATE TABLE passing (
+            memory_key INTEGER PRIMARY KEY REFERENCES memory (memory_key) ON DELETE CASCADE,
+            kind TEXT NOT NULL CHECK (kind IN ('question', 'request', 'acknowledgement', 'remark'))
+        ) STRICT;
+        DROP VIEW cache_part;
+        CREATE VIEW cache_part (memory_key, part) AS
+        SELECT m.memory_key,
+               CASE WHEN m.is_summary THEN 's'
+                    WHEN m.state IN ('active', 'pending')
+                         OR EXISTS (SELECT 1 FROM behind AS b WHERE b.memory_key = m.memory_key)
+                    THEN iif(EXISTS (SELECT 1 FROM passing AS q WHERE q.memory_key = m.memory_key),
+                             'p', 'a')
+                    ELSE 'h'
+               END
+          FROM memory AS m
+         WHERE m.state IN ('active', 'pending', 'compressed', 'archived');
+        CREATE TABLE session_window (
+            session_key INTEGER PRIMARY KEY REFERENCES session (session_key) ON DELETE CASCADE,
+            emptied_at_us INTEGER NOT NULL,
+            announced INTEGER NOT NULL CHECK (announced IN (0, 1))
+        ) STRICT;
+        CREATE TABLE injection (
+            session_key INTEGER NOT NULL REFERENCES session (session_key) ON DELETE CASCADE,
+            client_key INTEGER NOT NULL REFERENCES client (client_key) ON DELETE CASCADE,
+            item_id TEXT NOT NULL,
+            memory_key INTEGER REFERENCES memory (memory_key) ON DELETE CASCADE,
+            at_us INTEGER NOT NULL,
+            PRIMARY KEY (session_key, client_key, item_id)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX injection_by_memory ON injection (memory_key) WHERE memory_key IS NOT NULL;
+        CREATE INDEX memory_by_event ON memory (agent_key, occurred_at_us)
+            WHERE occurred_at_us IS NOT NULL;
+        """
+    )
+
+
+STEPS: Mapping[int, Step] = {1: _from_1, 2: _from_2}
 """The step that leads away from each version. Version 1 is the first."""
 
 

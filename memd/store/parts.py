@@ -18,6 +18,8 @@ class Part(StrEnum):
     """What was put away by itself."""
     SUMMARY = "s"
     """Summaries: their sources are searched, they are shown."""
+    PASSING = "p"
+    """Turns that state nothing: searched on request."""
 
 
 def owner(agent_key: int, part: Part) -> str:

@@ -6,9 +6,11 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from memd.model.consolidation import FIX_TAG, NAP_TAG
 from memd.model.screened import Screened
 from memd.store import changes
 from memd.store.connect import Reading, Writing
+from memd.store.filters import Bound
 from memd.store.learnings import Proof
 from memd.store.rows import hash_of
 
@@ -43,6 +45,14 @@ class PatternRow(NamedTuple):
     promoted: int
     created_at_us: int
     updated_at_us: int
+
+
+class FixRow(NamedTuple):
+    """One memory of an error that was cured, as it is read."""
+
+    memory_id: str
+    content: str
+    created_at_us: int
 
 
 def put(conn: Writing, agent_key: int, new: NewPattern, now_us: int) -> None:
@@ -89,6 +99,25 @@ def listed(conn: Reading, agent_key: int, task_type: str | None, limit: int) -> 
         {"agent_key": agent_key, "task_type": task_type, "limit": limit},
     )
     return [PatternRow._make(row) for row in rows]
+
+
+def fixes(conn: Reading, wanted: Bound, limit: int) -> list[FixRow]:
+    """Return the newest memories of *wanted* that tell what a nap saw cured, newest first."""
+    rows = conn.execute(
+        f"""
+        SELECT m.memory_id, m.content, m.created_at_us
+          FROM memory_tag AS t
+               CROSS JOIN memory AS m ON m.memory_key = t.memory_key
+         WHERE t.tag = :fix AND {wanted.where}
+           AND EXISTS (SELECT 1
+                         FROM memory_tag AS n
+                        WHERE n.memory_key = m.memory_key AND n.tag = :nap)
+         ORDER BY m.created_at_us DESC, m.memory_key DESC
+         LIMIT :limit
+        """,  # noqa: S608  # the filter's own constants
+        {**wanted.params, "fix": FIX_TAG, "nap": NAP_TAG, "limit": limit},
+    )
+    return [FixRow._make(row) for row in rows]
 
 
 def promotable(conn: Reading, agent_key: int, threshold: int, limit: int) -> list[PatternRow]:

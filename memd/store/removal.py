@@ -220,7 +220,7 @@ def search(conn: Reading, wanted: Bound, text: str | None, limit: int) -> list[F
     """
     if text is None:
         return memories.listed(conn, wanted, limit)
-    terms = words.stemmer(conn)(text)[:QUERY_TERMS_MAX]
+    terms = words.folder(conn)(text)[:QUERY_TERMS_MAX]
     if not terms:
         return []
     owners = [owner(wanted.agent_key, part) for part in Part]

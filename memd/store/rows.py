@@ -14,7 +14,7 @@ import json
 from typing import NamedTuple, cast
 
 from memd.base.clock import from_us
-from memd.model.enums import MemoryCategory, MemoryLevel, MemoryState, Origin, Trust
+from memd.model.enums import MemoryCategory, MemoryLevel, MemoryState, Origin, Passing, Trust
 from memd.model.memory import MemoryEntry, MemoryMetadata
 from memd.model.screened import Screened
 from memd.store.connect import Reading
@@ -164,6 +164,8 @@ class FoundRow(NamedTuple):
     session_key: int | None
     is_summary: int
     tags: str
+    passing: str | None = None
+    """What the turn does, if it states nothing."""
 
     @property
     def tag_names(self) -> tuple[str, ...]:
@@ -201,4 +203,5 @@ class FoundRow(NamedTuple):
             state=MemoryState(self.state),
             origin=Origin(self.origin),
             trust=Trust(self.trust),
+            passing=None if self.passing is None else Passing(self.passing),
         )

@@ -108,6 +108,8 @@ CREATE TABLE memory (
 -- Read by listings, newest first, and by counts: the whole answer without a row.
 CREATE INDEX memory_by_time
     ON memory (agent_key, created_at_us DESC, memory_id, state, expires_at_us);
+-- Read by searches for what happened in a stretch of time.
+CREATE INDEX memory_by_event ON memory (agent_key, occurred_at_us) WHERE occurred_at_us IS NOT NULL;
 -- Read by ingest to recognise a text that is there already (SPEC D7).
 CREATE INDEX memory_by_content ON memory (agent_key, content_hash);
 -- Read by forget, and by imports that ask what they brought before.
@@ -157,6 +159,14 @@ CREATE TABLE memory_context (
 -- Read by erasing, for the memories whose context quotes one.
 CREATE INDEX memory_context_by_before ON memory_context (before_key) WHERE before_key IS NOT NULL;
 CREATE INDEX memory_context_by_after ON memory_context (after_key) WHERE after_key IS NOT NULL;
+
+-- Turns that state nothing: what was asked, wanted done, acknowledged or remarked in passing. No
+-- search reads them unless asked to (parts.py), no night makes anything of them. A row goes when
+-- its memory is handed over on purpose.
+CREATE TABLE passing (
+    memory_key INTEGER PRIMARY KEY REFERENCES memory (memory_key) ON DELETE CASCADE,
+    kind TEXT NOT NULL CHECK (kind IN ('question', 'request', 'acknowledgement', 'remark'))
+) STRICT;
 
 -- Earlier versions of an updated memory (SPEC D21), whole rows as JSON.
 CREATE TABLE memory_version (
@@ -293,6 +303,27 @@ CREATE TABLE usage_window (
     napped_at_us INTEGER,
     PRIMARY KEY (source, session_id)
 ) STRICT, WITHOUT ROWID;
+
+-- When a session's context window was last emptied. announced: by an event or a shorter list,
+-- so that the fall of its fill that follows is the same emptying. Read by prompts.
+CREATE TABLE session_window (
+    session_key INTEGER PRIMARY KEY REFERENCES session (session_key) ON DELETE CASCADE,
+    emptied_at_us INTEGER NOT NULL,
+    announced INTEGER NOT NULL CHECK (announced IN (0, 1))
+) STRICT;
+
+-- What a client was given in the prompts of a session, until its window is emptied or the session
+-- ends: a memory, a fact, a lesson or a pattern, by its public id. Read by the next prompt.
+CREATE TABLE injection (
+    session_key INTEGER NOT NULL REFERENCES session (session_key) ON DELETE CASCADE,
+    client_key INTEGER NOT NULL REFERENCES client (client_key) ON DELETE CASCADE,
+    item_id TEXT NOT NULL,
+    memory_key INTEGER REFERENCES memory (memory_key) ON DELETE CASCADE,
+    at_us INTEGER NOT NULL,
+    PRIMARY KEY (session_key, client_key, item_id)
+) STRICT, WITHOUT ROWID;
+-- Read when a memory is erased.
+CREATE INDEX injection_by_memory ON injection (memory_key) WHERE memory_key IS NOT NULL;
 
 -- Deleted, restorable until erase_after_us (state trashed).
 CREATE TABLE trash (
@@ -607,13 +638,15 @@ SELECT r.memory_key
                   AND (t.memory_key IS NULL OR r.archived_at_us < t.deleted_at_us));
 
 -- In which part of both caches a memory lies, so that a search reads no more than it may need
--- (parts.py): a, what every search reads, be it shown itself or by the summary before it; h, what
--- was put away by itself; s, summaries.
+-- (parts.py): a, what every search reads, be it shown itself or by the summary before it; p, the
+-- same of turns in passing; h, what was put away by itself; s, summaries.
 CREATE VIEW cache_part (memory_key, part) AS
 SELECT m.memory_key,
        CASE WHEN m.is_summary THEN 's'
             WHEN m.state IN ('active', 'pending')
-                 OR EXISTS (SELECT 1 FROM behind AS b WHERE b.memory_key = m.memory_key) THEN 'a'
+                 OR EXISTS (SELECT 1 FROM behind AS b WHERE b.memory_key = m.memory_key)
+            THEN iif(EXISTS (SELECT 1 FROM passing AS q WHERE q.memory_key = m.memory_key),
+                     'p', 'a')
             ELSE 'h'
        END
   FROM memory AS m

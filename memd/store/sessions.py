@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, cast
 
 from memd.model.enums import MemoryCategory
-from memd.store import changes, memories, session_words, sources, versions
+from memd.store import changes, injections, memories, session_words, sources, versions
 from memd.store.connect import Reading, Writing
 from memd.store.keys import keys_array
 
@@ -201,7 +201,7 @@ def idle(conn: Reading, now_us: int, limit: int) -> list[tuple[int, str]]:
     return [(key, agent_id) for key, agent_id in rows]
 
 
-def passing(conn: Reading, session_key: int, limit: int) -> list[int]:
+def ending(conn: Reading, session_key: int, limit: int) -> list[int]:
     """Return up to *limit* memories that go when their session ends (SPEC D2, D21).
 
     Those of level session, and working ones that were stored as they are.
@@ -266,20 +266,25 @@ def stay(conn: Writing, key: int, now_us: int) -> None:
     memories.bump(conn, key, now_us, None)
 
 
-def open_again(conn: Writing, session_key: int, now_us: int) -> None:
-    """Say that the session goes on, whether or not it had ended."""
+def open_again(
+    conn: Writing, session_key: int, now_us: int, project_key: int | None = None
+) -> None:
+    """Say that the session goes on, ended or not, in this project, and with an empty window."""
     conn.execute(
         """
         UPDATE session
-           SET ended_at_us = NULL, last_activity_us = max(last_activity_us, :now_us)
+           SET ended_at_us = NULL, last_activity_us = max(last_activity_us, :now_us),
+               project_key = coalesce(:project_key, project_key)
          WHERE session_key = :session_key
         """,
-        {"session_key": session_key, "now_us": now_us},
+        {"session_key": session_key, "now_us": now_us, "project_key": project_key},
     )
+    injections.empty(conn, session_key, now_us)
 
 
 def end(conn: Writing, session_key: int, now_us: int) -> None:
     """Say that the session is over; the first end counts, unless it was heard of since."""
+    injections.clear(conn, session_key)
     conn.execute(
         """
         UPDATE session

@@ -30,10 +30,12 @@ from memd.store.parts import Part
 CHUNK_ROWS = 512
 SHARDS = 2  # partitions of an owner, scanned side by side: on two cores in half the time
 _SHARD_BITS = 13  # blocks of 8,192 memories take turns, so a small store has one partition
-_PARTS = "".join(Part)
-_PARTITION = f"""(
-    (m.agent_key * {len(_PARTS)} + instr('{_PARTS}', p.part) - 1) * {SHARDS}
-    + (m.memory_key >> {_SHARD_BITS}) % {SHARDS}
+_PARTS = "".join(part for part in Part if part is not Part.PASSING)
+_SHARD = f"(m.memory_key >> {_SHARD_BITS}) % {SHARDS}"
+# Turns in passing came later: below zero, so that no other partition has a new number.
+_PARTITION = f"""iif(p.part = '{Part.PASSING}',
+    -1 - (m.agent_key * {SHARDS} + {_SHARD}),
+    (m.agent_key * {len(_PARTS)} + instr('{_PARTS}', p.part) - 1) * {SHARDS} + {_SHARD}
 )"""
 SQUARE_ERROR_MAX = 2e-3  # of a length within 0.001 of 1
 
@@ -58,6 +60,8 @@ class VectorCache(NamedTuple):
 
 def partition(agent_key: int, part: Part, shard: int) -> int:
     """Return the partition of a *shard* (below SHARDS) of an agent's vectors of one part."""
+    if part is Part.PASSING:
+        return -1 - (agent_key * SHARDS + shard)
     return (agent_key * len(_PARTS) + _PARTS.index(part)) * SHARDS + shard
 
 

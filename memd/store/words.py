@@ -185,7 +185,11 @@ def merge(conn: Writing) -> bool:
 
 def stemmer(conn: Reading) -> Callable[[str], list[str]]:
     """Return the index's own rule: a text's terms, folded and stemmed, in order."""
-    tokenizer = conn.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1:]))
+    return _rule(conn, TOKENIZER)
+
+
+def _rule(conn: Reading, tokenizer_words: Sequence[str]) -> Callable[[str], list[str]]:
+    tokenizer = conn.fts5_tokenizer(tokenizer_words[0], list(tokenizer_words[1:]))
 
     def terms(text: str) -> list[str]:
         found = tokenizer(
@@ -200,10 +204,17 @@ def stemmer(conn: Reading) -> Callable[[str], list[str]]:
     return terms
 
 
+def folder(conn: Reading) -> Callable[[str], list[str]]:
+    """Return the rule without its stemmer: a text's words, as :func:`match_text` takes them."""
+    return _rule(conn, TOKENIZER[1:])
+
+
 def match_text(terms: Sequence[str], owners: Sequence[str]) -> str:
     """Return the FTS5 query for memories of *owners* that hold any of *terms*.
 
-    Every term is quoted: FTS syntax in a query is words like any other (H26).
+    FTS5 stems them, so they are words and not stems: the stem of "databases" is
+    "databas", and the stem of that is another. Each is quoted: FTS syntax in a query is
+    words like any other (H26).
 
     >>> match_text(["cat", 'a"b'], ["a1"])
     'owner:("a1") AND {own context}:("cat" OR "a""b")'

@@ -87,7 +87,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
                x.reason AS trash_reason, x.state_before AS trash_state_before, x.deleted_at_us,
                x.erase_after_us AS erase_after_at_us,
                f.flags AS flags_json, f.state_before AS flagged_state_before, f.flagged_at_us,
-               f.released_at_us, h.agent_id AS publisher
+               f.released_at_us, h.agent_id AS publisher, q.kind AS passing
           FROM memory AS m
                JOIN agent AS a ON a.agent_key = m.agent_key
                LEFT JOIN client AS c ON c.client_key = m.client_key
@@ -98,6 +98,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
                LEFT JOIN archive AS r ON r.memory_key = m.memory_key
                LEFT JOIN trash AS x ON x.memory_key = m.memory_key
                LEFT JOIN flagged AS f ON f.memory_key = m.memory_key
+               LEFT JOIN passing AS q ON q.memory_key = m.memory_key
                LEFT JOIN shared AS w ON w.memory_key = m.memory_key
                LEFT JOIN agent AS h ON h.agent_key = w.publisher_key
          WHERE m.memory_key > :k0

@@ -247,6 +247,9 @@ _BESIDE = {
         INSERT INTO trash (memory_key, reason, state_before, deleted_at_us, erase_after_us)
         VALUES (:key, :trash_reason, :trash_state_before, :deleted_at, :erase_after_at)
         """,
+    "passing": """
+        INSERT INTO passing (memory_key, kind) VALUES (:key, :passing)
+        """,
     "flagged_at": """
         INSERT INTO flagged (memory_key, flags, state_before, flagged_at_us, released_at_us)
         VALUES (:key, :flags, :flagged_state_before, :flagged_at, :released_at)
