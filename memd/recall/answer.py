@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from memd.base.clock import from_us
 from memd.encode.outgoing import outgoing
-from memd.model.enums import HIDDEN, MemoryCategory, MemoryState, Origin, Trust
-from memd.model.recall import MemoryChunk, RecallRequest, RecallResult, Why
+from memd.model.enums import HIDDEN, MemoryCategory, MemoryState, Origin, Passing, Trust
+from memd.model.recall import Cut, MemoryChunk, RecallRequest, RecallResult, Why
 from memd.model.retrieval import MemoryRetrievalConfig
 from memd.recall.budget import pack
 from memd.recall.crowding import spread
@@ -25,11 +25,15 @@ PREFERENCES_SHARE = 2  # preferences take at most one part in two of the budget 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Ranked candidates, what the gate thinks of them, and why meaning was not searched, if so."""
+    """Ranked candidates, what the gate thinks of them, and why meaning was not searched, if so.
+
+    *cut* is what is not told, and why.
+    """
 
     items: list[Ranked]
     gate: float
     degraded: str | None
+    cut: Sequence[Cut] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +90,14 @@ def choose(
     candidates = [(item, item.measured.candidate) for item in items]
     rest = [item for item, its in candidates if its.memory_key not in told and its.own not in said]
     rest = spread(rest)
+    most = len(rest) if request.top_k is None else request.top_k
     if config.diversity_penalty_enabled:
-        pool = rest[: request.top_k * config.candidate_pool_multiplier]
+        pool = rest[: most * config.candidate_pool_multiplier]
         texts = [item.measured.candidate.own for item in pool]
         scores = [item.relevance for item in pool]
         rest = [pool[place] for place in diverse_order(texts, scores, config.diversity_lambda)]
     costs = [item.measured.candidate.token_count for item in rest]
-    packed = pack(costs, request.token_budget - first.tokens, request.top_k)
+    packed = pack(costs, request.token_budget - first.tokens, most)
     # A preference that takes half of the budget needs one twice its size.
     needs = [packed.minimum, first.minimum and first.minimum * PREFERENCES_SHARE]
     nothing_fits = not packed.places and not shown
@@ -131,6 +136,7 @@ def render(
             [place for place, chunk in enumerate(chunks) if chunk.is_shared],
         ),
         gate=found.gate,
+        cut=tuple(found.cut) if request.why else (),
         degraded=found.degraded,
     )
 
@@ -174,6 +180,7 @@ def _chunk(item: Ranked, row: FoundRow, agent_id: str, *, why: bool) -> MemoryCh
         compressed=state in HIDDEN,
         origin=Origin(row.origin),
         trust=Trust(row.trust),
+        passing=None if row.passing is None else Passing(row.passing),
         why=_why(item) if why else None,
     )
 

@@ -15,10 +15,11 @@ from typing import NamedTuple
 
 from memd.base.errors import ModelError, UnavailableError
 from memd.base.limits import QUERY_CHARS_MAX
+from memd.encode.periods import periods
 from memd.model.encoding import Embedder
 from memd.recall.features import Statistics, measure
 from memd.recall.question import Question, question
-from memd.recall.rankings import gate, ranked
+from memd.recall.rankings import QUIET, gate, ranked
 from memd.recall.weights import HYBRID, WITHOUT_VECTORS
 from memd.store import vectors, words
 from memd.store.connect import Reading
@@ -26,7 +27,7 @@ from memd.store.database import Database
 from memd.store.ranked import Candidate
 from memd.store.words import Corpus
 
-RELEVANCE_MIN = 0.02
+RELEVANCE_MIN = 0.15  # a fact or lesson that nobody asked for by name has to be likely
 ODDS_OF_THE_BEST_MIN = 0.2
 
 
@@ -92,7 +93,8 @@ class Ranker:
 
 def _ranked(conn: Reading, query: str, texts: Sequence[Apart], made: Sequence[bytes]) -> Ranking:
     stem = words.stemmer(conn)
-    asked = question(query, frozenset(), stem)
+    times = periods(query, max(each.created_at_us for each in texts))
+    asked = question(query, frozenset(), stem, times)
     cosines = dict(enumerate(vectors.cosines(conn, made[0], made[1:]))) if made else {}
     found = [_candidate(place, each) for place, each in enumerate(texts)]
     statistics = _statistics(asked, [stem(each.text) for each in texts])
@@ -101,7 +103,7 @@ def _ranked(conn: Reading, query: str, texts: Sequence[Apart], made: Sequence[by
     items = ranked(measured, weights)
     return Ranking(
         tuple(Fitting(item.measured.candidate.memory_id, item.relevance) for item in items),
-        opened=gate(items, weights) >= weights.gate_min,
+        opened=gate(items, weights) >= QUIET,
     )
 
 

@@ -24,7 +24,7 @@ def bigram_jaccard(text_a: str, text_b: str) -> float:
     >>> round(bigram_jaccard("a b c", "a b d"), 4)
     0.3333
     """
-    return _jaccard(_bigrams(text_a), _bigrams(text_b))
+    return jaccard(_bigrams(text_a), _bigrams(text_b))
 
 
 def apply_diversity_penalty(
@@ -92,7 +92,7 @@ def _likeness(
     if similarity_fn is not None:
         return lambda i, j: similarity_fn(texts[i], texts[j])
     pairs = [_bigrams(text) for text in texts]
-    return lambda i, j: _jaccard(pairs[i], pairs[j])
+    return lambda i, j: jaccard(pairs[i], pairs[j])
 
 
 def _bigrams(text: str) -> Bigrams:
@@ -100,7 +100,8 @@ def _bigrams(text: str) -> Bigrams:
     return frozenset(itertools.pairwise(words))
 
 
-def _jaccard(a: Bigrams, b: Bigrams) -> float:
+def jaccard(a: Bigrams, b: Bigrams) -> float:
+    """Return which share of their word pairs two texts have in common; 0 where one has none."""
     if not a or not b:
         return 0.0
     common = len(a & b)

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from memd.base.clock import from_us
+from memd.recall.dates import Fit, fits
 from memd.recall.question import Question
 from memd.store.ranked import Candidate
 from memd.store.words import CONTEXT_WEIGHT, Corpus
@@ -31,27 +31,28 @@ _TIME = re.compile(
     |monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
-_DIGIT = re.compile(r"\d")
 
 NAMES = (
-    "bmx",
-    "bm",
     "bmxn",
+    "bmn",
+    "bmr",
+    "cov",
     "cos",
     "name",
-    "smcov",
+    "smlift",
+    "slift",
+    "s3lift",
+    "nlift",
     "date",
-    "ncos",
     "isq",
-    "s3cos",
-    "nterm",
     "when",
     "pair",
-    "scov",
-    "digit",
 )
-"""The ranker's features, in the order of its weights; ``strange``, the same for all candidates
-of a question, is for the gate."""
+"""The ranker's features, in the order of its weights. Words count as a share of what the question
+asks for, or of what the best candidate holds, so that a long question weighs as a short one; what
+the neighbours and the session of a memory say counts as far as it is more than the memory's own,
+so that it is 0 without them (decision 0108). ``strange``, the same for all candidates, and
+``nterm`` are for the gate, ``bmx`` is for mode words, ``period`` moves what the gate let pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,15 +143,17 @@ def measure(
     strange = _strange(question, texts)
     best_cosines = _mean_of_best(found, cosines)
     measured = []
+    dates = fits(question.times, found)
     covered = {place: _cover(weighed, its.terms) for place, its in sessions.items()}
-    for candidate, text in zip(found, texts, strict=True):
-        session = sessions[_place(candidate)]
+    for candidate, text, fit in zip(found, texts, dates, strict=True):
+        place = _place(candidate)
         features = _words(weighed, text)
         features |= _meaning(candidate, cosines)
-        features |= _signs(question, candidate)
-        features["smcov"] = session.best
-        features["scov"] = covered[_place(candidate)]
-        features["s3cos"] = best_cosines.get(_place(candidate), 0.0)
+        features |= _signs(question, candidate, fit)
+        features["cov"] = own = _cover(weighed, text.own)
+        features["smlift"] = sessions[place].best - own
+        features["slift"] = covered[place] - own
+        features["s3lift"] = best_cosines.get(place, 0.0) - features["cos"]
         named = len(weighed.shares.keys() & text.own)
         features["nterm"] = min(named, TERMS_FULL) / TERMS_FULL
         features["pair"] = text.pairs / len(question.pairs) if question.pairs else 0.0
@@ -158,6 +161,9 @@ def measure(
         covx = _cover(weighed, text.own.keys() | text.context)
         held = tuple(term for term in question.terms if term in text.own)
         measured.append(Measured(candidate, features, covx, held))
+    best = max((item.features["bmxn"] for item in measured), default=0.0)
+    for item in measured:
+        item.features["bmr"] = item.features["bmxn"] / best if best else 0.0
     return measured
 
 
@@ -222,8 +228,8 @@ def _words(weighed: _Weighed, text: _Texts) -> dict[str, float]:
         b0 += weight * own * (K1 + 1) / (own + own_norm)
         b1 += weight * both * (K1 + 1) / (both + both_norm)
     return {
-        "bm": b0 / (b0 + HALF_BM25),
         "bmx": b1 / (b1 + HALF_BM25),
+        "bmn": b0 / weighed.top if weighed.top else 0.0,
         "bmxn": b1 / weighed.top if weighed.top else 0.0,
     }
 
@@ -234,19 +240,11 @@ def _meaning(candidate: Candidate, cosines: Mapping[int, float]) -> dict[str, fl
         for key in (candidate.before_key, candidate.after_key)
         if key is not None and key in cosines
     ]
-    return {"cos": cosines.get(candidate.memory_key, 0.0), "ncos": max(beside, default=0.0)}
+    own = cosines.get(candidate.memory_key, 0.0)
+    return {"cos": own, "nlift": max(own, *beside) - own if beside else 0.0}
 
 
-def _signs(question: Question, candidate: Candidate) -> dict[str, float]:
-    moment_us = (
-        candidate.occurred_at_us
-        if candidate.occurred_at_us is not None
-        else candidate.created_at_us
-    )
-    date = 0.0
-    if question.dates:
-        moment = from_us(moment_us)
-        date = max(asked.match(moment) for asked in question.dates)
+def _signs(question: Question, candidate: Candidate, fit: Fit) -> dict[str, float]:
     speaks = (
         len(question.names) == 1
         and candidate.speaker is not None
@@ -254,10 +252,10 @@ def _signs(question: Question, candidate: Candidate) -> dict[str, float]:
     )
     return {
         "name": float(speaks),
-        "date": date,
+        "date": fit.date,
+        "period": fit.period,
         "isq": float(candidate.own.rstrip().endswith("?")),
         "when": float(question.asks_when and _TIME.search(candidate.own) is not None),
-        "digit": float(_DIGIT.search(candidate.own) is not None),
     }
 
 

@@ -1,4 +1,4 @@
-"""A query as the ranker sees it: terms, names, dates. Pure.
+"""A query as the ranker sees it: terms, names, times. Pure.
 
 Function words say nothing about what is meant; known speakers' names say who,
 not what, and would drag every turn of that person up in the vector space, so
@@ -9,82 +9,43 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
 
 from memd.base.limits import QUERY_TERMS_MAX
 from memd.encode.function_words import FUNCTION_WORDS
+from memd.encode.languages import capitals_name
+from memd.encode.periods import Period
 
 WORD = re.compile(r"[^\W_]+")
 NAME_WORDS_MAX = 3
 
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "january jan",
-            "february feb",
-            "march mar",
-            "april apr",
-            "may",
-            "june jun",
-            "july jul",
-            "august aug",
-            "september sep sept",
-            "october oct",
-            "november nov",
-            "december dec",
-        ),
-        start=1,
-    )
-    for name in names.split()
-}
 _IN_SENTENCE = re.compile(r"(?<=[\w,;)] )[^\W_]{2,}")
 _ASKS_WHEN = re.compile(r"\b(?:when|(?:what|which) (?:year|month|day|date)|how long|date)\b", re.I)
-_DAY = re.compile(r"([0-3]?\d)(?:st|nd|rd|th)?")
-_ISO = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 _MARKS = frozenset("?\uff1f\u061f")
-DAYS_NEAR = 7
-
-
-@dataclass(frozen=True, slots=True)
-class AskedDate:
-    """A date in a question: a month, perhaps with a year and a day."""
-
-    month: int
-    year: int | None = None
-    day: int | None = None
-
-    def match(self, moment: datetime) -> float:
-        """Return 1 for the same month (and year, day within a week), 0.5 for the month only."""
-        if moment.month != self.month:
-            return 0.0
-        if self.year is not None and moment.year != self.year:
-            return 0.0
-        if self.day is None or abs(moment.day - self.day) <= DAYS_NEAR:
-            return 1.0
-        return 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """What is asked. *terms* are stemmed and distinct; *content* are those that name nobody.
 
-    *pairs* are terms that stand side by side, at least one of them in *terms*;
-    *proper* are terms written like a name, in the middle of a sentence, that is
-    nobody's who speaks.
+    *written* is a word of the question for each of *terms*: the index is asked for words,
+    because the stem of a stem may be another one. *pairs* are terms that stand side by side,
+    at least one of them in *terms*; *proper* are terms written like a name, in the middle of a
+    sentence, that is nobody's who speaks.
     *dense* is what is embedded, *asks_when* whether a time is what is wanted.
     """
 
     text: str
     terms: tuple[str, ...]
+    written: Mapping[str, str]
     content: tuple[str, ...]
     pairs: frozenset[tuple[str, str]]
     proper: frozenset[str]
     names: frozenset[str]
     dense: str
-    dates: tuple[AskedDate, ...]
+    times: tuple[Period, ...]
     asks_when: bool
 
     @property
@@ -105,22 +66,33 @@ def name_candidates(text: str) -> list[str]:
     )
 
 
-def question(text: str, names: frozenset[str], stem: Callable[[str], Iterable[str]]) -> Question:
-    """Return *text* as a question; *names* are its known speakers, *stem* the index's own rule."""
-    words = [match.group().casefold() for match in WORD.finditer(text)]
-    meaning = [word for word in words if word not in FUNCTION_WORDS] or words
+def question(
+    text: str,
+    names: frozenset[str],
+    stem: Callable[[str], Iterable[str]],
+    times: tuple[Period, ...] = (),
+) -> Question:
+    """Return *text* as a question; *names* are its known speakers, *stem* the index's own rule.
+
+    *times* are those that it names.
+    """
+    # As they are written: the index's rule folds them, and in its own way ("ß" is not "ss").
+    words = [match.group() for match in WORD.finditer(unicodedata.normalize("NFC", text))]
+    meaning = [word for word in words if word.casefold() not in FUNCTION_WORDS] or words
     terms = _stemmed(meaning, stem)
     spoken = {word for name in names for word in name.split()}
-    content = _stemmed([word for word in meaning if word not in spoken], stem) or terms
+    content = _stemmed([word for word in meaning if word.casefold() not in spoken], stem) or terms
+    written = {term: word for word in meaning for term in stem(word)}
     return Question(
         text=text,
         terms=terms,
+        written={term: written[term] for term in terms},
         content=content,
         pairs=_pairs(stem(text), frozenset(terms)),
-        proper=_proper(text, stem).intersection(content),
+        proper=_proper(text, words, stem).intersection(content),
         names=names,
         dense=without_names(text, names),
-        dates=dates_in(text),
+        times=times,
         asks_when=_ASKS_WHEN.search(text) is not None,
     )
 
@@ -132,7 +104,11 @@ def _pairs(words: Iterable[str], terms: frozenset[str]) -> frozenset[tuple[str, 
     )
 
 
-def _proper(text: str, stem: Callable[[str], Iterable[str]]) -> frozenset[str]:
+def _proper(
+    text: str, words: Iterable[str], stem: Callable[[str], Iterable[str]]
+) -> frozenset[str]:
+    if not capitals_name(frozenset(words)):
+        return frozenset()
     found = (match.group() for match in _IN_SENTENCE.finditer(text))
     return frozenset(term for word in found if word[0].isupper() for term in stem(word))
 
@@ -154,46 +130,3 @@ def without_names(text: str, names: frozenset[str]) -> str:
         text_left = re.sub(rf"\b{pattern}\b(?:['\u2019]s)?", " ", text, flags=re.IGNORECASE)
         text = " ".join(text_left.split()) if WORD.search(text_left) else text
     return text
-
-
-def dates_in(text: str) -> tuple[AskedDate, ...]:
-    """Return the dates named in *text*; a bare "may" or "march" counts only as a capitalised word.
-
-    >>> dates_in("What happened on 8 May, 2023?")
-    (AskedDate(month=5, year=2023, day=8),)
-    """
-    found = [
-        AskedDate(int(m), int(y), int(d)) for y, m, d in _ISO.findall(text) if _is_date(y, m, d)
-    ]
-    words = re.findall(r"\w+", text)
-    for place, word in enumerate(words):
-        month = _MONTHS.get(word.casefold())
-        if month is None or (
-            word.casefold() in {"may", "march", "mar", "sep", "dec", "jan"} and word.islower()
-        ):
-            continue
-        beside = [*words[max(0, place - 2) : place], *words[place + 1 : place + 3]]
-        found.append(AskedDate(month, _year(beside), _day(words, place)))
-    return tuple(found)
-
-
-def _is_date(year: str, month: str, day: str) -> bool:
-    try:
-        date(int(year), int(month), int(day))
-    except ValueError:
-        return False
-    return True
-
-
-def _year(words: Iterable[str]) -> int | None:
-    years = [int(word) for word in words if len(word) == 4 and word.isascii() and word.isdigit()]  # noqa: PLR2004  # a year's digits
-    return years[0] if years else None
-
-
-def _day(words: list[str], place: int) -> int | None:
-    for at in (place - 1, place + 1, place - 2):
-        if 0 <= at < len(words) and (at != place - 2 or words[place - 1].casefold() == "of"):
-            match = _DAY.fullmatch(words[at].casefold())
-            if match and 1 <= int(match.group(1)) <= 31:  # noqa: PLR2004  # a month's days
-                return int(match.group(1))
-    return None

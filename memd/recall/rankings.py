@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from memd.model.enums import SearchMode
 from memd.recall.features import Measured
@@ -19,18 +19,25 @@ MANY = ARM_ROWS  # candidates: one arm alone finds as many in any store that is 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """One candidate with its score and its calibrated probability."""
+    """One candidate with its score, its calibrated probability, and what its kind has to pass."""
 
     measured: Measured
     score: float
     relevance: float
     passes: bool = True
     """Whether the gate lets its kind answer."""
+    bar: float = 0.0
+    """The least relevance for which its kind is worth a place in this answer."""
 
 
+DOUBT = 0.35  # how much higher the bar stands where the gate doubts: 2.2 times at a chance of 0.1
+QUIET = 0.15  # the least chance that lets an answer hold anything where nobody says how much
 PROJECT_BOOST = 0.5  # in units of the score, for memories of the active project (SPEC D1)
 LATELY_BOOST = 1.5  # the same, for what naps composed of it just now, when it makes a request
 LATELY_US = 3 * 86_400_000_000  # in which that boost falls by half
+
+
+Scored = tuple[float, Measured]
 
 
 def ranked(
@@ -47,19 +54,10 @@ def ranked(
     In mode dense the score is the cosine (S1's), in mode words the saturated
     BM25, and what holds none of the words is left out.
     """
-    scored = [
-        (_score(item, weights, mode) + _lift(item.candidate, mode, project_id, request_us), item)
-        for item in measured
-    ]
-    if mode is SearchMode.WORDS:
-        scored = [(score, item) for score, item in scored if score > 0]
-    scored.sort(
-        key=lambda one: (-one[0], -one[1].candidate.created_at_us, one[1].candidate.memory_id)
-    )
+    scored = _scored(measured, weights, mode, project_id, request_us)
     if mode is not SearchMode.HYBRID:
         return [Ranked(item, score, min(1.0, max(0.0, score))) for score, item in scored]
-    lift = lifted(_signals(scored), weights) if scored else 0.0
-    return [Ranked(item, score, weights.probability(score, lift)) for score, item in scored]
+    return _calibrated(scored, weights, project_id)[0]
 
 
 def judged(
@@ -85,18 +83,81 @@ def judged(
     items: list[Ranked] = []
     best = 0.0
     for its, table in kinds:
-        of_kind = ranked(its, table, mode, project_id, request_us if table is COMPOSED else None)
-        chance = gate(of_kind, table, project_id)
-        passes = chance >= table.gate_min
-        items += of_kind if passes else [replace(item, passes=False) for item in of_kind]
+        moment_us = request_us if table is COMPOSED else None
+        scored = _scored(its, table, mode, project_id, moment_us)
+        of_kind, chance = _calibrated(scored, table, project_id, timed=True)
+        items += of_kind
         best = max(best, chance)
     items.sort(key=lambda item: -item.relevance)  # stable: each kind stays in its order
     return items, best
 
 
-def lifted(told: dict[str, float], weights: Weights) -> float:
-    """Return what the gate's opinion adds to the scores of a small store; 0 in a large one."""
-    return told["few"] * weights.gate_logit(told)
+def _scored(
+    measured: Sequence[Measured],
+    weights: Weights,
+    mode: SearchMode,
+    project_id: str | None,
+    request_us: int | None,
+) -> list[Scored]:
+    scored = [
+        (_score(item, weights, mode) + _lift(item.candidate, mode, project_id, request_us), item)
+        for item in measured
+    ]
+    if mode is SearchMode.WORDS:
+        scored = [(score, item) for score, item in scored if score > 0]
+    return _sorted(scored)
+
+
+def _sorted(scored: Sequence[Scored]) -> list[Scored]:
+    return sorted(
+        scored,
+        key=lambda one: (-one[0], -one[1].candidate.created_at_us, one[1].candidate.memory_id),
+    )
+
+
+def _calibrated(
+    scored: Sequence[Scored], weights: Weights, project_id: str | None, *, timed: bool = False
+) -> tuple[list[Ranked], float]:
+    """Return the candidates of one kind with their probabilities, and the chance of its gate.
+
+    *timed*: what lies in the stretch of time that is asked for is lifted as by a date. After
+    the gate, which was fitted without: a time that fits many memories answers nothing.
+    """
+    if not scored:
+        return [], 0.0
+    told = _signals(scored, project_id)
+    chance = logistic(weights.gate_logit(told))
+    passes, bar = chance >= weights.gate_min, doubted(weights.bar, chance)
+    if timed and any(item.features["period"] for _, item in scored):
+        date = weights.features["date"]
+        scored = _sorted([(score + date * item.features["period"], item) for score, item in scored])
+    evidence = calibration([score for score, _ in scored], told, weights)
+    items = [
+        Ranked(item, score, weights.probability(its), passes, bar)
+        for (score, item), its in zip(scored, evidence, strict=True)
+    ]
+    return items, chance
+
+
+def doubted(bar: float, chance: float) -> float:
+    """Return *bar* as high as an answer needs it that holds anything with *chance* only.
+
+    Out of reach below QUIET: who names no number is told nothing rather than something.
+    """
+    if chance < QUIET:
+        return math.inf
+    return bar / math.pow(chance, DOUBT)
+
+
+def calibration(
+    scores: Sequence[float], told: Mapping[str, float], weights: Weights
+) -> list[dict[str, float]]:
+    """Return what each of *scores*, the best first, is calibrated by (``CALIBRATION``)."""
+    best = scores[0]
+    total = math.log(sum(math.exp(score - best) for score in scores))
+    chance = weights.gate_logit(told)
+    common = {"gate": chance, "few": told["few"], "few_gate": told["few"] * chance}
+    return [{"score": score, "share": score - best - total, **common} for score in scores]
 
 
 def _score(item: Measured, weights: Weights, mode: SearchMode) -> float:

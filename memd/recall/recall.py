@@ -15,6 +15,7 @@ from memd.base.clock import Clock
 from memd.base.errors import MemoryRetrievalError, ModelError, UnavailableError
 from memd.base.limits import QUERY_CHARS_MAX
 from memd.encode.outgoing import outgoing_entry
+from memd.encode.periods import periods
 from memd.model.caller import Caller
 from memd.model.encoding import Embedder, ModelFingerprint, PairScorer
 from memd.model.enums import MemoryCategory, MemoryLevel, SearchMode
@@ -32,8 +33,9 @@ from memd.recall.listing import Paging
 from memd.recall.question import Question, name_candidates, question
 from memd.recall.rankings import Ranked, judged
 from memd.recall.scopes import Wanted, of_caller, of_others
-from memd.recall.search import ARM_ROWS, Scope, by_meaning, by_words, few
-from memd.recall.second import looked_again
+from memd.recall.search import ARM_ROWS, Reach, Scope, by_meaning, by_words, gathered, reaches
+from memd.recall.second import looked_again, looks_again
+from memd.recall.select import select
 from memd.recall.weights import HYBRID, WITHOUT_VECTORS
 from memd.store import agents, memories, names, preferences, shared, vectors, words
 from memd.store import ranked as ranked_rows
@@ -89,24 +91,27 @@ class Recall:
             caller,
             wanted,
             hidden=request.include_compressed,
+            passing=request.include_passing,
             also_shared=self.config.include_shared if asks_shared is None else asks_shared,
         )
         if not scopes or await self._keeps_nothing(caller):
             return answer.nothing()
         found = await self._found(
-            scopes, request.query, request.search_mode, max(ARM_ROWS, request.top_k)
+            scopes, request.query, request.search_mode, max(ARM_ROWS, request.top_k or 0)
         )
         prefers = await self._preferences(scopes[0], request)
-        least = request.min_relevance
-        items = [item for item in found.items if item.passes and item.relevance >= least]
-        again = request.reranker_enabled
-        if self.config.query_specific_rerank_enabled if again is None else again:
+        again = looks_again(request, self.config)
+        reordered = again or self.config.diversity_penalty_enabled
+        selection = select(found.items, request, reordered=reordered)
+        items = selection.items
+        if again:
             asked = request.query[:QUERY_CHARS_MAX]
             items, found = await looked_again(self.scorer, asked, items, found)
-        chosen = answer.choose(items, prefers, request, self.config)
-        rows = await self.db.read(
-            _rows, [item.measured.candidate.memory_key for item in chosen.items]
-        )
+        as_many = request.model_copy(update={"top_k": selection.most})
+        chosen = answer.choose(items, prefers, as_many, self.config)
+        found = replace(found, cut=selection.all_cut(chosen.items))
+        keys = [item.measured.candidate.memory_key for item in chosen.items]
+        rows = await self.db.read(_rows, keys)
         return answer.render(chosen, rows, request, caller.agent_id, found)
 
     async def retrieve(
@@ -120,7 +125,11 @@ class Recall:
         words. Nothing for an agent of level none (SPEC 7.13).
         """
         scopes = await self._scopes(
-            caller, query, hidden=query.include_compressed, also_shared=query.include_shared
+            caller,
+            query,
+            hidden=query.include_compressed,
+            passing=query.include_passing or query.text is None,
+            also_shared=query.include_shared,
         )
         if not scopes or await self._keeps_nothing(caller):
             return ()
@@ -193,7 +202,7 @@ class Recall:
     async def count(self, caller: Caller, category: MemoryCategory | None) -> int:
         """Return how many visible memories the agent has, of one category or of all."""
         wanted = MemoryFilter(categories=None if category is None else frozenset({category}))
-        scopes = await self._scopes(caller, wanted, hidden=False, also_shared=False)
+        scopes = await self._scopes(caller, wanted, hidden=False, passing=True, also_shared=False)
         return await self.db.read(memories.counted, scopes[0].wanted) if scopes else 0
 
     async def preferences(self, caller: Caller) -> tuple[Preference, ...]:
@@ -207,27 +216,28 @@ class Recall:
         return (own or self.level) is MemoryLevel.NONE
 
     async def _scopes(
-        self, caller: Caller, wanted: MemoryFilter, *, hidden: bool, also_shared: bool
+        self, caller: Caller, asked: MemoryFilter, *, hidden: bool, also_shared: bool, passing: bool
     ) -> Sequence[Scope]:
         if caller.agent_id == RESERVED_AGENT:
             raise MemoryRetrievalError(f"{RESERVED_AGENT} is reserved", field="agent_id")
-        asked = Wanted(wanted, self.clock.now_us(), hidden)
-        return await self.db.read(of_caller, caller, asked, also_shared=also_shared and self.shares)
+        wanted = Wanted(asked, self.clock.now_us(), hidden, passing)
+        return await self.db.read(
+            of_caller, caller, wanted, also_shared=also_shared and self.shares
+        )
 
     async def _found(
         self, scopes: Sequence[Scope], text: str, mode: SearchMode, rows: int, fill: int = 0
     ) -> Found:
         fingerprint = None if mode is SearchMode.WORDS else self.embedder.fingerprint
-        asked, listed, cached = await self.db.read(
+        asked, each, cached = await self.db.read(
             _understood, scopes, text[:QUERY_CHARS_MAX], fingerprint
         )
         sought = Sought(asked, mode, None, None)
-        each = list(zip(scopes, listed, strict=True))
         searching = asyncio.ensure_future(self._held(sought, each, rows))
         try:
             if mode is not SearchMode.WORDS:
                 sought = await self._with_vector(sought, fingerprint, cached=cached)
-            near: Sequence[list[int]] = [[] for _ in scopes]
+            near: Sequence[list[int]] = [[] for _ in each]
             if (vector := sought.vector) is not None:
                 near = await asyncio.gather(
                     *(by_meaning(self.db, scope, vector, rows, few) for scope, few in each)
@@ -235,7 +245,7 @@ class Recall:
             held, counts = await searching
         finally:
             searching.cancel()
-        keys = [list(dict.fromkeys([*n, *h])) for n, h in zip(near, held, strict=True)]
+        keys = [gathered(scope, each, near, held) for scope in scopes]
         sought = replace(sought, counts=counts)
         found = await self.db.read(_ranked, scopes, sought, keys)
         if len(found.items) < fill:  # counted as shown: many may stand behind one summary
@@ -246,15 +256,15 @@ class Recall:
         return found
 
     async def _held(
-        self, sought: Sought, each: Sequence[tuple[Scope, Sequence[int] | None]], rows: int
+        self, sought: Sought, each: Sequence[Reach], rows: int
     ) -> tuple[Sequence[Sequence[int]], Mapping[str, int]]:
         """Return what the words arm finds in each scope, and the counts of the question's terms."""
         asked = sought.question
-        terms = () if sought.mode is SearchMode.DENSE else asked.terms
+        written = {} if sought.mode is SearchMode.DENSE else asked.written
         counted = tuple(dict.fromkeys([*asked.terms, *asked.content]))
         counts = await self.db.read(words.frequencies, counted)
         held = await asyncio.gather(
-            *(self.db.read(by_words, scope, terms, rows, few, counts) for scope, few in each)
+            *(self.db.read(by_words, scope, written, rows, few, counts) for scope, few in each)
         )
         return held, counts
 
@@ -301,13 +311,14 @@ def found_terms(text: str) -> frozenset[str]:
 
 def _understood(
     conn: Reading, scopes: Sequence[Scope], text: str, fingerprint: ModelFingerprint | None
-) -> tuple[Question, list[list[int] | None], bool | None]:
-    """Return the question, the rows of a filter that keeps few, whether vectors fit the model."""
+) -> tuple[Question, list[Reach], bool | None]:
+    """Return the question, what is to be read for it, and whether vectors fit the model."""
     agent_keys = [scope.agent_key for scope in scopes]
     known = names.known_speakers(conn, agent_keys, name_candidates(text))
     cached = None if fingerprint is None else vectors.cached(conn, str(fingerprint))
-    listed = [few(conn, scope) for scope in scopes]
-    return question(text, known, words.stemmer(conn)), listed, cached
+    times = periods(text, scopes[0].wanted.now_us)
+    asked = question(text, known, words.stemmer(conn), times)
+    return asked, reaches(conn, scopes, times), cached
 
 
 def _listed(conn: Reading, scopes: Sequence[Scope], limit: int) -> list[FoundRow]:

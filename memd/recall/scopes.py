@@ -14,7 +14,7 @@ from memd.model.memory import MemoryFilter
 from memd.recall.search import Scope
 from memd.store import names, shared
 from memd.store.connect import Reading
-from memd.store.filters import Bound, bound, by_others, evidence
+from memd.store.filters import Bound, bound, by_others, evidence, stating
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,8 @@ class Wanted:
     filter: MemoryFilter
     now_us: int
     hidden: bool = False
+    passing: bool = False
+    """Whether turns that state nothing are among it."""
 
 
 def of_caller(conn: Reading, caller: Caller, wanted: Wanted, *, also_shared: bool) -> list[Scope]:
@@ -32,7 +34,7 @@ def of_caller(conn: Reading, caller: Caller, wanted: Wanted, *, also_shared: boo
     Empty for an agent that nobody has heard of, when nothing is shared either.
     """
     agent_key = names.find_agent(conn, caller.agent_id)
-    kept = bound(agent_key or 0, wanted.filter, wanted.now_us, hidden=wanted.hidden, active=caller)
+    kept = _bound(agent_key or 0, wanted, caller)
     here = bound(agent_key or 0, MemoryFilter(), wanted.now_us, active=caller)
     shared_one = of_others(conn, caller, wanted) if also_shared else None
     if shared_one is not None:
@@ -50,12 +52,18 @@ def of_others(conn: Reading, reader: Caller | None, wanted: Wanted) -> Scope | N
     if agent_key is None:
         return None
     active = None if reader is None else replace(reader, session_id=None)
-    kept = bound(agent_key, wanted.filter, wanted.now_us, hidden=wanted.hidden, active=active)
+    kept = _bound(agent_key, wanted, active)
     here = bound(agent_key, MemoryFilter(), wanted.now_us, active=active)
     if reader_key is not None and shared.has_published(conn, reader_key):
         kept, here = by_others(kept, reader_key), by_others(here, reader_key)
     return _scope(kept, here, wanted)
 
 
+def _bound(agent_key: int, wanted: Wanted, active: Caller | None) -> Bound:
+    kept = bound(agent_key, wanted.filter, wanted.now_us, hidden=wanted.hidden, active=active)
+    return kept if wanted.passing else stating(kept)
+
+
 def _scope(kept: Bound, here: Bound, wanted: Wanted) -> Scope:
-    return Scope(kept, evidence(kept, hidden=wanted.hidden), here, wanted.hidden)
+    reach = evidence(kept, hidden=wanted.hidden)
+    return Scope(kept, reach, here, wanted.hidden, wanted.passing)

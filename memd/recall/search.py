@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from memd.base.limits import KNN_ROWS_MAX
+from memd.encode.periods import Period
+from memd.encode.time_words import Grain
 from memd.store import memories, vectors, words
 from memd.store.connect import Reading
 from memd.store.database import Database
@@ -37,6 +39,8 @@ class Scope:
     here: Bound
     """Without the filter: what the caller's session and project let it see."""
     hidden: bool
+    passing: bool = False
+    """Whether turns that state nothing are searched, too."""
 
     @property
     def agent_key(self) -> int:
@@ -45,9 +49,10 @@ class Scope:
     @property
     def parts(self) -> list[Part]:
         """Return the parts of the caches that hold all of *reach*."""
+        more = [Part.PASSING] if self.passing else []
         if self.hidden:
-            return [Part.READ, Part.AWAY]
-        return [Part.READ, Part.SUMMARY] if self.reach.apart else [Part.READ]
+            return [Part.READ, Part.AWAY, *more]
+        return [Part.READ, *([Part.SUMMARY] if self.reach.apart else []), *more]
 
     @property
     def shown(self) -> Bound:
@@ -75,22 +80,57 @@ def few(conn: Reading, scope: Scope) -> list[int] | None:
     return keys if len(keys) <= LISTED_ROWS_MAX else None
 
 
+Reach = tuple[Scope, Sequence[int] | None]
+"""What an arm reads: a scope, and its rows where a filter or a time keeps few."""
+
+
+def reaches(conn: Reading, scopes: Sequence[Scope], times: Sequence[Period]) -> list[Reach]:
+    """Return what the arms read: each scope, and each once more for what lies in *times*."""
+    each: list[Reach] = [(scope, few(conn, scope)) for scope in scopes]
+    return each + [(scope, rows) for scope in scopes if (rows := _in_time(conn, scope, times))]
+
+
+def _in_time(conn: Reading, scope: Scope, times: Sequence[Period]) -> list[int]:
+    """Return the rows that lie in one of *times*, a stretch like last week; none for very many.
+
+    "What did I do yesterday" has hardly another word to be found by. For a date of the
+    calendar the other arms find as much and less beside (decision 0107).
+    """
+    keys: dict[int, None] = {}
+    for one in times:
+        if one.dates or one.grain is Grain.YEAR:
+            continue
+        stretches = [(one.from_us, one.to_us), *([one.other] if one.other else [])]
+        for low_us, high_us in stretches:
+            if low_us is not None and high_us is not None:
+                rows = memories.happened(conn, scope.reach, low_us, high_us, LISTED_ROWS_MAX + 1)
+                keys.update(dict.fromkeys(rows))
+    return list(keys) if len(keys) <= LISTED_ROWS_MAX else []
+
+
+def gathered(scope: Scope, read: Sequence[Reach], *arms: Sequence[Sequence[int]]) -> list[int]:
+    """Return what *arms* found of *scope*, each once; they answer in the order of *read*."""
+    each = (keys for arm in arms for (its, _), keys in zip(read, arm, strict=True) if its is scope)
+    return list(dict.fromkeys(itertools.chain.from_iterable(each)))
+
+
 def by_words(
     conn: Reading,
     scope: Scope,
-    terms: Sequence[str],
+    written: Mapping[str, str],
     rows: int,
     listed: Sequence[int] | None,
     counts: Mapping[str, int] | None = None,
 ) -> list[int]:
-    """Return up to *rows* matching memories that hold any of *terms*, by BM25.
+    """Return up to *rows* matching memories that hold any of the terms, by BM25.
 
-    *counts* says how many memories hold each term, where that is known.
+    *written* is a word for each term; *counts* says how many memories hold each, where
+    that is known.
     """
-    if not terms:
+    if not written:
         return []
-    chosen = rare(conn, scope, terms, counts)
-    match = words.match_text(chosen, scope.owners)
+    chosen = rare(conn, scope, list(written), counts)
+    match = words.match_text([written[term] for term in chosen], scope.owners)
     if listed is not None:
         return [hit.memory_key for hit in words.search_among(conn, match, listed, rows)]
     limit = _first(scope, rows)

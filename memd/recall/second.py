@@ -8,12 +8,20 @@ from dataclasses import replace
 from memd.base import log
 from memd.base.errors import ModelError, UnavailableError
 from memd.model.encoding import PairScorer
+from memd.model.recall import RecallRequest
+from memd.model.retrieval import MemoryRetrievalConfig
 from memd.recall.answer import Found, blended
 from memd.recall.rankings import Ranked
 from memd.recall.rerank import CANDIDATES, second_scores
 
 DAMAGED = "the re-ranker is damaged: ordered without; run: memd model install --reranker"
 NO_RERANKER = "no re-ranker: ordered without; run: memd model install --reranker"
+
+
+def looks_again(request: RecallRequest, config: MemoryRetrievalConfig) -> bool:
+    """Return whether *request* wants a second look; the settings decide where it does not say."""
+    again = request.reranker_enabled
+    return config.query_specific_rerank_enabled if again is None else again
 
 
 async def looked_again(

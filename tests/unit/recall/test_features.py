@@ -18,7 +18,7 @@ def test_every_feature_of_the_table_is_measured() -> None:
 def test_in_a_store_of_one_memory_its_words_still_count() -> None:
     (item,) = measured(asked("red kite"), [a_candidate(1, "a red kite")])
 
-    assert item.features["bm"] > 0
+    assert item.features["bmn"] > 0
 
 
 def test_a_term_that_no_memory_holds_is_rare_but_worth_nothing_to_bm25() -> None:
@@ -34,35 +34,43 @@ def test_words_of_the_neighbours_count_less_than_own_words() -> None:
     )
 
     assert own.features["bmx"] > beside.features["bmx"] > 0
-    assert beside.features["bm"] == 0.0
+    assert own.features["bmr"] == 1.0 > beside.features["bmr"] > 0
+    assert beside.features["bmn"] == 0.0
     assert beside.covx == 1.0
 
 
-def test_a_session_shares_its_best_cover_and_all_its_words() -> None:
-    about = asked("red kite")
+def test_a_session_lifts_by_its_best_cover_and_all_its_words() -> None:
     first, second, alone = measured(
-        about,
+        asked("red kite"),
         [
-            a_candidate(1, "red", session_key=7),
+            a_candidate(1, "red kite", session_key=7),
             a_candidate(2, "kite", session_key=7),
             a_candidate(3, "red"),
         ],
     )
 
-    assert first.features["scov"] == pytest.approx(1.0)
-    assert alone.features["scov"] < 1
-    assert first.features["smcov"] == second.features["smcov"] < 1
+    assert first.features["smlift"] == first.features["slift"] == 0.0
+    assert second.features["cov"] + second.features["smlift"] == pytest.approx(1.0)
+    assert second.features["slift"] == second.features["smlift"]
+    assert alone.features["smlift"] == alone.features["slift"] == 0.0 < alone.features["cov"]
 
 
-def test_the_cosines_of_candidate_neighbours_and_session_are_told_apart() -> None:
-    (item,) = measured(
+def test_neighbours_and_session_lift_as_far_as_they_are_nearer_than_the_memory_itself() -> None:
+    item, far, alone = measured(
         asked("kite"),
-        [a_candidate(1, "x", before_key=8, after_key=9)],
-        {1: 0.3, 8: 0.5, 9: 0.1},
+        [
+            a_candidate(1, "x", before_key=8, after_key=9),
+            a_candidate(2, "y", before_key=7),
+            a_candidate(3, "z"),
+        ],
+        {1: 0.3, 8: 0.5, 9: 0.1, 2: 0.4, 7: 0.1, 3: 0.2},
     )
 
-    assert (item.features["cos"], item.features["ncos"]) == (0.3, 0.5)
-    assert item.features["s3cos"] == pytest.approx(0.3)
+    assert item.features["cos"] == 0.3
+    assert item.features["nlift"] == pytest.approx(0.2)
+    assert item.features["s3lift"] == pytest.approx(0.0)
+    assert far.features["nlift"] == 0.0 > far.features["s3lift"]
+    assert alone.features["nlift"] == alone.features["s3lift"] == 0.0
 
 
 def test_the_one_who_is_asked_about_and_speaks_is_named() -> None:
@@ -120,13 +128,12 @@ def test_a_name_that_no_candidate_holds_is_strange() -> None:
     assert (known, strange) == (0.0, 1.0)
 
 
-def test_numbers_and_questions_are_noticed() -> None:
-    question, number = measured(
+def test_a_question_is_noticed() -> None:
+    question, answer = measured(
         asked("kite"), [a_candidate(1, "a kite?"), a_candidate(2, "4 kites.")]
     )
 
-    assert (question.features["isq"], question.features["digit"]) == (1.0, 0.0)
-    assert (number.features["isq"], number.features["digit"]) == (0.0, 1.0)
+    assert (question.features["isq"], answer.features["isq"]) == (1.0, 0.0)
 
 
 def test_the_terms_that_a_memory_holds_are_told() -> None:

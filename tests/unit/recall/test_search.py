@@ -11,8 +11,9 @@ from support.store import a_writer
 
 from memd.model.memory import MemoryFilter
 from memd.recall import search
+from memd.recall.question import question
 from memd.recall.search import Scope, by_words, rare
-from memd.store import memories, names
+from memd.store import memories, names, words
 from memd.store.connect import Writing
 from memd.store.filters import bound
 
@@ -55,5 +56,23 @@ def test_a_question_of_common_terms_only_looks_up_the_rarest(
 
 
 def test_terms_that_nobody_used_find_nothing(conn: Writing) -> None:
-    assert by_words(conn, _scope(), ["unknown"], 10, None) == []
-    assert by_words(conn, _scope(), [], 10, None) == []
+    assert by_words(conn, _scope(), {"unknown": "unknown"}, 10, None) == []
+    assert by_words(conn, _scope(), {}, 10, None) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("We keep two databases in Frankfurt.", "Which database is it?"),
+        ("The generalizations were hers.", "generalization"),
+        ("Der Schlüssel liegt in der Kärntner Straße.", "STRASSE straße"),
+        ("Her résumé is in the drawer.", "re\u0301sume\u0301"),
+    ],
+)
+def test_a_word_finds_itself_whatever_its_stem_is_stemmed_to(
+    conn: Writing, text: str, query: str
+) -> None:
+    (key,) = memories.insert(conn, [a_row(an_id_source(7), content=text, agent_key=1)], 1)
+    asked = question(query, frozenset(), words.stemmer(conn))
+
+    assert by_words(conn, _scope(), asked.written, 10, None) == [key]

@@ -9,9 +9,9 @@ from support.measured import a_candidate, asked, measured
 
 from memd.recall.features import NAMES
 from memd.recall.rankings import ranked, signals
-from memd.recall.weights import COMPOSED, HYBRID, WITHOUT_VECTORS, Weights, logistic
+from memd.recall.weights import CALIBRATION, COMPOSED, HYBRID, WITHOUT_VECTORS, Weights, logistic
 
-DENSE = {"cos", "ncos", "s3cos"}
+DENSE = {"cos", "nlift", "s3lift"}
 TABLES = pytest.mark.parametrize(
     "weights", [HYBRID, COMPOSED, WITHOUT_VECTORS], ids=["hybrid", "composed", "words"]
 )
@@ -35,7 +35,12 @@ def test_the_gate_weighs_only_what_is_measured(weights: Weights) -> None:
 
 @TABLES
 def test_a_higher_score_is_more_probable(weights: Weights) -> None:
-    assert weights.probability(10.0, 0.0) > weights.probability(5.0, 0.0)
+    low, high = (
+        dict.fromkeys(CALIBRATION, 0.0) | {"score": 10.0 + more, "share": more - 2.0}
+        for more in (0.0, 1.0)
+    )
+
+    assert weights.probability(high) > weights.probability(low)
 
 
 @TABLES

@@ -1,0 +1,140 @@
+"""How many memories a question gets: those that are worth their place, each thing once. Pure.
+
+An entry costs whoever reads it, and pays by how likely it answers. So the rule is one
+comparison: its relevance against the bar of its kind (``weights.py``), which stands higher
+where the gate doubts that anything answers (``rankings.doubted``). What else a rule could
+look at (rank, ratio to the best, the gate's chance, how small the store is) is in the relevance.
+Of memories that say the same, one is told: what is trusted most, and of these the newest.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+from memd.encode.function_words import FUNCTION_WORDS
+from memd.model.enums import SearchMode
+from memd.model.recall import Cut, RecallRequest
+from memd.recall.diversify import jaccard
+from memd.recall.rankings import Ranked
+from memd.store.ranked import Candidate
+
+ENTRIES_MAX = 20  # of one answer
+NAMED_MODE_ENTRIES = 5  # where a mode says how to search, and no number how many
+COMPARED_SHARE = 0.5  # of its bar: what is less likely is not looked at for saying something again
+ALIKE = 0.8  # of their word pairs in common: the same thing said again
+CUTS_TOLD_MAX = 20
+
+_WORD = re.compile(r"[^\W_]+")
+_NOT = frozenset({"no", "not", "never", "nor", "none", "without", "t"})
+
+
+class Selection(NamedTuple):
+    """What may be told, best first, how many of it at most, and what is not among it and why."""
+
+    items: list[Ranked]
+    most: int
+    cut: list[Cut]
+
+    def all_cut(self, told: Sequence[Ranked]) -> list[Cut]:
+        """Return what was cut with what was worth its place and is not *told* after all."""
+        keys = {item.measured.candidate.memory_key for item in told}
+        worth = self.items[: self.most]
+        left = [item for item in worth if item.measured.candidate.memory_key not in keys]
+        return [*(_cut(item, "room") for item in left), *self.cut]
+
+
+@dataclass(frozen=True, slots=True)
+class _Saying:
+    """A text as it is compared: its word pairs, its words, and those that may not differ."""
+
+    folded: tuple[str, ...]
+    pairs: frozenset[tuple[str, str]]
+    telling: frozenset[str]
+
+
+def select(items: Sequence[Ranked], request: RecallRequest, *, reordered: bool) -> Selection:
+    """Return what of *items*, best first, answers *request*: as many as it says, or by the rule.
+
+    *reordered*: somebody who looks at the texts decides which; the rule says how many.
+    """
+    least = request.min_relevance
+    if request.top_k is not None or request.search_mode is not SearchMode.HYBRID:
+        passing = [item for item in items if item.passes and item.relevance >= least]
+        return Selection(passing, request.top_k or NAMED_MODE_ENTRIES, [])
+    once, cut = _each_once([item for item in items if item.passes])
+    worth = [item for item in once if item.relevance >= max(item.bar, least)][:ENTRIES_MAX]
+    kept = {item.measured.candidate.memory_key for item in worth}
+    others = [item for item in once if item.measured.candidate.memory_key not in kept]
+    cut += [_cut(item, "bar") for item in others]
+    cut += [_cut(item, "gate") for item in items if not item.passes]
+    cut.sort(key=lambda each: -each.relevance_score)
+    pool = [item for item in others if item.relevance >= least] if reordered and worth else []
+    return Selection([*worth, *pool], len(worth), cut[:CUTS_TOLD_MAX])
+
+
+def _each_once(items: Sequence[Ranked]) -> tuple[list[Ranked], list[Cut]]:
+    """Return *items* in their order, for each thing the one memory that stands for it.
+
+    It stands where the best of its likes stood, with that one's relevance.
+    """
+    once: list[Ranked] = []
+    sayings: list[_Saying] = []
+    cut: list[Cut] = []
+    compared = [item for item in items if item.relevance >= COMPARED_SHARE * item.bar]
+    for item in compared:
+        saying = _saying(item.measured.candidate.own)
+        at = next((at for at, other in enumerate(sayings) if _alike(saying, other)), None)
+        if at is None:
+            once.append(item)
+            sayings.append(saying)
+            continue
+        stands, repeats = once[at], item
+        if _precedence(item.measured.candidate) > _precedence(stands.measured.candidate):
+            stands, repeats = replace(item, relevance=stands.relevance, bar=stands.bar), stands
+            once[at], sayings[at] = stands, saying
+        cut.append(_cut(repeats, "repeats", stands))
+    others = [item for item in items if item.relevance < COMPARED_SHARE * item.bar]
+    return [*once, *others], cut
+
+
+def _precedence(its: Candidate) -> tuple[int, int]:
+    """Return what decides between two that say the same: the trust, then the time."""
+    moment_us = its.created_at_us if its.occurred_at_us is None else its.occurred_at_us
+    return int(its.trust), moment_us
+
+
+def _saying(text: str) -> _Saying:
+    words = _WORD.findall(text)
+    folded = tuple(word.casefold() for word in words)
+    telling = {
+        word.casefold()
+        for at, word in enumerate(words)
+        if (at and word[0].isupper() and word.casefold() not in FUNCTION_WORDS)
+        or word.casefold() in _NOT
+        or any(map(str.isdigit, word))
+    }
+    return _Saying(folded, frozenset(itertools.pairwise(folded)), frozenset(telling))
+
+
+def _alike(one: _Saying, other: _Saying) -> bool:
+    """Return whether two texts say the same: no name, number or negation differs."""
+    if one.folded == other.folded:
+        return True
+    if one.telling != other.telling:
+        return False
+    return jaccard(one.pairs, other.pairs) >= ALIKE
+
+
+def _cut(
+    item: Ranked, by: Literal["gate", "bar", "repeats", "room"], of: Ranked | None = None
+) -> Cut:
+    return Cut(
+        id=item.measured.candidate.memory_id,
+        relevance_score=item.relevance,
+        by=by,
+        of=None if of is None else of.measured.candidate.memory_id,
+    )

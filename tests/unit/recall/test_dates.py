@@ -1,0 +1,94 @@
+"""How well a memory's time fits the times that a question names."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from support.measured import a_candidate, asked, measured
+
+from memd.base.clock import to_us
+from memd.encode.stretches import CalendarDate
+from memd.recall.rankings import judged
+from memd.recall.weights import HYBRID
+
+NOW = to_us(datetime(2026, 11, 18, 14, 30, tzinfo=UTC))
+
+
+def period(question: str, *days: str, own: str = "x") -> list[float]:
+    """Return the feature of memories that were told on *days*."""
+    found = [a_candidate(at, own, occurred_at_us=us(day)) for at, day in enumerate(days)]
+    about = asked(question, now_us=NOW)
+    return [item.features["period"] for item in measured(about, found)]
+
+
+def us(day: str) -> int:
+    return to_us(datetime.fromisoformat(day).replace(tzinfo=UTC))
+
+
+@pytest.mark.parametrize(
+    ("date", "match"),
+    [
+        (CalendarDate(5), 1.0),
+        (CalendarDate(5, 2023), 1.0),
+        (CalendarDate(5, 2023, 15), 1.0),
+        (CalendarDate(5, 2023, 16), 0.5),
+        (CalendarDate(5, 2022), 0.0),
+        (CalendarDate(6, 2023, 8), 0.0),
+    ],
+)
+def test_a_date_matches_its_month_and_a_day_within_a_week(date: CalendarDate, match: float) -> None:
+    assert date.match(datetime(2023, 5, 8, tzinfo=UTC)) == match
+
+
+def test_what_lies_in_the_stretch_fits_and_what_lies_beside_it_half() -> None:
+    assert period("What happened last week?", "2026-11-10", "2026-11-17", "2026-10-10") == [
+        1.0,
+        0.5,
+        0.0,
+    ]
+
+
+def test_what_fits_all_since_then_fits_less() -> None:
+    assert period("What happened since last March?", "2026-11-10", "2025-11-10") == [0.5, 0.0]
+
+
+def test_a_month_without_a_year_is_above_all_the_latest() -> None:
+    latest, before = period("What happened in March?", "2026-03-10", "2025-03-10")
+    assert latest > before == 0.0
+
+
+def test_a_text_that_names_the_time_fits_whenever_it_was_told() -> None:
+    said = "We signed the lease on 2 September 2025."
+    assert period("Which lease did we sign last year?", "2026-06-01", own=said) == [0.5]
+    assert period("Which lease did we sign in 2024?", "2026-06-01", own=said) == [0.0]
+
+
+def test_words_of_time_in_a_text_are_those_of_the_day_it_was_told() -> None:
+    said = "We signed the lease yesterday."
+    assert period("What did we sign on Monday?", "2026-11-17", "2026-07-01", own=said) == [
+        1.0,
+        0.0,
+    ]
+
+
+def test_beside_a_date_with_a_year_other_words_of_time_are_not_ours() -> None:
+    assert period("What did Ann finish last Friday on 23 January, 2022?", "2026-11-13") == [0.0]
+
+
+def test_a_time_moves_what_the_gate_let_pass_and_opens_no_gate() -> None:
+    def answer(question: str) -> tuple[list[int], float]:
+        told = {"occurred_at_us": us("2026-11-10")}
+        found = [a_candidate(1, "we cooked soup"), a_candidate(2, "we cooked rice", **told)]
+        items, chance = judged(_measured(question, found), HYBRID)
+        return [item.measured.candidate.memory_key for item in items], chance
+
+    order, chance = answer("What cooked last week?")
+    other_order, other_chance = answer("What cooked next month?")
+    assert (order[0], other_order[0]) == (2, 1)
+    assert chance == pytest.approx(other_chance, abs=0.05)
+
+
+def _measured(question: str, found: list[Any]) -> Any:
+    return measured(asked(question, now_us=NOW), found, {1: 0.7, 2: 0.6})

@@ -1,0 +1,164 @@
+"""How many memories a question gets, each thing once, and what is said of the others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from support.found import a_found
+
+from memd.model.enums import SearchMode, Trust
+from memd.model.recall import RecallRequest
+from memd.recall.rankings import QUIET, Ranked, doubted
+from memd.recall.select import ENTRIES_MAX, NAMED_MODE_ENTRIES, Selection, select
+
+BAR = 0.1
+
+
+def an_entry(relevance: float, own: str | None = None, **fields: Any) -> Ranked:
+    """Return a candidate that passed the gate; *fields* are of the memory."""
+    found = replace(a_found(own=own, relevance=relevance), bar=BAR)
+    candidate = found.measured.candidate._replace(**fields)
+    return replace(found, measured=replace(found.measured, candidate=candidate))
+
+
+def selected(items: list[Ranked], *, reordered: bool = False, **asked: Any) -> Selection:
+    return select(items, RecallRequest(query="q", **asked), reordered=reordered)
+
+
+def test_what_is_worth_less_than_its_bar_is_left_out_and_named() -> None:
+    items = [an_entry(0.6), an_entry(0.1), an_entry(0.09)]
+
+    selection = selected(items)
+
+    assert (selection.items, selection.most) == (items[:2], 2)
+    assert [(cut.id, cut.by) for cut in selection.cut] == [
+        (items[2].measured.candidate.memory_id, "bar")
+    ]
+
+
+def test_who_says_how_many_gets_as_many_whatever_they_are_worth() -> None:
+    items = [an_entry(0.6), an_entry(0.01), an_entry(0.01, "text"), an_entry(0.01, "text")]
+
+    assert selected(items, top_k=3) == Selection(items, 3, [])
+
+
+def test_what_does_not_pass_the_gate_is_in_no_answer() -> None:
+    shut = replace(an_entry(0.6), passes=False)
+
+    assert selected([shut], top_k=5).items == []
+    selection = selected([shut])
+    assert selection.items == []
+    assert [cut.by for cut in selection.cut] == ["gate"]
+
+
+def test_a_threshold_only_takes_away() -> None:
+    items = [an_entry(0.6), an_entry(0.2), an_entry(0.05)]
+
+    assert selected(items, min_relevance=0.3).items == items[:1]
+    assert selected(items, min_relevance=0.01).items == items[:2]
+
+
+@pytest.mark.parametrize("mode", [SearchMode.DENSE, SearchMode.WORDS])
+def test_a_mode_that_says_how_to_search_brings_five(mode: SearchMode) -> None:
+    items = [an_entry(0.01) for _ in range(9)]
+
+    selection = selected(items, search_mode=mode)
+
+    assert (selection.items, selection.most) == (items, NAMED_MODE_ENTRIES)
+
+
+def test_no_answer_holds_more_than_twenty() -> None:
+    assert selected([an_entry(0.5) for _ in range(30)]).most == ENTRIES_MAX
+
+
+def test_for_who_looks_at_the_texts_there_is_more_to_choose_from_and_not_more_to_tell() -> None:
+    items = [an_entry(0.6), an_entry(0.05), an_entry(0.04)]
+
+    assert selected(items, reordered=True) == Selection(items, 1, selected(items).cut)
+
+
+def test_where_nothing_is_worth_its_place_nobody_chooses_either() -> None:
+    assert selected([an_entry(0.05)], reordered=True).items == []
+
+
+SAYING = "The backup of the house server runs at two in the night and takes about an hour"
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        SAYING,
+        f"{SAYING}.",
+        SAYING.lower(),
+        f"{SAYING}, as a rule",
+    ],
+)
+def test_the_same_thing_said_again_is_told_once_and_the_newest_stands(again: str) -> None:
+    old = an_entry(0.6, SAYING, created_at_us=1)
+    new = an_entry(0.5, again, created_at_us=2)
+    other = an_entry(0.55)
+
+    selection = selected([old, other, new])
+
+    (first, second) = selection.items
+    assert first.measured.candidate == new.measured.candidate
+    assert (first.relevance, second) == (0.6, other)
+    (cut,) = selection.cut
+    assert (cut.id, cut.by, cut.of) == (
+        old.measured.candidate.memory_id,
+        "repeats",
+        new.measured.candidate.memory_id,
+    )
+
+
+def test_of_the_same_thing_the_owner_s_stands_before_a_newer_one_from_elsewhere() -> None:
+    own = an_entry(0.5, SAYING, created_at_us=1)
+    web = an_entry(0.6, SAYING, created_at_us=2, trust=int(Trust.UNTRUSTED))
+
+    (only,) = selected([web, own]).items
+
+    assert only.measured.candidate == own.measured.candidate
+
+
+def test_when_it_was_counts_before_when_it_was_told() -> None:
+    later = an_entry(0.5, SAYING, created_at_us=1, occurred_at_us=9)
+    earlier = an_entry(0.6, SAYING, created_at_us=5, occurred_at_us=2)
+
+    (only,) = selected([earlier, later]).items
+
+    assert only.measured.candidate == later.measured.candidate
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        SAYING.replace("two", "3"),
+        SAYING.replace("server runs", "server never runs"),
+        SAYING.replace("the house server", "the Berlin server"),
+        "The backup of the house server failed",
+        "a server",
+    ],
+)
+def test_what_differs_in_a_number_a_name_or_a_not_is_another_thing(other: str) -> None:
+    items = [an_entry(0.6, SAYING), an_entry(0.5, other)]
+
+    assert selected(items).items == items
+
+
+def test_what_was_worth_its_place_and_found_no_room_is_named() -> None:
+    items = [an_entry(0.6), an_entry(0.5), an_entry(0.05)]
+    selection = selected(items)
+
+    cut = selection.all_cut(items[:1])
+
+    assert [each.by for each in cut] == ["room", "bar"]
+
+
+def test_the_bar_is_higher_where_the_gate_doubts() -> None:
+    assert BAR == doubted(BAR, 1.0) < doubted(BAR, 0.5) < doubted(BAR, QUIET) < 3 * BAR
+
+
+def test_nothing_reaches_the_bar_where_the_gate_hardly_believes_in_an_answer() -> None:
+    assert doubted(BAR, QUIET - 0.01) > 1.0
