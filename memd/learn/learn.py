@@ -21,7 +21,7 @@ from memd.encode.orders import refuse_orders
 from memd.encode.plain_words import words_of
 from memd.encode.secrets import admitted, screened_name
 from memd.learn.learnings import approach_of, lesson_of, outcome_of, task_type_of
-from memd.learn.playbook import PROMOTABLE_SUCCESSES, nearest, pattern_id
+from memd.learn.playbook import FIXED, PROMOTABLE_SUCCESSES, nearest, pattern_id, when
 from memd.model.caller import Caller
 from memd.model.consolidation import LESSON_TAG
 from memd.model.enums import LearningOutcome, MemoryLevel
@@ -34,7 +34,7 @@ from memd.store.connect import Reading, Writing
 from memd.store.database import Database
 from memd.store.filters import bound
 from memd.store.learnings import LearningRow, NewLearning, SaidRow
-from memd.store.playbook import NewPattern, PatternRow
+from memd.store.playbook import FixRow, NewPattern, PatternRow
 
 R = TypeVar("R")
 
@@ -117,20 +117,27 @@ class Learn:
     async def playbook(self, caller: Caller, wanted: PlaybookQuery) -> tuple[PlaybookEntry, ...]:
         """Return patterns of the agent, what worked most often first (SPEC 5a.2).
 
-        With a query those that hold most of its words come first.
+        Those that were reported, and what naps saw cured, of which none is to become a
+        skill. With a query those that hold most of its words come first.
         """
 
-        def work(conn: Reading) -> list[PatternRow]:
+        def work(conn: Reading) -> list[PlaybookEntry]:
             agent_key = names.find_agent(conn, caller.agent_id)
             if agent_key is None:
                 return []
+            most = PATTERNS_READ_ITEMS_MAX
             if wanted.promotable:
-                return playbook.promotable(
-                    conn, agent_key, PROMOTABLE_SUCCESSES, PATTERNS_READ_ITEMS_MAX
-                )
-            return playbook.listed(conn, agent_key, wanted.task_type, PATTERNS_READ_ITEMS_MAX)
+                ready = playbook.promotable(conn, agent_key, PROMOTABLE_SUCCESSES, most)
+                return list(map(_entry, ready))
+            found = [
+                _entry(row) for row in playbook.listed(conn, agent_key, wanted.task_type, most)
+            ]
+            if wanted.task_type in {None, FIXED}:
+                seen = bound(agent_key, MemoryFilter(), self.clock.now_us(), active=caller)
+                found += map(_cure, playbook.fixes(conn, seen, most))
+            return found
 
-        entries = [_entry(row) for row in await self.db.read(work)]
+        entries = await self.db.read(work)
         if wanted.promotable and wanted.task_type is not None:
             entries = [entry for entry in entries if entry.task_type == wanted.task_type]
         if wanted.query is None:
@@ -174,6 +181,15 @@ class Learn:
         if (own or self.level) is MemoryLevel.NONE:
             raise MemoryStoreError("the memory level is none: nothing is stored", field="agent_id")
 
+    async def reported(self, caller: Caller, limit: int) -> tuple[PlaybookEntry, ...]:
+        """Return the patterns that somebody reported: those that are no memories besides."""
+
+        def work(conn: Reading) -> list[PatternRow]:
+            agent_key = names.find_agent(conn, caller.agent_id)
+            return [] if agent_key is None else playbook.listed(conn, agent_key, None, limit)
+
+        return tuple(map(_entry, await self.db.read(work)))
+
     def _screened(self, text: str, field: str) -> Screened:
         found = admitted(text, self.secrets)
         if self.secrets == "refuse" and found.kinds:
@@ -203,6 +219,20 @@ def _entry(row: PatternRow) -> PlaybookEntry:
         created_at=from_us(row.created_at_us),
         updated_at=from_us(row.updated_at_us),
         promoted=bool(row.promoted),
+    )
+
+
+def _cure(row: FixRow) -> PlaybookEntry:
+    """Return what a nap saw cured as a pattern that worked once."""
+    at = from_us(row.created_at_us)
+    return PlaybookEntry(
+        pattern_id=row.memory_id,
+        task_type=FIXED,
+        description=when(row.content),
+        tool_sequence=(),
+        created_at=at,
+        updated_at=at,
+        memory_id=row.memory_id,
     )
 
 

@@ -9,11 +9,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
+from memd.encode.function_words import FUNCTION_WORDS
 from memd.encode.plain_words import words_of
 from memd.model.learn import PlaybookEntry
 
 ID_DIGITS = 16
 PROMOTABLE_SUCCESSES = 3
+FIXED = "shell"
+"""The type of what a nap saw cured: a command failed, and passed."""
+_FAILED = " failed: "
 
 
 def pattern_id(task_type: str, tools: Sequence[str]) -> str:
@@ -26,8 +30,18 @@ def pattern_id(task_type: str, tools: Sequence[str]) -> str:
     return hashlib.sha256(said.encode()).hexdigest()[:ID_DIGITS]
 
 
+def when(fix: str) -> str:
+    """Return what a nap saw cured as what to do when it comes again.
+
+    >>> when("npm test failed: no port 6380. Ran docker compose up -d. It passes now.")
+    'When npm test fails: no port 6380. Ran docker compose up -d. It passes now.'
+    """
+    command, failed, rest = fix.partition(_FAILED)
+    return f"When {command} fails: {rest}" if failed else fix
+
+
 def as_text(entry: PlaybookEntry) -> str:
-    """Return a pattern as one fragment of a prompt.
+    """Return a pattern as one fragment of a prompt: of what naps saw the description says all.
 
     >>> from datetime import UTC, datetime
     >>> now = datetime(2026, 1, 1, tzinfo=UTC)
@@ -35,16 +49,22 @@ def as_text(entry: PlaybookEntry) -> str:
     ...     tool_sequence=("shell_exec", "file_write"), created_at=now, updated_at=now))
     'rsync deploy: shell_exec then file_write'
     """
-    return f"{entry.description}: {' then '.join(entry.tool_sequence)}"
+    tools = " then ".join(entry.tool_sequence)
+    return f"{entry.description}: {tools}" if tools else entry.description
 
 
 def nearest(
     entries: Sequence[PlaybookEntry], words: frozenset[str], limit: int
 ) -> list[PlaybookEntry]:
-    """Return the *limit* entries that hold most of *words*, then those that worked most often."""
+    """Return the *limit* entries that hold most of *words*, then those that worked most often.
+
+    What a nap saw cured is of one day, and none of them where it holds no telling word.
+    """
 
     def place(entry: PlaybookEntry) -> tuple[int, int]:
         held = words & words_of(as_text(entry))
         return -len(held), -entry.success_count
 
-    return sorted(entries, key=place)[:limit]
+    telling = words - FUNCTION_WORDS
+    told = [each for each in entries if each.memory_id is None or telling & words_of(as_text(each))]
+    return sorted(told, key=place)[:limit]

@@ -16,7 +16,8 @@ _TURN = re.compile(rb"^_\*\*(?:User|Agent)\b[^*\n]*\*\*_\s*$", re.MULTILINE)
 _HEAD_BYTES = 65_536  # of a page, to tell what it is
 _SESSION = re.compile(r"^<!-- [^\n]*?\bSession (\S{1,128}) \([^)\n]*\) -->\s*$", re.MULTILINE)
 
-_SPEAKER = re.compile(r"_\*\*(User|Agent)\b([^*]*)\*\*_\s*")
+# Older pages call the agent "Assistant", or name nobody where its text goes on after a tool.
+_SPEAKER = re.compile(r"_\*\*((?:User|Agent|Assistant)\b)?([^*]*)\*\*_\s*")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?Z")
 _TOOL = re.compile(r'<tool-use data-tool-type="[^"]*" data-tool-name="([^"]*)">')
 _TOOL_END = "</details></tool-use>"
@@ -72,7 +73,7 @@ def _parts(page: str) -> Iterator[_Part]:
         lines = []
         tool = begins[1] if begins else ""
         if speaker:
-            who = "sidechain" if "sidechain" in speaker[2] else speaker[1]
+            who = "sidechain" if "sidechain" in speaker[2] else speaker[1] or "Agent"
             moment = _MOMENT.search(speaker[2])
             at = moment[0] if moment else ""
 

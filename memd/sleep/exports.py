@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memd.backends.assembly import Assembly
 from memd.base import log
@@ -22,11 +22,13 @@ from memd.model.events import Emit, EventName
 from memd.model.memory import MemoryEntry, MemoryFilter, MemoryQuery
 from memd.model.settings_consolidation import WikiExportConfig
 from memd.model.wiki import WikiExport
-from memd.recall.recall import Recall
 from memd.sleep import wiki_files
 from memd.sleep.wiki import WikiExporter, folder_name
 from memd.store import backup
 from memd.store.database import Database
+
+if TYPE_CHECKING:
+    from memd.recall.recall import Recall
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memd.base.limits import NAME_CHARS_MAX
+from memd.base.limits import PROJECT_CHARS_MAX
 
 _STEPS_MAX = 64
 
@@ -23,5 +23,5 @@ def project_of(cwd: str | None) -> str | None:
         except OSError:
             return None
         if found:
-            return str(folder) if len(str(folder)) <= NAME_CHARS_MAX else None
+            return str(folder) if len(str(folder)) <= PROJECT_CHARS_MAX else None
     return None

@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Protocol
 
 from memd.base.errors import InvalidError
-from memd.base.limits import NAME_CHARS_MAX
+from memd.base.limits import NAME_CHARS_MAX, PROJECT_CHARS_MAX
 from memd.encode.outgoing import outgoing
 from memd.model.caller import Caller
 from memd.model.sleep import ImportedSession
 from memd.signals import transcripts
 from memd.signals.usage import UnreadableSignal
 from memd.sleep.nap.keeping import Wanted
-from memd.sleep.nap.nap import METHOD, Nap
+from memd.sleep.nap.nap import Nap
 from memd.sleep.project import project_of
-from memd.sleep.trigger import Reason
+from memd.sleep.trigger import METHOD, Reason
 from memd.store import names, sessions
 from memd.store.connect import Reading
 
@@ -105,7 +105,7 @@ def _project(cwd: str | None) -> str | None:
         return None
     if (project_id := project_of(cwd)) is not None:
         return project_id
-    return cwd if len(cwd) <= NAME_CHARS_MAX and not Path(cwd).exists() else None
+    return cwd if len(cwd) <= PROJECT_CHARS_MAX and not Path(cwd).exists() else None
 
 
 def _is_known(conn: Reading, agent_id: str, session_id: str) -> bool:

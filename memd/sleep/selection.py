@@ -5,7 +5,7 @@ groups are categories, a group never mixes what has a fate of its own: another
 namespace, another project's memories, a session's that end with it. So the
 summary can live exactly where its sources lived. And some memories are in no
 group: what is younger than a day, what is a summary already, what is protected, what a nap
-composed, what is hidden, and what has a date on which it goes.
+composed, what states nothing, what is hidden, and what has a date on which it goes.
 """
 
 from __future__ import annotations
@@ -95,6 +95,7 @@ class HighestRelevanceSelector:
             and now - entry.created_at >= self._age_min
             and not (PROTECTED_TAGS | SUMMARY_TAGS).intersection(entry.metadata.tags)
             and not is_composed(entry.metadata.tags)
+            and entry.passing is None
         )
 
 

@@ -23,6 +23,9 @@ from memd.signals.usage import Usage
 MAX_TOKENS = 30_000
 """The window of an assistant that does not say how large it is (SPEC 6.1)."""
 
+METHOD = "memory.consolidate"
+"""What a nap calls itself in the audit, whoever called for it."""
+
 THRESHOLD = 0.8
 REARM = 0.6
 DROP = 0.25
@@ -30,6 +33,7 @@ DROP = 0.25
 # What the assistants call it, in lower-case letters alone.
 _BEFORE_COMPACTION = frozenset({"precompact", "sessioncompacting", "experimentalsessioncompacting"})
 _PERHAPS_BEFORE_COMPACTION = frozenset({"precompress"})
+_AFTER_COMPACTION = frozenset({"postcompact", "postcompress", "sessioncompacted"})
 _AT_THE_END = frozenset({"sessionend", "taskcomplete", "taskcancel"})
 
 
@@ -124,6 +128,30 @@ def step(
     return replace(now, armed=armed), reason
 
 
+class Emptying(StrEnum):
+    """How it is known that a window holds no more what it held."""
+
+    ANNOUNCED = "announced"
+    FELL = "fell"
+
+
+def emptying(
+    before: State, usage: Usage, reason: Reason | None, drop: float = DROP
+) -> Emptying | None:
+    """Return whether *usage* says that the window is emptied: by an event, or by its fill.
+
+    The event before a compaction is as good as the one after it: between the two nobody asks.
+    """
+    is_after = usage.event is not None and _letters(usage.event) in _AFTER_COMPACTION
+    if reason is Reason.EVENT or (is_after and not _told(before, usage)):
+        return Emptying.ANNOUNCED
+    return Emptying.FELL if _fell(before, merge(before, usage), drop) else None
+
+
+def _letters(event: str) -> str:
+    return "".join(letter for letter in event.lower() if letter.isalpha())
+
+
 def _announced(state: State, usage: Usage, share: float | None, rearm: float) -> Reason | None:
     """Return what the event of *usage* calls for, if it is news.
 
@@ -131,7 +159,7 @@ def _announced(state: State, usage: Usage, share: float | None, rearm: float) ->
     """
     if usage.event is None or _told(state, usage):
         return None
-    name = "".join(letter for letter in usage.event.lower() if letter.isalpha())
+    name = _letters(usage.event)
     if name in _AT_THE_END:
         return Reason.ENDED
     if name in _BEFORE_COMPACTION:

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from memd.base import log
 from memd.base.clock import Clock, from_us, to_us
@@ -36,15 +36,16 @@ from memd.model.sleep import NapResult, Window
 from memd.signals.usage import Usage
 from memd.signals.watch import UsageWatcher
 from memd.sleep import trigger
-from memd.sleep.nap.cleaning import Message
-from memd.sleep.nap.keeping import Wanted
-from memd.sleep.nap.nap import METHOD, Nap
 from memd.sleep.project import project_of
-from memd.sleep.trigger import Reason, State
-from memd.store import names, windows
+from memd.sleep.trigger import METHOD, Emptying, Reason, State
+from memd.store import injections, names, sessions, windows
 from memd.store.connect import Writing
 from memd.store.database import Database
 from memd.store.windows import WindowRow
+
+if TYPE_CHECKING:  # loaded when the first nap is called for, or a window is half full
+    from memd.sleep.nap.cleaning import Message
+    from memd.sleep.nap.nap import Nap
 
 Key = tuple[str, str]
 """Source and session of a window."""
@@ -72,6 +73,7 @@ class _Said(NamedTuple):
     """The list that it has, where it said so."""
     answer: asyncio.Future[NapResult | None] | None = None
     """Wanted: what the nap made that this calls for, None when it calls for none."""
+    emptying: Emptying | None = None
 
 
 @dataclass
@@ -177,8 +179,11 @@ class Watching:
                 self._napping[key].append(said._replace(answer=None))
                 _answer(said, None)
                 return self._window(row)
+            said = said._replace(
+                emptying=trigger.emptying(_state(before), said.usage, reason, self.rule.drop_pct)
+            )
             if reason is None:
-                await self._store(row)
+                await self._store(row, said.emptying)
                 _answer(said, None)
             else:
                 self._begin(said, row, reason)
@@ -243,7 +248,7 @@ class Watching:
             except CallerError as error:
                 _answer(said, error)
                 log.warning("no nap", kind=error.kind, why=error.message)
-                await self._store(row)
+                await self._store(row, said.emptying)
                 return None
             except MemdError as error:
                 _answer(said, error)
@@ -255,9 +260,10 @@ class Watching:
 
     async def _over_something(self, said: _Said, row: WindowRow, reason: Reason) -> NapResult:
         """Nap over what was handed over, else the transcript, else what the session told memd."""
+        from memd.sleep.nap.keeping import Wanted
 
         def seen(conn: Writing, now_us: int) -> None:
-            _store(conn, row._replace(napped_at_us=now_us), now_us)
+            _store(conn, row._replace(napped_at_us=now_us), now_us, said.emptying)
 
         wanted = Wanted(
             transcript_path=row.transcript_path,
@@ -271,7 +277,8 @@ class Watching:
         project_id = said.caller.project_id or project_of(row.cwd)
         caller = replace(said.caller, session_id=row.session_id, project_id=project_id)
         if said.messages is not None:
-            return await self.nap.nap(caller, replace(wanted, messages=said.messages))
+            swaps = said.answer is not None
+            return await self.nap.nap(caller, replace(wanted, messages=said.messages, swaps=swaps))
         if row.transcript_path is not None:
             try:
                 return await self.nap.nap(caller, wanted)
@@ -279,10 +286,10 @@ class Watching:
                 log.warning("a nap without transcript", why=error.message)
         return await self.nap.nap(caller, replace(wanted, transcript_path=None))
 
-    async def _store(self, row: WindowRow) -> None:
+    async def _store(self, row: WindowRow, emptying: Emptying | None) -> None:
         now_us = self.clock.now_us()
         await self.db.write(
-            _CALLER.acting_for(row.agent_id), lambda conn: _store(conn, row, now_us)
+            _CALLER.acting_for(row.agent_id), lambda conn: _store(conn, row, now_us, emptying)
         )
 
     async def _drop_old(self) -> None:
@@ -368,8 +375,16 @@ def _row(said: _Said, before: WindowRow | None, after: State, now_us: int) -> Wi
     )
 
 
-def _store(conn: Writing, row: WindowRow, now_us: int) -> None:
-    windows.put(conn, names.agent(conn, row.agent_id, now_us), row)
+def _store(conn: Writing, row: WindowRow, now_us: int, emptying: Emptying | None) -> None:
+    agent_key = names.agent(conn, row.agent_id, now_us)
+    windows.put(conn, agent_key, row)
+    session_key = sessions.find_key(conn, agent_key, row.session_id)
+    if session_key is None or emptying is None:
+        return
+    if emptying is Emptying.ANNOUNCED:
+        injections.empty(conn, session_key, now_us, announced=True)
+    else:
+        injections.fell(conn, session_key, now_us)
 
 
 def _room(row: WindowRow, max_tokens: int) -> int:

@@ -143,7 +143,7 @@ class WikiExporter:
     async def _told(self, agent_id: str, limit: int) -> tuple[Files, bool]:
         found: list[MemoryEntry] = []
         async for page in self._originals(agent_id):
-            found += [entry for entry in page if not _is_made(entry)]
+            found += [entry for entry in page if entry.passing is None and not _is_made(entry)]
             if len(found) > limit:
                 break
         return named(found[:limit], raw_page), len(found) > limit

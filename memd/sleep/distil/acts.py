@@ -12,19 +12,22 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
+from memd.encode.languages import WELL, YES
+from memd.encode.sentences import sentences
 from memd.sleep.distil.candidates import Kind
-from memd.sleep.distil.languages import ALWAYS_OR_NEVER, WELL, YES
 from memd.sleep.distil.signs import (
-    FIRM,
+    FIRM_ORDER,
     FIRST,
     FLOOR_WORDS,
     LOOK,
     Signs,
+    is_passing,
     signs_of,
     words,
     worth,
 )
-from memd.sleep.distil.words import sentences
+from memd.sleep.distil.spoken import spoken
+from memd.sleep.distil.standing import is_reminder, reproaches, stands
 
 WORTH = 0.5
 """What scores less is not stored."""
@@ -57,37 +60,6 @@ class Judged(NamedTuple):
     score: float
 
 
-# A wish that outlives the day: how this person wants work done.
-_STANDS = words(
-    r"from now on",
-    r"(?:please |always )?remember (?:to|that|this|not)",
-    r"keep in mind",
-    r"in (?:the )?future",
-    r"going forward",
-    r"next time",
-    r"every time (?:you|we|i)",
-    r"whenever (?:you|we|i)",
-    r"as a (?:general )?rule",
-    r"by default,? (?:we|i|you)",
-    r"(?:i|we) (?:always|never|usually|generally|strongly|really|much)? ?(?:prefer|hate|dislike)",
-    r"(?:i|we) (?:always|never)",
-    r"(?:you|please|do) (?:should )?(?:always|never)",
-    r"i(?:'ll| will| can| am going to|'m going to) [^.;,]*\bmyself",
-    r"just (?:tell|show|give) me",
-    r"(?:stop|quit) \w+ing",
-    r"^\W*(?:please )?(?:don't|do not|never) (?:ever|again|touch|commit|push|mention"
-    r"|add comments|apologi[sz]e)",
-    r"i (?:do not|don't) (?:want|like) you",
-    r"i(?:'d| would) (?:rather|prefer)",
-    r"i reverted",
-    r"we (?:also |only |mostly )?(?:focus|favou?r|avoid|value|follow)",
-    r"better (?:to )?(?:not )?(?:to )?\w+ .* than",
-    r"(?:this|it) is (?:just |only )?(?:a |an )?(?:prototyp\w+|experiment|proof of concept)",
-    r"we(?:'re| are) (?:just |only )?prototyping",
-    r"my (?:preference|convention|rule)",
-    r"no need (?:to|for)",
-    r"i care (?:more )?about",
-)
 _MEANT = words(r"i (?:thought|said|meant|told you)")
 _TAG = re.compile(
     r"[,.…]*\s*\(?\b(?:no|yes|yeah|yea|right|correct|ok|okay|agreed?)\)?\s*\?+$", re.IGNORECASE
@@ -98,10 +70,14 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _IMPERATIVE = re.compile(
-    rf"{FIRST}(?:(?:let'?s|we need to|i need you to|i want you to|now we need to|then let'?s)"
-    r" (?:do the (?:next|same|other)|start|begin|proceed|continue|finish|review|check|look|see"
+    rf"{FIRST}(?:(?:let'?s|we need to|i need you to|i want you to|now we need to|then let'?s"
+    r"|(?:we're|we are|i'm) (?:now )?going to)"
+    r" (?:do the (?:next|same|other)|take a|switch|try|cover|delete|merge|pull|rerun|dig|walk"
+    r"|start|begin|proceed|continue|finish|review|check|look|see"
     r"|record|write|address|fix|do it|plan|decide|discuss|talk|test|run|go|get|first|move on"
-    r"|commit|push|verify|read|debug|figure)"
+    r"|commit|push|verify|read|debug|figure|update|clean|work on|apply|focus|set ?up|correct"
+    r"|implement|deploy"
+    r"|improve|(?:make|create) (?:a|an|the|our|some)(?: \w+){0,2} (?:plan|changes|file|task)s?)"
     r"|run|rerun|re-?\w+|fix|add|do|make|create|update|write|show|check|look|read|open|commit|push"
     r"|build|test|try|implement|continue|proceed|go(?! with)|address|review|explain|tell|give|find"
     r"|search|move|delete|remove|rename|revert|change|start|stop|finish|take|consider|generate|analy[sz]e"
@@ -111,6 +87,14 @@ _IMPERATIVE = re.compile(
     r"|wait|see|double|decide|work|think|yank|drop|undo|redo|restart|export|import)\b",
     re.IGNORECASE,
 )
+# What is to be written down about the work, whatever it says there.
+_WRITES_DOWN = re.compile(
+    rf"{FIRST}(?:create|make|add|write|open|file|start)(?: \w+){{0,3}}"
+    r" (?:task|issue|ticket|rule|note|plan|spec|readme|changelog|todo)s?\b",
+    re.IGNORECASE,
+)
+# A choice between two is one, though it is put as an order.
+_CHOOSES = re.compile(r"\b(?:instead|rather than)\b", re.IGNORECASE)
 _NEEDS_NOW = re.compile(
     rf"\b(?:we|i) need{LOOK}"
     r"|\b(?:want|need|like) you to(?! (?:always|never|ask|stop|only|use|keep|not)\b)"
@@ -180,16 +164,23 @@ def sentence_act(text: str, *, stopped: bool = False) -> Judged:
     count = len(_COUNT.findall(text))
     if not count or _ACKNOWLEDGES.fullmatch(text):
         return Judged(Act.APPROVAL if approves(text) else Act.ACKNOWLEDGEMENT, 0.0)
-    if _asks(text):
-        return _question(text)
-    if count >= FLOOR_WORDS and (_STANDS.search(text) or ALWAYS_OR_NEVER.search(text)):
+    plain = spoken(text)
+    is_asked = _asks(plain)
+    if count >= FLOOR_WORDS and (is_reminder(plain) if is_asked else stands(plain)):
         return Judged(Act.PREFERENCE, STANDING)
-    signs = signs_of(text, count, stopped=stopped)
+    if reproaches(plain) and not is_passing(plain):
+        return Judged(Act.CORRECTION, _MEANS)
+    return _question(plain) if is_asked else _statement(text, plain, count, stopped=stopped)
+
+
+def _statement(text: str, plain: str, count: int, *, stopped: bool) -> Judged:
+    signs = signs_of(text, plain, count, stopped=stopped)
     score = worth(signs)
-    if _MEANWHILE.match(text):
+    if _MEANWHILE.match(plain):
         return Judged(Act.ACKNOWLEDGEMENT, min(score, _MOMENT))
-    is_order = _NEEDS_NOW.search(text) or _IMPERATIVE.match(text)
-    if is_order and not (signs.corrects or FIRM.search(text)):
+    is_order = _NEEDS_NOW.search(plain) or _IMPERATIVE.match(plain)
+    is_choice = _CHOOSES.search(plain) and not _WRITES_DOWN.match(plain)
+    if is_order and not (signs.corrects or is_choice or FIRM_ORDER.search(plain)):
         return Judged(Act.REQUEST, min(score, _MOMENT))
     return Judged(_what(signs), max(0.0, min(score, _MOST)))
 

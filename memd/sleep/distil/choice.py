@@ -13,9 +13,9 @@ from itertools import accumulate
 from math import ceil
 from typing import NamedTuple
 
+from memd.encode.languages import FUNCTION_WORDS
 from memd.model.enums import Origin
 from memd.sleep.distil.candidates import Candidate, Distilled, Kind
-from memd.sleep.distil.languages import FUNCTION_WORDS
 from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.consolidator import CHARS_PER_TOKEN
 from memd.sleep.nap.messages import said

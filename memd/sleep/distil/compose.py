@@ -15,6 +15,7 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import NamedTuple
 
+from memd.encode.sentences import sentences
 from memd.model.enums import Origin
 from memd.sleep.distil.acts import (
     WORTH,
@@ -31,7 +32,8 @@ from memd.sleep.distil.candidates import Candidate, Distilled, Kind
 from memd.sleep.distil.exchanges import AgentText, Exchange
 from memd.sleep.distil.outcomes import conclusion
 from memd.sleep.distil.signs import POINTS
-from memd.sleep.distil.words import Words, is_interruption, sentences, words
+from memd.sleep.distil.templates import rules
+from memd.sleep.distil.words import Words, is_interruption, words
 
 CHARS_MAX = 700
 PART_CHARS = 600
@@ -45,10 +47,7 @@ _TEMPLATE_CHARS = 600
 _OUTCOME = "\nOutcome: "
 _OUTCOME_CHARS_MIN = 60
 _ENDED = 0.4
-_RULED = 0.7
 _NOTHING = Words()
-_OURS = re.compile(r"\b(?:we|our|us|my|i)\b", re.IGNORECASE)
-_NOW = re.compile(r"^\W*[-*]\s|\b(?:need|let'?s|going to|want|will|once)\b", re.IGNORECASE)
 _ENDED_CHARS_MIN = 60
 # What leans on words that are not told with it: "it now lives there", "all three fixed".
 _LEANS = re.compile(
@@ -57,9 +56,12 @@ _LEANS = re.compile(
 )
 _QUOTED_CHARS = 30
 _STOPPED_CHARS = 120
-_QUOTED_TEXTS = 12
+_QUOTED_TEXTS = 80  # how far back a review is gone through, point by point
+_LATE_TEXTS = 12
 _WORD = re.compile(r"\w+")
 _QUOTE = re.compile(r"[\"\u201c]([^\"\u201c\u201d]{30,300})[\"\u201d]")
+_PICKED = Judged(Act.DECISION, _ANSWERED)
+_PICKED_CHARS = 320
 _LEFT_OUT = frozenset({Act.QUESTION, Act.REQUEST, Act.ACKNOWLEDGEMENT})
 
 
@@ -117,13 +119,16 @@ def composed(all_: Sequence[OwnExchange]) -> list[Candidate]:
     """Return what of the turns of a session may be remembered, in their order."""
     found: list[Candidate] = []
     said: list[AgentText] = []
+    flat: list[str] = []
     before: OwnExchange | None = None
     for turn, after in zip_longest(all_, all_[1:]):
-        found += _memories(turn, said, _ended(turn, after), _stopped_at(turn, before))
+        own = _unquoted(turn.own, flat)
+        found += _memories(turn, own, said, _ended(turn, after), _stopped_at(turn, before))
         before = turn
-        found += _rules(turn)
+        found += rules(turn.own.command, turn.template, turn.exchange.place, turn.slot)
         found += _plan(turn)
         said += turn.exchange.said
+        flat += [_flat(each.text) for each in turn.exchange.said]
     return found
 
 
@@ -173,12 +178,12 @@ def _pieces(paragraph: str, *, stopped: bool) -> Iterator[Part]:
     yield from (Part(text, judged) for text, judged in kept)
 
 
-def _unquoted(own: Words, said: Sequence[AgentText]) -> Words:
-    """Return *own* without the lines that the agent had just written, as far as they are long."""
+def _unquoted(own: Words, said: Sequence[str]) -> Words:
+    """Return *own* without the lines that the agent had *said*, as far as they are long."""
     lines = [line for paragraph in own.paragraphs for line in paragraph.split("\n")]
     if not said or max(map(len, lines), default=0) < _QUOTED_CHARS:
         return own
-    lately = _flat("\n".join(each.text for each in said[-_QUOTED_TEXTS:]))
+    lately = " ".join(said[-_QUOTED_TEXTS:])
 
     def is_quoted(line: str) -> bool:
         # "Let's fix this: 4. The lock is taken twice" quotes behind its colon.
@@ -187,6 +192,23 @@ def _unquoted(own: Words, said: Sequence[AgentText]) -> Words:
 
     left = ("\n".join(x for x in p.split("\n") if not is_quoted(x)) for p in own.paragraphs)
     return own._replace(paragraphs=tuple(filter(None, left)))
+
+
+def _quoted(whole: Words, own: Words) -> str:
+    """Return the lines of *whole* that are not in *own*: what the agent had said."""
+    mine = {line for paragraph in own.paragraphs for line in paragraph.split("\n")}
+    lines = [line for paragraph in whole.paragraphs for line in paragraph.split("\n")]
+    return cut("\n".join(_point(line) for line in lines if line not in mine), _PICKED_CHARS)
+
+
+def _point(line: str) -> str:
+    """Return a quoted line without the order in front of it: "Let's fix this: 4. ..."."""
+    order, _, point = line.partition(":")
+    return point.strip() if point.strip() and act(order).act is Act.REQUEST else line
+
+
+def _asks(text: str) -> bool:
+    return bool(text) and act(text).act is Act.QUESTION
 
 
 def _flat(text: str) -> str:
@@ -223,18 +245,27 @@ def _stopped_at(turn: OwnExchange, before: OwnExchange | None) -> Answered | Non
 
 
 def _memories(
-    turn: OwnExchange, said: Sequence[AgentText], ended: str, stopped_at: Answered | None
+    turn: OwnExchange,
+    own: Words,
+    said: Sequence[AgentText],
+    ended: str,
+    stopped_at: Answered | None,
 ) -> Iterator[Candidate]:
-    """Yield the memories of one turn; *ended* is what came of it, "" where nobody can tell."""
+    """Yield the memories of one turn; *ended* is what came of it, "" where nobody can tell.
+
+    *own* are the words of it that the agent had not said before.
+    """
     whole = "\n".join(turn.own.paragraphs)
     asked = answered(whole, said) if whole else None
-    own = _unquoted(turn.own, said)
+    mine = "\n".join(own.paragraphs)
     kept = parts(own, stopped=turn.stopped)
     if not kept and asked and _answers(whole, asked):
-        left = "" if only_picks(whole) else "\n".join(own.paragraphs)
+        left = "\n".join(line for line in mine.split("\n") if not only_picks(line))
         kept = [Part(left, Judged(Act.DECISION, _ANSWERED))] if left or asked.is_marked else []
-    elif not kept and ended and (judged := act(whole, stopped=turn.stopped)).score >= _BESIDE:
-        kept = [Part(cut(_told(whole), PART_CHARS), judged)] if kind_of(judged) else []
+    elif not kept and ended and (quoted := _quoted(turn.own, own)) and not _asks(mine):
+        asked, kept = Answered(quoted, turn.exchange.place), [Part("", _PICKED)]
+    elif not kept and ended and (judged := act(mine, stopped=turn.stopped)).score >= _BESIDE:
+        kept = [Part(cut(_told(mine), PART_CHARS), judged)] if kind_of(judged) else []
     if not kept and len(ended) >= _ENDED_CHARS_MIN and not _LEANS.match(ended):
         yield _outcome(turn, ended)
     for number, part in enumerate(kept):
@@ -277,7 +308,7 @@ def _outcome(turn: OwnExchange, ended: str) -> Candidate:
 def _told_at(exchange: Exchange, ended: str) -> int:
     """Return the place of the text with the end of *ended*; where none has it, the last place."""
     last = _flat(sentences(ended)[-1][:_QUOTED_CHARS])
-    texts = exchange.said[: -1 - _QUOTED_TEXTS : -1]
+    texts = exchange.said[: -1 - _LATE_TEXTS : -1]
     return next((said.place for said in texts if last in _flat(said.text)), exchange.end)
 
 
@@ -288,23 +319,6 @@ def _plan(turn: OwnExchange) -> Iterator[Candidate]:
         slot = f"{turn.slot}-plan"
         memory = Distilled(text, Kind.DECISION, (turn.exchange.place,), slot, Origin.PERSON)
         yield Candidate(memory, _PLANNED)
-
-
-def _rules(turn: OwnExchange) -> Iterator[Candidate]:
-    """Yield the standing rules in what a command expands to: "we never ..."; no orders of it."""
-    found: list[str] = []
-    for paragraph in turn.template.paragraphs:
-        for sentence in sentences(paragraph):
-            judged = sentence_act(sentence)
-            stands = judged.act is Act.PREFERENCE or _OURS.search(sentence)
-            is_told = judged.score >= WORTH and judged.act not in _LEFT_OUT
-            if stands and is_told and not _NOW.search(sentence):
-                found.append(sentence)
-    if found:
-        text = cut(" ".join(found), PART_CHARS)
-        place, slot = turn.exchange.place, f"{turn.slot}-rules"
-        memory = Distilled(text, Kind.PREFERENCE, (place,), slot, Origin.ASSISTANT)
-        yield Candidate(memory, _RULED)
 
 
 def _answers(text: str, asked: Answered) -> bool:

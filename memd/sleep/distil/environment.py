@@ -8,28 +8,19 @@ memory is about, so that what a newer session says of the same thing takes its p
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memd.model.enums import Origin
 from memd.sleep.distil import phrases
-from memd.sleep.distil.answers import cut
-from memd.sleep.distil.calls import Command, about, command, is_noise, shortened
 from memd.sleep.distil.candidates import Candidate, Distilled, Kind
+from memd.sleep.distil.commands import commands
 from memd.sleep.distil.exchanges import Exchange
-from memd.sleep.distil.failures import failed
 from memd.sleep.distil.prose import sentences
 
 ENVIRONMENT_CHARS_MAX = 480
-COMMANDS_SLOT = "env:commands"
-_COMMANDS_MIN, _COMMANDS_MAX = 2, 6
-_COMMAND_CHARS_MAX = 120
 _WORDS_MIN, _WORDS_MAX = 5, 45
 _STRETCH_CHARS = 120_000  # thirty thousand tokens; one sentence is told of each
-_COMMANDS_SCORE = 0.6
-_BY_HAND_MAX = 2
-_USER_CHARS = 8_000
 _SCORE_MIN = 0.54
 _SCORE_MAX = 0.7
 
@@ -93,16 +84,6 @@ _CODE_TALK = re.compile(
     r"\b(?:function|method|struct|class|field|parameter|argument|lines? \d+|constant|tests?)\b"
 )
 _PLANS = re.compile(r"(?:[A-Z][a-z]+ing|Either|Option)\b(?! (?:is|are|was|has|runs)\b)")
-# A line of a terminal that the user pasted: where they were, and what they typed.
-_PROMPT = re.compile(
-    r"^[ \t]*(?:\[[^\]\n]{0,60}?(?P<bracketed>~?/[^\]\s]{1,120})\]"
-    r"|[\w.-]{1,40}@[\w.-]{1,40}[:\s](?P<hosted>~?[\w./-]{0,120})\s?[$#%]"
-    r"|(?P<bare>~?/[\w./-]{1,120})\s?[$%\u276f]|[$\u276f])\s+(?P<line>[~./\w][^\n]{2,160})$",
-    re.MULTILINE,
-)
-_ASIDE = re.compile(
-    r"\s--?help\b|^(?:gofmt|prettier|black)\b|\b(?:info|doc|docs|show|list|search|version)\b"
-)
 
 
 class _Told(NamedTuple):
@@ -118,52 +99,8 @@ def environment(exchanges: Sequence[Exchange]) -> list[Candidate]:
     At most two memories for each stretch of thirty thousand tokens, ENVIRONMENT_CHARS_MAX
     characters each.
     """
-    found = [*_sentences(exchanges), *_commands(exchanges)]
+    found = [*_sentences(exchanges), *commands(exchanges)]
     return sorted(found, key=lambda each: each.memory.places[0])
-
-
-def _commands(exchanges: Sequence[Exchange]) -> Iterator[Candidate]:
-    """Yield the memory of the commands that passed and of what the user runs by hand."""
-    count: Counter[str] = Counter()
-    lines: dict[str, str] = {}
-    by_hand: dict[str, str] = {}
-    place = -1
-    for exchange in exchanges:
-        for name, line in _typed(exchange.user[:_USER_CHARS]):
-            by_hand[name] = line
-            place = exchange.place
-        for run in exchange.runs:
-            called = command(run)
-            if called is None or run.result is None or not _is_worth(called) or failed(run):
-                continue
-            line = shortened(called.line)
-            known = lines.get(called.about, line)
-            lines[called.about] = line if len(line) <= len(known) else known
-            count[called.about] += 1
-            place = run.place
-    kept = [lines[name] for name, _ in count.most_common(_COMMANDS_MAX)]
-    parts = [f"Commands that worked: {'; '.join(kept)}"] if len(kept) >= _COMMANDS_MIN else []
-    if by_hand:
-        parts.append(f"The user runs by hand: {'; '.join(list(by_hand.values())[-_BY_HAND_MAX:])}")
-    if parts:
-        text = cut("\n".join(parts), ENVIRONMENT_CHARS_MAX)
-        memory = Distilled(text, Kind.ENVIRONMENT, (place,), COMMANDS_SLOT, Origin.ASSISTANT)
-        yield Candidate(memory, _COMMANDS_SCORE)
-
-
-def _is_worth(called: Command) -> bool:
-    line = shortened(called.line)
-    return not is_noise(called) and len(line) <= _COMMAND_CHARS_MAX and not _ASIDE.search(line)
-
-
-def _typed(user: str) -> Iterator[tuple[str, str]]:
-    """Yield what the user typed in a terminal, by its program, and where."""
-    for prompt in _PROMPT.finditer(user):
-        line = " ".join(prompt["line"].split())
-        name = about(line)
-        folder = prompt["bracketed"] or prompt["hosted"] or prompt["bare"]
-        if name and not is_noise(Command(line, name)):
-            yield name, f"{line} in {folder}" if folder else line
 
 
 def _sentences(exchanges: Sequence[Exchange]) -> Iterator[Candidate]:

@@ -46,6 +46,7 @@ _NUMBERED = re.compile(r"(?:\*\*)?\(?\d{1,2}[.):]\s+(?:\*\*)?")
 _ITEM = re.compile(r"(?:[-*+•]|\(?\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
 _BOLD_LEAD = re.compile(r"\*\*(.{3,200}?)\*\*")
 _CLAUSE = re.compile(r"\s[—\u2013-]\s|[.;:]\s|[.:]$")
+_NO_SUBJECT = re.compile(r"\W*(?:no|nope|nah|wrong|ok(?:ay)?|yes|yup|yeah)\b", re.IGNORECASE)
 _FINE = re.compile(
     r"\W*(?:\(\d+\)\s*)?(?:✅|good\b|none\b|no (?:issues|findings)\b)", re.IGNORECASE
 )
@@ -99,7 +100,10 @@ def _of(exchange: Exchange, asked: str, command: str) -> Candidate | None:
 
 
 def _short(asked: str) -> str:
+    """Return what was asked as a subject, "" for what only announces a paste or says no."""
     text = " ".join(asked.split())
+    if text.endswith(":") or _NO_SUBJECT.match(text):
+        return ""
     return text if len(text) <= _SUBJECT_CHARS_MAX else text[:_SUBJECT_CHARS_MAX].rpartition(" ")[0]
 
 

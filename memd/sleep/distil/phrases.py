@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import re
 
-
-def _any(listed: str) -> str:
-    return "|".join(one.replace(" ", r"\s+") for one in " ".join(listed.split()).split(", "))
+from memd.encode.alternations import any_of, opening
 
 
 def _words(listed: str) -> frozenset[str]:
@@ -18,15 +16,11 @@ def _words(listed: str) -> frozenset[str]:
 
 
 def _anywhere(listed: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{_any(listed)})\b", re.IGNORECASE)
-
-
-def _opening(listed: str, before: str = "") -> re.Pattern[str]:
-    return re.compile(rf"{before}(?:{_any(listed)})(?!\w)", re.IGNORECASE)
+    return re.compile(rf"\b(?:{any_of(listed)})\b", re.IGNORECASE)
 
 
 # What tells of the work and not of the thing: no sentence that begins so is told.
-NARRATION = _opening(
+NARRATION = opening(
     """
     let me, let's, let us, i'll, i will, i'm, i am, i've, i have, i need, i want, i should,
     i can, i see, i found, i understand, i may, i think, i would, i'd, now, here's, here is,
@@ -40,10 +34,10 @@ NARRATION = _opening(
     api error, request timed out, credit balance, claude usage limit, usage limit, rate limit,
     prompt is too long, conversation too long, no response requested
     """,
-    r"(?:(?:now|next|first|then|good|ok|okay|yes)\b[,.:—]?\s+)*",
+    before=r"(?:(?:now|next|first|then|good|ok|okay|yes)\b[,.:—]?\s+)*",
 )
 # That all went well, which is nothing to tell unless it says more.
-STATUS = _opening(
+STATUS = opening(
     """
     all (?:\\w+ ){0,3}(?:tests|checks|set|done|good|clean|pass|green), both pass, both clean, clean,
     tests? (?:(?:are|is|still|all|now) )?(?:pass|passes|reverted|green), (?:the )?linter, lint,
@@ -51,7 +45,7 @@ STATUS = _opening(
     """
 )
 # An opinion of a reviewer on what is fine as it is.
-PRAISE = _opening(
+PRAISE = opening(
     "good, great, nice, proper, clean, clear, correct, solid, well, excellent, comprehensive,"
     " consistent"
 )
@@ -66,7 +60,7 @@ INTENDS = re.compile(
     re.IGNORECASE,
 )
 # What is to be done, or which line is meant: a step of a plan, not what came of it.
-TASK = _opening(
+TASK = opening(
     """
     add, update, move, remove, use, run, check, read, create, fix, consider, make, delete, replace,
     try, keep, write, test, verify, push, install, set, look, find, change, extract, rename, then,
@@ -75,7 +69,7 @@ TASK = _opening(
     """
 )
 JOINED = re.compile(r"(?:but|and|so|also|however|plus)\b,?\s+", re.IGNORECASE)
-POINTING = _opening(
+POINTING = opening(
     "this, that, these, those, it, they, both, each, same, which, he, she, its, their"
 )
 LABEL = re.compile(
@@ -124,16 +118,16 @@ TROUBLE = re.compile(
 )
 PASTED_ERROR = re.compile(r"error|exception|traceback|\bfail|panic|✖|✗", re.IGNORECASE)
 PATCH = re.compile(r"^(?:diff --git|@@ -\d|[+-]{3} \S)", re.MULTILINE)
-PLEASED = _opening(
+PLEASED = opening(
     "great, works?, thanks?, thank you, perfect, nice, awesome, excellent, cool, beautiful,"
     " love it, good, that works, lgtm, yes, yep, yup",
-    r"\W{0,3}",
+    before=r"\W{0,3}",
 )
-DENIED = _opening(
+DENIED = opening(
     """
     no, nope, wrong, wtf, wth, dude, that(?:'s| is) (?:not|wrong), that did(?:n't| not| nothing),
     it(?:'s| is)? (?:still|not|doesn't|does not|didn't), undo, revert, stop, wait,
     not (?:what|quite|true|right), you (?:didn't|did not|broke|forgot)
     """,
-    r"\W{0,3}",
+    before=r"\W{0,3}",
 )

@@ -10,7 +10,7 @@ import re
 from operator import mul
 from typing import NamedTuple
 
-from memd.sleep.distil.languages import REFUSES
+from memd.encode.languages import REFUSES
 
 FLOOR_WORDS = 3
 _SHORT_WORDS = 9
@@ -24,7 +24,8 @@ def words(*alternatives: str) -> re.Pattern[str]:
 
 FIRST = (
     r"\W*(?:(?:so|ok(?:ay)?|now|then|and|also|please|next|first|finally|go ahead and|can you"
-    r"|could you|pls|just|y|yes|yeah|sure|great|cool)\W+)*"
+    r"|could you|pls|just|y|yes|yeah|sure|great|cool|good|perfect|nice|alright|all right|well"
+    r"|now that [^,.]{1,80},|(?:given|based on|after) [^,.]{1,80},|in (?:the|our|your) \w+,)\W+)*"
 )
 _NO_WISH = (
     r"(?! (?:know|understand|see|get|think|remember|have|care|mind|believe|recall|find|feel|worry"
@@ -50,7 +51,7 @@ _WANTS = words(
     r"(?:go|goes|belongs?|lives?|stays?) (?:in|into|under|next to)",
     r"it(?:'s| is) (?:ok|okay|fine|allowed|forbidden|important) to",
     # What is chosen, as an order: "use uv for that", "no mocks please".
-    rf"^{FIRST}(?:use|prefer|avoid|stick (?:to|with)|go with|keep(?! going| on| it up)|only \w+)",
+    rf"^{FIRST}(?:use|prefer|avoid|stick (?:to|with)|go with|keep(?! \w+ing| on| it up)|only \w+)",
     rf"^{FIRST}(?:don't|do not|never){_NO_WISH}",
     r"^\W*no \w+(?: \w+)?,? (?:please|pls|at all|here)",
     r"\w+(?:'ll)? should(?:n't| not| only| always| just| be)?",
@@ -69,8 +70,13 @@ _WANTS = words(
     r"i like",
     r"for (?:now|clarity)",
 )
+# "The buttons do not open it" reports, and forbids nothing.
+_FORBIDS = (
+    rf"(?:don't|do not){_NO_WISH}(?! (?:work|open|show|load|display|launch|appear|render|respond"
+    r"|exist|seem|happen|do anything|run|start|match)\b)"
+)
 _RULES = words(
-    r"always", r"never", r"only", r"must(?:n't)?", r"instead", rf"(?:don'?t|do not){_NO_WISH}",
+    r"always", r"never", r"only", r"must(?:n't)?", r"instead", _FORBIDS,
     r"no longer", r"rather than", r"except", r"at (?:most|least)", r"exactly", r"without",
     r"ha(?:s|ve) to", r"required?", r"forbidden", r"not allowed", r"may not",
     r"just (?:as|like)", r"same as",
@@ -81,8 +87,13 @@ _RULES = words(
 )  # fmt: skip
 # An order with one of these holds longer than the day; "only" and "just" are in many orders.
 FIRM = words(
-    r"always", r"never", r"must(?:n't)?", r"instead", rf"(?:don'?t|do not){_NO_WISH}", r"no longer",
+    r"always", r"never", r"must(?:n't)?", r"instead", _FORBIDS, r"no longer",
     r"rather than", r"except", r"without", r"unless", r"not the", r"only (?:if|when|after|for|the)",
+)  # fmt: skip
+# An order with one of these says how it is done, now or always.
+FIRM_ORDER = words(
+    r"always", r"never", r"must(?:n't)?", _FORBIDS, r"no longer",
+    r"only (?:if|when|after|the)",
 )  # fmt: skip
 _REQUIRES = words(
     r"must(?:n't)?", r"never", r"always", r"ha(?:s|ve) to", r"required?", r"forbidden", r"cannot",
@@ -125,6 +136,26 @@ _TENTATIVE = words(
     r"could be", r"let'?s (?:try|see|talk|discuss)", r"what do you (?:think|suggest)",
     r"(?:1|one) sec", r"brb",
 )  # fmt: skip
+# What is true of the hour, not of the project.
+_PASSING = words(
+    r"(?:just|right) now", r"at the moment", r"this time", r"tomorrow", r"today", r"once more",
+    r"(?:it|them|this|that|check|try|run|look) again",
+    r"i (?:just|also|now) (?:looked|checked|ran|tried|saw|did|merged|pushed|committed)",
+    r"did you", r"are you (?:currently|sure)",
+    r"the (?:task|session|branch|pr|commit) (?:we're|we are|you're|i'm)",
+    r"^\W*(?:ok(?:ay)?|k|done|alright|all right)\b(?=.* (?:is|are) (?:in|at|under|here)\b)",
+    r"^\W*(?:ok(?:ay)?\W+)?i(?:'m| am|'ve| have)?(?: just| now| also)*"
+    r" (?:test(?:ed|ing)|tried|trying|ran|running|added|seeing|getting)",
+    r"^\W*(?:here'?s|here (?:is|are)|these errors|that works|it works)",
+    r"(?:works?|worked) (?:as expected|great|now|well|perfectly|fine)",
+    r"(?:this|the following|these) errors?", r"(?:fails?|failed|failing) with", r"no errors?",
+    r"(?:is|are) not (?:showing|working|loading|defined|enabled|found|visible)",
+    r"we(?:'re| are| were) (?:now |currently |still )?working", r"there (?:are|is) \d+",
+    r"i(?:'m| am) on (?:this|the) (?:page|screen)", r"i see (?:the|this|these)",
+    r"i (?:don't )?think (?:you|there)(?:'s|'re)?",
+    r"(?:this|that|it) (?:still )?(?:isn't|is not|wasn't) (?:right|correct|working|true|it)",
+    r"(?:that's|this is|that was) (?:still )?not (?:right|correct|true|it)",
+)  # fmt: skip
 _NAMES = re.compile(
     r"`[^`]+`|\b\w+://\S+|(?<!\w)[~.@]?/?[\w.@-]+(?:/[\w.@-]+)+|(?<!\w)--[a-z][\w-]+"
     r"|\b\w+(?:_\w+)+\b|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z]+[A-Z]\w*|\b\w{2,}\.(?!\s)[a-z]{1,4}\b"
@@ -132,8 +163,8 @@ _NAMES = re.compile(
     r"|(?<!\w)\.[a-z][\w.]+|\b\d+ ?(?:[kmgt]i?b|ms|s|%|x)\b"
 )
 _PLACES = re.compile(
-    r"\b\w+://\S+|\blocalhost\b|(?<!\w)(?:~|\.{1,2}|@[\w.-]+)?/[\w.@-]+(?:/[\w.@-]+)*"
-    r"|\b[\w-]+(?:/[\w-]+)*/[\w-]+\.\w{1,5}\b|\bport \d+|:\d{4,5}\b"
+    r"\b\w+://\S+|\blocalhost\b|(?<![\w@])(?:~|\.{1,2})?/[\w.@-]+(?:/[\w.@-]+)*"
+    r"|(?<!@)\b[\w-]+(?:/[\w-]+)*/[\w-]+\.\w{1,5}\b|\bport \d+|:\d{4,5}\b"
     r"|(?<!\w)\.[a-z]\w+(?:\.\w+)*|\bversion \d|\bv?\d+\.\d+(?:\.\d+)?\b"
     r"|(?<!\w)--[a-z][\w-]+|\b[A-Z]+_[A-Z_]+\b",
 )
@@ -166,6 +197,7 @@ class Signs(NamedTuple):
     firm: float
     stopped: float
     tentative: float
+    passing: float
     vague: float
     short: float
     hollow: float
@@ -185,6 +217,7 @@ _WEIGHTS = Signs(
     firm=0.1,
     stopped=0.2,
     tentative=-0.3,
+    passing=-0.2,
     vague=-0.15,
     short=-0.2,
     hollow=-0.2,
@@ -197,12 +230,22 @@ def worth(signs: Signs) -> float:
     return round(score, 2)
 
 
-def signs_of(text: str, count: int, *, stopped: bool) -> Signs:
-    """Return the signs of one sentence of *count* words."""
-    wants, rules = bool(_WANTS.search(text)), bool(_RULES.search(text))
-    refuses = bool(_REFUSAL.match(text) or REFUSES.match(text))
-    corrects = refuses or bool(_CORRECTS.search(text))
-    requires, causes = bool(_REQUIRES.search(text)), bool(_CAUSE.search(text))
+def is_passing(plain: str) -> bool:
+    """Return whether a sentence is about the hour: this run, this question, what points at both.
+
+    >>> is_passing("why didn't you use it just now?"), is_passing("why didn't you use the pool?")
+    (True, False)
+    """
+    is_bare = len(plain.split()) <= _SHORT_WORDS and POINTS.search(plain) is not None
+    return is_bare or _PASSING.search(plain) is not None
+
+
+def signs_of(text: str, plain: str, count: int, *, stopped: bool) -> Signs:
+    """Return the signs of one sentence of *count* words; *plain* is it as it is spoken."""
+    wants, rules = bool(_WANTS.search(plain)), bool(_RULES.search(plain))
+    refuses = bool(_REFUSAL.match(plain) or REFUSES.match(plain))
+    corrects = refuses or bool(_CORRECTS.search(plain))
+    requires, causes = bool(_REQUIRES.search(plain)), bool(_CAUSE.search(plain))
     names = len(_NAMES.findall(text))
     says = wants or rules or requires or causes or names
     return Signs(
@@ -215,9 +258,10 @@ def signs_of(text: str, count: int, *, stopped: bool) -> Signs:
         names=min(names, _NAMES_MAX),
         causes=causes,
         notes=bool(_NOTES.match(text)),
-        firm=not wants and bool(FIRM.search(text)),
+        firm=not wants and bool(FIRM.search(plain)),
         stopped=stopped and (wants or rules or corrects),
-        tentative=bool(_TENTATIVE.search(text)),
+        tentative=bool(_TENTATIVE.search(plain)),
+        passing=bool(_PASSING.search(plain)),
         vague=not names and count <= _SHORT_WORDS and bool(POINTS.search(text)),
         short=count < FLOOR_WORDS,
         hollow=corrects and not says and count <= _SHORT_WORDS,

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
-from memd.sleep.distil.languages import FUNCTION_WORDS
+from memd.encode.languages import FUNCTION_WORDS
 
 TEXT_CHARS_MAX = 200_000
 """What of one message is read: nobody writes more by hand."""
@@ -45,6 +47,7 @@ _COMMAND_ARGS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 _TAG = re.compile(r"<(/?)([a-zA-Z]+[-_][\w-]*)\b[^<>]*>")
 _YOU = re.compile(r"\b(?:you|your|yourself)\b", re.IGNORECASE)
 _HEADING = re.compile(r"^#{1,4}[ \t]+(\S.*)$", re.MULTILINE)
+_SECTION = re.compile(r"#{1,3}[ \t]+\S")
 _SUMMARY = re.compile(
     r"\b(?:context|summary|overview|goals?|problem|background|motivation|why|purpose)\b",
     re.IGNORECASE,
@@ -59,8 +62,15 @@ _MACHINE = re.compile(
       | \[?(?:INFO|WARN(?:ING)?|ERROR|DEBUG|TRACE|FATAL)\b(?!\ (?:is|was|that|in)\b)
       | (?:\$|%|>{1,3}|\u276f|➜|»|\#{1,6})\s           # a prompt, a quotation, a heading
       | [\w.-]+@[\w.-]+[:\s~].*[$%#]\s
-      | Traceback\ \(|File\ ".*",\ line|\s+at\ \S+\s?\(|Caused\ by:|[\w.]*(?:Error|Exception):
+      | Traceback\ \(|File\ ".*",\ line|(?:async\ )?at\ \S+\s?\(|at\ (?:async\ )?\S*://
+      | Caused\ by:
+      | (?:\S+\s){0,5}\S*(?:Error|Exception|Warning):\s
       | \S+\.\w{1,5}:\d+(?::\d+)?(?:\s|:|$)    # file:line
+      | \S+\(\d+,\d+\):|\(\w+\):\d+|\[[\w:./-]+:[\w:./-]+\]\s
+      | @?[\w./-]+:[a-z][\w-]*:\s|\d+\.\d{2,4}\s+\S
+      | [\w.-]+:\d+\s+(?:\W|Uncaught|GET|POST|PUT|Failed|Access|Error)
+      | (?:stack|Uncaught|Access\ to\ \w+\ at)\b.*(?:://|Error)
+      | (?:Use|Run|See|Try)\ ["'`\u201c].*--help
       | diff\ --git|@@\ |[+-]{3}\s|[+]\S
       | \|.*\|\s*$|[-=_*~]{3,}\s*$|[─-▟]
       | (?:import|from\ \S+\ import|const|var|def|class|func(?:tion)?|return|public)\s.*[:;{(=]
@@ -81,11 +91,6 @@ _SYMBOLS = re.compile(r"[{}\[\]()<>=|;$&*#@\\/_^~%\"+]")
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 _LETTER = re.compile(r"[^\W\d_]")
 _LATIN = re.compile(r"[a-zA-ZÀ-ɏ]")
-_END = re.compile(
-    r"(?<=[.!?])(?<!\.\.)(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!^\d\.)(?<!\betc\.)[\"'\u201d\u2019)\]]*\s+(?=\S)"
-    r"|(?<=[\u3002\uff01\uff1f])|\n+",
-    re.MULTILINE,
-)
 
 
 class Words(NamedTuple):
@@ -123,7 +128,7 @@ def words(text: str) -> Words:
         plan, text = _planned(text), text[: headings[0].start()]
     lines = _FENCED.sub("\n\f\n", text).splitlines()
     machine = [_is_machine(line) for line in lines]
-    for at in _between(lines, machine):
+    for at in list(_between(lines, machine)):
         machine[at] = True
     pasted = "\n".join(line for line, is_one in zip(lines, machine, strict=True) if is_one)
     own = [("" if is_one else line.strip()) for line, is_one in zip(lines, machine, strict=True)]
@@ -140,15 +145,6 @@ def is_interruption(text: str) -> bool:
     True
     """
     return _INTERRUPTED.match(text) is not None
-
-
-def sentences(text: str) -> list[str]:
-    """Return the sentences of *text* in order.
-
-    >>> sentences("No. Use tabs, e.g. here.")
-    ['No.', 'Use tabs, e.g. here.']
-    """
-    return [part.strip() for part in _END.split(text) if part.strip()]
 
 
 def is_prose(text: str) -> bool:
@@ -214,14 +210,19 @@ def _is_machine(line: str) -> bool:
     return not is_prose(plain)
 
 
-def _between(lines: list[str], machine: list[bool]) -> range:
-    """Return the lines from the first pasted one to the last, where most of them are pasted."""
-    places = [at for at, is_one in enumerate(machine) if is_one]
-    if not places:
-        return range(0)
-    all_ = range(places[0], places[-1] + 1)
-    count = sum(bool(lines[at].strip()) for at in all_)
-    return all_ if len(places) >= PASTE_SHARE * count else range(0)
+def _between(lines: list[str], machine: list[bool]) -> Iterator[int]:
+    """Yield the lines from the first pasted one to the last, where most of them are pasted.
+
+    What stands under a heading of its own is told apart: a template's rules below a diff.
+    """
+    begins = [at for at, line in enumerate(lines) if _SECTION.match(line)]
+    for begin, end in pairwise([0, *begins, len(lines)]):
+        places = [at for at in range(begin, end) if machine[at] and at not in begins]
+        if not places:
+            continue
+        all_ = range(places[0], places[-1] + 1)
+        if len(places) >= PASTE_SHARE * sum(bool(lines[at].strip()) for at in all_):
+            yield from all_
 
 
 def _paragraphs(lines: list[str]) -> list[str]:

@@ -28,7 +28,7 @@ from memd.sleep.nap.drafting import Drafted
 from memd.sleep.nap.earlier import NONE, Earlier
 from memd.sleep.nap.preparation import Prepared
 from memd.sleep.nap.replacing import Place, fates, rewrite, settle
-from memd.store import changes, names, runs, sessions, sources, turns
+from memd.store import changes, injections, names, runs, sessions, sources, turns
 from memd.store.connect import Writing
 from memd.store.slots import DIGEST
 
@@ -54,6 +54,8 @@ class Wanted:
     max_tokens: int | None = None
     last: bool = False
     seen: Callable[[Writing, int], None] | None = None
+    swaps: bool = False
+    """Who asks puts the shorter list in the place of the session's own."""
     beside: Path | None = None
 
 
@@ -117,6 +119,8 @@ class Keeping:
         if session_key is None:
             sources.drop_unused(conn, list(kept_as.values()))
         self._finish(conn, run_key, kept.stored, now_us)
+        if self.wanted.swaps and session_key is not None and self.ready.detail.messages_removed:
+            injections.empty(conn, session_key, now_us, announced=True)
         if self.wanted.seen is not None:
             self.wanted.seen(conn, now_us)
         return kept

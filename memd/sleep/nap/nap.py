@@ -40,14 +40,13 @@ from memd.sleep.nap.earlier import NONE, Earlier, as_messages, start_of
 from memd.sleep.nap.erased import NEW, History
 from memd.sleep.nap.keeping import ASKED, Heard, Keeping, Kept, Wanted
 from memd.sleep.nap.preparation import Prepared, Sifted, drafted, remembered, sifted
-from memd.sleep.trigger import Reason
+from memd.sleep.trigger import METHOD, Reason
 from memd.store import agents, earlier, names, sessions, slots
 from memd.store.connect import Reading
 from memd.store.database import Database
 from memd.store.earlier import EarlierRow
 from memd.store.sessions import ToldRow
 
-METHOD = "memory.consolidate"
 _REHEARSAL: tuple[Message, ...] = (
     {"role": "user", "content": "You must always run the tests in src/parser/lexer.py:12."},
     {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "ls", "input": {}}]},

@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from memd.base.later import later
 from memd.model.events import Emit, unheard
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class Naps:
         return Watching(
             db=house.db,
             clock=house.clock,
-            nap=self.nap,
+            nap=later(lambda: self.nap),
             sessions=house.sessions,
             rule=said,
             place=self._own if said.path is None else Path(said.path).expanduser(),
@@ -112,7 +113,12 @@ class Naps:
         """Nap because somebody asks for it (``Nap.nap``); the session is the caller's."""
         from memd.sleep.nap.keeping import Wanted
 
-        wanted = Wanted(messages=messages, transcript_path=transcript_path, max_tokens=max_tokens)
+        wanted = Wanted(
+            messages=messages,
+            transcript_path=transcript_path,
+            max_tokens=max_tokens,
+            swaps=messages is not None,
+        )
         return await self.nap.nap(caller, wanted)
 
     async def import_session(

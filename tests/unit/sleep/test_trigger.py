@@ -11,7 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memd.signals.usage import Usage
-from memd.sleep.trigger import REARM, THRESHOLD, Reason, State, fill, merge, step
+from memd.sleep.trigger import (
+    REARM,
+    THRESHOLD,
+    Emptying,
+    Reason,
+    State,
+    emptying,
+    fill,
+    merge,
+    step,
+)
 
 NOON = datetime(2026, 3, 17, 12, 0, tzinfo=UTC)
 
@@ -216,3 +226,36 @@ def test_what_is_said_last_counts_and_what_is_not_said_stays(first: Usage, secon
     assert state.event == (second.event or first.event)
     if second.used_tokens is not None:
         assert state.used == second.used_tokens
+
+
+def emptyings(*samples: Usage) -> list[Emptying | None]:
+    """Return how each sample says that the window was emptied."""
+    state, said = State(), []
+    for usage in samples:
+        after, reason = step(state, usage)
+        said.append(emptying(state, usage, reason))
+        state = after
+    return said
+
+
+def test_a_window_is_emptied_by_an_announced_compaction_and_by_a_fall_of_its_fill() -> None:
+    assert emptyings(used(20_000), used(21_000), used(9_000)) == [None, None, Emptying.FELL]
+    assert emptyings(used(20_000), used(20_000, event="PreCompact")) == [None, Emptying.ANNOUNCED]
+    for event in ("PostCompact", "session.compacted"):
+        assert emptyings(used(20_000), used(5_000, event=event))[-1] is Emptying.ANNOUNCED
+
+
+def test_a_full_window_and_an_ended_session_are_not_emptied() -> None:
+    assert emptyings(used(20_000), used(25_000), used(25_000, event="SessionEnd"))[1:] == [None] * 2
+
+
+def test_an_event_that_is_read_again_empties_nothing_again() -> None:
+    said = replace(used(20_000, event="PostCompact"), at=NOON)
+    assert emptyings(said, said) == [Emptying.ANNOUNCED, None]
+    assert emptyings(said, replace(said, at=NOON.replace(hour=13)))[-1] is Emptying.ANNOUNCED
+
+
+def test_a_fall_within_what_the_settings_allow_is_none() -> None:
+    assert emptyings(used(20_000), used(15_001)) == [None, None]
+    before = State(used=20_000, window=30_000)
+    assert emptying(before, used(15_001), None, drop=0.2) is Emptying.FELL

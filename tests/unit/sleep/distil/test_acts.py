@@ -114,6 +114,90 @@ def test_what_says_nothing_by_itself_is_not(text: str) -> None:
     assert act(text).score < WORTH
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Said twice.
+        "Why do you keep adding comments to every line?",
+        "How many times do I have to say that the tests stay?",
+        "I told you not to touch the lock file.",
+        "I already said the column stays nullable.",
+        "You keep renaming my variables.",
+        "Could you please stop summarising what you did?",
+        "Is there a way to make sure you always run the linter?",
+        # How somebody wants to be talked to, and how their work is to look.
+        "Keep your answers short.",
+        "Please answer in German.",
+        "I find nested ternaries hard to read.",
+        "I'd rather have small functions than clever ones.",
+        "One question at a time please",
+        # At an occasion that comes again.
+        "Ask me before you delete anything.",
+        "dont commit without asking me first",
+        "If you are unsure, ask.",
+        "when working with yaml, don't reorder the keys",
+        'never ask me "shall I proceed?" when it is obvious',
+        # In other languages.
+        "Warum änderst du immer die Einrückung?",
+        "Bitte keine Emojis.",
+        "Je t'ai déjà dit de garder le port.",
+        "Ya te dije que uses tabs",
+        "Já falei que não é para mexer no banco",
+        "Ti ho già detto di non toccare il file",
+        "Ik heb je toch gezegd dat de poort blijft",
+    ],
+)
+def test_complaints_and_wishes_of_style_are_standing_wishes(text: str) -> None:
+    assert act(text).act is Act.PREFERENCE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "why didn't you run the migration on the copy?",
+        "why are you editing the template, not the source?",
+        "I didn't ask for a new dependency.",
+    ],
+)
+def test_a_reproach_sets_the_agent_right(text: str) -> None:
+    assert (act(text).act, act(text).score >= WORTH) == (Act.CORRECTION, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "why didn't you see that just now?",
+        "why are you asking?",
+        # A rule's word within a name, or in another's mouth.
+        "fix it in @dont-touch-this.md",
+        "Set the --only-changed flag and run it",
+        'He said "never again" on the call, what does he mean?',
+        # How the product is to be, within an order of the day.
+        "create a task to add a cache instead of the table",
+        "Write a README that explains the tool without jargon",
+        # What is true of the hour.
+        "it still isnt right",
+        "ok, the dump is in ~/tmp/dump.sql",
+        "i don't think you saved it",
+        "When I run it, it prints nothing.",
+        "The buttons do not open the dialog.",
+        "I tested the upload with a big file and it works without a hitch",
+        "great. now, let's update @docs/plan.md with it",
+        "based on what we have so far, update the plan so that it makes sense",
+        "ok. let's implement",
+        "I run lint at the root and see this. keep fixing",
+        "update it in case we want another host than localhost in the future.",
+        "read @apps/api/README.md and see how it is built",
+    ],
+)
+def test_what_only_looks_like_a_rule_is_not_kept(text: str) -> None:
+    assert act(text).score < WORTH
+
+
+def test_what_is_for_now_is_no_standing_wish() -> None:
+    assert act("Don't touch the other commands for now.").act is not Act.PREFERENCE
+
+
 def test_a_text_is_worth_as_much_as_its_best_sentence() -> None:
     assert act("Run it.\nFrom now on we never push on Fridays.").act is Act.PREFERENCE
 

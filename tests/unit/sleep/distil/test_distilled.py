@@ -110,6 +110,19 @@ def test_the_rules_of_a_command_are_remembered_and_not_its_orders() -> None:
     assert memory.origin is Origin.ASSISTANT
 
 
+def test_what_a_command_pays_attention_to_is_remembered_with_its_name() -> None:
+    template = (
+        "In the review, pay attention to:\n\n- names that say what they are\n- missing comments."
+        "\n- tests that cannot fail\n\nThen write it up.\n\n" + "Go on.\n" * 90
+    )
+    command = "<command-name>/review</command-name>\n<command-args>7</command-args>"
+    [text] = told(user(command), user(template))
+    assert text == (
+        "/review pays attention to: names that say what they are; missing comments;"
+        " tests that cannot fail."
+    )
+
+
 def test_what_a_program_writes_between_begins_nothing_new() -> None:
     messages = [
         user("Where are the sessions kept?"),
@@ -194,6 +207,24 @@ def test_what_the_agent_had_written_is_not_the_user_s_word() -> None:
         user("review it"), agent(f"I found:\n{finding}"), user(f"Let's address: {finding}")
     )
     assert text == f"The user picks:\n{finding}"
+
+
+def test_a_point_of_a_review_long_ago_is_still_the_agent_s() -> None:
+    point = "We must never take the lock before the file is opened."
+    between = [agent(f"Step {number} is behind us.") for number in range(40)]
+    messages = [user("review it"), agent(f"I found:\n{point}"), *between]
+    done = agent("The lock is now taken in `open_file` instead of `lock.py`.")
+    [text] = told(*messages, user(f"Let's look at this: {point}"), done)
+    assert text == (
+        f"The user picks:\n{point}\nOutcome: The lock is now taken in open_file instead of lock.py."
+    )
+
+
+def test_of_an_answer_by_number_only_what_says_more_is_told() -> None:
+    listed = "1. The cache in `a.py` is cold.\n2. The pool in `b.py` is small. Which ones?"
+    [text] = told(user("what is slow?"), agent(listed), user("fix 1, with a warm start\nfix 2"))
+    assert "with a warm start" in text
+    assert "fix 2" not in text
 
 
 def test_a_conclusion_that_the_user_quotes_to_set_it_right_is_not_told() -> None:

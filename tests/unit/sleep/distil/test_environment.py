@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memd.sleep.distil.candidates import Kind
-from memd.sleep.distil.environment import COMMANDS_SLOT, ENVIRONMENT_CHARS_MAX, environment
+from memd.sleep.distil.commands import COMMANDS_SLOT
+from memd.sleep.distil.environment import ENVIRONMENT_CHARS_MAX, environment
 from memd.sleep.distil.exchanges import AgentText, Exchange, Run
 
 
@@ -43,7 +44,9 @@ def test_the_commands_that_passed_are_one_memory_in_their_shortest_form() -> Non
         _bash("docker compose --help"),
     )
     (made,) = environment([exchange])
-    assert made.memory.text == "Commands that worked: npm test; docker compose up -d db"
+    assert made.memory.text == (
+        "How this is run here:\ntest: npm test\nrun: docker compose up -d db"
+    )
     assert (made.memory.kind, made.memory.slot) == (Kind.ENVIRONMENT, COMMANDS_SLOT)
 
 
@@ -51,13 +54,30 @@ def test_one_command_alone_is_no_memory() -> None:
     assert environment([_exchange(0, "", _bash("npm test"))]) == []
 
 
+def test_what_was_run_for_the_day_alone_is_not_told() -> None:
+    exchange = _exchange(
+        0,
+        "",
+        Run(3, "", "Write", {"file_path": "/srv/reproduce.py", "content": "x"}, "ok"),
+        _bash("python reproduce.py"),
+        _bash("python reproduce.py"),
+        _bash("python reproduce.py"),
+        _bash("solve 1475"),
+        _bash("pip install -e ."),
+        _bash("uv run pytest"),
+    )
+    assert _told(exchange)[COMMANDS_SLOT] == (
+        "How this is run here:\ntest: uv run pytest\ninstall: pip install -e ."
+    )
+
+
 def test_what_the_user_types_in_a_terminal_is_told_with_its_folder() -> None:
     first = "it hangs\n\nada@box:~/shop/web$ ./bin/serve --port 8080\nlistening"
     later = "now this\n[10:12  ~/shop/jobs] bin/work --once\ndone"
     exchanges = [_exchange(0, "", user=first), _exchange(2, "", user=later)]
     assert _told(*exchanges) == {
-        COMMANDS_SLOT: "The user runs by hand: ./bin/serve --port 8080 in ~/shop/web;"
-        " bin/work --once in ~/shop/jobs"
+        COMMANDS_SLOT: "How this is run here:\n"
+        "the user runs: ./bin/serve --port 8080 in ~/shop/web; bin/work --once in ~/shop/jobs"
     }
 
 

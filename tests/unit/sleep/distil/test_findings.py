@@ -92,6 +92,13 @@ def test_without_a_title_it_is_about_the_command_or_the_request() -> None:
     assert asked.memory.text.startswith("what is left of the key rotation?: Open questions: ")
 
 
+def test_what_announces_a_paste_or_says_no_is_no_subject() -> None:
+    text = "## Open questions\n- who owns the bucket in May\n- what happens with old keys\n"
+    for asked in ("I still get:", "no, that is the old list"):
+        (made,) = findings([_answer(asked, text)])
+        assert made.memory.text.startswith("Open questions: 1. who owns")
+
+
 def test_the_same_list_has_the_same_slot_wherever_it_stands() -> None:
     (one,), (other,) = findings([_answer("go", REVIEW, 2)]), findings([_answer("go", REVIEW, 8)])
     assert one.memory.slot == other.memory.slot

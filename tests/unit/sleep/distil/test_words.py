@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memd.sleep.distil.words import is_interruption, is_prose, sentences, words
+from memd.encode.sentences import sentences
+from memd.sleep.distil.words import is_interruption, is_prose, words
 
 OWN = "The port of the mock server must stay 4010."
 
@@ -46,6 +47,16 @@ def test_what_a_program_wrote_is_nobody_s_word(text: str) -> None:
         "    return the_value_of(it)",
         "+added this line to it",
         '"name": "it",',
+        "at openDialog (http://localhost:5173/src/main.js:922:26)",
+        "stack: TypeError: it is not a function of the page at http://localhost/a.js",
+        "src/a.ts(32,7): error TS2740: the type of it is missing the following",
+        "docs:lint: 3:31  Warning: 'it' is defined but never used",
+        "1.929 the build is done in the step before this one",
+        "RuntimeWarning: the coroutine was never awaited",
+        "[plugin:vite:css] the class that is used here does not exist",
+        "(index):1 Uncaught the handler of it is not a function",
+        'Use "fly [command] --help" for more information about a command.',
+        "Access to fetch at 'https://a.b/c' from origin 'http://d.e' is blocked by the policy",
     ],
 )
 def test_what_was_pasted_is_left_out(paste: str) -> None:
@@ -55,6 +66,11 @@ def test_what_was_pasted_is_left_out(paste: str) -> None:
 def test_between_pasted_lines_everything_is_pasted() -> None:
     text = f"{OWN}\n$ make\nall of it is done\n$ make it\nas it was\n$ make all\n\n{OWN}"
     assert words(text).paragraphs == (OWN, OWN)
+
+
+def test_what_stands_under_a_heading_below_a_paste_is_read() -> None:
+    text = f"## Context\n\n$ make\n{OWN}\n$ make it\n\n## Task\n\n{OWN}\n{OWN}\n{OWN}\n$ make\n"
+    assert words(text).paragraphs == ("\n".join([OWN] * 3),)
 
 
 def test_a_line_of_code_among_many_of_prose_takes_nothing_with_it() -> None:
@@ -157,6 +173,12 @@ def test_a_sentence_ends_at_a_line_and_not_at_an_abbreviation() -> None:
         "No spaces!",
         "ok",
     ]
+
+
+def test_a_sentence_goes_on_behind_a_question_that_it_quotes() -> None:
+    text = 'never ask "shall I?" when it is plain. He said "no." Then he left.'
+    assert sentences(text)[0] == 'never ask "shall I?" when it is plain.'
+    assert len(sentences(text)) == 3
 
 
 def test_a_line_behind_a_margin_without_end_is_read_at_once() -> None:

@@ -1,0 +1,136 @@
+"""Wishes that outlive the day: how this person wants work done, and what they had to say twice.
+
+People say so as a rule ("from now on"), as a wish about style ("keep your answers
+short"), as what is easier for them, and as a complaint, which has the form of a question
+("why do you keep adding comments?"). All are told by their words alone. Pure.
+"""
+
+from __future__ import annotations
+
+from memd.encode.languages import ALWAYS_OR_NEVER, LASTING, REPROACH
+from memd.sleep.distil.signs import words
+
+_ACTS = (
+    r"(?:commit|push|merg|delet|remov|releas|deploy|publish|overwrit|renam|chang|edit|touch|ask"
+    r"|add|writ|creat|us|runn?|apologi[sz]|explain|guess|assum|repeat|refactor|implement|install"
+    r"|start)\w*"
+)
+_RULE = words(
+    r"from now on",
+    r"(?<!won't )(?<!can't )(?:please |always )?remember (?:to|that|this|not)",
+    r"keep in mind",
+    r"(?<!will )in (?:the )?future,? (?:please|you|use|don't|do not|always|never|ask|just"
+    r"|(?:we|i) (?:want|should|must|always|never|don't|won't))",
+    r"(?:please|always|never|don't|do not) [^.;]*\b(?:in (?:the )?future|going forward)",
+    r"going forward,?",
+    r"next time",
+    r"every time (?:you|we|i)",
+    r"whenever (?:you|we|i)",
+    r"as a (?:general )?rule",
+    r"in general,? (?:you|we|i|please|use|don't|do not|always|never)",
+    r"by default,? (?:we|i|you)",
+    r"(?:i|we) (?:always|never)",
+    r"(?:you|please|do) (?:should )?(?:always|never)",
+    r"(?:always|never) (?:ask|use|run|write|put|keep|add|commit|push|check|make|say|tell|start)",
+    r"^\W*(?:please )?(?:don't|do not|never) (?:ever|again|touch|commit|push|mention"
+    r"|add comments|apologi[sz]e|ask me|tell me (?:what|to|how)|just tell)",
+    r"my (?:preference|convention|rule)",
+    # What is done at an occasion that comes again.
+    r"^\W*(?:and |also |but |so )*when(?:ever)? (?:you|\w+ing\b)[^,?]*,?"
+    r" (?:please |always |then |first |you )*"
+    r"(?:use|run|ask|don't|do not|never|always|make sure|keep|add|write|check|tell|stop|avoid"
+    r"|prefer|should|must|do it)",
+    r"^\W*(?:and |also |but )*if you(?:'re| are)? (?:not sure|unsure|in doubt|stuck|need|want"
+    r"|have to|must|don't know|can't)[^,?]*, (?:please |always |then |first |just )*"
+    r"(?:use|run|ask|don't|do not|never|check|tell|stop|say|leave)",
+    rf"before (?:you(?:'re)? |every |each |any )?{_ACTS}[^.,]*, (?:please |always |first )*"
+    r"(?:ask|run|check|tell|show|make sure|read|you (?:must|should|have to))",
+    rf"(?:ask|tell|check with|show)(?: me| us| it)?(?: first)? before (?:you )?{_ACTS}",
+    r"without (?:my (?:ok|okay|approval|permission|consent)|(?:first )?asking(?: me)?(?: first)?)",
+    r"unless i (?:\w+ )?(?:ask|say|tell|want|request)\w*",
+    r"one (?:\w+ )?at a time",
+)
+# How somebody wants to be talked to, and what their code and texts should be like.
+_STYLE = words(
+    r"(?:i|we) (?:always|never|usually|generally|strongly|really|much)? ?"
+    r"(?:prefer|hate|dislike|love)(?! to (?:know|see|hear))",
+    r"(?:i|we)(?:'d| would) (?:rather|prefer|love it|like it if|appreciate)",
+    r"i(?:'ll| will| can| am going to|'m going to) [^.;,]*\bmyself",
+    r"just (?:tell|show|give) me",
+    r"(?:stop|quit) \w+ing",
+    r"(?:i|we) (?:do not|don't) (?:want|like|need) (?:you|your|any|so many|long|all th(?:e|ese|ose)"
+    r"|to be asked|comments|summaries|explanations)",
+    r"(?:i|we) (?:like|want|prefer)(?: it when)? (?:(?:my|your|our|the) )?"
+    r"(?:short|small|simple|concise|brief|plain|terse|clean|minimal|explicit|readable|direct)\w*"
+    r"(?: \w+)?",
+    r"keep (?:(?:it|this|them|things|your \w+|the \w+|all \w+|commits?|answers?|replies|responses?"
+    r"|explanations?|comments?|messages?|functions?|changes|code)"
+    r"(?: \w+)?) (?:as )?(?:short|brief|simple|small|concise|terse|minimal|focused|clean"
+    r"|to the point)",
+    r"be (?:more |very |as |much )*(?:concise|brief|terse|succinct|less verbose|to the point)",
+    r"(?:too|so|less|overly) (?:verbose|wordy|chatty|long-winded)",
+    r"(?:answer|reply|respond|talk|speak|write|explain)(?: to me| back| everything)? (?:only )?in "
+    r"(?:english|german|french|spanish|italian|portuguese|dutch|chinese|japanese|russian|polish"
+    r"|plain|simple|short|full)\b",
+    r"(?:i|we) (?:find|think) [^.;]{3,60}"
+    r" (?:easier|harder|hard|more readable|less readable|annoying|confusing|distracting)",
+    r"it(?:'s| is) (?:really |so |very )?annoying (?:when|that|if)",
+    r"i (?:can't|cannot) stand",
+    r"(?:drives|driving) me",
+    r"we (?:also |only |mostly )?(?:focus|favou?r|avoid|value|follow)",
+    r"better (?:to )?(?:not )?(?:to )?\w+ .* than",
+    r"(?:this|it) is (?:just |only )?(?:a |an )?(?:prototyp\w+|experiment|proof of concept)",
+    r"we(?:'re| are) (?:just |only )?prototyping",
+    r"no need (?:to|for)",
+    r"i care (?:more )?about",
+    r"i reverted",
+)
+# What was said before and not heeded, whatever mark stands at its end.
+_AGAIN = words(
+    r"why (?:do|are|must|would|did) you (?:always|keep|still|constantly|again|insist|continue)",
+    r"how (?:many times|often) (?:do|must|have|should|did) (?:i|we)",
+    r"(?:i|we)(?:'ve| have)? (?:already |clearly |explicitly |specifically )*"
+    r"(?:told|reminded|warned) you (?:\w+ ){0,3}(?:not|never|to|that|times|before|already)",
+    r"(?:i|we)(?:'ve| have)? asked you (?:\w+ ){0,2}(?:not|never|times|before|already)",
+    r"(?:i|we)(?:'ve| have)? (?:already |clearly |explicitly )+(?:told|asked|said)",
+    r"(?:i|we) (?:said|told you) (?:not to|no \w+|never)",
+    r"you (?:keep (?:on )?(?!it\b|the\b|this\b|that\b)\w+ing|constantly|always forget|never listen"
+    r"|never (?:use|run|read|check|ask|follow))",
+    r"(?:can|could|would|will) you (?:please |just |pls )?(?:stop|always|never|not|quit|avoid)\b",
+    r"(?:can|could) (?:you|we) (?:please )?(?:use|keep|have) (?:\w+ ){1,4}from now on",
+    r"(?:make|ensure|making) (?:sure )?(?:that )?you (?:always|never|don't ever)",
+)
+_NOT_HEEDED = words(
+    r"why (?:didn't|don't|aren't|haven't|won't|wouldn't|did you not|are you not|do you not) you"
+    r" (?!think|see|know|find|agree|like)",
+    r"why (?:are you|did you|do you)[^?]*, (?:and )?not\b",
+    r"(?:i|we) (?:didn't|never|did not) (?:ask|want|tell|request)(?:ed)?(?: you| for)",
+)
+
+
+_FOR_NOW = words(r"for (?:now|the moment|the time being)", r"until (?:then|tomorrow)")
+
+
+def stands(spoken: str) -> bool:
+    """Return whether a sentence, as it is *spoken*, says how work is to be done from now on.
+
+    >>> stands("why do you keep adding comments?"), stands("why is it slow?")
+    (True, False)
+    """
+    return _FOR_NOW.search(spoken) is None and any(
+        one.search(spoken) for one in (_RULE, _STYLE, _AGAIN, ALWAYS_OR_NEVER, LASTING, REPROACH)
+    )
+
+
+def reproaches(spoken: str) -> bool:
+    """Return whether a sentence is a reproach: it says what should have been done.
+
+    >>> reproaches("why didn't you run the tests?"), reproaches("why did it run the tests?")
+    (True, False)
+    """
+    return _NOT_HEEDED.search(spoken) is not None
+
+
+def is_reminder(spoken: str) -> bool:
+    """Return whether a question asks for nothing: it repeats a standing wish."""
+    return any(one.search(spoken) for one in (_AGAIN, REPROACH))
