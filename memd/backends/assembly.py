@@ -9,9 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from memd.archive.archival import Archival
-from memd.archive.archive import Archive
-from memd.archive.quarantine import Quarantine
 from memd.base import log
 from memd.base.clock import Clock
 from memd.base.errors import MemdError, OrgMemoryWriteError
@@ -20,26 +17,29 @@ from memd.base.later import later
 from memd.base.work import Work
 from memd.encode.tokens import counter_for
 from memd.ingest.agents import Agents
-from memd.ingest.ingest import Ingest
 from memd.ingest.queue import EmbeddingQueue
 from memd.ingest.sessions import Sessions
-from memd.ingest.sharing import Sharing
 from memd.model.caller import Caller
-from memd.model.encoding import Embedder, TokenCounter
+from memd.model.encoding import Embedder, PairScorer, TokenCounter
 from memd.model.enums import MemoryCategory
-from memd.model.events import unheard
+from memd.model.events import Emit, unheard
 from memd.model.graph import Added
 from memd.model.memory import MemoryStoreRequest
 from memd.model.settings import MemoryConfig, Settings
 from memd.org.learning import Learning
 from memd.org.org import Org
-from memd.recall.recall import Recall
 from memd.store.database import Database, opened
 from memd.store.upkeep import Upkeep
 
 if TYPE_CHECKING:
+    from memd.archive.archival import Archival
+    from memd.archive.archive import Archive
+    from memd.archive.quarantine import Quarantine
+    from memd.ingest.ingest import Ingest
     from memd.ingest.moving import Moving
+    from memd.ingest.sharing import Sharing
     from memd.org.graph import Add, Graph
+    from memd.recall.recall import Recall
 
 RHYTHM_SECONDS = 60.0
 
@@ -88,27 +88,32 @@ class Assembly:
                 log.error("upkeep failed", kind=error.kind)
 
 
-async def assembled(
+async def assembled(  # noqa: PLR0913  # all that the rooms stand on
     settings: Settings,
     database: Path,
     embedder: Embedder,
     model_dir: Path,
     clock: Clock,
     stack: AsyncExitStack,
+    *,
+    emit: Emit = unheard,
+    scorer: PairScorer | None = None,
 ) -> Assembly:
     """Open the file and build the rooms; *stack* closes them in reverse.
 
-    ``queue.run`` and ``rhythm`` are the caller's to start. The embedder is the
-    caller's to close.
+    ``queue.run`` and ``rhythm`` are the caller's to start. The embedder and the re-ranker
+    are the caller's to close. *emit* is told of what is stored. What a start can do without is
+    built, and its modules loaded, when it is first used.
     """
     daemon = settings.daemon
     db = await stack.enter_async_context(opened(database, clock, mmap=daemon.mmap_vectors))
     work = Work()
     stack.callback(work.close)
     ground = _Ground(settings, db, embedder, counter_for(model_dir), clock, Ids(clock), work)
-    queue = EmbeddingQueue(db, embedder, ground.counter, clock, ground.ids)
-    ingest, learning, graph = _taking_in(ground, queue)
-    shares = settings.memory.options.shared_knowledge_base
+    queue = EmbeddingQueue(db, embedder, ground.counter, clock, ground.ids, emit)
+    learning = Learning(db, clock, work)
+    ingest = later(partial(_ingest, ground, queue, learning.hearing(emit)))
+    graph = later(partial(_graph, ground, partial(_add, ingest, learning)))
     memory = settings.memory
     agents = Agents(db, clock, default=MemoryConfig(type=memory.level), file=memory.agents)
     await _take_file(agents)
@@ -116,10 +121,10 @@ async def assembled(
     return Assembly(
         db=db,
         ingest=ingest,
-        recall=_recall(ground),
-        archive=Archive(db=db, clock=clock, undo_days=daemon.undo_days),
-        archival=Archival(db=db, clock=clock, ids=ground.ids),
-        quarantine=Quarantine(db, clock, daemon.undo_days, queue.wake),
+        recall=later(partial(_recall, ground, scorer)),
+        archive=later(partial(_archive, ground)),
+        archival=later(partial(_archival, ground)),
+        quarantine=later(partial(_quarantine, ground, queue)),
         upkeep=Upkeep(db=db, clock=clock),
         moving=later(partial(_moving, ground, queue, org)),
         agents=agents,
@@ -131,7 +136,7 @@ async def assembled(
             undo_days=daemon.undo_days,
             text_days=daemon.session_days,
         ),
-        sharing=Sharing(ingest=ingest, enabled=shares, undo_days=daemon.undo_days),
+        sharing=later(partial(_sharing, ground, ingest)),
         queue=queue,
         embedder=embedder,
         clock=clock,
@@ -164,14 +169,11 @@ class _Ground(NamedTuple):
     work: Work
 
 
-def _taking_in(ground: _Ground, queue: EmbeddingQueue) -> tuple[Ingest, Learning, Graph]:
-    """Build what takes texts in, and what reads in them how things are related.
+def _ingest(ground: _Ground, queue: EmbeddingQueue, emit: Emit) -> Ingest:
+    from memd.ingest.ingest import Ingest
 
-    Learning hears what is stored, and the graph stores what it is told.
-    """
     settings = ground.settings
-    learning = Learning(ground.db, ground.clock, ground.work)
-    ingest = Ingest(
+    return Ingest(
         db=ground.db,
         embedder=ground.embedder,
         counter=ground.counter,
@@ -179,31 +181,37 @@ def _taking_in(ground: _Ground, queue: EmbeddingQueue) -> tuple[Ingest, Learning
         ids=ground.ids,
         work=ground.work,
         queue=queue,
-        emit=learning.hearing(unheard),
+        emit=emit,
         level=settings.memory.level,
         secrets=settings.daemon.secrets,
         chunking=settings.memory.chunking,
         advises=settings.memory.retrieval.non_inferable_only,
     )
-    return ingest, learning, later(partial(_graph, ground, partial(_add, ingest, learning)))
+
+
+def _sharing(ground: _Ground, ingest: Ingest) -> Sharing:
+    from memd.ingest.sharing import Sharing
+
+    enabled = ground.settings.memory.options.shared_knowledge_base
+    return Sharing(ingest=ingest, enabled=enabled, undo_days=ground.settings.daemon.undo_days)
 
 
 def _graph(ground: _Ground, add: Add) -> Graph:
-    """Build what walks the graph, when it is first asked: no start waits for its words."""
     from memd.org.graph import Graph
 
     return Graph(ground.db, ground.clock, add, read_access=ground.settings.org_memory.read_access)
 
 
 def _moving(ground: _Ground, queue: EmbeddingQueue, org: Org) -> Moving:
-    """Build the room of a move when somebody moves."""
     from memd.ingest.moving import Moving
 
     secrets = ground.settings.daemon.secrets
     return Moving(ground.db, ground.ids, org.learnt, queue.wake, secrets)
 
 
-def _recall(ground: _Ground) -> Recall:
+def _recall(ground: _Ground, scorer: PairScorer | None) -> Recall:
+    from memd.recall.recall import Recall
+
     memory = ground.settings.memory
     return Recall(
         db=ground.db,
@@ -212,7 +220,26 @@ def _recall(ground: _Ground) -> Recall:
         config=memory.retrieval,
         level=memory.level,
         shares=memory.options.shared_knowledge_base,
+        scorer=scorer,
     )
+
+
+def _archive(ground: _Ground) -> Archive:
+    from memd.archive.archive import Archive
+
+    return Archive(db=ground.db, clock=ground.clock, undo_days=ground.settings.daemon.undo_days)
+
+
+def _archival(ground: _Ground) -> Archival:
+    from memd.archive.archival import Archival
+
+    return Archival(db=ground.db, clock=ground.clock, ids=ground.ids)
+
+
+def _quarantine(ground: _Ground, queue: EmbeddingQueue) -> Quarantine:
+    from memd.archive.quarantine import Quarantine
+
+    return Quarantine(ground.db, ground.clock, ground.settings.daemon.undo_days, queue.wake)
 
 
 def _org(ground: _Ground, graph: Graph) -> Org:

@@ -37,7 +37,13 @@ def fits(entry: MemoryEntry, wanted: MemoryFilter) -> bool:
             set(wanted.tags) <= set(entry.metadata.tags),
             wanted.since is None or wanted.since <= entry.created_at,
             wanted.until is None or entry.created_at < wanted.until,
+            wanted.occurred_since is None or wanted.occurred_since <= _event(entry),
+            wanted.occurred_until is None or _event(entry) < wanted.occurred_until,
             wanted.session_id in (None, entry.session_id),
             wanted.project_id in (None, entry.project_id),
         )
     )
+
+
+def _event(entry: MemoryEntry) -> datetime:
+    return entry.occurred_at or entry.created_at

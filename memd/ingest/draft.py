@@ -6,20 +6,22 @@ this module sees screened text only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from memd.base.limits import WINDOW_TOKENS_MAX
 from memd.encode.chunk import chunk
 from memd.encode.clean import clean
 from memd.encode.importance import salience
+from memd.encode.passing import passing
 from memd.encode.preference import is_preference, preference_name
 from memd.encode.route import route
 from memd.encode.secrets import Screening, admitted, screened_name
 from memd.encode.suspicion import of_fields, of_pieces
 from memd.model.chunking import ChunkingConfig
 from memd.model.encoding import TokenCounter
-from memd.model.enums import MemoryCategory, Origin, Trust
+from memd.model.enums import MemoryCategory, Origin, Passing, Trust
 from memd.model.ingest import IngestRequest
 from memd.model.memory import distinct
 from memd.model.screened import Screened, SecretsPolicy
@@ -27,6 +29,8 @@ from memd.model.trust import TRUST, Flag, Suspicion, is_set_aside
 
 OWNERS = frozenset({"user", "owner", "me", "human", "i"})
 """What assistants call the person they talk to."""
+ASSISTANTS = frozenset({"assistant", "agent", "ai", "bot", "model"})
+"""What assistants call themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,8 @@ class Draft:
     """What the piece looks like, in order of name."""
     set_aside: bool = False
     """Whether it is stored out of sight (``model/trust.py``)."""
+    passing: Passing | None = None
+    """What it does, if it states nothing; a stream's is kept apart (decision 0102)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +114,9 @@ def drafts(
             zip(pieces, texts, of_pieces(texts), strict=True)
         )
     )
+    by_assistant = origin is Origin.ASSISTANT and is_assistant(request.speaker)
+    if caption is None and (by_owner or by_assistant):  # what other people ask tells of them
+        items = tuple(map(partial(_passing, by_assistant=by_assistant), items, pieces))
     kinds = [kind for each in (screening, caption, heading) if each for kind in each.kinds]
     return Drafts(
         items=items,
@@ -168,11 +177,23 @@ def _suspected(draft: Draft, seen: Suspicion, origin: Origin) -> Draft:
     )
 
 
+def _passing(draft: Draft, piece: str, *, by_assistant: bool) -> Draft:
+    """Return *draft* with what its *piece* of the text does, if that states nothing."""
+    if draft.preference is not None:
+        return draft
+    return replace(draft, passing=passing(piece, by_assistant=by_assistant))
+
+
 def is_owner(speaker: str | None, origin: Origin | None) -> bool:
     """Return whether the owner of the store is speaking (SPEC D5): named so, or nobody named."""
     if origin is not None and origin is not Origin.PERSON:
         return False
     return speaker is None or speaker.strip().casefold() in OWNERS
+
+
+def is_assistant(speaker: str | None) -> bool:
+    """Return whether a *speaker* who is not the owner is the program they talk to."""
+    return speaker is None or speaker.strip().casefold() in ASSISTANTS
 
 
 def own_words(content: str, speaker: str | None, caption: str | None) -> str:
@@ -183,15 +204,6 @@ def own_words(content: str, speaker: str | None, caption: str | None) -> str:
     """
     named = content if speaker is None else f"{speaker}: {content}"
     return named if caption is None else f"{named} [shares photo: {caption}]"
-
-
-def voices(speakers: Iterable[str | None]) -> list[str]:
-    """Return what stands for each distinct speaker alone, in the form in which own words begin.
-
-    >>> voices(["Ann", None, "Ann"])
-    ['Ann:']
-    """
-    return [f"{speaker}:" for speaker in dict.fromkeys(speakers) if speaker is not None]
 
 
 def _draft(

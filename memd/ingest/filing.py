@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 
 from memd.base.ids import Ids
 from memd.encode.secrets import screened_name
-from memd.ingest.draft import Drafts
+from memd.ingest.draft import Draft, Drafts
 from memd.model.caller import Caller
 from memd.model.encoding import ModelFingerprint
-from memd.model.enums import MemoryLevel
+from memd.model.enums import MemoryLevel, Passing
 from memd.model.ingest import IngestRequest
-from memd.model.trust import STREAMS
+from memd.model.trust import STREAMS, TALKS
 from memd.store import names, vectors
 from memd.store.connect import Writing
 
@@ -40,10 +40,22 @@ class Arrival:
     """Everybody's: no end of a task is its own."""
 
     @property
+    def deliberate(self) -> bool:
+        """Whether it was handed over on purpose."""
+        return not self.gated or self.distilled or self.request.deliberate
+
+    @property
     def judged(self) -> bool:
         """Whether the gate of importance may turn its chunks away: only a stream's."""
-        deliberate = not self.gated or self.request.deliberate
-        return not deliberate and self.drafts.origin in STREAMS
+        return not self.deliberate and self.drafts.origin in STREAMS
+
+    def judges(self, draft: Draft) -> bool:
+        """Whether the gate may turn *draft* away; what is kept apart is not judged."""
+        return self.judged and self.passing(draft) is None
+
+    def passing(self, draft: Draft) -> Passing | None:
+        """Return what a chunk does that is kept apart: it states nothing, in a conversation."""
+        return draft.passing if not self.deliberate and self.drafts.origin in TALKS else None
 
 
 @dataclass(slots=True)

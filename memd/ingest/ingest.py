@@ -31,11 +31,11 @@ from memd.base.work import Work
 from memd.encode.orders import refuse_orders
 from memd.encode.outgoing import outgoing_entry
 from memd.encode.secrets import admitted, screen, screened_name
-from memd.ingest.draft import Drafts, drafts, voices
+from memd.ingest.draft import Drafts, drafts
 from memd.ingest.filing import Arrival
 from memd.ingest.guard import advise_on_tags
 from memd.ingest.keep import keep
-from memd.ingest.queue import EmbeddingQueue, tell_turned_away
+from memd.ingest.queue import EmbeddingQueue, tell_turned_away, voices
 from memd.ingest.replace import foresee, replace
 from memd.ingest.update import change, wanted
 from memd.model.caller import Caller

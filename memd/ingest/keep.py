@@ -18,7 +18,7 @@ from memd.encode.importance import importance, is_kept, novelty
 from memd.ingest.draft import Draft
 from memd.ingest.filing import Arrival, Filing, Filings
 from memd.model.caller import Caller
-from memd.model.enums import VISIBLE, ArchiveReason, MemoryCategory, MemoryState, Trust
+from memd.model.enums import VISIBLE, ArchiveReason, MemoryCategory, MemoryState, Passing, Trust
 from memd.model.ingest import Receipt, ReceiptItem
 from memd.model.trust import BURSTING, Flag
 from memd.store import (
@@ -26,6 +26,7 @@ from memd.store import (
     centroids,
     flagged,
     memories,
+    passing,
     pending,
     preferences,
     removal,
@@ -38,6 +39,15 @@ from memd.store.rows import FoundRow, MemoryRow
 from memd.store.sessions import IDLE_US
 
 BELOW = 'importance below the threshold; archived: "memd archive turned-away" brings it back'
+APART = {
+    kind: f'kept as {name}: searchable, never injected; "memd archive restore" makes it a memory'
+    for kind, name in (
+        (Passing.QUESTION, "a question"),
+        (Passing.REQUEST, "a request of the moment"),
+        (Passing.ACKNOWLEDGEMENT, "an acknowledgement"),
+        (Passing.REMARK, "a remark in passing"),
+    )
+}
 SET_ASIDE = "it looks like an attack; out of sight until its owner releases it"
 
 
@@ -66,6 +76,8 @@ class _New:
     turned: list[int] = field(default_factory=list)
     back: list[int] = field(default_factory=list)
     known: list[tuple[int, int, bytes]] = field(default_factory=list)
+    meant: list[int] = field(default_factory=list)
+    """Turns in passing that are told on purpose now."""
 
 
 def keep(
@@ -83,6 +95,7 @@ def keep(
     for key in new.back:
         removal.restore(conn, key, now_us)
     memories.settle(conn, new.keys)
+    passing.admit(conn, new.meant)
     removal.archive(conn, new.turned, ArchiveReason.LOW_IMPORTANCE, now_us, new_id=ids.new)
     return receipts
 
@@ -104,16 +117,16 @@ def _keep(conn: Writing, arrival: Arrival, filing: Filing, new: _New) -> Receipt
                 _tell_again(conn, draft, there, row, filing, fate)
             continue
         scored = _scored(conn, arrival, row, draft, filing)
-        kept = not arrival.judged or scored.importance is None or is_kept(scored.importance)
+        kept = scored.importance is None or not arrival.judges(draft) or is_kept(scored.importance)
         key = _inserted(conn, arrival, scored, draft, filing, new)
         if vector is not None and filing.model_key is not None:
             vectors.put(conn, filing.model_key, [(key, vector)])
-            if kept:
+            if kept and not arrival.passing(draft):
                 new.known.append((filing.agent_key, filing.model_key, vector))
         if not kept:
             new.turned.append(key)
         _prefer(conn, draft, scored.importance, key, filing, fate)
-        _sort(fate, scored, kept=kept, flags=draft.flags)
+        _sort(fate, scored, draft, kept=kept, passing=arrival.passing(draft))
     return Receipt(
         stored=tuple(fate.stored),
         pending=tuple(fate.pending),
@@ -149,6 +162,8 @@ def _inserted(
     row = _sourced(conn, arrival, row, filing)
     (key,) = memories.insert_bare(conn, [row], filing.now_us)
     new.keys.append(key)
+    if (kind := arrival.passing(draft)) is not None:
+        passing.put(conn, key, kind)
     if draft.flags:
         before = MemoryState.PENDING if draft.set_aside else None
         flagged.put(conn, key, draft.flags, before, filing.now_us)
@@ -185,6 +200,9 @@ def _met_again(
     What was turned away comes back, as does what went for the cap; what is still to be
     judged is judged no more.
     """
+    if there.passing is not None and arrival.passing(draft) is None:
+        new.meant.append(there.memory_key)
+        there = there._replace(passing=None)
     if arrival.judged:
         return there
     if there.importance is None:
@@ -282,7 +300,7 @@ def _scored(
         # What is never judged needs no vector for its importance: it counts as new.
         return (
             row
-            if arrival.judged
+            if arrival.judges(draft)
             else row._replace(importance=importance(novelty(None), draft.salience))
         )
     known = centroids.total(conn, filing.agent_key, filing.model_key)
@@ -310,8 +328,11 @@ def _prefer(
     fate.preferences.append(draft.preference)
 
 
-def _sort(fate: _Sorted, row: MemoryRow, *, kept: bool, flags: tuple[Flag, ...]) -> None:
-    item = _item(row, None if kept else BELOW, flags)
+def _sort(
+    fate: _Sorted, row: MemoryRow, draft: Draft, *, kept: bool, passing: Passing | None
+) -> None:
+    reason = APART[passing] if passing is not None else None if kept else BELOW
+    item = _item(row, reason, draft.flags, passing)
     if not kept:
         fate.turned_away.append(item)
     elif row.state is MemoryState.PENDING:
@@ -320,7 +341,9 @@ def _sort(fate: _Sorted, row: MemoryRow, *, kept: bool, flags: tuple[Flag, ...])
         fate.stored.append(item)
 
 
-def _item(row: MemoryRow, reason: str | None, flags: tuple[Flag, ...]) -> ReceiptItem:
+def _item(
+    row: MemoryRow, reason: str | None, flags: tuple[Flag, ...], passing: Passing | None = None
+) -> ReceiptItem:
     return ReceiptItem(
         id=row.memory_id,
         category=row.category,
@@ -328,6 +351,7 @@ def _item(row: MemoryRow, reason: str | None, flags: tuple[Flag, ...]) -> Receip
         token_count=row.token_count,
         reason=reason,
         flags=flags,
+        passing=passing,
     )
 
 
@@ -338,4 +362,5 @@ def _item_of(there: FoundRow) -> ReceiptItem:
         importance=there.importance,
         token_count=max(1, there.token_count),
         reason="the same text is there already",
+        passing=None if there.passing is None else Passing(there.passing),
     )

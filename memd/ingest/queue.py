@@ -9,7 +9,7 @@ of an older model are embedded anew, and are found by words meanwhile.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,8 +20,6 @@ from memd.base.clock import Clock
 from memd.base.errors import DegradedError, EmbeddingError, MemdError, UnavailableError
 from memd.base.ids import Ids
 from memd.base.limits import EVENT_IDS_MAX
-from memd.encode.importance import importance, is_kept, novelty, salience
-from memd.ingest.draft import voices
 from memd.model.caller import Caller
 from memd.model.encoding import Embedder, ModelFingerprint, TokenCounter
 from memd.model.enums import ArchiveReason
@@ -201,6 +199,13 @@ class EmbeddingQueue:
             vectors.check(vector, model.dimension)
         return found
 
+    def _judged(self, near: float | None, text: str) -> tuple[float, bool]:
+        """Return the importance of a stream's text, and whether that is enough to stay."""
+        from memd.encode.importance import importance, is_kept, novelty, salience
+
+        score = importance(novelty(near), salience(text, self.counter))
+        return score, is_kept(score)
+
     async def _write(self, model_key: int, found: _Vectors) -> None:
         for start in range(0, len(found.rows), STEP_ROWS):
             step = list(zip(found.rows, found.own, strict=True))[start : start + STEP_ROWS]
@@ -233,16 +238,13 @@ class EmbeddingQueue:
             if row.importance is None:
                 known = self._known_before(conn, model_key, row, there)
                 near = centroids.similarity(conn, known, vector, voiced.get(f"{row.speaker}:"))
-                score = importance(novelty(near), salience(row.content, self.counter))
+                score, stays = self._judged(near, row.content)
                 pending.set_importance(conn, row.memory_key, score)
-                stays = is_kept(score)
             if stays:
                 kept.append((row, vector))
             else:
                 turned.append(row)
-        for row, vector in kept:
-            if not row.is_summary:
-                centroids.add(conn, row.agent_key, model_key, vector)
+        centroids.renew(conn, [row.memory_key for row, _ in kept], model_key)
         pending.activate(conn, [row.memory_key for row, _ in kept])
         away = [row.memory_key for row in turned]
         removal.archive(conn, away, ArchiveReason.LOW_IMPORTANCE, now_us, new_id=self.ids.new)
@@ -290,6 +292,15 @@ _CALLER = Caller(client="memd", method="embed")
 
 def _step_build(conn: Writing) -> bool:
     return vectors.step_build(conn, BUILD_ROWS)
+
+
+def voices(speakers: Iterable[str | None]) -> list[str]:
+    """Return what stands for each distinct speaker alone, in the form in which own words begin.
+
+    >>> voices(["Ann", None, "Ann"])
+    ['Ann:']
+    """
+    return [f"{speaker}:" for speaker in dict.fromkeys(speakers) if speaker is not None]
 
 
 def tell_turned_away(emit: Emit, turned: Sequence[tuple[str, str]]) -> None:

@@ -52,16 +52,17 @@ class Sessions:
         def work(conn: Writing) -> str:
             now_us = self.clock.now_us()
             agent_key = names.agent(conn, caller.agent_id, now_us)
+            project_key = names.project(conn, caller.project_id, now_us)
             key = names.session(
                 conn,
                 name,
                 agent_key=agent_key,
                 client_key=names.client(conn, caller.client, now_us),
-                project_key=names.project(conn, caller.project_id, now_us),
+                project_key=project_key,
                 now_us=now_us,
             )
             assert key is not None
-            sessions.open_again(conn, key, now_us)
+            sessions.open_again(conn, key, now_us, project_key)
             return name
 
         return await self._found(caller, await self.db.write(caller, work, reply=str))
@@ -169,12 +170,12 @@ class Sessions:
     def _step(self, conn: Writing, key: int) -> bool:
         """Do the next step of an end; True when the session has ended."""
         now_us = self.clock.now_us()
-        passing = sessions.passing(conn, key, STEP_ROWS)
-        removal.trash(conn, passing, TrashReason.SESSION_END, now_us, self.undo_days * DAY_US)
-        staying = sessions.working(conn, key, STEP_ROWS - len(passing))
+        ending = sessions.ending(conn, key, STEP_ROWS)
+        removal.trash(conn, ending, TrashReason.SESSION_END, now_us, self.undo_days * DAY_US)
+        staying = sessions.working(conn, key, STEP_ROWS - len(ending))
         for memory_key in staying:
             versions.file_anew(conn, memory_key, MemoryCategory.EPISODIC, now_us)
-        if len(passing) + len(staying) == STEP_ROWS:
+        if len(ending) + len(staying) == STEP_ROWS:
             return False
         sessions.end(conn, key, now_us)
         return True

@@ -14,7 +14,7 @@ from memd.model.enums import Origin, Trust
 from memd.model.memory import MemoryUpdate, distinct
 from memd.model.screened import Screened, SecretsPolicy
 from memd.model.trust import NOTHING, TRUST, Suspicion, is_set_aside
-from memd.store import flagged, memories, names, preferences, removal, versions
+from memd.store import flagged, memories, names, passing, preferences, removal, versions
 from memd.store.connect import Writing
 from memd.store.rows import FoundRow
 from memd.store.versions import NewVersion
@@ -61,6 +61,8 @@ def change(
     if update.expires_at is not None and to_us(update.expires_at) < row.created_at_us:
         # The clock was set back since: such a row could not be read as an entry.
         raise MemoryStoreError("expires_at is before the memory was made", field="expires_at")
+    if content is not None:
+        passing.admit(conn, [row.memory_key])  # whoever edits it, means it
     if content is not None and not row.is_summary:
         # Summaries say what it no longer says. What they were made from comes back from
         # behind them, so nothing is lost with them.

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from memd.base import log
 from memd.base.clock import Clock
 from memd.base.errors import MemoryCapabilityError
 from memd.base.ids import Chance
@@ -26,11 +25,12 @@ from memd.inject.context import ContextInjectionStrategy
 from memd.inject.editing_tools import instruction
 from memd.inject.fact_tool import NO_FACTS, SEARCH_FACTS
 from memd.inject.format import directive, formatted
+from memd.inject.in_window import SessionWindows, Window
 from memd.inject.isolated import Failed, isolated, spoken
 from memd.inject.known import Fits, Knowledge, Offers
 from memd.inject.needs import MakeRetriever, Organisation, Synthesizer
 from memd.inject.own import OwnMemories, Rooms
-from memd.inject.pipeline import Pools, fuses, gated, possible, without
+from memd.inject.pipeline import Pools, as_recalled, fuses, gated, possible, without
 from memd.inject.prompt import Fitted, Prompt
 from memd.inject.session_tool import NO_MESSAGES, SEARCH_SESSIONS, Searches
 from memd.inject.sources import memories, pools_of, preferences, recalled
@@ -70,6 +70,7 @@ class Inject:
     org: Organisation | None = None
     knowledge: Knowledge | None = None
     sessions: Searches | None = None
+    windows: SessionWindows | None = None
     synthesizer: Synthesizer | None = None
     memory_filter: MemoryFilterStrategy | None = None
     reranker: Reranker | None = None
@@ -93,27 +94,12 @@ class Inject:
         making = _Making(self, caller, request, strategy, nonce, synthesize=synthesize)
         if request.token_budget > 0:
             await making.compose()
-        prompt, found = making.prompt, making.found
-        if prompt.left_out.policies:
-            log.warning(
-                "policies left out",
-                left_out=prompt.left_out.policies,
-                token_budget=request.token_budget,
-            )
-        return PreparedPrompt(
-            strategy=strategy,
-            messages=tuple(prompt.messages),
-            facts=prompt.facts,
-            lessons=prompt.lessons,
-            memories=prompt.memories,
-            token_budget=request.token_budget,
-            tokens_used=prompt.used,
-            left_out=prompt.left_out,
-            minimum_required_tokens=prompt.minimum,
-            gate=found.gate,
-            degraded=_degraded(found, making.failed),
-            warnings=prompt.warnings,
-            nonce=nonce,
+        making.window.note(making.prompt.ids)
+        return making.prompt.prepared(strategy, nonce, making.window.left_out).model_copy(
+            update={
+                "gate": making.found.gate,
+                "degraded": _degraded(making.found, making.failed),
+            }
         )
 
     def tools(self, strategy: InjectionStrategy | None = None) -> tuple[ToolDefinition, ...]:
@@ -190,6 +176,7 @@ class _Making:
 
     def __post_init__(self) -> None:
         self.prompt = Prompt(self.request.token_budget, DefaultTokenEstimator())
+        self.window = Window(self.room.windows, self.caller, self.request)
 
     async def compose(self) -> None:
         """Gather what there is, and add it in the order in which it matters."""
@@ -198,6 +185,7 @@ class _Making:
             isolated(self._gathered(), ([], self.found), "memories", self.failed),
             self._offered(),
         )
+        self.found = await isolated(self.window.foreign(self.found), self.found, "window")
         self.prompt.add_policies(policies)
         shown = self.prompt.add_preferences([text for _, text in told])
         said = [part for place in shown for part in told[place]]
@@ -213,12 +201,15 @@ class _Making:
             await self._add_block()
         elif self.strategy is InjectionStrategy.CONTEXT:
             scored = without(await isolated(self._arranged(), (), "ranking", self.failed), said)
+            known = await self._known(offers)
+            scored, known = await isolated(
+                self.window.news(scored, known), (scored, known), "window"
+            )
             if self.room.config.non_inferable_only:
                 said_first = ChatMessage(role=MessageRole.SYSTEM, content=TAGGED_ALONE)
                 self.prompt.add_instructions([said_first])
             point = self.room.config.injection_point
-            fitted = Fitted(await self._known(offers), scored, point, self.nonce)
-            self.prompt.add_fitting(fitted)
+            self.prompt.add_fitting(Fitted(known, scored, point, self.nonce))
 
     @property
     def _own(self) -> OwnMemories:
@@ -294,7 +285,8 @@ class _Making:
             return await strategy.chosen(
                 self.caller.agent_id, request.query, request.categories, self.failed
             )
-        return await strategy.arranged(pools, request.query, self.failed)
+        scored = await strategy.arranged(pools, request.query, self.failed)
+        return scored if fuses(pools, room.config) else as_recalled(scored)
 
     async def _add_core(self) -> None:
         """Add the core memory, and before it, as far as there is room, how it is kept.

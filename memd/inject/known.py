@@ -20,7 +20,7 @@ from memd.inject.isolated import Failed, isolated
 from memd.learn.playbook import as_text
 from memd.model.caller import Caller
 from memd.model.enums import OrgFactCategory
-from memd.model.learn import Learning, PlaybookEntry, PlaybookQuery
+from memd.model.learn import Learning, PlaybookEntry
 from memd.model.org import OrgFact
 from memd.org.org import Offered
 from memd.recall.apart import Apart, Fitting, Ranker, Ranking
@@ -47,9 +47,7 @@ class Learnt(Protocol):
     """Whoever knows lessons and patterns."""
 
     async def latest(self, caller: Caller, limit: int = ...) -> tuple[Learning, ...]: ...
-    async def playbook(
-        self, caller: Caller, wanted: PlaybookQuery
-    ) -> tuple[PlaybookEntry, ...]: ...
+    async def reported(self, caller: Caller, limit: int) -> tuple[PlaybookEntry, ...]: ...
 
 
 class Known(NamedTuple):
@@ -90,13 +88,13 @@ class Knowledge:
     async def offered(self, caller: Caller, query: str, failed: Failed) -> Offers:
         """Return what may fit, unranked; what fails is left out and named in *failed*.
 
-        Costs three short reads: a prompt asks for it beside its memories.
+        Costs three short reads: a prompt asks for it beside its memories. What naps saw
+        cured is no pattern here: it is a memory, and found as one.
         """
-        wanted = PlaybookQuery(limit=LESSONS_OFFERED_MAX)
         facts, lessons, patterns = await asyncio.gather(
             isolated(self.org.offered(caller, query), Offered(), "facts", failed),
             isolated(self.learnt.latest(caller, LESSONS_OFFERED_MAX), (), "lessons", failed),
-            isolated(self.learnt.playbook(caller, wanted), (), "playbook", failed),
+            isolated(self.learnt.reported(caller, LESSONS_OFFERED_MAX), (), "playbook", failed),
         )
         return Offers(
             facts,

@@ -109,6 +109,16 @@ def without(scored: Sequence[ScoredMemory], told: Sequence[str]) -> tuple[Scored
     )
 
 
+def as_recalled(scored: Sequence[ScoredMemory]) -> tuple[ScoredMemory, ...]:
+    """Return *scored*, each with the probability that recall gave it: what it says of itself.
+
+    Recency has its say in the order. The number is the same in a prompt, a recall and a search.
+    """
+    return tuple(
+        memory.model_copy(update={"combined_score": _relevance(memory.entry)}) for memory in scored
+    )
+
+
 def gated(config: MemoryRetrievalConfig) -> MemoryRetrievalConfig:
     """Return *config* without its threshold, unless somebody set one.
 

@@ -6,9 +6,10 @@ last and is fenced. Every message is paid from the same budget. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
+from memd.base import log
 from memd.inject.format import (
     Formatted,
     Packed,
@@ -30,6 +31,7 @@ from memd.model.inject import (
     InjectedText,
     LeftOut,
     MessageRole,
+    PreparedPrompt,
     TokenEstimator,
 )
 from memd.model.retrieval import ScoredMemory
@@ -74,6 +76,38 @@ class Prompt:
     def left(self) -> int:
         """Return how many tokens are still to be had."""
         return max(0, self.budget - self.used)
+
+    @property
+    def ids(self) -> list[str]:
+        """Return what is in the prompt besides policies and preferences, by id."""
+        texts = (*self.facts, *self.lessons)
+        return [*(memory.id for memory in self.memories), *(text.id for text in texts)]
+
+    def prepared(
+        self, strategy: str, nonce: str | None, in_window: Collection[str] = ()
+    ) -> PreparedPrompt:
+        """Return the prompt as it is handed out; policies that are not in it are logged.
+
+        *in_window* is what the session has already, by id.
+        """
+        if self.left_out.policies:
+            log.warning(
+                "policies left out", left_out=self.left_out.policies, token_budget=self.budget
+            )
+        return PreparedPrompt(
+            strategy=strategy,
+            messages=tuple(self.messages),
+            facts=self.facts,
+            lessons=self.lessons,
+            memories=self.memories,
+            token_budget=self.budget,
+            tokens_used=self.used,
+            left_out=self.left_out.model_copy(update={"in_window": len(in_window)}),
+            in_window=tuple(in_window),
+            minimum_required_tokens=self.minimum,
+            warnings=self.warnings,
+            nonce=nonce,
+        )
 
     def add_policies(self, texts: Sequence[str]) -> None:
         """Add what everybody has to heed, in the order given, as far as it fits."""

@@ -7,10 +7,7 @@ says nothing when nothing fits.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
-
-from memd.base.limits import PROMPT_COMPOSED_ITEMS_MAX, RECALL_BUDGET_TOKENS_MAX
+from memd.base.limits import RECALL_BUDGET_TOKENS_MAX
 from memd.inject.own import Rooms
 from memd.inject.pipeline import Entries, Pools
 from memd.model.caller import Caller
@@ -29,7 +26,11 @@ async def recalled(
     config: MemoryRetrievalConfig,
     mode: SearchMode = SearchMode.HYBRID,
 ) -> RecallResult:
-    """Return the preferences and the whole pool, uncut: what is said is decided afterwards."""
+    """Return the preferences, and as many memories as are worth their place in a prompt.
+
+    Where somebody set the documented threshold, or ranks are fused, it is the whole pool:
+    what is said is decided afterwards.
+    """
     shared = request.include_shared
     asked = RecallRequest(
         query=request.query,
@@ -40,8 +41,11 @@ async def recalled(
         search_mode=mode,
         reranker_enabled=False,  # the pipeline does it, after recency has had its say
     )
-    # The pool may be larger than what one answer to a client may hold.
-    return await rooms.recall.recall(caller, asked.model_copy(update={"top_k": config.pool_size}))
+    documented = "min_relevance" in config.model_fields_set
+    if documented or config.fusion_strategy is FusionStrategy.RRF:
+        # The pool may be larger than what one answer to a client may hold.
+        asked = asked.model_copy(update={"top_k": config.pool_size})
+    return await rooms.recall.recall(caller, asked)
 
 
 async def pools_of(
@@ -52,7 +56,7 @@ async def pools_of(
     config: MemoryRetrievalConfig,
 ) -> Pools:
     """Return what was *found* by source; for fusion by ranks also what words alone find."""
-    chunks = few_composed(memories(found))
+    chunks = memories(found)
     sparse: Entries = ()
     if chunks and config.fusion_strategy is FusionStrategy.RRF:
         own = request.model_copy(update={"include_shared": False})
@@ -68,20 +72,6 @@ async def pools_of(
         tuple(entry_of(chunk) for chunk in chunks if chunk.is_shared),
         sparse,
     )
-
-
-def few_composed(chunks: Sequence[MemoryChunk]) -> list[MemoryChunk]:
-    """Return *chunks*, best first, with the best few of what naps composed.
-
-    The best by relevance, before recency has its say: what a session of today composed
-    would else keep out what answers from one of last week.
-    """
-    composed = itertools.count()
-    return [
-        chunk
-        for chunk in chunks
-        if not is_composed(chunk.tags) or next(composed) < PROMPT_COMPOSED_ITEMS_MAX
-    ]
 
 
 def preferences(found: RecallResult) -> list[MemoryChunk]:

@@ -159,7 +159,15 @@ class Synthesis:
     async def _playbook(self, caller: Caller, query: str) -> list[MemoryFragment]:
         wanted = PlaybookQuery(query=query if query.strip() else None, limit=PATTERNS)
         found = await self.learnt.playbook(caller, wanted)
-        return [_learnt("playbook", as_text(each), each.updated_at.isoformat()) for each in found]
+        made = (
+            (_learnt("playbook", as_text(each), each.updated_at.isoformat()), each)
+            for each in found
+        )
+        # A tool printed words of what a nap saw cured.
+        return [
+            replace(fragment, untrusted=True) if each.memory_id else fragment
+            for fragment, each in made
+        ]
 
     async def _conversation(self, caller: Caller, query: str) -> list[MemoryFragment]:
         """Return what recall finds, and what was said last in the session that asks."""

@@ -8,7 +8,8 @@ import pytest
 
 from memd.base.limits import WINDOW_TOKENS_MAX
 from memd.encode.tokens import DefaultTokenEstimator
-from memd.ingest.draft import Drafts, drafts, is_owner, own_words, voices
+from memd.ingest.draft import Drafts, drafts, is_owner, own_words
+from memd.ingest.queue import voices
 from memd.model.chunking import ChunkingConfig
 from memd.model.enums import MemoryCategory, Origin, Trust
 from memd.model.ingest import IngestRequest

@@ -1,0 +1,62 @@
+"""What a brief puts first, and what it need not say (decision 0105)."""
+
+from __future__ import annotations
+
+from memd.inject.brief import Line, ranked, unsaid
+from memd.store.briefs import BriefRow
+
+DAY = 86_400_000_000
+
+
+def row(name: str, kind: str | None, session: int | None = 1, day: int = 1) -> BriefRow:
+    return BriefRow(name, kind, "semantic", name, "person", 2, session, day * DAY)
+
+
+def names(*rows: BriefRow) -> list[str]:
+    return [row.memory_id for row in ranked(rows)]
+
+
+def test_what_stands_for_good_comes_before_a_decision_and_that_before_an_outcome() -> None:
+    found = names(row("a", "outcome"), row("b", "decision"), row("c", "correction"))
+    assert found == ["c", "b", "a"]
+
+
+def test_what_is_recent_comes_first_among_likes_and_a_digest_is_none_of_them() -> None:
+    found = names(
+        row("old", "decision", 1, 1),
+        row("digest", "digest", 2, 2),
+        row("new", "decision", 2, 2),
+        row("newer", "decision", 2, 3),
+    )
+    assert found == ["newer", "new", "old"]
+
+
+def test_a_rule_gives_way_to_an_outcome_once_enough_sessions_went_on() -> None:
+    rule = row("rule", "preference", 1, 1)
+    two = [row(f"o{n}", "outcome", n, n) for n in (2, 3)]
+    three = [*two, row("o4", "outcome", 4, 4)]
+    assert names(rule, *two)[0] == "o3"
+    assert names(rule, *two).index("rule") == 1
+    assert names(rule, *three).index("rule") == 2
+
+
+def test_what_was_told_on_purpose_ages_with_the_sessions_after_it() -> None:
+    told = row("told", None, None, 5)
+    sessions = [row(f"o{n}", "outcome", n, n) for n in range(1, 5)]
+    assert names(told, *sessions)[0] == "told"
+    assert names(told._replace(at_us=0), *sessions).index("told") == 3
+
+
+def line(text: str) -> Line:
+    return Line(text, "decision", text)
+
+
+def test_what_others_said_in_other_order_is_not_said_again() -> None:
+    told = [line("The port is 8443, and the tests run with make check.")]
+    again = line("Tests run with make check; the port is 8443.")
+    new = line("The tests run with make check on port 9000, behind nginx.")
+    assert unsaid([again, new, new], told) == [new]
+
+
+def test_a_line_without_words_is_not_told() -> None:
+    assert unsaid([line("?!")], []) == []
