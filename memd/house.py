@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,7 +18,7 @@ from memd.base.later import later
 from memd.base.paths import Paths
 from memd.encode.cross_encoder import RerankerThread
 from memd.encode.embed import EmbedderThread
-from memd.ingest.ingest import Ingest
+from memd.model.encoding import PairScorer
 from memd.model.settings import Settings
 from memd.org.clients import Clients
 from memd.org.owner import Owner
@@ -34,7 +33,9 @@ from memd.sleep.switch import Switch
 from memd.store.audit import Audit
 
 if TYPE_CHECKING:
+    from memd.inject.brief import Briefs
     from memd.inject.files import Files
+    from memd.inject.in_window import SessionWindows
     from memd.inject.inject import Inject
     from memd.inject.known import Knowledge
     from memd.inject.synthesis import Synthesis
@@ -44,18 +45,23 @@ if TYPE_CHECKING:
 async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack) -> Rooms:
     """Build the rooms; *stack* closes them in reverse."""
     embedder, scorer = _models(settings, paths, stack)
-    house = await assembled(settings, paths.database, embedder, paths.model_dir, clock, stack)
-    house = replace(house, recall=replace(house.recall, scorer=scorer))
-    access = await _access(house, paths, stack)
-    asleep = _asleep(house, settings, paths)
-    ingest = replace(
-        house.ingest,
-        emit=house.learning.hearing(asleep.events.emit),
+    events = Events()
+    house = await assembled(
+        settings,
+        paths.database,
+        embedder,
+        paths.model_dir,
+        clock,
+        stack,
+        emit=events.emit,
+        scorer=scorer,
     )
-    house.queue.emit = asleep.events.emit
-    prompts = _Prompts(settings, house, ingest)
+    access = await _access(house, paths, stack)
+    asleep = _asleep(house, settings, paths, events)
+    prompts = _Prompts(settings, house, scorer)
+    stack.push_async_callback(prompts.settled)
     return Rooms(
-        ingest=ingest,
+        ingest=house.ingest,
         recall=house.recall,
         archive=house.archive,
         archival=house.archival,
@@ -70,13 +76,14 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
         sharing=house.sharing,
         usage=asleep.naps,
         naps=asleep.naps,
-        events=asleep.events,
+        events=events,
         embedder=embedder,
         reranker=scorer,
         graph=house.graph,
         org=house.org,
         files=later(prompts.files),
         inject=later(prompts.inject),
+        briefs=later(prompts.briefs),
         learn=prompts.learn,
         quarantine=house.quarantine,
         synthesis=prompts.synthesis,
@@ -132,17 +139,15 @@ async def _access(house: Assembly, paths: Paths, stack: AsyncExitStack) -> _Acce
 
 
 class _Asleep(NamedTuple):
-    """The rooms that consolidate, and who hears what they did."""
+    """The rooms that consolidate."""
 
-    events: Events
     naps: Naps
     wiki: Wiki
     sleep: Sleep
 
 
-def _asleep(house: Assembly, settings: Settings, paths: Paths) -> _Asleep:
+def _asleep(house: Assembly, settings: Settings, paths: Paths, events: Events) -> _Asleep:
     """Build naps and nights; what is read for the graph waits until nobody uses memd."""
-    events = Events()
     naps = Naps(house, settings, paths.usage_dir, emit=events.emit)
     wiki_dir = paths.data_dir / ("wiki" + paths.database.stem.removeprefix("memd"))
     wiki = exporting(house, settings.memory.consolidation.wiki_export, wiki_dir)
@@ -153,18 +158,21 @@ def _asleep(house: Assembly, settings: Settings, paths: Paths) -> _Asleep:
         return sleep.rhythm.quiet_s()  # which is told later whom to ask
 
     house.learning.quiet_s = quiet_s
-    return _Asleep(events, naps, wiki, sleep)
+    return _Asleep(naps, wiki, sleep)
 
 
 class _Prompts:
     """The rooms that put memories into prompts; each is made when it is first asked for."""
 
-    def __init__(self, settings: Settings, house: Assembly, ingest: Ingest) -> None:
+    def __init__(
+        self, settings: Settings, house: Assembly, scorer: PairScorer | None = None
+    ) -> None:
         self._settings = settings
         self._house = house
-        self._ingest = ingest
+        self._scorer = scorer
         self.learn = later(self._learn)
         self.synthesis = later(self._synthesis)
+        self._windows: SessionWindows | None = None
 
     def _learn(self) -> Learn:
         from memd.learn.learn import Learn
@@ -192,9 +200,27 @@ class _Prompts:
         from memd.recall.apart import Ranker
 
         house = self._house
-        ranker = Ranker(house.db, house.recall.embedder)
+        ranker = Ranker(house.db, house.embedder)
         most = self._settings.org_memory.extended_store.max_retrieved_per_query
         return Knowledge(ranker, house.org, self.learn, most)
+
+    async def settled(self) -> None:
+        """Wait until what prompts gave is noted."""
+        if self._windows is not None:
+            await self._windows.settled()
+
+    def windows(self) -> SessionWindows:
+        from memd.inject.in_window import SessionWindows
+
+        self._windows = self._windows or SessionWindows(self._house.db, self._house.clock)
+        return self._windows
+
+    def briefs(self) -> Briefs:
+        from memd.inject.brief import Briefs
+
+        house = self._house
+        level = self._settings.memory.level
+        return Briefs(house.db, house.clock, house.recall, house.org, self.windows(), level)
 
     def inject(self) -> Inject:
         from memd.inject.hierarchical import over
@@ -204,18 +230,19 @@ class _Prompts:
         from memd.inject.reranker import CrossEncoderReranker
 
         house = self._house
-        scorer, retrieval = house.recall.scorer, self._settings.memory.retrieval
+        retrieval, scorer = self._settings.memory.retrieval, self._scorer
         cache = RerankerCache(
             retrieval.rerank_cache_ttl_seconds, monotonic=lambda: house.clock.monotonic_us() / 1e6
         )
         return Inject(
-            rooms=Remembered(house.recall, self._ingest, house.archive),
+            rooms=Remembered(house.recall, house.ingest, house.archive),
             config=retrieval,
             clock=house.clock,
             editing=self._settings.memory.self_editing,
             org=house.org,
             knowledge=self._knowledge(),
             sessions=house.sessions,
+            windows=self.windows(),
             synthesizer=self.synthesis,
             reranker=None if scorer is None else CrossEncoderReranker(scorer, cache=cache),
             retriever=partial(over, clock=house.clock),
@@ -225,4 +252,4 @@ class _Prompts:
         from memd.inject.files import Files
 
         house = self._house
-        return Files(house.db, self._ingest, house.recall, house.archive, house.clock)
+        return Files(house.db, house.ingest, house.recall, house.archive, house.clock)

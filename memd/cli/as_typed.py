@@ -38,6 +38,8 @@ WORDS: Final = {
     "namespace": "--namespace",
     "namespaces": "--namespace",
     "object": "OBJECT",
+    "occurred_since": "--since",
+    "occurred_until": "--until",
     "outcome": "--outcome",
     "project_id": "--project",
     "query": "the question",

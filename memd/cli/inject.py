@@ -73,14 +73,19 @@ def inject(
     if json:
         say.as_json(prompt)
         return
+    show_messages(prompt, "nothing: the prompt stays as it is")
+    if least := prompt.get("minimum_required_tokens"):
+        say.note(f"none of the memories fits; the shortest takes a budget of {least:,}")
+
+
+def show_messages(prompt: dict[str, Any], nothing: str) -> None:
+    """Show the messages of a prompt, what they cost and what is not in them."""
     for message in prompt["messages"]:
         say.out(say.bold(f"{message['role']}:"))
         say.out(say.shown(message["content"]))
     if not prompt["messages"]:
-        say.note("nothing: the prompt stays as it is")
+        say.note(nothing)
     say.note(f"{prompt['tokens_used']:,} of {prompt['token_budget']:,} tokens{_rest(prompt)}")
-    if least := prompt.get("minimum_required_tokens"):
-        say.note(f"none of the memories fits; the shortest takes a budget of {least:,}")
     for warning in prompt.get("warnings", ()):
         say.note(f"memd: {warning}; policies come first, so use a larger budget")
     if prompt.get("degraded"):
@@ -88,5 +93,8 @@ def inject(
 
 
 def _rest(prompt: dict[str, Any]) -> str:
-    left = [f"{n} {_ONE[name] if n == 1 else name}" for name, n in prompt["left_out"].items() if n]
-    return f"; left out: {', '.join(left)}" if left else ""
+    counts: dict[str, int] = dict(prompt["left_out"])
+    known = counts.pop("in_window", 0)
+    left = [f"{n} {_ONE[name] if n == 1 else name}" for name, n in counts.items() if n]
+    said = f"; left out: {', '.join(left)}" if left else ""
+    return said + (f"; the session has {known} already" if known else "")

@@ -6,9 +6,9 @@ import sys
 from typing import Annotated, Any
 
 from memd.cli import options, say
-from memd.cli.moments import moment
+from memd.cli.moments import limits
 from memd.cli.reach import ask, daemon
-from memd.cli.tables import an_id, id_for_reader, table, text_column, time, word
+from memd.cli.tables import an_id, table, text_column, time, word
 
 Query = Annotated[
     list[str],
@@ -80,7 +80,9 @@ def add(
 @options.examples(
     "memd search how do we deploy",
     'memd search postgres -n 20 --json | jq ".memories[].id"',
-    "memd search --sessions connection refused --since 2026-03",
+    "memd search --turns what did I ask about the dentist",
+    'memd search dentist --since "3 months ago"',
+    "memd search --sessions connection refused --since 2026-03 --until yesterday",
 )
 def search(
     query: Query,
@@ -91,48 +93,66 @@ def search(
     project: options.Project = None,
     mode: Mode = None,
     archived: Archived = False,
+    turns: Annotated[
+        bool,
+        options.option(
+            "--turns", help="Also what was asked, wanted done, acknowledged or remarked."
+        ),
+    ] = False,
     sessions: Annotated[
         bool,
         options.option("--sessions", help="Search the text of sessions instead, word by word."),
     ] = False,
     session: options.Session = None,
-    since: Annotated[
-        str | None, options.option("--since", metavar="TIME", help="From then on.")
-    ] = None,
-    until: Annotated[
-        str | None, options.option("--until", metavar="TIME", help="Only before then.")
-    ] = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    why: Annotated[
+        bool,
+        options.option("--why", help="With the number behind each word, and what was left out."),
+    ] = False,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Find memories; the number before each is how likely it answers the query.
+    """Find memories; the word before each says how likely it answers: likely, possible.
 
-    Preferences are among them only when they answer it; "memd recall" shows what an
-    assistant is told, which begins with all of them. With --sessions it finds what was
-    said in sessions, in the words in which it was said; no assistant is told that by itself.
+    As many as are worth reading; --top asks for more. Preferences are among them only when
+    they answer it; "memd recall" shows what an assistant is told, which begins with all of
+    them. What was only asked, wanted done or acknowledged is found with --turns; "memd archive
+    restore" makes a memory of it. With --sessions it finds what was said in sessions, in the
+    words in which it was said; no assistant is told either by itself.
     """
     text = options.joined(query)
-    limits = options.given(
-        session_id=session, since=moment("--since", since), until=moment("--until", until)
-    )
+    low, high = limits(since, until)
     if sessions:
         from memd.cli import said
 
-        said.refuse(category=category, namespace=namespace, tag=tag, mode=mode, archived=archived)
-        asked = {**limits, **options.given(project_id=project, limit=top, agent_id=agent)}
+        said.refuse(
+            category=category,
+            namespace=namespace,
+            tag=tag,
+            mode=mode,
+            archived=archived,
+            turns=turns,
+        )
+        asked = options.given(
+            session_id=session, since=low, until=high, project_id=project, limit=top, agent_id=agent
+        )
         said.search(profile, {**asked, "query": text}, json=json)
         return
     params = _question(text, top, category, namespace, tag, project, mode, agent)
-    asked = {**params, **limits, "include_compressed": archived, "preferences": "matching"}
+    more = options.given(
+        session_id=session, occurred_since=low, occurred_until=high, why=why or None
+    )
+    also = {"include_compressed": archived, "include_passing": turns}
+    asked = {**params, **more, **also, "preferences": "matching"}
     found = ask(profile, "memory.recall", asked)
     if json:
         say.as_json(found)
         return
-    if not found["memories"]:
-        say.note("nothing found")
-    for memory in found["memories"]:
-        show(memory, text)
+    from memd.cli import answers
+
+    answers.show(found, text, numbers=why or mode not in {None, "hybrid"})
     if found.get("degraded"):
         say.note(f"memd: {found['degraded']}")
 
@@ -147,6 +167,11 @@ def recall(
     tag: options.Tags = None,
     project: options.Project = None,
     mode: Mode = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    why: Annotated[
+        bool, options.option("--why", help="How likely each one answers, and what was left out.")
+    ] = False,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
@@ -154,11 +179,19 @@ def recall(
     """Print what memd would put into an assistant's prompt: the <memory> block."""
     text = options.joined(query)
     params = _question(text, top, category, namespace, tag, project, mode, agent)
-    found = ask(profile, "memory.recall", {**params, **options.given(token_budget=budget)})
+    low, high = limits(since, until)
+    more = options.given(
+        token_budget=budget, occurred_since=low, occurred_until=high, why=why or None
+    )
+    found = ask(profile, "memory.recall", {**params, **more})
     if json:
         say.as_json(found)
         return
     say.out(found["prompt_block"])
+    if why:
+        from memd.cli import answers
+
+        answers.explain(found)
     if found.get("minimum_required_tokens"):
         say.note(
             f"nothing fits: the smallest memory needs {found['minimum_required_tokens']} tokens"
@@ -192,7 +225,10 @@ def get(
 
 
 @options.examples(
-    "memd list --limit 20", "memd list --category procedural --tag git", "memd list --json"
+    "memd list --limit 20",
+    'memd list --since "last week"',
+    "memd list --category procedural --tag git",
+    "memd list --json",
 )
 def list_(
     category: options.Category = None,
@@ -200,6 +236,8 @@ def list_(
     tag: options.Tags = None,
     session: options.Session = None,
     project: options.Project = None,
+    since: options.Since = None,
+    until: options.Until = None,
     limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 50,
     after: Annotated[
         str | None, options.option("--after", metavar="MARK", help="Go on after a page.")
@@ -209,12 +247,15 @@ def list_(
     json: options.Json = False,
 ) -> None:
     """List memories, the newest first, one page at a time."""
+    low, high = limits(since, until)
     params = options.given(
         categories=[category] if category else None,
         namespaces=[namespace] if namespace else None,
         tags=tag or None,
         session_id=session,
         project_id=project,
+        occurred_since=low,
+        occurred_until=high,
         after=after,
         agent_id=agent,
     )
@@ -224,7 +265,7 @@ def list_(
         return
     table(
         (an_id(), time("WHEN"), word("CATEGORY"), text_column("TEXT")),
-        ((one["id"], _when(one), one["category"], one["content"]) for one in page["items"]),
+        ((one["id"], _when(one), _kind(one), one["content"]) for one in page["items"]),
     )
     if not page["items"]:
         say.note("nothing is remembered" if after is None else "nothing more")
@@ -254,28 +295,11 @@ def _question(
     )
 
 
-def show(memory: dict[str, Any], query: str) -> None:
-    """Print one recalled memory: score and what answers, then in grey what it is."""
-    score = "pref" if memory.get("preference") else _score(memory.get("relevance_score"))
-    say.out(f"{say.bold(score)}  {say.passage(memory['content'], query, say.width() - 6)}")
-    say.out("      " + say.dim(_about(memory)))
+def _kind(memory: dict[str, Any]) -> str:
+    """Return what a memory is: its category, or what a turn does that states nothing."""
+    return str(memory.get("passing") or memory.get("category") or memory["memory_type"])
 
 
 def _when(memory: dict[str, Any]) -> str:
     """Return when it was, where that is known: an old note or session is not of today."""
     return str(memory.get("occurred_at") or memory["created_at"])
-
-
-def _about(memory: dict[str, Any]) -> str:
-    """Return what a memory is, in a line: when, which kind, whose, from where, and its id."""
-    when = say.moment(_when(memory))[:10]
-    about = [when, memory["memory_type"]]
-    if memory.get("is_shared"):
-        about.append(f"shared by {memory['user_id']}")
-    about += [memory[name] for name in ("speaker", "source") if memory.get(name)]
-    named = id_for_reader(memory["id"])
-    return f"{say.line(' · '.join(about), say.width() - len(named) - 9)} · {named}"
-
-
-def _score(value: float | None) -> str:
-    return "  - " if value is None else f"{value:.2f}"

@@ -1,8 +1,9 @@
 """Times as a person types them: a day or a month where no more is meant.
 
-A day means its beginning, and a month the beginning of its first day, in UTC: from
-then on, until then and not a moment longer, as it stood then. The socket takes a
-time with its zone and nothing else, so what was typed is made one here.
+What holds from when on (``moment``) is everybody's: a day means its beginning, and a month
+the beginning of its first day, in UTC. What a person looks for (``event``) is on the clock
+of that computer, as the answers are, and in words. The socket takes a time with its zone
+and nothing else, so what was typed is made one here.
 """
 
 from __future__ import annotations
@@ -34,6 +35,49 @@ def moment(option: str, text: str | None) -> str | None:
             hint="2026-03, 2026-03-31 or 2026-03-31T12:00:00Z",
         )
     return found.isoformat()
+
+
+def limits(since: str | None, until: str | None) -> tuple[str | None, str | None]:
+    """Return what was given to ``--since`` and ``--until``, each as :func:`event` reads it.
+
+    Raises InvalidError, too, where nothing lies between.
+    """
+    low, high = event("--since", since), event("--until", until)
+    if low and high and datetime.fromisoformat(low) >= datetime.fromisoformat(high):
+        raise InvalidError(
+            "--since must be before --until",
+            field="--since",
+            hint=f"they are {low} and {high}: each means the beginning of what it names",
+        )
+    return low, high
+
+
+def event(option: str, text: str | None) -> str | None:
+    """Return the beginning of the time given to *option*; None when nothing was given.
+
+    "last week", "gestern Abend", a day, a month, a year or a moment: of this computer's zone
+    where none is named. Raises InvalidError for what is none of it.
+    """
+    if text is None:
+        return None
+    from memd.base.clock import SystemClock
+    from memd.encode.periods import limit
+
+    found = limit(text, SystemClock().now_us()) or _clocked(text)
+    if found is None:
+        raise InvalidError(
+            f"{option} must be a time",
+            field=option,
+            hint='"last week", yesterday, "3 days ago", March, 2026-03-31, "lundi dernier"',
+        )
+    return found.isoformat()
+
+
+def _clocked(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError):
+        return None
 
 
 def reads_as_time(text: str) -> bool:

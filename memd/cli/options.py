@@ -85,5 +85,15 @@ Category = Annotated[
 ]
 Namespace = Annotated[str | None, option("--namespace", metavar="NAME", help="Where it is filed.")]
 Tags = Annotated[list[str] | None, option("--tag", "-t", metavar="TAG", help="May be repeated.")]
+Since = Annotated[
+    str | None,
+    option(
+        "--since", metavar="TIME", help='From then on: "last week", yesterday, March, 2026-03-31.'
+    ),
+]
+Until = Annotated[
+    str | None,
+    option("--until", metavar="TIME", help="Only before then, said in the same ways."),
+]
 Session = Annotated[str | None, option("--session", metavar="ID", help="One conversation.")]
 Project = Annotated[str | None, option("--project", metavar="ID", help="One project.")]

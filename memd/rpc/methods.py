@@ -20,7 +20,7 @@ from memd.model.flagged import Quarantined
 from memd.model.graph import Added, GraphAnswers, GraphPaths, Neighbours
 from memd.model.history import FactsThen, Timeline
 from memd.model.ingest import Receipt, Receipts, Replaced
-from memd.model.inject import PreparedPrompt, ToolAnswer, ToolDefinition
+from memd.model.inject import Brief, PreparedPrompt, ToolAnswer, ToolDefinition
 from memd.model.learn import Learning, PlaybookEntry
 from memd.model.memory import MemoryEntry, Preference
 from memd.model.org import OrgFact
@@ -259,6 +259,7 @@ _ALL = (
     _read("preference.list", params.Scoped, Preferences, "All preferences."),
     _write("preference.delete", params.DeletePreference, bool, "Delete a preference."),
     _read("inject.prepare", params_inject.Prepare, PreparedPrompt, "One prompt, in a budget."),
+    _read("inject.brief", params_inject.Brief, Brief, "What to know before the first question."),
     _read("inject.tools", params_inject.Tools, Tools, "The memory tools of a strategy."),
     Method(
         "inject.call",

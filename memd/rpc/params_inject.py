@@ -7,13 +7,17 @@ from typing import Any
 from pydantic import Field
 
 from memd.model.enums import InjectionStrategy
-from memd.model.inject import PrepareRequest
-from memd.model.values import Name
+from memd.model.inject import BriefRequest, PrepareRequest
+from memd.model.values import Name, ProjectId
 from memd.rpc.params import Scoped, Writing
 
 
 class Prepare(PrepareRequest, Scoped):
     """The question that a prompt is prepared for, and its budget."""
+
+
+class Brief(BriefRequest, Scoped):
+    """The session that is told what is worth knowing before it asks."""
 
 
 class Tools(Scoped):
@@ -33,4 +37,4 @@ class CallTool(Writing):
     arguments: dict[str, Any] = Field(default_factory=dict)
     strategy: InjectionStrategy | None = None
     session_id: Name | None = None
-    project_id: Name | None = None
+    project_id: ProjectId | None = None

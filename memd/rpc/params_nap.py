@@ -14,7 +14,7 @@ from memd.base.limits import (
 )
 from memd.model.events import EventName
 from memd.model.session import SessionQuery
-from memd.model.values import Name, NotBlankStr, Time
+from memd.model.values import Name, NotBlankStr, ProjectId, Time
 from memd.rpc.params import Params, Scoped, Writing
 
 Messages = Annotated[tuple[dict[str, Any], ...], Field(max_length=NAP_MESSAGES_MAX)]
@@ -26,7 +26,7 @@ class StartSession(Writing):
     """The session to begin, or to go on with; without an id it is given one."""
 
     session_id: Name | None = None
-    project_id: Name | None = None
+    project_id: ProjectId | None = None
 
 
 class EndSession(Writing):
@@ -101,7 +101,7 @@ class Consolidate(Writing):
     messages: Messages | None = None
     transcript_path: Path | None = None
     session_id: Name | None = None
-    project_id: Name | None = None
+    project_id: ProjectId | None = None
     max_tokens: int | None = Field(default=None, ge=1)
     """The window that the summary must fit into, by a quarter."""
     system_prompt: str = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from memd.model.caller import Caller
-from memd.model.inject import PreparedPrompt, ToolAnswer
+from memd.model.inject import Brief, PreparedPrompt, ToolAnswer
 from memd.rpc import params_inject as p
 from memd.rpc.methods import Tools
 from memd.serve.dispatch import Handler
@@ -17,6 +17,7 @@ def handlers(rooms: Rooms) -> Mapping[str, Handler]:
     injecting = _Injecting(rooms)
     return {
         "inject.prepare": injecting.prepare,
+        "inject.brief": injecting.brief,
         "inject.tools": injecting.tools,
         "inject.call": injecting.call,
     }
@@ -27,9 +28,13 @@ class _Injecting:
 
     def __init__(self, rooms: Rooms) -> None:
         self._inject = rooms.inject
+        self._briefs = rooms.briefs
 
     async def prepare(self, caller: Caller, params: p.Prepare) -> PreparedPrompt:
         return await self._inject.prepare(caller, params)
+
+    async def brief(self, caller: Caller, params: p.Brief) -> Brief:
+        return await self._briefs.brief(caller, params)
 
     async def tools(self, caller: Caller, params: p.Tools) -> Tools:
         del caller

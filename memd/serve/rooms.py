@@ -32,7 +32,14 @@ from memd.model.ingest import (
     Replaced,
     ReplaceSourceRequest,
 )
-from memd.model.inject import PreparedPrompt, PrepareRequest, ToolAnswer, ToolDefinition
+from memd.model.inject import (
+    Brief,
+    BriefRequest,
+    PreparedPrompt,
+    PrepareRequest,
+    ToolAnswer,
+    ToolDefinition,
+)
 from memd.model.memory import (
     MemoryEntry,
     MemoryFilter,
@@ -295,6 +302,12 @@ class Inject(Protocol):
     ) -> ToolAnswer: ...
 
 
+class Briefs(Protocol):
+    """What a session is told before it asks."""
+
+    async def brief(self, caller: Caller, request: BriefRequest) -> Brief: ...
+
+
 class Agents(Protocol):
     """What each agent does differently."""
 
@@ -361,6 +374,7 @@ class Rooms:
     review: Review
     files: Files
     inject: Inject
+    briefs: Briefs
     learn: Learn
     quarantine: Quarantine
     synthesis: Synthesis

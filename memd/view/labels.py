@@ -18,6 +18,8 @@ LABELS = frozenset(
         *("learnings", "graph", "playbook", "conversation", "summaries", "facts"),
         *("decision", "procedure", "convention", "definition", "policy"),
         *("lesson", "pattern"),
+        *("correction", "preference", "constraint", "environment", "fix", "outcome"),
+        *("digest", "superseded"),
     ]
 )
 """Every word that a label of memd's begins with, in lower case."""
