@@ -3,7 +3,8 @@
 195 sayings and notes of one household in several languages (``everyday.txt``) are
 stored one by one, as ``memd add`` does, in a real daemon with the product's defaults;
 then 20 questions are asked that one note answers, once in its words and once in
-others, and 10 that none does. They were written for the purpose, before anything was
+others, and 10 that none does: of recall, for its first twenty, and as a default prompt is
+prepared, for what it holds. They were written for the purpose, before anything was
 measured; nothing is fitted on them.
 """
 
@@ -110,7 +111,34 @@ def measure(stage: Stage) -> dict[str, Any]:
         "other_words": _ranked(stage, OTHERWISE),
         "unanswerable": len(UNANSWERABLE),
         "answered": [text for text in UNANSWERABLE if _recalled(stage, text)],
+        "prompts": _prompts(stage),
     }
+
+
+def _prompts(stage: Stage) -> dict[str, Any]:
+    """Return of each set of questions how many prompts hold the answer, and their entries."""
+    sets = {
+        "same_words": QUESTIONS,
+        "other_words": OTHERWISE,
+        "unanswerable": [Question(text, "") for text in UNANSWERABLE],
+    }
+    told: dict[str, Any] = {}
+    for name, questions in sets.items():
+        prompts = {question.text: _prompt(stage, question.text) for question in questions}
+        holds = {q.text: any(q.answer in text for text in prompts[q.text]) for q in questions}
+        told[name] = {
+            "hold": sum(holds.values()),
+            "entries": round(sum(map(len, prompts.values())) / len(prompts), 2),
+            "lacking": [text for text, held in holds.items() if not held],
+        }
+    return told
+
+
+def _prompt(stage: Stage, text: str) -> list[str]:
+    """Return the memories in a default prompt for *text*."""
+    prompt = stage.client.call("inject.prepare", {"query": text})
+    entries = [stage.client.call("memory.get", {"id": each["id"]}) for each in prompt["memories"]]
+    return [entry["content"] for entry in entries]
 
 
 def _ranked(stage: Stage, questions: Sequence[Question]) -> dict[str, Any]:
@@ -142,6 +170,11 @@ def _lines(result: dict[str, Any]) -> Iterator[str]:
         share = f"first {part['first']}, in the first five {part['first_five']}"
         yield f"{name.replace('_', ' ')}, {part['questions']} questions: answer {share}"
         yield from (f"  {rank or '-':>3}  {text}" for text, rank in part["ranks"].items())
+    for name, told in result["prompts"].items():
+        holds = f"{told['hold']} hold the answer, " if name != "unanswerable" else ""
+        yield f"prompts, {name.replace('_', ' ')}: {holds}{told['entries']} entries each"
+        if name != "unanswerable":
+            yield from (f"    -  {text}" for text in told["lacking"])
     yield f"answered of {result['unanswerable']} that nothing answers: {len(result['answered'])}"
     yield from (f"       {text}" for text in result["answered"])
 

@@ -5,11 +5,13 @@ is reported as ended to the daemon's own rooms, in this process and with the clo
 moved to its day, as one agent's in one project; the daemon reads it as a transcript
 and naps. Before a session is reported, what it asks for first is asked, as its user's
 messages are by a client that prepares each prompt: how much of what it needs of
-earlier sessions (``labels/pairs.json``) is in those prompts. A week after the last
-one, each labelled item's question, in other words than the item's, is asked from a
-new session of the project: is the item in the default prompt, whole in one memory or
-preference of it? Beside it what plain cosine has among its first five and ten of the
-same memories, and whether any memory there is holds the item at all.
+earlier sessions (``labels/pairs.json``) is in those prompts. The same is asked again in a
+session that is briefed at its beginning and told by its prompts what the brief left. A
+week after the last one, each labelled item's question, in other words than the item's, is
+asked from a new session of the project, each from one of its own: is the item in the
+default prompt, whole in one memory or preference of it? Beside it what plain cosine has
+among its first five and ten of the same memories, and whether any memory there is holds
+the item at all.
 """
 
 from __future__ import annotations
@@ -24,21 +26,23 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from support.house import made
 
 from bench.kept_scores import PER_TOKENS, holds
 from bench.night import MovedClock
 from bench.readings import SPLITS, Item, Pair, pairs, readings, session_lines, split
+from bench.stage import model_dir
 from bench.transcripts import Message, exported
 from memd.base.limits import PAGE_ITEMS_MAX
 from memd.base.paths import Paths
 from memd.house import rooms as built
 from memd.ingest.ingest import Ingest
 from memd.model.caller import Caller
-from memd.model.inject import PrepareRequest
+from memd.model.inject import BriefRequest, PrepareRequest
 from memd.model.memory import MemoryEntry, MemoryFilter
 from memd.model.settings import Settings
 from memd.serve.rooms import Rooms
@@ -49,6 +53,7 @@ from memd.sleep.nap.naps import Naps
 AGENT, TEAM = "bench", "the-team"
 CUTS = (5, 10)
 LATER = timedelta(days=7)
+WAYS = ("first requests", "brief", "brief and requests")
 
 
 class Prompt(NamedTuple):
@@ -57,6 +62,7 @@ class Prompt(NamedTuple):
     texts: tuple[str, ...]
     entries: int
     nearest: tuple[str, ...]
+    tokens: int = 0
 
 
 class Asked(NamedTuple):
@@ -102,15 +108,23 @@ async def measure(folder: Path, which: str) -> dict[str, Any]:
     """Return the figures of a split, all sessions below *folder* in one store."""
     sessions = exported(folder, sidechains=False)
     with tempfile.TemporaryDirectory(prefix="memd-bench-") as made:
-        clock = MovedClock()
-        _move(clock, _day(min(sessions)))
         async with AsyncExitStack() as stack:
-            told = {"usage": {"transcript_roots": [made]}}
-            paths = Paths.resolve(home=Path(made), environ=os.environ)
-            paths.data_dir.mkdir(parents=True, mode=0o700)
-            rooms = await built(Settings.model_validate(told), paths, clock, stack)
+            rooms, clock = await rooms_of(Path(made), sessions, stack)
             team = Team(rooms, clock, Path(made), folder, which)
             return await team.lived(sessions)
+
+
+async def rooms_of(
+    made: Path, sessions: Iterable[str], stack: AsyncExitStack
+) -> tuple[Rooms, MovedClock]:
+    """Return the daemon's rooms below *made*, on the day of the first of *sessions*."""
+    clock = MovedClock()
+    _move(clock, _day(min(sessions)))
+    told = {"usage": {"transcript_roots": [str(made)]}}
+    environ = {"MEMD_MODEL_DIR": str(model_dir())} | os.environ
+    paths = Paths.resolve(home=made, environ=environ)
+    paths.data_dir.mkdir(parents=True, mode=0o700)
+    return await built(Settings.model_validate(told), paths, clock, stack), clock
 
 
 @dataclass
@@ -126,19 +140,18 @@ class Team:
 
     async def lived(self, sessions: dict[str, list[Message]]) -> dict[str, Any]:
         needing = {pair.session: pair for pair in pairs()}
-        needs: list[Asked] = []
-        prompts: list[Prompt] = []
+        needs: dict[str, list[Asked]] = {way: [] for way in WAYS}
+        prompts: dict[str, list[Prompt]] = {way: [] for way in WAYS}
         for name in sorted(sessions):
             _move(self.clock, _day(name))
             if name in needing:
-                first = self._first(needing[name], sessions[name])
-                made = [await self.prompt(text, name) for text in first]
-                prompts += made
-                needs += [
-                    self._asked(where, item, made)
-                    for where, item in needing[name].items()
-                    if self.which in {where, "all"}
-                ]
+                for way, made in (await self.begun(needing[name], sessions[name])).items():
+                    prompts[way] += made
+                    needs[way] += [
+                        self._asked(where, item, made)
+                        for where, item in needing[name].items()
+                        if self.which in {where, "all"}
+                    ]
             await self.end(name, sessions[name])
         _move(self.clock, _day(max(sessions)) + LATER)
         asked, told = await self.questions()
@@ -154,8 +167,41 @@ class Team:
             },
             **{f"asked, {part}": recalled(rows) for part, rows in parts.items() if rows},
             "asked, all": recalled(asked) | sizes(told),
-            "first requests": recalled(needs) | sizes(prompts),
+            **{
+                f"{way}, {part}": recalled(rows)
+                for way, each in needs.items()
+                for part in SPLITS
+                if (rows := [need for need in each if need.split == part])
+            },
+            **{f"{way}, all": recalled(needs[way]) | sizes(prompts[way]) for way in WAYS},
         }
+
+    async def ended(self, sessions: dict[str, list[Message]]) -> None:
+        """Let all sessions end, each on its day, and a week pass."""
+        for name in sorted(sessions):
+            _move(self.clock, _day(name))
+            await self.end(name, sessions[name])
+        _move(self.clock, _day(max(sessions)) + LATER)
+
+    async def begun(self, pair: Pair, messages: Sequence[Message]) -> dict[str, list[Prompt]]:
+        """Return what a session's first requests bring, and what its brief and they do."""
+        first = self._first(pair, messages)
+        brief = await self.brief(pair.session)
+        return {
+            "first requests": [await self.prompt(text, f"{pair.session} 2") for text in first],
+            "brief": [brief],
+            "brief and requests": [
+                brief,
+                *[await self.prompt(text, pair.session) for text in first],
+            ],
+        }
+
+    async def brief(self, session: str) -> Prompt:
+        caller = Caller(agent_id=AGENT, session_id=session, project_id=TEAM, method="bench")
+        request = BriefRequest(session_id=session, project_id=TEAM)
+        made = await self.rooms.briefs.brief(caller, request)
+        texts = [self.stored.texts[each.id] for each in made.items]
+        return Prompt(tuple(texts), len(texts), (), made.tokens_used)
 
     async def end(self, name: str, messages: Sequence[Message]) -> None:
         """Let the session end, and wait until what was learnt of it can be found."""
@@ -167,10 +213,9 @@ class Team:
         caller = Caller(agent_id=AGENT, session_id=name, project_id=TEAM, method="usage.report")
         naps, ingest = self.rooms.usage, self.rooms.ingest
         assert isinstance(naps, Naps)
-        assert isinstance(ingest, Ingest)
         await naps.report(caller, usage)
         await naps.watching.settled()
-        await ingest.queue.drain()
+        await made(cast("Ingest", ingest)).queue.drain()
         self.stored.texts = {each.id: each.content for each in await self._listed()}
         new = [text for text in self.stored.texts.values() if text not in self.stored.vectors]
         for text, vector in zip(new, await self.rooms.embedder.embed(new, bulk=True), strict=True):
@@ -178,11 +223,12 @@ class Team:
 
     async def questions(self) -> tuple[list[Asked], list[Prompt]]:
         """Ask for every item, from a session that has said nothing yet."""
-        asked, told = [], []
+        asked: list[Asked] = []
+        told: list[Prompt] = []
         there = split()
         for name, reading in readings(self.which).items():
             for item in reading.items:
-                prompt = await self.prompt(item.asked, "a-new-session")
+                prompt = await self.prompt(item.asked, f"a-new-session-{len(told)}")
                 told.append(prompt)
                 asked.append(self._asked(there[name], item, [prompt]))
         return asked, told
@@ -197,7 +243,7 @@ class Team:
         texts += [text for text in prefers if text in said]
         [vector] = await self.rooms.embedder.embed([query])
         nearest = self.stored.nearest(np.frombuffer(vector, "<f4"), max(CUTS))
-        return Prompt(tuple(texts), len(made.memories), nearest)
+        return Prompt(tuple(texts), len(made.memories), nearest, made.tokens_used)
 
     async def _listed(self) -> list[MemoryEntry]:
         caller = Caller(agent_id=AGENT, method="bench")
@@ -249,6 +295,7 @@ def sizes(prompts: Sequence[Prompt]) -> dict[str, Any]:
     return {
         "prompts": len(prompts),
         "entries_a_prompt": round(entries / max(len(prompts), 1), 1),
+        "tokens_a_prompt": round(sum(each.tokens for each in prompts) / max(len(prompts), 1)),
         "preferences_a_prompt": round(prefers / max(len(prompts), 1), 1),
         "refused": sum(not prompt.entries for prompt in prompts),
     }

@@ -12,7 +12,9 @@ LABELS = Path(__file__).with_name("labels")
 SECOND = LABELS / "second"
 WORTH = frozenset({"decision", "correction", "preference", "constraint", "environment"})
 NEVER_KEPT = frozenset({"request", "question", "acknowledgement", "noise"})
-SPLITS = ("fit", "held")
+HELD = "held"
+SPLITS = ("fit", "fit2", HELD)
+"""Looked at before anything was built, looked at later, and only ever scored."""
 
 
 class Item(NamedTuple):

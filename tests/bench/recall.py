@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench import foreign, locomo, small_stores, tables
+from bench import default_prompt, foreign, locomo, small_stores, tables
 from bench.locomo import ADVERSARIAL, Asked, Dialogue
 from bench.scores import Graded, block, quantile, report
 from bench.stage import Stage, staged
@@ -60,6 +60,7 @@ def measure(dialogues: Sequence[Dialogue]) -> dict[str, Any]:
         scoped = ask(stage, dialogues, one_agent=False, sessions=True)
         lost = losses(stage, dialogues)
         silence = saying_nothing(stage, dialogues, scoped)
+        prompts = default_prompt.measure(stage, dialogues)
         rss_mb = stage.rss_mb()
     with staged() as stage:
         fill(stage, dialogues, one_agent=True)
@@ -76,6 +77,7 @@ def measure(dialogues: Sequence[Dialogue]) -> dict[str, Any]:
         "rss_mb": round(rss_mb, 1),
         "gold": lost,
         "saying_nothing": silence,
+        "prompts": prompts,
         "small_stores": small,
     }
 

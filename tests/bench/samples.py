@@ -27,6 +27,7 @@ from memd.model.ingest import IngestManyRequest, IngestRequest
 from memd.model.memory import MemoryFilter
 from memd.model.settings import Settings
 from memd.recall.features import Measured
+from memd.recall.recall import Recall
 from memd.recall.search import ARM_ROWS
 from memd.store import memories
 
@@ -38,7 +39,8 @@ class Sample:
     """One question. *found* are its candidates, *right* those that answer it.
 
     *kind* is H for an honest question to its own store, G for one to the store of
-    everybody, A, B, O and U as in ``bench.foreign``, S for one to a small store;
+    everybody, A, B, O and U as in ``bench.foreign``, S for one to a small store; C and
+    CX are honest and foreign questions to what naps composed (``bench.beds``).
     *fold* is the dialogue, or group of memories, that is left out together.
     """
 
@@ -48,14 +50,17 @@ class Sample:
     gold: int
     found: list[Measured]
     right: list[bool]
+    bed: str = "dialogues"
+    prompt: tuple[bool, ...] | None = None
+    """Of each entry of a default prompt whether it answers; None where none was prepared."""
 
 
 class Remembered:
     """The embedder, with every vector kept: the same texts go into three stores."""
 
-    def __init__(self, thread: EmbedderThread) -> None:
+    def __init__(self, thread: EmbedderThread, kept: dict[str, bytes] | None = None) -> None:
         self._thread = thread
-        self._kept: dict[str, bytes] = {}
+        self._kept: dict[str, bytes] = {} if kept is None else kept
 
     @property
     def fingerprint(self) -> ModelFingerprint | None:
@@ -74,26 +79,31 @@ class Remembered:
         await self._thread.close()
 
 
-async def collect(dialogues: Sequence[Dialogue]) -> list[Sample]:
-    """Return the samples of *dialogues*, of the foreign questions, and of the small stores."""
-    embedder = Remembered(EmbedderThread(model_dir()))
+async def collect(
+    dialogues: Sequence[Dialogue], kept: dict[str, bytes] | None = None
+) -> list[Sample]:
+    """Return the samples of *dialogues*, of the foreign questions, and of the small stores.
+
+    Vectors in *kept* are not made again, and new ones are added to it.
+    """
+    embedder = Remembered(EmbedderThread(model_dir()), kept)
     if embedder.fingerprint is None:
         raise SystemExit(f"no model in {model_dir()}; run: memd model install")
     try:
-        async with _house(embedder) as house:
+        async with house_with(embedder) as house:
             for dialogue in dialogues:
-                await _fill(house, dialogue.name, [turn.item() for turn in dialogue.turns])
+                await ingested(house, dialogue.name, [turn.item() for turn in dialogue.turns])
             await house.queue.drain()
             samples = [s async for s in _honest(house, dialogues, "H")]
             samples += [s async for s in _foreign(house, dialogues)]
-        async with _house(embedder) as house:
+        async with house_with(embedder) as house:
             for dialogue in dialogues:
-                await _fill(house, EVERYBODY, [turn.item() for turn in dialogue.turns])
+                await ingested(house, EVERYBODY, [turn.item() for turn in dialogue.turns])
             await house.queue.drain()
             samples += [s async for s in _honest(house, dialogues, "G")]
-        async with _house(embedder) as house:
+        async with house_with(embedder) as house:
             for store, texts in small_stores.stores().items():
-                await _fill(house, store, [{"text": text} for text in texts])
+                await ingested(house, store, [{"text": text} for text in texts])
             await house.queue.drain()
             samples += [s async for s in _small(house)]
     finally:
@@ -102,14 +112,14 @@ async def collect(dialogues: Sequence[Dialogue]) -> list[Sample]:
 
 
 @asynccontextmanager
-async def _house(embedder: Remembered) -> AsyncIterator[Assembly]:
+async def house_with(embedder: Remembered) -> AsyncIterator[Assembly]:
     with tempfile.TemporaryDirectory(prefix="memd-fit-") as home:
         async with AsyncExitStack() as stack:
             path = Path(home) / "memd.db"
             yield await assembled(Settings(), path, embedder, model_dir(), SystemClock(), stack)
 
 
-async def _fill(house: Assembly, agent: str, items: Sequence[dict[str, Any]]) -> None:
+async def ingested(house: Assembly, agent: str, items: Sequence[dict[str, Any]]) -> None:
     for start in range(0, len(items), INGEST_ITEMS_MAX):
         batch = [IngestRequest.model_validate(i) for i in items[start : start + INGEST_ITEMS_MAX]]
         request = IngestManyRequest(items=tuple(batch))
@@ -123,7 +133,7 @@ async def _honest(
         agent = dialogue.name if kind == "H" else EVERYBODY
         for asked in dialogue.questions:
             if asked.category != ADVERSARIAL:
-                found, sources = await _measured(house, agent, asked.text)
+                found, sources = await candidates_of(house.recall, agent, asked.text)
                 right = [source in asked.gold for source in sources]
                 yield Sample(kind, dialogue.name, "", len(asked.gold), found, right)
 
@@ -131,29 +141,31 @@ async def _honest(
 async def _foreign(house: Assembly, dialogues: Sequence[Dialogue]) -> AsyncIterator[Sample]:
     for kind, asked in foreign.questions(dialogues).items():
         for agent, text in asked:
-            found, _ = await _measured(house, agent, text)
+            found, _ = await candidates_of(house.recall, agent, text)
             yield Sample(kind, agent, "", 0, found, [False] * len(found))
 
 
 async def _small(house: Assembly) -> AsyncIterator[Sample]:
     for asked in small_stores.questions():
-        found, _ = await _measured(house, asked.store, asked.text)
+        found, _ = await candidates_of(house.recall, asked.store, asked.text)
         right = [item.candidate.own == asked.memory for item in found]
         name = f"{asked.kind}, {asked.store.partition('-')[0]}"
-        yield Sample("S", f"small-{asked.fold}", name, int(asked.memory is not None), found, right)
+        gold = int(asked.memory is not None)
+        yield Sample("S", f"small-{asked.fold}", name, gold, found, right, bed="small")
 
 
-async def _measured(
-    house: Assembly, agent: str, text: str
+async def candidates_of(
+    recall: Recall, agent: str, text: str
 ) -> tuple[list[Measured], list[str | None]]:
     """Return the candidates of a question, unranked by the gate, and where they came from."""
-    recall = house.recall
     caller = Caller(agent_id=agent, method="fit")
-    scopes = await recall._scopes(caller, MemoryFilter(), hidden=False, also_shared=False)
+    scopes = await recall._scopes(
+        caller, MemoryFilter(), hidden=False, also_shared=False, passing=False
+    )
     found = await recall._found(scopes, text, SearchMode.HYBRID, ARM_ROWS)
     measured = [item.measured for item in found.items]
     keys = [item.candidate.memory_key for item in measured]
-    rows = await house.db.read(memories.by_keys, keys)
+    rows = await recall.db.read(memories.by_keys, keys)
     return measured, [rows[key].reference for key in keys]
 
 

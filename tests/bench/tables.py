@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 FIGURES = ("R@5", "R@10", "R@20", "hit@5", "hit@10", "hit@20", "MRR", "nDCG@10")
+SILENT = {"A": "unknown person", "B": "known name", "O": "other domain", "U": "stranger's name"}
 CATEGORIES = {"1": "multi-hop", "2": "temporal", "3": "open-domain", "4": "single-hop"}
 
 
@@ -32,6 +33,7 @@ def recall(result: Mapping[str, Any]) -> str:
             f" {told['tokens_returned']} tokens returned on average"
         )
     lines += _silence(result["saying_nothing"])
+    lines += _prompts(result["prompts"])
     lines += _gold(result["gold"])
     lines.append(
         f"ingest: {result['ingest']['turns']} turns in {result['ingest']['seconds']} s"
@@ -53,17 +55,30 @@ def small(result: Mapping[str, Any]) -> str:
 
 
 def _silence(told: Mapping[str, Any]) -> list[str]:
-    names = {"A": "unknown person", "B": "known name", "O": "other domain", "U": "stranger's name"}
     lines = ["", _row("saying nothing: answered, %", ("answered", "questions")), _rule(2)]
     for kind, figures in told.items():
         if isinstance(figures, Mapping):
             row = (figures["answered"], figures["questions"])
-            lines.append(_row(f"{kind} {names.get(kind, '')}".strip(), row))
+            lines.append(_row(f"{kind} {SILENT.get(kind, '')}".strip(), row))
     lines.append(
         f"honest R@10 {told['R@10']}, without the gate {told['R@10_without_gate']}:"
         f" {told['R@10_lost']} lost"
     )
     return lines
+
+
+def _prompts(told: Mapping[str, Mapping[str, float]]) -> list[str]:
+    names = ("evidence", "entries", "useful", "tokens", "answered")
+    kinds = {"H": "honest", **SILENT}
+    lines = [
+        "",
+        _row("default prompts (evidence, useful, answered in %)", names),
+        _rule(len(names)),
+    ]
+    return lines + [
+        _row(f"{kind} {kinds[kind]}", [figures.get(name, "-") for name in names])
+        for kind, figures in told.items()
+    ]
 
 
 def _gold(told: Mapping[str, Any]) -> list[str]:

@@ -25,6 +25,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from support.house import made
+
 from bench import locomo
 from bench.locomo import ADVERSARIAL, Asked, Dialogue
 from bench.samples import Remembered
@@ -208,7 +210,7 @@ def _ways(house: Assembly, thread: RerankerThread) -> dict[str, Find]:
     ways: dict[str, Find] = {
         f"recall, {mode}": partial(_recalled, house, {"search_mode": mode}) for mode in SearchMode
     }
-    again = replace(house, recall=replace(house.recall, scorer=thread))
+    again = replace(house, recall=replace(made(house.recall), scorer=thread))
     for name, config in PROMPTS.items():
         if not config.get("query_specific_rerank_enabled"):
             ways[name] = partial(_injected, _room(house, config))

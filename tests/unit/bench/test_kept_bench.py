@@ -20,7 +20,7 @@ from bench.kept_scores import (
     summed,
     words,
 )
-from bench.readings import SECOND, pairs, reading, readings, session_lines, split
+from bench.readings import SECOND, SPLITS, pairs, reading, readings, session_lines, split
 
 SESSIONS = Path(__file__).resolve().parents[4] / "shared" / "data" / "transcripts"
 QUOTED_WORDS = 8
@@ -180,8 +180,9 @@ def test_the_baseline_is_the_documents_facts_and_the_lines_that_name_things() ->
 def test_every_label_is_of_one_split_and_whole() -> None:
     marked = readings()
     assert set(marked) == set(split())
-    assert set(readings("fit")) | set(readings("held")) == set(marked)
-    assert not set(readings("fit")) & set(readings("held"))
+    parts = [set(readings(part)) for part in SPLITS]
+    assert set.union(*parts) == set(marked)
+    assert sum(map(len, parts)) == len(marked)
     for each in (*marked.values(), *readings(folder=SECOND).values()):
         for item in each.items:
             assert item.importance in {1, 2, 3}
@@ -220,10 +221,11 @@ def test_what_comes_back_is_counted_by_items_and_by_weight() -> None:
 
 
 def test_a_prompt_without_a_memory_is_refused_and_preferences_are_no_entries() -> None:
-    told = sizes([Prompt(("use tabs",), 0, ()), Prompt(("a", "b", "c"), 3, ())])
+    told = sizes([Prompt(("use tabs",), 0, (), 10), Prompt(("a", "b", "c"), 3, (), 30)])
     assert told == {
         "prompts": 2,
         "entries_a_prompt": 1.5,
+        "tokens_a_prompt": 20,
         "preferences_a_prompt": 0.5,
         "refused": 1,
     }

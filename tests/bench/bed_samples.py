@@ -1,0 +1,246 @@
+"""The samples of the beds ``coding`` and ``everyday``, each through a real store.
+
+``coding``: a part of a session is stored when it ends, and what it asks is asked before
+that, of all that was stored till then. Sessions that the readers hold back are left out.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, cast
+
+from bench import coding, foreign, household
+from bench.coding import Asked, Passage
+from bench.kept_recall import AGENT, TEAM, Team, rooms_of
+from bench.kept_scores import holds
+from bench.locomo import when
+from bench.readings import HELD, SPLITS, Reading, readings, session_lines, split
+from bench.samples import Remembered, Sample, candidates_of, house_with, ingested
+from bench.stage import model_dir
+from bench.transcripts import Message, exported, trajectories
+from memd.backends.assembly import Assembly
+from memd.base.paths import RERANKER_NAME
+from memd.encode.cross_encoder import RerankerThread
+from memd.house import _Prompts
+from memd.model.caller import Caller
+from memd.model.inject import PrepareRequest
+from memd.model.settings import Settings
+from memd.recall.features import Measured
+from memd.recall.recall import Recall
+from memd.serve.rooms import Inject
+
+SEED = 7
+FOREIGN = 100
+CODING_FOLDS = 5
+AGENTS = {"coding": "the-coder", "everyday": "the-household"}
+
+
+class Asking:
+    """What asks one store: its candidates, and, where an *inject* is given, its default prompt."""
+
+    def __init__(
+        self, recall: Recall, agent: str, inject: Inject | None, project: str | None = None
+    ) -> None:
+        self._recall, self._agent, self._inject, self._project = recall, agent, inject, project
+
+    async def candidates(self, text: str) -> tuple[list[Measured], list[str | None]]:
+        return await candidates_of(self._recall, self._agent, text)
+
+    async def sample(
+        self, kind: str, fold: str, name: str, text: str, gold: Sequence[str], bed: str
+    ) -> Sample:
+        """Ask *text*; *gold* are the sources that answer it."""
+        found, sources = await self.candidates(text)
+        right = [source in gold for source in sources]
+        prompt = await self.prompt(text, found, right)
+        return Sample(kind, fold, name, len(gold), found, right, bed, prompt)
+
+    async def prompt(
+        self, text: str, found: Sequence[Measured], right: Sequence[bool]
+    ) -> tuple[bool, ...] | None:
+        """Return which entries of a default prompt answer."""
+        if self._inject is None:
+            return None
+        good = {
+            item.candidate.memory_id
+            for item, is_right in zip(found, right, strict=True)
+            if is_right
+        }
+        caller = Caller(agent_id=self._agent, project_id=self._project, method="fit")
+        request = PrepareRequest(query=text, project_id=self._project)
+        made = await self._inject.prepare(caller, request)
+        return tuple(each.id in good for each in made.memories)
+
+
+def prompting(house: Assembly) -> Inject:
+    """Return what prepares prompts over *house*, with the product's defaults and no re-ranker."""
+    scorer = RerankerThread(model_dir().with_name(RERANKER_NAME))
+    return _Prompts(Settings(), house, scorer).inject()
+
+
+async def everyday(embedder: Remembered, *, prompts: bool) -> list[Sample]:
+    """Return the samples of ``household.txt``."""
+    sayings, questions = household.read()
+    agent = AGENTS["everyday"]
+    async with house_with(embedder) as house:
+        items = [{"text": saying.text, "source": saying.key} for saying in sayings]
+        await ingested(house, agent, items)
+        await house.queue.drain()
+        inject = prompting(house) if prompts else None
+        asking = Asking(house.recall, agent, inject)
+        return [
+            await asking.sample(
+                q.kind, f"everyday-{q.topic}", q.language, q.text, q.gold, "everyday"
+            )
+            for q in questions
+        ]
+
+
+async def coding_sessions(embedder: Remembered, folder: Path, *, prompts: bool) -> list[Sample]:
+    """Return the samples of the sessions below *folder*, without what naps compose of them."""
+    sessions = fitting(folder)
+    agent = AGENTS["coding"]
+    samples: list[Sample] = []
+    async with house_with(embedder) as house:
+        inject = prompting(house) if prompts else None
+        asking = Asking(house.recall, agent, inject)
+        stored: dict[str, Passage] = {}
+        asked: list[Asked] = []
+        for part, questions in coding.replayed(coding.in_parts(sessions)):
+            samples += [await _coding(asking, "H", question) for question in questions]
+            asked += questions
+            new = {p.text: p for p in part if coding.stored(p) and p.text not in stored}
+            stored |= new
+            await ingested(house, agent, [item(passage) for passage in new.values()])
+            await house.queue.drain()
+        samples += [
+            await _coding(asking, "H", question)
+            for question in labelled(folder, list(stored.values()))
+        ]
+        for kind, question in foreign_questions(folder, list(stored.values()), asked):
+            samples.append(await _coding(asking, kind, question))
+    return samples
+
+
+async def _coding(asking: Asking, kind: str, question: Asked) -> Sample:
+    return await asking.sample(
+        kind, fold(question.session), question.name, question.text, question.gold, "coding"
+    )
+
+
+async def composed(folder: Path, *, prompts: bool) -> AsyncIterator[Sample]:
+    """Yield the readers' questions to what naps composed (C), and foreign ones (CX)."""
+    sessions = fitting(folder)
+    async with AsyncExitStack() as stack:
+        made = Path(stack.enter_context(TemporaryDirectory(prefix="memd-fit-")))
+        rooms, clock = await rooms_of(made, sessions, stack)
+        team = Team(rooms, clock, made, folder, "fit")
+        await team.ended(sessions)
+        recall = cast(Recall, rooms.recall)  # made when it is first used
+        asking = Asking(recall, AGENT, rooms.inject if prompts else None, TEAM)
+        for name, reading in fit_readings().items():
+            for each in reading.items:
+                found, _ = await asking.candidates(each.asked)
+                right = [holds(measured.candidate.own, each) for measured in found]
+                if any(holds(text, each) for text in team.stored.texts.values()):
+                    prompt = await asking.prompt(each.asked, found, right)
+                    gold = sum(holds(text, each) for text in set(team.stored.texts.values()))
+                    yield Sample("C", fold(name), "composed", gold, found, right, "coding", prompt)
+        strange = [*foreign.OTHER_DOMAINS, *strange_lines(folder)]
+        for at, text in enumerate(strange):
+            where = f"coding-{at % CODING_FOLDS}"
+            yield await asking.sample("CX", where, "composed, foreign", text, (), "coding")
+
+
+def fitting(folder: Path) -> dict[str, list[Message]]:
+    """Return the recorded sessions that may be fitted on."""
+    there = split()
+    sessions = exported(folder, sidechains=False)
+    return {name: each for name, each in sessions.items() if there.get(name) != HELD}
+
+
+def fit_readings() -> dict[str, Reading]:
+    """Return the readings that may be fitted on."""
+    return {
+        name: each for which in SPLITS if which != HELD for name, each in readings(which).items()
+    }
+
+
+def fold(session: str) -> str:
+    """Return the group of sessions that is left out together: by the day, so that pairs stay."""
+    return f"coding-{sum(map(ord, session[:10])) % CODING_FOLDS}"
+
+
+def item(passage: Passage) -> dict[str, Any]:
+    """Return the passage as an item of ``memory.ingest_many``."""
+    return {
+        "text": passage.text,
+        "origin": "person" if passage.who == "user" else "assistant",
+        "session_id": passage.session,
+        "order": passage.order,
+        "source": passage.place,
+        "deliberate": True,
+        "project_id": TEAM,
+        **({"occurred_at": at.isoformat()} if (at := when(passage.when)) else {}),
+    }
+
+
+def labelled(folder: Path, stored: Sequence[Passage]) -> list[Asked]:
+    """Return the readers' questions to the passages of their sessions."""
+    found: list[Asked] = []
+    for name, reading in fit_readings().items():
+        own = [passage for passage in stored if passage.session == name]
+        found += coding.labelled(reading, session_lines(folder, [name])[name], own)
+    return found
+
+
+def strange_lines(folder: Path) -> list[str]:
+    """Return sentences of other teams' recorded sessions; the same ones every time."""
+    lines: dict[str, None] = {}
+    for messages in trajectories(folder).values():
+        for message in messages[1:]:
+            if message["role"] in {"user", "assistant"}:
+                for text in coding.blocks(str(message["content"])):
+                    lines.update(dict.fromkeys(coding.sentences(text)[:2]))
+    low, high = coding.QUESTION_WORDS
+    fit = [line for line in lines if low <= len(line.split()) <= high and coding.is_prose(line)]
+    return random.Random(SEED).sample(fit, min(FOREIGN, len(fit)))
+
+
+def foreign_questions(
+    folder: Path, stored: Sequence[Passage], asked: Sequence[Asked]
+) -> Iterator[tuple[str, Asked]]:
+    """Yield what the sessions cannot answer, as ``bench.foreign`` has it for dialogues.
+
+    A: other teams' lines. B: the same with this team's paths and symbols in place of
+    theirs. U: this team's questions with things put in that it does not have. O: other domains.
+    """
+    chance = random.Random(SEED)
+    lines = strange_lines(folder)
+    ours = sorted({t for p in stored for t in coding.named(p.text) if " " not in t})
+    theirs = sorted({t for line in lines for t in coding.named(line) if " " not in t})
+    sessions = sorted({passage.session for passage in stored})
+    kept = [question for question in asked if question.name == "thing kept"]
+    named = [line for line in lines if coding.named(line)]
+    told = [("A", line) for line in lines] + [("O", text) for text in foreign.OTHER_DOMAINS]
+    told += [("B", swapped(line, ours, chance)) for line in named]
+    told += [("U", swapped(q.text, theirs, chance)) for q in kept[:FOREIGN]]
+    for at, (kind, text) in enumerate(told):
+        yield kind, Asked(text, "", sessions[at % len(sessions)], 0, ())
+
+
+def swapped(text: str, others: Sequence[str], chance: random.Random) -> str:
+    """Return *text* with each thing that it names replaced by one of *others* of its shape."""
+    for thing in sorted(coding.named(text), key=len, reverse=True):
+        alike = [other for other in others if shape(other) == shape(thing) and other != thing]
+        text = text.replace(thing, chance.choice(alike or list(others)))
+    return text
+
+
+def shape(thing: str) -> tuple[bool, bool, bool]:
+    """Return whether a thing is a path, has an underscore, begins with a capital."""
+    return ("/" in thing or "." in thing, "_" in thing, thing[:1].isupper())

@@ -1,0 +1,60 @@
+"""One person's sayings and notes in several languages, and what is asked of them. Pure.
+
+``household.txt`` was written for the purpose, before anything was measured: sayings,
+facts, preferences and short notes as people tell them, some of them later corrected,
+with questions in other words, now and then in another language, and questions that
+nothing answers. It is one of the test beds that the ranker may be fitted on; the store
+of ``bench.everyday`` is another, kept aside.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+PAGE = Path(__file__).with_suffix(".txt")
+
+
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """A memory of the store; *key* names it."""
+
+    key: str
+    topic: str
+    language: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question; without *gold* nothing answers it, and *kind* says in what way (B, U, O)."""
+
+    kind: str
+    topic: str
+    language: str
+    text: str
+    gold: tuple[str, ...]
+
+
+def read(page: str | None = None) -> tuple[list[Saying], list[Asked]]:
+    """Return the memories and the questions of *page*, by default of ``household.txt``.
+
+    >>> read("[home]\\nh1 | en | One.\\n? | en | h1 | Which?\\n! | de | B | Wie?")[1][1].kind
+    'B'
+    """
+    sayings: list[Saying] = []
+    questions: list[Asked] = []
+    topic = ""
+    for line in (PAGE.read_text("utf-8") if page is None else page).splitlines():
+        if line.startswith("["):
+            topic = line.strip("[]")
+        elif line and not line.startswith("#"):
+            key, language, rest = line.split(" | ", 2)
+            if key in "?!":
+                told, text = rest.split(" | ", 1)
+                gold = tuple(told.split()) if key == "?" else ()
+                kind = "H" if gold else told
+                questions.append(Asked(kind, topic, language, text, gold))
+            else:
+                sayings.append(Saying(key, topic, language, rest.replace("\\n", "\n")))
+    return sayings, questions

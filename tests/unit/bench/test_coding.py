@@ -1,0 +1,112 @@
+"""The beds of coding sessions and of a household: what is stored, asked, and taken for evidence."""
+
+import random
+
+from bench import coding, household
+from bench.bed_samples import shape, swapped
+from bench.coding import Passage
+
+LONG = "The retry of the upload waits four seconds because the gateway throttles bursts of requests"
+
+
+def passages(*texts: str, session: str = "one", who: str = "assistant") -> list[Passage]:
+    return [
+        Passage(f"{session}#{at}", session, 0, at, who, text, "") for at, text in enumerate(texts)
+    ]
+
+
+def known(*texts: str) -> coding.Known:
+    """Return a store of *texts* among forty that speak of other things."""
+    told = coding.Known()
+    for passage in passages(*texts, session="earlier"):
+        told.add(passage)
+    for at in range(40):
+        told.add(passages(f"Another remark {at} about painting fences green or blue.")[0])
+    return told
+
+
+def test_a_later_line_asks_for_the_earlier_one_that_says_more_of_the_same_thing() -> None:
+    store = known(f"{LONG}, see `upload_retry`.", "A passage that says nothing of it at all.")
+    [question] = coding.asked(
+        store,
+        passages("Why does `upload_retry` pause so long while the gateway throttles a customer?"),
+    )
+    assert question.gold == ("earlier#0",)
+    assert question.name == "thing kept"
+
+
+def test_what_many_passages_name_is_no_question() -> None:
+    texts = [f"{LONG} in case {at}, see `upload_retry`." for at in range(9)]
+    line = "Why does `upload_retry` pause so long while the gateway throttles a customer?"
+    assert coding.asked(known(*texts), passages(line)) == []
+
+
+def test_a_line_said_again_is_no_question() -> None:
+    text = f"{LONG}, see `upload_retry`."
+    assert coding.asked(known(text), passages(text)) == []
+
+
+def test_every_second_pair_is_asked_without_the_thing_too() -> None:
+    store = known(
+        f"{LONG}, see `upload_retry`.",
+        "The exporter writes decimals with a comma on German machines, so `price_export` breaks.",
+    )
+    asked = coding.asked(
+        store,
+        passages(
+            "Why does `upload_retry` pause so long while the gateway throttles a customer?",
+            "Did we tell anybody that `price_export` writes decimals wrongly on German machines?",
+        ),
+    )
+    names = [question.name for question in asked]
+    assert names == ["thing kept", "thing kept", "thing out"]
+    assert ["price_export" in question.text for question in asked] == [False, True, False]
+
+
+def test_a_part_is_asked_before_it_is_stored() -> None:
+    filling = [f"A remark numbered {at} about painting garden fences green." for at in range(40)]
+    parts = [
+        passages(f"{LONG}, see `upload_retry`.", *filling, session="earlier"),
+        passages(
+            "Why does `upload_retry` pause so long while the gateway throttles a customer?",
+            "Somebody asked why `upload_retry` pauses while the gateway throttles our customers.",
+            session="later",
+        ),
+    ]
+    asked = [question for _, questions in coding.replayed(parts) for question in questions]
+    assert {place for question in asked for place in question.gold} == {"earlier#0"}
+
+
+def test_code_and_what_tools_print_are_no_passages() -> None:
+    text = (
+        "We keep the importer as it is, because the supplier asked us to.\n\n"
+        "```python\nprint('a line of code that nobody needs to remember, long as it is')\n```\n\n"
+        "| a table | of two columns | that is output |\n|---|---|---|\n"
+    )
+    assert list(coding.blocks(text)) == [
+        "We keep the importer as it is, because the supplier asked us to."
+    ]
+
+
+def test_what_an_assistant_does_next_is_not_stored() -> None:
+    [next_step, fact] = passages("Now let me run the linter on it.", "The linter wants tabs.")
+    assert [coding.stored(next_step), coding.stored(fact)] == [False, True]
+    assert coding.stored(passages("Let me decide that tomorrow.", who="user")[0])
+
+
+def test_foreign_things_take_the_place_of_things_of_the_same_shape() -> None:
+    others = ["other_name", "lib/other.rb", "OtherError"]
+    text = swapped("Does parse_line of src/app.py work?", others, random.Random(1))
+    assert text == "Does other_name of lib/other.rb work?"
+    assert shape("src/app.py") != shape("parse_line")
+
+
+def test_a_household_has_an_answer_for_every_honest_question_and_none_for_the_rest() -> None:
+    sayings, questions = household.read()
+    keys = [saying.key for saying in sayings]
+    assert len(keys) == len(set(keys)) >= 260
+    assert all(set(question.gold) <= set(keys) for question in questions)
+    assert {q.kind for q in questions if not q.gold} == {"B", "U", "O"}
+    topics = {saying.key: saying.topic for saying in sayings}
+    for question in questions:
+        assert {topics[key] for key in question.gold} <= {question.topic}, question.text
