@@ -358,7 +358,7 @@ async def test_h22_a_notification_is_done_and_never_answered(line: Wire, house: 
     await until(lambda: len(house.kept) == 1, "the write is done")
 
 
-@pytest.mark.parametrize("k", [0, -1, 10**9, "5", True, 1.5, None])
+@pytest.mark.parametrize("k", [0, -1, 10**9, "5", True, 1.5])
 async def test_h25_a_number_out_of_range_is_named(line: Wire, k: Any) -> None:
     answer = await line.ask(req("memory.recall", query="x", top_k=k))
     failed(answer, -32602, "invalid")

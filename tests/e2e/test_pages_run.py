@@ -83,6 +83,7 @@ INSTEAD = {
     "memd flagged show ID": None,
     "memd flagged release ID": None,
     "memd flagged add ID": None,
+    "memd archive restore ID": None,
     "memd owner show": None,  # who signed nothing yet has no key
     "memd model install": None,
     "memd service install": None,

@@ -64,12 +64,15 @@ def test_reading_what_assistants_wrote_loads_the_standard_library_only() -> None
     assert not HEAVY & loaded("import memd.sleep.trigger")
 
 
-def test_a_start_loads_nothing_of_what_a_night_or_a_prompt_does() -> None:
-    modules = loaded_modules("import memd.house")
+def test_a_start_loads_nothing_of_what_a_memory_a_night_or_a_prompt_needs() -> None:
+    modules = loaded_modules("import memd.house, memd.sleep.watching")
     later = {
         "memd.sleep.tasks",
         "memd.sleep.compression",
         "memd.sleep.distil.distilled",
+        "memd.ingest.ingest",
+        "memd.recall.recall",
+        "memd.archive.archival",
         "memd.inject.inject",
         "memd.org.graph",
     }

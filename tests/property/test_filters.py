@@ -23,11 +23,11 @@ from support.store import ADA, a_house
 from memd.backends.assembly import Assembly
 from memd.base.clock import to_us
 from memd.model.caller import Caller
-from memd.model.enums import HIDDEN, MemoryCategory, MemoryLevel, MemoryState
+from memd.model.enums import HIDDEN, MemoryCategory, MemoryLevel, MemoryState, Passing
 from memd.model.memory import MemoryFilter, MemoryQuery
 from memd.recall import search
 from memd.recall.search import Scope
-from memd.store import filters, memories, names, vectors, words
+from memd.store import filters, memories, names, passing, vectors, words
 from memd.store.connect import Reading, Writing
 from memd.store.rows import MemoryRow
 
@@ -49,6 +49,7 @@ class Known(NamedTuple):
     session: str | None
     project: str | None
     vector: tuple[float, ...]
+    is_passing: bool
 
 
 class World(NamedTuple):
@@ -75,6 +76,7 @@ def made(chance: random.Random) -> list[tuple[MemoryRow, str | None, str | None]
             [MemoryState.ACTIVE, MemoryState.ARCHIVED, MemoryState.COMPRESSED, MemoryState.TRASHED],
             [90, 4, 4, 2],
         )[0]
+        happened = chance.choice([None, NOW - timedelta(days=chance.random() * DAYS)])
         expires = chance.choice([None, None, None, NOW, NOW + timedelta(days=1)])
         row = a_row(
             ids,
@@ -84,6 +86,7 @@ def made(chance: random.Random) -> list[tuple[MemoryRow, str | None, str | None]
             level=chance.choice(list(MemoryLevel)[:3]),
             ordinal=None if session is None else number,
             created_at_us=to_us(NOW - timedelta(days=chance.random() * DAYS)),
+            occurred_at_us=None if happened is None else to_us(happened),
             state=state,
             expires_at_us=None if expires is None else to_us(expires),
             tags=tuple(tags),
@@ -118,10 +121,13 @@ def filed(conn: Writing, rows: list[tuple[MemoryRow, str | None, str | None]]) -
         length = sum(number * number for number in raw) ** 0.5
         packed.append(struct.pack(f"<{DIMENSION}f", *(number / length for number in raw)))
     vectors.put(conn, model_key, list(zip(keys, packed, strict=True)))
+    turns = frozenset(key for key in keys if key % 5 == 0)
+    for key in turns:
+        passing.put(conn, key, Passing.QUESTION)
     words.index(conn, keys)
     vectors.index(conn, keys)
     return [
-        Known(key, row, session, project, tuple(numbers(vector)))
+        Known(key, row, session, project, tuple(numbers(vector)), key in turns)
         for key, row, (_, session, project), vector in zip(keys, keyed, rows, packed, strict=True)
     ]
 
@@ -145,17 +151,24 @@ def keeps(query: MemoryQuery, caller: Caller, known: Known) -> bool:
     return (
         (row.state is MemoryState.ACTIVE or (hidden and query.include_compressed))
         and (row.expires_at_us is None or row.expires_at_us > to_us(NOW))
+        and (not known.is_passing or query.include_passing or query.text is None)
         and (not query.namespaces or row.namespace in query.namespaces)
         and (not query.categories or row.category in query.categories)
         and (not query.levels or level_of(known) in query.levels)
         and (query.since is None or row.created_at_us >= to_us(query.since))
         and (query.until is None or row.created_at_us < to_us(query.until))
+        and (query.occurred_since is None or event_us(row) >= to_us(query.occurred_since))
+        and (query.occurred_until is None or event_us(row) < to_us(query.occurred_until))
         and set(query.tags) <= set(row.tags)
         and query.session_id in (None, known.session)
         and query.project_id in (None, known.project)
         and (not ends_with_a_session(known) or caller.session_id in (None, known.session))
         and (row.level != "project" or caller.project_id in (None, known.project))
     )
+
+
+def event_us(row: MemoryRow) -> int:
+    return row.created_at_us if row.occurred_at_us is None else row.occurred_at_us
 
 
 def level_of(known: Known) -> str:
@@ -182,9 +195,11 @@ FILTERS = st.fixed_dictionaries(
         "levels": some(list(MemoryLevel)),
         "tags": st.lists(st.sampled_from(TAGS), max_size=2, unique=True).map(tuple),
         "since": MOMENTS,
+        "occurred_since": MOMENTS,
         "session_id": st.none() | st.sampled_from([*SESSIONS, "never heard of"]),
         "project_id": st.none() | st.sampled_from([*PROJECTS, "never heard of"]),
         "include_compressed": st.booleans(),
+        "include_passing": st.booleans(),
     }
 )
 CALLERS = st.builds(
@@ -231,11 +246,13 @@ def test_a_search_returns_rows_of_the_filter_only_and_all_of_them_where_they_are
 
 def scope_of(wanted: dict[str, Any], caller: Caller) -> Scope:
     query = MemoryQuery(**wanted)
-    hidden = query.include_compressed
+    hidden, also_passing = query.include_compressed, query.include_passing
     now_us = to_us(NOW)
     params = filters.bound(1, query, now_us, hidden=hidden, active=caller)
+    if not also_passing:
+        params = filters.stating(params)
     here = filters.bound(1, MemoryFilter(), now_us, active=caller)
-    return Scope(params, filters.evidence(params, hidden=hidden), here, hidden)
+    return Scope(params, filters.evidence(params, hidden=hidden), here, hidden, also_passing)
 
 
 @SOME
@@ -256,7 +273,7 @@ def test_the_nearest_of_a_filter_are_the_nearest_of_brute_force(
     found = world.run(near())
     nearness = {
         known.key: sum(a * b for a, b in zip(asked, known.vector, strict=True))
-        for known in expected(world, MemoryQuery(**wanted), caller)
+        for known in expected(world, MemoryQuery(**wanted, text="any"), caller)
     }
     assert set(found) <= set(nearness)
     best = sorted(nearness.values(), reverse=True)[:rows]
@@ -273,13 +290,14 @@ def test_the_best_by_words_of_a_filter_are_the_best_of_brute_force(
     scope = scope_of(wanted, caller)
 
     def both(conn: Reading) -> tuple[list[int], dict[int, float]]:
-        stems = words.stemmer(conn)(" ".join(terms))
-        match = words.match_text(list(search.rare(conn, scope, stems)), scope.owners)
+        written = {stem: word for word in terms for stem in words.stemmer(conn)(word)}
+        looked_up = [written[stem] for stem in search.rare(conn, scope, list(written))]
+        match = words.match_text(looked_up, scope.owners)
         every = {hit.memory_key: hit.bm25 for hit in words.search(conn, match, -1)}
-        return search.by_words(conn, scope, stems, 100, search.few(conn, scope)), every
+        return search.by_words(conn, scope, written, 100, search.few(conn, scope)), every
 
     found, score = world.run(world.house.db.read(both))
-    may = {known.key for known in expected(world, MemoryQuery(**wanted), caller)}
+    may = {known.key for known in expected(world, MemoryQuery(**wanted, text="any"), caller)}
     best = sorted((score[key] for key in score if key in may), reverse=True)[:100]
     assert set(found) <= may
     assert [score[key] for key in found] == pytest.approx(best)

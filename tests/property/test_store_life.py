@@ -28,6 +28,7 @@ from memd.store.connect import Writing
 UNDO = timedelta(days=7)
 WORDS = ("bees", "lamp", "Faro", "seven", "clock", "Ann", "sails", "paints", "42", "tea")
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
+TURNS = TEXTS | TEXTS.map("where is {}?".format)
 
 
 @dataclass
@@ -39,6 +40,7 @@ class Life:
     place: str = "visible"
     before: str = "visible"
     erase_at: datetime | None = None
+    is_passing: bool = False
 
 
 class Lives(RuleBasedStateMachine):
@@ -93,7 +95,7 @@ class Lives(RuleBasedStateMachine):
         self.lives[memory_id] = Life(text, expires)
         return str(memory_id)
 
-    @rule(target=ids, text=TEXTS, session=st.sampled_from([None, "s"]), streams=st.booleans())
+    @rule(target=ids, text=TURNS, session=st.sampled_from([None, "s"]), streams=st.booleans())
     def ingest(self, text: str, session: str | None, streams: bool) -> Any:
         origin = Origin.ASSISTANT if streams else None
         request = IngestRequest(text=text, session_id=session, origin=origin)
@@ -104,9 +106,10 @@ class Lives(RuleBasedStateMachine):
             if not streams:  # told on purpose, it comes back
                 self.lives[item.id].place = "visible"
             assert not self.expired(self.lives[item.id])
+            self.lives[item.id].is_passing = item.passing is not None
             self.lives[item.id].expires = None  # what was told again without an end has none
         for item in (*receipt.stored, *receipt.pending):
-            self.lives[item.id] = Life(text, None)
+            self.lives[item.id] = Life(text, None, is_passing=item.passing is not None)
         for item in receipt.turned_away:
             self.lives[item.id] = Life(text, None, "archive")
         new = (*receipt.stored, *receipt.pending, *receipt.turned_away)
@@ -122,6 +125,7 @@ class Lives(RuleBasedStateMachine):
         if memory_id in self.seen("visible"):
             self.run(self.house.ingest.update(ADA, memory_id, change))
             self.lives[memory_id].content = text
+            self.lives[memory_id].is_passing = False
         else:
             with pytest.raises(MemoryNotFoundError):
                 self.run(self.house.ingest.update(ADA, memory_id, change))
@@ -151,10 +155,12 @@ class Lives(RuleBasedStateMachine):
 
     @rule(memory_id=ids)
     def restore_from_archive(self, memory_id: str) -> None:
-        if memory_id in self.seen("archive"):
+        life = self.lives[memory_id]
+        kept_apart = life.is_passing and memory_id in self.seen("visible")
+        if kept_apart or memory_id in self.seen("archive"):
             entry = self.run(self.house.archival.restore_to_hot(ADA, memory_id))
-            assert entry.content == self.lives[memory_id].content
-            self.lives[memory_id].place = "visible"
+            assert (entry.content, entry.passing) == (life.content, None)
+            life.place, life.is_passing = "visible", False
         else:
             with pytest.raises(MemoryNotFoundError):
                 self.run(self.house.archival.restore_to_hot(ADA, memory_id))
@@ -222,11 +228,14 @@ class Lives(RuleBasedStateMachine):
             memory_id: self.lives[memory_id].content for memory_id in readable
         }
 
-    @rule(text=TEXTS)
-    def search(self, text: str) -> None:
-        query = MemoryQuery(text=text, limit=1000)
+    @rule(text=TEXTS, passing=st.booleans())
+    def search(self, text: str, passing: bool) -> None:
+        query = MemoryQuery(text=text, limit=1000, include_passing=passing)
         found = self.run(self.house.recall.retrieve(ADA, query))
-        assert {entry.id for entry in found} == self.seen("visible")
+        visible = self.seen("visible")
+        assert {entry.id for entry in found} == {
+            memory_id for memory_id in visible if passing or not self.lives[memory_id].is_passing
+        }
 
 
 # Shrinking restarts the rooms thousands of times; the steps that failed are printed as they were.

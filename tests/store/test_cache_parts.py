@@ -55,6 +55,7 @@ async def test_a_night_leaves_summaries_and_what_was_put_away_by_itself_in_parts
             Part.READ: {"visible", "consolidated"},
             Part.AWAY: {"low_importance"},
             Part.SUMMARY: {"summary"},
+            Part.PASSING: set(),
         }
         assert (await bed.house.upkeep.check(ADA)).problems == ()
 

@@ -9,6 +9,7 @@ from support.clocks import HeldClock
 from support.entries import NOW
 from support.store import ADA, a_house, stored
 
+from memd.model.ingest import IngestManyRequest, IngestRequest
 from memd.model.memory import MemoryQuery
 from memd.model.recall import RecallRequest
 
@@ -36,6 +37,27 @@ async def test_since_is_in_and_until_is_not(tmp_path: Path) -> None:
         assert await ids(since=NOW + TICK) == []
         assert await ids(until=NOW) == []
         assert await ids(until=NOW + TICK) == [one]
+
+
+async def test_a_time_of_the_event_is_when_it_happened_or_else_when_it_was_told(
+    tmp_path: Path,
+) -> None:
+    async with a_house(tmp_path / "memd.db", HeldClock()) as house:
+        (told,) = await stored(house, "Ann keeps bees.")
+        then = NOW - timedelta(days=400)
+        item = IngestRequest(text="Ann sold her bees to Bob.", occurred_at=then)
+        await house.ingest.ingest_many(ADA, IngestManyRequest(items=(item,)))
+        await house.queue.drain()
+
+        async def texts(**limits: datetime) -> list[str]:
+            query = MemoryQuery(text="bees", **limits)
+            return [entry.content for entry in await house.recall.retrieve(ADA, query)]
+
+        assert await texts(occurred_since=then, occurred_until=then + TICK) == [item.text]
+        assert await texts(occurred_since=then + TICK) == ["Ann keeps bees."]
+        assert await texts(occurred_until=then) == []
+        assert len(await texts(since=then + TICK)) == 2
+        assert told
 
 
 async def test_what_is_exactly_as_relevant_as_demanded_is_kept(tmp_path: Path) -> None:

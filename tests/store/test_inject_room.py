@@ -16,7 +16,6 @@ from support.store import ADA, BOB, a_house, stored, told
 
 from memd.backends.assembly import Assembly
 from memd.base.errors import DeniedError, InvalidError, MemoryCapabilityError, MemoryRetrievalError
-from memd.base.limits import PROMPT_COMPOSED_ITEMS_MAX
 from memd.encode.tokens import DefaultTokenEstimator
 from memd.inject.hierarchical import over
 from memd.inject.inject import Inject
@@ -286,7 +285,8 @@ async def test_spec_8_4_6_of_fused_ranks_what_scores_below_the_threshold_is_drop
     """Ranks say nothing of how near a memory is: without it, the last of all is told, too."""
     await stored(house, *(f"The nginx port of host {n} is 80{n}." for n in range(4)))
     await stored(house, "The cafeteria serves soup.")
-    linear = await prepared(a_room(house), query="Which nginx port has host 2?")
+    uncut = a_room(house, config={"min_relevance": 0.0})
+    linear = await prepared(uncut, query="Which nginx port has host 2?")
 
     prompt = await prepared(
         a_room(house, config={"fusion_strategy": "rrf"}), query="Which nginx port has host 2?"
@@ -475,8 +475,8 @@ async def test_what_the_gate_let_through_is_not_cut_again_unless_somebody_said_s
     house: Assembly,
 ) -> None:
     """A memory of years ago has no recency, and a probability seldom makes up for it."""
-    weak = [f"Carol painted house {n} of the village green." for n in range(30)]
-    texts = ["Bob forgets the port of the harbour, and other things.", *weak]
+    weak = [f"House {n} of the village green is on the way to a port." for n in range(9)]
+    texts = ["Things that nobody forgets in a harbour.", *weak]
     await told(house, *texts, occurred_at=datetime(2020, 1, 1, tzinfo=UTC))
     asked = "Which things does Bob forget about a port?"
 
@@ -519,22 +519,22 @@ async def test_s4_d23_where_the_tag_decides_the_assistant_is_told_what_qualifies
     assert (tight.messages, tight.left_out.instructions) == ((), 1)
 
 
-@pytest.mark.parametrize("fusion", ["linear", "rrf"])
-async def test_a_prompt_holds_the_best_few_of_what_naps_composed_and_all_that_was_told(
-    house: Assembly, fusion: str
+@pytest.mark.parametrize(
+    ("config", "whole"),
+    [({}, False), ({"min_relevance": 0.0}, True), ({"max_memories": 1}, False)],
+    ids=["by the rule", "a threshold is set", "at most one"],
+)
+async def test_a_prompt_holds_what_is_worth_its_place_unless_a_threshold_is_set(
+    house: Assembly, config: dict[str, float], whole: bool
 ) -> None:
-    await stored(house, *(f"The nginx port of host {n} is 80{n}." for n in range(3)))
-    for place in range(PROMPT_COMPOSED_ITEMS_MAX + 3):
-        request = MemoryStoreRequest(
-            category=MemoryCategory.SEMANTIC,
-            content=f"We moved the nginx port of customer {place} for good.",
-            metadata=MemoryMetadata(tags=("nap", "decision")),
-        )
-        await house.ingest.store(ADA, request)
-    config = {"fusion_strategy": fusion, "min_relevance": 0.0}
+    await stored(
+        house,
+        "The nginx port is 8080.",
+        *(f"Box {n} of the attic holds old photos." for n in range(30)),
+    )
 
     prompt = await prepared(a_room(house, config=config))
 
     shown = "\n".join(texts(prompt))
-    assert shown.count("of customer") == PROMPT_COMPOSED_ITEMS_MAX
-    assert shown.count("of host") == 3
+    assert "The nginx port is 8080." in shown
+    assert len(prompt.memories) == (20 if whole else 1)

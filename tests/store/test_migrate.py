@@ -21,7 +21,13 @@ from memd.store.migrate import STEPS
 
 # As if there had been a version 0: no weights, another name for a column, no index for the trash.
 OLDER = """
+DROP VIEW cache_part;
+DROP INDEX memory_by_event;
+DROP TABLE passing;
+CREATE VIEW cache_part (memory_key, part) AS SELECT memory_key, 'a' FROM memory;
 DROP TABLE fts_session;
+DROP TABLE injection;
+DROP TABLE session_window;
 DROP VIEW session_words;
 DROP TABLE memory_turn;
 DROP TABLE nap_slot;
@@ -116,6 +122,31 @@ async def test_sessions_of_version_1_are_searched_and_their_facts_know_their_mes
         (turn,) = await db.read(turns.turns_of, 1)
         assert (turn.place, turn.role, turn.at_us) == (1, "assistant", 5)
         assert await db.read(turns.turns_of, 2) == []
+
+
+def cache_part_of_version_2() -> str:
+    frozen = (GOLDEN / "schema-2.sql").read_text("utf-8")
+    begin = frozen.index("CREATE VIEW cache_part")
+    return frozen[begin : frozen.index(";", begin)]
+
+
+async def test_a_file_of_version_2_becomes_exactly_this_schema_and_its_caches_stay_sound(
+    tmp_path: Path,
+) -> None:
+    path, new = tmp_path / "memd.db", tmp_path / "new.db"
+    async with a_house(path) as house:
+        await stored(house, "Ann keeps bees in Lisbon.", "Bob sails.", session_id="s")
+        ids = await visible(house)
+    with tampering(path) as conn:
+        conn.execute("DROP VIEW cache_part; DROP INDEX memory_by_event; DROP TABLE passing")
+        conn.execute("DROP TABLE injection; DROP TABLE session_window; PRAGMA user_version = 2")
+        conn.execute(cache_part_of_version_2())
+        conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    async with a_house(path) as house:
+        assert await visible(house) == ids
+        assert (await house.upkeep.check(ADA)).problems == ()
+    with a_writer(path) as conn, a_writer(new) as other:
+        assert schema(conn) == schema(other)
 
 
 async def an_older_file(path: Path) -> set[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.daemon import WAIT_S
-from support.store import ADA, BOB, a_house, bytes_of, stored
+from support.store import ADA, BOB, a_house, bytes_of, stored, told
 
 from memd.backends.assembly import Assembly
 from memd.base.errors import InvalidError
@@ -42,6 +42,12 @@ async def test_an_export_shows_what_is_visible_to_its_agent_only(
 
     assert done.path == str(tmp_path / "wiki" / "ada")
     assert [path.name for path in (tmp_path / "wiki").rglob("raw/*")] == [f"{here}.md"]
+
+
+async def test_what_was_only_asked_is_not_in_the_wiki(house: Assembly, tmp_path: Path) -> None:
+    (fact, _) = await told(house, "Ann keeps bees.", "Does Ann keep bees?")
+    await a_wiki(house, tmp_path).export(ADA)
+    assert [path.name for path in (tmp_path / "wiki").rglob("raw/*")] == [f"{fact}.md"]
 
 
 async def test_what_was_forgotten_goes_from_the_wiki(house: Assembly, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 from support.clocks import HeldClock
 
@@ -19,6 +20,15 @@ from memd.base.errors import EmbeddingError
 from memd.model.encoding import Embedder, ModelFingerprint
 from memd.model.events import Emit, unheard
 from memd.model.settings import Settings
+from memd.store.database import Database
+
+
+class _OfAStore(Protocol):
+    @property
+    def db(self) -> Database: ...
+
+
+Room = TypeVar("Room", bound=_OfAStore)
 
 DIMENSION = 256
 
@@ -82,7 +92,13 @@ async def a_house(
             folder / "no model",
             clock or HeldClock(),
             stack,
+            emit=hear,
         )
-        house.queue.emit = hear
-        emit = house.learning.hearing(hear)
-        yield replace(house, ingest=replace(house.ingest, emit=emit))
+        yield replace(house, ingest=made(house.ingest), recall=made(house.recall))
+
+
+def made(room: Room) -> Room:
+    """Return the room that *room* stands for until it is first used (``base/later.py``)."""
+    room.db  # noqa: B018  # any use will do
+    real: Room = getattr(type(room), "_made").__get__(room)  # noqa: B009  # nobody else looks
+    return real

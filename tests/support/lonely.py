@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 LEDGER_TABLES = (
     "meta", "run", "run_step", "run_change", "session_message", "usage_window", "memory_turn",
-    "nap_slot",
+    "nap_slot", "session_window", "injection",
 )  # fmt: skip
 CHECKPOINT_WRITES = 9  # between two checkpoints, so that a trace has a few in odd places
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import UTC
 from typing import Any
 
+from memd.encode.periods import periods
 from memd.recall.features import Measured, Statistics, measure
 from memd.recall.question import Question, question
 from memd.store.ranked import Candidate
@@ -17,9 +19,9 @@ def words_of(text: str) -> list[str]:
     return re.findall(r"[^\W_]+", text.casefold())
 
 
-def asked(text: str, *names: str) -> Question:
-    """Return *text* as a question, where *names* are known speakers."""
-    return question(text, frozenset(names), words_of)
+def asked(text: str, *names: str, now_us: int = 0) -> Question:
+    """Return *text* as a question of *now_us*, where *names* are known speakers."""
+    return question(text, frozenset(names), words_of, periods(text, now_us, UTC))
 
 
 def a_candidate(key: int, own: str, **fields: Any) -> Candidate:

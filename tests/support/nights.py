@@ -36,7 +36,7 @@ EPISODIC = MemoryCategory.EPISODIC
 # What an undone run leaves as it was, and the order in which each is read.
 TABLES = {
     "memory": "memory_key", "memory_tag": "tag, memory_key", "memory_context": "memory_key",
-    "memory_use": "memory_key", "memory_version": "memory_key, version",
+    "memory_use": "memory_key", "memory_version": "memory_key, version", "passing": "memory_key",
     "derived": "from_key, to_key", "archive": "memory_key", "trash": "memory_key",
     "forgotten": "memory_id", "embedding": "embedding_key", "centroid": "agent_key, model_key",
     "preference": "preference_key", "session": "session_key", "source": "source_key",

@@ -34,7 +34,14 @@ from memd.model.ingest import (
     Replaced,
     ReplaceSourceRequest,
 )
-from memd.model.inject import PreparedPrompt, PrepareRequest, ToolAnswer, ToolDefinition
+from memd.model.inject import (
+    Brief,
+    BriefRequest,
+    PreparedPrompt,
+    PrepareRequest,
+    ToolAnswer,
+    ToolDefinition,
+)
 from memd.model.memory import (
     MemoryEntry,
     MemoryFilter,
@@ -120,6 +127,7 @@ class FakeHouse:
             review=FakeReview(),
             files=FakeFiles(),
             inject=FakeInject(),
+            briefs=FakeBriefs(),
             learn=FakeLearn(),
             quarantine=FakeQuarantine(),
             synthesis=FakeSynthesis(),
@@ -346,6 +354,12 @@ class FakeFiles:
     async def run(self, caller: Caller, command: FileCommand) -> FileReply:
         del caller
         return FileReply(text=command.command)
+
+
+class FakeBriefs:
+    async def brief(self, caller: Caller, request: BriefRequest) -> Brief:
+        del caller
+        return Brief(token_budget=request.token_budget)
 
 
 class FakeInject:

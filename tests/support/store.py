@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import apsw
 from support.clocks import HeldClock
 from support.fakes import HashEmbedder
+from support.house import made
 
 from memd.backends.assembly import Assembly, assembled
 from memd.base.clock import Clock
@@ -30,10 +32,11 @@ EVERYTHING = MemoryFilter(since=datetime(1990, 1, 1, tzinfo=UTC))
 # What a check compares the caches with: everything that is not a cache or an administration of one.
 SOURCE_TABLES = (
     "agent", "archive", "centroid", "change", "client", "derived", "embedding", "embedding_model",
-    "entity", "flagged", "forgotten", "learning", "memory", "memory_context", "memory_file",
-    "memory_tag", "memory_turn", "memory_use", "memory_version", "nap_slot", "org_fact",
-    "org_operation", "org_proposal", "org_rules", "owner_key", "playbook", "preference", "project",
-    "reply", "session", "shared", "source", "speaker", "statement", "trash", "weights",
+    "entity", "flagged", "forgotten", "injection", "learning", "memory", "memory_context",
+    "memory_file", "memory_tag", "memory_turn", "memory_use", "memory_version", "nap_slot",
+    "org_fact", "org_operation", "org_proposal", "org_rules", "owner_key", "passing", "playbook",
+    "preference", "project", "reply", "session", "session_window", "shared", "source", "speaker",
+    "statement", "trash", "weights",
 )  # fmt: skip
 
 
@@ -46,7 +49,7 @@ async def a_house(
 ) -> AsyncIterator[Assembly]:
     """Open the rooms over the file at *path*, which need not exist; no task runs beside them."""
     async with AsyncExitStack() as stack:
-        yield await assembled(
+        house = await assembled(
             settings or Settings(),
             path,
             embedder or HashEmbedder(),
@@ -54,6 +57,7 @@ async def a_house(
             clock or HeldClock(),
             stack,
         )
+        yield replace(house, ingest=made(house.ingest))
 
 
 async def told(house: Assembly, *texts: str, caller: Caller = ADA, **fields: Any) -> list[str]:

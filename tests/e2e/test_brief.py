@@ -1,0 +1,87 @@
+"""``inject.brief`` and ``memd brief``: what to know before the first question."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.daemon import spawned
+from support.folder import Desk
+
+from memd.base.errors import InvalidError
+
+RULE = "We never push on Fridays, because the pipeline needs a day to settle."
+QUESTION = "Do we push on Fridays?"
+SAID = (
+    ("user", RULE),
+    ("assistant", "Understood: there are no pushes on Fridays."),
+    ("user", "Please move the staging server to port 8443."),
+    ("assistant", "Done: the staging server listens on port 8443 now."),
+)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with spawned(tmp_path, {"MEMD_MODEL_DIR": str(tmp_path / "none")}) as daemon:
+        yield Desk(tmp_path, daemon, tmp_path / "none")
+
+
+def recorded(cwd: Path) -> str:
+    lines = [
+        {
+            "type": role,
+            "uuid": f"u-{number}",
+            "sessionId": "one",
+            "cwd": str(cwd),
+            "timestamp": f"2026-03-02T10:0{number}:00Z",
+            "message": {"role": role, "content": text},
+        }
+        for number, (role, text) in enumerate(SAID)
+    ]
+    return "".join(f"{json.dumps(line)}\n" for line in lines)
+
+
+def test_the_next_session_of_a_project_is_told_what_the_last_one_left(desk: Desk) -> None:
+    empty = desk("brief")
+    assert (empty.code, empty.out) == (0, "")
+    project = desk.notes.parent / "hives"
+    (project / ".git").mkdir(parents=True)
+    desk.write("one.jsonl", recorded(project))
+    assert desk("import", "one.jsonl").code == 0
+
+    with desk.daemon.client() as client:
+        place = {"session_id": "two", "project_id": str(project)}
+        brief: dict[str, Any] = client.call("inject.brief", place)
+        again = client.call("inject.prepare", {"query": QUESTION, **place})
+        elsewhere = client.call(
+            "inject.prepare", {**place, "query": QUESTION, "session_id": "three"}
+        )
+        other = client.call("inject.brief", {**place, "project_id": "/home/ada/other"})
+
+    directive, fenced = brief["messages"]
+    assert "<memory-entry>" in directive["content"]
+    assert "never push on Fridays" in fenced["content"]
+    assert 0 < brief["tokens_used"] <= 800
+    assert "preference" in {item["label"] for item in brief["items"]}
+    given = {item["id"] for item in brief["items"]}
+    assert not given & {memory["id"] for memory in again["memories"]}
+    assert given & {memory["id"] for memory in elsewhere["memories"]}
+    assert other["items"] == []
+    shown = desk("brief", "--project", str(project))
+    assert shown.code == 0
+    assert "never push on Fridays" in shown.out
+    told = desk("brief", "--project", str(project), "--json").json
+    assert {item["id"] for item in told["items"]} == given
+
+
+@pytest.mark.parametrize("query", ["", "  \n"])
+def test_a_prompt_without_a_question_is_told_of_the_brief(desk: Desk, query: str) -> None:
+    with (
+        desk.daemon.client() as client,
+        pytest.raises(InvalidError, match=r"query: .*inject\.brief") as refused,
+    ):
+        client.call("inject.prepare", {"query": query})
+    assert refused.value.field == "query"

@@ -1,0 +1,191 @@
+"""A prompt of a session holds what is new to it (``inject/in_window.py``)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+from support.clocks import HeldClock
+from support.store import ADA, a_house, stored
+
+from memd.backends.assembly import Assembly
+from memd.base.errors import MemoryRetrievalError
+from memd.inject.hierarchical import over
+from memd.inject.in_window import REPEATED_US, Asked, SessionWindows
+from memd.inject.inject import Inject
+from memd.inject.own import Rooms
+from memd.model.caller import Caller
+from memd.model.inject import PreparedPrompt, PrepareRequest
+from memd.model.retrieval import MemoryRetrievalConfig
+from memd.store import connect
+from memd.store.injections import InWindow, Place
+
+QUESTION = "Which port does nginx use?"
+OTHERWISE = "On which port does nginx listen?"
+PORT = "The nginx port is 8080."
+
+
+@dataclass
+class Bed:
+    house: Assembly
+    room: Inject
+    windows: SessionWindows
+    clock: HeldClock
+
+    async def asked(
+        self, query: str = QUESTION, session: str | None = "s", by: Caller = ADA, **more: Any
+    ) -> PreparedPrompt:
+        request = PrepareRequest(query=query, session_id=session, **more)
+        prompt = await self.room.prepare(by, request)
+        await self.windows.settled()
+        return prompt
+
+
+@pytest.fixture
+async def bed(tmp_path: Path) -> AsyncIterator[Bed]:
+    clock = HeldClock()
+    async with a_house(tmp_path / "memd.db", clock) as house:
+        windows = SessionWindows(house.db, clock)
+        rooms = Rooms(house.recall, house.ingest, house.archive)
+        room = Inject(rooms=rooms, config=MemoryRetrievalConfig(), clock=clock, windows=windows)
+        yield Bed(house, room, windows, clock)
+
+
+def ids(prompt: PreparedPrompt) -> list[str]:
+    return [memory.id for memory in prompt.memories]
+
+
+async def test_what_a_prompt_gave_is_not_given_again(bed: Bed) -> None:
+    [port] = await stored(bed.house, PORT)
+    assert ids(await bed.asked()) == [port]
+    again = await bed.asked(OTHERWISE)
+    assert ids(again) == []
+    assert (again.in_window, again.left_out.in_window) == ((port,), 1)
+    assert again.gate is not None
+
+
+async def test_another_session_and_none_are_not_told_less(bed: Bed) -> None:
+    [port] = await stored(bed.house, PORT)
+    assert ids(await bed.asked()) == [port]
+    assert ids(await bed.asked(session="t")) == [port]
+    assert ids(await bed.asked(by=replace(ADA, client="editor"))) == [port]
+    for _ in range(2):
+        prompt = await bed.asked(session=None)
+        assert (ids(prompt), prompt.in_window) == ([port], ())
+
+
+async def test_the_same_question_sent_again_is_answered_as_before(bed: Bed) -> None:
+    """A hook that got no answer asks again; to say nothing then would lose the memory."""
+    [port] = await stored(bed.house, PORT)
+    assert ids(await bed.asked()) == [port]
+    bed.clock.advance(microseconds=REPEATED_US - 1)
+    assert ids(await bed.asked()) == [port]
+    bed.clock.advance(microseconds=2)
+    assert ids(await bed.asked()) == []
+
+
+async def test_the_same_question_of_hours_later_is_a_new_one_and_may_be_sent_again(
+    bed: Bed,
+) -> None:
+    [port] = await stored(bed.house, PORT)
+    assert ids(await bed.asked()) == [port]
+    bed.clock.advance(hours=2)
+    await bed.house.sessions.start(ADA, "s")
+    bed.clock.advance(minutes=1)
+    assert ids(await bed.asked()) == [port] == ids(await bed.asked())
+
+
+async def test_what_is_not_noted_yet_is_known(bed: Bed) -> None:
+    [port] = await stored(bed.house, PORT)
+    first = PrepareRequest(query=QUESTION, session_id="s")
+    second = PrepareRequest(query=OTHERWISE, session_id="s")
+    assert ids(await bed.room.prepare(ADA, first)) == [port]
+    assert ids(await bed.room.prepare(ADA, second)) == []
+
+
+async def test_a_question_in_between_ends_the_first(bed: Bed) -> None:
+    [port] = await stored(bed.house, PORT)
+    assert ids(await bed.asked()) == [port]
+    assert ids(await bed.asked(OTHERWISE)) == []
+    assert ids(await bed.asked()) == []
+
+
+async def test_a_repetition_gives_no_more_than_the_first(bed: Bed) -> None:
+    [port] = await stored(bed.house, PORT)
+    await bed.asked()
+    await bed.asked(OTHERWISE)
+    assert ids(await bed.asked(OTHERWISE)) == []
+    assert port in (await bed.asked("What about nginx?")).in_window
+
+
+async def test_what_the_session_said_takes_no_place(bed: Bed) -> None:
+    [own] = await stored(bed.house, PORT, session_id="s")
+    prompt = await bed.asked()
+    assert (ids(prompt), prompt.in_window) == ([], (own,))
+    assert ids(await bed.asked(session="t")) == [own]
+    bed.clock.advance(microseconds=1)
+    await bed.house.sessions.start(ADA, "s")
+    assert ids(await bed.asked(OTHERWISE)) == [own]
+
+
+@pytest.mark.parametrize("config", [{"retriever": "hierarchical"}, {"fusion_strategy": "rrf"}])
+async def test_every_way_to_rank_leaves_out_the_same(bed: Bed, config: dict[str, Any]) -> None:
+    settings = MemoryRetrievalConfig.model_validate({**config, "min_relevance": 0.0})
+    bed.room = replace(bed.room, config=settings, retriever=over)
+    [port] = await stored(bed.house, PORT)
+    [own] = await stored(bed.house, "The port of nginx was 80 before.", session_id="s")
+    assert ids(await bed.asked()) == [port]
+    prompt = await bed.asked(OTHERWISE)
+    assert (ids(prompt), set(prompt.in_window)) == ([], {port, own})
+
+
+async def test_preferences_are_in_every_prompt(bed: Bed) -> None:
+    await bed.house.ingest.set_preference(ADA, "style", "I prefer short answers.")
+    for query in (QUESTION, OTHERWISE):
+        [message] = (await bed.asked(query)).messages
+        assert "short answers" in message.content
+
+
+async def test_who_asks_by_a_tool_gets_an_answer(bed: Bed) -> None:
+    [port] = await stored(bed.house, PORT)
+    assert ids(await bed.asked()) == [port]
+    by = replace(ADA, session_id="s")
+    for _ in range(2):
+        answer = await bed.room.call(by, "search_memory", {"query": QUESTION})
+        assert port in answer.content
+
+
+async def test_two_prompts_at_once_are_both_noted(bed: Bed) -> None:
+    [port] = await stored(bed.house, PORT)
+    both = await asyncio.gather(bed.asked(), bed.asked(OTHERWISE))
+    assert port in {each for prompt in both for each in ids(prompt)}
+    assert ids(await bed.asked("What about nginx?")) == []
+
+
+async def test_a_note_that_fails_refuses_no_prompt(
+    bed: Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connect, "BUSY_MS_MAX", 30)
+    [port] = await stored(bed.house, PORT)
+    other = apsw.Connection(str(tmp_path / "memd.db"))
+    other.execute("BEGIN IMMEDIATE")
+    assert ids(await bed.asked()) == [port]
+    other.execute("ROLLBACK")
+    other.close()
+    assert ids(await bed.asked(OTHERWISE)) == [port]
+    assert ids(await bed.asked("What about nginx?")) == []
+
+
+async def test_a_window_that_cannot_be_looked_at_refuses_no_prompt(bed: Bed) -> None:
+    class Failing(SessionWindows):
+        async def look(self, place: Place, asked: Asked, ids: Sequence[str]) -> InWindow:
+            raise MemoryRetrievalError("gone")
+
+    [port] = await stored(bed.house, PORT)
+    bed.room = replace(bed.room, windows=Failing(bed.house.db, bed.clock))
+    assert ids(await bed.asked()) == [port]

@@ -1,0 +1,64 @@
+"""What happened in a stretch of time is looked at where its words alone would not find it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+from support.clocks import HeldClock
+from support.entries import NOW
+from support.store import ADA, a_house
+
+from memd.base.clock import to_us
+from memd.model.caller import Caller
+from memd.model.ingest import IngestManyRequest, IngestRequest
+from memd.model.memory import MemoryFilter
+from memd.model.recall import RecallRequest
+from memd.recall.scopes import Wanted, of_caller
+from memd.recall.search import LISTED_ROWS_MAX
+from memd.store import memories
+from memd.store.connect import Reading
+
+
+def saying(number: int, text: str) -> IngestRequest:
+    return IngestRequest(text=text, occurred_at=NOW - timedelta(days=number))
+
+
+async def test_a_memory_of_yesterday_is_found_among_many_that_say_the_same(
+    tmp_path: Path,
+) -> None:
+    async with a_house(tmp_path / "memd.db", HeldClock()) as house:
+        items = [saying(1, "A pumpkin curry was the dinner dish that we cooked.")]
+        items += [saying(10 + n, f"dinner cooked dish {n}") for n in range(300)]
+        for start in range(0, len(items), 100):
+            batch = IngestManyRequest(items=tuple(items[start : start + 100]))
+            await house.ingest.ingest_many(ADA, batch)
+        await house.queue.drain()
+
+        async def best(question: str) -> list[str]:
+            answer = await house.recall.recall(ADA, RecallRequest(query=question, top_k=100))
+            return [memory.content for memory in answer.memories]
+
+        assert items[0].text not in await best("Which dinner dish was cooked?")
+        assert (await best("Which dinner dish was cooked yesterday?"))[0] == items[0].text
+
+
+async def test_what_happened_is_found_by_when_it_did_or_else_by_when_it_was_told(
+    tmp_path: Path,
+) -> None:
+    async with a_house(tmp_path / "memd.db", HeldClock()) as house:
+        items = (saying(30, "Ann sold a boat."), IngestRequest(text="Bob bought a boat."))
+        await house.ingest.ingest_many(ADA, IngestManyRequest(items=items))
+        await house.queue.drain()
+
+        async def happened(days: int) -> int:
+            low = to_us(NOW - timedelta(days=days))
+
+            def keys(conn: Reading) -> list[int]:
+                wanted = Wanted(MemoryFilter(), to_us(NOW))
+                (scope,) = of_caller(conn, Caller(agent_id=ADA.agent_id), wanted, also_shared=False)
+                return memories.happened(conn, scope.reach, low, low + 1, LISTED_ROWS_MAX)
+
+            return len(await house.db.read(keys))
+
+        assert [await happened(days) for days in (30, 0, 1)] == [1, 1, 0]
