@@ -131,10 +131,12 @@ def measure(
     cosines: Mapping[int, float],
     statistics: Statistics,
     stem: Callable[[str], list[str]],
+    own_count: int | None = None,
 ) -> list[Measured]:
     """Return the candidates, in their order, with their features.
 
-    *cosines* holds the cosine of every candidate and neighbour that has a vector.
+    *cosines* holds the cosine of every candidate and neighbour that has a vector. The first
+    *own_count* are compared among themselves only: what others share changes nothing among them.
     """
     wanted = frozenset(question.terms)
     texts = [_texts(candidate, wanted, question.pairs, stem) for candidate in found]
@@ -161,9 +163,10 @@ def measure(
         covx = _cover(weighed, text.own.keys() | text.context)
         held = tuple(term for term in question.terms if term in text.own)
         measured.append(Measured(candidate, features, covx, held))
-    best = max((item.features["bmxn"] for item in measured), default=0.0)
-    for item in measured:
-        item.features["bmr"] = item.features["bmxn"] / best if best else 0.0
+    for its in (measured, measured[:own_count]):
+        best = max((item.features["bmxn"] for item in its), default=0.0)
+        for item in its:
+            item.features["bmr"] = item.features["bmxn"] / best if best else 0.0
     return measured
 
 

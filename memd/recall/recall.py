@@ -357,11 +357,11 @@ def _ranked(
     The first scope is the caller's own: its summaries and project are what counts.
     """
     asked, vector, mode = sought.question, sought.vector, sought.mode
-    found = [
-        candidate
+    each = [
+        ranked_rows.candidates(conn, scope.candidates, its)
         for scope, its in zip(scopes, keys, strict=True)
-        for candidate in ranked_rows.candidates(conn, scope.candidates, its)
     ]
+    found = [candidate for its in each for candidate in its]
     around = {
         key
         for candidate in found
@@ -371,7 +371,8 @@ def _ranked(
     cosines = vectors.among(conn, vector, sorted(around)) if vector is not None else {}
     owners = [owner for scope in scopes for owner in scope.owners]
     statistics = Statistics(words.corpus(conn, owners), sought.counts)
-    measured = measure(asked, found, cosines, statistics, words.stemmer(conn))
+    stem = words.stemmer(conn)
+    measured = measure(asked, found, cosines, statistics, stem, len(each[0]))
     weights = HYBRID if vector is not None else WITHOUT_VECTORS
     project_id = scopes[0].wanted.active_project_id
     request_us = scopes[0].wanted.now_us if asked.is_request else None

@@ -6,7 +6,7 @@ import asyncio
 import tempfile
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.store import ADA, BOB, a_house, stored
 
@@ -54,6 +54,7 @@ def test_where_nobody_else_shares_the_answer_is_the_same(own: list[str], mine: l
 
 @settings(max_examples=25)
 @given(own=TEXTS, others=TEXTS)
+@example(own=["bees", "garden winter", "bees bees honey"], others=["bees", "bees winter"])
 def test_ones_own_memories_keep_their_order_among_what_others_share(
     own: list[str], others: list[str]
 ) -> None:
