@@ -28,6 +28,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
 SHORT = ("-m", "not long")
+LONG = ("--hypothesis-profile=long",)
 FOLDERS = ("house", "poison", "examples", "unit", "store", "property", "crash", "e2e")
 SUITES = {
     "fences": (
@@ -70,7 +71,7 @@ def steps(*, long: bool) -> Iterator[Step]:
     yield Step("lint", "ruff", (str(BIN / "ruff"), "check", "."))
     yield Step("imports", "import-linter", (str(BIN / "lint-imports"),))
     yield Step("types", "mypy, strict", (str(BIN / "mypy"),))
-    chosen = () if long else SHORT
+    chosen = LONG if long else SHORT
     for folder in FOLDERS:
         if not any((ROOT / "tests" / folder).rglob("test_*.py")):
             continue
@@ -86,7 +87,7 @@ def steps(*, long: bool) -> Iterator[Step]:
 def suites(*, long: bool) -> Iterator[Step]:
     """Yield the steps that are run by name only."""
     for name, where in SUITES.items():
-        yield _pytest(name, where, () if long else SHORT)
+        yield _pytest(name, where, LONG if long else SHORT)
 
 
 def _pytest(name: str, where: Sequence[str], chosen: Sequence[str]) -> Step:

@@ -1,7 +1,8 @@
 """What every test gets: a home of its own, no settings of the person who runs it, and the model.
 
 A loaded machine fails no test: hypothesis has no deadline for one example, nor a limit on
-how long inputs take to be made.
+how long inputs take to be made. Nor does luck: the gate draws the same examples
+each time, the long tests others (``--hypothesis-profile=long``, decision 0091).
 """
 
 from __future__ import annotations
@@ -14,9 +15,13 @@ import pytest
 
 from memd.store import ballast
 
-hypothesis.settings.register_profile(
-    "memd", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
-)
+for name, same in (("memd", True), ("long", False)):
+    hypothesis.settings.register_profile(
+        name,
+        deadline=None,
+        derandomize=same,
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    )
 hypothesis.settings.load_profile("memd")
 
 # As it was before any test, because the fixture below takes it away.
