@@ -71,6 +71,8 @@ class Filing:
     model_key: int | None
     now_us: int
     ids: Ids
+    known: bool
+    """Whether the owner brings it, or a program to which he gave a key."""
 
 
 @dataclass(slots=True)
@@ -124,6 +126,7 @@ class Filings:
             model_key=None,
             now_us=now_us,
             ids=self.ids,
+            known=self.caller.is_known,
         )
 
 

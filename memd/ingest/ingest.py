@@ -31,11 +31,12 @@ from memd.base.work import Work
 from memd.encode.orders import refuse_orders
 from memd.encode.outgoing import outgoing_entry
 from memd.encode.secrets import admitted, screen, screened_name
+from memd.ingest import preferring
 from memd.ingest.draft import Drafts, drafts
 from memd.ingest.filing import Arrival
 from memd.ingest.guard import advise_on_tags
 from memd.ingest.keep import keep
-from memd.ingest.queue import EmbeddingQueue, tell_turned_away, voices
+from memd.ingest.queue import EmbeddingQueue, tell_flagged, tell_turned_away, voices
 from memd.ingest.replace import foresee, replace
 from memd.ingest.update import change, wanted
 from memd.model.caller import Caller
@@ -54,7 +55,7 @@ from memd.model.ingest import (
 from memd.model.memory import MemoryEntry, MemoryStoreRequest, MemoryUpdate
 from memd.model.screened import SecretsPolicy
 from memd.model.values import RESERVED_AGENT
-from memd.store import agents, memories, names, preferences, replies, vectors
+from memd.store import agents, memories, names, replies, vectors
 from memd.store.connect import Writing
 from memd.store.database import Database
 from memd.store.preferences import NewPreference
@@ -225,7 +226,8 @@ class Ingest:
     async def set_preference(self, caller: Caller, name: str, value: str) -> None:
         """Set a preference by name; it is put first in every recall.
 
-        Raises QuarantinedError for one that gives orders and is not from the owner (PROMISES H48).
+        Raises QuarantinedError for one that gives orders and is not from the owner (PROMISES
+        H48), DeniedError where it would replace the owner's and is not.
         """
         _check_agent(caller)
         refuse_orders(caller, name=name, value=value)
@@ -235,21 +237,25 @@ class Ingest:
         self._refuse(screening.kinds, "value")
         tokens = max(1, self.counter.count(screening.text))
         new = NewPreference(screened_name(name), screening.text, 1.0, tokens, None, self.ids.salt())
+        await self.db.write(
+            caller,
+            lambda conn: preferring.put(conn, caller, new, self.clock.now_us()),
+            reply=type(None),
+        )
 
-        def work(conn: Writing) -> None:
-            now_us = self.clock.now_us()
-            preferences.put(conn, names.agent(conn, caller.agent_id, now_us), new, now_us)
-
-        await self.db.write(caller, work, reply=type(None))
+    async def confirm_preference(self, caller: Caller, name: str, value: str | None) -> bool:
+        """Let the owner stand by a preference, which no prompt fences from then on."""
+        return await self.db.write(
+            caller,
+            lambda conn: preferring.confirm(conn, caller, name, value, self.clock.now_us()),
+            reply=bool,
+        )
 
     async def delete_preference(self, caller: Caller, name: str) -> bool:
         """Remove a preference; False when there was none. The memory it came from stays."""
-
-        def work(conn: Writing) -> bool:
-            agent_key = names.find_agent(conn, caller.agent_id)
-            return agent_key is not None and preferences.delete(conn, agent_key, name)
-
-        return await self.db.write(caller, work, reply=bool)
+        return await self.db.write(
+            caller, lambda conn: preferring.delete(conn, caller, name), reply=bool
+        )
 
     # The steps.
 
@@ -359,24 +365,6 @@ class Ingest:
         away = [(caller.agent_id, item.id) for each in receipts for item in each.turned_away]
         tell_turned_away(self.emit, away)
         tell_flagged(self.emit, caller.agent_id, receipts)
-
-
-def tell_flagged(emit: Emit, agent_id: str, receipts: Sequence[Receipt]) -> None:
-    """Tell who listens what looks suspicious, and how much of it was set aside."""
-    items = [
-        item
-        for receipt in receipts
-        for item in (*receipt.stored, *receipt.pending, *receipt.turned_away, *receipt.quarantined)
-        if item.flags
-    ]
-    if items:
-        said = {
-            "ids": [item.id for item in items[:EVENT_IDS_MAX]],
-            "flags": sorted({flag for item in items for flag in item.flags}),
-            "flagged": len(items),
-            "quarantined": sum(len(receipt.quarantined) for receipt in receipts),
-        }
-        emit(agent_id, EventName.FLAGGED, said)
 
 
 @contextmanager

@@ -18,7 +18,15 @@ from memd.encode.importance import importance, is_kept, novelty
 from memd.ingest.draft import Draft
 from memd.ingest.filing import Arrival, Filing, Filings
 from memd.model.caller import Caller
-from memd.model.enums import VISIBLE, ArchiveReason, MemoryCategory, MemoryState, Passing, Trust
+from memd.model.enums import (
+    VISIBLE,
+    ArchiveReason,
+    MemoryCategory,
+    MemoryState,
+    Origin,
+    Passing,
+    Trust,
+)
 from memd.model.ingest import Receipt, ReceiptItem
 from memd.model.trust import BURSTING, Flag
 from memd.store import (
@@ -317,15 +325,25 @@ def _prefer(
     filing: Filing,
     fate: _Sorted,
 ) -> None:
-    """Set the preference that the chunk states, if any; told again, its row is updated."""
+    """Set the preference that the chunk states, if any; told again, its row is updated.
+
+    The owner's stays where a program without a key says something else: that is a memory then.
+    """
     if draft.preference is None:
         return
-    confidence = 1.0 if importance is None else importance
     new = NewPreference(
-        draft.preference, draft.content, confidence, draft.token_count, key, filing.ids.salt()
+        draft.preference,
+        draft.content,
+        1.0 if importance is None else importance,
+        draft.token_count,
+        key,
+        filing.ids.salt(),
+        Origin.PERSON,  # nobody else's text states one
+        filing.client_key,
+        filing.now_us if filing.known else None,
     )
-    preferences.put(conn, filing.agent_key, new, filing.now_us)
-    fate.preferences.append(draft.preference)
+    if preferences.put(conn, filing.agent_key, new, filing.now_us):
+        fate.preferences.append(draft.preference)
 
 
 def _sort(

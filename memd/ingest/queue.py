@@ -24,6 +24,7 @@ from memd.model.caller import Caller
 from memd.model.encoding import Embedder, ModelFingerprint, TokenCounter
 from memd.model.enums import ArchiveReason
 from memd.model.events import Emit, EventName, unheard
+from memd.model.ingest import Receipt
 from memd.store import centroids, changes, pending, removal, vectors
 from memd.store.connect import Writing
 from memd.store.database import Database
@@ -311,6 +312,24 @@ def tell_turned_away(emit: Emit, turned: Sequence[tuple[str, str]]) -> None:
     for agent_id, ids in by_agent.items():
         told = {"ids": ids[:EVENT_IDS_MAX], "turned_away": len(ids)}
         emit(agent_id, EventName.TURNED_AWAY, told)
+
+
+def tell_flagged(emit: Emit, agent_id: str, receipts: Sequence[Receipt]) -> None:
+    """Tell who listens what looks suspicious, and how much of it was set aside."""
+    items = [
+        item
+        for receipt in receipts
+        for item in (*receipt.stored, *receipt.pending, *receipt.turned_away, *receipt.quarantined)
+        if item.flags
+    ]
+    if items:
+        said = {
+            "ids": [item.id for item in items[:EVENT_IDS_MAX]],
+            "flags": sorted({flag for item in items for flag in item.flags}),
+            "flagged": len(items),
+            "quarantined": sum(len(receipt.quarantined) for receipt in receipts),
+        }
+        emit(agent_id, EventName.FLAGGED, said)
 
 
 def _renew(conn: Writing, model_key: int, step: Sequence[tuple[Waiting, bytes]]) -> None:

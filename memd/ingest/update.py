@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from memd.base.clock import to_us
-from memd.base.errors import MemoryNotFoundError, MemoryStoreError
+from memd.base.errors import DeniedError, MemoryNotFoundError, MemoryStoreError
 from memd.encode.secrets import admitted, screened_name
 from memd.encode.suspicion import suspicion
 from memd.model.caller import Caller
@@ -15,7 +15,7 @@ from memd.model.memory import MemoryUpdate, distinct
 from memd.model.screened import Screened, SecretsPolicy
 from memd.model.trust import NOTHING, TRUST, Suspicion, is_set_aside
 from memd.store import flagged, memories, names, passing, preferences, removal, versions
-from memd.store.connect import Writing
+from memd.store.connect import Reading, Writing
 from memd.store.rows import FoundRow
 from memd.store.versions import NewVersion
 
@@ -52,9 +52,9 @@ def change(
     new words at once; what is not named stays.
     """
     agent_key = names.find_agent(conn, caller.agent_id)
-    row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
-    if row is None or row.state not in {"active", "pending"} or _expired(row, now_us):
-        raise MemoryNotFoundError("no such memory", field="id")
+    row = _visible(conn, agent_key, memory_id, now_us)
+    if wanted.content is not None:
+        refuse_others(conn, caller, row, wanted.update.origin)
     update, content, tokens, seen, occurred_at_us = wanted
     if update.expires_at is not None and to_us(update.expires_at) <= now_us:
         raise MemoryStoreError("expires_at has passed", field="expires_at")
@@ -85,8 +85,37 @@ def change(
     if trust < row.trust:
         preferences.erase_of(conn, [row.memory_key])  # nobody but the owner says what he prefers
     if words is not None:
+        by = names.client(conn, caller.client, now_us)
+        confirmed_us = now_us if caller.is_known else None
+        preferences.said_anew(conn, row.memory_key, origin, by, confirmed_us)
         _suspect(conn, row.memory_key, seen, origin, now_us)
     return memory_id
+
+
+def _visible(conn: Reading, agent_key: int | None, memory_id: str, now_us: int) -> FoundRow:
+    row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
+    if row is None or row.state not in {"active", "pending"} or _expired(row, now_us):
+        raise MemoryNotFoundError("no such memory", field="id")
+    return row
+
+
+def refuse_others(conn: Reading, caller: Caller, row: FoundRow, origin: Origin | None) -> None:
+    """Raise DeniedError where words of the owner's would be replaced by somebody else's.
+
+    His own commands may, and the client that brought them, in his name. What another one has
+    to say is a memory of its own; nothing is lost with that.
+    """
+    if caller.is_owner or Origin(row.origin) is not Origin.PERSON:
+        return
+    brought = memories.client_of(conn, row.memory_key) == caller.client
+    known = caller.is_known or not preferences.is_confirmed_of(conn, row.memory_key)
+    if origin in {None, Origin.PERSON} and brought and known:
+        return
+    raise DeniedError(
+        "a person said this: nobody else replaces it",
+        field="id",
+        hint='store what is to be said as a memory of its own, or ask the owner: "memd edit"',
+    )
 
 
 def _metadata(row: FoundRow, update: MemoryUpdate) -> tuple[tuple[str, ...], str | None, float]:
@@ -110,10 +139,10 @@ def _suspect(conn: Writing, key: int, seen: Suspicion, origin: Origin, now_us: i
 def _provenance(row: FoundRow, update: MemoryUpdate | None) -> tuple[Origin, Trust]:
     """Return whose words the memory is then: of those before and of the new, the less trusted."""
     origin, trust = Origin(row.origin), Trust(row.trust)
-    by = None if update is None else update.origin
-    if by is None or TRUST[by] >= trust:
+    if update is None:
         return origin, trust
-    return by, TRUST[by]
+    by = update.origin or (origin if origin is Origin.PERSON else Origin.ASSISTANT)
+    return (origin, trust) if TRUST[by] > trust else (by, TRUST[by])
 
 
 def _expired(row: FoundRow, now_us: int) -> bool:

@@ -14,6 +14,7 @@ from memd.model.values import DEFAULT_AGENT, alike
 
 LOCAL = "local"
 OPERATOR = "operator"
+IN_PROCESS = "in_process"
 UNKNOWN = "unknown"
 RESERVED_CLIENTS: Final = frozenset({LOCAL, OPERATOR, UNKNOWN, "owner", "memd", "cli"})
 
@@ -61,7 +62,7 @@ class Caller:
     session_id: str | None = None
     project_id: str | None = None
     scopes: frozenset[Scope] = SCOPES
-    method: str = "in_process"
+    method: str = IN_PROCESS
     idempotency_key: str | None = None
     request_hash: bytes = b""
     seniority: SeniorityLevel | None = None
@@ -70,6 +71,16 @@ class Caller:
     """Its key names its agent: it cannot act for another."""
     closed: frozenset[str] = frozenset()
     """Agents, as ``alike`` has them, that it would need a key for."""
+
+    @property
+    def is_owner(self) -> bool:
+        """Whether it is the owner's own command, or whoever opened the file in this process."""
+        return self.client == OPERATOR or self.method == IN_PROCESS
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is the owner, or a program to which the owner gave a key."""
+        return self.is_owner or self.client not in RESERVED_CLIENTS
 
     def may_be(self, agent_id: str) -> bool:
         """Return whether the caller may act for *agent_id*."""

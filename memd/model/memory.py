@@ -162,10 +162,17 @@ class MemoryUpdate(Value):
 
 
 class Preference(Value):
-    """A key-value of the agent's that is put first in every recall (SPEC D5)."""
+    """A key-value of the agent's that is put first in every recall (SPEC D5).
+
+    *confirmed*: the owner said or confirmed it; else a prompt has it in a fence. *client* is
+    who set it, None where that is not known.
+    """
 
     name: Name
     value: Text
     confidence: Share = 1.0
     memory_id: Name | None = None
     updated_at: Time
+    origin: Origin = Origin.ASSISTANT
+    client: Name | None = None
+    confirmed: bool = False

@@ -203,7 +203,11 @@ class SlotRecord(Value):
 
 
 class PreferenceRecord(Value):
-    """A preference; *memory_id* is the memory that it came from."""
+    """A preference; *memory_id* is the memory that it came from.
+
+    *confirmed_at* is when the owner said or confirmed it; exports of earlier versions do not
+    tell, and there it waits for his word.
+    """
 
     kind: Literal["preference"]
     agent_id: Name
@@ -214,6 +218,9 @@ class PreferenceRecord(Value):
     memory_id: Name | None = None
     created_at: Time
     updated_at: Time
+    origin: Origin = Origin.ASSISTANT
+    client: Name | None = None
+    confirmed_at: Time | None = None
 
 
 class FileRecord(Value):

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from memd.base.errors import OrgMemoryAccessDeniedError
-from memd.model.caller import OPERATOR, Caller
+from memd.model.caller import Caller
 from memd.model.enums import OrgFactCategory, SeniorityLevel
 from memd.model.org import OrgFactAuthor
 from memd.model.settings_org import WriteAccessConfig
-
-IN_PROCESS = "in_process"
 
 
 def check_write_access(
@@ -59,7 +57,7 @@ def readable(
     about yesterday. A category without a rule may be read by everybody; whoever has
     opened the file in this process, and the owner's own commands, may read it all.
     """
-    if caller.method == IN_PROCESS or caller.client == OPERATOR:
+    if caller.is_owner:
         return frozenset(OrgFactCategory)
     rank = -1 if caller.seniority is None else caller.seniority.rank
     return frozenset(

@@ -9,6 +9,7 @@ from memd.base.clock import from_us
 from memd.base.errors import InvalidError
 from memd.encode.outgoing import outgoing, outgoing_entry
 from memd.model.caller import Caller
+from memd.model.enums import Origin
 from memd.model.memory import MemoryEntry, MemoryFilter, Preference
 from memd.store import filters, memories, names, preferences
 from memd.store.connect import Reading
@@ -77,6 +78,9 @@ def preferences_of(conn: Reading, caller: Caller, now_us: int) -> tuple[Preferen
             confidence=row.confidence,
             memory_id=row.memory_id,
             updated_at=from_us(row.updated_at_us),
+            origin=Origin(row.origin),
+            client=row.client,
+            confirmed=row.confirmed_at_us is not None,
         )
         for row in preferences.listed(conn, agent_key, now_us)
     )

@@ -53,6 +53,7 @@ KEYED: Final = frozenset(
         "org.retract",
         "org.write",
         "owner.set",
+        "preference.confirm",
         "preference.delete",
         "preference.set",
         "session.end",

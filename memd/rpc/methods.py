@@ -255,6 +255,7 @@ _ALL = (
     _admin("memory.quarantine", params_flagged.SetAside, Quarantined, "Set a memory aside."),
     _write("memory.forget", params.Forget, Forgotten, "Erase everywhere, provably."),
     _write("preference.set", params.SetPreference, None, "Set a preference."),
+    _admin("preference.confirm", params.ConfirmPreference, bool, "Stand by a preference."),
     _read("preference.get", params.PreferenceName, Preference | None, "One preference, or null."),
     _read("preference.list", params.Scoped, Preferences, "All preferences."),
     _write("preference.delete", params.DeletePreference, bool, "Delete a preference."),

@@ -178,6 +178,13 @@ class DeletePreference(Writing):
     name: Name
 
 
+class ConfirmPreference(Writing):
+    """The preference that the owner stands by, and what it says, so that it is not another one."""
+
+    name: Name
+    value: Text | None = None
+
+
 class SetPreference(Writing):
     """A preference and its new value."""
 

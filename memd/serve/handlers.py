@@ -83,6 +83,7 @@ def handlers(rooms: Rooms, system: System) -> Mapping[str, Handler]:
         "memory.delete": archive.delete,
         "memory.forget": archive.forget,
         "preference.set": memory.set_preference,
+        "preference.confirm": memory.confirm_preference,
         "preference.get": memory.preference,
         "preference.list": memory.preferences,
         "preference.delete": memory.delete_preference,
@@ -181,6 +182,9 @@ class _Memory:
 
     async def set_preference(self, caller: Caller, params: p.SetPreference) -> None:
         await self._ingest.set_preference(caller, params.name, params.value)
+
+    async def confirm_preference(self, caller: Caller, params: p.ConfirmPreference) -> bool:
+        return await self._ingest.confirm_preference(caller, params.name, params.value)
 
     async def preference(self, caller: Caller, params: p.PreferenceName) -> Preference | None:
         known = await self._recall.preferences(caller)

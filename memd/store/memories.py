@@ -57,6 +57,20 @@ def by_id(conn: Reading, agent_key: int, memory_id: str) -> FoundRow | None:
     return None if row is None else FoundRow._make(row)
 
 
+def client_of(conn: Reading, key: int) -> str | None:
+    """Return which program brought a memory; None when it is not known."""
+    found = conn.execute(
+        """
+        SELECT c.client_id
+          FROM memory AS m
+               JOIN client AS c ON c.client_key = m.client_key
+         WHERE m.memory_key = :key
+        """,
+        {"key": key},
+    ).get
+    return found if isinstance(found, str) else None
+
+
 def matching(conn: Reading, wanted: Bound, limit: int) -> list[int]:
     """Return up to *limit* keys that match, in no particular order."""
     rows = conn.execute(

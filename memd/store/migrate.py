@@ -56,9 +56,11 @@ def _from_1(conn: Writing) -> None:
 
 
 def _from_2(conn: Writing) -> None:
-    """Make room for turns in passing and for what sessions were given; index times of events.
+    """Make room for turns in passing, for what sessions were given, for whose preferences are.
 
-    Turns that are there already stay what they are.
+    Turns that are there already stay what they are. Who set a preference by name is not known
+    any more, so it waits for the owner's word; one that a memory states is whose the memory is,
+    and stands where the owner's own commands, or a client with a key, brought it.
     """
     conn.execute(
         """
@@ -94,6 +96,20 @@ def _from_2(conn: Writing) -> None:
         CREATE INDEX injection_by_memory ON injection (memory_key) WHERE memory_key IS NOT NULL;
         CREATE INDEX memory_by_event ON memory (agent_key, occurred_at_us)
             WHERE occurred_at_us IS NOT NULL;
+        ALTER TABLE preference ADD COLUMN origin TEXT NOT NULL DEFAULT 'assistant'
+            CHECK (origin IN ('person', 'assistant', 'tool', 'web', 'import'));
+        ALTER TABLE preference
+            ADD COLUMN client_key INTEGER REFERENCES client (client_key) ON DELETE SET NULL;
+        ALTER TABLE preference ADD COLUMN confirmed_at_us INTEGER;
+        UPDATE preference
+           SET origin = m.origin,
+               client_key = m.client_key,
+               confirmed_at_us = iif(m.origin = 'person'
+                                     AND (c.client_id = 'operator' OR c.key_hash IS NOT NULL),
+                                     preference.updated_at_us, NULL)
+          FROM memory AS m
+               LEFT JOIN client AS c ON c.client_key = m.client_key
+         WHERE m.memory_key = preference.memory_key
         """
     )
 

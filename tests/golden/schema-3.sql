@@ -371,7 +371,8 @@ CREATE TABLE centroid (
     PRIMARY KEY (agent_key, model_key)
 ) STRICT, WITHOUT ROWID;
 
--- Preferences: first in every recall (SPEC D5). salt keys the audit's hash of the row.
+-- Preferences: first in every recall (SPEC D5). salt keys the audit's hash of the row. client_key is
+-- who set it; without confirmed_at_us the owner neither said nor confirmed it, and it stands in a fence.
 CREATE TABLE preference (
     preference_key INTEGER PRIMARY KEY,
     agent_key INTEGER NOT NULL REFERENCES agent (agent_key) ON DELETE CASCADE,
@@ -383,6 +384,9 @@ CREATE TABLE preference (
     salt BLOB NOT NULL,
     created_at_us INTEGER NOT NULL,
     updated_at_us INTEGER NOT NULL,
+    origin TEXT NOT NULL DEFAULT 'assistant' CHECK (origin IN ('person', 'assistant', 'tool', 'web', 'import')),
+    client_key INTEGER REFERENCES client (client_key) ON DELETE SET NULL,
+    confirmed_at_us INTEGER,
     UNIQUE (agent_key, name)
 ) STRICT;
 -- Read when the memory behind a preference goes.

@@ -16,6 +16,7 @@ PAIRS: dict[str, type[Enum]] = {
     "memory.level": enums.MemoryLevel,
     "memory.origin": enums.Origin,
     "memory.trust": enums.Trust,
+    "preference.origin": enums.Origin,
     "memory.state": enums.MemoryState,
     "agent.level": enums.MemoryLevel,
     "archive.reason": enums.ArchiveReason,

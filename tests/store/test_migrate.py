@@ -6,6 +6,7 @@ import re
 import zlib
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import apsw
@@ -14,6 +15,9 @@ from support.clocks import HeldClock
 from support.store import ADA, a_house, a_writer, source_hash, stored, tampering, visible
 
 from memd.base.errors import DamagedError
+from memd.model.caller import LOCAL, OPERATOR
+from memd.model.enums import MemoryCategory
+from memd.model.ingest import IngestRequest
 from memd.store import session_words, turns
 from memd.store.connect import APPLICATION_ID, SCHEMA_VERSION, Writing
 from memd.store.database import opened
@@ -21,6 +25,9 @@ from memd.store.migrate import STEPS
 
 # As if there had been a version 0: no weights, another name for a column, no index for the trash.
 OLDER = """
+ALTER TABLE preference DROP COLUMN origin;
+ALTER TABLE preference DROP COLUMN client_key;
+ALTER TABLE preference DROP COLUMN confirmed_at_us;
 DROP VIEW cache_part;
 DROP INDEX memory_by_event;
 DROP TABLE passing;
@@ -130,6 +137,38 @@ def cache_part_of_version_2() -> str:
     return frozen[begin : frozen.index(";", begin)]
 
 
+def to_version_2(conn: apsw.Connection) -> None:
+    for column in ("origin", "client_key", "confirmed_at_us"):
+        conn.execute(f"ALTER TABLE preference DROP COLUMN {column}")
+    conn.execute("DROP VIEW cache_part; DROP INDEX memory_by_event; DROP TABLE passing")
+    conn.execute("DROP TABLE injection; DROP TABLE session_window; PRAGMA user_version = 2")
+    conn.execute(cache_part_of_version_2())
+    conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
+
+async def test_preferences_of_version_2_wait_for_the_owner_unless_his_client_brought_them(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "memd.db"
+    async with a_house(path) as house:
+        said = IngestRequest(text="I prefer green tea.", category=MemoryCategory.PROCEDURAL)
+        await house.ingest.ingest(replace(ADA, client=OPERATOR, method="memory.ingest"), said)
+        said = IngestRequest(text="I prefer black coffee.", category=MemoryCategory.PROCEDURAL)
+        await house.ingest.ingest(replace(ADA, client=LOCAL, method="memory.ingest"), said)
+        await house.ingest.set_preference(ADA, "editor", "vim")
+    with tampering(path) as conn:
+        to_version_2(conn)
+    async with a_house(path) as house:
+        found = {each.value: each for each in await house.recall.preferences(ADA)}
+        assert {value: each.confirmed for value, each in found.items()} == {
+            "I prefer green tea.": True,
+            "I prefer black coffee.": False,
+            "vim": False,
+        }
+        assert found["I prefer black coffee."].origin == "person"
+        assert (found["vim"].origin, found["vim"].client) == ("assistant", None)
+
+
 async def test_a_file_of_version_2_becomes_exactly_this_schema_and_its_caches_stay_sound(
     tmp_path: Path,
 ) -> None:
@@ -138,10 +177,7 @@ async def test_a_file_of_version_2_becomes_exactly_this_schema_and_its_caches_st
         await stored(house, "Ann keeps bees in Lisbon.", "Bob sails.", session_id="s")
         ids = await visible(house)
     with tampering(path) as conn:
-        conn.execute("DROP VIEW cache_part; DROP INDEX memory_by_event; DROP TABLE passing")
-        conn.execute("DROP TABLE injection; DROP TABLE session_window; PRAGMA user_version = 2")
-        conn.execute(cache_part_of_version_2())
-        conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        to_version_2(conn)
     async with a_house(path) as house:
         assert await visible(house) == ids
         assert (await house.upkeep.check(ADA)).problems == ()

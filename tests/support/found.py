@@ -51,4 +51,7 @@ def a_preference(
         memory_id=None if memory_key is None else f"m{memory_key:06}",
         created_at_us=key,
         updated_at_us=key,
+        origin="person",
+        client="operator",
+        confirmed_at_us=key,
     )

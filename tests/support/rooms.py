@@ -203,6 +203,10 @@ class FakeIngest:
         await self.house.pass_through(caller)
         self.house.named[name] = value
 
+    async def confirm_preference(self, caller: Caller, name: str, value: str | None) -> bool:
+        await self.house.pass_through(caller)
+        return name in self.house.named
+
     async def delete_preference(self, caller: Caller, name: str) -> bool:
         await self.house.pass_through(caller)
         return self.house.named.pop(name, None) is not None

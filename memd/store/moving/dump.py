@@ -167,9 +167,11 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     "preference": _Kind(
         """
         SELECT p.preference_key, a.agent_id, p.name, p.value, p.confidence, p.token_count,
-               m.memory_id, p.created_at_us, p.updated_at_us
+               m.memory_id, p.created_at_us, p.updated_at_us, p.origin,
+               c.client_id AS client, p.confirmed_at_us
           FROM preference AS p
                JOIN agent AS a ON a.agent_key = p.agent_key
+               LEFT JOIN client AS c ON c.client_key = p.client_key
                LEFT JOIN memory AS m ON m.memory_key = p.memory_key
          WHERE p.preference_key > :k0
          ORDER BY p.preference_key

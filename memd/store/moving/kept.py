@@ -109,6 +109,7 @@ def message(desk: Desk, record: MessageRecord) -> Fate:
 
 
 def preference(desk: Desk, record: PreferenceRecord) -> Fate:
+    """Keep a preference, unless one of its name is newer, or is the owner's and it is not."""
     created_us, updated_us = to_us(record.created_at), to_us(record.updated_at)
     agent_key = names.agent(desk.conn, record.agent_id, created_us)
     named = {"agent_key": agent_key, "name": record.name}
@@ -129,8 +130,12 @@ def preference(desk: Desk, record: PreferenceRecord) -> Fate:
         record.token_count,
         memory_key(desk.conn, record.memory_id),
         desk.salt(),
+        record.origin,
+        client_key(desk.conn, record.client, created_us),
+        None if record.confirmed_at is None else to_us(record.confirmed_at),
     )
-    preferences.put(desk.conn, agent_key, new, updated_us)
+    if not preferences.put(desk.conn, agent_key, new, updated_us):
+        return "known"
     desk.conn.execute(
         """
         UPDATE preference

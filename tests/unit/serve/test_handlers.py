@@ -77,6 +77,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "learn.success": {"description": "a", "tools": ["b"]},
     "preference.set": {"name": "a", "value": "b"},
     "preference.get": {"name": "a"},
+    "preference.confirm": {"name": "a"},
     "preference.delete": {"name": "a"},
     "store.load": {"items": [{}]},
     "store.note_copy": {"target": "/copy.db"},
