@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 EXIT_OK, EXIT_REFUSED, EXIT_DIED, EXIT_CONFIG = 0, 1, 70, 78
 
-Work = Callable[[], Coroutine[Any, Any, None]]
+Work = Callable[[], Coroutine[Any, Any, Any]]
 """What runs beside the server until the daemon stops."""
 
 Build = Callable[["Settings", Paths, Clock, AsyncExitStack], Awaitable[Rooms]]

@@ -18,6 +18,7 @@ from memd.base.later import later
 from memd.base.paths import Paths
 from memd.encode.cross_encoder import RerankerThread
 from memd.encode.embed import EmbedderThread
+from memd.encode.secret_rules import detector
 from memd.model.encoding import PairScorer
 from memd.model.settings import Settings
 from memd.org.clients import Clients
@@ -94,6 +95,7 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
         rhythm=asleep.sleep.rhythm,
         short_ids=ShortIds(house.db, settings.org_memory),
         background=(
+            partial(house.work.run, detector),  # compiled while nobody waits
             house.queue.run,
             house.rhythm,
             asleep.sleep.rhythm.run,

@@ -21,7 +21,16 @@ from itertools import chain
 from typing import NamedTuple
 
 from memd.base.limits import NAME_CHARS_MAX
-from memd.encode.secret_shapes import CARD, EXAMPLES, IBAN, SHAPES, Shape
+from memd.encode.secret_rules import ACCOUNT, ANY, NUMBER, Match, detector, is_named_hash, shows
+from memd.encode.secret_shapes import (
+    CARD,
+    CARDS,
+    EXAMPLES,
+    IBAN,
+    IBANS,
+    Shape,
+    is_said_to_be_a_card,
+)
 from memd.model.screened import Screened, SecretsPolicy
 from memd.view.view import hidden
 
@@ -59,19 +68,13 @@ class _Bare(NamedTuple):
         return index + self.shifts[bisect_right(self.starts, index) - 1]
 
 
-_HINTS = tuple(dict.fromkeys(hint for shape in SHAPES for hint in shape.hints))
-_DIGITS = re.compile(r"\d(?:[ -]?\d){12}")
-_ACCOUNT = re.compile(r"[A-Z]{2}\d{2} ?[A-Z0-9]{4} ?[A-Z0-9]{4}")
-_PLACEHOLDER = re.compile(r"\[secret:([a-z-]+)#(\d{1,6})\]")
+_PLACEHOLDER = re.compile(r"\[secret:([a-z0-9-]+)#(\d{1,6})\]")
 _LINE_GAP = re.compile(r"\r?\n[ \t]*")
 
 # How base64 of a listed prefix begins: AKIA, ghp_, sk-, xox, AIza, glpa, -----BEGIN, github_pat.
 _ENCODED = re.compile(
     r"(?<![A-Za-z0-9+/])(?:QUtJQ|QVNJQ|Z2h[wvd]X|c2st|eG94|QUl6Y|Z2xwYX|LS0tLS1CRUdJTi|Z2l0aHViX3Bhd)"
     r"[A-Za-z0-9+/]{12,4096}"
-)
-_WRAPPING_HINTS = tuple(
-    dict.fromkeys(hint for shape in SHAPES if shape.wraps for hint in shape.hints)
 )
 _ROUNDS_MAX = 8  # keys written together without a gap; one round and a look for all others
 _LETTERS_MIN = 20  # of a secret that has nothing but letters: AKIA and sixteen more
@@ -148,24 +151,25 @@ def _apart(found: list[_Found]) -> list[_Found]:
 
 
 def _in_lines(text: str) -> Iterator[_Found]:
-    present = {hint for hint in _HINTS if hint in text}
-    for shape in SHAPES if present else ():
-        if not present.isdisjoint(shape.hints):
-            yield from _matches(shape, text)
-    if _DIGITS.search(text):
-        yield from _matches(CARD, text)
-    if _ACCOUNT.search(text):
+    if not shows(ANY, text):
+        return
+    for match in detector().find(text):
+        yield from _of(match, text)
+    for number in CARDS.finditer(text) if shows(NUMBER, text) else ():
+        for found in _judged(CARD, text, *number.span()):
+            if is_said_to_be_a_card(text, *number.span()):
+                yield found
+    if shows(ACCOUNT, text):
         yield from _accounts(text)
 
 
-def _matches(shape: Shape, text: str) -> Iterator[_Found]:
-    for match in shape.pattern.finditer(text):
-        group = "secret" if "secret" in shape.pattern.groupindex else 0
-        start, end = match.span(group)
-        # A key that continues a word is part of a longer name.
-        if not group and start and text[start].isalnum() and text[start - 1].isalnum():
-            continue
-        yield from _judged(shape, text, start, end)
+def _of(match: Match, text: str) -> Iterator[_Found]:
+    start = match.secret_start
+    # A key that continues a word is part of a longer name.
+    if start == match.start and start and text[start].isalnum() and text[start - 1].isalnum():
+        return
+    if not is_named_hash(match, text):
+        yield from _judged(match.shape, text, start, match.end)
 
 
 def _judged(shape: Shape, text: str, start: int, end: int) -> Iterator[_Found]:
@@ -176,7 +180,7 @@ def _judged(shape: Shape, text: str, start: int, end: int) -> Iterator[_Found]:
 
 def _accounts(text: str) -> Iterator[_Found]:
     """Yield account numbers; a capital word after one is not a part of it."""
-    for match in IBAN.pattern.finditer(text):
+    for match in IBANS.finditer(text):
         start, end = match.span()
         while end > start and not IBAN.check(text[start:end]):
             end = max(text.rfind(" ", start, end), start)
@@ -190,20 +194,16 @@ def _wrapped(text: str) -> Iterator[_Found]:
         return
     first, *rest = text.replace("\r\n", "\n").split("\n")  # a tenth of what the pattern takes
     joined = first + "".join([line.lstrip(" \t") for line in rest])
-    present = {hint for hint in _WRAPPING_HINTS if hint in joined}
-    if not present:
+    if not shows(ANY, joined) or not any(detector().find(joined, wraps=True)):
         return
     bare = _without(text, _LINE_GAP)
-    for shape in SHAPES:
-        if not shape.wraps or present.isdisjoint(shape.hints):
+    for match in detector().find(bare.text, wraps=True):
+        start, end = bare.original(match.secret_start), bare.original(match.end - 1) + 1
+        if start and text[start - 1].isalnum():
             continue
-        for match in shape.pattern.finditer(bare.text):
-            start, end = bare.original(match.start()), bare.original(match.end() - 1) + 1
-            if start and text[start - 1].isalnum():
-                continue
-            end = _without_words(shape, text, start, end)
-            if "\n" in text[start:end]:
-                yield from _judged(shape, text, start, end)
+        end = _without_words(match.shape, text, start, end)
+        if "\n" in text[start:end]:
+            yield from _judged(match.shape, text, start, end)
 
 
 def _without_words(shape: Shape, text: str, start: int, end: int) -> int:
@@ -216,7 +216,7 @@ def _without_words(shape: Shape, text: str, start: int, end: int) -> int:
         tail = text[line + 1 : end].strip()
         if len(tail) >= _TAIL_CHARS_MIN and not _WORD.fullmatch(tail):
             break
-        if not shape.pattern.fullmatch("".join(text[start:line].split())):
+        if not detector().is_whole(shape, "".join(text[start:line].split())):
             break
         end = line
     return end

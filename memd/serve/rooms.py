@@ -388,5 +388,5 @@ class Rooms:
     """How many memories an agent may have, None for as many as it likes."""
     short_ids: ShortIds | None = None
     """Without, ids are taken whole only."""
-    background: tuple[Callable[[], Coroutine[Any, Any, None]], ...] = ()
+    background: tuple[Callable[[], Coroutine[Any, Any, Any]], ...] = ()
     """What runs beside the server until the daemon stops."""

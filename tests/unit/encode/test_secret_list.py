@@ -118,8 +118,9 @@ def test_h68_a_name_or_a_query_is_screened_like_a_text(field: str) -> None:
 
 
 def test_a_checksum_tells_a_card_or_an_account_from_any_other_number() -> None:
-    assert screen("4111111111111111").kinds == ("card-number",)
-    assert screen("4111111111111112").kinds == ()
+    assert screen("card 4111111111111111").kinds == ("card-number",)
+    assert screen("4111 1111 1111 1111").kinds == ("card-number",)
+    assert screen("card 4111111111111112").kinds == ()
     assert screen("DE89370400440532013000").kinds == ("iban",)
     assert screen("DE89370400440532013001").kinds == ()
 
@@ -165,16 +166,41 @@ def test_a_refusal_names_the_field(place: str) -> None:
 # What stays.
 
 
-def test_at_most_one_of_a_hundred_made_up_benign_lines_is_touched(
+def test_at_most_two_of_two_thousand_benign_lines_are_touched(
     record_property: Callable[[str, object], None],
 ) -> None:
-    lines = benign_lines()
+    """Hashes, ids, images, lock files, paths, numbers, code and prose about secrets."""
+    lines = benign_lines(2_000)
     touched = [line for line in lines if screen(line).kinds]
     record_property("false_positives", len(touched))
     print(f"benign lines touched: {len(touched)} of {len(lines):,}")
-    assert len(lines) == 1_000
-    assert len(set(lines)) > 900
-    assert len(touched) <= 10
+    assert len(lines) == 2_000
+    assert len(set(lines)) > 1_800
+    assert len(touched) <= 2
+
+
+@pytest.mark.parametrize("digits", [12, 13, 14, 15, 16, 17, 18, 19, 22])
+def test_at_most_one_of_a_thousand_ids_of_digits_is_touched(digits: int) -> None:
+    """Every tenth number has the checksum of cards: a word or the way it is written tells."""
+    chance = random.Random(digits)
+    said = ("parcel {} arrives", "{}", "tracking number {}", "the order {} was paid", "id={}")
+    lines = [
+        chance.choice(said).format("".join(chance.choices(DIGITS, k=digits))) for _ in range(2_000)
+    ]
+    assert len([line for line in lines if screen(line).kinds]) <= 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["postgres://user:password@localhost/db", "mysql://root:root@127.0.0.1/test",
+     "redis://:changeme@cache:6379", "Authorization: Basic dXNlcjpwYXNzd29yZA==",
+     "PGPASSWORD=secret psql", "machine host login me password your-password",
+     "parcel 4111111111111111 arrives", "tracking 9400 1000 0000 0000 0000 00",
+     "http://localhost:3000/users/@me", "linear: 0123456789abcdef0123456789abcdef",
+     "circleci commit = 44f4c7c0b1d2e3f405162738495a6b7c8d9e0f1a"],
+)  # fmt: skip
+def test_what_documentation_prints_and_what_only_looks_like_a_secret_stays(text: str) -> None:
+    assert screen(text) == (text, ())
 
 
 # Any text.
