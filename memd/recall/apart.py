@@ -19,7 +19,7 @@ from memd.encode.periods import periods
 from memd.model.encoding import Embedder
 from memd.recall.features import Statistics, measure
 from memd.recall.question import Question, question
-from memd.recall.rankings import QUIET, gate, ranked
+from memd.recall.rankings import gate, ranked
 from memd.recall.weights import HYBRID, WITHOUT_VECTORS
 from memd.store import vectors, words
 from memd.store.connect import Reading
@@ -103,7 +103,7 @@ def _ranked(conn: Reading, query: str, texts: Sequence[Apart], made: Sequence[by
     items = ranked(measured, weights)
     return Ranking(
         tuple(Fitting(item.measured.candidate.memory_id, item.relevance) for item in items),
-        opened=gate(items, weights) >= QUIET,
+        opened=gate(items, weights) >= weights.quiet,
     )
 
 

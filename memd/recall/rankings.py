@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memd.model.enums import SearchMode
 from memd.recall.features import Measured
@@ -31,7 +31,8 @@ class Ranked:
 
 
 DOUBT = 0.35  # how much higher the bar stands where the gate doubts: 2.2 times at a chance of 0.1
-QUIET = 0.15  # the least chance that lets an answer hold anything where nobody says how much
+IN_TIME = 0.5  # the relevance of what lies in a time where nothing else is named
+IN_TIME_ENTRIES = 8
 PROJECT_BOOST = 0.5  # in units of the score, for memories of the active project (SPEC D1)
 LATELY_BOOST = 1.5  # the same, for what naps composed of it just now, when it makes a request
 LATELY_US = 3 * 86_400_000_000  # in which that boost falls by half
@@ -92,6 +93,31 @@ def judged(
     return items, best
 
 
+def in_time(items: Sequence[Ranked]) -> list[Ranked]:
+    """Return *items* for a question that names nothing but a time: what lies in it answers.
+
+    What naps composed first, then the important, then the newest; a few of them. There is
+    nothing else to tell them apart by, so each is as likely as not to be what is meant.
+    """
+    inside = [item for item in items if _lies_in_time(item.measured)]
+    inside.sort(key=lambda item: _worth_telling(item.measured.candidate), reverse=True)
+    told = inside[:IN_TIME_ENTRIES]
+    keys = {item.measured.candidate.memory_key for item in told}
+    rest = [item for item in items if item.measured.candidate.memory_key not in keys]
+    return [replace(item, relevance=IN_TIME, passes=True, bar=0.0) for item in told] + [
+        replace(item, passes=False, relevance=min(item.relevance, IN_TIME)) for item in rest
+    ]
+
+
+def _lies_in_time(measured: Measured) -> bool:
+    return max(measured.features["date"], measured.features["period"]) >= IN_TIME
+
+
+def _worth_telling(its: Candidate) -> tuple[int, float, int]:
+    moment_us = its.created_at_us if its.occurred_at_us is None else its.occurred_at_us
+    return its.is_composed, its.importance or 0.0, moment_us
+
+
 def _scored(
     measured: Sequence[Measured],
     weights: Weights,
@@ -127,7 +153,7 @@ def _calibrated(
         return [], 0.0
     told = _signals(scored, project_id)
     chance = logistic(weights.gate_logit(told))
-    passes, bar = chance >= weights.gate_min, doubted(weights.bar, chance)
+    passes, bar = chance >= weights.gate_min, doubted(weights, chance)
     if timed and any(item.features["period"] for _, item in scored):
         date = weights.features["date"]
         scored = _sorted([(score + date * item.features["period"], item) for score, item in scored])
@@ -139,14 +165,14 @@ def _calibrated(
     return items, chance
 
 
-def doubted(bar: float, chance: float) -> float:
-    """Return *bar* as high as an answer needs it that holds anything with *chance* only.
+def doubted(weights: Weights, chance: float) -> float:
+    """Return the bar as high as an answer needs it that holds anything with *chance* only.
 
-    Out of reach below QUIET: who names no number is told nothing rather than something.
+    Out of reach below ``quiet``: who names no number is told nothing rather than something.
     """
-    if chance < QUIET:
+    if chance < weights.quiet:
         return math.inf
-    return bar / math.pow(chance, DOUBT)
+    return weights.bar / math.pow(chance, DOUBT)
 
 
 def calibration(

@@ -1,7 +1,8 @@
 """The reviewed table: the ranker's weights, its calibration and its gate.
 
 Printed by ``python -m tests.bench.fit FILE --beds dialogues coding everyday --transcripts DIR``,
-rounded; ``gate_min`` is chosen from the tables that it prints above (decisions 20 to 22, 108).
+rounded; ``gate_min``, ``quiet`` and ``bar`` are chosen from the tables that it prints above
+(decisions 20 to 22, 108, 110).
 Two rows: with vectors, and without (no model installed, or ``degraded``). The cosine
 scale belongs to the embedding model: another model needs another row. Weights of features
 that go together (``bmn`` corrects ``bmr`` and ``cov``) are not effects: do not read their
@@ -26,8 +27,9 @@ class Weights:
     """A linear ranker, its calibration, the gate over a whole answer, and what an entry costs.
 
     The calibration is a logistic regression over ``CALIBRATION``. Within one question
-    it orders as the score does. *bar* is the least relevance for which an entry is worth its
-    place in an answer that nobody doubts (``recall/select.py``).
+    it orders as the score does. Below a chance of *gate_min* the gate is shut; below *quiet* it
+    is for whoever does not say how many entries are wanted. *bar* is the least relevance for
+    which an entry is worth its place in an answer that nobody doubts (``recall/select.py``).
     """
 
     features: MappingProxyType[str, float]
@@ -36,6 +38,7 @@ class Weights:
     gate: MappingProxyType[str, float]
     gate_offset: float
     gate_min: float
+    quiet: float
     bar: float
 
     def score(self, features: dict[str, float]) -> float:
@@ -98,6 +101,7 @@ HYBRID = Weights(
     ),
     gate_offset=-5.7,
     gate_min=0.06,
+    quiet=0.15,
     bar=0.0203,
 )
 
@@ -112,6 +116,7 @@ COMPOSED = Weights(
     gate=MappingProxyType({"maxcos": 21.0, "strange": -3.4, "few": 2.5, "project": 0.63}),
     gate_offset=-7.96,
     gate_min=0.16,
+    quiet=0.16,
     bar=0.041,
 )
 
@@ -150,5 +155,6 @@ WITHOUT_VECTORS = Weights(
     ),
     gate_offset=-4.74,
     gate_min=0.15,
+    quiet=0.15,
     bar=0.0224,
 )

@@ -170,11 +170,18 @@ async def candidates_of(
 
 
 def folds(samples: Sequence[Sample]) -> Iterator[tuple[list[Sample], list[Sample]]]:
-    """Yield what to fit on and what to test on, one dialogue and some memories left out."""
-    dialogues = sorted({sample.fold for sample in samples if sample.kind != "S"})
-    groups = sorted({sample.fold for sample in samples if sample.kind == "S"})
-    for at, dialogue in enumerate(dialogues):
-        out = {dialogue, *groups[at :: len(dialogues)]}
+    """Yield what to fit on and what to test on: of each bed one part is left out, in turn.
+
+    A part is a dialogue, a day of coding sessions, a topic of the household; the small stores'
+    are shared out among the dialogues'.
+    """
+    parts: dict[str, list[str]] = {}
+    for bed in dict.fromkeys(sample.bed for sample in samples):
+        parts[bed] = sorted({sample.fold for sample in samples if sample.bed == bed})
+    small = parts.pop("small", [])
+    rounds = max(map(len, parts.values()))
+    for at in range(rounds):
+        out = {fold for its in parts.values() for fold in its[at : at + 1]} | {*small[at::rounds]}
         yield (
             [sample for sample in samples if sample.fold not in out],
             [sample for sample in samples if sample.fold in out],

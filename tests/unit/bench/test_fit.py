@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 import pytest
-from bench.fit import BED_WEIGHTS, GROUP_WEIGHTS, bed_shares, weighed
-from bench.samples import Sample
+from bench.fitting import (
+    ENTRY_BEDS,
+    ENTRY_WEIGHTS,
+    GATE_BEDS,
+    GATE_WEIGHTS,
+    RANKER_BEDS,
+    bed_shares,
+    weighed,
+)
+from bench.samples import Sample, folds
 
 
 def sample(bed: str, kind: str = "H") -> Sample:
@@ -16,34 +27,44 @@ MIXED = [
     *(sample("everyday", kind) for kind in "HHB"),
     *(sample("small", "S") for _ in range(4)),
 ]
-GROUPS = [each.kind if each.kind != "S" else "S+" for each in MIXED]
 
 
-def total(bed: str) -> float:
-    shares = weighed(MIXED, GROUPS, GROUP_WEIGHTS)
+def total(bed: str, shares: Iterable[float]) -> float:
     return float(sum(s for each, s in zip(MIXED, shares, strict=True) if each.bed == bed))
 
 
 @pytest.mark.parametrize("count", [1, 9])
 def test_a_bed_weighs_the_same_in_the_ranker_whatever_its_size(count: int) -> None:
     shares = bed_shares([sample("dialogues")] * count + [sample("coding"), sample("everyday")])
-    weights = [BED_WEIGHTS[bed] for bed in ("dialogues", "coding", "everyday")]
+    weights = [RANKER_BEDS[bed] for bed in ("dialogues", "coding", "everyday")]
     assert [sum(shares[:count]), *shares[count:]] == pytest.approx(
         [weight / sum(weights) for weight in weights]
     )
 
 
-def test_every_bed_weighs_the_same_in_the_gate_whatever_groups_it_has() -> None:
-    assert total("dialogues") == pytest.approx(total("everyday"))
+def test_a_bed_weighs_what_was_decided_whatever_groups_it_has() -> None:
+    shares = weighed(MIXED, ENTRY_WEIGHTS, ENTRY_BEDS)
+    assert {bed: total(bed, shares) for bed in ("dialogues", "everyday", "small")} == pytest.approx(
+        {bed: ENTRY_BEDS[bed] for bed in ("dialogues", "everyday", "small")}
+    )
 
 
-def test_the_small_stores_keep_their_own_part_of_the_gate() -> None:
-    assert total("small") == pytest.approx(GROUP_WEIGHTS["S+"])
+def test_the_gate_is_fitted_on_dialogues_and_small_stores_alone() -> None:
+    shares = weighed(MIXED, GATE_WEIGHTS, GATE_BEDS)
+    assert total("everyday", shares) == 0.0
+    assert total("dialogues", shares) == pytest.approx(GATE_BEDS["dialogues"])
 
 
-def test_a_bed_alone_is_weighed_group_by_group() -> None:
-    alone = [each for each in MIXED if each.bed == "dialogues"]
-    shares = weighed(alone, [each.kind for each in alone], GROUP_WEIGHTS)
-    honest = sum(share for each, share in zip(alone, shares, strict=True) if each.kind == "H")
-    assert honest == pytest.approx(GROUP_WEIGHTS["H"])
-    assert sum(shares) == pytest.approx(sum(GROUP_WEIGHTS[kind] for kind in "HGAB"))
+def test_where_there_are_no_dialogues_the_gate_is_fitted_on_what_there_is() -> None:
+    others = [each for each in MIXED if each.bed != "dialogues"]
+    shares = weighed(others, GATE_WEIGHTS, GATE_BEDS)
+    assert sum(shares[:3]) == pytest.approx(1.0)
+    assert sum(shares[3:]) == pytest.approx(GATE_BEDS["small"])
+
+
+def test_of_each_bed_one_part_is_left_out_in_turn() -> None:
+    told = [replace(sample("dialogues"), fold=f"d{at}") for at in range(2)]
+    told += [replace(sample("everyday"), fold=f"e{at}") for at in range(3)]
+    told += [replace(sample("small", "S"), fold=f"s{at}") for at in range(4)]
+    out = [{each.fold for each in test} for _, test in folds(told)]
+    assert out == [{"d0", "e0", "s0", "s3"}, {"d1", "e1", "s1"}, {"e2", "s2"}]

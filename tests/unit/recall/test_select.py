@@ -10,8 +10,9 @@ from support.found import a_found
 
 from memd.model.enums import SearchMode, Trust
 from memd.model.recall import RecallRequest
-from memd.recall.rankings import QUIET, Ranked, doubted
+from memd.recall.rankings import Ranked, doubted
 from memd.recall.select import ENTRIES_MAX, NAMED_MODE_ENTRIES, Selection, select
+from memd.recall.weights import HYBRID
 
 BAR = 0.1
 
@@ -157,8 +158,10 @@ def test_what_was_worth_its_place_and_found_no_room_is_named() -> None:
 
 
 def test_the_bar_is_higher_where_the_gate_doubts() -> None:
-    assert BAR == doubted(BAR, 1.0) < doubted(BAR, 0.5) < doubted(BAR, QUIET) < 3 * BAR
+    low, half, sure = (doubted(HYBRID, chance) for chance in (HYBRID.quiet, 0.5, 1.0))
+
+    assert HYBRID.bar == sure < half < low < 3 * HYBRID.bar
 
 
 def test_nothing_reaches_the_bar_where_the_gate_hardly_believes_in_an_answer() -> None:
-    assert doubted(BAR, QUIET - 0.01) > 1.0
+    assert doubted(HYBRID, HYBRID.quiet - 0.01) > 1.0

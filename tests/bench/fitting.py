@@ -1,0 +1,213 @@
+"""Fits a table of weights to samples: the ranker, the gate and the calibration.
+
+The ranker is a listwise softmax over each question's candidates, its target half
+uniform over the gold, half where the ranker already puts the gold. The gate is a
+logistic regression on whether the ten best hold an answer, over honest, foreign
+and small-store questions; the calibration is one over single candidates.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.samples import Sample
+from memd.recall.features import NAMES
+from memd.recall.rankings import GATE_TOP, Ranked, calibration, ranked, signals
+from memd.recall.weights import CALIBRATION, Weights, logistic
+
+Array = NDArray[np.float64]
+
+DENSE = frozenset({"cos", "nlift", "s3lift", "maxcos", "few_maxcos"})
+SIGNALS = (
+    *("maxcos", "maxcovx", "sd10", "t1_nterm", "t1_bmxn", "t1_date", "strange"),
+    *("few", "few_maxcos", "few_maxcovx", "few_sd10"),
+)
+STEPS = 200
+RATE = 0.05
+L2 = 1e-4
+SPREAD_MIN = 0.02  # of a feature: what is the same everywhere on a bed teaches nothing
+HONEST = ("H", "G")
+ENTRIES = 20  # of an answer: what is calibrated, and the most that are chosen from
+# How much a bed and, within it, a kind of question weighs in each of the three fits. The gate is
+# fitted on dialogues and small stores alone: with the other beds it loses more on all (0110).
+RANKER_BEDS = {"dialogues": 8.0, "coding": 1.0, "everyday": 1.0}
+GATE_BEDS = {"dialogues": 1.0, "small": 0.15}
+ENTRY_BEDS = {"dialogues": 3.0, "everyday": 1.0, "coding": 0.3, "small": 0.4}
+GATE_WEIGHTS = {
+    "H": 1.0,
+    "G": 0.5,
+    "A": 0.3,
+    "B": 0.7,
+    "O": 0.3,
+    "U": 0.3,
+    "S+": 0.35,
+    "S-": 0.35,
+}
+ENTRY_WEIGHTS = {
+    "H": 1.0,
+    "G": 0.5,
+    "A": 0.2,
+    "B": 0.5,
+    "O": 0.2,
+    "U": 0.3,
+    "S+": 0.2,
+    "S-": 0.2,
+}
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A sample as one table of weights ranks it: is the answer among the ten best, and how much."""
+
+    sample: Sample
+    items: list[Ranked]
+    signals: dict[str, float]
+    right: list[bool]
+    chance: float
+    """Of the gate."""
+
+    @property
+    def recall(self) -> float:
+        return sum(self.right[:GATE_TOP]) / self.sample.gold if self.sample.gold else 0.0
+
+
+def without_vectors(sample: Sample) -> Sample:
+    """Return *sample* as it is without a model: what holds none of the words is not found."""
+    at = [place for place, item in enumerate(sample.found) if item.features["bmx"] > 0]
+    found = [
+        replace(
+            sample.found[place],
+            features={k: 0.0 if k in DENSE else v for k, v in sample.found[place].features.items()},
+        )
+        for place in at
+    ]
+    return replace(sample, found=found, right=[sample.right[place] for place in at])
+
+
+def fitted(samples: Sequence[Sample], *, dense: bool) -> Weights:
+    """Return the table for *samples*; the threshold stays 0, it is chosen by eye."""
+    names = [name for name in NAMES if dense or name not in DENSE]
+    features = dict(zip(names, _ranker(samples, names).tolist(), strict=True))
+    none = MappingProxyType[str, float]({})
+    plain = Weights(MappingProxyType(features), none, 0.0, none, 0.0, 0.0, 0.0, 0.0)
+    judged = [judge(sample, plain) for sample in samples if sample.found]
+    gate = _gate(judged, [name for name in SIGNALS if dense or name not in DENSE])
+    gated = replace(plain, gate=MappingProxyType(gate[0]), gate_offset=gate[1])
+    return calibrated(judged, gated)
+
+
+def judge(sample: Sample, weights: Weights) -> Judged:
+    """Return *sample* ranked as the product ranks it."""
+    right = {id(item): good for item, good in zip(sample.found, sample.right, strict=True)}
+    items = ranked(sample.found, weights)
+    told = signals(items)
+    rights = [right[id(item.measured)] for item in items]
+    return Judged(sample, items, told, rights, logistic(weights.gate_logit(told)))
+
+
+def _ranker(samples: Sequence[Sample], names: Sequence[str]) -> Array:
+    """Fit the listwise softmax by Adam on features of unit spread."""
+    used = [s for s in samples if s.kind in HONEST and any(s.right)]
+    rows = np.array([[m.features[n] for n in names] for s in used for m in s.found])
+    spread = np.maximum(rows.std(0), SPREAD_MIN)
+    rows = (rows - rows.mean(0)) / spread
+    good = np.array([float(g) for s in used for g in s.right])
+    sizes = [len(s.found) for s in used]
+    starts, owner = np.cumsum([0, *sizes[:-1]]), np.repeat(np.arange(len(used)), sizes)
+    total = np.add.reduceat(good, starts)[owner]
+    share = (bed_shares(used) * len(used))[owner]
+    weights = np.zeros(len(names))
+    first, second = np.zeros_like(weights), np.zeros_like(weights)
+    for step in range(1, STEPS + 1):
+        score = rows @ weights
+        chance = np.exp(score - np.maximum.reduceat(score, starts)[owner])
+        chance /= np.add.reduceat(chance, starts)[owner]
+        among = chance * good
+        among /= np.maximum(np.add.reduceat(among, starts), 1e-30)[owner]
+        wrong = chance - 0.5 * good / total - 0.5 * among
+        slope = rows.T @ (share * wrong) / len(used) + L2 * weights
+        first, second = 0.9 * first + 0.1 * slope, 0.999 * second + 0.001 * slope * slope
+        move = (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
+        weights = weights - RATE * move
+    return np.asarray(weights / spread)
+
+
+def bed_shares(samples: Sequence[Sample]) -> Array:
+    """Return the weight of each sample of the ranker's fit, by its bed; they sum to 1.
+
+    Dialogues weigh most: there are people, sessions and times to learn from, and most questions.
+    """
+    size = Counter(sample.bed for sample in samples)
+    total = sum(RANKER_BEDS[bed] for bed in size)
+    return np.array([RANKER_BEDS[s.bed] / (total * size[s.bed]) for s in samples])
+
+
+def weighed(
+    samples: Sequence[Sample], parts: Mapping[str, float], of_bed: Mapping[str, float]
+) -> Array:
+    """Return the weight of each sample: *of_bed*, shared out by *parts*, whatever their sizes.
+
+    The weights of a bed sum to its own, and those of a kind within it to its part. Where
+    nothing but beds without a weight is at hand, they weigh alike.
+    """
+    place = [(sample.bed, _group(sample)) for sample in samples]
+    size = Counter(place)
+    total: dict[str, float] = defaultdict(float)
+    for bed, group in size:
+        total[bed] += parts[group]
+    known = {bed: of_bed[bed] for bed in total if of_bed.get(bed)}
+    if not set(known) - {"small"}:
+        known = dict.fromkeys(total, 1.0) | known
+    return np.array(
+        [
+            known.get(bed, 0.0) * parts[group] / (size[bed, group] * total[bed])
+            for bed, group in place
+        ]
+    )
+
+
+def _gate(judged: Sequence[Judged], names: Sequence[str]) -> tuple[dict[str, float], float]:
+    rows = np.array([[each.signals[name] for name in names] for each in judged])
+    good = np.array([float(any(each.right[:GATE_TOP])) for each in judged])
+    share = weighed([each.sample for each in judged], GATE_WEIGHTS, GATE_BEDS)
+    found = logistic_regression(rows, good, share * len(share) / share.sum())
+    return dict(zip(names, found[:-1].tolist(), strict=True)), float(found[-1])
+
+
+def calibrated(judged: Sequence[Judged], weights: Weights) -> Weights:
+    """Fit how likely one of the best twenty answers, over honest, foreign and small alike."""
+    rows, good, share = [], [], []
+    shares = weighed([each.sample for each in judged], ENTRY_WEIGHTS, ENTRY_BEDS)
+    for each, sample_share in zip(judged, shares, strict=True):
+        scores = [item.score for item in each.items]
+        evidence = calibration(scores, each.signals, weights)
+        for its, right in list(zip(evidence, each.right, strict=True))[:ENTRIES]:
+            rows.append([its[name] for name in CALIBRATION])
+            good.append(float(right))
+            share.append(sample_share)
+    weight = np.array(share)
+    found = logistic_regression(np.array(rows), np.array(good), weight * len(weight) / weight.sum())
+    table = MappingProxyType(dict(zip(CALIBRATION, found[:-1].tolist(), strict=True)))
+    return replace(weights, calibration=table, offset=float(found[-1]))
+
+
+def logistic_regression(rows: Array, good: Array, share: Array, ridge: float = 1e-2) -> Array:
+    """Return weights and, last, the offset, by iteratively reweighted least squares."""
+    full = np.hstack([rows, np.ones((len(rows), 1))])
+    found = np.zeros(full.shape[1])
+    for _ in range(30):
+        chance = 1 / (1 + np.exp(-np.clip(full @ found, -30, 30)))
+        curve = full.T @ (full * (share * chance * (1 - chance))[:, None])
+        curve += ridge * np.eye(len(found))
+        found = found + np.linalg.solve(curve, full.T @ (share * (good - chance)) - ridge * found)
+    return found
+
+
+def _group(sample: Sample) -> str:
+    return sample.kind if sample.kind != "S" else f"S{'+' if sample.gold else '-'}"
