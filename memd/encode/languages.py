@@ -24,6 +24,23 @@ _OTHERS = """
 """
 FUNCTION_WORDS = ENGLISH | frozenset(_OTHERS.split())
 
+_HAPPENED = """
+    happen happened happening happens go going goes went talk talked discuss discussed say said tell
+    told make made new news anything something everything thing things work worked learn learned
+    learnt remember know s
+    was passiert passierte geschehen geschah los gemacht getan gesprochen besprochen gesagt gelernt
+    alles etwas neues haben hatten waren mir uns
+    quoi quelle quelles passé arrivé fait faites avons avez ont était dit parlé appris tout nouveau
+    ai as a qu est ce c
+    qué pasó pasado ocurrió hice hicimos hiciste hecho hemos he has dije dijimos hablamos hubo nuevo
+    fue era todo
+    cosa successo accaduto fatto abbiamo ho hai detto imparato novità stato tutto
+    o que aconteceu fiz fizemos feito houve foi disse falamos novo tudo
+    wat gebeurd gebeurde gedaan heb hebben hebt gezegd besproken geleerd nieuws alles was er
+"""
+ASKS_FOR_ALL = FUNCTION_WORDS | frozenset(_HAPPENED.split())
+"""A question of nothing but these asks for whatever there is."""
+
 _GERMAN_ONLY = """
     der das dem den ein eine einen einem einer ist sind wie wo wann wer wem wen welche welcher
     welches ich wir mein meine meinen meiner unser unsere und nicht mit von für auf

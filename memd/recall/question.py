@@ -10,12 +10,12 @@ from __future__ import annotations
 import itertools
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from memd.base.limits import QUERY_TERMS_MAX
 from memd.encode.function_words import FUNCTION_WORDS
-from memd.encode.languages import capitals_name
+from memd.encode.languages import ASKS_FOR_ALL, capitals_name
 from memd.encode.periods import Period
 
 WORD = re.compile(r"[^\W_]+")
@@ -47,6 +47,8 @@ class Question:
     dense: str
     times: tuple[Period, ...]
     asks_when: bool
+    only_time: bool = False
+    """Whether a time is all that it names: "what happened last week?"."""
 
     @property
     def is_request(self) -> bool:
@@ -94,7 +96,18 @@ def question(
         dense=without_names(text, names),
         times=times,
         asks_when=_ASKS_WHEN.search(text) is not None,
+        only_time=_names_only(times, text),
     )
+
+
+def _names_only(times: Sequence[Period], text: str) -> bool:
+    """Return whether nothing is left of *text* but *times* and words for "what happened"."""
+    if not times or any(one.from_us is None for one in times):
+        return False
+    for one in reversed(times):
+        text = f"{text[: one.start]} {text[one.end :]}"
+    left = {match.group().casefold() for match in WORD.finditer(text)}
+    return left <= ASKS_FOR_ALL
 
 
 def _pairs(words: Iterable[str], terms: frozenset[str]) -> frozenset[tuple[str, str]]:

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from memd.base.clock import Clock
 from memd.base.errors import MemoryRetrievalError, ModelError, UnavailableError
 from memd.base.limits import QUERY_CHARS_MAX
 from memd.encode.outgoing import outgoing_entry
-from memd.encode.periods import periods
 from memd.model.caller import Caller
 from memd.model.encoding import Embedder, ModelFingerprint, PairScorer
 from memd.model.enums import MemoryCategory, MemoryLevel, SearchMode
@@ -28,17 +27,14 @@ from memd.recall import answer, listing, provenance
 from memd.recall.answer import Found
 from memd.recall.apart import Apart, Ranker
 from memd.recall.crowding import spread
-from memd.recall.features import Statistics, measure
 from memd.recall.listing import Paging
-from memd.recall.question import Question, name_candidates, question
-from memd.recall.rankings import Ranked, judged
+from memd.recall.question import name_candidates
 from memd.recall.scopes import Wanted, of_caller, of_others
-from memd.recall.search import ARM_ROWS, Reach, Scope, by_meaning, by_words, gathered, reaches
+from memd.recall.search import ARM_ROWS, Reach, Scope, by_meaning, by_words, gathered
 from memd.recall.second import looked_again, looks_again
 from memd.recall.select import select
-from memd.recall.weights import HYBRID, WITHOUT_VECTORS
-from memd.store import agents, memories, names, preferences, shared, vectors, words
-from memd.store import ranked as ranked_rows
+from memd.recall.sought import Sought, ranked, understood
+from memd.store import agents, memories, preferences, shared, words
 from memd.store.connect import Reading
 from memd.store.database import Database
 from memd.store.preferences import PreferenceRow
@@ -46,18 +42,6 @@ from memd.store.rows import FoundRow
 
 OTHER_MODEL = "the memories are being embedded with a new model: only words are searched"
 NO_MODEL = "no embedding model: only words are searched; run: memd model install"
-
-
-@dataclass(frozen=True, slots=True)
-class Sought:
-    """A question with its vector, or with the reason why it has none."""
-
-    question: Question
-    mode: SearchMode
-    vector: bytes | None
-    degraded: str | None
-    counts: Mapping[str, int] = field(default_factory=dict)
-    """How many memories hold each of the question's terms: counted once, for all arms."""
 
 
 @dataclass(frozen=True)
@@ -230,7 +214,7 @@ class Recall:
     ) -> Found:
         fingerprint = None if mode is SearchMode.WORDS else self.embedder.fingerprint
         asked, each, cached = await self.db.read(
-            _understood, scopes, text[:QUERY_CHARS_MAX], fingerprint
+            understood, scopes, text[:QUERY_CHARS_MAX], fingerprint
         )
         sought = Sought(asked, mode, None, None)
         searching = asyncio.ensure_future(self._held(sought, each, rows))
@@ -247,12 +231,12 @@ class Recall:
             searching.cancel()
         keys = [gathered(scope, each, near, held) for scope in scopes]
         sought = replace(sought, counts=counts)
-        found = await self.db.read(_ranked, scopes, sought, keys)
+        found = await self.db.read(ranked, scopes, sought, keys)
         if len(found.items) < fill:  # counted as shown: many may stand behind one summary
             rest = [await self.db.read(memories.matching, scope.shown, fill) for scope in scopes]
             every = [list(dict.fromkeys([*k, *r])) for k, r in zip(keys, rest, strict=True)]
             if every != keys:
-                found = await self.db.read(_ranked, scopes, sought, every)
+                found = await self.db.read(ranked, scopes, sought, every)
         return found
 
     async def _held(
@@ -309,18 +293,6 @@ def found_terms(text: str) -> frozenset[str]:
     return frozenset(name_candidates(text))
 
 
-def _understood(
-    conn: Reading, scopes: Sequence[Scope], text: str, fingerprint: ModelFingerprint | None
-) -> tuple[Question, list[Reach], bool | None]:
-    """Return the question, what is to be read for it, and whether vectors fit the model."""
-    agent_keys = [scope.agent_key for scope in scopes]
-    known = names.known_speakers(conn, agent_keys, name_candidates(text))
-    cached = None if fingerprint is None else vectors.cached(conn, str(fingerprint))
-    times = periods(text, scopes[0].wanted.now_us)
-    asked = question(text, known, words.stemmer(conn), times)
-    return asked, reaches(conn, scopes, times), cached
-
-
 def _listed(conn: Reading, scopes: Sequence[Scope], limit: int) -> list[FoundRow]:
     """Return the newest rows of all *scopes*, newest first, then by id."""
     found = [row for scope in scopes for row in memories.listed(conn, scope.wanted, limit)]
@@ -347,54 +319,3 @@ def _preferences(
     seen = memories.matching_among(conn, scope.here, keys)
     rows = [row for row in rows if row.memory_key is None or row.memory_key in seen]
     return sorted(rows, key=lambda row: -len(asked & found_terms(row.value)))
-
-
-def _ranked(
-    conn: Reading, scopes: Sequence[Scope], sought: Sought, keys: Sequence[Sequence[int]]
-) -> Found:
-    """Measure and order the candidates of all *scopes* together, and ask the gate.
-
-    The first scope is the caller's own: its summaries and project are what counts.
-    """
-    asked, vector, mode = sought.question, sought.vector, sought.mode
-    each = [
-        ranked_rows.candidates(conn, scope.candidates, its)
-        for scope, its in zip(scopes, keys, strict=True)
-    ]
-    found = [candidate for its in each for candidate in its]
-    around = {
-        key
-        for candidate in found
-        for key in (candidate.memory_key, candidate.before_key, candidate.after_key)
-        if key is not None
-    }
-    cosines = vectors.among(conn, vector, sorted(around)) if vector is not None else {}
-    owners = [owner for scope in scopes for owner in scope.owners]
-    statistics = Statistics(words.corpus(conn, owners), sought.counts)
-    stem = words.stemmer(conn)
-    measured = measure(asked, found, cosines, statistics, stem, len(each[0]))
-    weights = HYBRID if vector is not None else WITHOUT_VECTORS
-    project_id = scopes[0].wanted.active_project_id
-    request_us = scopes[0].wanted.now_us if asked.is_request else None
-    items, chance = judged(measured, weights, mode, project_id, request_us)
-    return Found(_shown(conn, scopes[0], items), chance, sought.degraded)
-
-
-def _shown(conn: Reading, scope: Scope, items: Sequence[Ranked]) -> list[Ranked]:
-    """Return *items* with the summary, once, in place of what stands behind it."""
-    if scope.hidden:
-        return list(items)
-    hidden = [
-        item.measured.candidate.memory_key for item in items if item.measured.candidate.is_hidden
-    ]
-    fronts = ranked_rows.in_front(conn, scope.wanted, hidden)
-    shown: dict[int, Ranked] = {}
-    for item in items:
-        its = item.measured.candidate
-        front = fronts.get(its.memory_key) if its.is_hidden else its
-        if front is None or front.memory_key in shown:
-            continue
-        if front is not its:
-            item = replace(item, measured=replace(item.measured, candidate=front))  # noqa: PLW2901  # stands in its place
-        shown[front.memory_key] = item
-    return list(shown.values())

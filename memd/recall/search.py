@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from memd.base.limits import KNN_ROWS_MAX
-from memd.encode.periods import Period
 from memd.encode.time_words import Grain
+from memd.recall.question import Question
 from memd.store import memories, vectors, words
 from memd.store.connect import Reading
 from memd.store.database import Database
@@ -84,21 +84,22 @@ Reach = tuple[Scope, Sequence[int] | None]
 """What an arm reads: a scope, and its rows where a filter or a time keeps few."""
 
 
-def reaches(conn: Reading, scopes: Sequence[Scope], times: Sequence[Period]) -> list[Reach]:
-    """Return what the arms read: each scope, and each once more for what lies in *times*."""
+def reaches(conn: Reading, scopes: Sequence[Scope], asked: Question) -> list[Reach]:
+    """Return what the arms read: each scope, and each once more for what lies in its times."""
     each: list[Reach] = [(scope, few(conn, scope)) for scope in scopes]
-    return each + [(scope, rows) for scope in scopes if (rows := _in_time(conn, scope, times))]
+    return each + [(scope, rows) for scope in scopes if (rows := _in_time(conn, scope, asked))]
 
 
-def _in_time(conn: Reading, scope: Scope, times: Sequence[Period]) -> list[int]:
+def _in_time(conn: Reading, scope: Scope, asked: Question) -> list[int]:
     """Return the rows that lie in one of *times*, a stretch like last week; none for very many.
 
     "What did I do yesterday" has hardly another word to be found by. For a date of the
-    calendar the other arms find as much and less beside (decision 0107).
+    calendar the other arms find as much and less beside, unless a time is all there is to go
+    by (decision 0107).
     """
     keys: dict[int, None] = {}
-    for one in times:
-        if one.dates or one.grain is Grain.YEAR:
+    for one in asked.times:
+        if (one.dates or one.grain is Grain.YEAR) and not asked.only_time:
             continue
         stretches = [(one.from_us, one.to_us), *([one.other] if one.other else [])]
         for low_us, high_us in stretches:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
 from support.clocks import HeldClock
 from support.entries import NOW
 from support.store import ADA, a_house
@@ -14,6 +15,7 @@ from memd.model.caller import Caller
 from memd.model.ingest import IngestManyRequest, IngestRequest
 from memd.model.memory import MemoryFilter
 from memd.model.recall import RecallRequest
+from memd.recall.rankings import IN_TIME_ENTRIES
 from memd.recall.scopes import Wanted, of_caller
 from memd.recall.search import LISTED_ROWS_MAX
 from memd.store import memories
@@ -62,3 +64,38 @@ async def test_what_happened_is_found_by_when_it_did_or_else_by_when_it_was_told
             return len(await house.db.read(keys))
 
         assert [await happened(days) for days in (30, 0, 1)] == [1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("What happened yesterday?", ["The roofers came."]),
+        ("what's new since last week", ["The roofers came."]),
+        ("Was ist gestern passiert?", ["The roofers came."]),
+        ("Qu'est-ce qu'on a fait hier ?", ["The roofers came."]),
+        ("What did we discuss two weeks ago?", ["Ann wants a boat.", "Bob sold his car."]),
+    ],
+)
+async def test_a_question_that_names_nothing_but_a_time_is_answered_with_what_lies_in_it(
+    tmp_path: Path, question: str, told: list[str]
+) -> None:
+    async with a_house(tmp_path / "memd.db", HeldClock()) as house:
+        items = [saying(1, "The roofers came."), saying(60, "The cellar was dry.")]
+        items += [saying(14, "Bob sold his car."), saying(14, "Ann wants a boat.")]
+        await house.ingest.ingest_many(ADA, IngestManyRequest(items=tuple(items)))
+        await house.queue.drain()
+
+        answer = await house.recall.recall(ADA, RecallRequest(query=question))
+
+        assert sorted(memory.content for memory in answer.memories) == told
+
+
+async def test_of_very_much_in_a_time_a_few_are_told(tmp_path: Path) -> None:
+    async with a_house(tmp_path / "memd.db", HeldClock()) as house:
+        items = tuple(saying(1, f"Parcel {n} was sent.") for n in range(40))
+        await house.ingest.ingest_many(ADA, IngestManyRequest(items=items))
+        await house.queue.drain()
+
+        answer = await house.recall.recall(ADA, RecallRequest(query="What happened yesterday?"))
+
+        assert len(answer.memories) == IN_TIME_ENTRIES

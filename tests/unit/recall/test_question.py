@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import UTC
+
 import pytest
+from support.entries import NOW
 from support.measured import asked
 
-from memd.recall.question import name_candidates
+from memd.base.clock import to_us
+from memd.encode.periods import periods
+from memd.recall.question import name_candidates, question
 
 
 def test_h27_a_question_has_at_most_64_terms() -> None:
@@ -92,3 +97,20 @@ def test_a_question_for_a_place_asks_for_no_time() -> None:
 )
 def test_what_asks_nothing_is_a_request(text: str, request_made: bool) -> None:
     assert asked(text).is_request is request_made
+
+
+@pytest.mark.parametrize(
+    ("text", "only"),
+    [
+        ("What happened last week?", True),
+        ("was war letzten Montag los?", True),
+        ("What did we do in May 2023?", True),
+        ("What did we cook last week?", False),
+        ("What happened?", False),
+        ("What happened before last week?", False),
+    ],
+)
+def test_a_question_may_name_nothing_but_a_time(text: str, only: bool) -> None:
+    times = periods(text, to_us(NOW), UTC)
+
+    assert question(text, frozenset(), str.split, times).only_time is only
