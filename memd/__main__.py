@@ -50,6 +50,8 @@ def _serve(profile: str | None) -> int:
     # A start makes some 200,000 objects and drops few: looking for garbage among them again and
     # again is a tenth of its time. The daemon collects from when it is ready.
     gc.disable()
+    # The plugins of pydantic are other packages' code, looked for among all that is installed.
+    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
     from memd.base.errors import InvalidError
     from memd.base.paths import Paths
     from memd.daemon import serve

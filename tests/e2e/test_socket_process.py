@@ -65,6 +65,20 @@ def test_the_log_loads_no_colours(home: Path) -> None:
     assert "rich" in kept
 
 
+def test_no_other_package_gets_its_code_into_the_daemon(home: Path) -> None:
+    """A package can name itself a plugin of pydantic, which then loads and asks it."""
+    installed = home / "elsewhere"
+    described = installed / "nosy-1.0.dist-info"
+    described.mkdir(parents=True)
+    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: nosy\nVersion: 1.0\n")
+    (described / "entry_points.txt").write_text("[pydantic]\nnosy = nosy:plugin\n")
+    (installed / "nosy.py").write_text(f"open({str(home / 'loaded')!r}, 'w')\nplugin = None\n")
+    path = environment(home)["PYTHONPATH"]
+
+    with spawned(home, {"PYTHONPATH": os.pathsep.join([str(installed), path])}):
+        assert not (home / "loaded").exists()
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_stops_it_cleanly(home: Path, number: int) -> None:
     with spawned(home, fake=True) as daemon, daemon.client() as idle:
