@@ -30,7 +30,6 @@ class Ranked:
     """The least relevance for which its kind is worth a place in this answer."""
 
 
-DOUBT = 0.35  # how much higher the bar stands where the gate doubts: 2.2 times at a chance of 0.1
 IN_TIME = 0.5  # the relevance of what lies in a time where nothing else is named
 IN_TIME_ENTRIES = 8
 PROJECT_BOOST = 0.5  # in units of the score, for memories of the active project (SPEC D1)
@@ -172,7 +171,7 @@ def doubted(weights: Weights, chance: float) -> float:
     """
     if chance < weights.quiet:
         return math.inf
-    return weights.bar / math.pow(chance, DOUBT)
+    return weights.bar / math.pow(chance, weights.doubt)
 
 
 def calibration(

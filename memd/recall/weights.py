@@ -29,7 +29,8 @@ class Weights:
     The calibration is a logistic regression over ``CALIBRATION``. Within one question
     it orders as the score does. Below a chance of *gate_min* the gate is shut; below *quiet* it
     is for whoever does not say how many entries are wanted. *bar* is the least relevance for
-    which an entry is worth its place in an answer that nobody doubts (``recall/select.py``).
+    which an entry is worth its place in an answer that nobody doubts (``recall/select.py``), and
+    *doubt* how much higher it stands where the gate does.
     """
 
     features: MappingProxyType[str, float]
@@ -40,6 +41,7 @@ class Weights:
     gate_min: float
     quiet: float
     bar: float
+    doubt: float
 
     def score(self, features: dict[str, float]) -> float:
         return sum(weight * features[name] for name, weight in self.features.items())
@@ -64,45 +66,46 @@ def logistic(value: float) -> float:
 HYBRID = Weights(
     features=MappingProxyType(
         {
-            "bmxn": 2.61,
-            "bmn": -8.78,
-            "bmr": 3.34,
-            "cov": 4.67,
-            "cos": 12.89,
-            "name": 3.33,
-            "smlift": 2.67,
-            "slift": 1.42,
-            "s3lift": 4.96,
-            "nlift": 4.01,
-            "date": 4.41,
-            "isq": -0.86,
-            "when": 2.06,
-            "pair": 3.74,
+            "bmxn": 2.6,
+            "bmn": -8.71,
+            "bmr": 3.23,
+            "cov": 4.84,
+            "cos": 12.75,
+            "name": 3.34,
+            "smlift": 2.75,
+            "slift": 1.41,
+            "s3lift": 4.86,
+            "nlift": 3.98,
+            "date": 4.37,
+            "isq": -1.03,
+            "when": 2.05,
+            "pair": 3.57,
         }
     ),
     calibration=MappingProxyType(
-        {"score": 0.056, "share": 0.967, "gate": 0.346, "few": 0.051, "few_gate": 0.431}
+        {"score": -0.019, "share": 1.118, "gate": 0.272, "few": -1.118, "few_gate": 0.418}
     ),
-    offset=-0.894,
+    offset=0.733,
     gate=MappingProxyType(
         {
-            "maxcos": 5.8,
-            "maxcovx": 2.43,
-            "sd10": 1.66,
-            "t1_nterm": 0.14,
-            "t1_bmxn": 0.2,
-            "t1_date": 2.95,
-            "strange": -1.52,
-            "few": -1.83,
-            "few_maxcos": 31.04,
-            "few_maxcovx": 5.47,
-            "few_sd10": -2.71,
+            "maxcos": 7.59,
+            "maxcovx": 1.95,
+            "sd10": 1.37,
+            "t1_nterm": 0.74,
+            "t1_bmxn": 0.82,
+            "t1_date": 4.2,
+            "strange": -3.47,
+            "few": -1.21,
+            "few_maxcos": 30.54,
+            "few_maxcovx": 4.9,
+            "few_sd10": -2.04,
         }
     ),
-    gate_offset=-5.7,
-    gate_min=0.06,
-    quiet=0.15,
-    bar=0.0203,
+    gate_offset=-6.34,
+    gate_min=0.04,
+    quiet=0.16,
+    bar=0.0205,
+    doubt=0.55,
 )
 
 # What a nap composed is several sentences and is asked for in other words: meaning first, then
@@ -118,43 +121,45 @@ COMPOSED = Weights(
     gate_min=0.16,
     quiet=0.16,
     bar=0.041,
+    doubt=0.35,
 )
 
 WITHOUT_VECTORS = Weights(
     features=MappingProxyType(
         {
-            "bmxn": 2.55,
-            "bmn": -7.04,
-            "bmr": 5.43,
-            "cov": 5.4,
+            "bmxn": 2.26,
+            "bmn": -6.74,
+            "bmr": 5.27,
+            "cov": 5.7,
             "name": 3.12,
-            "smlift": 3.22,
-            "slift": 2.25,
-            "date": 4.22,
-            "isq": -0.73,
-            "when": 2.15,
-            "pair": 3.71,
+            "smlift": 3.32,
+            "slift": 2.3,
+            "date": 4.17,
+            "isq": -0.85,
+            "when": 2.14,
+            "pair": 3.57,
         }
     ),
     calibration=MappingProxyType(
-        {"score": 0.256, "share": 0.765, "gate": 0.303, "few": 2.385, "few_gate": 0.641}
+        {"score": -0.022, "share": 1.169, "gate": 0.28, "few": -0.562, "few_gate": 0.264}
     ),
-    offset=-3.351,
+    offset=0.868,
     gate=MappingProxyType(
         {
-            "maxcovx": 3.58,
-            "sd10": 1.78,
-            "t1_nterm": 1.75,
-            "t1_bmxn": 1.31,
-            "t1_date": 2.58,
-            "strange": -1.06,
-            "few": 0.37,
-            "few_maxcovx": 3.07,
-            "few_sd10": -2.06,
+            "maxcovx": 3.96,
+            "sd10": 1.09,
+            "t1_nterm": 2.4,
+            "t1_bmxn": 1.82,
+            "t1_date": 5.03,
+            "strange": -4.11,
+            "few": -2.64,
+            "few_maxcovx": 9.24,
+            "few_sd10": -1.82,
         }
     ),
-    gate_offset=-4.74,
-    gate_min=0.15,
-    quiet=0.15,
-    bar=0.0224,
+    gate_offset=-4.66,
+    gate_min=0.06,
+    quiet=0.18,
+    bar=0.0205,
+    doubt=0.55,
 )

@@ -32,7 +32,7 @@ FITTED = frozenset("HGABOUS")  # what naps composed (C, CX) has a table of its o
 BINS = 10
 BIN_MIN = 50
 THRESHOLDS = (0.0, 0.03, 0.06, 0.08, 0.10, 0.12, 0.14, 0.15, 0.16, 0.17, 0.18, 0.20, 0.25, 0.30)
-BARS = (0.014, 0.016, 0.018, 0.020, 0.022, 0.025, 0.030)
+BARS = (0.016, 0.018, 0.020, 0.0205, 0.022, 0.025, 0.030)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -156,7 +156,7 @@ def selection(found: Sequence[Judged], reviewed: Weights) -> Iterator[str]:
             weights = replace(reviewed, bar=bar)
             chosen = [_worth(each, weights) for each in its]
             entries = sum(map(len, chosen))
-            line = f"bar {bar:.3f}, {bed} {kind}: entries {entries / len(its):.2f}"
+            line = f"bar {bar:.4f}, {bed} {kind}: entries {entries / len(its):.2f}"
             if kind == "H":
                 held = [
                     sum(rights) / each.sample.gold
@@ -226,9 +226,10 @@ def code(name: str, weights: Weights) -> str:
             f"    offset={weights.offset:.3f},",
             f"    gate=MappingProxyType({_rounded(weights.gate)}),",
             f"    gate_offset={weights.gate_offset:.2f},",
-            "    gate_min=0.0,  # these three are chosen from the tables above",
+            "    gate_min=0.0,  # these four are chosen from the tables above",
             "    quiet=0.0,",
             "    bar=0.0,",
+            "    doubt=0.0,",
             ")",
         ]
     )
