@@ -52,7 +52,8 @@ NAMES = (
 asks for, or of what the best candidate holds, so that a long question weighs as a short one; what
 the neighbours and the session of a memory say counts as far as it is more than the memory's own,
 so that it is 0 without them (decision 0108). ``strange``, the same for all candidates, and
-``nterm`` are for the gate, ``bmx`` is for mode words, ``period`` moves what the gate let pass."""
+``nterm`` are for the gate, ``bmx`` is for mode words, ``period`` and
+``now``, the same for all, move what the gate let pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +161,7 @@ def measure(
         features["nterm"] = min(named, TERMS_FULL) / TERMS_FULL
         features["pair"] = text.pairs / len(question.pairs) if question.pairs else 0.0
         features["strange"] = strange
+        features["now"] = float(question.asks_now)
         covx = _cover(weighed, text.own.keys() | text.context)
         held = tuple(term for term in question.terms if term in text.own)
         measured.append(Measured(candidate, features, covx, held))

@@ -23,6 +23,13 @@ NAME_WORDS_MAX = 3
 
 _IN_SENTENCE = re.compile(r"(?<=[\w,;)] )[^\W_]{2,}")
 _ASKS_WHEN = re.compile(r"\b(?:when|(?:what|which) (?:year|month|day|date)|how long|date)\b", re.I)
+_ASKS_NOW = re.compile(
+    r"\b(?:now|nowadays|current(?:ly)?|still|these days|at (?:the moment|present)|latest|newest"
+    r"|(?:most )?recent(?:ly)?|lately|jetzt|aktuell\w*|derzeit|momentan|zurzeit|noch|neueste\w*"
+    r"|neulich|maintenant|actuel\w*|encore|récemment|ahora|actual\w*|todavía|recientemente|adesso"
+    r"|attual\w*|ancora|recentemente|agora|atual\w*|ainda|nu|momenteel|nog|onlangs)\b",
+    re.IGNORECASE,
+)
 _MARKS = frozenset("?\uff1f\u061f")
 
 
@@ -47,6 +54,8 @@ class Question:
     dense: str
     times: tuple[Period, ...]
     asks_when: bool
+    asks_now: bool = False
+    """Whether what is so now is wanted, or what was lately."""
     only_time: bool = False
     """Whether a time is all that it names: "what happened last week?"."""
 
@@ -96,6 +105,7 @@ def question(
         dense=without_names(text, names),
         times=times,
         asks_when=_ASKS_WHEN.search(text) is not None,
+        asks_now=_ASKS_NOW.search(text) is not None,
         only_time=_names_only(times, text),
     )
 

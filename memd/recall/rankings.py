@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from memd.base.clock import DAY_US
 from memd.model.enums import SearchMode
 from memd.recall.features import Measured
 from memd.recall.search import ARM_ROWS
@@ -30,6 +31,7 @@ class Ranked:
     """The least relevance for which its kind is worth a place in this answer."""
 
 
+NOW_BOOST = 1.0  # in units of the score, for the newest of the best where "now" is asked for
 IN_TIME = 0.5  # the relevance of what lies in a time where nothing else is named
 IN_TIME_ENTRIES = 8
 PROJECT_BOOST = 0.5  # in units of the score, for memories of the active project (SPEC D1)
@@ -113,8 +115,7 @@ def _lies_in_time(measured: Measured) -> bool:
 
 
 def _worth_telling(its: Candidate) -> tuple[int, float, int]:
-    moment_us = its.created_at_us if its.occurred_at_us is None else its.occurred_at_us
-    return its.is_composed, its.importance or 0.0, moment_us
+    return its.is_composed, its.importance or 0.0, _moment_us(its)
 
 
 def _scored(
@@ -145,8 +146,9 @@ def _calibrated(
 ) -> tuple[list[Ranked], float]:
     """Return the candidates of one kind with their probabilities, and the chance of its gate.
 
-    *timed*: what lies in the stretch of time that is asked for is lifted as by a date. After
-    the gate, which was fitted without: a time that fits many memories answers nothing.
+    *timed*: what lies in the stretch of time that is asked for is lifted as by a date, and
+    where what is so now is wanted, the newer of the best. After the gate, which was fitted
+    without: a time that fits many memories answers nothing.
     """
     if not scored:
         return [], 0.0
@@ -156,12 +158,31 @@ def _calibrated(
     if timed and any(item.features["period"] for _, item in scored):
         date = weights.features["date"]
         scored = _sorted([(score + date * item.features["period"], item) for score, item in scored])
+    if timed and scored[0][1].features["now"]:
+        scored = _newer_first(scored)
     evidence = calibration([score for score, _ in scored], told, weights)
     items = [
         Ranked(item, score, weights.probability(its), passes, bar)
         for (score, item), its in zip(scored, evidence, strict=True)
     ]
     return items, chance
+
+
+def _newer_first(scored: Sequence[Scored]) -> list[Scored]:
+    """Return *scored* with the best lifted, the newer the more: by the place of its day."""
+    best = scored[:GATE_TOP]
+    days = [_moment_us(item.candidate) // DAY_US for _, item in best]
+    order = {day: at for at, day in enumerate(sorted(set(days)))}
+    last = max(1, len(order) - 1)
+    lifted = [
+        (score + NOW_BOOST * order[day] / last, item)
+        for (score, item), day in zip(best, days, strict=True)
+    ]
+    return _sorted([*lifted, *scored[GATE_TOP:]])
+
+
+def _moment_us(its: Candidate) -> int:
+    return its.created_at_us if its.occurred_at_us is None else its.occurred_at_us
 
 
 def doubted(weights: Weights, chance: float) -> float:
@@ -200,8 +221,7 @@ def _lift(
         return 0.0
     if request_us is None:
         return PROJECT_BOOST
-    moment_us = its.created_at_us if its.occurred_at_us is None else its.occurred_at_us
-    age = max(0, request_us - moment_us) / LATELY_US
+    age = max(0, request_us - _moment_us(its)) / LATELY_US
     return PROJECT_BOOST + LATELY_BOOST * math.pow(0.5, age)
 
 

@@ -245,3 +245,30 @@ def test_a_request_lifts_nothing_that_somebody_told() -> None:
     )
 
     assert asked == requested
+
+
+@pytest.mark.parametrize(
+    ("text", "newest_first"),
+    [
+        ("Which database do we use now?", True),
+        ("Welche Datenbank nutzen wir derzeit?", True),
+        ("Which database did we use?", False),
+    ],
+)
+def test_where_what_is_so_now_is_asked_the_newer_of_two_alike_comes_first(
+    text: str, newest_first: bool
+) -> None:
+    told = [a_candidate(1, "Our database is MySQL", occurred_at_us=0)]
+    told += [a_candidate(2, "Our new database is PostgreSQL", occurred_at_us=40 * DAY_US)]
+    items, _ = judged(measured(asked(text), told, {1: 0.61, 2: 0.6}), HYBRID)
+
+    best = items[0].measured.candidate.memory_key
+    assert best == (2 if newest_first else 1)
+
+
+def test_hours_make_nothing_newer() -> None:
+    told = [a_candidate(1, "We use MySQL", occurred_at_us=0)]
+    told += [a_candidate(2, "We use PostgreSQL", occurred_at_us=DAY_US // 2)]
+    items, _ = judged(measured(asked("What do we use now?"), told, {1: 0.61, 2: 0.6}), HYBRID)
+
+    assert items[0].measured.candidate.memory_key == 1
