@@ -52,6 +52,11 @@ def _serve(profile: str | None) -> int:
     gc.disable()
     # The plugins of pydantic are other packages' code, looked for among all that is installed.
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
+    import signal
+
+    # Until the daemon listens for itself there is nothing to close.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda _number, _frame: os._exit(0))
     from memd.base.errors import InvalidError
     from memd.base.paths import Paths
     from memd.daemon import serve

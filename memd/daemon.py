@@ -15,12 +15,14 @@ import socket
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, suppress
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memd.base import log
 from memd.base.clock import Clock, SystemClock
 from memd.base.errors import MemdError, MemoryConfigError, UnsafePathError, unusable
-from memd.base.lock import lock
+from memd.base.lock import lock_store
 from memd.base.paths import DATA_DIR, Paths
 from memd.serve import notify, socket_file
 from memd.serve.authority import Authority, operators_key
@@ -35,6 +37,7 @@ from memd.serve.status import System
 if TYPE_CHECKING:
     from memd.model.settings import Settings
 
+LOOK_SECONDS = 2.0
 EXIT_OK, EXIT_REFUSED, EXIT_DIED, EXIT_CONFIG = 0, 1, 70, 78
 
 Work = Callable[[], Coroutine[Any, Any, Any]]
@@ -51,6 +54,21 @@ def serve(paths: Paths, settings: Settings | None = None, build: Build | None = 
     running, such as another daemon; 70 is a task that died, after which the service
     manager starts it again.
     """
+    code = _served(paths, settings, build)
+    with suppress(ValueError):  # not in the main thread: then signals are somebody else's
+        for number in _STOPPING:
+            signal.signal(number, signal.SIG_IGN)  # told twice, it ends as if told once
+    threads = sys.modules.get("memd.encode.model_thread")
+    if threads is not None and threads.left_behind():
+        # It is inside the model's library, which aborts a process that ends around it.
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(code)
+    return code
+
+
+def _served(paths: Paths, settings: Settings | None, build: Build | None) -> int:
     os.umask(0o077)
     try:
         chosen = settings if settings is not None else _load(paths)
@@ -89,6 +107,8 @@ async def run(
     clock = clock or SystemClock()
     paths = _located(paths, settings)
     stop = asyncio.Event()
+    if signals:
+        _listen(stop)
     async with AsyncExitStack() as stack:
         sock = _socket(paths, stack)
         rooms = await (build or _built)(settings, paths, clock, stack)
@@ -111,8 +131,9 @@ async def run(
         rooms.clients.heed(server.disown)
         rooms.rhythm.heed(dispatch.quiet_s)
         if signals:
-            _listen(stack, stop, reload)
-        background = (*rooms.background, denials.run)
+            _listen_for_reload(stack, reload)
+        listening = partial(_keep_socket, server, sock, paths.socket)
+        background: tuple[Work, ...] = (*rooms.background, denials.run, listening)
         await _serve(server, background, stop, ready or (lambda: None), paths.profile)
 
 
@@ -149,7 +170,7 @@ def _socket(paths: Paths, stack: AsyncExitStack) -> socket.socket:
     """Take both locks and return the listening socket; *stack* lets go of all three."""
     for directory in (paths.data_dir, paths.socket.parent):
         socket_file.own_directory(directory)
-    stack.callback(os.close, lock(paths.lock))
+    stack.callback(lock_store(paths.lock, paths.database).close)
     stack.callback(os.close, socket_file.claim(paths.socket))
     passed = socket_file.inherited()
     if passed is not None:
@@ -159,6 +180,30 @@ def _socket(paths: Paths, stack: AsyncExitStack) -> socket.socket:
     stack.callback(socket_file.remove, paths.socket, socket_file.identity(paths.socket))
     stack.callback(sock.close)
     return sock
+
+
+async def _keep_socket(server: Server, sock: socket.socket, path: Path) -> None:
+    """Listen at *path* again when somebody has deleted the socket there, or its folder."""
+    if sock.getsockname() == os.fspath(path):
+        return  # bound there by systemd or launchd: theirs to make; ours was renamed to it
+    ours = socket_file.identity(path)
+    async with asyncio.TaskGroup() as group:
+        try:
+            while True:
+                await asyncio.sleep(LOOK_SECONDS)
+                if socket_file.identity(path) is not None:
+                    continue
+                try:
+                    socket_file.own_directory(path.parent)
+                    again = socket_file.bind(path)
+                except (OSError, MemdError) as error:
+                    log.error("the socket is gone", why=type(error).__name__)
+                    continue
+                ours = socket_file.identity(path)
+                log.warning("the socket was deleted; listening again", path=str(path))
+                group.create_task(server.serve(again))
+        finally:
+            socket_file.remove(path, ours)
 
 
 async def _serve(
@@ -212,10 +257,23 @@ def _level(settings: Settings) -> str:
     return str(settings.daemon.log_level)
 
 
-def _listen(
-    stack: AsyncExitStack, stop: asyncio.Event, reload: Callable[[], Awaitable[None]]
-) -> None:
-    """Let SIGTERM and SIGINT stop the daemon and SIGHUP reload it."""
+_STOPPING = (signal.SIGTERM, signal.SIGINT)
+
+
+def _listen(stop: asyncio.Event) -> None:
+    """Let SIGTERM and SIGINT stop the daemon, from before it is built until its process ends."""
+    loop = asyncio.get_running_loop()
+
+    def on_stop(_number: int, _frame: object) -> None:
+        with suppress(RuntimeError):  # the loop is closed: it has stopped
+            loop.call_soon_threadsafe(stop.set)
+
+    for number in _STOPPING:  # the loop's own handlers end with it, too early for a second signal
+        signal.signal(number, on_stop)
+
+
+def _listen_for_reload(stack: AsyncExitStack, reload: Callable[[], Awaitable[None]]) -> None:
+    """Let SIGHUP reload the daemon."""
     loop = asyncio.get_running_loop()
     reloading: set[asyncio.Task[None]] = set()
 
@@ -231,9 +289,6 @@ def _listen(
         reloading.add(task)
         task.add_done_callback(reloading.discard)
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
-        stack.callback(loop.remove_signal_handler, number)
     loop.add_signal_handler(signal.SIGHUP, on_hangup)
     stack.callback(loop.remove_signal_handler, signal.SIGHUP)
 

@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from memd.backends.assembly import Assembly, assembled
+from memd.backends.care import Care
 from memd.base.clock import Clock
 from memd.base.later import later
 from memd.base.paths import Paths
@@ -97,7 +98,7 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
         background=(
             partial(house.work.run, detector),  # compiled while nobody waits
             house.queue.run,
-            house.rhythm,
+            Care(house.db, house.upkeep, house.due, events.emit).run,
             asleep.sleep.rhythm.run,
             asleep.naps.run,
             asleep.wiki.run,

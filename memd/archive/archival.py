@@ -63,7 +63,7 @@ class Archival:
             key = _find(conn, caller, entry_id, self.clock.now_us())
             if key is None:
                 return None
-            return _shown(memories.by_keys(conn, [key])[key], archived.of(conn, [key])[key])
+            return _shown(memories.by_key(conn, key), archived.of(conn, [key])[key])
 
         found = await self.db.read(work)
         if found is None:
@@ -101,14 +101,17 @@ class Archival:
         agent has its own, and so has one without a key as soon as some agent has one.
         """
 
-        def work(conn: Reading) -> tuple[Archived, ...]:
+        def work(conn: Reading) -> tuple[tuple[Archived, ...], str | None]:
             meant = _meant(conn, caller, everybody=everybody)
             keys = archived.turned_away(conn, meant, after, self.clock.now_us(), limit + 1)
             rows, away = memories.by_keys(conn, keys), archived.of(conn, keys)
-            return tuple(_shown(rows[key], away[key]) for key in keys)
+            shown = tuple(_shown(rows[key], away[key]) for key in keys[:limit] if key in rows)
+            following = (
+                memories.proofs(conn, [keys[limit - 1]])[0][1] if len(keys) > limit else None
+            )
+            return shown, following
 
-        items = await self.db.read(work)
-        return items[:limit], items[limit - 1].entry.id if len(items) > limit else None
+        return await self.db.read(work)
 
     async def restore_turned_away(self, caller: Caller, *, everybody: bool = False) -> int:
         """Make everything that was turned away an ordinary memory again; returns how many.
@@ -179,7 +182,7 @@ def back_from_archive(conn: Writing, caller: Caller, entry_id: str, now_us: int)
         raise _unknown()
     passing.admit(conn, [key])
     look_again(conn, key, now_us)
-    return memories.by_keys(conn, [key])[key].memory_id
+    return memories.by_key(conn, key).memory_id
 
 
 @dataclass(frozen=True)

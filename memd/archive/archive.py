@@ -123,7 +123,7 @@ class Archive:
     ) -> tuple[tuple[Trashed, ...], str | None]:
         """Return a page of the trash and the cursor of the next one."""
 
-        def work(conn: Reading) -> list[Trashed]:
+        def work(conn: Reading) -> tuple[list[Trashed], str | None]:
             agent_key = names.find_agent(conn, caller.agent_id)
             rows = [] if agent_key is None else removal.trashed(conn, agent_key, after, limit + 1)
             found = memories.by_keys(conn, [row.memory_key for row in rows])
@@ -137,11 +137,12 @@ class Archive:
                     trashed_at=from_us(row.deleted_at_us),
                     erase_at=from_us(row.erase_after_us),
                 )
-                for row in rows
-            ]
+                for row in rows[:limit]
+                if row.memory_key in found  # a damaged one is withheld
+            ], rows[limit - 1].memory_id if len(rows) > limit else None
 
-        items = await self.db.read(work)
-        return tuple(items[:limit]), items[limit - 1].id if len(items) > limit else None
+        items, following = await self.db.read(work)
+        return tuple(items), following
 
     async def trash_restore(self, caller: Caller, memory_id: str) -> bool:
         """Bring a memory back from the trash; False when it is not there."""
@@ -168,7 +169,7 @@ class Archive:
         return erased
 
     def _purge_step(self, conn: Writing) -> int:
-        now_us = self.clock.now_us()
+        now_us = self.db.lasting.now_us()  # a clock that leaps erases nothing
         gone = removal.expired(conn, now_us, PURGE_ROWS)
         staying = sessions.outliving(conn, gone)
         for key in staying:
@@ -186,8 +187,7 @@ _CONDITIONS = tuple(MemoryFilter.model_fields)
 
 def _key(conn: Reading, caller: Caller, memory_id: str) -> int | None:
     agent_key = names.find_agent(conn, caller.agent_id)
-    row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
-    return None if row is None else row.memory_key
+    return None if agent_key is None else memories.key_of(conn, agent_key, memory_id)
 
 
 def _visible(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> int | None:
@@ -248,8 +248,8 @@ def _meant(
     now_us: int,
 ) -> list[int]:
     if ids is not None:
-        rows = (memories.by_id(conn, agent_key, memory_id) for memory_id in ids)
-        return [row.memory_key for row in rows if row is not None]
+        keys = (memories.key_of(conn, agent_key, memory_id) for memory_id in ids)
+        return [key for key in keys if key is not None]
     if source is not None:
         return memories.of_reference(conn, agent_key, source)
     bound = filters.bound(agent_key, wanted or MemoryFilter(), now_us)
@@ -270,7 +270,10 @@ def _first_lines(conn: Reading, rows: Sequence[tuple[int, str, bytes]]) -> tuple
     """Return how the first texts begin, as a person is asked about them."""
     keys = [key for key, _, _ in rows[:FORGOTTEN_TEXTS_MAX]]
     found = memories.by_keys(conn, keys)
-    lines = (one_line(screen(found[key].content).text)[:EXCERPT_CHARS] for key in keys)
+    lines = (
+        one_line(screen(found[key].content).text)[:EXCERPT_CHARS] if key in found else ""
+        for key in keys
+    )
     return tuple(line or "(nothing that can be shown)" for line in lines)
 
 

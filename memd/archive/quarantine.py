@@ -57,18 +57,23 @@ class Quarantine:
         and so has one without a key as soon as some agent has one.
         """
 
-        def work(conn: Reading) -> list[Flagged]:
+        def work(conn: Reading) -> tuple[list[Flagged], str | None]:
             agent_key = None
             if caller.bound or caller.closed or not everybody:
                 agent_key = names.find_agent(conn, caller.agent_id)
                 if agent_key is None:
-                    return []
+                    return [], None
             rows = flagged.page(conn, agent_key, after, limit + 1, aside=aside)
             found = memories.by_keys(conn, [row.memory_key for row in rows])
-            return [_shown(row, found[row.memory_key]) for row in rows]
+            shown = [
+                _shown(row, found[row.memory_key])
+                for row in rows[:limit]
+                if row.memory_key in found
+            ]
+            return shown, rows[limit - 1].memory_id if len(rows) > limit else None
 
-        items = await self.db.read(work)
-        return tuple(items[:limit]), items[limit - 1].id if len(items) > limit else None
+        items, following = await self.db.read(work)
+        return tuple(items), following
 
     async def show(self, caller: Caller, memory_id: str) -> Flagged:
         """Return one suspicious memory with its whole text; raises MemoryNotFoundError."""
@@ -78,7 +83,7 @@ class Quarantine:
             row = None if key is None else flagged.of(conn, key)
             if row is None:
                 return None
-            return _shown(row, memories.by_keys(conn, [row.memory_key])[row.memory_key], whole=True)
+            return _shown(row, memories.by_key(conn, row.memory_key), whole=True)
 
         found = await self.db.read(work)
         if found is None:
@@ -110,7 +115,7 @@ class Quarantine:
 
         def work(conn: Writing) -> Quarantined:
             key = _known(conn, caller, memory_id)
-            row = memories.by_keys(conn, [key])[key]
+            row = memories.by_key(conn, key)
             if row.state in {MemoryState.TRASHED, MemoryState.STALE}:
                 raise MemoryNotFoundError("the memory is in the trash", field="id")
             if row.state == MemoryState.QUARANTINED:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from memd.base import log
-from memd.base.clock import Clock
+from memd.base.clock import Clock, from_us
 from memd.base.errors import MemdError, OrgMemoryWriteError
 from memd.base.ids import Ids
 from memd.base.later import later
@@ -29,6 +28,7 @@ from memd.model.settings import MemoryConfig, Settings
 from memd.org.learning import Learning
 from memd.org.org import Org
 from memd.store.database import Database, opened
+from memd.store.faults import SchemaDamagedError
 from memd.store.upkeep import Upkeep
 
 if TYPE_CHECKING:
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from memd.ingest.sharing import Sharing
     from memd.org.graph import Add, Graph
     from memd.recall.recall import Recall
-
-RHYTHM_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -69,23 +67,12 @@ class Assembly:
     learning: Learning
     org: Org
 
-    async def rhythm(self) -> None:
-        """Do what is due once a minute: a lost writer, idle and old sessions, the trash, replies.
-
-        Never ends: a fault of the file is logged, and a minute later it is tried again.
-        """
-        with suppress(MemdError):
-            await self.upkeep.sweep()
-        while True:
-            await asyncio.sleep(RHYTHM_SECONDS)
-            try:
-                if await self.db.recover():
-                    await self.sessions.end_idle()
-                    await self.archive.purge()
-                    await self.sessions.drop_old()
-                    await self.upkeep.tidy()
-            except MemdError as error:
-                log.error("upkeep failed", kind=error.kind)
+    async def due(self) -> None:
+        """Do what is due once a minute: idle and old sessions, the trash, replies."""
+        await self.sessions.end_idle()
+        await self.archive.purge()
+        await self.sessions.drop_old()
+        await self.upkeep.tidy()
 
 
 async def assembled(  # noqa: PLR0913  # all that the rooms stand on
@@ -101,12 +88,12 @@ async def assembled(  # noqa: PLR0913  # all that the rooms stand on
 ) -> Assembly:
     """Open the file and build the rooms; *stack* closes them in reverse.
 
-    ``queue.run`` and ``rhythm`` are the caller's to start. The embedder and the re-ranker
-    are the caller's to close. *emit* is told of what is stored. What a start can do without is
-    built, and its modules loaded, when it is first used.
+    ``queue.run``, and ``Care`` of the file (care.py), are the caller's to start. The embedder and
+    the re-ranker are the caller's to close. *emit* is told of what is stored. What a start can do
+    without is built, and its modules loaded, when it is first used.
     """
     daemon = settings.daemon
-    db = await stack.enter_async_context(opened(database, clock, mmap=daemon.mmap_vectors))
+    db = await _opened(database, clock, stack, mmap=daemon.mmap_vectors)
     work = Work()
     stack.callback(work.close)
     ground = _Ground(settings, db, embedder, counter_for(model_dir), clock, Ids(clock), work)
@@ -147,6 +134,26 @@ async def assembled(  # noqa: PLR0913  # all that the rooms stand on
         learning=learning,
         org=org,
     )
+
+
+async def _opened(database: Path, clock: Clock, stack: AsyncExitStack, *, mmap: bool) -> Database:
+    """Open the file; one whose schema alone keeps it from being opened is repaired first.
+
+    What there is said in the file's schema is what ``schema.sql`` says, so nothing has to be
+    decided: the rows come over as ``memd repair`` brings them, and the damaged file is kept.
+    """
+    try:
+        return await stack.enter_async_context(opened(database, clock, mmap=mmap))
+    except SchemaDamagedError:
+        from memd.store.repairing.repair import repair
+
+        now_us = clock.now_us()
+        stamp = from_us(now_us).strftime("%Y%m%dT%H%M%S%f")
+        done = repair(database, database.with_suffix(".audit"), stamp, now_us)
+        log.error("the file's schema was damaged; it was repaired", lost=len(done.lost))
+        db = await stack.enter_async_context(opened(database, clock, mmap=mmap))
+        db.damage.note(f"file: it was repaired at the start, the damaged one is {done.damaged}")
+        return db
 
 
 async def _take_file(agents: Agents) -> None:

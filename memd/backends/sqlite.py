@@ -8,7 +8,6 @@ file; a program that wants the daemon's memories uses ``AsyncClient``.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
@@ -24,12 +23,13 @@ from memd.base.errors import (
     MemoryRetrievalError,
     MemoryStoreError,
 )
-from memd.base.lock import lock
+from memd.base.lock import lock_store
 from memd.base.paths import Paths
 from memd.model.caller import Caller
 from memd.model.consolidation import ArchivalMode
 from memd.model.encoding import Embedder
 from memd.model.enums import ArchiveReason, MemoryCategory, SearchMode
+from memd.model.events import unheard
 from memd.model.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
 from memd.model.settings import CompanyMemoryConfig, Settings
 from memd.model.values import DEFAULT_AGENT, RESERVED_AGENT
@@ -79,6 +79,7 @@ class SqliteBackend:
 
     async def _opened(self, stack: AsyncExitStack) -> Any:
         from memd.backends.assembly import assembled
+        from memd.backends.care import Care
         from memd.encode.embed import EmbedderThread
 
         paths = Paths.resolve()
@@ -87,14 +88,18 @@ class SqliteBackend:
         if folder:
             database = Path(folder).expanduser() / database.name
         database.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        stack.callback(os.close, lock(database.with_suffix(".lock")))
+        stack.callback(lock_store(database.with_suffix(".lock"), database).close)
         embedder = self._embedder
         if embedder is None:
             embedder = EmbedderThread(paths.model_dir)
             stack.push_async_callback(embedder.close)
         settings = Settings().model_copy(update={"memory": self._config})
         house = await assembled(settings, database, embedder, paths.model_dir, self._clock, stack)
-        for work in (house.queue.run(), house.rhythm(), house.learning.run()):
+        for work in (
+            house.queue.run(),
+            Care(house.db, house.upkeep, house.due, unheard).run(),
+            house.learning.run(),
+        ):
             stack.push_async_callback(_stopped, asyncio.create_task(work))
         return house
 

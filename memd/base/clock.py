@@ -28,6 +28,10 @@ class Clock(Protocol):
         ...
 
 
+_COUNTED = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+"""Goes on while the machine sleeps, on Linux by one name and on macOS by the other."""
+
+
 class SystemClock:
     """The machine's own clocks."""
 
@@ -35,7 +39,7 @@ class SystemClock:
         return time.time_ns() // 1_000
 
     def monotonic_us(self) -> int:
-        return time.monotonic_ns() // 1_000
+        return time.clock_gettime_ns(_COUNTED) // 1_000
 
 
 def to_us(moment: datetime) -> int:

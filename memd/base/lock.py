@@ -1,15 +1,102 @@
-"""One process a file: an exclusive ``flock`` that ends with its holder, however that ends."""
+"""One process a store: locks that end with their holder, however that ends.
+
+A ``flock`` on a file beside the store tells who has it. The store itself is locked, too,
+at a place that SQLite never uses: so it is found in use through a hard link, a symbolic
+one, or after somebody deleted the file beside it (docs/decisions/0123).
+"""
 
 from __future__ import annotations
 
 import errno
 import fcntl
 import os
+import struct
+import sys
 from pathlib import Path
 
 from memd.base.errors import AlreadyRunningError, UnsafePathError
 
 _PID_BYTES = 32
+_STORE_BYTE = 1 << 60  # SQLite locks at 1 GiB, and in the file of the log's index
+_IN_USE = frozenset({errno.EAGAIN, errno.EACCES})
+_CANNOT_WRITE = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
+
+
+class StoreLock:
+    """Both locks of a store, held until :meth:`close`.
+
+    To be closed after every connection to the store: closing a file drops the locks that
+    SQLite has on it in this process.
+    """
+
+    def __init__(self) -> None:
+        self._held: list[int] = []
+
+    def add(self, handle: int) -> None:
+        """Hold *handle*, too."""
+        self._held.append(handle)
+
+    def close(self) -> None:
+        """Let go of the store; may be called again."""
+        while self._held:
+            os.close(self._held.pop())
+
+
+def lock_store(beside: Path, database: Path, *, make: bool = True) -> StoreLock:
+    """Take the lock file *beside* the store and the store itself, which *make* makes if need be.
+
+    Raises AlreadyRunningError when another process has either. On a disk that cannot be
+    written nobody writes, and a lock file that cannot be made is done without.
+    """
+    held = StoreLock()
+    try:
+        try:
+            held.add(lock(beside))
+        except OSError as error:
+            if error.errno not in _CANNOT_WRITE:
+                raise
+        there = _opened(database, os.O_CREAT if make else 0)
+        if there is not None:
+            held.add(there)
+            _lock_byte(there, database)
+    except BaseException:
+        held.close()
+        raise
+    return held
+
+
+def _opened(database: Path, create: int) -> int | None:
+    for flags in (os.O_RDWR | create, os.O_RDONLY):
+        try:
+            return os.open(database, flags | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            if error.errno not in _CANNOT_WRITE and not isinstance(error, FileNotFoundError):
+                raise
+    return None
+
+
+def _lock_byte(handle: int, database: Path) -> None:
+    """Lock one byte: for this open file where the system can, else for the process."""
+    is_writable = fcntl.fcntl(handle, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDWR
+    kind = fcntl.F_WRLCK if is_writable else fcntl.F_RDLCK
+    asked = struct.pack(_FLOCK, kind, os.SEEK_SET, _STORE_BYTE, 1, 0) if _FLOCK else b""
+    try:
+        if asked:
+            fcntl.fcntl(handle, fcntl.F_OFD_SETLK, asked)
+        else:
+            how = fcntl.LOCK_EX if is_writable else fcntl.LOCK_SH
+            fcntl.lockf(handle, how | fcntl.LOCK_NB, 1, _STORE_BYTE)
+    except OSError as error:
+        if error.errno not in _IN_USE:
+            return  # a file system without locks: the file beside it has to do
+        raise AlreadyRunningError(
+            f"another memd has {database} open, by this name or another",
+            hint="stop it, or let this one keep its memories elsewhere: --profile, MEMD_HOME",
+        ) from None
+
+
+# struct flock of 64-bit Linux: type, whence, start, length, pid. Elsewhere the process locks.
+_FLOCK = "hhqqi4x" if sys.platform == "linux" and sys.maxsize > 1 << 32 else ""
 
 
 def lock(path: Path) -> int:
@@ -29,7 +116,7 @@ def lock(path: Path) -> int:
     except OSError as error:
         holder = os.pread(fd, _PID_BYTES, 0).decode("ascii", "replace").strip() or "unknown"
         os.close(fd)
-        if error.errno not in (errno.EAGAIN, errno.EACCES):
+        if error.errno not in _IN_USE:
             raise
         raise AlreadyRunningError(
             f"another memd runs already (pid {holder})", hint='see "memd status"'

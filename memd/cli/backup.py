@@ -8,8 +8,8 @@ copy lies (docs/decisions/0080).
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,7 +22,7 @@ from memd.base.errors import (
     NotFoundError,
     NotRunningError,
 )
-from memd.base.lock import lock
+from memd.base.lock import lock_store
 from memd.base.paths import Paths
 from memd.cli import options, say
 from memd.cli.progress import Progress
@@ -81,24 +81,31 @@ def restore(
         raise NotFoundError(f"{file} is not there")
     paths = Paths.resolve(profile).located()
     paths.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with holding(paths):
+        if paths.database.exists():
+            say.sure(f"Put {file} in the place of {paths.database}?", yes=yes)
+        done = put_back(file, paths.database, paths.anchors, _stamp())
+        keys = _keys_from(file, paths.keys_dir)
+    if json:
+        say.as_json({**done._asdict(), "keys": keys})
+        return
+    _tell(done, keys)
+
+
+@contextmanager
+def holding(paths: Paths) -> Iterator[None]:
+    """Hold the store's locks, so that no daemon has it; raises InvalidStateError if one does."""
     try:
-        held = lock(paths.lock)
+        held = lock_store(paths.lock, paths.database, make=False)
     except AlreadyRunningError as error:
         raise InvalidStateError(
             f"{error.message}; stop it first",
             hint="systemctl --user stop memd.socket memd.service, or Ctrl-C where memd serve runs",
         ) from None
     try:
-        if paths.database.exists():
-            say.sure(f"Put {file} in the place of {paths.database}?", yes=yes)
-        done = put_back(file, paths.database, paths.anchors, _stamp())
-        keys = _keys_from(file, paths.keys_dir)
+        yield
     finally:
-        os.close(held)
-    if json:
-        say.as_json({**done._asdict(), "keys": keys})
-        return
-    _tell(done, keys)
+        held.close()
 
 
 def _tell(done: Any, keys: list[str]) -> None:

@@ -59,6 +59,7 @@ COMMANDS: tuple[Entry, ...] = (
     Entry("rebuild", "memd.cli.upkeep", "rebuild"),
     Entry("backup", "memd.cli.backup", "backup"),
     Entry("restore", "memd.cli.backup", "restore"),
+    Entry("repair", "memd.cli.repair", "repair"),
     Entry("completion", "memd.cli.completion", "completion"),
     Entry("version", "memd.cli.running", "version"),
 )
@@ -216,7 +217,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "What everybody knows": ("org", "graph", "shared"),
     "Put away, brought back, erased": ("archive", "delete", "trash", "forget"),
     "Who may do what": ("agent", "client", "owner", "audit", "flagged"),
-    "Keep it well": ("config", "check", "rebuild", "backup", "restore"),
+    "Keep it well": ("config", "check", "rebuild", "backup", "restore", "repair"),
 }
 """The headings of ``memd --help``; every command stands under one."""
 

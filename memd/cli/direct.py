@@ -7,12 +7,11 @@ checked.
 from __future__ import annotations
 
 import asyncio
-import os
 from typing import Any
 
 from memd.base.clock import SystemClock
 from memd.base.errors import NotFoundError
-from memd.base.lock import lock
+from memd.base.lock import lock_store
 from memd.base.paths import Paths
 from memd.model.caller import Caller
 from memd.store.database import opened
@@ -30,11 +29,11 @@ def care(profile: str | None, method: str, params: dict[str, Any]) -> Any:
     paths = Paths.resolve(profile).located()
     if not paths.database.exists():
         raise NotFoundError(f"{paths.database} does not exist", hint="nothing was remembered yet")
-    held = lock(paths.lock)
+    held = lock_store(paths.lock, paths.database)
     try:
         return asyncio.run(_done(paths, method, params))
     finally:
-        os.close(held)
+        held.close()
 
 
 async def _done(paths: Paths, method: str, params: dict[str, Any]) -> Any:

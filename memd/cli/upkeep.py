@@ -24,7 +24,8 @@ def check(profile: options.Profile = None, json: options.Json = False) -> None:
             say.out(f"  {say.line(problem)}")
     if not report["ok"]:
         say.note(
-            "memd: the file is damaged; caches are mended by: memd rebuild, rows by: memd restore"
+            "memd: the file is damaged; caches are mended by: memd rebuild, rows and pages by: "
+            "memd repair, or by a backup: memd restore"
         )
         raise say.Leave(say.Exit.ERROR)
 

@@ -81,6 +81,14 @@ class Request(ABC, Generic[Model, Answer]):
             self._loop.call_soon_threadsafe(on_loop)
 
 
+_running: set[threading.Thread] = set()
+
+
+def left_behind() -> bool:
+    """Return whether a model's thread is still at work."""
+    return any(thread.is_alive() for thread in _running)
+
+
 class ModelThread(Generic[Model]):
     """A model of a daemon, used from one loop.
 
@@ -167,6 +175,7 @@ class ModelThread(Generic[Model]):
             (self._bulk if bulk else self._interactive).append(request)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name=kind.thread, daemon=True)
+                _running.add(self._thread)
                 self._thread.start()
             self._turn.notify()
         try:
@@ -182,6 +191,7 @@ class ModelThread(Generic[Model]):
                 self._turn_over()
         finally:  # nobody may wait for a thread that is gone, whatever ended it
             self._refuse_waiting()
+            _running.discard(threading.current_thread())
 
     def _turn_over(self) -> None:
         """Serve one batch, or give the model back when nothing came for long."""

@@ -150,7 +150,7 @@ class Sessions:
         """
         dropped = 0
         while self.text_days and dropped < DROP_MESSAGES_MAX:
-            before_us = self.clock.now_us() - self.text_days * DAY_US
+            before_us = self.db.lasting.now_us() - self.text_days * DAY_US
 
             def step(conn: Writing, before_us: int = before_us) -> int:
                 return session_texts.drop_old(conn, before_us, DROP_STEP_MESSAGES)

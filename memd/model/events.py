@@ -18,6 +18,11 @@ class EventName(StrEnum):
     FLAGGED = "event.flagged"
     TURNED_AWAY = "event.turned_away"
     USAGE = "event.usage"
+    DAMAGED = "event.damaged"
+
+
+EVERYBODY = "*"
+"""In place of an agent: told to whoever listens for the event, whatever the agent."""
 
 
 class Emit(Protocol):

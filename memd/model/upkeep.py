@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from memd.model.values import PlainText, Value
+from memd.model.values import PlainText, Time, Value
 
 Count = Annotated[int, Field(ge=0)]
 
@@ -21,6 +21,19 @@ class CheckReport(Value):
     ok: bool
     problems: tuple[str, ...] = ()
     figures: dict[str, int] = Field(default_factory=dict)
+
+
+class SelfCheck(Value):
+    """How far the check is that runs by itself: a page of the file holds many rows.
+
+    *finished_at* is the end of the last whole pass, None before the first; *found* counts
+    what is damaged, by whatever it was noticed.
+    """
+
+    pages: Count
+    pages_checked: Count
+    finished_at: Time | None = None
+    found: Count
 
 
 class DumpPage(Value):

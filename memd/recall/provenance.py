@@ -39,7 +39,9 @@ def made_of(
         if run is None
         else MadeBy(run_id=run[0], kind=RunKind(run[1]), at=from_us(run[2])),
         turns=tuple(_turn(turn, full=full) for turn in turns.turns_of(conn, row.memory_key)),
-        sources=tuple(outgoing_entry(found[key].entry()) for key in keys[:SOURCES_MAX]),
+        sources=tuple(
+            outgoing_entry(found[key].entry()) for key in keys[:SOURCES_MAX] if key in found
+        ),
         sources_left=max(0, len(keys) - SOURCES_MAX),
     )
 

@@ -135,6 +135,9 @@ class Connection(asyncio.Protocol):
         self._flow()
 
     def _full(self) -> bool:
+        return not self._stopping and self._is_full()
+
+    def _is_full(self) -> bool:
         return len(self._frames) >= limits.IN_FLIGHT_REQUESTS_MAX or "drain" in self._timers
 
     def _flow(self) -> None:
@@ -282,11 +285,20 @@ class Connection(asyncio.Protocol):
         self._refuse(error)
 
     def stop(self) -> None:
-        """Take no more requests; those in flight may be answered."""
+        """Take no more requests; those in flight may be answered, the others are refused.
+
+        What the client had sent by now is read first: it gets its refusal, too.
+        """
         self._stopping = True
-        self._backlog.clear()
-        self._deaf_from_now()
-        self._close_when_done()
+        waiting, self._backlog = self._backlog, deque()
+        for item in waiting:
+            if isinstance(item, MemdError):
+                self.send(failed(None, item))
+            else:
+                self._start(item)
+        if self._transport is not None and not self._deaf:
+            self._transport.resume_reading()
+        self._loop.call_later(_LOOK_AGAIN_S, self._close_when_done)
 
     def cancel_all(self) -> None:
         """Cancel what is still in flight; it is answered ``stopping``."""

@@ -16,7 +16,7 @@ from pydantic_core import to_json
 
 from memd.base.errors import InvalidStateError
 from memd.base.limits import EVENTS_WAITING_MAX
-from memd.model.events import EventName
+from memd.model.events import EVERYBODY, EventName
 from memd.rpc import envelope
 
 
@@ -82,7 +82,8 @@ class Events:
     def emit(self, agent_id: str, name: EventName, body: Mapping[str, Any]) -> None:
         """Tell whoever wants to hear it; returns at once and never raises."""
         for listener in list(self._listeners):
-            listener.hear(agent_id, name, body)
+            meant = next(iter(listener.wanted), "") if agent_id == EVERYBODY else agent_id
+            listener.hear(meant, name, body)
 
     def subscribe(
         self, peer: Peer | None, agent_id: str, names: Iterable[EventName]

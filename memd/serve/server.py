@@ -41,6 +41,7 @@ class Server:
     ) -> None:
         self.dispatch = dispatch
         self._sock = sock
+        self._more: list[socket.socket] = []
         self._metrics = metrics
         self._clock = clock
         self._peer = peer
@@ -56,12 +57,15 @@ class Server:
     def in_flight(self) -> int:
         return sum(connection.in_flight for connection in self._connections)
 
-    async def serve(self) -> None:
-        """Accept connections until cancelled."""
+    async def serve(self, also: socket.socket | None = None) -> None:
+        """Accept connections until cancelled; on *also*, another socket, if one is given."""
+        if also is not None:
+            self._more.append(also)
+        sock = also or self._sock
         loop = asyncio.get_running_loop()
         while True:
             try:
-                client, _ = await loop.sock_accept(self._sock)
+                client, _ = await loop.sock_accept(sock)
             except OSError as error:
                 await self._shed(error)
                 continue
@@ -75,7 +79,8 @@ class Server:
 
     async def stop(self) -> None:
         """Answer what is in flight, for at most ``DRAIN_MS_MAX``, then close everything."""
-        self._sock.close()
+        for sock in (self._sock, *self._more):
+            sock.close()
         until_us = self._clock.monotonic_us() + DRAIN_MS_MAX * 1_000
         for connection in list(self._connections):
             connection.stop()

@@ -23,7 +23,7 @@ import apsw
 
 from memd.base.errors import DamagedError, InvalidStateError
 from memd.base.limits import BACKUPS_NOTED_MAX
-from memd.store import anchors, changes
+from memd.store import anchors, changes, page_sums
 from memd.store.changes import Head
 from memd.store.connect import Reading, Writing, prepare_reader
 from memd.store.faults import translated
@@ -139,7 +139,8 @@ def make_beside(database: Path, target: Path, progress: Progress | None = None) 
     SQLite shares a file among processes; the daemon neither waits nor works for it.
     """
     try:
-        with closing(Reading(str(database), flags=apsw.SQLITE_OPEN_READWRITE)) as conn:
+        flags = apsw.SQLITE_OPEN_READWRITE
+        with closing(Reading(str(database), flags=flags, vfs=page_sums.vfs())) as conn:
             prepare_reader(conn)
             outside(conn, lambda reading: make(reading, target, progress))
     except apsw.Error as error:
@@ -190,7 +191,7 @@ def _verify(path: Path) -> Head:
     """Return the head of the audit in the copy at *path*; raises DamagedError."""
     copy = Reading(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
-        if copy.pragma("quick_check") != "ok":
+        if copy.pragma("quick_check") != "ok" or any(page_sums.damaged(copy, path)):
             raise DamagedError("the backup does not check; it was not kept", hint="run: memd check")
         return changes.last(copy)
     finally:

@@ -8,12 +8,12 @@ and at so many of the latest memories.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from memd.base.limits import BRIEF_LATEST_ITEMS_MAX, BRIEF_SESSIONS_MAX
 from memd.model.consolidation import COMPOSED_TAGS
-from memd.store import names
+from memd.store import intact, names
 from memd.store.connect import Reading
 from memd.store.keys import keys_array
 
@@ -131,7 +131,7 @@ def _composed(conn: Reading, place: dict[str, Any], keys: Sequence[int]) -> list
         """,
         {**place, "keys": keys_array(keys), "kinds": json.dumps(sorted(COMPOSED_TAGS))},
     )
-    return list(map(BriefRow._make, rows))
+    return _intact(conn, rows)
 
 
 def _told(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
@@ -158,7 +158,7 @@ def _told(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
         """,
         {**place, "most": BRIEF_LATEST_ITEMS_MAX},
     )
-    return list(map(BriefRow._make, rows))
+    return _intact(conn, rows)
 
 
 def _superseded(conn: Reading, keys: Sequence[int], since_us: int) -> tuple[str, ...]:
@@ -167,7 +167,7 @@ def _superseded(conn: Reading, keys: Sequence[int], since_us: int) -> tuple[str,
         return ()
     rows = conn.execute(
         """
-        SELECT m.content
+        SELECT m.memory_id, m.content
           FROM nap_slot AS t
                JOIN memory AS m ON m.memory_key = t.memory_key
                JOIN archive AS r ON r.memory_key = m.memory_key
@@ -178,4 +178,13 @@ def _superseded(conn: Reading, keys: Sequence[int], since_us: int) -> tuple[str,
         """,
         {"keys": keys_array(keys), "since_us": since_us},
     )
-    return tuple(content for (content,) in rows)
+    found = {str(one): str(text) for one, text in intact.readable(conn, rows, "memory")}
+    sound = intact.named(conn, list(found))
+    return tuple(content for memory_id, content in found.items() if memory_id in sound)
+
+
+def _intact(conn: Reading, rows: Iterator[intact.Columns]) -> list[BriefRow]:
+    """Leave out what is not as it was written."""
+    found = [BriefRow._make(row) for row in intact.readable(conn, rows, "memory")]
+    sound = intact.named(conn, [row.memory_id for row in found])
+    return [row for row in found if row.memory_id in sound]

@@ -12,11 +12,21 @@ import hashlib
 import json
 import zlib
 from collections.abc import Iterator
+from pathlib import Path
 
 import apsw
 
-from memd.store import changes, kept_check, org_check, org_words, session_words, vectors, words
-from memd.store.connect import Reading, Writing
+from memd.store import (
+    changes,
+    kept_check,
+    org_check,
+    org_words,
+    page_sums,
+    session_words,
+    vectors,
+    words,
+)
+from memd.store.connect import Reading, Writing, sealed
 from memd.store.rows import hash_of, hashed, tags_of
 
 PROBLEMS_MAX = 100
@@ -24,7 +34,9 @@ PROBLEMS_MAX = 100
 
 def rows(conn: Reading) -> Iterator[str]:
     """Yield what is wrong with rows and vectors; reads everything once."""
-    for part in (_pages, _hashes, _versions, _sources, _checksums, _facts, _kept, _audit):
+    for part in (
+        _page_sums, _pages, _hashes, _seals, _versions, _sources, _checksums, _facts, _kept, _audit
+    ):  # fmt: skip
         try:
             yield from part(conn)
         except (apsw.CorruptError, apsw.IOError, TypeError, ValueError, AssertionError) as error:
@@ -33,6 +45,13 @@ def rows(conn: Reading) -> Iterator[str]:
 
 def caches(conn: Writing) -> Iterator[str]:
     """Yield what is wrong with the caches; ``memd rebuild`` mends it."""
+    try:
+        yield from _caches(conn)
+    except (apsw.Error, TypeError, ValueError, AssertionError) as error:
+        yield f"file: reading the caches failed: {type(error).__name__}; run: memd repair"
+
+
+def _caches(conn: Writing) -> Iterator[str]:
     if not words.is_sound(conn):
         yield "words cache: it does not agree with the memories; run: memd rebuild"
     if not org_words.is_sound(conn):
@@ -59,6 +78,17 @@ def counts(conn: Reading) -> dict[str, int]:
 def _whole(value: apsw.SQLiteValue) -> int:
     assert isinstance(value, int)
     return value
+
+
+def _page_sums(conn: Reading) -> Iterator[str]:
+    for page in page_sums.damaged(conn, Path(conn.filename)):
+        yield page_finding(conn, page)
+
+
+def page_finding(conn: Reading, page: int) -> str:
+    """Return what is said of a page that does not match its checksum."""
+    where = page_sums.holder(conn, page)
+    return f"file: page {page} ({where}) is damaged, or another program wrote it"
 
 
 def _pages(conn: Reading) -> Iterator[str]:
@@ -96,6 +126,62 @@ SELECT memory_id, content, content_hash, row_hash
   FROM memory
  WHERE memory_key = :key
 """
+
+
+def _seals(conn: Reading) -> Iterator[str]:
+    yield from sealed_rows(conn)
+
+
+def sealed_rows(conn: Reading) -> Iterator[str]:
+    """Yield clients, preferences, lessons and patterns that are not as they were written."""
+    for kind, name, told in _SEALED:
+        rows = conn.execute(told)
+        while True:
+            try:
+                *covered, seal = next(rows)
+            except StopIteration:
+                break
+            except UnicodeDecodeError:
+                yield f"{kind}: the text of one is damaged"
+                continue
+            if sealed(*covered) != seal:
+                yield f"{kind} {covered[name]}: the row does not match its hash"
+
+
+# As the triggers of schema.sql seal them: what a finding calls it, which column names it.
+_SEALED = (
+    (
+        "client",
+        0,
+        """
+        SELECT client_id, agent_key, key_hash, seniority, autonomy_level, scopes, revoked_at_us,
+               row_hash
+          FROM client
+        """,
+    ),
+    (
+        "preference",
+        1,
+        "SELECT agent_key, name, value, origin, confirmed_at_us, row_hash FROM preference",
+    ),
+    (
+        "learning",
+        0,
+        """
+        SELECT learning_id, agent_key, task_type, approach, outcome, lesson, at_us, row_hash
+          FROM learning
+        """,
+    ),
+    (
+        "pattern",
+        1,
+        """
+        SELECT agent_key, pattern_id, task_type, description, tool_sequence, prompt_template,
+               row_hash
+          FROM playbook
+        """,
+    ),
+)
 
 
 def _versions(conn: Reading) -> Iterator[str]:

@@ -15,7 +15,7 @@ from memd.base.clock import from_us
 from memd.model.access import KeyedClient
 from memd.model.caller import Scope
 from memd.model.enums import AutonomyLevel, SeniorityLevel
-from memd.store import changes, names
+from memd.store import changes, intact, names
 from memd.store.connect import Reading, Writing
 
 
@@ -27,18 +27,24 @@ class ClientRow(NamedTuple):
 
 
 def listed(conn: Reading) -> list[ClientRow]:
-    """Return every client that was ever given a key, by name."""
+    """Return every client that was ever given a key, by name.
+
+    One whose row is not as it was written has no rights: it is left out.
+    """
     rows = conn.execute(
         """
         SELECT c.key_hash, c.client_id, a.agent_id, c.seniority, c.autonomy_level, c.scopes,
-               c.created_at_us, c.revoked_at_us
+               c.created_at_us, c.revoked_at_us,
+               c.client_id, c.agent_key, c.key_hash, c.seniority, c.autonomy_level, c.scopes,
+               c.revoked_at_us, c.row_hash
           FROM client AS c
                LEFT JOIN agent AS a ON a.agent_key = c.agent_key
          WHERE c.key_hash IS NOT NULL
          ORDER BY c.client_id
         """
     )
-    return [_row(cast("_Columns", row)) for row in rows]
+    sound = intact.unsealed(conn, rows, "client", 8, 0)
+    return [_row(cast("_Columns", row)) for row in sound]
 
 
 _Columns = tuple[bytes, str, str | None, str | None, str | None, str, int, int | None]

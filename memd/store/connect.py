@@ -7,8 +7,11 @@ well, so the type error would also be a run-time error.
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
+import json
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import apsw
@@ -20,6 +23,7 @@ APPLICATION_ID = int.from_bytes(b"memd", "big")
 SCHEMA_VERSION = 3
 SQLITE_VERSION_MIN = 3_051_003  # older ones have the WAL-reset bug
 PAGE_BYTES = 16_384
+PAGE_SUM_BYTES = 8
 MMAP_BYTES = 1 << 40
 _WRITER_CACHE_KIB = 16_384
 _READER_CACHE_KIB = 8_192
@@ -27,6 +31,9 @@ _READER_CACHE_KIB = 8_192
 
 class Reading(apsw.Connection):
     """A connection inside a read transaction."""
+
+    damage: Callable[[str], None] | None = None
+    """Told of each row that was withheld because it is not as it was written (intact.py)."""
 
 
 class Writing(Reading):
@@ -72,6 +79,18 @@ def _unpacked(*given: apsw.SQLiteValue) -> str:
         return ""
 
 
+def sealed(*columns: apsw.SQLiteValue) -> bytes:
+    """Return SHA-256 over *columns*: what the triggers of schema.sql keep as a row's hash."""
+    said = [value.hex() if isinstance(value, bytes) else value for value in columns]
+    text = json.dumps(said, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def has_page_sums(conn: apsw.Connection) -> bool:
+    """Return whether *conn* goes through the VFS that puts a checksum into each page."""
+    return (conn.vfsname("main") or "").startswith("cksm")
+
+
 def prepare(conn: Reading, *, mmap: bool = False) -> None:
     """Set up any connection. Runs in the connection's own thread, before its first use."""
     conn.set_busy_timeout(BUSY_MS_MAX)
@@ -82,6 +101,7 @@ def prepare(conn: Reading, *, mmap: bool = False) -> None:
     conn.create_scalar_function(
         "unpacked", _unpacked, 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS
     )
+    conn.create_scalar_function("sealed", sealed, deterministic=True, flags=apsw.SQLITE_INNOCUOUS)
     # "word" must never be read as a column that happens not to exist.
     conn.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)
     conn.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
@@ -116,6 +136,8 @@ def prepare_writer(conn: Writing) -> int:
     """
     conn.touched = []
     conn.broken = False
+    # A damaged page of a cache must not end every write; checks and row hashes find it.
+    conn.execute("PRAGMA checksum_verification = OFF")
     version = identify(conn)
     if conn.readonly("main"):
         raise ReadOnlyError("the store cannot be written", hint="check the file's owner and mode")
@@ -183,8 +205,10 @@ def identify(conn: apsw.Connection) -> int | None:
 def _lay_out(conn: apsw.Connection) -> None:
     """Choose what cannot be changed once a table exists."""
     conn.pragma("page_size", PAGE_BYTES)
+    if has_page_sums(conn):
+        # Room for page checksums (page_sums.py). Before auto_vacuum, which would forget it.
+        conn.reserve_bytes(reserve=PAGE_SUM_BYTES)
     conn.pragma("auto_vacuum", "incremental")
-    conn.reserve_bytes(reserve=8)  # room for page checksums, should they be switched on one day
 
 
 def _create(conn: Writing) -> None:

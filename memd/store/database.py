@@ -24,11 +24,13 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 import apsw
 import apsw.aio
 
+from memd.base import log
 from memd.base.clock import Clock
-from memd.base.errors import BusyError, MemdError, ReadOnlyError
+from memd.base.errors import BusyError, MemdError, ReadOnlyError, StorageError
+from memd.base.lasting import LastingTime
 from memd.base.limits import BUSY_MS_MAX, READERS, SCANNERS, WRITE_QUEUE_MAX
 from memd.model.caller import Caller
-from memd.store import backup, ballast, caches, replies, transactions
+from memd.store import backup, ballast, caches, page_sums, replies, transactions
 from memd.store.connect import (
     Reading,
     Writing,
@@ -38,7 +40,9 @@ from memd.store.connect import (
     still,
 )
 from memd.store.faults import translated
+from memd.store.intact import Damage
 from memd.store.migrate import STEPS, Step, migrate
+from memd.store.place import Place
 from memd.store.pool import Pool, closed
 
 P = ParamSpec("P")
@@ -63,6 +67,11 @@ class Database:
         self.path = path
         self.clock = clock
         self.read_only = False
+        self.damage = Damage()
+        self.lasting = LastingTime(clock)
+        self.place = Place(path)
+        self._lost: str | None = None
+        self._refusal: str | None = None
         self._vfs = vfs
         self._mmap = mmap
         self._steps = steps
@@ -121,9 +130,13 @@ class Database:
         """Run *work* as :meth:`read` does on a connection of its own, for what takes long.
 
         No recall waits behind it, and it sees nothing that an older connection
-        remembers. Without *within* it runs outside any transaction.
+        remembers. Without *within* it runs outside any transaction, and every page that
+        it reads is compared with its checksum: that is for copies.
         """
-        conn = await self._open_reader()
+        if not within and self._lost is not None and self._writer is not None:
+            # Its path leads nowhere any more: only who has it open can copy it.
+            return await self._run(self._writer, work, self._writer)
+        conn = await self._open_reader(vfs=None if within else page_sums.vfs())
         try:
             if within:
                 return await self._run(conn, transactions.reading, conn, lambda: work(conn))
@@ -148,6 +161,7 @@ class Database:
             raise ReadOnlyError(
                 "the store is read-only", hint="check the file's owner, mode and disk"
             )
+        self._require_place()
         now_us = self.clock.now_us()
 
         def transaction() -> T:
@@ -161,14 +175,38 @@ class Database:
 
         try:
             result = await self._run(writer, transaction)
-        except MemdError:
+        except MemdError as error:
+            if isinstance(error, StorageError):
+                self._refusal = error.message
             if writer.broken:
                 await self._reopen(writer)
             raise
+        self._require_place()  # or what is acknowledged lies in a file that nobody finds again
+        self._refusal = None
         if self._wal_pages >= CHECKPOINT_PAGES and self._checkpoint is None:
             self._checkpoint = asyncio.create_task(self.checkpoint())
             self._checkpoint.add_done_callback(self._checkpoint_done)
         return result
+
+    def look(self) -> str | None:
+        """Return why no write is taken any more, None when one would be; looks at the files."""
+        if self._lost is None and self._vfs is None and not self._still:
+            self._lost = self.place.left()
+            if self._lost is not None:
+                log.error("the store is not where it was", what=self._lost)
+        if self._lost is not None:
+            return f"{self._lost}; nothing is written until memd is started again"
+        if self._writer is None:
+            return "the store cannot be written: see its owner and mode, and the disk"
+        return None if self._refusal is None else f"the last write was refused: {self._refusal}"
+
+    def _require_place(self) -> None:
+        self.look()
+        if self._lost is not None:
+            raise ReadOnlyError(
+                f"{self._lost}; nothing is written any more",
+                hint="save what memd holds: memd backup; then stop it and restore that copy",
+            )
 
     async def _run(self, conn: Reading, call: Callable[..., T], *args: Any) -> T:
         try:
@@ -238,13 +276,16 @@ class Database:
             self._readers.add(await self._open_reader())
         for _ in range(SCANNERS):
             self._scanners.add(await self._open_reader(mmap=self._mmap))
+        self.look()
+        self.lasting = LastingTime(self.clock, await self.read(replies.lasting_us))
 
     async def _open_writer(self) -> None:
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-        writer = await self._connect(Writing, flags)
+        writer = await self._connect(Writing, flags, self._vfs or page_sums.vfs())
         try:
             version = await self._run(writer, prepare_writer, writer)
             await self._run(writer, lambda: migrate(writer, self.path, version, self._steps))
+            await self._run(writer, page_sums.add, writer)
             await self._run(writer, caches.ensure, writer)
         except BaseException:
             await closed(writer)
@@ -252,11 +293,9 @@ class Database:
         await self._run(writer, writer.set_wal_hook, self._count_wal)
         self._writer = writer
 
-    async def _open_reader(self, *, mmap: bool = False) -> Reading:
-        reader = await self._connect(
-            Reading, apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE
-        )
-
+    async def _open_reader(self, *, mmap: bool = False, vfs: str | None = None) -> Reading:
+        flags = apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE
+        reader = await self._connect(Reading, flags, self._vfs or vfs)
         try:
             await self._run(reader, lambda: prepare_reader(reader, mmap=mmap))
         except BaseException:
@@ -264,16 +303,16 @@ class Database:
             raise
         return reader
 
-    async def _connect(self, kind: type[T], flags: int) -> T:
+    async def _connect(self, kind: type[T], flags: int, vfs: str | None = None) -> T:
         name = str(self.path)
         if self._still:
             flags |= apsw.SQLITE_OPEN_URI
             name = still(self.path)
         opening = asyncio.ensure_future(
-            cast("Any", kind).as_async(name, flags=flags, vfs=self._vfs)
+            cast("Any", kind).as_async(name, flags=flags, vfs=vfs or self._vfs)
         )
         try:
-            return cast("T", await asyncio.shield(opening))
+            conn = await asyncio.shield(opening)
         except asyncio.CancelledError:
             # Its thread opens it all the same, and would keep the process alive.
             with suppress(apsw.Error):
@@ -281,6 +320,8 @@ class Database:
             raise
         except apsw.Error as error:
             raise translated(error) from error
+        cast("Reading", conn).damage = self.damage.note
+        return cast("T", conn)
 
     def _count_wal(self, _conn: object, _name: str, pages: int) -> int:
         self._wal_pages = pages

@@ -60,9 +60,17 @@ _MEANS: tuple[tuple[tuple[type[BaseException], ...], Callable[[], MemdError]], .
     ),
     (
         (apsw.CorruptError, UnicodeDecodeError),
-        lambda: DamagedError("the file is damaged", hint="run: memd check"),
+        lambda: DamagedError("the file is damaged", hint="run: memd check, then: memd repair"),
     ),
 )
+
+
+class SchemaDamagedError(DamagedError):
+    """SQLite opens nothing of the file, although its rows may all be whole."""
+
+
+_MALFORMED = "malformed database schema"
+_NO_SCHEMA = "the file's schema is damaged"
 
 
 def translated(error: BaseException) -> BaseException:
@@ -73,13 +81,14 @@ def translated(error: BaseException) -> BaseException:
     """
     for classes, made in _MEANS:
         if isinstance(error, classes):
-            return made()
+            is_schema = str(error).startswith(_MALFORMED)
+            return SchemaDamagedError(_NO_SCHEMA, hint="run: memd repair") if is_schema else made()
     if isinstance(error, apsw.IOError):
         if getattr(error, "extendedresult", None) in _WRITE_ERRORS:
             return DiskFullError(
                 "the disk refused a write; nothing was acknowledged", hint="check the disk"
             )
-        return DamagedError("the disk returned an error", hint="run: memd check")
+        return DamagedError("the disk returned an error", hint="run: memd check, then: memd repair")
     if isinstance(error, OSError):
         if error.errno in _NO_ROOM:
             return DiskFullError("the disk is full; nothing was written", hint="free some space")

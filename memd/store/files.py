@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from memd.store import intact
 from memd.store.connect import Reading, Writing
 
 _SEEN = """
@@ -37,8 +38,11 @@ class SizeRow(NamedTuple):
 
 
 def find(conn: Reading, agent_key: int, path: str, now_us: int) -> FileRow | None:
-    """Return the file at *path*, None when none is seen there."""
-    row = conn.execute(
+    """Return the file at *path*, None when none is seen there.
+
+    Raises DamagedError where its text is not as it was written.
+    """
+    found = conn.execute(
         f"""
         SELECT f.path, f.memory_key, m.memory_id, coalesce(m.content, f.blank)
           FROM memory_file AS f
@@ -46,8 +50,17 @@ def find(conn: Reading, agent_key: int, path: str, now_us: int) -> FileRow | Non
          WHERE f.agent_key = :agent_key AND f.path = :path AND {_SEEN}
         """,
         {"agent_key": agent_key, "path": path, "now_us": now_us},
-    ).fetchone()
-    return None if row is None else FileRow._make(row)
+    )
+    try:
+        row = found.fetchone()
+    except UnicodeDecodeError:
+        raise intact.refused("the file") from None
+    if row is None:
+        return None
+    file = FileRow._make(row)
+    if file.memory_key is not None and not intact.memories(conn, [file.memory_key]):
+        raise intact.refused("the file")
+    return file
 
 
 def below(

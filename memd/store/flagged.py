@@ -144,7 +144,7 @@ def same(conn: Reading, row: MemoryRow) -> FoundRow | None:
             "as_is": row.as_is,
         },
     ).get
-    return memories.by_keys(conn, [key])[key] if isinstance(key, int) else None
+    return memories.by_keys(conn, [key]).get(key) if isinstance(key, int) else None
 
 
 _COLUMNS = """

@@ -7,13 +7,13 @@ what the hash could prove.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, cast
 
 from memd.model.enums import LearningOutcome, Trust
 from memd.model.screened import Screened
-from memd.store import changes
-from memd.store.connect import Reading, Writing
+from memd.store import changes, intact
+from memd.store.connect import Reading, Writing, sealed
 from memd.store.filters import Bound
 from memd.store.rows import hash_of
 
@@ -75,22 +75,22 @@ def put(conn: Writing, agent_key: int, new: NewLearning, now_us: int) -> None:
 
 def find(conn: Reading, agent_key: int, learning_id: str) -> LearningRow | None:
     """Return one learning of the agent, None when there is none."""
-    row = conn.execute(
+    row = conn.execute(  # at most one
         """
-        SELECT learning_id, task_type, approach, outcome, lesson, at_us
+        SELECT learning_id, task_type, approach, outcome, lesson, at_us, agent_key, row_hash
           FROM learning
          WHERE agent_key = :agent_key AND learning_id = :learning_id
         """,
         {"agent_key": agent_key, "learning_id": learning_id},
-    ).fetchone()
-    return None if row is None else LearningRow._make(row)
+    )
+    return next(_intact(conn, row), None)
 
 
 def latest(conn: Reading, agent_key: int, limit: int) -> list[LearningRow]:
     """Return the agent's newest learnings, newest first."""
     rows = conn.execute(
         """
-        SELECT learning_id, task_type, approach, outcome, lesson, at_us
+        SELECT learning_id, task_type, approach, outcome, lesson, at_us, agent_key, row_hash
           FROM learning
          WHERE agent_key = :agent_key
          ORDER BY at_us DESC, learning_key DESC
@@ -98,7 +98,17 @@ def latest(conn: Reading, agent_key: int, limit: int) -> list[LearningRow]:
         """,
         {"agent_key": agent_key, "limit": limit},
     )
-    return [LearningRow._make(row) for row in rows]
+    return list(_intact(conn, rows))
+
+
+def _intact(conn: Reading, rows: Iterator[intact.Columns]) -> Iterator[LearningRow]:
+    """Leave out what is not as it was written."""
+    for *columns, agent_key, row_hash in intact.readable(conn, rows, "learning"):
+        row = LearningRow._make(columns)
+        if sealed(row.learning_id, agent_key, *row[1:]) == row_hash:
+            yield row
+        else:
+            intact.note(conn, f"learning {row.learning_id}: the row does not match its hash")
 
 
 def said(conn: Reading, wanted: Bound, tag: str, limit: int) -> list[SaidRow]:
@@ -117,7 +127,9 @@ def said(conn: Reading, wanted: Bound, tag: str, limit: int) -> list[SaidRow]:
         """,  # noqa: S608  # the filter's own constants
         {**wanted.params, "tag": tag, "untrusted": Trust.UNTRUSTED, "limit": limit},
     )
-    return [SaidRow._make(row) for row in rows]
+    found = [SaidRow._make(row) for row in intact.readable(conn, rows, "memory")]
+    sound = intact.named(conn, [row.memory_id for row in found])
+    return [row for row in found if row.memory_id in sound]
 
 
 def proofs(

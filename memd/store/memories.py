@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from memd.model.enums import VISIBLE, MemoryState
-from memd.store import caches, changes, contexts, names
+from memd.store import caches, changes, contexts, intact, names
 from memd.store.connect import Reading, Writing
 from memd.store.filters import Bound
 from memd.store.keys import keys_array
@@ -38,23 +38,46 @@ COLUMNS = """
 
 
 def by_keys(conn: Reading, keys: Sequence[int]) -> dict[int, FoundRow]:
-    """Return the rows of *keys* that exist."""
-    if not keys:
+    """Return the rows of *keys* that exist and are as they were written."""
+    sound = intact.memories(conn, keys)
+    if not sound:
         return {}
     rows = conn.execute(
         f"SELECT {COLUMNS} WHERE m.memory_key IN (SELECT value FROM carray(:keys))",
-        {"keys": keys_array(keys)},
+        {"keys": keys_array(sound)},
     )
     return {row[0]: FoundRow._make(row) for row in rows}
 
 
 def by_id(conn: Reading, agent_key: int, memory_id: str) -> FoundRow | None:
-    """Return the agent's memory in whatever state, None when there is none or it is another's."""
-    row = conn.execute(
-        f"SELECT {COLUMNS} WHERE m.memory_id = :memory_id AND m.agent_key = :agent_key",
+    """Return the agent's memory in whatever state, None when there is none or it is another's.
+
+    Raises DamagedError for one that is not as it was written.
+    """
+    key = key_of(conn, agent_key, memory_id)
+    if key is None:
+        return None
+    found = by_keys(conn, [key])
+    if not found:
+        raise intact.refused(f"memory {memory_id}")
+    return found[key]
+
+
+def by_key(conn: Reading, key: int) -> FoundRow:
+    """Return a row that is known to exist; raises DamagedError unless it is as it was written."""
+    found = by_keys(conn, [key])
+    if not found:
+        raise intact.refused("the memory")
+    return found[key]
+
+
+def key_of(conn: Reading, agent_key: int, memory_id: str) -> int | None:
+    """Return the key of the agent's memory, whatever its state, and be it damaged."""
+    key = conn.execute(
+        "SELECT memory_key FROM memory WHERE memory_id = :memory_id AND agent_key = :agent_key",
         {"memory_id": memory_id, "agent_key": agent_key},
-    ).fetchone()
-    return None if row is None else FoundRow._make(row)
+    ).get
+    return key if isinstance(key, int) else None
 
 
 def client_of(conn: Reading, key: int) -> str | None:
@@ -122,20 +145,40 @@ def matching_among(conn: Reading, wanted: Bound, keys: Sequence[int]) -> frozens
 def listed(
     conn: Reading, wanted: Bound, limit: int, after: tuple[int, str] | None = None
 ) -> list[FoundRow]:
-    """Return matching rows newest first, then by id, from after (created_at_us, id) on."""
+    """Return matching rows newest first, then by id, from after (created_at_us, id) on.
+
+    As many as *limit*, if there are, also where damaged ones are left out.
+    """
     after_us, after_id = after if after is not None else (TIME_US_MAX, "")
-    rows = conn.execute(
-        f"""
-        SELECT {COLUMNS}
-         WHERE {wanted.where}
-           AND m.created_at_us <= :after_us
-           AND (m.created_at_us < :after_us OR m.memory_id > :after_id)
-         ORDER BY m.created_at_us DESC, m.memory_id
-         LIMIT :limit
-        """,
-        {**wanted.params, "limit": limit, "after_us": after_us, "after_id": after_id},
-    )
-    return [FoundRow._make(row) for row in rows]
+    found: list[FoundRow] = []
+    skip = 0
+    while limit < 0 or len(found) < limit:
+        lacking = limit if limit < 0 else limit - len(found)
+        rows = conn.execute(
+            f"""
+            SELECT m.memory_key
+              FROM memory AS m
+             WHERE {wanted.where}
+               AND m.created_at_us <= :after_us
+               AND (m.created_at_us < :after_us OR m.memory_id > :after_id)
+             ORDER BY m.created_at_us DESC, m.memory_id
+             LIMIT :lacking OFFSET :skip
+            """,
+            {
+                **wanted.params,
+                "lacking": lacking,
+                "skip": skip,
+                "after_us": after_us,
+                "after_id": after_id,
+            },
+        )
+        keys = [key for (key,) in rows]
+        sound = by_keys(conn, keys)
+        found += [sound[key] for key in keys if key in sound]
+        skip += len(keys)
+        if limit < 0 or len(keys) < lacking:
+            break
+    return found
 
 
 def counted(conn: Reading, wanted: Bound) -> int:
@@ -152,9 +195,10 @@ def same_content(conn: Reading, row: MemoryRow, now_us: int) -> FoundRow | None:
     A memory that expired, is in the trash or in quarantine, is not repeated; one that was
     turned away is, so that it is not turned away anew each time (SPEC D7).
     """
-    found = conn.execute(
-        f"""
-        SELECT {COLUMNS}
+    key = conn.execute(
+        """
+        SELECT m.memory_key
+          FROM memory AS m
          WHERE m.agent_key = :agent_key AND m.content_hash = :content_hash
            AND m.namespace = :namespace AND m.category = :category
            AND m.session_key IS :session_key AND m.reference IS :reference
@@ -174,8 +218,8 @@ def same_content(conn: Reading, row: MemoryRow, now_us: int) -> FoundRow | None:
             "speaker": row.speaker,
             "now_us": now_us,
         },
-    ).fetchone()
-    return None if found is None else FoundRow._make(found)
+    ).get
+    return by_keys(conn, [key]).get(key) if isinstance(key, int) else None
 
 
 def told_in_session(conn: Reading, row: MemoryRow) -> FoundRow | None:
@@ -199,7 +243,7 @@ def told_in_session(conn: Reading, row: MemoryRow) -> FoundRow | None:
             "session_key": row.session_key,
         },
     ).get
-    return by_keys(conn, [key])[key] if isinstance(key, int) else None
+    return by_keys(conn, [key]).get(key) if isinstance(key, int) else None
 
 
 # Writing.

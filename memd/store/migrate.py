@@ -61,6 +61,7 @@ def _from_2(conn: Writing) -> None:
     Turns that are there already stay what they are. Who set a preference by name is not known
     any more, so it waits for the owner's word; one that a memory states is whose the memory is,
     and stands where the owner's own commands, or a client with a key, brought it.
+    What is told of clients, preferences, lessons and patterns gets a hash.
     """
     conn.execute(
         """
@@ -112,6 +113,79 @@ def _from_2(conn: Writing) -> None:
          WHERE m.memory_key = preference.memory_key
         """
     )
+    conn.execute(_SEALS)
+
+
+_SEALS = """
+ALTER TABLE client ADD COLUMN row_hash BLOB;
+ALTER TABLE preference ADD COLUMN row_hash BLOB;
+ALTER TABLE learning ADD COLUMN row_hash BLOB;
+ALTER TABLE playbook ADD COLUMN row_hash BLOB;
+CREATE TRIGGER client_sealed AFTER INSERT ON client
+BEGIN
+    UPDATE client
+       SET row_hash = sealed(new.client_id, new.agent_key, new.key_hash, new.seniority,
+                         new.autonomy_level, new.scopes, new.revoked_at_us)
+     WHERE client_key = new.client_key;
+END;
+CREATE TRIGGER client_resealed AFTER UPDATE OF client_id, agent_key, key_hash, seniority,
+    autonomy_level, scopes, revoked_at_us ON client
+BEGIN
+    UPDATE client
+       SET row_hash = sealed(new.client_id, new.agent_key, new.key_hash, new.seniority,
+                         new.autonomy_level, new.scopes, new.revoked_at_us)
+     WHERE client_key = new.client_key;
+END;
+CREATE TRIGGER preference_sealed AFTER INSERT ON preference
+BEGIN
+    UPDATE preference
+       SET row_hash = sealed(new.agent_key, new.name, new.value, new.origin,
+                         new.confirmed_at_us)
+     WHERE preference_key = new.preference_key;
+END;
+CREATE TRIGGER preference_resealed AFTER UPDATE OF agent_key, name, value, origin, confirmed_at_us
+    ON preference
+BEGIN
+    UPDATE preference
+       SET row_hash = sealed(new.agent_key, new.name, new.value, new.origin,
+                         new.confirmed_at_us)
+     WHERE preference_key = new.preference_key;
+END;
+CREATE TRIGGER learning_sealed AFTER INSERT ON learning
+BEGIN
+    UPDATE learning
+       SET row_hash = sealed(new.learning_id, new.agent_key, new.task_type, new.approach,
+                         new.outcome, new.lesson, new.at_us)
+     WHERE learning_key = new.learning_key;
+END;
+CREATE TRIGGER learning_resealed AFTER UPDATE OF learning_id, agent_key, task_type, approach,
+    outcome, lesson, at_us ON learning
+BEGIN
+    UPDATE learning
+       SET row_hash = sealed(new.learning_id, new.agent_key, new.task_type, new.approach,
+                         new.outcome, new.lesson, new.at_us)
+     WHERE learning_key = new.learning_key;
+END;
+CREATE TRIGGER playbook_sealed AFTER INSERT ON playbook
+BEGIN
+    UPDATE playbook
+       SET row_hash = sealed(new.agent_key, new.pattern_id, new.task_type, new.description,
+                         new.tool_sequence, new.prompt_template)
+     WHERE agent_key = new.agent_key AND pattern_id = new.pattern_id;
+END;
+CREATE TRIGGER playbook_resealed AFTER UPDATE OF agent_key, pattern_id, task_type, description,
+    tool_sequence, prompt_template ON playbook
+BEGIN
+    UPDATE playbook
+       SET row_hash = sealed(new.agent_key, new.pattern_id, new.task_type, new.description,
+                         new.tool_sequence, new.prompt_template)
+     WHERE agent_key = new.agent_key AND pattern_id = new.pattern_id;
+END;
+UPDATE client SET agent_key = agent_key;
+UPDATE preference SET agent_key = agent_key;
+UPDATE learning SET agent_key = agent_key;
+UPDATE playbook SET agent_key = agent_key;
+"""
 
 
 STEPS: Mapping[int, Step] = {1: _from_1, 2: _from_2}

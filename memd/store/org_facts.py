@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
+from memd.base.errors import OrgMemoryQueryError
 from memd.model.enums import AutonomyLevel, OrgFactCategory, SeniorityLevel
 from memd.model.org import OrgFactAuthor
+from memd.store import intact
 from memd.store.connect import Reading
 
 
@@ -66,7 +68,10 @@ class SnapshotRow(NamedTuple):
 
 
 def get(conn: Reading, fact_id: str) -> FactRow | None:
-    """Return a fact; None when there is none, or it is retracted (SPEC 15.5.4)."""
+    """Return a fact; None when there is none, or it is retracted (SPEC 15.5.4).
+
+    Raises OrgMemoryQueryError for one that is not as it was written (SPEC 15.5.11).
+    """
     found = conn.execute(
         """
         SELECT f.fact_key, f.fact_id, f.version, f.category, f.content, f.tags, f.created_at_us,
@@ -78,7 +83,12 @@ def get(conn: Reading, fact_id: str) -> FactRow | None:
         """,
         {"fact_id": fact_id},
     ).fetchone()
-    return None if found is None else FactRow._make(found)
+    if found is None:
+        return None
+    row = FactRow._make(found)
+    if row.fact_key not in intact.facts(conn, [row.fact_key]):
+        raise OrgMemoryQueryError(f"fact {fact_id} cannot be read", hint=intact.HINT)
+    return row
 
 
 def newest(
@@ -114,7 +124,7 @@ def newest(
             "at_us": at_us,
         },
     )
-    return [FactRow._make(row) for row in rows]
+    return _intact(conn, rows)
 
 
 def of_keys(conn: Reading, keys: Collection[int]) -> list[FactRow]:
@@ -131,7 +141,14 @@ def of_keys(conn: Reading, keys: Collection[int]) -> list[FactRow]:
         """,
         {"keys": json.dumps(list(keys))},
     )
-    return [FactRow._make(row) for row in rows]
+    return _intact(conn, rows)
+
+
+def _intact(conn: Reading, rows: Iterator[intact.Columns]) -> list[FactRow]:
+    """Leave out what is not as it was written."""
+    found = [FactRow._make(row) for row in intact.readable(conn, rows, "fact")]
+    sound = intact.facts(conn, [row.fact_key for row in found])
+    return [row for row in found if row.fact_key in sound]
 
 
 def count(
@@ -157,7 +174,7 @@ def history(conn: Reading, fact_id: str) -> list[OperationRow]:
     """Return every operation on a fact, the first version first."""
     rows = conn.execute(
         """
-        SELECT operation_id, fact_id, version, kind, category, content, tags, at_us,
+        SELECT operation_key, operation_id, fact_id, version, kind, category, content, tags, at_us,
                valid_from_us, valid_to_us, is_human, author_id, seniority, autonomy_level,
                lead(at_us) OVER (ORDER BY version)
           FROM org_operation
@@ -166,7 +183,9 @@ def history(conn: Reading, fact_id: str) -> list[OperationRow]:
         """,
         {"fact_id": fact_id},
     )
-    return [OperationRow._make(row) for row in rows]
+    found = list(intact.readable(conn, rows, f"fact {fact_id}"))
+    sound = intact.operations(conn, [cast("int", row[0]) for row in found])
+    return [OperationRow._make(row[1:]) for row in found if row[0] in sound]
 
 
 def snapshot_at(
@@ -196,7 +215,9 @@ def snapshot_at(
         """,
         {"at_us": at_us, "after": after, "limit": limit},
     )
-    return map(SnapshotRow._make, rows)
+    found = [SnapshotRow._make(row) for row in intact.readable(conn, rows, "fact")]
+    sound = intact.logs(conn, [row.fact_id for row in found])
+    return (row for row in found if row.fact_id in sound)
 
 
 def author(row: FactRow | OperationRow) -> OrgFactAuthor:

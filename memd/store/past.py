@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, cast
 
 from memd.base.limits import QUOTE_CHARS_MAX
+from memd.store import intact
 from memd.store.connect import Reading
 from memd.store.keys import keys_array
 
@@ -94,7 +95,9 @@ def standing(conn: Reading, wanted: Wanted) -> list[ThenRow]:
             "limit": wanted.limit,
         },
     )
-    return [ThenRow._make(row) for row in rows]
+    found = [ThenRow._make(row) for row in intact.readable(conn, rows, "fact")]
+    sound = intact.operations(conn, [row.operation_key for row in found])
+    return [row for row in found if row.operation_key in sound]
 
 
 _THEN = """

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memd.model.consolidation import FIX_TAG, NAP_TAG
 from memd.model.screened import Screened
-from memd.store import changes
-from memd.store.connect import Reading, Writing
+from memd.store import changes, intact
+from memd.store.connect import Reading, Writing, sealed
 from memd.store.filters import Bound
 from memd.store.learnings import Proof
 from memd.store.rows import hash_of
@@ -17,7 +17,7 @@ from memd.store.rows import hash_of
 # Put together from constants of this module only.
 _COLUMNS = """
 SELECT pattern_id, task_type, description, tool_sequence, prompt_template, success_count, promoted,
-       created_at_us, updated_at_us
+       created_at_us, updated_at_us, agent_key, row_hash
   FROM playbook
 """
 
@@ -83,8 +83,18 @@ def find(conn: Reading, agent_key: int, pattern_id: str) -> PatternRow | None:
     row = conn.execute(
         f"{_COLUMNS} WHERE agent_key = :agent_key AND pattern_id = :pattern_id",
         {"agent_key": agent_key, "pattern_id": pattern_id},
-    ).fetchone()
-    return None if row is None else PatternRow._make(row)
+    )
+    return next(_intact(conn, row), None)
+
+
+def _intact(conn: Reading, rows: Iterator[intact.Columns]) -> Iterator[PatternRow]:
+    """Leave out what is not as it was written."""
+    for *columns, agent_key, row_hash in intact.readable(conn, rows, "pattern"):
+        row = PatternRow._make(columns)
+        if sealed(agent_key, *row[: PatternRow._fields.index("success_count")]) == row_hash:
+            yield row
+        else:
+            intact.note(conn, f"pattern {row.pattern_id}: the row does not match its hash")
 
 
 def listed(conn: Reading, agent_key: int, task_type: str | None, limit: int) -> list[PatternRow]:
@@ -98,7 +108,7 @@ def listed(conn: Reading, agent_key: int, task_type: str | None, limit: int) -> 
         """,
         {"agent_key": agent_key, "task_type": task_type, "limit": limit},
     )
-    return [PatternRow._make(row) for row in rows]
+    return list(_intact(conn, rows))
 
 
 def fixes(conn: Reading, wanted: Bound, limit: int) -> list[FixRow]:
@@ -117,7 +127,9 @@ def fixes(conn: Reading, wanted: Bound, limit: int) -> list[FixRow]:
         """,  # noqa: S608  # the filter's own constants
         {**wanted.params, "fix": FIX_TAG, "nap": NAP_TAG, "limit": limit},
     )
-    return [FixRow._make(row) for row in rows]
+    found = [FixRow._make(row) for row in intact.readable(conn, rows, "memory")]
+    sound = intact.named(conn, [row.memory_id for row in found])
+    return [row for row in found if row.memory_id in sound]
 
 
 def promotable(conn: Reading, agent_key: int, threshold: int, limit: int) -> list[PatternRow]:
@@ -131,7 +143,7 @@ def promotable(conn: Reading, agent_key: int, threshold: int, limit: int) -> lis
         """,
         {"agent_key": agent_key, "threshold": threshold, "limit": limit},
     )
-    return [PatternRow._make(row) for row in rows]
+    return list(_intact(conn, rows))
 
 
 def mark_promoted(conn: Writing, agent_key: int, pattern_id: str) -> bool:

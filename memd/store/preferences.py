@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 from memd.model.enums import Origin
-from memd.store import changes
+from memd.store import changes, intact
 from memd.store.connect import Reading, Writing
 from memd.store.keys import keys_array
 
@@ -152,12 +152,16 @@ def said_anew(
 
 
 def listed(conn: Reading, agent_key: int, now_us: int) -> list[PreferenceRow]:
-    """Return the agent's preferences, newest first, but those whose memory is not visible."""
+    """Return the agent's preferences, newest first, but those whose memory is not visible.
+
+    One that is not as it was written is withheld.
+    """
     rows = conn.execute(
         """
         SELECT p.preference_key, p.name, p.value, p.confidence, p.token_count, p.memory_key,
                m.memory_id, p.created_at_us, p.updated_at_us, p.origin, c.client_id,
-               p.confirmed_at_us
+               p.confirmed_at_us,
+               p.agent_key, p.name, p.value, p.origin, p.confirmed_at_us, p.row_hash
           FROM preference AS p
                LEFT JOIN memory AS m ON m.memory_key = p.memory_key
                LEFT JOIN client AS c ON c.client_key = p.client_key
@@ -169,7 +173,9 @@ def listed(conn: Reading, agent_key: int, now_us: int) -> list[PreferenceRow]:
         """,
         {"agent_key": agent_key, "now_us": now_us},
     )
-    return [PreferenceRow._make(row) for row in rows]
+    width, named = len(PreferenceRow._fields), 1
+    found = intact.unsealed(conn, rows, "preference", width, named)
+    return [PreferenceRow._make(row) for row in found]
 
 
 def delete(conn: Writing, agent_key: int, name: str) -> bool:

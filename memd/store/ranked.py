@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple, cast
 
 from memd.model.consolidation import COMPOSED_TAGS, NAP_TAG
+from memd.store import intact
 from memd.store.connect import Reading
 from memd.store.filters import Bound
 from memd.store.keys import keys_array
@@ -79,7 +80,7 @@ def candidates(conn: Reading, wanted: Bound, keys: Sequence[int]) -> list[Candid
         """,
         {**wanted.params, "keys": keys_array(keys)},
     )
-    return [Candidate._make(row) for row in rows]
+    return [Candidate._make(row) for row in intact.readable(conn, rows, "memory")]
 
 
 def in_front(conn: Reading, wanted: Bound, keys: Sequence[int]) -> dict[int, Candidate]:

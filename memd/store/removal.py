@@ -228,7 +228,7 @@ def search(conn: Reading, wanted: Bound, text: str | None, limit: int) -> list[F
     matching = memories.matching_among(conn, wanted, [hit.memory_key for hit in hits])
     best = [hit.memory_key for hit in hits if hit.memory_key in matching][:limit]
     found = memories.by_keys(conn, best)
-    return [found[key] for key in best]
+    return [found[key] for key in best if key in found]
 
 
 def due(conn: Reading, now_us: int, limit: int) -> list[int]:

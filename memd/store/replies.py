@@ -136,6 +136,25 @@ def scrub(conn: Writing, ids: Sequence[str]) -> None:
     )
 
 
+def lasting_us(conn: Reading) -> int | None:
+    """Return the last time that was noted, None before the first."""
+    found = conn.execute("SELECT value FROM meta WHERE key = 'lasting_us'").get
+    return found if isinstance(found, int) else None
+
+
+def note_lasting(conn: Writing, now_us: int) -> None:
+    """Note the time that has lasted, about once an hour: from there a new start goes on."""
+    before_us = lasting_us(conn)
+    if before_us is None or abs(now_us - before_us) >= _NOTE_US:
+        conn.execute(
+            "INSERT OR REPLACE INTO meta (key, value) VALUES ('lasting_us', :now_us)",
+            {"now_us": now_us},
+        )
+
+
+_NOTE_US = 3_600_000_000
+
+
 def purge(conn: Writing, now_us: int) -> int:
     """Drop replies older than REPLY_KEPT_DAYS; returns how many."""
     conn.execute(

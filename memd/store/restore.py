@@ -18,7 +18,7 @@ from typing import NamedTuple, cast
 import apsw
 
 from memd.base.errors import DamagedError, ForeignFileError, MemdError
-from memd.store import check
+from memd.store import check, page_sums
 from memd.store.backup import PARTIAL, SUFFIX
 from memd.store.connect import SCHEMA_VERSION, Reading, identify, prepare
 from memd.store.faults import translated
@@ -53,22 +53,27 @@ def restore(copy: Path, database: Path, anchors: Path, stamp: str) -> Restored:
 
 
 def _replaced(copy: Path, staged: Path, database: Path, anchors: Path, stamp: str) -> Restored:
-    _copied(copy, staged)
+    copied(copy, staged)
     memories = _checked(staged)
     forgotten = _forgotten_since(staged, database)
-    kept = _kept(database, anchors, stamp) if database.exists() else None
+    kept = keep(database, anchors, stamp, "replaced") if database.exists() else None
+    put(staged, database)
+    return Restored(str(database), memories, None if kept is None else str(kept), forgotten)
+
+
+def put(staged: Path, database: Path) -> None:
+    """Put a whole file in the place of the store, of whose log nothing may stay."""
     for rest in ("-wal", "-shm"):
         _beside(database, rest).unlink(missing_ok=True)
     staged.rename(database)
-    _sync(database.parent)
-    return Restored(str(database), memories, None if kept is None else str(kept), forgotten)
+    sync(database.parent)
 
 
 def _beside(path: Path, ending: str) -> Path:
     return path.with_name(f"{path.name}{ending}")
 
 
-def _copied(copy: Path, staged: Path) -> None:
+def copied(copy: Path, staged: Path) -> None:
     """Copy the file, and the log beside it, if somebody copied a store and not a backup."""
     for ending in ("", "-wal"):
         source, target = _beside(copy, ending), _beside(staged, ending)
@@ -84,7 +89,7 @@ def _copied(copy: Path, staged: Path) -> None:
 
 def _checked(staged: Path) -> int:
     """Return how many memories are in the copy, after everything in it was checked."""
-    with _opened(staged) as conn:
+    with opened(staged) as conn:
         version = identify(conn)
         if version is None:
             raise ForeignFileError("the file is empty; nothing was restored")
@@ -107,22 +112,26 @@ def _forgotten_since(staged: Path, database: Path) -> tuple[str, ...]:
     if not database.exists():
         return ()
     try:
-        with _opened(database) as conn:
+        with opened(database) as conn:
             erased = {
                 cast("str", one) for (one,) in conn.execute("SELECT memory_id FROM forgotten")
             }
     except (MemdError, apsw.Error):  # damaged, or no store at all: it is kept as it is
         return ()
-    with _opened(staged) as conn:
+    with opened(staged) as conn:
         there = conn.execute("SELECT memory_id FROM memory ORDER BY memory_key")
         return tuple(cast("str", one) for (one,) in there if one in erased)
 
 
-def _kept(database: Path, anchors: Path, stamp: str) -> Path:
-    """Keep the store under another name, whole: its log is moved into it first, if it can be."""
-    with suppress(MemdError, apsw.Error), _opened(database) as conn:
-        conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-    kept = database.with_name(f"{database.stem}-{stamp}-replaced{SUFFIX}")
+def keep(database: Path, anchors: Path, stamp: str, why: str) -> Path:
+    """Keep the store under another name, which says *why*, with its log and its audit's notes.
+
+    The log of a store that was sound is moved into it first.
+    """
+    if why == "replaced":
+        with suppress(MemdError, apsw.Error), opened(database) as conn:
+            conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    kept = database.with_name(f"{database.stem}-{stamp}-{why}{SUFFIX}")
     log = _beside(database, "-wal")
     if log.exists() and log.stat().st_size:  # of a damaged store: whoever salvages it needs it
         log.rename(_beside(kept, "-wal"))
@@ -136,9 +145,12 @@ def _kept(database: Path, anchors: Path, stamp: str) -> Path:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Reading]:
+def opened(path: Path) -> Iterator[Reading]:
+    """Open a file that no daemon uses."""
     try:
-        with closing(Reading(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as conn:
+        flags = apsw.SQLITE_OPEN_READWRITE
+        with closing(Reading(str(path), flags=flags, vfs=page_sums.vfs())) as conn:
+            conn.execute("PRAGMA checksum_verification = OFF")  # the check says which page it is
             yield conn
     except apsw.NotADBError:
         raise ForeignFileError(f"{path.name} is not a database; nothing was restored") from None
@@ -146,7 +158,8 @@ def _opened(path: Path) -> Iterator[Reading]:
         raise DamagedError("the backup is damaged; nothing was restored") from None
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Wait until a file, or what a folder holds, is on the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -101,15 +101,13 @@ def hash_of(columns: tuple[object, ...], tags: tuple[str, ...]) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
-HASHED = """
-SELECT memory_id, agent_key, client_key, session_key, project_key, namespace, category, level,
+HASHED_COLUMNS = """
+       memory_id, agent_key, client_key, session_key, project_key, namespace, category, level,
        origin, trust, speaker, content, caption, reference, ordinal, part, batch, token_count,
-       importance, confidence, created_at_us, occurred_at_us, is_summary, as_is, salt
-  FROM memory
- WHERE memory_key = :key
-"""
-HASHED_NAMES = tuple(HASHED.partition(" FROM ")[0].replace(",", "").split())[1:-1]
-"""The names of what :func:`hash_of` covers, in its order; the salt, which is last, is not."""
+       importance, confidence, created_at_us, occurred_at_us, is_summary, as_is"""
+HASHED = f"SELECT {HASHED_COLUMNS}, salt FROM memory WHERE memory_key = :key"  # noqa: S608
+HASHED_NAMES = tuple(HASHED_COLUMNS.replace(",", "").split())
+"""The names of what :func:`hash_of` covers, in its order."""
 
 
 class Hashed(NamedTuple):

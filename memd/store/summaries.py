@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from memd.store import intact
 from memd.store.connect import Reading
 
 
@@ -41,4 +42,6 @@ def latest(
         """,
         {"agent_key": agent_key, "project_id": project_id, "now_us": now_us, "limit": limit},
     )
-    return [SummaryRow._make(row) for row in rows]
+    found = [SummaryRow._make(row) for row in intact.readable(conn, rows, "memory")]
+    sound = intact.named(conn, [row.memory_id for row in found])
+    return [row for row in found if row.memory_id in sound]

@@ -6,12 +6,13 @@ import hashlib
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from memd.base.clock import Clock, from_us, to_us
-from memd.base.errors import InvalidError, MemdError
+from memd.base.errors import DamagedError, InvalidError, MemdError
 from memd.model.caller import Caller
 from memd.model.memory import MemoryEntry
 from memd.model.upkeep import CheckReport
@@ -29,8 +30,10 @@ from memd.store import (
 )
 from memd.store.connect import Reading, Writing
 from memd.store.database import Database
+from memd.store.self_check import Checking
 
 REBUILD_MESSAGES = 100  # of a step: texts, and some are long
+_TOLD_MAX = 5
 REBUILD_ROWS = 500  # rows of one step: a write waits about 50 ms at most
 
 Progress = Callable[[int, int], None]
@@ -43,6 +46,11 @@ class Upkeep:
     db: Database
     clock: Clock
 
+    @cached_property
+    def checking(self) -> Checking:
+        """The check that runs by itself."""
+        return Checking(self.db, self.clock)
+
     async def check(self, caller: Caller) -> CheckReport:
         """Check the whole file and report; changes nothing."""
         problems = await self.db.aside(
@@ -51,7 +59,11 @@ class Upkeep:
         if self.db.read_only:
             problems.append("caches were not checked: the store is read-only")
         else:
-            problems += await self.db.write(caller, lambda conn: list(check.caches(conn)))
+            try:
+                problems += await self.db.write(caller, lambda conn: list(check.caches(conn)))
+            except DamagedError:
+                problems.append("file: the caches could not be checked; run: memd repair")
+        self.db.damage.settle(problems)
         figures = await self.db.read(check.counts)
         return CheckReport(ok=not problems, problems=tuple(problems), figures=figures)
 
@@ -122,17 +134,35 @@ class Upkeep:
         expired = entry.expires_at and to_us(entry.expires_at) <= self.clock.now_us()
         return "skipped" if met is None and expired else met
 
-    async def stats(self) -> dict[str, int | str]:
-        """Return counts of rows, where the file is and its size in bytes."""
+    def why_degraded(self) -> list[str]:
+        """Return why writes are refused, if they are, and what was found damaged."""
+        refused = self.db.look()
+        damaged = self.db.damage.found()
+        told = [f"damaged and withheld: {what}; run: memd check" for what in damaged[:_TOLD_MAX]]
+        if len(damaged) > _TOLD_MAX:
+            told.append(f"and {len(damaged) - _TOLD_MAX} more damaged; run: memd check")
+        return [*([] if refused is None else [refused]), *told]
+
+    async def stats(self) -> dict[str, Any]:
+        """Return counts of rows, where the file is, its size in bytes, and why it is degraded."""
+        why = self.why_degraded()
         figures = await self.db.read(_figures, self.clock.now_us())
         path = self.db.path
-        return {**figures, "database": str(path), "file_bytes": path.stat().st_size}
+        size = path.stat().st_size if path.exists() else 0
+        return {
+            **figures,
+            "database": str(path),
+            "file_bytes": size,
+            "degraded": why,
+            "check": self.checking.told(),
+        }
 
     async def tidy(self) -> None:
         """Drop old replies and empty the WAL; for now and then."""
-        now_us = self.clock.now_us()
+        now_us = self.db.lasting.now_us()
 
         def work(conn: Writing) -> int:
+            replies.note_lasting(conn, now_us)
             return replies.purge(conn, now_us)
 
         await self.db.write(_CALLER, work)

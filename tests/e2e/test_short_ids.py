@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import apsw
 import pytest
 from support.daemon import Spawned, spawned
+from support.store import rehash, tampering
 
 from memd.base.errors import InvalidError
 from memd.client import Client
@@ -75,9 +75,9 @@ def test_an_end_of_two_ids_is_refused_and_both_are_named(tmp_path: Path) -> None
         first = client.add("One of two")
         second = client.add("The other")
     twin = second[:-6] + first[-6:]
-    conn = apsw.Connection(str(daemon.paths.database))
-    conn.execute("UPDATE memory SET memory_id = ? WHERE memory_id = ?", (twin, second))
-    conn.close()
+    with tampering(daemon.paths.database) as conn:
+        conn.execute("UPDATE memory SET memory_id = ? WHERE memory_id = ?", (twin, second))
+        rehash(conn, twin)
     with spawned(tmp_path) as daemon, daemon.client() as client:
         with pytest.raises(InvalidError, match=f"2 ids end in {first[-6:]}") as refused:
             client.call("memory.delete", {"id": first[-6:]})

@@ -29,7 +29,8 @@ CREATE TABLE client (
     autonomy_level TEXT,
     scopes TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(scopes)),
     created_at_us INTEGER NOT NULL,
-    revoked_at_us INTEGER
+    revoked_at_us INTEGER,
+    row_hash BLOB -- sealed(), by the triggers below
 ) STRICT;
 
 -- What the memories of level project are filtered by.
@@ -387,6 +388,7 @@ CREATE TABLE preference (
     origin TEXT NOT NULL DEFAULT 'assistant' CHECK (origin IN ('person', 'assistant', 'tool', 'web', 'import')),
     client_key INTEGER REFERENCES client (client_key) ON DELETE SET NULL,
     confirmed_at_us INTEGER,
+    row_hash BLOB, -- sealed(), by the triggers below
     UNIQUE (agent_key, name)
 ) STRICT;
 -- Read when the memory behind a preference goes.
@@ -594,7 +596,8 @@ CREATE TABLE learning (
     outcome TEXT NOT NULL CHECK (outcome IN ('success', 'failure', 'partial')),
     lesson TEXT NOT NULL,
     salt BLOB NOT NULL,
-    at_us INTEGER NOT NULL
+    at_us INTEGER NOT NULL,
+    row_hash BLOB -- sealed(), by the triggers below
 ) STRICT;
 -- Read newest first.
 CREATE INDEX learning_by_time ON learning (agent_key, at_us DESC);
@@ -612,6 +615,7 @@ CREATE TABLE playbook (
     salt BLOB NOT NULL,
     created_at_us INTEGER NOT NULL,
     updated_at_us INTEGER NOT NULL,
+    row_hash BLOB, -- sealed(), by the triggers below
     PRIMARY KEY (agent_key, pattern_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -667,3 +671,66 @@ SELECT m.memory_key,
   FROM memory AS m
        JOIN cache_part AS p ON p.memory_key = m.memory_key
        LEFT JOIN memory_context AS c ON c.memory_key = m.memory_key;
+
+-- What is told of these rows is sealed as it is written, whoever writes it: sealed() is memd's own
+-- function (connect.py). Compared by readers (intact.py) and by checks.
+CREATE TRIGGER client_sealed AFTER INSERT ON client
+BEGIN
+    UPDATE client
+       SET row_hash = sealed(new.client_id, new.agent_key, new.key_hash, new.seniority,
+                         new.autonomy_level, new.scopes, new.revoked_at_us)
+     WHERE client_key = new.client_key;
+END;
+CREATE TRIGGER client_resealed AFTER UPDATE OF client_id, agent_key, key_hash, seniority,
+    autonomy_level, scopes, revoked_at_us ON client
+BEGIN
+    UPDATE client
+       SET row_hash = sealed(new.client_id, new.agent_key, new.key_hash, new.seniority,
+                         new.autonomy_level, new.scopes, new.revoked_at_us)
+     WHERE client_key = new.client_key;
+END;
+CREATE TRIGGER preference_sealed AFTER INSERT ON preference
+BEGIN
+    UPDATE preference
+       SET row_hash = sealed(new.agent_key, new.name, new.value, new.origin,
+                         new.confirmed_at_us)
+     WHERE preference_key = new.preference_key;
+END;
+CREATE TRIGGER preference_resealed AFTER UPDATE OF agent_key, name, value, origin, confirmed_at_us
+    ON preference
+BEGIN
+    UPDATE preference
+       SET row_hash = sealed(new.agent_key, new.name, new.value, new.origin,
+                         new.confirmed_at_us)
+     WHERE preference_key = new.preference_key;
+END;
+CREATE TRIGGER learning_sealed AFTER INSERT ON learning
+BEGIN
+    UPDATE learning
+       SET row_hash = sealed(new.learning_id, new.agent_key, new.task_type, new.approach,
+                         new.outcome, new.lesson, new.at_us)
+     WHERE learning_key = new.learning_key;
+END;
+CREATE TRIGGER learning_resealed AFTER UPDATE OF learning_id, agent_key, task_type, approach,
+    outcome, lesson, at_us ON learning
+BEGIN
+    UPDATE learning
+       SET row_hash = sealed(new.learning_id, new.agent_key, new.task_type, new.approach,
+                         new.outcome, new.lesson, new.at_us)
+     WHERE learning_key = new.learning_key;
+END;
+CREATE TRIGGER playbook_sealed AFTER INSERT ON playbook
+BEGIN
+    UPDATE playbook
+       SET row_hash = sealed(new.agent_key, new.pattern_id, new.task_type, new.description,
+                         new.tool_sequence, new.prompt_template)
+     WHERE agent_key = new.agent_key AND pattern_id = new.pattern_id;
+END;
+CREATE TRIGGER playbook_resealed AFTER UPDATE OF agent_key, pattern_id, task_type, description,
+    tool_sequence, prompt_template ON playbook
+BEGIN
+    UPDATE playbook
+       SET row_hash = sealed(new.agent_key, new.pattern_id, new.task_type, new.description,
+                         new.tool_sequence, new.prompt_template)
+     WHERE agent_key = new.agent_key AND pattern_id = new.pattern_id;
+END;

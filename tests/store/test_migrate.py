@@ -23,8 +23,16 @@ from memd.store.connect import APPLICATION_ID, SCHEMA_VERSION, Writing
 from memd.store.database import opened
 from memd.store.migrate import STEPS
 
+SEALED = ("client", "preference", "learning", "playbook")
+UNSEALED = "".join(
+    f"DROP TRIGGER {table}_sealed; DROP TRIGGER {table}_resealed; "
+    f"ALTER TABLE {table} DROP COLUMN row_hash;"
+    for table in SEALED
+)
+
 # As if there had been a version 0: no weights, another name for a column, no index for the trash.
-OLDER = """
+OLDER = f"""
+{UNSEALED}
 ALTER TABLE preference DROP COLUMN origin;
 ALTER TABLE preference DROP COLUMN client_key;
 ALTER TABLE preference DROP COLUMN confirmed_at_us;
@@ -138,6 +146,7 @@ def cache_part_of_version_2() -> str:
 
 
 def to_version_2(conn: apsw.Connection) -> None:
+    conn.execute(UNSEALED)
     for column in ("origin", "client_key", "confirmed_at_us"):
         conn.execute(f"ALTER TABLE preference DROP COLUMN {column}")
     conn.execute("DROP VIEW cache_part; DROP INDEX memory_by_event; DROP TABLE passing")
@@ -213,11 +222,13 @@ async def test_an_older_file_becomes_exactly_this_schema_and_keeps_its_memories(
 
 def schema(conn: apsw.Connection) -> dict[str, str]:
     rows = conn.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")
-    return {
-        name: " ".join(re.sub(r"--[^\n]*", "", sql).replace('"', "").split())
-        for name, sql in rows
-        if not name.startswith(("fts_", "vec_"))
-    }
+    return {name: plain(sql) for name, sql in rows if not name.startswith(("fts_", "vec_"))}
+
+
+def plain(sql: str) -> str:
+    """Return *sql* without comments and layout: a column that was added stands a little apart."""
+    bare = " ".join(re.sub(r"--[^\n]*", "", sql).replace('"', "").split())
+    return re.sub(r" ?([(),]) ?", r"\1", bare)
 
 
 async def test_the_older_file_is_kept_as_a_backup_that_can_be_opened(tmp_path: Path) -> None:

@@ -10,9 +10,11 @@ import pytest
 from support.daemon import WAIT_S
 from support.store import ADA, a_house, stored, visible
 
-from memd.backends import assembly
+from memd.backends import care
+from memd.backends.care import Care
 from memd.base.errors import InvalidError
 from memd.base.limits import WRITE_QUEUE_MAX
+from memd.model.events import unheard
 from memd.model.memory import MemoryFilter, MemoryQuery
 from memd.store.connect import Reading
 
@@ -20,9 +22,10 @@ from memd.store.connect import Reading
 async def test_the_minute_task_outlives_a_store_that_is_busy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(assembly, "RHYTHM_SECONDS", 0.01)
+    monkeypatch.setattr(care, "RHYTHM_SECONDS", 0.01)
+    monkeypatch.setattr(care, "LOOK_SECONDS", 0.01)
     async with a_house(tmp_path / "memd.db") as house:
-        rhythm = asyncio.create_task(house.rhythm())
+        rhythm = asyncio.create_task(Care(house.db, house.upkeep, house.due, unheard).run())
         house.db._waiting_writes = WRITE_QUEUE_MAX
         await asyncio.sleep(0.1)
         assert not rhythm.done()

@@ -36,7 +36,8 @@ def objects(conn: apsw.Connection) -> dict[str, str]:
 
 
 def plain(sql: str) -> str:
-    return " ".join(re.sub(r"--[^\n]*", "", sql).replace('"', "").split())
+    bare = " ".join(re.sub(r"--[^\n]*", "", sql).replace('"', "").split())
+    return re.sub(r" ?([(),]) ?", r"\1", bare)
 
 
 def of_text(sql: str) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from support.clocks import HeldClock
-from support.store import ADA, BOB, a_house, stored, told
+from support.store import ADA, BOB, a_house, rehash, stored, told
 
 from memd.backends.assembly import Assembly
 from memd.base.errors import BusyError
@@ -72,6 +72,7 @@ async def a_summary(
             "UPDATE memory SET is_summary = 1, trust = ? WHERE memory_id = ?",
             (int(trust), memory_id),
         )
+        rehash(conn, memory_id)
         for source in behind:
             conn.execute(
                 """

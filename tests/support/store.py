@@ -22,8 +22,9 @@ from memd.model.caller import Caller
 from memd.model.ingest import IngestRequest, Receipt
 from memd.model.memory import MemoryFilter, MemoryStoreRequest
 from memd.model.settings import Settings
-from memd.store import caches
+from memd.store import caches, page_sums
 from memd.store.connect import Writing, prepare_writer
+from memd.store.rows import HASHED_COLUMNS, hash_of
 
 ADA = Caller(agent_id="ada", method="test")
 BOB = Caller(agent_id="bob", method="test")
@@ -80,7 +81,7 @@ def ids_of(receipt: Receipt) -> list[str]:
 @contextmanager
 def a_writer(path: Path, vfs: str | None = None) -> Iterator[Writing]:
     """Open a plain writing connection, as the daemon's own is set up."""
-    conn = Writing(str(path), vfs=vfs)
+    conn = Writing(str(path), vfs=vfs or page_sums.vfs())
     try:
         prepare_writer(conn)
         caches.ensure(conn)
@@ -96,6 +97,20 @@ def tampering(path: Path) -> Iterator[apsw.Connection]:
         conn.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
         conn.pragma("foreign_keys", False)
         yield conn
+
+
+def rehash(conn: apsw.Connection, memory_id: str) -> None:
+    """Give a memory that a test has changed by hand the hash of what it is now."""
+    row = conn.execute(
+        f"SELECT memory_key, {HASHED_COLUMNS} FROM memory WHERE memory_id = ?", (memory_id,)
+    ).fetchone()
+    assert row is not None
+    key, *columns = row
+    tags = conn.execute(
+        "SELECT tag FROM memory_tag WHERE memory_key = ? ORDER BY ordinal", (key,)
+    ).fetchall()
+    found = hash_of(tuple(columns), tuple(str(tag) for (tag,) in tags))
+    conn.execute("UPDATE memory SET row_hash = ? WHERE memory_key = ?", (found, key))
 
 
 def source_hash(conn: apsw.Connection) -> str:

@@ -1,0 +1,215 @@
+"""A SQLite file read page by page, where SQLite itself gives up (its format: fileformat2.html).
+
+Trees are walked from their roots; what a lost page led to is found all the same, for a
+leaf of a table says by its shape what it is. Only cells that a page points to are read,
+so nothing comes back from bytes that were given free. Nothing here is trusted: a row that
+is not whole is left out, and which rows are as they were written is judged by their hashes.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from mmap import mmap
+from typing import NamedTuple
+
+Value = int | float | str | bytes | None
+
+_MAGIC = b"SQLite format 3\0"
+_PAGE_BYTES = frozenset({1, *(1 << n for n in range(9, 16))})  # 1 means 65,536
+_HEADER_BYTES = 100
+_TABLE_LEAF, _TABLE_INTERIOR, _INDEX_LEAF, _INDEX_INTERIOR = 0x0D, 0x05, 0x0A, 0x02
+_INTERIOR = frozenset({_TABLE_INTERIOR, _INDEX_INTERIOR})
+_TREE = _INTERIOR | {_TABLE_LEAF, _INDEX_LEAF}
+_INT_BYTES = (0, 1, 2, 3, 4, 6, 8)
+_FLOAT_TYPE, _ZERO_TYPE, _ONE_TYPE, _BLOB_TYPE = 7, 8, 9, 12
+_VARINT_BYTES_MAX = 9
+_LONG_MAX = 1 << 63
+
+
+class Cell(NamedTuple):
+    """One row of a table: its rowid (0 in a tree of an index) and its columns."""
+
+    rowid: int
+    columns: tuple[Value, ...]
+
+
+class Pages:
+    """The bytes of a file, cut into pages. *page_bytes* and *reserved* where its header is lost."""
+
+    def __init__(self, raw: bytes | mmap, page_bytes: int, reserved: int) -> None:
+        self._raw = raw
+        size = int.from_bytes(raw[16:18], "big")
+        has_header = raw[:16] == _MAGIC and size in _PAGE_BYTES
+        self.version = int.from_bytes(raw[60:64], "big") if has_header else None
+        self.page_bytes = (65_536 if size == 1 else size) if has_header else page_bytes
+        self.usable = self.page_bytes - (raw[20] if has_header else reserved)
+        self.count = -(-len(raw) // self.page_bytes)  # the last one may be cut off
+        self.visited: set[int] = set()
+
+    def free(self) -> frozenset[int]:
+        """Return the pages that the file's list of free ones names, as far as it can be read."""
+        found: set[int] = set()
+        trunk = int.from_bytes(self._raw[32:36], "big")
+        while 1 <= trunk <= self.count and trunk not in found:
+            found.add(trunk)
+            page = self._page(trunk)
+            leaves = min(int.from_bytes(page[4:8], "big"), self.usable // 4 - 2)
+            found.update(struct.unpack_from(f">{leaves}I", page, 8))
+            trunk = int.from_bytes(page[:4], "big")
+        return frozenset(found)
+
+    def tree(self, root: int) -> Iterator[Cell]:
+        """Yield the rows of the tree at *root*, as far as its pages are there, each page once."""
+        waiting = [root]
+        while waiting:
+            number = waiting.pop()
+            if not 1 <= number <= self.count or number in self.visited:
+                continue
+            head = self._head(number)
+            if head is None:
+                continue
+            self.visited.add(number)
+            if head.kind in _INTERIOR:
+                waiting += self._children(number, head)
+            if head.kind != _TABLE_INTERIOR:
+                yield from self._cells(number, head)
+
+    def mark(self, root: int) -> None:
+        """Visit the tree at *root* without reading its rows."""
+        waiting = [root]
+        while waiting:
+            number = waiting.pop()
+            head = self._head(number) if 1 <= number <= self.count else None
+            if head is None or number in self.visited:
+                continue
+            self.visited.add(number)
+            if head.kind in _INTERIOR:
+                waiting += self._children(number, head)
+
+    def orphans(self) -> Iterator[list[Cell]]:
+        """Yield the rows of each leaf of a table that no tree led to."""
+        free = self.free()
+        for number in range(2, self.count + 1):
+            if number not in self.visited and number not in free:
+                head = self._head(number)
+                if head is not None and head.kind == _TABLE_LEAF:
+                    yield list(self._cells(number, head))
+
+    # Below: one page.
+
+    def _page(self, number: int) -> bytes:
+        start = (number - 1) * self.page_bytes
+        return self._raw[start : start + self.usable].ljust(self.usable, b"\0")
+
+    def _head(self, number: int) -> _Head | None:
+        page = self._page(number)
+        at = _HEADER_BYTES if number == 1 else 0
+        if page[at] not in _TREE:
+            return None
+        cells = int.from_bytes(page[at + 3 : at + 5], "big")
+        first = at + (12 if page[at] in _INTERIOR else 8)
+        if first + 2 * cells > self.usable:
+            return None
+        return _Head(page[at], at, struct.unpack_from(f">{cells}H", page, first))
+
+    def _children(self, number: int, head: _Head) -> list[int]:
+        page = self._page(number)
+        places = (head.at + 8, *head.cells)  # the last child stands in the header
+        return [int.from_bytes(page[at : at + 4], "big") for at in places]
+
+    def _cells(self, number: int, head: _Head) -> Iterator[Cell]:
+        page = self._page(number)
+        for at in head.cells:
+            try:
+                cell = self._cell(page, head.kind, at)
+            except (ValueError, IndexError, struct.error):
+                continue  # UnicodeDecodeError, too: a text that is none
+            yield cell
+
+    def _cell(self, page: bytes, kind: int, at: int) -> Cell:
+        if kind == _INDEX_INTERIOR:
+            at += 4
+        size, at = _varint(page, at)
+        rowid = 0
+        if kind == _TABLE_LEAF:
+            rowid, at = _varint(page, at)
+        return Cell(rowid, _record(self._payload(page, kind, at, size)))
+
+    def _payload(self, page: bytes, kind: int, at: int, size: int) -> bytes:
+        usable = self.usable
+        most = usable - 35 if kind == _TABLE_LEAF else (usable - 12) * 64 // 255 - 23
+        if size > len(self._raw):
+            raise ValueError(size)
+        if size <= most:
+            return _whole(page[at : at + size], size)
+        least = (usable - 12) * 32 // 255 - 23
+        local = least + (size - least) % (usable - 4)
+        local = local if local <= most else least
+        parts = [_whole(page[at : at + local], local)]
+        left, following = size - local, int.from_bytes(page[at + local : at + local + 4], "big")
+        while left > 0:
+            if not 1 <= following <= self.count:
+                raise ValueError(following)
+            page = self._page(following)
+            part = page[4 : 4 + min(left, usable - 4)]
+            parts.append(part)
+            left -= len(part)
+            following = int.from_bytes(page[:4], "big")
+        return _whole(b"".join(parts), size)
+
+
+class _Head(NamedTuple):
+    """A page of a tree: its kind, where its header is, where its cells are."""
+
+    kind: int
+    at: int
+    cells: tuple[int, ...]
+
+
+def _whole(part: bytes, size: int) -> bytes:
+    if len(part) != size:
+        raise ValueError(size)
+    return part
+
+
+def _varint(raw: bytes, at: int) -> tuple[int, int]:
+    value = 0
+    for place in range(_VARINT_BYTES_MAX):
+        byte = raw[at + place]
+        if place == _VARINT_BYTES_MAX - 1:
+            value = value << 8 | byte
+        else:
+            value = value << 7 | byte & 0x7F
+            if byte < 0x80:  # noqa: PLR2004  # the format's own bit
+                return value, at + place + 1
+    return (value - (1 << 64) if value >= _LONG_MAX else value), at + _VARINT_BYTES_MAX
+
+
+def _record(raw: bytes) -> tuple[Value, ...]:
+    end, at = _varint(raw, 0)
+    body = end
+    columns: list[Value] = []
+    while at < end:
+        kind, at = _varint(raw, at)
+        value, body = _value(raw, kind, body)
+        columns.append(value)
+    if body != len(raw):
+        raise ValueError(body)
+    return tuple(columns)
+
+
+def _value(raw: bytes, kind: int, at: int) -> tuple[Value, int]:
+    if kind < len(_INT_BYTES):
+        size = _INT_BYTES[kind]
+        part = _whole(raw[at : at + size], size)
+        return (int.from_bytes(part, "big", signed=True) if size else None), at + size
+    if kind == _FLOAT_TYPE:
+        return struct.unpack_from(">d", raw, at)[0], at + 8
+    if kind in (_ZERO_TYPE, _ONE_TYPE):
+        return kind - _ZERO_TYPE, at
+    if kind < _BLOB_TYPE:
+        raise ValueError(kind)
+    size = (kind - _BLOB_TYPE) // 2
+    part = _whole(raw[at : at + size], size)
+    return (part.decode() if kind % 2 else part), at + size

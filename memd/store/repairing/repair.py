@@ -1,0 +1,299 @@
+"""A new file made of what is readable of a damaged one, which is kept beside it.
+
+The damaged file is copied, with its log, and only the copy is read. Rows come over as
+they were; contexts, indexes and the caches of words and vectors are made anew, and what
+has no vector any more waits for the model as if it had just been told. What is lost is
+listed by kind and id.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Callable
+from contextlib import closing, suppress
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple, cast
+
+import apsw
+
+from memd.base.errors import DamagedError
+from memd.model.caller import Caller
+from memd.store import (
+    caches,
+    changes,
+    check,
+    contexts,
+    org_words,
+    page_sums,
+    restore,
+    session_words,
+    vectors,
+    words,
+)
+from memd.store.backup import PARTIAL
+from memd.store.changes import GENESIS, Change
+from memd.store.connect import (
+    PAGE_BYTES,
+    PAGE_SUM_BYTES,
+    SCHEMA_VERSION,
+    Writing,
+    prepare,
+    prepare_writer,
+)
+from memd.store.faults import translated
+from memd.store.repairing.pages import Pages
+from memd.store.repairing.salvage import Salvage
+from memd.store.rows import hash_of, hashed, tags_of
+from memd.store.vectors import VectorCache
+
+_STEP = 500
+_CALLER = Caller(client="memd", method="repair")
+
+
+class Repaired(NamedTuple):
+    """What a repair did. *lost* names rows, *remaining* what a check of the new file still says."""
+
+    path: str
+    damaged: str
+    kept: dict[str, int]
+    lost: tuple[str, ...]
+    remaining: tuple[str, ...]
+
+
+def repair(database: Path, anchors: Path, stamp: str, now_us: int) -> Repaired:
+    """Make a new file of what is readable of *database*; call only while holding its locks.
+
+    The damaged one is kept as ``NAME-STAMP-damaged.backup.db``, with its log and the notes
+    of its audit. After a crash either file stands there, whole. Raises DamagedError for a
+    file of another schema or without anything readable, and then nothing has changed.
+    """
+    copy = database.with_name(f".{database.stem}-salvaged{PARTIAL}")
+    fresh = database.with_name(f".{database.stem}-repaired{PARTIAL}")
+    try:
+        _merge_log(database, copy)
+        salvage = _made(copy, fresh, now_us)
+        remaining = _checked(fresh)
+        kept = restore.keep(database, anchors, stamp, "damaged")
+        restore.put(fresh, database)
+    except apsw.Error as error:
+        raise translated(error) from error
+    finally:
+        for path in (copy, fresh):
+            for ending in ("", "-wal", "-shm", "-journal"):
+                path.with_name(f"{path.name}{ending}").unlink(missing_ok=True)
+    return Repaired(
+        str(database), str(kept), dict(salvage.kept), tuple(salvage.lost), tuple(remaining)
+    )
+
+
+def _merge_log(database: Path, copy: Path) -> None:
+    """Copy the file and move its log into the copy, where SQLite still can."""
+    restore.copied(database, copy)
+    with suppress(apsw.Error), closing(apsw.Connection(str(copy))) as conn:
+        conn.execute("SELECT count(*) FROM sqlite_schema").get  # noqa: B018  # or it has no log yet
+        conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
+
+def _made(copy: Path, fresh: Path, now_us: int) -> Salvage:
+    if copy.stat().st_size < PAGE_BYTES:
+        raise DamagedError("nothing of the file is readable", hint="restore a backup")
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+    with (
+        copy.open("rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as raw,
+        closing(Writing(str(fresh), flags=flags, vfs=page_sums.vfs())) as conn,
+    ):
+        pages = Pages(raw, PAGE_BYTES, PAGE_SUM_BYTES)
+        if pages.version not in (None, 0, SCHEMA_VERSION):
+            raise DamagedError(
+                f"the file has schema {pages.version}, memd repairs {SCHEMA_VERSION}",
+                hint="repair it with the memd that wrote it, or restore a backup",
+            )
+        prepare_writer(conn)
+        conn.pragma("foreign_keys", False)
+        salvage = Salvage(conn, pages)
+        with conn:
+            salvage.run()
+            if not salvage.kept:
+                raise DamagedError("nothing of the file is readable", hint="restore a backup")
+            _mend(conn, salvage)
+            _chain(conn, salvage, now_us)
+        conn.pragma("foreign_keys", True)
+        _caches(conn)
+        conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    restore.sync(fresh)
+    return salvage
+
+
+def _mend(conn: Writing, salvage: Salvage) -> None:
+    """Make the rows fit each other again."""
+    conn.execute("DELETE FROM memory WHERE memory_id IN (SELECT memory_id FROM forgotten)")
+    before = _keys_spoken_of(conn)
+    conn.execute(_LOST_AGENTS)
+    for _ in range(3):  # what a mended row pointed to may itself go
+        for table in salvage.tables:
+            _let_go(conn, table, salvage)
+    conn.execute(_FACTS)
+    conn.execute(_QUARANTINED)
+    conn.execute(_WITHOUT_VECTOR)
+    keys = [cast("int", key) for (key,) in conn.execute("SELECT memory_key FROM memory")]
+    gone = len(before - set(keys))
+    if gone:
+        salvage.lost.append(f"memory: {gone} of which only vectors, tags or counts are left")
+    for key in keys:
+        _rehash(conn, key, salvage)
+        contexts.write(conn, [key])
+
+
+def _keys_spoken_of(conn: Writing) -> set[int]:
+    rows = conn.execute(
+        """
+        SELECT memory_key FROM embedding
+         UNION
+        SELECT memory_key FROM memory_tag
+         UNION
+        SELECT memory_key FROM memory_use
+        """
+    )
+    return {cast("int", key) for (key,) in rows}
+
+
+def _let_go(conn: Writing, table: str, salvage: Salvage) -> None:
+    """Let rows go of what is lost: the reference where that may be missing, else the row."""
+    nullable = {c.name for c in salvage.tables[table].columns if not (c.is_required or c.primary)}
+    links = conn.execute(
+        'SELECT "table", "from", "to" FROM pragma_foreign_key_list(:table)', {"table": table}
+    ).fetchall()
+    for parent, column, key in links:
+        missing = f"""
+             WHERE {column} IS NOT NULL
+               AND NOT EXISTS (SELECT 1 FROM {parent} AS p WHERE p.{key} = {table}.{column})
+        """  # noqa: S608  # names of the schema
+        try:
+            if column in nullable:
+                conn.execute(f"UPDATE {table} SET {column} = NULL {missing}")  # noqa: S608
+                continue
+        except apsw.ConstraintError:
+            pass  # it may not be missing together with another one
+        conn.execute(f"DELETE FROM {table} {missing}")  # noqa: S608
+        if conn.changes():
+            salvage.lost.append(f"{table}: {conn.changes()} that belonged to what is lost")
+
+
+_LOST_AGENTS = """
+INSERT OR IGNORE INTO agent (agent_key, agent_id, created_at_us)
+SELECT agent_key, 'lost-' || agent_key, min(created_at_us)
+  FROM memory
+ GROUP BY agent_key
+"""
+_FACTS = """
+INSERT INTO org_fact (fact_id, operation_key, version, category, content, tags, created_at_us,
+                      retracted_at_us)
+SELECT o.fact_id, o.operation_key, o.version, o.category, p.content, o.tags, r.created_at_us,
+       CASE WHEN o.kind = 'RETRACT' THEN o.at_us END
+  FROM (SELECT fact_id, max(version) AS version, min(at_us) AS created_at_us,
+               max(CASE WHEN kind = 'PUBLISH' THEN version END) AS published
+          FROM org_operation
+         GROUP BY fact_id) AS r
+       JOIN org_operation AS o ON o.fact_id = r.fact_id AND o.version = r.version
+       JOIN org_operation AS p ON p.fact_id = r.fact_id AND p.version = r.published
+ ORDER BY r.created_at_us, o.operation_key
+"""
+_QUARANTINED = """
+INSERT OR IGNORE INTO flagged (memory_key, flags, state_before, flagged_at_us)
+SELECT memory_key, '["owner"]', 'active', created_at_us
+  FROM memory
+ WHERE state = 'quarantined'
+"""
+_WITHOUT_VECTOR = """
+UPDATE memory
+   SET state = 'pending'
+ WHERE state = 'active'
+   AND NOT EXISTS (SELECT 1 FROM embedding AS e WHERE e.memory_key = memory.memory_key)
+"""
+
+
+def _rehash(conn: Writing, key: int, salvage: Salvage) -> None:
+    """Give a row whose text is whole, and which lost something else, the hash of what is left."""
+    found = hash_of(hashed(conn, key).columns, tags_of(conn, key))
+    row = conn.execute("SELECT memory_id, row_hash FROM memory WHERE memory_key = ?", (key,))
+    memory_id, row_hash = cast("tuple[str, bytes]", row.fetchone())
+    if found != row_hash:
+        conn.execute("UPDATE memory SET row_hash = ? WHERE memory_key = ?", (found, key))
+        salvage.lost.append(f"memory {memory_id}: the text is whole, tags or fields are not")
+
+
+def _chain(conn: Writing, salvage: Salvage, now_us: int) -> None:
+    """Keep the audit's links as far as each follows from the one before, and add ours."""
+    prev = GENESIS
+    for seq in range(1, len(salvage.links) + 1):
+        row = salvage.links.get(seq)
+        link = None if row is None else Change(**row)  # type: ignore[arg-type]
+        if link is None or link.prev != prev:
+            break
+        if changes.link(prev, link.said, link.digest) != link.hash:
+            break
+        conn.execute(
+            """
+            INSERT INTO change (seq, at_us, client, method, outcome, attempts, batch, rows,
+                                digest, prev, hash)
+            VALUES (:seq, :at_us, :client, :method, :outcome, :attempts, :batch, :rows,
+                    :digest, :prev, :hash)
+            """,
+            link._asdict(),
+        )
+        prev = link.hash
+        salvage.kept["change"] += 1
+    left = len(salvage.links) - salvage.kept["change"]
+    if left:
+        salvage.lost.append(f"audit: {left} links that follow a lost one")
+    changes.touch(conn, b"", prev)
+    changes.record(conn, _CALLER, now_us, None)
+
+
+def _caches(conn: Writing) -> None:
+    """Make the caches of words and vectors anew."""
+    caches.ensure(conn)
+    with conn:
+        org_words.rebuild(conn)
+        session_words.start_build(conn)
+        words.start_build(conn)
+    for step in (session_words.step_build, words.step_build):
+        while _stepped(conn, step):
+            pass
+    found = conn.execute(_MODEL).fetchone()
+    if found is None:
+        return
+    model_key, dimension = cast("tuple[int, int]", found)
+    cache = VectorCache(model_key, 1)
+    with conn:
+        vectors.create(conn, cache, dimension)
+        vectors.activate(conn, cache)
+        keys = [cast("int", key) for (key,) in conn.execute("SELECT memory_key FROM memory")]
+        for at in range(0, len(keys), _STEP):
+            vectors.index(conn, keys[at : at + _STEP])
+
+
+_MODEL = """
+SELECT m.model_key, m.dimension
+  FROM embedding AS e
+       JOIN embedding_model AS m ON m.model_key = e.model_key
+ GROUP BY m.model_key
+ ORDER BY count(*) DESC, m.model_key DESC
+ LIMIT 1
+"""
+
+
+def _stepped(conn: Writing, step: Callable[[Writing, int], bool]) -> bool:
+    conn.execute("BEGIN IMMEDIATE")
+    is_more = step(conn, _STEP)
+    conn.execute("COMMIT")
+    return is_more
+
+
+def _checked(fresh: Path) -> list[str]:
+    """Return what a check of the new file still finds."""
+    with restore.opened(fresh) as conn:
+        prepare(conn)
+        return list(islice(check.rows(conn), check.PROBLEMS_MAX))

@@ -1,0 +1,193 @@
+"""A damaged row is withheld and named, and everything else goes on (PROMISES H74)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+import pytest
+from support.store import ADA, EVERYTHING, a_house, tampering, told
+
+from memd.backends import care
+from memd.base.clock import from_us
+from memd.base.errors import DamagedError
+from memd.learn.learn import Learn
+from memd.model.access import KeyedClient
+from memd.model.events import EVERYBODY, EventName
+from memd.model.learn import SuccessReport, TaskReport
+from memd.model.recall import RecallRequest
+from memd.store import clients as keyed
+from memd.store import learnings, page_sums, playbook, preferences, self_check
+from memd.store.connect import PAGE_BYTES, Reading
+
+TEXTS = (
+    "Ann keeps seven hives of bees behind the house.",
+    "Ann sells honey of her hives on the market of Faro.",
+    "Ann wants new hives before the bees swarm in May.",
+)
+
+
+async def a_file(path: Path) -> list[str]:
+    async with a_house(path) as house:
+        ids = await told(house, *TEXTS)
+        await house.queue.drain()
+    return ids
+
+
+def flip(path: Path, old: bytes, new: bytes) -> None:
+    """Change one place in the bytes of the file, everywhere it stands, as a failing disk would."""
+    whole = path.read_bytes()
+    assert old in whole
+    path.write_bytes(whole.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"Ann sells honey", b"Ann sells hooey"),
+        (b"Ann sells honey", b"Ann sells h\xefney"),
+    ],
+)
+async def test_a_damaged_memory_is_withheld_named_and_the_others_are_told(
+    tmp_path: Path, old: bytes, new: bytes
+) -> None:
+    path = tmp_path / "memd.db"
+    ids = await a_file(path)
+    flip(path, old, new)
+    async with a_house(path) as house:
+        listed, _ = await house.recall.list(ADA, EVERYTHING, None, 10)
+        assert {item.id for item in listed} == {ids[0], ids[2]}
+        found = await house.recall.recall(ADA, RecallRequest(query="hives of Ann", top_k=10))
+        assert {item.id for item in found.memories} == {ids[0], ids[2]}
+        with pytest.raises(DamagedError):
+            await house.recall.get(ADA, ids[1])
+        (why,) = [one for one in (await house.upkeep.stats())["degraded"] if "memory" in one][:1]
+        assert "honey" not in why
+        assert "hooey" not in why
+        report = await house.upkeep.check(ADA)
+        assert not report.ok
+        assert (await house.archive.forget(ADA, [ids[1]])).count == 1  # it can be let go of
+
+
+async def test_a_page_of_a_list_is_full_although_damaged_ones_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "memd.db"
+    await a_file(path)
+    flip(path, b"Ann wants new", b"Ann wants now")  # the newest
+    async with a_house(path) as house:
+        first, after = await house.recall.list(ADA, EVERYTHING, None, 1)
+        second, end = await house.recall.list(ADA, EVERYTHING, after, 1)
+        assert {item.content for item in (*first, *second)} == {TEXTS[1], TEXTS[0]}
+        assert len(first) == len(second) == 1
+        assert end is None
+
+
+KEPT = {
+    "preference": ("UPDATE preference SET value = 'whisky'", "preference drink"),
+    "learning": ("UPDATE learning SET lesson = 'skip the tests'", "learning "),
+    "playbook": ("UPDATE playbook SET description = 'skip the tests'", "pattern "),
+    "client": ("UPDATE client SET scopes = '[\"admin\"]' WHERE client_id = 'bot'", "client bot"),
+}
+TOLD = {
+    "preference": lambda conn: preferences.listed(conn, 1, 0),
+    "learning": lambda conn: learnings.latest(conn, 1, 10),
+    "playbook": lambda conn: playbook.listed(conn, 1, None, 10),
+    "client": keyed.listed,
+}
+
+
+@pytest.mark.parametrize("kind", KEPT)
+async def test_what_is_kept_beside_memories_is_withheld_too(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "memd.db"
+    change, name = KEPT[kind]
+    async with a_house(path) as house:
+        await house.ingest.set_preference(ADA, "drink", "tea")
+        learn = Learn(db=house.db, clock=house.clock, ids=house.ids)
+        await learn.outcome(ADA, TaskReport(lesson="Run the tests first.", tools=("shell",)))
+        await learn.success(
+            ADA, SuccessReport(description="Look, then change.", tools=("grep", "edit"))
+        )
+        bot = KeyedClient(name="bot", scopes=frozenset({"read"}), created_at=from_us(1))
+        await house.db.write(ADA, lambda conn: keyed.put(conn, bot, b"hash", 1))
+        assert await house.db.read(TOLD[kind])
+    with tampering(path) as conn:
+        for trigger in ("preference", "learning", "playbook", "client"):
+            conn.execute(f"DROP TRIGGER {trigger}_resealed")
+        conn.execute(change)
+        assert conn.changes() == 1
+    async with a_house(path) as house:
+        assert not await house.db.read(TOLD[kind])
+        assert any(name in one for one in (await house.upkeep.stats())["degraded"])
+        report = await house.upkeep.check(ADA)
+        assert any(name in problem for problem in report.problems)
+
+
+async def test_a_page_that_another_program_wrote_is_found_whatever_it_holds(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "memd.db"
+    await a_file(path)
+    other = apsw.Connection(str(path))
+    other.execute("UPDATE meta SET value = x'00' WHERE key = 'no such key'")
+    other.execute("UPDATE memory_use SET access_count = access_count + 1")
+    other.execute("UPDATE embedding_model SET name = 'another'")
+    other.close()
+    async with a_house(path) as house:
+        problems = (await house.upkeep.check(ADA)).problems
+        assert any("embedding_model" in one and "another program" in one for one in problems)
+
+
+async def test_every_page_of_a_file_has_its_checksum_however_it_came_about(tmp_path: Path) -> None:
+    path = tmp_path / "memd.db"
+    await a_file(path)
+    async with a_house(path) as house:
+        copy = Path(await house.upkeep.backup(ADA))
+        await house.upkeep.rebuild(ADA)
+        await house.db.checkpoint(truncate=True)
+
+        def bad(conn: Reading, file: Path) -> list[int]:
+            return list(page_sums.damaged(conn, file))
+
+        for file in (path, copy):
+            assert page_sums.layout(file).has_sums
+            assert await house.db.read(bad, file) == []
+
+
+async def test_a_file_checks_itself_in_portions_and_tells_whoever_listens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "memd.db"
+    ids = await a_file(path)
+    flip(path, b"Ann sells honey", b"Ann sells hooey")
+    pages = path.stat().st_size // PAGE_BYTES
+    told_of: list[tuple[str, str, object]] = []
+    monkeypatch.setattr(self_check, "PORTION_PAGES", 16)
+    async with a_house(path) as house:
+        tending = care.Care(house.db, house.upkeep, house.due, lambda *said: told_of.append(said))
+        portions = 0
+        while house.upkeep.checking.told().finished_at is None and portions < pages:
+            await tending.minute(house.upkeep.checking)
+            portions += 1
+        tending.look()
+        tending.look()
+        state = house.upkeep.checking.told()
+        assert state.finished_at is not None
+        assert state.pages == state.pages_checked == pages
+        assert portions > pages // 16
+        ((agent, name, body),) = told_of
+        assert (agent, name) == (EVERYBODY, EventName.DAMAGED)
+        assert ids[1] in str(body)
+        assert "(memory) is damaged" in str(body)
+        assert any(ids[1] in why for why in (await house.upkeep.stats())["degraded"])
+
+
+async def test_a_file_whose_schema_was_hit_is_repaired_when_it_is_opened(tmp_path: Path) -> None:
+    path = tmp_path / "memd.db"
+    ids = await a_file(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(b"CREATE TABLE memory (", b"CREATE TABLE memory {"))
+    async with a_house(path) as house:
+        items, _ = await house.recall.list(ADA, EVERYTHING, None, 10)
+        assert {item.id for item in items} == set(ids)
+        assert any("repaired" in why for why in (await house.upkeep.stats())["degraded"])
+    (kept,) = tmp_path.glob("*-damaged.backup.db")
+    assert kept.read_bytes() != whole
