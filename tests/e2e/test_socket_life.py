@@ -25,6 +25,7 @@ from memd.base.errors import (
     NotRunningError,
     UnsafePathError,
 )
+from memd.base.limits import IN_FLIGHT_REQUESTS_MAX
 from memd.base.paths import Paths
 from memd.client import AsyncClient, Client
 from memd.model.backend import MemoryBackend
@@ -410,3 +411,25 @@ async def test_the_client_is_a_backend(daemon: Paths) -> None:
 
 async def test_health_is_false_where_nobody_listens(tmp_path: Path) -> None:
     assert not await AsyncClient(tmp_path / "no.sock").health_check()
+
+
+async def test_a_stop_refuses_in_words_what_waits_and_what_arrives_meanwhile(
+    home: Path, house: FakeHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "DRAIN_MS_MAX", 3_600_000)
+    house.gate = asyncio.Event()
+    async with running(home, house.build) as paths, wire(paths.socket) as busy:
+        for number in range(IN_FLIGHT_REQUESTS_MAX + 8):  # more than may run at a time
+            await busy.send(req("memory.count", number))
+        await until(lambda: house.began == IN_FLIGHT_REQUESTS_MAX, "they run")
+        async with wire(paths.socket) as other:
+            await operating(other, paths)
+            await other.send(req("system.shutdown"))
+            kinds = [(await busy.frame())["error"]["data"]["kind"] for _ in range(8)]
+            assert kinds == ["stopping"] * 8
+            await busy.send(req("memory.count", "late"))
+            assert (await busy.frame())["error"]["data"]["kind"] == "stopping"
+            house.gate.set()
+            answered = [await busy.frame() for _ in range(IN_FLIGHT_REQUESTS_MAX)]
+            assert all("result" in answer for answer in answered)
+            assert await busy.closed()
