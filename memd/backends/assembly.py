@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memd.base import log
 from memd.base.clock import Clock, from_us
-from memd.base.errors import MemdError, OrgMemoryWriteError
+from memd.base.errors import DamagedError, MemdError, OrgMemoryWriteError
 from memd.base.ids import Ids
 from memd.base.later import later
 from memd.base.work import Work
@@ -28,7 +28,7 @@ from memd.model.settings import MemoryConfig, Settings
 from memd.org.learning import Learning
 from memd.org.org import Org
 from memd.store.database import Database, opened
-from memd.store.faults import SchemaDamagedError
+from memd.store.faults import is_torn
 from memd.store.upkeep import Upkeep
 
 if TYPE_CHECKING:
@@ -137,20 +137,22 @@ async def assembled(  # noqa: PLR0913  # all that the rooms stand on
 
 
 async def _opened(database: Path, clock: Clock, stack: AsyncExitStack, *, mmap: bool) -> Database:
-    """Open the file; one whose schema alone keeps it from being opened is repaired first.
+    """Open the file; one of which SQLite can read nothing any more is repaired first.
 
-    What there is said in the file's schema is what ``schema.sql`` says, so nothing has to be
-    decided: the rows come over as ``memd repair`` brings them, and the damaged file is kept.
+    A flipped bit in a text of its schema is enough for that, with every row whole. Nothing is
+    decided by it: the rows come over as ``memd repair`` brings them, the damaged file is kept.
     """
     try:
         return await stack.enter_async_context(opened(database, clock, mmap=mmap))
-    except SchemaDamagedError:
+    except DamagedError as error:
+        if not is_torn(error):
+            raise
         from memd.store.repairing.repair import repair
 
         now_us = clock.now_us()
         stamp = from_us(now_us).strftime("%Y%m%dT%H%M%S%f")
         done = repair(database, database.with_suffix(".audit"), stamp, now_us)
-        log.error("the file's schema was damaged; it was repaired", lost=len(done.lost))
+        log.error("the file could not be opened; it was repaired", lost=len(done.lost))
         db = await stack.enter_async_context(opened(database, clock, mmap=mmap))
         db.damage.note(f"file: it was repaired at the start, the damaged one is {done.damaged}")
         return db

@@ -65,12 +65,9 @@ _MEANS: tuple[tuple[tuple[type[BaseException], ...], Callable[[], MemdError]], .
 )
 
 
-class SchemaDamagedError(DamagedError):
-    """SQLite opens nothing of the file, although its rows may all be whole."""
-
-
-_MALFORMED = "malformed database schema"
-_NO_SCHEMA = "the file's schema is damaged"
+def is_torn(error: BaseException) -> bool:
+    """Return whether *error* says that what is in the file is damaged, not the disk below it."""
+    return isinstance(error.__cause__, apsw.CorruptError)
 
 
 def translated(error: BaseException) -> BaseException:
@@ -81,8 +78,7 @@ def translated(error: BaseException) -> BaseException:
     """
     for classes, made in _MEANS:
         if isinstance(error, classes):
-            is_schema = str(error).startswith(_MALFORMED)
-            return SchemaDamagedError(_NO_SCHEMA, hint="run: memd repair") if is_schema else made()
+            return made()
     if isinstance(error, apsw.IOError):
         if getattr(error, "extendedresult", None) in _WRITE_ERRORS:
             return DiskFullError(

@@ -77,7 +77,13 @@ def key_of(conn: Reading, agent_key: int, memory_id: str) -> int | None:
         "SELECT memory_key FROM memory WHERE memory_id = :memory_id AND agent_key = :agent_key",
         {"memory_id": memory_id, "agent_key": agent_key},
     ).get
-    return key if isinstance(key, int) else None
+    if not isinstance(key, int):
+        return None
+    named = conn.execute("SELECT memory_id = ? FROM memory WHERE memory_key = ?", (memory_id, key))
+    if not named.get:  # the index is damaged: that row is another's
+        intact.note(conn, "file: the index of ids does not agree with the memories")
+        raise intact.refused(f"memory {memory_id}")
+    return key
 
 
 def client_of(conn: Reading, key: int) -> str | None:

@@ -37,9 +37,20 @@ class Layout(NamedTuple):
     has_sums: bool
 
 
-@functools.cache
+_SYSTEM = apsw.vfs_names()[0]
+
+
 def vfs() -> str | None:
-    """Return the VFS through which the writer opens the file; None where apsw came without it."""
+    """Return the VFS through which the writer opens the file.
+
+    None where apsw came without it, or where the process has put a VFS of its own below
+    everything: the checksums' would lie beside that one, and past it.
+    """
+    return _loaded() if apsw.vfs_names()[0] == _SYSTEM else None
+
+
+@functools.cache
+def _loaded() -> str | None:
     if not apsw.sqlite_extra.has("cksumvfs"):
         return None
     default = apsw.vfs_names()[0]
