@@ -19,6 +19,7 @@ The map of the house, in the order of a memory's life (a test keeps it true):
     rpc       what client and daemon say to each other
     client    connect, call, raise the same errors
     serve     the socket: server, connections, who calls, handlers
+    assist    what assistants start: the pump that carries MCP to the socket
     house     every room built, each handed what it needs
     daemon    has the house built, runs until told, stops in reverse
     api       the public names, each once

@@ -1,7 +1,8 @@
 """``memd`` and ``python -m memd``.
 
-``memd serve`` goes straight to the daemon: the command line's libraries would
-cost it memory for as long as it lives. Everything else is ``memd.cli``.
+``memd serve`` goes straight to the daemon and ``memd mcp`` to the pump: the command
+line's libraries would cost them memory for as long as they live. Everything else is
+``memd.cli``.
 """
 
 from __future__ import annotations
@@ -20,6 +21,12 @@ def main() -> int:
         known, profile = _serve_arguments(arguments[1:])
         if known:
             return _serve(profile)
+    if arguments[:1] == ["mcp"]:
+        from memd.assist import pump
+
+        chosen = pump.options(arguments[1:])
+        if chosen is not None:
+            return pump.run(*chosen)
     from memd.cli.cli import run
 
     return run(arguments)

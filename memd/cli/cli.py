@@ -60,6 +60,7 @@ COMMANDS: tuple[Entry, ...] = (
     Entry("backup", "memd.cli.backup", "backup"),
     Entry("restore", "memd.cli.backup", "restore"),
     Entry("repair", "memd.cli.repair", "repair"),
+    Entry("mcp", "memd.cli.assist", "mcp"),
     Entry("completion", "memd.cli.completion", "completion"),
     Entry("version", "memd.cli.running", "version"),
 )
@@ -212,6 +213,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "export",
         "wiki",
     ),
+    "Assistants": ("mcp",),
     "Prompts": ("inject", "brief", "synthesize", "learn"),
     "Sleep": ("usage", "sleep", "compress"),
     "What everybody knows": ("org", "graph", "shared"),

@@ -16,6 +16,7 @@ from memd.rpc import faults, framing
 Id = str | int | None
 
 CANCEL: Final = "$/cancelRequest"
+MCP_CANCEL: Final = "notifications/cancelled"
 PROGRESS: Final = "$/progress"
 
 

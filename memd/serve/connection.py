@@ -20,7 +20,6 @@ from typing import Any, Protocol, cast
 from memd.base import errors, limits
 from memd.base.errors import InvalidRequestError, MemdError, StoppingError, TooLargeError
 from memd.rpc import envelope, framing
-from memd.rpc.methods import METHODS
 from memd.serve.authority import Seat
 from memd.serve.dispatch import Call, Dispatch, failed
 from memd.serve.events import Listener
@@ -52,7 +51,7 @@ class Connection(asyncio.Protocol):
         self._backlog: deque[bytes | MemdError] = deque()
         self._slots = asyncio.Semaphore(limits.IN_FLIGHT_REQUESTS_MAX)
         self._frames: set[asyncio.Task[None]] = set()
-        self._calls: dict[asyncio.Task[Any], tuple[envelope.Request, Call]] = {}
+        self._calls: dict[asyncio.Task[Any], Call] = {}
         self._by_id: dict[str | int, asyncio.Task[Any]] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._deaf = False  # nothing more is read: we are closing
@@ -104,8 +103,8 @@ class Connection(asyncio.Protocol):
         self._transport = None
         self._deaf = True
         self._backlog.clear()
-        for task, (request, call) in list(self._calls.items()):
-            if not (call.begun and METHODS[request.method].writes):
+        for task, call in list(self._calls.items()):
+            if not call.writing:
                 task.cancel()
         self._hub.closed(self)
 
@@ -185,6 +184,9 @@ class Connection(asyncio.Protocol):
             if not member.notification:
                 self.send(failed(member.id, InvalidRequestError(f"{member.method} takes no id")))
             return True
+        if member.method == envelope.MCP_CANCEL and member.notification:
+            self._cancel(member.params.get("requestId"))
+            return True
         return False
 
     async def _single(self, member: envelope.Member) -> None:
@@ -216,7 +218,7 @@ class Connection(asyncio.Protocol):
             )
         call = Call(self.seat, self._tell, peer=self)
         task = self._loop.create_task(self._run(member, call))
-        self._calls[task] = (member, call)
+        self._calls[task] = call
         if member.id is not None:
             self._by_id[member.id] = task
         try:

@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pjrpc.server import AsyncDispatcher, JsonRpcError, MethodRegistry
 from pjrpc.server.validators import BaseValidatorFactory
@@ -26,6 +26,7 @@ from pydantic_core import to_json, to_jsonable_python
 from memd.base import log
 from memd.base.clock import Clock
 from memd.base.errors import DeniedError, MemdError, TooLargeError, UnknownMethodError
+from memd.base.later import later
 from memd.base.limits import METHOD_CHARS_MAX, REPLY_BYTES_MAX
 from memd.encode.outgoing import check_refused, incoming, outgoing_all
 from memd.model.caller import Caller, Identity
@@ -37,6 +38,9 @@ from memd.rpc.params import Hello, Params, validate
 from memd.serve.authority import Authority, Seat, refuse_claims
 from memd.serve.events import Peer
 from memd.serve.metrics import Metrics
+
+if TYPE_CHECKING:
+    from memd.serve.mcp.mcp import Mcp
 
 Handler = Callable[[Caller, Any], Awaitable[Any]]
 Send = Callable[[bytes], None]
@@ -51,7 +55,8 @@ class Call:
 
     seat: Seat
     notify: Send | None = None
-    begun: bool = False
+    writing: bool = False
+    """It has begun to write: it is finished, whoever goes away."""
     peer: Peer | None = None
     """The connection, for who wants to listen."""
 
@@ -61,6 +66,22 @@ class Progress(Protocol):
 
     def __call__(self, done: int, total: int) -> None: ...
 
+
+MCP_METHODS: Final = frozenset(
+    {
+        "initialize",
+        "ping",
+        "server/discover",
+        "tools/list",
+        "tools/call",
+        "prompts/list",
+        "resources/list",
+        "resources/templates/list",
+    }
+)
+"""What assistants speak on the same socket (decision 0128); ours have a dot in their names."""
+
+_MCP_NOTIFICATIONS: Final = "notifications/"
 
 _LOOKING: Final = (
     "system.",
@@ -106,6 +127,8 @@ class Dispatch:
         self._metrics = metrics
         self._in_use = 0
         self._used_us = clock.monotonic_us()
+        self._handlers = handlers
+        self._mcp: Mcp = later(_mcp)
         registry = MethodRegistry(validator_factory=_Unchecked())
         for name, handler in handlers.items():
             registry.add_method(
@@ -122,6 +145,8 @@ class Dispatch:
         Never raises but for cancellation.
         """
         started_us = self._clock.monotonic_us()
+        if request.method in MCP_METHODS or request.method.startswith(_MCP_NOTIFICATIONS):
+            return await self._answer_mcp(request, call, started_us)
         if request.method not in METHODS:
             self._metrics.count("unknown", "unknown_method", 0)
             return None if request.notification else failed(request.id, _unknown(request.method))
@@ -142,6 +167,27 @@ class Dispatch:
         self._metrics.count(request.method, kind, elapsed_us)
         log.debug("answered", method=request.method, kind=kind, us=elapsed_us)
         return None if request.notification else reply
+
+    async def _answer_mcp(
+        self, request: envelope.Request, call: Call, started_us: int
+    ) -> bytes | None:
+        """Answer a request of the Model Context Protocol, whose tools ask our own methods."""
+        if request.notification:
+            return None  # that it is initialized, say: nothing is kept of a client
+
+        async def ask(name: str, raw: dict[str, Any]) -> Any:
+            with self._using(name):
+                return await self._do(METHODS[name], self._handlers[name], call, raw)
+
+        try:
+            body = await self._mcp.answer(request.method, request.params, ask)
+            reply, kind = _finish({"jsonrpc": "2.0", **body}, request.id)
+        except MemdError as error:
+            reply, kind = failed(request.id, error), error.kind
+        except Exception as error:  # noqa: BLE001  # as above
+            reply, kind = failed(request.id, self._bug(request.method, error)), "internal"
+        self._metrics.count(request.method, kind, self._clock.monotonic_us() - started_us)
+        return reply
 
     def is_open(self, identity: Identity, agent_id: str) -> bool:
         """Return whether *identity* needs no other key for what is *agent_id*'s."""
@@ -168,6 +214,13 @@ class Dispatch:
         self, method: Method, handler: Handler, *, call: Call, raw: dict[str, Any]
     ) -> Any:
         try:
+            return await self._do(method, handler, call, raw)
+        except MemdError as error:
+            raise _told(error) from None
+
+    async def _do(self, method: Method, handler: Handler, call: Call, raw: dict[str, Any]) -> Any:
+        """Return what *handler* returns; raises nothing but what a caller may be told."""
+        try:
             # At this moment, not when the frame came: a hello before it counts, a revocation too.
             self._authority.check(call.seat.identity, method)
             if method.writes:
@@ -182,21 +235,27 @@ class Dispatch:
             token = getattr(params, "progress_token", None)
             _progress.set(None if token is None else _reporter(token, call))
             _peer.set(call.peer)
-            call.begun = True
+            call.writing = method.writes
             return await handler(caller, params)
         except MemdError as error:
             if isinstance(error, DeniedError):
                 await self._authority.note(call.seat.identity.client, method.name)
             if error.kind not in faults.CODES or error.kind == "internal":
-                raise _told(self._bug(method.name, error)) from None
-            raise _told(error) from None
-        except Exception as error:  # noqa: BLE001  # a bug becomes an incident, here and below
-            raise _told(self._bug(method.name, error)) from None
+                raise self._bug(method.name, error) from None
+            raise
+        except Exception as error:  # noqa: BLE001  # a bug becomes an incident, here and above
+            raise self._bug(method.name, error) from None
 
     def _bug(self, method: str, error: Exception) -> MemdError:
         incident = uuid.uuid4().hex[:12]
         log.error("bug", method=method, incident=incident, trace=log.trace_of(error))
         return faults.bug(incident)
+
+
+def _mcp() -> Mcp:
+    from memd.serve.mcp.mcp import Mcp  # loaded when the first assistant comes by it
+
+    return Mcp()
 
 
 class _Unchecked(BaseValidatorFactory):  # type: ignore[misc]  # pjrpc is not followed by mypy
@@ -247,7 +306,7 @@ def _finish(answer: dict[str, Any], request_id: envelope.Id) -> tuple[bytes, str
         )
         return failed(request_id, error), error.kind
     failure = answer.get("error")
-    return frame, failure["data"]["kind"] if failure else "ok"
+    return frame, failure["data"].get("kind", "refused") if failure else "ok"
 
 
 def _caller(

@@ -50,6 +50,26 @@ def test_calling_the_daemon_loads_the_standard_library_only() -> None:
     assert not HEAVY & loaded("import memd.client")
 
 
+def test_what_an_assistant_starts_loads_next_to_nothing() -> None:
+    ours = {
+        name for name in loaded_modules("import memd.__main__, memd.assist.pump") if "memd" in name
+    }
+    assert ours == {
+        "memd",
+        "memd.__main__",
+        "memd.assist",
+        "memd.assist.places",
+        "memd.assist.pump",
+    }
+    heavy = HEAVY | {"asyncio", "dataclasses", "mcp", "pathlib", "platformdirs", "typing"}
+    assert not heavy & loaded("import memd.__main__, memd.assist.pump")
+
+
+def test_the_daemon_starts_without_what_speaks_with_assistants() -> None:
+    modules = loaded_modules("import memd.daemon, memd.serve.dispatch, memd.house")
+    assert not {name for name in modules if name.startswith(("memd.serve.mcp", "mcp"))}
+
+
 def test_a_search_typed_as_it_should_be_loads_the_standard_library_only() -> None:
     run = "from memd.cli.cli import run; run(['search', 'x', '-n', '3'])"
     assert not HEAVY & loaded(run)

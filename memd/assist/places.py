@@ -1,0 +1,113 @@
+"""Where the daemon listens and where an assistant's key is, found with little.
+
+The same places as ``memd.base.paths`` (a test holds them together), without what that
+loads: an assistant starts one such process for each of its windows. Assistants pass on
+few variables, Codex four; so what ``XDG_RUNTIME_DIR`` would say is looked for as well.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+
+SOCKET_PATH_BYTES_MAX = 103
+KEY_BYTES_MAX = 4_096
+
+
+class PlaceError(Exception):
+    """Something is not where it was said to be, or not ours alone; the text says what to do."""
+
+
+def sockets(profile: str | None, environ: dict[str, str]) -> list[str]:
+    """Return where *profile*'s daemon may listen, the likeliest first.
+
+    >>> sockets("work", {"MEMD_HOME": "/srv/memd"})
+    ['/srv/memd/run/memd-work.sock']
+    """
+    name = _stem(profile, environ) + ".sock"
+    found: list[str] = []
+    for folder in _runtime_folders(environ):
+        path = os.path.join(folder, name)
+        if len(os.fsencode(path)) > SOCKET_PATH_BYTES_MAX:
+            path = f"/tmp/memd-{os.getuid()}/{name}"  # noqa: S108  # who owns it is checked
+        if path not in found:
+            found.append(path)
+    return found
+
+
+def key(client: str | None, profile: str | None, environ: dict[str, str]) -> str | None:
+    """Return the key to present: that of *client*, or of the file the environment names, or none.
+
+    Raises PlaceError for a file that is not there or that others may read. A client that
+    is named and has no key is never taken for somebody without a name.
+    """
+    path = environ.get("MEMD_CLIENT_KEY_FILE")
+    if client is not None:
+        if not client.isascii() or not client.replace("-", "").replace("_", "").isalnum():
+            raise PlaceError(f"{client!r} is no name of a client")
+        keys = _stem(profile, environ).replace("memd", "keys", 1)
+        path = os.path.join(_data_folder(environ), keys, f"{client}.key")
+    if not path:
+        return None
+    hint = f'make one: "memd client add {client or "NAME"}"'
+    try:
+        text = _private_text(path).strip()
+    except FileNotFoundError:
+        raise PlaceError(f"the key file {path} does not exist; {hint}") from None
+    except OSError as error:
+        raise PlaceError(f"{path} cannot be read ({error.strerror})") from None
+    if not text.startswith("memd-key-"):
+        raise PlaceError(f"there is no client key in {path}; {hint}")
+    return text
+
+
+def is_ours(socket_path: str) -> bool:
+    """Return whether the folder of a socket is ours and no other user can put anything there."""
+    try:
+        folder = os.lstat(os.path.dirname(socket_path))
+    except OSError:
+        return False
+    mine = stat.S_ISDIR(folder.st_mode) and folder.st_uid == os.getuid()
+    return mine and not folder.st_mode & 0o022
+
+
+def _private_text(path: str) -> str:
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid():
+            raise PlaceError(f"{path} is not a file of this user")
+        if found.st_mode & 0o077:
+            raise PlaceError(f"other users may read {path}: chmod 600 {path}")
+        return os.read(handle, KEY_BYTES_MAX).decode("utf-8", "replace")
+    finally:
+        os.close(handle)
+
+
+def _stem(profile: str | None, environ: dict[str, str]) -> str:
+    name = profile or environ.get("MEMD_PROFILE") or "default"
+    return "memd" if name == "default" else f"memd-{name}"
+
+
+def _data_folder(environ: dict[str, str]) -> str:
+    if environ.get("MEMD_HOME"):
+        return os.path.join(os.path.abspath(environ["MEMD_HOME"]), "data")
+    if os.path.isabs(environ.get("XDG_DATA_HOME", "")):
+        return os.path.join(environ["XDG_DATA_HOME"], "memd")
+    below = "Library/Application Support" if sys.platform == "darwin" else ".local/share"
+    return os.path.join(os.path.expanduser("~"), below, "memd")
+
+
+def _runtime_folders(environ: dict[str, str]) -> list[str]:
+    if environ.get("MEMD_HOME"):
+        return [os.path.join(os.path.abspath(environ["MEMD_HOME"]), "run")]
+    said = environ.get("XDG_RUNTIME_DIR", "")
+    above = [said] if os.path.isabs(said) else []
+    if sys.platform == "darwin":
+        above.append(os.path.expanduser("~/Library/Caches/TemporaryItems"))
+    else:
+        uid = os.getuid()
+        temporary = environ.get("TMPDIR") or "/tmp"  # noqa: S108  # who owns it is checked
+        above += [f"/run/user/{uid}", f"{temporary}/runtime-{uid}", f"/tmp/runtime-{uid}"]  # noqa: S108
+    return [os.path.join(folder, "memd") for folder in above]

@@ -1,0 +1,126 @@
+"""The arguments of a tool call: other names for the same, numbers in quotes, words for the rest.
+
+What a model may mean by mistake is read generously; what cannot be meant is refused with
+a sentence that says what to send instead. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from memd.inject.arguments import BadArgumentError, categories_of, limit_of, shown, text_of
+from memd.serve.mcp.tools import TOOLS
+
+_ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
+    "query": ("q", "question", "search", "searchquery", "text", "prompt"),
+    "limit": ("topk", "k", "n", "max", "maxresults", "numresults", "count"),
+    "categories": ("category", "types", "type", "memorytypes"),
+    "category": ("type", "memorytype", "kind"),
+    "text": ("content", "memory", "fact", "note", "value", "newtext", "newcontent", "data"),
+    "tags": ("tag", "labels"),
+    "id": ("memoryid", "ids", "uuid"),
+    "since": ("from", "start"),
+    "until": ("to", "before", "end"),
+    "after": ("cursor", "next"),
+    "dry_run": ("preview",),
+    "file_text": ("content", "text"),
+    "path": ("filepath", "file"),
+}
+"""Other names by which models call an argument, in lower case without a mark between words."""
+
+NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    tool["name"]: tuple(tool["inputSchema"]["properties"]) for tool in TOOLS
+}
+
+
+def named(tool: str, given: Any) -> dict[str, Any]:
+    """Return the arguments of *tool* under their own names; what is null is not given.
+
+    >>> named("memory_search", {"Q": "tea", "topK": 3})
+    {'query': 'tea', 'limit': 3}
+    """
+    if given is None:
+        given = {}
+    if not isinstance(given, dict):
+        raise BadArgumentError(f"arguments must be an object, not {shown(given)}")
+    names = NAMES[tool]
+    own = {_plain(name): name for name in names}
+    others = {alias: name for name in names for alias in _ALIASES.get(name, ())}
+    found: dict[str, Any] = {}
+    for said, value in given.items():
+        name = own.get(_plain(said)) or others.get(_plain(said))
+        if name is None:
+            takes = f"it takes {', '.join(names)}" if names else "it takes none"
+            raise BadArgumentError(f"{tool} takes no argument {shown(said)}; {takes}")
+        if value is None:
+            continue
+        if name in found and found[name] != value:
+            raise BadArgumentError(f"{name} is given twice")
+        found[name] = value
+    return found
+
+
+def text(arguments: Mapping[str, Any], name: str) -> str:
+    """Return a text that must be there; a list of one is that one."""
+    value = arguments.get(name)
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    return text_of({name: value}, name)
+
+
+def limit(arguments: Mapping[str, Any], default: int, most: int) -> int:
+    """Return how many are wanted, *default* for what is no number."""
+    value = arguments.get("limit")
+    if isinstance(value, str) and value.strip().isdecimal():
+        value = int(value.strip()[:9])
+    return limit_of({"limit": value}, default, most)
+
+
+def categories(arguments: Mapping[str, Any]) -> list[str] | None:
+    """Return the categories to look in, None for all; one need not be in a list."""
+    value = arguments.get("categories")
+    chosen = categories_of({"categories": [value] if isinstance(value, str) else value}).chosen
+    return None if chosen is None else sorted(chosen)
+
+
+def tags(arguments: Mapping[str, Any]) -> list[str]:
+    """Return the tags; one need not be in a list."""
+    value = arguments.get("tags", [])
+    value = [value] if isinstance(value, str) else value
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise BadArgumentError("tags must be a list of texts")
+    return value
+
+
+def flag(arguments: Mapping[str, Any], name: str) -> bool:
+    """Return whether *name* is wanted; what is neither yes nor no is refused, not guessed."""
+    value = arguments.get(name, False)
+    if isinstance(value, str) and value.strip().lower() in {"true", "false"}:
+        value = value.strip().lower() == "true"
+    if not isinstance(value, bool):
+        raise BadArgumentError(f"{name} must be true or false, not {shown(value)}")
+    return value
+
+
+def moment(arguments: Mapping[str, Any], name: str) -> str | None:
+    """Return a time with its zone; without one it is meant in this computer's.
+
+    >>> moment({"since": "2026-11-01T10:00:00+00:00"}, "since")
+    '2026-11-01T10:00:00+00:00'
+    """
+    value = arguments.get(name)
+    if value is None:
+        return None
+    try:
+        found = datetime.fromisoformat(value.strip())
+        return (found if found.tzinfo is not None else found.astimezone()).isoformat()
+    except (AttributeError, TypeError, ValueError, OverflowError, OSError):
+        raise BadArgumentError(
+            f"{name} must be a date such as 2026-11-01 or 2026-11-01T09:30, not {shown(value)}"
+        ) from None
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "").replace(" ", "")

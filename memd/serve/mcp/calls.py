@@ -1,0 +1,237 @@
+"""Each tool: which of memd's methods it calls with what, and how the answer reads.
+
+A text that was remembered stands in a fence, in the text and in the structured answer
+alike, because clients differ in which of them a model sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+from memd.inject.arguments import BadArgumentError, category_of
+from memd.inject.format import fenced
+from memd.inject.results import NO_MEMORIES
+from memd.model.enums import MemoryCategory, Origin, Trust
+from memd.model.memory import MemoryEntry
+from memd.model.recall import MemoryChunk
+from memd.serve.mcp import arguments as read
+from memd.view.labels import body
+from memd.view.view import ENTRY_TAG
+
+Ask = Callable[[str, dict[str, Any]], Awaitable[Any]]
+"""Calls one of memd's methods as the client that is connected; raises MemdError."""
+
+LIST_DEFAULT, LIST_MAX, SEARCH_MAX = 20, 100, 50
+SHOWN_CHARS_MAX = 600
+"""How much of a text a list shows."""
+
+_UNKNOWN = "no memory has this id; memory_search and memory_list show ids"
+
+
+class Answer(NamedTuple):
+    """What a tool says, in words and as data."""
+
+    text: str
+    structured: dict[str, Any] | None = None
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One call: its arguments as the model made them, and how memd is asked.
+
+    *once* is the key under which a write happens once, where the client names one.
+    """
+
+    tool: str
+    said: Any
+    ask: Ask
+    once: Mapping[str, str] = field(default_factory=dict)
+
+    def arguments(self) -> dict[str, Any]:
+        return read.named(self.tool, self.said)
+
+
+async def _search(given: Given) -> Answer:
+    arguments = given.arguments()
+    params: dict[str, Any] = {
+        "query": read.text(arguments, "query"),
+        "categories": read.categories(arguments),
+        "preferences": "matching",
+    }
+    if "limit" in arguments:
+        params["top_k"] = read.limit(arguments, 5, SEARCH_MAX)
+    found = await given.ask("memory.recall", params)
+    return _several([_of_chunk(each) for each in found.memories])
+
+
+async def _add(given: Given) -> Answer:
+    arguments = given.arguments()
+    params = {
+        "text": read.text(arguments, "text"),
+        "tags": read.tags(arguments),
+        "origin": Origin.ASSISTANT,
+        "deliberate": True,  # it was asked to be kept: no stream that passes by
+        **given.once,
+    }
+    if "category" in arguments:
+        params["category"] = category_of(arguments, frozenset(MemoryCategory))
+    receipt = await given.ask("memory.ingest", params)
+    stored = [each.id for each in (*receipt.stored, *receipt.pending)]
+    known = [each.id for each in receipt.merged]
+    aside = [each.id for each in receipt.quarantined]
+    said = [f"Remembered: {', '.join(stored)}."] if stored else []
+    said += [f"Known already: {', '.join(known)}."] if known else []
+    if aside:
+        said.append("Set aside, because it reads like orders: the user can release it "
+                    '("memd flagged list").')  # fmt: skip
+    if receipt.redacted:
+        said.append(f"A secret was left out ({', '.join(receipt.redacted)}).")
+    data = {"stored": stored, "known": known, "set_aside": aside}
+    return Answer(" ".join(said) or "Nothing in it was to be remembered.", data)
+
+
+async def _get(given: Given) -> Answer:
+    entry = await _entry(given, given.arguments())
+    return _one(_of_entry(entry))
+
+
+async def _list(given: Given) -> Answer:
+    arguments = given.arguments()
+    params: dict[str, Any] = {
+        "limit": read.limit(arguments, LIST_DEFAULT, LIST_MAX),
+        "categories": read.categories(arguments),
+        "since": read.moment(arguments, "since"),
+        "until": read.moment(arguments, "until"),
+    }
+    if "after" in arguments:
+        params["after"] = read.text(arguments, "after")
+    page = await given.ask("memory.list", params)
+    answer = _several([_of_entry(each, SHOWN_CHARS_MAX) for each in page.items])
+    more = f"\nThere are more: after={page.next}" if page.next else ""
+    return Answer(answer.text + more, {**(answer.structured or {}), "next": page.next})
+
+
+async def _update(given: Given) -> Answer:
+    arguments = given.arguments()
+    params = {
+        "id": read.text(arguments, "id"),
+        "content": read.text(arguments, "text"),
+        "origin": Origin.ASSISTANT,
+        **given.once,
+    }
+    changed = _of_entry(await given.ask("memory.update", params))
+    return Answer(f"Changed; the version before is kept.\n{changed['text']}", {"memory": changed})
+
+
+async def _delete(given: Given) -> Answer:
+    arguments = given.arguments()
+    if read.flag(arguments, "dry_run"):
+        shown = _of_entry(await _entry(given, arguments))
+        said = f"This one would be deleted; nothing was changed.\n{shown['text']}"
+        return Answer(said, {"deleted": False, "memory": shown})
+    params = {"id": read.text(arguments, "id"), **given.once}
+    if not await given.ask("memory.delete", params):
+        raise BadArgumentError(_UNKNOWN)
+    return Answer("Deleted; the user can bring it back from the trash.", {"deleted": True})
+
+
+async def _status(given: Given) -> Answer:
+    given.arguments()
+    status = await given.ask("system.status", {})
+    who = (await given.ask("system.hello", {}))["caller"]
+    count = await given.ask("memory.count", {})
+    data = {
+        "status": status["status"],
+        "why": list(status["why"]),
+        "memories": count,
+        "client": who["client"],
+        "agent": who["agent_id"],
+    }
+    why = f" ({'; '.join(data['why'])})" if data["why"] else ""
+    return Answer(
+        f"memd {status['version']} is {data['status']}{why}. It holds {count} memories of agent "
+        f"{who['agent_id']}. You are client {who['client']} and may {', '.join(who['scopes'])}.",
+        data,
+    )
+
+
+async def _file(given: Given) -> Answer:
+    reply = await given.ask("inject.file", {**given.arguments(), **given.once})
+    return Answer(reply.text, is_error=reply.is_error)
+
+
+CALLS: Final[Mapping[str, Callable[[Given], Awaitable[Answer]]]] = {
+    "memory_search": _search,
+    "memory_add": _add,
+    "memory_get": _get,
+    "memory_list": _list,
+    "memory_update": _update,
+    "memory_delete": _delete,
+    "memory_status": _status,
+    "memory": _file,
+}
+
+
+async def _entry(given: Given, arguments: Mapping[str, Any]) -> MemoryEntry:
+    entry: MemoryEntry | None = await given.ask("memory.get", {"id": read.text(arguments, "id")})
+    if entry is None:
+        raise BadArgumentError(_UNKNOWN)
+    return entry
+
+
+def _several(memories: Sequence[dict[str, Any]]) -> Answer:
+    said = "\n".join(each["text"] for each in memories) or NO_MEMORIES
+    return Answer(said, {"memories": list(memories)})
+
+
+def _one(memory: dict[str, Any]) -> Answer:
+    return Answer(memory["text"], {"memory": memory})
+
+
+def _of_chunk(found: MemoryChunk) -> dict[str, Any]:
+    sure = "" if found.relevance_score is None else f"relevance: {found.relevance_score:.2f}, "
+    shared = "[shared] " if found.is_shared else ""
+    date = found.occurred_at or found.created_at
+    label = _Label(found.memory_type, found.origin, found.trust, date, shared, sure)
+    return _shown(found.id, found.content, label)
+
+
+def _of_entry(entry: MemoryEntry, chars_max: int | None = None) -> dict[str, Any]:
+    text = entry.content
+    if chars_max is not None and len(text) > chars_max:
+        text = f"{text[:chars_max]}... (memory_get shows all)"
+    date = entry.occurred_at or entry.created_at
+    return _shown(entry.id, text, _Label(entry.category, entry.origin, entry.trust, date))
+
+
+class _Label(NamedTuple):
+    """What memd itself says of a memory, before everything that the memory says."""
+
+    category: MemoryCategory
+    origin: Origin
+    trust: Trust
+    date: datetime
+    shared: str = ""
+    sure: str = ""
+
+
+def _shown(memory_id: str, text: str, label: _Label) -> dict[str, Any]:
+    warning = f"[untrusted: {label.origin}] " if label.trust is Trust.UNTRUSTED else ""
+    if not warning and label.origin is Origin.IMPORT:
+        warning = "[imported] "
+    date = label.date.date().isoformat()
+    line = (
+        f"{label.shared}{warning}[{label.category}] ({label.sure}{date}, id={memory_id}) "
+        f"{body(text, tags=(ENTRY_TAG,))}"
+    )
+    return {
+        "id": memory_id,
+        "category": str(label.category),
+        "origin": str(label.origin),
+        "date": date,
+        "text": fenced(line),
+    }
