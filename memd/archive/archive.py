@@ -2,21 +2,22 @@
 
 ``delete`` goes to the trash and can be undone for ``undo_days``. The archive
 (archival.py) is for good and can always be restored. ``forget`` erases at once, everywhere, and
-empties the write-ahead log before it answers, so that no byte is left in the
-file.
+empties the write-ahead log and blanks the unused bytes of the file's pages before it
+answers, so that no byte is left in the file.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from memd.archive import learnt
 from memd.archive.learnt import Learnt
 from memd.archive.quarantine import EXCERPT_CHARS, look_again
 from memd.base.clock import DAY_US, Clock, from_us
-from memd.base.errors import DiskFullError, InvalidError, MemoryStoreError
+from memd.base.errors import BusyError, DiskFullError, InvalidError, MemoryStoreError
 from memd.base.limits import FORGOTTEN_IDS_MAX, FORGOTTEN_TEXTS_MAX
 from memd.encode.secrets import screen
 from memd.model.caller import Caller
@@ -24,7 +25,7 @@ from memd.model.enums import MemoryCategory, TrashReason
 from memd.model.memory import MemoryFilter
 from memd.model.removal import Forgotten, Trashed
 from memd.model.values import RESERVED_AGENT
-from memd.store import backup, filters, memories, names, removal, sessions, shared
+from memd.store import backup, filters, memories, names, removal, scrub, sessions, shared
 from memd.store.connect import Reading, Writing
 from memd.store.database import Database
 from memd.store.learnings import Proof
@@ -78,7 +79,8 @@ class Archive:
         The answer proves what went: SHA-256 over the erased rows' ids and hashes. It
         also names the backups that may still hold them. On a full disk it takes the room
         that was set aside for it. Raises BusyError when the rows are gone but a reader
-        keeps the log from being emptied: the same request again finishes it. Raises
+        keeps the log from being emptied, so that bytes may be left: the same request again
+        finishes it. Raises
         InvalidError for a filter that holds no condition: all is never meant by nothing.
 
         A filter that names a session and nothing else also means the messages that naps
@@ -111,7 +113,7 @@ class Archive:
             if not self.db.make_room():
                 raise
             forgotten = await self.db.write(caller, work, reply=Forgotten)
-        await self.db.empty_log()
+        await scrub.leave_no_trace(self.db)
         # Aside: a disk that hangs must make nobody wait but who asked.
         backups = await self.db.aside(
             lambda conn: backup.existing(self.db.path, backup.noted(conn))
@@ -165,7 +167,8 @@ class Archive:
             if step < PURGE_ROWS:
                 break
         if erased:
-            await self.db.checkpoint(truncate=True)
+            with suppress(BusyError):  # a reader needs the log: the next purge finishes it
+                await scrub.leave_no_trace(self.db)
         return erased
 
     def _purge_step(self, conn: Writing) -> int:

@@ -20,7 +20,7 @@ from memd.model.caller import Caller
 from memd.model.enums import MemoryLevel, TrashReason
 from memd.model.memory import MemoryStoreRequest
 from memd.model.values import RESERVED_AGENT
-from memd.store import memories, names, removal, shared, vectors
+from memd.store import memories, names, removal, scrub, shared, vectors
 from memd.store.connect import Reading, Writing
 from memd.store.rows import FoundRow
 
@@ -97,7 +97,7 @@ class Sharing:
 
         retracted = await db.write(caller, work, reply=bool)
         if retracted and self.undo_days == 0:
-            await db.checkpoint(truncate=True)
+            await scrub.leave_no_trace(db)
         return retracted
 
 

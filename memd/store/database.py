@@ -222,24 +222,29 @@ class Database:
     async def checkpoint(self, *, truncate: bool = False) -> bool:
         """Move the WAL into the file, with *truncate* also empty it; False when it has to wait."""
         try:
-            await self._checkpointed(_TRUNCATE if truncate else _PASSIVE, wait_ms=0)
+            await self._checkpointed(_TRUNCATE if truncate else _PASSIVE, 0, lambda _: None)
         except MemdError:
             return False
         return True
 
-    async def empty_log(self) -> None:
-        """Move the WAL into the file and cut it to nothing, so that only the file holds memories.
+    async def empty_log(self, then: Callable[[Writing, str | None], T]) -> T:
+        """Cut the WAL to nothing, then do *then* with the writer and its VFS, no write between.
 
-        Raises BusyError when a reader still needs it, DiskFullError, ReadOnlyError.
+        Raises BusyError when a reader still needs the log, DiskFullError, ReadOnlyError.
         """
-        await self._checkpointed(_TRUNCATE, wait_ms=BUSY_MS_MAX)
+        vfs = self._vfs or page_sums.vfs()
+        return await self._checkpointed(_TRUNCATE, BUSY_MS_MAX, lambda conn: then(conn, vfs))
 
-    async def _checkpointed(self, mode: int, *, wait_ms: int) -> None:
-        writer = self._writer
-        if writer is None:
+    async def _checkpointed(self, mode: int, wait_ms: int, then: Callable[[Writing], T]) -> T:
+        if (writer := self._writer) is None:
             raise ReadOnlyError("the store is read-only")
+
+        def work() -> T:
+            transactions.checkpointing(writer, mode, wait_ms)
+            return then(writer)
+
         try:
-            await self._run(writer, transactions.checkpointing, writer, mode, wait_ms)
+            return await self._run(writer, work)
         except MemdError:
             if writer.broken:
                 await self._reopen(writer)

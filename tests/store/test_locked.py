@@ -19,9 +19,14 @@ from memd.model.memory import MemoryQuery, MemoryUpdate
 from memd.store import connect
 
 STORE = Path(memd.store.__file__).parent
-# The two that open or lock the file themselves, outside the door's transaction.
+# Those that open or lock the file themselves, outside the door's transaction.
 DOOR = {"transactions.transacted", "transactions.rolled_back"}
-OUTSIDE_A_TRANSACTION = {"connect.prepare_writer", "migrate.migrate", "caches.ensure"} | DOOR
+OUTSIDE_A_TRANSACTION = {
+    "connect.prepare_writer",
+    "migrate.migrate",
+    "caches.ensure",
+    "scrub.scrub",
+} | DOOR
 
 
 def writing_functions() -> Iterator[tuple[str, ast.FunctionDef]]:
