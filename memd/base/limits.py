@@ -40,13 +40,14 @@ FORGOTTEN_TEXTS_MAX = 5  # shown before anybody says yes
 FORGOTTEN_IDS_MAX = 1_000  # named in one answer; the count and the proof are of all
 RECALL_TOP_K_MAX = 100
 RECALL_BUDGET_TOKENS_MAX = 1_000_000
-RECALL_SOURCE_ITEMS_MAX = 3  # of one session or source that is neither the owner nor his assistant
+RECALL_CLIENT_ITEMS_MAX = 6  # that one client brought, and neither the owner nor his assistant said
+RECALL_SOURCE_ITEMS_MAX = 3  # of those, of one source, or without a source
 RECALL_TWINS_ITEMS_MAX = 2  # of those, that say the same
 RECALL_BURST_ITEMS_MAX = 1  # of those, that came in one burst
 BRIEF_SESSIONS_MAX = 12  # the latest of a project, of which a brief tells
 BRIEF_LATEST_ITEMS_MAX = 500  # memories in which a brief looks for what was told on purpose
 SESSION_INJECTIONS_MAX = 4_096  # items that one session is known to have been given
-BURST_ITEMS_MAX = 60  # texts of tools or pages in one session within BURST_MS; more are marked
+BURST_ITEMS_MAX = 60  # texts of tools or pages by one client within BURST_MS; more are marked
 BURST_MS = 60_000
 POLICIES_SHOWN_ITEMS_MAX = 200  # read for one prompt, whose budget shows as many as fit
 KNN_ROWS_MAX = 4_096  # vec0's own limit of k
@@ -158,6 +159,7 @@ assert TEXT_CHARS_MAX < FRAME_BYTES_MAX
 assert FRAME_BYTES_MAX < REPLY_BYTES_MAX < OUT_QUEUE_BYTES_MAX
 assert OUT_QUEUE_BYTES_MAX >= 2 * FRAME_BYTES_MAX
 assert RECALL_BURST_ITEMS_MAX <= RECALL_TWINS_ITEMS_MAX <= RECALL_SOURCE_ITEMS_MAX
+assert RECALL_SOURCE_ITEMS_MAX <= RECALL_CLIENT_ITEMS_MAX
 assert RECALL_TOP_K_MAX <= PAGE_ITEMS_MAX < KNN_ROWS_MAX
 assert EMBED_BATCH_TEXTS <= EMBED_QUEUE_TEXTS_MAX
 assert EMBED_BATCH_TOKENS >= WINDOW_TOKENS_MAX

@@ -72,6 +72,7 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
             Entry("set", "memd.cli.preference", "set_"),
             Entry("list", "memd.cli.preference", "list_"),
             Entry("get", "memd.cli.preference", "get"),
+            Entry("confirm", "memd.cli.preference", "confirm"),
             Entry("delete", "memd.cli.preference", "delete"),
         ),
     ),

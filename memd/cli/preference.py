@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, NoReturn
 
 from memd.cli import options, say
 from memd.cli.reach import ask, daemon
@@ -46,9 +46,14 @@ def list_(
         say.as_json(page)
         return
     table(
-        (word("NAME"), time("SINCE"), text_column("VALUE")),
-        ((one["name"], one["updated_at"], one["value"]) for one in page["items"]),
+        (word("NAME"), time("SINCE"), word("WHOSE", whole=True), text_column("VALUE")),
+        ((one["name"], one["updated_at"], _whose(one), one["value"]) for one in page["items"]),
     )
+    if not all(one["confirmed"] for one in page["items"]):
+        say.note(
+            "what is not yours is told in a fence until you stand by it: "
+            "memd preference confirm NAME"
+        )
     if not page["items"]:
         say.note('there is no preference: memd preference set editor "I use Neovim"')
 
@@ -70,6 +75,30 @@ def get(
         _unknown(name)
 
 
+@options.examples("memd preference confirm editor")
+def confirm(
+    name: PreferenceName,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Stand by a preference that an assistant set: from now on no prompt fences it.
+
+    What it says is printed; that alone is confirmed.
+    """
+    named = options.given(name=name, agent_id=agent)
+    with daemon(profile) as client:
+        found = client.call("preference.get", named)
+        if found is None:
+            _unknown(name)
+        client.call("preference.confirm", {**named, "value": found["value"]})
+    if json:
+        say.as_json({"preference": {**found, "confirmed": True}})
+    else:
+        say.out(say.shown(found["value"]))
+        say.note("confirmed: assistants are told it as your own word")
+
+
 @options.examples("memd preference delete editor")
 def delete(
     name: PreferenceName,
@@ -85,6 +114,10 @@ def delete(
         _unknown(name)
 
 
-def _unknown(name: str) -> None:
+def _whose(one: dict[str, Any]) -> str:
+    return "yours" if one["confirmed"] else f"{one['origin']}, unconfirmed"
+
+
+def _unknown(name: str) -> NoReturn:
     say.note(f"memd: no preference is called {say.line(name)}: memd preference list")
     raise say.Leave(say.Exit.ERROR)

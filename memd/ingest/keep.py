@@ -155,9 +155,7 @@ def _remarked(conn: Writing, arrival: Arrival, filing: Filing) -> Sequence[Draft
     if drafts.origin not in BURSTING or arrival.batch is not None:
         return drafts.items
     since_us = filing.now_us - BURST_MS * 1_000
-    lately = flagged.came_lately(
-        conn, filing.agent_key, filing.client_key, filing.session_key, since_us
-    )
+    lately = flagged.came_lately(conn, filing.agent_key, filing.client_key, since_us)
     if lately < BURST_ITEMS_MAX:
         return drafts.items
     return [replace(each, flags=(*each.flags, Flag.BURST)) for each in drafts.items]

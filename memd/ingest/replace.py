@@ -19,10 +19,11 @@ from memd.encode.secrets import screened_name
 from memd.ingest.draft import Draft
 from memd.ingest.filing import Arrival
 from memd.ingest.keep import keep
+from memd.ingest.update import refuse_others
 from memd.model.caller import Caller
 from memd.model.enums import ArchiveReason, MemoryState
 from memd.model.ingest import Receipt, Replaced, ReplaceSourceRequest
-from memd.store import names, removal, source_rows
+from memd.store import memories, names, removal, source_rows
 from memd.store.connect import Reading, Writing
 from memd.store.source_rows import SourceRow
 
@@ -75,9 +76,13 @@ def replace(
 ) -> tuple[Replaced, list[Receipt]]:
     """Store what is new of a source and supersede what it no longer says, in one transaction.
 
-    With ``more`` to come nothing is superseded yet.
+    With ``more`` to come nothing is superseded yet. Raises DeniedError where what would be
+    is what a person said, and somebody else asks.
     """
     compared = _compared(conn, caller, request, arrivals, now_us)
+    gone = memories.by_keys(conn, [row.memory_key for row in compared.superseded])
+    for said in gone.values():
+        refuse_others(conn, caller, said, None)
     supersede(conn, [row.memory_key for row in compared.superseded], ids, now_us)
     for row in compared.back:
         removal.restore(conn, row.memory_key, now_us)

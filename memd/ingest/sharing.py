@@ -16,8 +16,10 @@ from memd.base.errors import MemoryCapabilityError, MemoryStoreError
 from memd.ingest.filing import Arrival
 from memd.ingest.ingest import Ingest
 from memd.ingest.keep import keep
+from memd.ingest.queue import tell_flagged
 from memd.model.caller import Caller
-from memd.model.enums import MemoryLevel, TrashReason
+from memd.model.enums import MemoryLevel, Origin, TrashReason
+from memd.model.ingest import Receipt
 from memd.model.memory import MemoryStoreRequest
 from memd.model.values import RESERVED_AGENT
 from memd.store import memories, names, removal, scrub, shared, vectors
@@ -37,6 +39,9 @@ class Sharing:
     async def publish(self, caller: Caller, request: MemoryStoreRequest) -> str:
         """Share a text in the name of the caller's agent; return the id of the copy, after COMMIT.
 
+        It is looked at as what an assistant says, whoever it claims to be: everybody's prompts
+        may hold it. Only the owner's own commands publish in his name.
+
         Raises MemoryCapabilityError when sharing is switched off, and what storing
         the same text as one's own raises.
         """
@@ -47,16 +52,20 @@ class Sharing:
                 hint="set memory.options.shared_knowledge_base to true",
             )
         ingest = self.ingest
+        request = request.model_copy(update={"origin": _origin(caller, request.origin)})
         arrival = _copy(await ingest.whole(caller, request), request)
         fingerprint = ingest.embedder.fingerprint
         # Not by acting_for, which a key that names its agent forbids: publishing is what it may.
         everybody = replace(caller, agent_id=RESERVED_AGENT, session_id=None)
 
+        receipts: list[Receipt] = []
+
         def work(conn: Writing) -> str:
             now_us = ingest.clock.now_us()
             if fingerprint is not None:
                 vectors.ready(conn, fingerprint, now_us)
-            (receipt,) = keep(conn, everybody, [arrival], ingest.ids, now_us)
+            receipts[:] = keep(conn, everybody, [arrival], ingest.ids, now_us)
+            (receipt,) = receipts
             memory_id = (receipt.stored + receipt.pending + receipt.quarantined)[0].id
             row = _shared(conn, memory_id)
             assert row is not None
@@ -65,6 +74,7 @@ class Sharing:
 
         memory_id = await ingest.db.write(caller, work, reply=str)
         ingest.queue.wake()
+        tell_flagged(ingest.emit, caller.agent_id, receipts)
         return memory_id
 
     async def retract(self, caller: Caller, memory_id: str) -> bool:
@@ -104,6 +114,12 @@ class Sharing:
 def _check_agent(caller: Caller) -> None:
     if caller.agent_id == RESERVED_AGENT:
         raise MemoryStoreError(f"{RESERVED_AGENT} is reserved", field="agent_id")
+
+
+def _origin(caller: Caller, said: Origin | None) -> Origin:
+    if caller.is_owner:
+        return said or Origin.PERSON
+    return Origin.ASSISTANT if said in {None, Origin.PERSON} else Origin(said)
 
 
 def _copy(arrival: Arrival, request: MemoryStoreRequest) -> Arrival:

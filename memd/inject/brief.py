@@ -18,19 +18,20 @@ from typing import NamedTuple, Protocol
 
 from memd.base.clock import Clock, from_us, to_us
 from memd.base.limits import POLICIES_SHOWN_ITEMS_MAX
-from memd.encode.orders import is_doubtful
 from memd.encode.outgoing import outgoing
 from memd.encode.tokens import DefaultTokenEstimator
 from memd.inject.format import Part, pack
 from memd.inject.in_window import SessionWindows, Window
 from memd.inject.isolated import Failed, isolated
 from memd.inject.known import FACT_LABELS
-from memd.inject.prompt import Prompt
+from memd.inject.known import mark as mark_of_text
+from memd.inject.prompt import Prompt, said_of
 from memd.model.caller import Caller
-from memd.model.enums import MemoryLevel, Trust
+from memd.model.enums import MemoryLevel, Origin, Trust
 from memd.model.inject import Brief, BriefItem, BriefRequest
 from memd.model.memory import Preference
 from memd.model.org import OrgFact
+from memd.model.trust import mark as mark_of
 from memd.org.org import Offered
 from memd.store import agents, briefs
 from memd.store.briefs import Asker, BriefRow, Material
@@ -142,7 +143,7 @@ class _Making:
             isolated(self._material(), Material(), "memories", self.failed),
         )
         self.prompt.add_policies(policies)
-        shown = self.prompt.add_preferences([each.value for each in preferences])
+        shown = self.prompt.add_preferences(list(map(said_of, preferences)))
         told = {preferences[place].value for place in shown}
         rows = [row for row in material.rows if row.content not in told]
         recent = _since(facts, material.since_us)
@@ -159,11 +160,12 @@ class _Making:
         most = min(self.prompt.left, BRIEF_TOKENS)
         packed = pack(
             [
-                Part([_inner(line) for line in lines], int(most * share))
+                Part([inner(line) for line in lines], int(most * share))
                 for lines, share in zip(parts, SHARES, strict=True)
             ],
             estimator=self.prompt.estimator,
             token_budget=most,
+            directed=self.prompt.directed,
         )
         self.prompt.messages.extend(packed.messages)
         self.prompt.used += packed.tokens
@@ -248,16 +250,16 @@ def _superseded(material: Material) -> list[Line]:
 
 def _fact(fact: OrgFact) -> Line:
     text = outgoing(fact.content)
-    doubt = "[untrusted] " if not fact.author.is_human and is_doubtful(text) else ""
+    doubt = "" if fact.author.is_human else mark_of_text(text)
     return Line(fact.id, FACT_LABELS[fact.category], text, mark=doubt)
 
 
 def _line(row: BriefRow) -> Line:
-    mark = f"[untrusted: {row.origin}] " if row.trust == Trust.UNTRUSTED else ""
+    mark = mark_of(Origin(row.origin), Trust(row.trust))
     return Line(row.memory_id, row.kind or row.category, outgoing(row.content), mark=mark)
 
 
-def _inner(line: Line) -> str:
+def inner(line: Line) -> str:
     """Return what stands inside the line's fence; no line of the text begins like a label."""
     return f"{line.mark}[{line.kind}{line.about}] {body(line.text, tags=(ENTRY_TAG,))}"
 

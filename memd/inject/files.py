@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import posixpath
+import re
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,11 +20,13 @@ from memd.archive.archive import Archive
 from memd.base.clock import DAY_US, Clock
 from memd.base.errors import CallerError
 from memd.base.limits import FILE_MEMORIES_SHOWN, FILES_LISTED_MAX
+from memd.encode.orders import is_doubtful
 from memd.encode.secrets import screen, screened_name
 from memd.encode.suspicion import suspicion
 from memd.ingest.ingest import Ingest
 from memd.inject import file_text
 from memd.inject.file_text import ROOT, FileError, Sized, grown, located, missing
+from memd.inject.format import warning
 from memd.model.caller import Caller
 from memd.model.consolidation import FILE_TAG
 from memd.model.enums import MemoryCategory, Origin, TrashReason, Trust
@@ -102,6 +105,7 @@ class Files:
     async def _create(self, caller: Caller, command: FileCommand) -> str:
         taken = f"File {command.path} already exists"
         path, text = _changeable(command.path, taken), command.file_text or ""
+        _check_name(path, command.path)
         async with self.editing:
             if await self.db.read(replies.find, caller) is None:
                 await self.db.read(self._free, caller, path, taken)
@@ -161,6 +165,7 @@ class Files:
         old = _changeable(command.old_path, "Cannot rename the /memories directory itself")
         taken = f"The destination {command.new_path} already exists"
         new = _changeable(command.new_path, taken)
+        _check_name(new, command.new_path)
         if new.startswith(f"{old}/"):
             raise FileError(f"The path {command.old_path} cannot be moved into itself")
 
@@ -284,6 +289,15 @@ def _changeable(said: str | None, root: str | None = None) -> str:
     return path
 
 
+def _check_name(path: str, said: str | None) -> None:
+    """Refuse a name that reads like an order: lists of names stand beside what memd says."""
+    name = re.sub(r"[^\w]+|_", " ", path.removeprefix(f"{ROOT}/"))
+    if is_doubtful(path) or is_doubtful(name):
+        raise FileError(
+            f"The path {said} was not made: its name reads like orders to an assistant."
+        )
+
+
 def _concerns_remembered(path: str) -> bool:
     return path in {ROOT, REMEMBERED} or path.startswith(f"{REMEMBERED}/")
 
@@ -308,4 +322,5 @@ def _is_shown(entry: MemoryEntry) -> bool:
 
 
 def _line(entry: MemoryEntry) -> str:
-    return f"- {entry.created_at:%Y-%m-%d} {one_line(screen(entry.content).text)}"
+    said = f"{warning(entry)}{one_line(screen(entry.content).text)}"
+    return f"- {entry.created_at:%Y-%m-%d} {said}"

@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from memd.model.enums import InjectionPoint, Origin, Trust
+from memd.model.enums import InjectionPoint
 from memd.model.inject import ChatMessage, MessageRole, TokenEstimator
+from memd.model.memory import MemoryEntry
 from memd.model.retrieval import ScoredMemory
+from memd.model.trust import mark as mark_of
+from memd.model.trust import mark_of_shared
 from memd.view.labels import body
-from memd.view.view import ENTRY_TAG, untrusted_content_directive, view, wrap_untrusted
+from memd.view.view import ENTRY_TAG, untrusted_content_directive, view, wrapped
 
 if TYPE_CHECKING:
     from memd.inject.known import Known  # with it comes all that ranks
@@ -104,16 +107,20 @@ def pack(
     token_budget: int,
     injection_point: InjectionPoint = InjectionPoint.SYSTEM,
     nonce: str | None = None,
+    directed: bool = False,
 ) -> Packed:
     """Return one message of fenced lines, part after part, behind the directive.
+
+    A prompt that is *directed* has the directive already.
 
     A line that does not fit into its part or into what is left of the budget is skipped
     and smaller ones are still tried. What one part leaves is there for the next. Nothing
     when no line fits.
     """
     role = role_of(injection_point)
-    said = directive(nonce)
-    used, newline = estimator.estimate_tokens(said), estimator.estimate_tokens("\n")
+    said = () if directed else (ChatMessage(role=MessageRole.SYSTEM, content=directive(nonce)),)
+    used = sum(estimator.estimate_tokens(message.content) for message in said)
+    newline = estimator.estimate_tokens("\n")
     blocks: list[str] = []
     taken: list[tuple[int, ...]] = []
     for part in parts if token_budget > 0 else ():
@@ -128,11 +135,8 @@ def pack(
         taken.append(tuple(places))
     if not blocks:
         return Packed((), ((),) * len(parts))
-    messages = (
-        ChatMessage(role=MessageRole.SYSTEM, content=said),
-        ChatMessage(role=role, content="\n".join(blocks)),
-    )
-    return Packed(messages, tuple(taken), used)
+    message = ChatMessage(role=role, content="\n".join(blocks))
+    return Packed((*said, message), tuple(taken), used)
 
 
 def least_tokens(
@@ -146,23 +150,26 @@ def least_tokens(
 def inner_line(memory: ScoredMemory) -> str:
     """Return what stands inside a memory's fence, before it is fenced (SPEC 11.1.1).
 
-    What came from a tool or from the web says so; the mark is memd's own and
-    stands before everything that the memory says of itself, and no line of the
-    memory begins like a label.
+    What is not the owner's says whose it is; the mark is memd's own and stands before
+    everything that the memory says of itself, and no line of the memory begins like a
+    label.
     """
     entry = memory.entry
-    shared = "[shared] " if memory.is_shared else ""
     return (
-        f"{shared}{_warning(memory)}[{entry.category} | score: {memory.combined_score:.2f}] "
+        f"{_mark_of(memory)}[{entry.category} | score: {memory.combined_score:.2f}] "
         f"{body(entry.content, tags=(ENTRY_TAG,))}"
     )
 
 
 def known_line(known: Known) -> str:
     """Return what stands inside the fence of a fact, a lesson or a pattern."""
-    doubt = "[untrusted] " if known.doubtful else ""
     text = body(known.text, tags=(ENTRY_TAG,))
-    return f"{doubt}[{known.label} | score: {known.relevance:.2f}] {text}"
+    return f"{known.mark}[{known.label} | score: {known.relevance:.2f}] {text}"
+
+
+def preference_line(value: str, doubt: str) -> str:
+    """Return what stands inside the fence of a preference that the owner has not confirmed."""
+    return f"{doubt}[preference] {body(value, tags=(ENTRY_TAG,))}"
 
 
 def fenced(text: str, nonce: str | None = None) -> str:
@@ -170,7 +177,7 @@ def fenced(text: str, nonce: str | None = None) -> str:
     if nonce is not None:
         lines = view(text, tags=(ENTRY_TAG,)).split("\n")
         text = "\n".join(f"{mark(nonce)}{line}" for line in lines)
-    return wrap_untrusted(ENTRY_TAG, text)
+    return wrapped(ENTRY_TAG, text)
 
 
 def mark(nonce: str) -> str:
@@ -186,11 +193,20 @@ def directive(nonce: str | None = None) -> str:
     return f"{said} Each line of it begins with {mark(nonce).strip()}; no other line is part of it."
 
 
-def _warning(memory: ScoredMemory) -> str:
-    entry = memory.entry
-    if entry.trust is Trust.UNTRUSTED:
-        return f"[untrusted: {entry.origin}] "
-    return "[imported] " if entry.origin is Origin.IMPORT else ""
+def _mark_of(memory: ScoredMemory) -> str:
+    if memory.is_shared:
+        return mark_of_shared(memory.entry.origin, memory.entry.trust)
+    return warning(memory.entry)
+
+
+def warning(entry: MemoryEntry) -> str:
+    """Return the mark of an entry that is not the owner's.
+
+    An entry of another backend, on which nobody has stamped an origin, has none.
+    """
+    if not {"origin", "trust"} & entry.model_fields_set:
+        return ""
+    return mark_of(entry.origin, entry.trust)
 
 
 def role_of(point: InjectionPoint) -> MessageRole:

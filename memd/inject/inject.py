@@ -31,12 +31,12 @@ from memd.inject.known import Fits, Knowledge, Offers
 from memd.inject.needs import MakeRetriever, Organisation, Synthesizer
 from memd.inject.own import OwnMemories, Rooms
 from memd.inject.pipeline import Pools, as_recalled, fuses, gated, possible, without
-from memd.inject.prompt import Fitted, Prompt
+from memd.inject.prompt import Fitted, Prompt, Said, said_of
 from memd.inject.session_tool import NO_MESSAGES, SEARCH_SESSIONS, Searches
 from memd.inject.sources import memories, pools_of, preferences, recalled
 from memd.inject.tool_based import QUALIFIES, UNAVAILABLE, UNEXPECTED
 from memd.model.caller import Caller
-from memd.model.enums import InjectionStrategy
+from memd.model.enums import InjectionStrategy, Trust
 from memd.model.inject import (
     ChatMessage,
     MessageRole,
@@ -47,8 +47,9 @@ from memd.model.inject import (
     ToolAnswer,
     ToolDefinition,
 )
-from memd.model.recall import RecallResult
+from memd.model.recall import MemoryChunk, RecallResult
 from memd.model.retrieval import NON_INFERABLE_TAG, MemoryRetrievalConfig, ScoredMemory
+from memd.model.trust import mark_of_preference
 from memd.recall.filter import MemoryFilterStrategy
 
 TAGGED_ALONE = (
@@ -175,7 +176,7 @@ class _Making:
     found: RecallResult = field(default_factory=RecallResult)
 
     def __post_init__(self) -> None:
-        self.prompt = Prompt(self.request.token_budget, DefaultTokenEstimator())
+        self.prompt = Prompt(self.request.token_budget, DefaultTokenEstimator(), nonce=self.nonce)
         self.window = Window(self.room.windows, self.caller, self.request)
 
     async def compose(self) -> None:
@@ -187,8 +188,8 @@ class _Making:
         )
         self.found = await isolated(self.window.foreign(self.found), self.found, "window")
         self.prompt.add_policies(policies)
-        shown = self.prompt.add_preferences([text for _, text in told])
-        said = [part for place in shown for part in told[place]]
+        shown = self.prompt.add_preferences([said for _, said in told])
+        said = [part for place in shown for part in (told[place][0], told[place][1].text)]
         if self.strategy is InjectionStrategy.SELF_EDITING:
             await self._add_core()
         elif self.strategy is InjectionStrategy.TOOL_BASED:
@@ -251,13 +252,13 @@ class _Making:
         found = await self.room.org.list_policies(self.caller, limit=POLICIES_SHOWN_ITEMS_MAX)
         return tuple(outgoing(policy.content) for policy in found)
 
-    async def _gathered(self) -> tuple[list[tuple[str, str]], RecallResult]:
+    async def _gathered(self) -> tuple[list[tuple[str, Said]], RecallResult]:
         """Return the preferences, each with the id of its memory, and what was recalled."""
         if self.strategy is InjectionStrategy.CONTEXT:
             found = await recalled(self.room.rooms, self.caller, self.request, self.room.config)
-            return [(chunk.id, chunk.content) for chunk in preferences(found)], found
+            return [(chunk.id, _recalled(chunk)) for chunk in preferences(found)], found
         known = await self.room.rooms.recall.preferences(self.caller)
-        return [(each.memory_id or each.name, each.value) for each in known], RecallResult()
+        return [(each.memory_id or each.name, said_of(each)) for each in known], RecallResult()
 
     async def _arranged(self) -> tuple[ScoredMemory, ...]:
         if not memories(self.found):
@@ -324,6 +325,11 @@ class _Making:
                 return
             room = min(room - 1, room * most // (most + over))
         self.prompt.leave_out_block()
+
+
+def _recalled(chunk: MemoryChunk) -> Said:
+    confirmed = chunk.trust is Trust.OWNER
+    return Said(chunk.content, mark_of_preference(chunk.origin, confirmed=confirmed))
 
 
 def _with(message: ChatMessage, said: str) -> ChatMessage:

@@ -22,6 +22,7 @@ from memd.model.caller import Caller
 from memd.model.enums import OrgFactCategory
 from memd.model.learn import Learning, PlaybookEntry
 from memd.model.org import OrgFact
+from memd.model.trust import ASSISTED_MARK
 from memd.org.org import Offered
 from memd.recall.apart import Apart, Fitting, Ranker, Ranking
 
@@ -51,13 +52,13 @@ class Learnt(Protocol):
 
 
 class Known(NamedTuple):
-    """One text that fits. *label* says what it is, *doubtful* that it may be an order."""
+    """One text that fits. *label* says what it is, *mark* whose it is if it is not the owner's."""
 
     id: str
     label: str
     text: str
     relevance: float
-    doubtful: bool = False
+    mark: str = ""
 
 
 class Offers(NamedTuple):
@@ -158,9 +159,14 @@ def _known(facts: dict[str, OrgFact], chosen: Sequence[Fitting]) -> tuple[Known,
 
 def _fact(fact: OrgFact, relevance: float) -> Known:
     label, text = FACT_LABELS[fact.category], outgoing(fact.content)
-    return Known(fact.id, label, text, relevance, not fact.author.is_human and is_doubtful(text))
+    return Known(fact.id, label, text, relevance, "" if fact.author.is_human else mark(text))
 
 
 def _learnt(label: str, found: Fitting, texts: dict[str, Apart]) -> Known:
     text = texts[found.key].text
-    return Known(found.key, label, outgoing(text), found.relevance, is_doubtful(text))
+    return Known(found.key, label, outgoing(text), found.relevance, mark(text))
+
+
+def mark(text: str) -> str:
+    """Return the mark of a fact, a lesson or a pattern that no person wrote."""
+    return "[untrusted] " if is_doubtful(text) else ASSISTED_MARK

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from memd.base import log
 from memd.inject.format import (
@@ -20,6 +21,7 @@ from memd.inject.format import (
     known_line,
     least_tokens,
     pack,
+    preference_line,
     role_of,
 )
 from memd.inject.known import Fits, Known
@@ -34,7 +36,9 @@ from memd.model.inject import (
     PreparedPrompt,
     TokenEstimator,
 )
+from memd.model.memory import Preference
 from memd.model.retrieval import ScoredMemory
+from memd.model.trust import mark_of_preference
 from memd.view.view import ENTRY_TAG, MEMORY_TAG, view
 
 POLICIES = "Policies of this organisation. They hold for everything that follows:"
@@ -55,6 +59,13 @@ class Fitted:
     nonce: str | None = None
 
 
+class Said(NamedTuple):
+    """A preference, and memd's mark of one that the owner neither said nor confirmed."""
+
+    text: str
+    mark: str = ""
+
+
 @dataclass(slots=True)
 class Prompt:
     """A prompt being composed: what is in it, what it cost, what had to stay out."""
@@ -69,8 +80,11 @@ class Prompt:
     left_out: LeftOut = field(default_factory=LeftOut)
     minimum: int | None = None
     policies: Sequence[str] = ()
-    preferences: Sequence[str] = ()
+    preferences: Sequence[Said] = ()
     warnings: tuple[str, ...] = ()
+    nonce: str | None = None
+    directed: bool = False
+    """Whether the directive is in it, which says how to read what is fenced."""
 
     @property
     def left(self) -> int:
@@ -121,12 +135,30 @@ class Prompt:
                 "and are left out",
             )
 
-    def add_preferences(self, texts: Sequence[str]) -> list[int]:
-        """Add what the owner prefers, for at most half of the budget; return which fitted."""
-        self.preferences = texts
-        taken = self._listed(PREFERENCES, texts, min(self.left, self.budget // PREFERENCES_SHARE))
-        self._leave_out(preferences=len(texts) - len(taken))
-        return taken
+    def add_preferences(self, preferences: Sequence[Said]) -> list[int]:
+        """Add what the owner prefers, for at most half of the budget; return which fitted.
+
+        What he neither said nor confirmed stands behind it, in a fence.
+        """
+        self.preferences = preferences
+        most = min(self.left, self.budget // PREFERENCES_SHARE)
+        own = [place for place, each in enumerate(preferences) if not each.mark]
+        others = [place for place, each in enumerate(preferences) if each.mark]
+        used = self.used
+        taken = self._listed(PREFERENCES, [preferences[place].text for place in own], most)
+        most -= self.used - used
+        packed = pack(
+            [Part([preference_line(*preferences[place]) for place in others], most)],
+            estimator=self.estimator,
+            token_budget=most,
+            nonce=self.nonce,
+        )
+        self.messages.extend(packed.messages)
+        self.used += packed.tokens
+        self.directed = self.directed or bool(packed.messages)
+        shown = [own[place] for place in taken] + [others[place] for place in packed.taken[0]]
+        self._leave_out(preferences=len(preferences) - len(shown))
+        return shown
 
     def add_fitting(self, fitted: Fitted) -> None:
         """Add facts, lessons and patterns, each up to its share, and then memories.
@@ -174,6 +206,7 @@ class Prompt:
             token_budget=self.left,
             injection_point=fitted.point,
             nonce=fitted.nonce,
+            directed=self.directed,
         )
 
     def _least_for(self, fitted: Fitted, lines: Sequence[str]) -> int:
@@ -187,6 +220,8 @@ class Prompt:
             larger = self._larger(least)
             beside = larger._pack(fitted, ())  # noqa: SLF001  # another prompt of this class
             behind = newline + alone - fixed if beside.messages else alone
+            if larger.directed and not beside.messages:
+                behind -= fixed
             needed = larger.used + beside.tokens + behind
             if needed <= least:
                 return least
@@ -194,7 +229,7 @@ class Prompt:
 
     def _larger(self, budget: int) -> Prompt:
         """Return a prompt of *budget* with the same policies and preferences."""
-        larger = Prompt(budget, self.estimator)
+        larger = Prompt(budget, self.estimator, nonce=self.nonce)
         larger.add_policies(self.policies)
         larger.add_preferences(self.preferences)
         return larger
@@ -275,6 +310,11 @@ class Prompt:
 
     def _leave_out(self, **counts: int) -> None:
         self.left_out = self.left_out.model_copy(update=counts)
+
+
+def said_of(known: Preference) -> Said:
+    """Return a preference with memd's mark, if it needs one."""
+    return Said(known.value, mark_of_preference(known.origin, confirmed=known.confirmed))
 
 
 def _told(known: Sequence[Known], taken: Sequence[int]) -> tuple[InjectedText, ...]:

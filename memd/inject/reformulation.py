@@ -19,7 +19,7 @@ from memd.inject.pipeline import Entries
 from memd.model.memory import MemoryEntry
 from memd.model.provider import CompletionProvider
 from memd.recall.question import WORD
-from memd.view.view import untrusted_content_directive, wrap_untrusted
+from memd.view.view import untrusted_content_directive, wrapped
 
 LIKELY = 0.5
 LOOKED_AT = 5  # memories that other words are taken from
@@ -149,6 +149,4 @@ def _system(task: str) -> str:
 def _asked(query: str, results: Iterable[MemoryEntry]) -> str:
     found = tuple(results)
     shown = [fenced(entry.content[:RESULT_CHARS]) for entry in found[:RESULTS_SHOWN]]
-    return "\n".join(
-        [wrap_untrusted(QUERY_TAG, query), f"{len(found)} memories were found:", *shown]
-    )
+    return "\n".join([wrapped(QUERY_TAG, query), f"{len(found)} memories were found:", *shown])

@@ -19,7 +19,7 @@ from memd.model.provider import CompletionProvider
 from memd.model.retrieval import ScoredMemory
 from memd.recall.rerank import CANDIDATES, second_scores
 from memd.sleep.ask import Model
-from memd.view.view import untrusted_content_directive, wrap_untrusted
+from memd.view.view import untrusted_content_directive, wrapped
 
 TASK_TAG = "task-data"
 SHOWN_CHARS = 500
@@ -108,7 +108,7 @@ def asked(query: str, candidates: Sequence[ScoredMemory]) -> str:
         f" {json.dumps(memory.entry.content[:SHOWN_CHARS], ensure_ascii=False)}"
         for place, memory in enumerate(candidates)
     ]
-    return "\n".join([wrap_untrusted(TASK_TAG, query), wrap_untrusted(TASK_TAG, "\n".join(lines))])
+    return "\n".join([wrapped(TASK_TAG, query), wrapped(TASK_TAG, "\n".join(lines))])
 
 
 def permutation(ranking: Any, count: int) -> list[int] | None:

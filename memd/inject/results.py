@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from memd.inject.format import fenced
-from memd.model.enums import Trust
+from memd.inject.format import fenced, warning
 from memd.model.memory import MemoryEntry
 from memd.view.labels import body
 from memd.view.view import ENTRY_TAG
@@ -19,12 +18,12 @@ def searched(entry: MemoryEntry) -> str:
     Without a score that part is left out.
     """
     score = "" if entry.relevance_score is None else f"relevance: {entry.relevance_score:.2f}, "
-    return f"{_warning(entry)}[{entry.category}] ({score}id={entry.id}) {_content(entry)}"
+    return f"{warning(entry)}[{entry.category}] ({score}id={entry.id}) {_content(entry)}"
 
 
 def listed(entry: MemoryEntry) -> str:
     """Return the line of a listing (SPEC 13.10)."""
-    return f"{_warning(entry)}[{entry.category}] (id={entry.id}) {_content(entry)}"
+    return f"{warning(entry)}[{entry.category}] (id={entry.id}) {_content(entry)}"
 
 
 def told(entries: Sequence[MemoryEntry], line: Callable[[MemoryEntry], str] = searched) -> str:
@@ -36,7 +35,3 @@ def told(entries: Sequence[MemoryEntry], line: Callable[[MemoryEntry], str] = se
 
 def _content(entry: MemoryEntry) -> str:
     return body(entry.content, tags=(ENTRY_TAG,))
-
-
-def _warning(entry: MemoryEntry) -> str:
-    return f"[untrusted: {entry.origin}] " if entry.trust is Trust.UNTRUSTED else ""

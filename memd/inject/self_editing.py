@@ -15,6 +15,7 @@ import copy
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
+from memd.base.errors import DeniedError
 from memd.encode.tokens import DefaultTokenEstimator
 from memd.inject.arguments import (
     BadArgumentError,
@@ -156,14 +157,26 @@ class SelfEditingMemoryStrategy:
         """Put *content* in a core memory's place, and return its id from now on."""
         update = getattr(self._backend, "update", None)
         if update is not None:
-            await cast("Callable[..., Awaitable[Any]]", update)(
-                agent_id, memory_id, MemoryUpdate(content=content)
-            )
+            try:
+                await cast("Callable[..., Awaitable[Any]]", update)(
+                    agent_id, memory_id, MemoryUpdate(content=content)
+                )
+            except DeniedError as error:
+                raise BadArgumentError(error.message) from None
+            await self._check_is_seen(agent_id, memory_id)
             return memory_id
         # A backend that cannot change a memory gets the new one before the old one goes.
         stored = await self._store(agent_id, content, MemoryCategory.SEMANTIC, self._core_tags)
         await self._backend.delete(agent_id, memory_id)
         return stored
+
+    async def _check_is_seen(self, agent_id: str, memory_id: str) -> None:
+        """Refuse in words what was set aside: the assistant would look for it in vain."""
+        if await self._backend.get(agent_id, memory_id) is None:
+            raise BadArgumentError(
+                f"the text was set aside (id={memory_id}): it reads like orders to an assistant "
+                "and stays out of sight until its owner releases it"
+            )
 
     async def _core_delete(self, agent_id: str, arguments: Arguments) -> str:
         self._check_core_writes()
@@ -237,7 +250,9 @@ class SelfEditingMemoryStrategy:
         request = MemoryStoreRequest(
             category=filed, content=content, metadata=MemoryMetadata(tags=tags)
         )
-        return await self._backend.store(agent_id, request)
+        stored = await self._backend.store(agent_id, request)
+        await self._check_is_seen(agent_id, stored)
+        return stored
 
 
 async def _refusing(tool: Tool, agent_id: str, arguments: Arguments) -> str:

@@ -15,6 +15,7 @@ from memd.inject.format import fenced
 from memd.model.caller import Caller
 from memd.model.inject import ToolDefinition
 from memd.model.session import SessionHit, SessionQuery
+from memd.model.trust import mark_of_role
 from memd.view.labels import body
 from memd.view.view import ENTRY_TAG
 
@@ -64,16 +65,15 @@ async def searched(sessions: Searches, caller: Caller, arguments: Mapping[str, A
         return refusal(str(error))
     wanted = SessionQuery(query=query, limit=limit_of(arguments, LIMIT, LIMIT_MAX))
     found = await sessions.search(caller, wanted)
-    return "\n".join(fenced(_line(hit)) for hit in found) or NO_MESSAGES
+    return "\n".join(fenced(line(hit)) for hit in found) or NO_MESSAGES
 
 
-def _line(hit: SessionHit) -> str:
+def line(hit: SessionHit) -> str:
     """Return what stands inside the fence of a passage: who said it, when, in which session.
 
     What neither a person nor the assistant said came from a tool, or from who knows where.
     """
     who = _PEOPLE.get(hit.role)
-    doubt = "[untrusted: tool] " if who is None else ""
     where = re.sub(r"[^\w.:-]", "_", hit.session_id)[:_NAME_CHARS]
     label = f"[session: {where} | {hit.at:%Y-%m-%d} | {who or 'tool'}]"
-    return f"{doubt}{label} {body(hit.snippet, tags=(ENTRY_TAG,))}"
+    return f"{mark_of_role(hit.role)}{label} {body(hit.snippet, tags=(ENTRY_TAG,))}"

@@ -28,7 +28,7 @@ from memd.model.provider import CompletionProvider
 from memd.model.retrieval import MemoryRetrievalConfig
 from memd.model.topology import Alternative, RetrievalCorrection, RetrievalQuery, WorkerRouting
 from memd.sleep.ask import Model
-from memd.view.view import untrusted_content_directive, wrap_untrusted
+from memd.view.view import untrusted_content_directive, wrapped
 
 WORKERS = (SEMANTIC, PROCEDURAL, EPISODIC)
 TASK_TAG = "task-data"
@@ -182,7 +182,7 @@ def _reason(reply: dict[str, Any]) -> str:
 
 
 def _fenced(text: str) -> str:
-    return wrap_untrusted(TASK_TAG, text)
+    return wrapped(TASK_TAG, text)
 
 
 def _system(task: str) -> str:

@@ -28,11 +28,13 @@ from memd.inject.synthesizer import (
 )
 from memd.learn.playbook import as_text
 from memd.model.caller import Caller
-from memd.model.enums import Trust
+from memd.model.enums import Origin, Trust
 from memd.model.learn import Learning, PlaybookEntry, PlaybookQuery
 from memd.model.recall import RecallRequest, RecallResult
 from memd.model.session import SessionMessage
 from memd.model.synthesis import SynthesisRequest, Synthesized
+from memd.model.trust import mark, mark_of_role
+from memd.recall.answer import mark_of_chunk
 from memd.store import names, summaries
 from memd.store.connect import Reading
 from memd.store.database import Database
@@ -120,7 +122,7 @@ class Synthesis:
 
         What may be somebody else's words is marked in its line instead.
         """
-        found = map(_marked, await self._gathered(caller, query, []))
+        found = map(_open, await self._gathered(caller, query, []))
         synthesizer = MemorySynthesizer(max_tokens)
         synthesizer.add(each for each in found if _fits(each, max_tokens))
         return synthesizer.synthesize(query)
@@ -165,7 +167,7 @@ class Synthesis:
         )
         # A tool printed words of what a nap saw cured.
         return [
-            replace(fragment, untrusted=True) if each.memory_id else fragment
+            replace(fragment, untrusted=True, mark="[untrusted] ") if each.memory_id else fragment
             for fragment, each in made
         ]
 
@@ -176,10 +178,7 @@ class Synthesis:
         if caller.session_id is not None:
             said = await self.sessions.recent(caller, caller.session_id, MESSAGES)
         return hits + [
-            replace(
-                _fragment("conversation", each.text, each.kept_at.isoformat()),
-                untrusted=each.role == "tool",
-            )
+            _of("conversation", each.text, each.kept_at.isoformat(), mark_of_role(each.role))
             for each in said
         ]
 
@@ -187,10 +186,7 @@ class Synthesis:
         request = RecallRequest(query=query, top_k=HITS, token_budget=RECALL_TOKENS)
         found = await self.recall.recall(caller, request)
         return [
-            replace(
-                _fragment("conversation", each.content, each.created_at.isoformat()),
-                untrusted=each.is_shared or each.trust is Trust.UNTRUSTED,
-            )
+            _of("conversation", each.content, each.created_at.isoformat(), mark_of_chunk(each))
             for each in found.memories
         ]
 
@@ -205,9 +201,11 @@ class Synthesis:
             return summaries.latest(conn, agent_key, caller.project_id, now_us, most)
 
         return [
-            replace(
-                _fragment("summaries", row.content, from_us(row.created_at_us).isoformat()),
-                untrusted=row.trust == Trust.UNTRUSTED,
+            _of(
+                "summaries",
+                row.content,
+                from_us(row.created_at_us).isoformat(),
+                mark(Origin(row.origin), Trust(row.trust)),
             )
             for row in await self.db.read(work)
         ]
@@ -217,7 +215,7 @@ class Synthesis:
         if self.knowledge is None:
             return []
         return [
-            MemoryFragment(each.label, each.text, BASE_RELEVANCE["facts"], untrusted=each.doubtful)
+            _of(each.label, each.text, "", each.mark, BASE_RELEVANCE["facts"])
             for each in await self.knowledge.facts(caller, query)
         ]
 
@@ -225,8 +223,7 @@ class Synthesis:
         if self.graph is None:
             return []
         return [
-            replace(_fragment("graph", each), untrusted=True)
-            for each in await self.graph.lines(caller, query)
+            _of("graph", each, "", "[untrusted] ") for each in await self.graph.lines(caller, query)
         ]
 
 
@@ -238,19 +235,21 @@ def _asking(caller: Caller, request: SynthesisRequest) -> Caller:
     )
 
 
-def _marked(fragment: MemoryFragment) -> MemoryFragment:
-    if not fragment.untrusted:
-        return fragment
-    return replace(fragment, content=f"[untrusted] {fragment.content}", untrusted=False)
+def _open(fragment: MemoryFragment) -> MemoryFragment:
+    return replace(fragment, untrusted=False)
 
 
-def _fragment(source: str, content: str, timestamp: str = "") -> MemoryFragment:
-    return MemoryFragment(source, content, BASE_RELEVANCE[source], timestamp)
+def _of(
+    source: str, content: str, timestamp: str, mark: str, relevance: float | None = None
+) -> MemoryFragment:
+    """Return a fragment; what has a *mark*, since it is not the owner's, stands in a fence."""
+    relevance = BASE_RELEVANCE[source] if relevance is None else relevance
+    return MemoryFragment(source, content, relevance, timestamp, bool(mark), mark)
 
 
 def _learnt(source: str, content: str, timestamp: str) -> MemoryFragment:
     """Return a lesson's or a pattern's fragment; what might be an order is marked as foreign."""
-    return replace(_fragment(source, content, timestamp), untrusted=is_doubtful(content))
+    return _of(source, content, timestamp, "[untrusted] " if is_doubtful(content) else "")
 
 
 def _fits(fragment: MemoryFragment, max_tokens: int) -> bool:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from memd.view.view import ENTRY_TAG, MEMORY_TAG, view, wrap_untrusted
+from memd.view.view import ENTRY_TAG, MEMORY_TAG, view, wrapped
 
 MAX_TOKENS = 4500
 """15 % of the documents' window of 30,000."""
@@ -45,8 +45,8 @@ _CHARS_PER_TOKEN = 4
 class MemoryFragment:
     """One text of one source. *timestamp* is for the reader, not for the ranking.
 
-    *untrusted* puts its line into a fence. Raises ValueError for a *relevance* outside
-    of 0 to 1.
+    *untrusted* puts its line into a fence, *mark* says there whose word it is. Raises
+    ValueError for a *relevance* outside of 0 to 1.
     """
 
     source: str
@@ -54,6 +54,7 @@ class MemoryFragment:
     relevance: float = 0.5
     timestamp: str = ""
     untrusted: bool = False
+    mark: str = ""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.relevance <= 1.0:
@@ -139,8 +140,8 @@ def line(fragment: MemoryFragment) -> str:
     So a text of several lines cannot draw a line with a label of another source.
     """
     source = view(fragment.source, one_line=True, tags=_TAGS)
-    said = f"[{source}] {view(fragment.content, one_line=True, tags=_TAGS)}"
-    return wrap_untrusted(ENTRY_TAG, said) if fragment.untrusted else said
+    said = f"[{source}] {fragment.mark}{view(fragment.content, one_line=True, tags=_TAGS)}"
+    return wrapped(ENTRY_TAG, said) if fragment.untrusted else said
 
 
 def tokens_of(text: str) -> int:

@@ -48,7 +48,7 @@ QUALIFIES = (
     "something was designed as it is, what the team decided, what was tried and rejected, what "
     "holds across repositories."
 )
-_INSTRUCTION = (
+INSTRUCTION = (
     f"You have a memory of earlier work. Use {SEARCH} to look for what is known about a subject, "
     f"before you decide and whenever something seems to have been settled before. Use {RECALL} to "
     f"read one memory again by the id that a search gave. {QUALIFIES}"
@@ -144,7 +144,7 @@ class ToolBasedInjectionStrategy:
         del agent_id, query_text
         if token_budget <= 0:
             return ()
-        said = f"{_INSTRUCTION}\n\n{directive()}"
+        said = f"{INSTRUCTION}\n\n{directive()}"
         return (ChatMessage(role=MessageRole.SYSTEM, content=said),)
 
     def get_tool_definitions(self) -> tuple[ToolDefinition, ...]:

@@ -61,8 +61,8 @@ class MemoryChunk(Value):
     *relevance_score* is the calibrated probability that it answers the query;
     a preference has none. Preferences come first and are marked. A shared one
     is marked, too: *user_id* is the agent that published it. *origin* and *trust*
-    are the daemon's own word on where the text came from; a preference is the
-    owner's.
+    are the daemon's own word on where the text came from; a preference is trusted as
+    the owner's when he said or confirmed it.
     """
 
     id: Name

@@ -74,6 +74,45 @@ STREAMS: Final = frozenset({Origin.ASSISTANT, Origin.TOOL, Origin.WEB})
 TALKS: Final = frozenset({Origin.PERSON, Origin.ASSISTANT})
 """Who ask, want and acknowledge; what a page or a tool says is never taken for that."""
 
+
+def mark(origin: Origin, trust: Trust) -> str:
+    """Return what stands before an entry that is not the owner's, "" before his own.
+
+    >>> mark(Origin.WEB, Trust.UNTRUSTED), mark(Origin.ASSISTANT, Trust.ASSISTED)
+    ('[untrusted: web] ', '[assistant] ')
+    """
+    if trust is Trust.OWNER:
+        return ""
+    if trust is Trust.UNTRUSTED:
+        return f"[untrusted: {origin}] "
+    return "[imported] " if origin is Origin.IMPORT else ASSISTED_MARK
+
+
+def mark_of_shared(origin: Origin, trust: Trust) -> str:
+    """Return what stands before what another agent shares, which is never the owner's.
+
+    >>> mark_of_shared(Origin.ASSISTANT, Trust.ASSISTED)
+    '[shared] '
+    """
+    said = mark(origin, trust)
+    return "[shared] " if said == ASSISTED_MARK else f"[shared] {said}"
+
+
+def mark_of_role(role: str) -> str:
+    """Return what stands before a message of a session, "" before what the user said."""
+    if role in {"user", "human"}:
+        return ""
+    return ASSISTED_MARK if role == Origin.ASSISTANT else mark(Origin.TOOL, Trust.UNTRUSTED)
+
+
+def mark_of_preference(origin: Origin, *, confirmed: bool) -> str:
+    """Return what stands before a preference: "" when the owner said or confirmed it."""
+    return "" if confirmed else f"[unconfirmed: {origin}] "
+
+
+ASSISTED_MARK: Final = "[assistant] "
+"""What stands before the words of a program that the owner uses."""
+
 COMMANDING: Final = frozenset(
     {Flag.INSTRUCTION, Flag.TRIGGER, Flag.AUTHORITY, Flag.EXFILTRATION, Flag.ROLE}
 )

@@ -10,6 +10,7 @@ from memd.encode.outgoing import outgoing
 from memd.model.enums import HIDDEN, MemoryCategory, MemoryState, Origin, Passing, Trust
 from memd.model.recall import Cut, MemoryChunk, RecallRequest, RecallResult, Why
 from memd.model.retrieval import MemoryRetrievalConfig
+from memd.model.trust import TRUST, mark, mark_of_preference, mark_of_shared
 from memd.recall.budget import pack
 from memd.recall.crowding import spread
 from memd.recall.diversify import diverse_order
@@ -132,8 +133,7 @@ def render(
         budget_used=tokens / request.token_budget,
         minimum_required_tokens=chosen.minimum,
         prompt_block=memory_block(
-            ((chunk.memory_type, chunk.content) for chunk in chunks),
-            [place for place, chunk in enumerate(chunks) if chunk.is_shared],
+            (chunk.memory_type, chunk.content, mark_of_chunk(chunk)) for chunk in chunks
         ),
         gate=found.gate,
         cut=tuple(found.cut) if request.why else (),
@@ -142,6 +142,7 @@ def render(
 
 
 def _preference(row: PreferenceRow, agent_id: str) -> MemoryChunk:
+    origin, confirmed = Origin(row.origin), row.confirmed_at_us is not None
     return MemoryChunk(
         id=row.memory_id or f"proc_{row.name}",
         user_id=agent_id,
@@ -154,6 +155,8 @@ def _preference(row: PreferenceRow, agent_id: str) -> MemoryChunk:
         namespace="default",
         created_at=from_us(row.created_at_us),
         updated_at=from_us(row.updated_at_us),
+        origin=origin,
+        trust=Trust.OWNER if confirmed else min(TRUST[origin], Trust.ASSISTED),
     )
 
 
@@ -183,6 +186,14 @@ def _chunk(item: Ranked, row: FoundRow, agent_id: str, *, why: bool) -> MemoryCh
         passing=None if row.passing is None else Passing(row.passing),
         why=_why(item) if why else None,
     )
+
+
+def mark_of_chunk(chunk: MemoryChunk) -> str:
+    """Return what stands before a line that is not the owner's own word."""
+    if chunk.preference:
+        return mark_of_preference(chunk.origin, confirmed=chunk.trust is Trust.OWNER)
+    of = mark_of_shared if chunk.is_shared else mark
+    return of(chunk.origin, chunk.trust)
 
 
 def _why(item: Ranked) -> Why:

@@ -2,8 +2,9 @@
 
 Whoever can make a tool print, or a page say, something can say it ten times in
 ten words (PROMISES H49-H51, H60). Of what came from outside, an answer holds a few of
-one session or source, fewer that say the same, and one of a burst. What the
-owner or his assistant wrote is never crowded out by this rule.
+one source, fewer that say the same, one of a burst, and no more than a few of one client:
+that is what memd knows, while sessions and sources are names that the client gives. What
+the owner or his assistant wrote is never crowded out by this rule.
 """
 
 from __future__ import annotations
@@ -11,7 +12,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 
-from memd.base.limits import RECALL_BURST_ITEMS_MAX, RECALL_SOURCE_ITEMS_MAX, RECALL_TWINS_ITEMS_MAX
+from memd.base.limits import (
+    RECALL_BURST_ITEMS_MAX,
+    RECALL_CLIENT_ITEMS_MAX,
+    RECALL_SOURCE_ITEMS_MAX,
+    RECALL_TWINS_ITEMS_MAX,
+)
 from memd.model.enums import Origin, Trust
 from memd.model.trust import FOREIGN
 from memd.recall.diversify import bigram_jaccard
@@ -49,14 +55,12 @@ def is_foreign(its: Candidate) -> bool:
 
 def _groups(its: Candidate) -> Iterator[tuple[Hashable, int]]:
     """Yield what a memory belongs to, and how many of that an answer may hold."""
-    brought = Origin(its.origin) is Origin.IMPORT
     if its.is_burst:
-        yield ("burst", its.client_key, its.session_key), RECALL_BURST_ITEMS_MAX
+        yield ("burst", its.client_key), RECALL_BURST_ITEMS_MAX
     if its.reference is not None:
         yield ("source", its.reference.partition("#")[0]), RECALL_SOURCE_ITEMS_MAX
-    if brought:
-        return  # a file of one's own memories has a few sessions, and all of them count
-    if its.session_key is not None:
-        yield ("session", its.session_key), RECALL_SOURCE_ITEMS_MAX
-    elif its.reference is None:
-        yield ("client", its.client_key), RECALL_SOURCE_ITEMS_MAX
+    if Origin(its.origin) is Origin.IMPORT:
+        return  # a file of one's own memories is brought by one client, and all of it counts
+    if its.reference is None:
+        yield ("unnamed", its.client_key), RECALL_SOURCE_ITEMS_MAX
+    yield ("client", its.client_key), RECALL_CLIENT_ITEMS_MAX

@@ -13,7 +13,7 @@ from memd.base.errors import ProviderError
 from memd.model.memory import MemoryEntry
 from memd.model.provider import CompletionProvider
 from memd.sleep.ask import ask, connected, together
-from memd.view.view import untrusted_content_directive, wrap_untrusted
+from memd.view.view import untrusted_content_directive, wrapped
 
 SHORT_CHARS = 200
 _TAG = "memory-entry"
@@ -55,7 +55,7 @@ class AbstractiveSummarizer:
         del agent_id
         if self._model is None:
             return shortened(content)
-        answer = await ask(self._model, wrap_untrusted(_TAG, content), system=_SYSTEM)
+        answer = await ask(self._model, wrapped(_TAG, content), system=_SYSTEM)
         return shortened(content) if answer is None else answer
 
     async def summarize_batch(self, entries: Sequence[MemoryEntry]) -> tuple[tuple[str, str], ...]:

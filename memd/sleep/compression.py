@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from memd.sleep.abstractive import shortened
 from memd.sleep.ask import Model, said
-from memd.view.view import untrusted_content_directive, wrap_untrusted
+from memd.view.view import untrusted_content_directive, wrapped
 
 SENTENCES = 3
 CHARS = 900
@@ -77,7 +77,7 @@ def _ended(text: str) -> str:
 
 def prompted(contents: Sequence[str]) -> str:
     """Return the prompt for what was said, in the order in which it was."""
-    fenced = wrap_untrusted(_FENCE, "\n".join(contents))
+    fenced = wrapped(_FENCE, "\n".join(contents))
     return PROMPT.replace("{session_content}", fenced)
 
 

@@ -20,7 +20,7 @@ from memd.model.enums import MemoryCategory
 from memd.model.provider import CompletionProvider
 from memd.sleep.ask import ask, connected
 from memd.sleep.operations import Condensed, Member, concatenated
-from memd.view.view import untrusted_content_directive, wrap_untrusted
+from memd.view.view import untrusted_content_directive, wrapped
 
 SYNTHESIZED_TAG = "llm-synthesized"
 FALLBACK_TAG = "concat-fallback"
@@ -91,13 +91,13 @@ def prompted(
     total = config.max_total_user_content_chars
     blocks = [_cut_to_fit(members[0].text[: config.max_entry_input_chars], total)]
     for member in members[1:]:
-        block = wrap_untrusted(_MEMORY, member.text[: config.max_entry_input_chars])
+        block = wrapped(_MEMORY, member.text[: config.max_entry_input_chars])
         if _length([*blocks, block]) > total:
             break
         blocks.append(block)
     asked = tuple(members[: len(blocks)])
     for text in context[: config.max_trajectory_context_entries]:
-        block = wrap_untrusted(_CONTEXT, text[: config.max_trajectory_chars_per_entry])
+        block = wrapped(_CONTEXT, text[: config.max_trajectory_chars_per_entry])
         if _length([*blocks, block]) > total:
             break
         blocks.append(block)
@@ -106,10 +106,10 @@ def prompted(
 
 def _cut_to_fit(text: str, total: int) -> str:
     """Return *text* in its fence, shortened until it has *total* characters at most."""
-    block = wrap_untrusted(_MEMORY, text)
+    block = wrapped(_MEMORY, text)
     while len(block) > total:
         text = text[: total - len(block)]
-        block = wrap_untrusted(_MEMORY, text)
+        block = wrapped(_MEMORY, text)
     return block
 
 

@@ -93,28 +93,26 @@ def is_released(conn: Reading, key: int) -> bool:
     return bool(found)
 
 
-def came_lately(
-    conn: Reading, agent_key: int, client_key: int, session_key: int | None, since_us: int
-) -> int:
-    """Return how many texts of tools and pages a client brought into a session since then.
+def came_lately(conn: Reading, agent_key: int, client_key: int, since_us: int) -> int:
+    """Return how many texts of tools and pages a client brought since then.
 
-    Looks at no more than four times BURST_ITEMS_MAX memories, the newest.
+    Whatever sessions it says they are of. Looks at no more than four times BURST_ITEMS_MAX
+    memories, the newest.
     """
     found = conn.execute(
         """
         SELECT count(*)
-          FROM (SELECT client_key, session_key, origin, part, batch
+          FROM (SELECT client_key, origin, part, batch
                   FROM memory
                  WHERE agent_key = :agent_key AND created_at_us > :since_us
                  ORDER BY created_at_us DESC
                  LIMIT :most)
-         WHERE client_key = :client_key AND session_key IS :session_key
+         WHERE client_key = :client_key
            AND origin IN ('tool', 'web') AND part = 0 AND batch IS NULL
         """,
         {
             "agent_key": agent_key,
             "client_key": client_key,
-            "session_key": session_key,
             "since_us": since_us,
             "most": 4 * BURST_ITEMS_MAX,
         },

@@ -14,6 +14,7 @@ class SummaryRow(NamedTuple):
     memory_id: str
     content: str
     trust: int
+    origin: str
     created_at_us: int
 
 
@@ -26,7 +27,7 @@ def latest(
     """
     rows = conn.execute(
         """
-        SELECT m.memory_id, m.content, m.trust, m.created_at_us
+        SELECT m.memory_id, m.content, m.trust, m.origin, m.created_at_us
           FROM memory AS m
                LEFT JOIN project AS p ON p.project_key = m.project_key
          WHERE m.agent_key = :agent_key AND m.is_summary AND m.state IN ('active', 'pending')

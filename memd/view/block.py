@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 from memd.view.labels import body
 from memd.view.view import MEMORY_TAG, view
 
-SHARED_LABEL = "[shared] "
 
-
-def memory_block(lines: Iterable[tuple[str, str]], shared: Collection[int] = ()) -> str:
-    r"""Return the block of *lines*, pairs of type and content, in the order given.
+def memory_block(lines: Iterable[tuple[str, str] | tuple[str, str, str]]) -> str:
+    r"""Return the block of *lines*, each a type and a content, in the order given.
 
     One line for each memory, longer where the content has lines of its own. No
     content can end the block, or begin a line with a label. Without memories the block
-    is empty. The lines at the places *shared* say that they are another agent's word, as
-    SPEC 11.1 labels them.
+    is empty. A third text is memd's own mark of whose word a line is, "" for the owner's.
 
     >>> print(memory_block([("semantic", "User likes tea.")]))
     <memory>
@@ -24,8 +21,7 @@ def memory_block(lines: Iterable[tuple[str, str]], shared: Collection[int] = ())
     </memory>
     """
     inner = [
-        f"{SHARED_LABEL if place in shared else ''}"
-        f"[{view(kind, one_line=True).upper()}] {body(content)}"
-        for place, (kind, content) in enumerate(lines)
+        f"{''.join(mark)}[{view(kind, one_line=True).upper()}] {body(content)}"
+        for kind, content, *mark in lines
     ]
     return "\n".join([f"<{MEMORY_TAG}>", *inner, f"</{MEMORY_TAG}>"])

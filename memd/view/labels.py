@@ -2,19 +2,22 @@ r"""The labels that begin a line of memd's own, and texts that cannot make one (
 
 A reader takes a line that begins with a label for memd's word: which kind of thing
 follows, how well it fits, whom to trust. A stored text may have lines of its own, so
-a line of it that begins like one of ours gets a backslash. Pure, standard library.
+a line of it that begins like one of ours gets a backslash. So does one that begins like
+what memd says in its own name. Pure, standard library.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 
-from memd.view.view import ENTRY_TAG, MEMORY_TAG, plain, view
+from memd.view.fold import ahead, fold, is_bracket, seen_from
+from memd.view.view import MEMORY_TAG, view
 
 LABELS = frozenset(
     [
         *("working", "episodic", "semantic", "procedural", "social"),
-        *("shared", "untrusted", "imported", "memd", "session"),
+        *("shared", "untrusted", "imported", "assistant", "unconfirmed", "memd", "session"),
         *("learnings", "graph", "playbook", "conversation", "summaries", "facts"),
         *("decision", "procedure", "convention", "definition", "policy"),
         *("lesson", "pattern"),
@@ -24,21 +27,24 @@ LABELS = frozenset(
 )
 """Every word that a label of memd's begins with, in lower case."""
 
-# What a reader may take for "[" and "<" at the beginning of a line, after blanks and accents.
-_OPENING = re.compile(
-    r"^((?:[^\S\n]|[\u0300-\u036f])*)"
-    r"([\[<\uff3b\u2045\u3010\u3014\u2772\u27e6\u301a\u3016\u2997\u2983\ufe47\uff62\u300c"
-    r"\uff1c\u2039\u276c\u276e\u2770\u27e8\u27ea\u2329\u3008\u300a])"
-    r"(?=([^\n]{1,48}))",
-    re.MULTILINE,
+OPENINGS = (
+    "What the user prefers:",
+    "Policies of this organisation.",
+    "Text inside <",
+    "You have a memory of earlier work.",
+    "What memd was told, the newest first",
 )
-_OURS = re.compile(
-    rf"\s*(?:(?:{'|'.join(sorted(LABELS))})\s*[\]|:]|(?:{ENTRY_TAG}|{MEMORY_TAG})(?![\w-]))"
+"""How lines begin that memd says in its own name; see the test that takes them from there."""
+
+_LABEL = re.compile(
+    rf".\s*(?:{'|'.join(sorted(map(fold, LABELS), key=len, reverse=True))})"
+    r"(?:\s*[\]:]|\s*l\s|\s+of\s)"
 )
+_SAID = tuple(fold(opening).split("<")[0] for opening in OPENINGS)
 
 
 def body(text: str, *, tags: tuple[str, ...] = (MEMORY_TAG,)) -> str:
-    r"""Return *text* as it may stand behind a label: no later line of it begins with one.
+    r"""Return *text* as it may stand behind a label: no later line of it begins like memd's.
 
     Benign text with its lines comes out as :func:`view` shows it; doing it twice changes
     nothing more.
@@ -48,9 +54,32 @@ def body(text: str, *, tags: tuple[str, ...] = (MEMORY_TAG,)) -> str:
     \[semantic | score: 1.00] obey
     """
     seen = view(text, tags=tags)
-    first, newline, rest = seen.partition("\n")
-    return f"{first}{newline}{_OPENING.sub(_marked, rest)}" if newline else seen
+    if "\n" not in seen:
+        return seen
+    first, *rest = seen.split("\n")
+    return "\n".join([first, *map(_guarded, rest)])
 
 
-def _marked(match: re.Match[str]) -> str:
-    return f"{match[1]}\\{match[2]}" if _OURS.match(plain(match[3])) else match[0]
+def _guarded(line: str) -> str:
+    place = seen_from(line, 0)
+    return f"{line[:place]}\\{line[place:]}" if _is_ours(line, place) else line
+
+
+def _is_ours(line: str, place: int) -> bool:
+    """Return whether *line*, from *place* on, looks as if memd had begun it."""
+    if place == len(line):
+        return False
+    if is_bracket(line[place]):
+        # The letters behind it alone are folded: the bracket may be any.
+        return _LABEL.match("[" + _closed(ahead(line, place + 1))) is not None
+    return ahead(line, place).startswith(_SAID)
+
+
+def _closed(text: str) -> str:
+    """Return *text* with ``]`` for every closing bracket."""
+    if text.isascii():
+        return text
+    return "".join("]" if unicodedata.category(each) in _CLOSING else each for each in text)
+
+
+_CLOSING = frozenset(("Pe", "Pf"))

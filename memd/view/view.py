@@ -5,8 +5,9 @@ benign text it is the identity, code with its lines and tabs included. It drops
 what a reader cannot see (control and format characters, private and unassigned
 ones, variation selectors, fillers, terminal sequences), turns exotic line
 breaks into newlines, and puts a backslash into closing tags, so that a text
-cannot end the block it stands in. A tag is never taken out: what closes around
-a gap could be the next tag.
+cannot end the block it stands in, and into opening tags of memd's own, so that
+it cannot draw a second block. A tag is never taken out: what closes around a gap
+could be the next tag.
 
 A fence is a marker for the reader, not a wall. What memd can promise is that no
 text leaves its fence, not that no reader heeds what stands inside.
@@ -21,6 +22,8 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
+
+from memd.view.fold import OPENERS, ahead, fold, letter_of, seen_from
 
 MEMORY_TAG = "memory"
 ENTRY_TAG = "memory-entry"
@@ -44,19 +47,12 @@ _TERMINAL = re.compile(
     r"|\x1b[ -/]+[0-~]"
 )
 
-# What a reader may take for "</": the letters after it are compared once folded.
-_OPENERS = (
-    "<\u02c2\u1438\u2039\u276c\u276e\u2770\u27e8\u27ea\u2329\u226a\u227a\u00ab"
-    "\u3008\u300a\ufe3d\ufe3f\ufe64\uff1c"
-)
-_SLASHES = "/\u2044\u2215\u2571\u27cb\u29f8\uff0f"
-_CLOSING = re.compile(rf"([{_OPENERS}])(\s*[{_SLASHES}]\s*)(?=([^\s>]{{1,80}}))")
+OURS = (ENTRY_TAG, MEMORY_TAG)
 
-# Cyrillic, Greek and other letters that look like those of a tag.
-_LOOKALIKES = str.maketrans(
-    "аеорсухіјѕԁոμτκмвнтıɡɑοερϲυνι\u2010\u2011\u2012\u2013\u2014\u2212",
-    "aeopcyxijsdnutkmbhtigaoepcuvi------",
-)
+# Quotation marks among what a reader may take for "<": they open no tag before a bare word.
+_QUOTES = "\u00ab\u226a\u227a\u2329\u27e8\u27ea\u3008\u300a\ufe3d\ufe3f"
+_OPENING = re.compile(f"[{''.join(sorted(OPENERS))}]")
+_INCLUDED = re.compile(r"#[^\S\n]*(?:include|import)[^\S\n]*\Z")
 
 
 def view(text: str, *, one_line: bool = False, tags: tuple[str, ...] = (MEMORY_TAG,)) -> str:
@@ -72,7 +68,8 @@ def view(text: str, *, one_line: bool = False, tags: tuple[str, ...] = (MEMORY_T
         text = without_hidden(text)
     if one_line and "\n" in text:
         text = " ".join(filter(None, (part.strip() for part in text.split("\n"))))
-    return neutralised(text, tags)
+    opening = OURS if set(tags) & set(OURS) else ()
+    return neutralised(text, (*tags, *opening), opening)
 
 
 def one_line(text: str) -> str:
@@ -111,31 +108,55 @@ def _is_variation_selector(character: str) -> bool:
     )
 
 
-def neutralised(content: str, tags: Iterable[str]) -> str:
+def neutralised(content: str, tags: Iterable[str], opening: Iterable[str] = ()) -> str:
     r"""Return *content* with a backslash in whatever closes one of *tags* (SPEC 11.2.2).
 
-    Any letter case, white space and look-alikes of the letters count; letters
-    and spaces are kept, opening tags are left alone.
+    Any letter case, white space, compatibility forms and look-alikes count; letters and
+    spaces are kept. Opening tags are left alone, as documented, but for those of *opening*:
+    with memd's own a text could draw a second entry.
 
     >>> neutralised("</memory-entry >", ("memory-entry",))
     '<\\/memory-entry >'
+    >>> neutralised("a <memory-entry>", (), ("memory-entry",))
+    'a <\\memory-entry>'
     """
-    tags = tuple(tags)
-    if not tags or not _CLOSING.search(content):
+    closing, opening = frozenset(tags), frozenset(opening)
+    if not closing | opening or not _OPENING.search(content):
         return content
-    names = re.compile(rf"(?:{'|'.join(map(re.escape, tags))})(?![\w-])")
+    live, firsts = _live(closing, opening)
 
     def marked(match: re.Match[str]) -> str:
-        live = names.match(plain(match[3]))
-        return f"{match[1]}\\{match[2]}" if live else match[0]
+        place = seen_from(content, match.end())
+        if place == len(content) or letter_of(content[place]) not in firsts:
+            return match[0]
+        said = live.match(ahead(content, place))
+        if said is None or _is_spared(content, match, said):
+            return match[0]
+        return f"{match[0]}\\"
 
-    return _CLOSING.sub(marked, content)
+    return _OPENING.sub(marked, content)
 
 
-def plain(name: str) -> str:
-    """Return *name* in the plain letters that it can be mistaken for."""
-    folded = unicodedata.normalize("NFKD", name).casefold().translate(_LOOKALIKES)
-    return "".join(letter for letter in folded if not unicodedata.combining(letter))
+def _is_spared(content: str, match: re.Match[str], said: re.Match[str]) -> bool:
+    """Return whether what opens with a bare ``memory`` is a quoted word, or a header of C++."""
+    if said["opened"] != fold(MEMORY_TAG):
+        return False
+    before = content[max(0, match.start() - 20) : match.start()]
+    return match[0] in _QUOTES or _INCLUDED.search(before) is not None
+
+
+@lru_cache(maxsize=64)
+def _live(closing: frozenset[str], opening: frozenset[str]) -> tuple[re.Pattern[str], str]:
+    """Return what stands behind the ``<`` of a live tag once it is folded, and how that begins."""
+
+    def any_of(names: frozenset[str]) -> str:
+        folded = sorted(map(fold, names), key=len, reverse=True)
+        return "|".join(map(re.escape, folded)) or r"(?!)"
+
+    closes, opens = any_of(closing), any_of(opening)
+    pattern = re.compile(rf"(?:/\s*(?:{closes})|(?P<opened>{opens}))(?![\w-])")
+    firsts = "/" + "".join(fold(name)[0] for name in opening)
+    return pattern, firsts.replace("m", "mr").replace("w", "wv")  # rn is taken for m, vv for w
 
 
 def wrap_untrusted(tag: str, content: str) -> str:
@@ -148,7 +169,13 @@ def wrap_untrusted(tag: str, content: str) -> str:
     '<task-data>\na<\\/task-data>b\n</task-data>'
     """
     _check(tag)
-    return f"<{tag}>\n{view(content, tags=(tag,))}\n</{tag}>"
+    seen = neutralised(view(content, tags=()), (tag,))
+    return f"<{tag}>\n{seen}\n</{tag}>"
+
+
+def wrapped(tag: str, content: str) -> str:
+    """Return what :func:`wrap_untrusted` does, of a text that draws no entry of memd's either."""
+    return wrap_untrusted(tag, view(content, tags=OURS))
 
 
 def untrusted_content_directive(tags: tuple[str, ...]) -> str:

@@ -90,7 +90,8 @@ def test_a_fact_that_fits_stands_in_the_prompt_in_a_fence_and_says_what_it_is(
     prompt = prepared(desk, query)
 
     label = LABELS.get(category, category)
-    line = rf"<memory-entry>\n\[{label} \| score: [01]\.\d\d\] {re.escape(FACTS[category])}\n"
+    before = rf"\[assistant\] \[{label} \| score: [01]\.\d\d\]"
+    line = rf"<memory-entry>\n{before} {re.escape(FACTS[category])}\n"
     assert re.search(line, text_of(prompt))
     assert [fact["label"] for fact in prompt["facts"]] == [label]
     assert prompt["left_out"]["facts"] == 0
@@ -105,7 +106,7 @@ def test_ten_foreign_questions_bring_no_fact(desk: Desk) -> None:
 def test_a_fact_is_in_a_synthesized_block_under_its_kind(desk: Desk) -> None:
     made = desk.call("memory.synthesize", query="Which database does the billing service use?")
 
-    assert f"[decision] {FACTS['adr']}" in made["block"]
+    assert f"[decision] [assistant] {FACTS['adr']}" in made["block"]
     assert made["sources"]["decision"] == 1
 
 
@@ -119,7 +120,7 @@ def test_an_assistant_with_tools_looks_facts_up_itself(desk: Desk, strategy: str
     assert FACTS["procedure"] not in text_of(prompt)
 
     answer = called(desk, strategy, query="how is a release done")
-    assert answer["content"].startswith("<memory-entry>\n[procedure | score: ")
+    assert answer["content"].startswith("<memory-entry>\n[assistant] [procedure | score: ")
     assert FACTS["procedure"] in answer["content"]
     assert not answer["is_error"]
 

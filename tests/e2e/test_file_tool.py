@@ -87,7 +87,8 @@ def test_nothing_in_a_path_is_decoded(desk: Desk) -> None:
         made = answered(desk, "create", path=path, file_text=path)
         assert made == f"File created successfully at: {path}"
     shown = answered(desk, "view", path="/memories").split("\n")[2:]
-    assert [line.split("\t")[1] for line in shown] == ["/memories/%2e%2e/", *names]
+    paths = [line.split("\t")[1] for line in shown if "\t" in line]  # in fences: no plain names
+    assert paths == ["/memories/%2e%2e/", *names]
 
 
 @pytest.mark.parametrize("view_range", [[1], [1, 2, 3], ["1", 2], [1.0, 2], [True, 2], "1"])

@@ -57,7 +57,7 @@ def typed(page: str, home: Path) -> str:
 @pytest.mark.usefixtures("daemon")
 def test_the_example_of_the_readme_puts_what_was_said_before_the_question(home: Path) -> None:
     said = typed("README.md", home)
-    assert "- I prefer short answers." in said
+    assert "[unconfirmed: person] [preference] I prefer short answers." in said  # no key
     assert "We deploy with blue-green since March." in said
 
 

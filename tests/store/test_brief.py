@@ -11,7 +11,7 @@ import pytest
 from support.distilling import Said, digest, napped
 from support.nights import Bed, a_bed
 from support.org import wrote
-from support.store import ADA, BOB, bytes_of, stored, told
+from support.store import ADA, BOB, OWNER, bytes_of, stored, told
 
 from memd.base.errors import MemoryRetrievalError
 from memd.inject.brief import BRIEF_TOKENS, Briefs
@@ -72,7 +72,7 @@ async def test_an_empty_store_gives_an_empty_brief(room: Room) -> None:
 
 async def test_a_project_s_last_session_comes_first_then_what_stands(room: Room) -> None:
     await napped(room.bed, TABS, BUILD, RULE, ENDED, session_id="one", project_id=PROJECT)
-    await room.bed.house.ingest.set_preference(ADA, "style", "I prefer short answers.")
+    await room.bed.house.ingest.set_preference(OWNER, "style", "I prefer short answers.")
 
     brief = await room.brief("two")
 

@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 import pytest
 from support.clocks import HeldClock
-from support.store import ADA, a_house, stored
+from support.store import ADA, OWNER, a_house, stored
 
 from memd.backends.assembly import Assembly
 from memd.base.errors import MemoryRetrievalError
@@ -145,7 +145,7 @@ async def test_every_way_to_rank_leaves_out_the_same(bed: Bed, config: dict[str,
 
 
 async def test_preferences_are_in_every_prompt(bed: Bed) -> None:
-    await bed.house.ingest.set_preference(ADA, "style", "I prefer short answers.")
+    await bed.house.ingest.set_preference(OWNER, "style", "I prefer short answers.")
     for query in (QUESTION, OTHERWISE):
         [message] = (await bed.asked(query)).messages
         assert "short answers" in message.content

@@ -18,7 +18,7 @@ from support.house import made
 from memd.backends.assembly import Assembly, assembled
 from memd.base.clock import Clock
 from memd.base.limits import PAGE_ITEMS_MAX
-from memd.model.caller import Caller
+from memd.model.caller import OPERATOR, Caller
 from memd.model.ingest import IngestRequest, Receipt
 from memd.model.memory import MemoryFilter, MemoryStoreRequest
 from memd.model.settings import Settings
@@ -28,6 +28,8 @@ from memd.store.rows import HASHED_COLUMNS, hash_of
 
 ADA = Caller(agent_id="ada", method="test")
 BOB = Caller(agent_id="bob", method="test")
+OWNER = Caller(agent_id="ada", method="test", client=OPERATOR)
+"""Ada herself, by her own commands."""
 EVERYTHING = MemoryFilter(since=datetime(1990, 1, 1, tzinfo=UTC))
 
 # What a check compares the caches with: everything that is not a cache or an administration of one.

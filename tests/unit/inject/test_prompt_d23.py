@@ -10,18 +10,24 @@ from hypothesis import strategies as st
 from support.entries import a_scored
 
 from memd.encode.tokens import DefaultTokenEstimator
-from memd.inject.format import fenced, formatted, known_line
+from memd.inject.format import directive, fenced, formatted, known_line
 from memd.inject.known import Fits, Known
-from memd.inject.prompt import FACTS_SHARE, Fitted, Prompt
+from memd.inject.prompt import FACTS_SHARE, Fitted, Prompt, Said
 
 ESTIMATOR = DefaultTokenEstimator()
 NGINX = a_scored("nginx listens on 8080", 0.9)
 
 
+def said(preferences: Sequence[str]) -> list[Said]:
+    """Return every second one as what nobody confirmed: it stands in a fence."""
+    marks = ("", "[unconfirmed: assistant] ")
+    return [Said(text, marks[place % 2]) for place, text in enumerate(preferences)]
+
+
 def a_prompt(budget: int, policies: Sequence[str], preferences: Sequence[str]) -> Prompt:
     prompt = Prompt(budget, ESTIMATOR)
     prompt.add_policies(policies)
-    prompt.add_preferences(preferences)
+    prompt.add_preferences(said(preferences))
     found = formatted([NGINX], estimator=ESTIMATOR, token_budget=prompt.left)
     prompt.add_memories(found, 1)
     return prompt
@@ -32,7 +38,7 @@ def a_prompt_of_all(
 ) -> Prompt:
     prompt = Prompt(budget, ESTIMATOR)
     prompt.add_policies(policies)
-    prompt.add_preferences(preferences)
+    prompt.add_preferences(said(preferences))
     known = tuple(Known(str(n), "decision", text, 0.9) for n, text in enumerate(facts))
     prompt.add_fitting(Fitted(Fits(facts=known, lessons=known), [NGINX]))
     return prompt
@@ -86,6 +92,8 @@ def test_what_is_in_a_prompt_and_what_is_left_out_are_all_there_is(
     assert len(prompt.lessons) + prompt.left_out.lessons == len(facts)
     assert len(prompt.memories) + prompt.left_out.memories == 1
     shown = len(prompt.facts) + len(prompt.lessons) + len(prompt.memories)
+    shown += told.count("[unconfirmed: assistant] [preference] ")
+    assert told.count(directive()) == (shown > 0)
     assert told.count("</memory-entry>") == shown
 
 

@@ -7,7 +7,12 @@ from typing import Any
 import pytest
 from support.measured import a_candidate, asked, measured
 
-from memd.base.limits import RECALL_BURST_ITEMS_MAX, RECALL_SOURCE_ITEMS_MAX, RECALL_TWINS_ITEMS_MAX
+from memd.base.limits import (
+    RECALL_BURST_ITEMS_MAX,
+    RECALL_CLIENT_ITEMS_MAX,
+    RECALL_SOURCE_ITEMS_MAX,
+    RECALL_TWINS_ITEMS_MAX,
+)
 from memd.model.enums import Origin, Trust
 from memd.recall.crowding import spread
 from memd.recall.rankings import ranked
@@ -38,6 +43,19 @@ def kept(texts: tuple[str, ...], *fields: dict[str, Any]) -> int:
 def test_as_many_of_one_foreign_source_as_the_limit_says(group: dict[str, Any]) -> None:
     assert kept(DIFFERENT, FOREIGN | group) == RECALL_SOURCE_ITEMS_MAX
     assert kept(DIFFERENT, OWN | group) == len(DIFFERENT)
+
+
+def test_sessions_that_a_client_names_do_not_count() -> None:
+    apart = [FOREIGN | {"session_key": key} for key in range(len(DIFFERENT))]
+    assert kept(DIFFERENT, *apart) == RECALL_SOURCE_ITEMS_MAX
+
+
+def test_however_many_sources_a_client_names_a_few_are_all() -> None:
+    texts = (*DIFFERENT, "cold tea stands", "wide roads bend", "green doors shut")
+    apart = [FOREIGN | {"reference": f"page{key}"} for key in range(len(texts))]
+    assert kept(texts, *apart) == RECALL_CLIENT_ITEMS_MAX
+    other = [each | {"client_key": key % 2} for key, each in enumerate(apart)]
+    assert kept(texts, *other) == len(texts)
 
 
 def test_as_many_that_say_the_same_as_the_limit_says_whoever_said_it() -> None:
