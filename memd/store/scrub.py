@@ -38,7 +38,7 @@ _LOCK_BYTE = 1 << 30
 _FIRST = 2  # the first holds the schema's names, and is never let go of
 _CALLER = Caller(client="memd", method="forget")
 PAGES_AT_ONCE = 2_048
-"""Pages that are looked through while no other write can begin: some 20 ms."""
+"""Pages that are looked through while no other write can begin: some 60 ms."""
 
 
 class _Pages:
