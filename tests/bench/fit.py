@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("file", type=Path, nargs="?")
     parser.add_argument("--beds", nargs="+", choices=beds.BEDS, default=["dialogues"])
     parser.add_argument("--judge", choices=beds.BEDS)
+    parser.add_argument("--keep-ranker", action="store_true", help="fit gate and calibration only")
     parser.add_argument("--transcripts", type=Path, metavar="DIR")
     parser.add_argument("--cache", type=Path, metavar="DIR")
     options = parser.parse_args(argv)
@@ -51,16 +52,20 @@ def main(argv: Sequence[str] | None = None) -> None:
         if options.judge:
             return
     for reviewed in (HYBRID, WITHOUT_VECTORS):
-        print("\n".join(report(samples, reviewed)))
+        print("\n".join(report(samples, reviewed, keep=options.keep_ranker)))
 
 
-def report(samples: Sequence[Sample], reviewed: Weights) -> Iterator[str]:
-    """Yield the tables of a fit, left out in turn, those of the *reviewed* table, and its code."""
+def report(samples: Sequence[Sample], reviewed: Weights, *, keep: bool) -> Iterator[str]:
+    """Yield the tables of a fit, left out in turn, those of the *reviewed* table, and its code.
+
+    To *keep* is to fit gate and calibration over the reviewed ranker.
+    """
+    features = reviewed.features if keep else None
     dense = reviewed is HYBRID
     name = "HYBRID" if dense else "WITHOUT_VECTORS"
     chosen = list(samples) if dense else [without_vectors(sample) for sample in samples]
     told = {
-        "left out in turn": left_out(chosen, dense=dense),
+        "left out in turn": left_out(chosen, dense=dense, features=features),
         "as reviewed": told_by(reviewed, chosen),
     }
     for how, found in told.items():
@@ -68,14 +73,16 @@ def report(samples: Sequence[Sample], reviewed: Weights) -> Iterator[str]:
         yield from table(found)
         yield from selection(found, reviewed)
         yield from reliability(found)
-    yield code(name, fitted(chosen, dense=dense))
+    yield code(name, fitted(chosen, dense=dense, features=features))
 
 
-def left_out(samples: Sequence[Sample], *, dense: bool) -> list[Judged]:
+def left_out(
+    samples: Sequence[Sample], *, dense: bool, features: Mapping[str, float] | None = None
+) -> list[Judged]:
     """Return every sample, judged by a table that was fitted without what is like it."""
     found: list[Judged] = []
     for train, test in folds(samples):
-        found += told_by(fitted(train, dense=dense), test)
+        found += told_by(fitted(train, dense=dense, features=features), test)
     return found
 
 

@@ -52,12 +52,12 @@ GATE_WEIGHTS = {
 ENTRY_WEIGHTS = {
     "H": 1.0,
     "G": 0.5,
-    "A": 0.2,
-    "B": 0.5,
-    "O": 0.2,
-    "U": 0.3,
+    "A": 0.07,
+    "B": 0.15,
+    "O": 0.07,
+    "U": 0.07,
     "S+": 0.2,
-    "S-": 0.2,
+    "S-": 0.1,
 }
 
 
@@ -90,12 +90,18 @@ def without_vectors(sample: Sample) -> Sample:
     return replace(sample, found=found, right=[sample.right[place] for place in at])
 
 
-def fitted(samples: Sequence[Sample], *, dense: bool) -> Weights:
-    """Return the table for *samples*; the threshold stays 0, it is chosen by eye."""
-    names = [name for name in NAMES if dense or name not in DENSE]
-    features = dict(zip(names, _ranker(samples, names).tolist(), strict=True))
+def fitted(
+    samples: Sequence[Sample], *, dense: bool, features: Mapping[str, float] | None = None
+) -> Weights:
+    """Return the table for *samples*, with a ranker of *features* where those are given.
+
+    The thresholds stay 0, they are chosen by eye.
+    """
+    if features is None:
+        names = [name for name in NAMES if dense or name not in DENSE]
+        features = dict(zip(names, _ranker(samples, names).tolist(), strict=True))
     none = MappingProxyType[str, float]({})
-    plain = Weights(MappingProxyType(features), none, 0.0, none, 0.0, 0.0, 0.0, 0.0, 0.0)
+    plain = Weights(MappingProxyType(dict(features)), none, 0.0, none, 0.0, 0.0, 0.0, 0.0, 0.0)
     judged = [judge(sample, plain) for sample in samples if sample.found]
     gate = _gate(judged, [name for name in SIGNALS if dense or name not in DENSE])
     gated = replace(plain, gate=MappingProxyType(gate[0]), gate_offset=gate[1])
