@@ -30,7 +30,7 @@ from memd.base.errors import BusyError, MemdError, ReadOnlyError, StorageError
 from memd.base.lasting import LastingTime
 from memd.base.limits import BUSY_MS_MAX, READERS, SCANNERS, WRITE_QUEUE_MAX
 from memd.model.caller import Caller
-from memd.store import backup, ballast, caches, page_sums, replies, transactions
+from memd.store import backup, ballast, caches, connect, page_sums, replies, transactions
 from memd.store.connect import (
     Reading,
     Writing,
@@ -117,12 +117,15 @@ class Database:
         With *reply* (the type of what work returns) and an idempotency key in
         *caller*, an earlier reply to the same request is returned instead.
         Raises ConflictError for the same key with another request, BusyError when
-        too many writes wait, ReadOnlyError and DiskFullError.
+        too many writes wait or when another program holds the file for BUSY_MS_MAX
+        since this call, ReadOnlyError and DiskFullError.
         """
         if self._waiting_writes >= WRITE_QUEUE_MAX:
             raise BusyError(f"{WRITE_QUEUE_MAX} writes are waiting")
         self._waiting_writes += 1
-        task = asyncio.ensure_future(self._written(caller, work, reply, batch))
+        # From here, not from its turn: or eight writes wait eight times for another's lock.
+        patience_us = self.clock.monotonic_us() + 1_000 * connect.BUSY_MS_MAX
+        task = asyncio.ensure_future(self._written(caller, work, reply, batch, patience_us))
         task.add_done_callback(self._one_write_less)
         return await asyncio.shield(task)
 
@@ -152,7 +155,12 @@ class Database:
             task.exception()  # looked at here, so that a cancelled caller leaves no warning
 
     async def _written(
-        self, caller: Caller, work: Callable[[Writing], T], reply: type[T] | None, batch: str | None
+        self,
+        caller: Caller,
+        work: Callable[[Writing], T],
+        reply: type[T] | None,
+        batch: str | None,
+        patience_us: int,
     ) -> T:
         if self._reopening is not None:
             await asyncio.shield(self._reopening)
@@ -165,6 +173,8 @@ class Database:
         now_us = self.clock.now_us()
 
         def transaction() -> T:
+            left_us = patience_us - self.clock.monotonic_us()
+            writer.set_busy_timeout(max(0, left_us // 1_000))
             return transactions.transacted(
                 writer,
                 lambda: replies.once(writer, caller, now_us, reply, work),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import apsw
 import pytest
 from support.access import of_access
+from support.clocks import HeldClock
 from support.store import ADA, EVERYTHING, a_house, stored, visible
 
 import memd.store
@@ -17,6 +19,8 @@ from memd.backends.assembly import Assembly
 from memd.base.errors import BusyError
 from memd.model.memory import MemoryQuery, MemoryUpdate
 from memd.store import connect
+from memd.store.connect import Writing
+from memd.store.database import opened
 
 STORE = Path(memd.store.__file__).parent
 # Those that open or lock the file themselves, outside the door's transaction.
@@ -99,3 +103,20 @@ async def test_a_write_into_a_locked_file_is_busy_and_reading_goes_on(tmp_path: 
         await stored(house, "now")
         assert len(await visible(house)) == 3
         assert (await house.upkeep.check(ADA)).ok
+
+
+async def test_all_writers_wait_for_another_programs_lock_until_one_deadline(
+    tmp_path: Path,
+) -> None:
+    """Each waits since it was asked for, not since its turn: the last one no longer than all."""
+    clock = HeldClock()
+
+    def seen(conn: Writing) -> int:
+        left_ms = int(conn.pragma("busy_timeout"))
+        clock.advance(seconds=3)
+        return left_ms
+
+    async with opened(tmp_path / "memd.db", clock) as db:
+        waits = await asyncio.gather(*(db.write(ADA, seen) for _ in range(4)))
+        assert waits == [5_000, 2_000, 0, 0]
+        assert await db.write(ADA, seen) == 5_000
