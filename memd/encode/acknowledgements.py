@@ -90,12 +90,12 @@ _CALLED = "|".join(
 )
 # Atomic, and the longest first: what was taken is not tried again, however long the text.
 ACKNOWLEDGES = re.compile(
-    rf"(?>\W*(?:{longest_first(_ACKNOWLEDGEMENTS)})(?![\w']))++"
+    rf"(?>\W*+(?:{longest_first(_ACKNOWLEDGEMENTS)})(?![\w']))++"
     rf"(?:(?:{_CALLED}),\s+[^\W\d_]+)?\W*",
     re.IGNORECASE,
 )
 NEAR_ASIA_ACKNOWLEDGES = re.compile(
-    r"(?>\W*(?:OKです|好的?|嗯+|行|可以|谢谢你?|謝謝|多谢|明白了?|知道了|收到|对的?|對|是的?|没问题|沒問題|不用|不客气|继续|繼續|你好"
+    r"(?>\W*+(?:OKです|好的?|嗯+|行|可以|谢谢你?|謝謝|多谢|明白了?|知道了|收到|对的?|對|是的?|没问题|沒問題|不用|不客气|继续|繼續|你好"
     r"|はい|うん|ええ|いいえ|ありがとう(?:ございます|ございました)?|どうも|了解(?:です|しました)?|わかった|わかりました|分かりました"
     r"|なるほど|いいね|いいです(?:ね)?|大丈夫(?:です)?|お願いします|よろしく(?:お願いします)?|続けて|こんにちは|ok)[了啊吧呀ね]?)++\W*",
     re.IGNORECASE,

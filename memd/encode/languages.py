@@ -60,7 +60,7 @@ def capitals_name(words: frozenset[str]) -> bool:
 
 
 YES = re.compile(
-    r"\W*(?:y|yes|yeah|yea|yep|yup|sure|agreed?|exactly|absolutely|definitely|lgtm|sounds good"
+    r"\W*+(?:y|yes|yeah|yea|yep|yup|sure|agreed?|exactly|absolutely|definitely|lgtm|sounds good"
     r"|looks good|go ahead|go for it|do it|do that|let'?s do (?:it|that|this)|please do|proceed"
     r"|approved?|i agree|i like|ja|oui|si|sí|sim|d'accord|genau|gerne|claro|vale|certo|va bene"
     r"|prima|akkoord|klopt)(?!\w)",
@@ -68,11 +68,11 @@ YES = re.compile(
 )
 """A message that begins so agrees with what the agent proposed."""
 WELL = re.compile(
-    r"\W*(?:ok(?:ay)?|k|fine|perfect|great|good|right|correct|nice|cool)(?!\w)", re.IGNORECASE
+    r"\W*+(?:ok(?:ay)?|k|fine|perfect|great|good|right|correct|nice|cool)(?!\w)", re.IGNORECASE
 )
 """A short message that begins so agrees; a long one only begins to speak."""
 REFUSES = re.compile(
-    r"\W*(?:nein|nicht|kein|non|ne|pas|nee|não|nao|niet|geen|falsch|faux)(?!\w)", re.IGNORECASE
+    r"\W*+(?:nein|nicht|kein|non|ne|pas|nee|não|nao|niet|geen|falsch|faux)(?!\w)", re.IGNORECASE
 )
 """A sentence that begins so refuses, in another language than English."""
 ALWAYS_OR_NEVER = re.compile(

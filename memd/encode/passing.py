@@ -60,7 +60,7 @@ _AROUND = "\"'\u201c\u201d\u201e\u00ab\u00bb\u300c\u300d*_~ \t-\u2022>"
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u02bc": "'", "`": "'"})
 # What is typed to the program and not to the assistant: "/review 150", and marks of programs.
 _TYPED = re.compile(
-    r"\s*(?:/[a-z][\w:-]*(?:\s+[\w#./@-]+){0,4}\s*\Z|<(?:local-)?command-|\[Request interr)"
+    r"\s*+(?:/[a-z][\w:-]*(?:\s+[\w#./@-]+){0,4}\s*\Z|<(?:local-)?command-|\[Request interr)"
 )
 # "Address: 12 Main Street" names what follows, and "Fix this: ..." may quote it.
 _NAMED = re.compile(r"[:\uff1a]\s+\S")

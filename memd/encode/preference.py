@@ -18,7 +18,7 @@ SIGNAL = re.compile(r"\b(?:I\s+(?:prefer|always|hate)|my\s+favou?rite)\b", re.IG
 
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?]+(?=\s|$)|[.!?]+|\n|$)")
 _ASKS = re.compile(
-    r"\s*(?:what|which|who|whom|whose|when|where|why|how|is|are|was|do|does|did|can|could|will|would"
+    r"\s*+(?:what|which|who|whom|whose|when|where|why|how|is|are|was|do|does|did|can|could|will|would"
     r"|should|shall|have|has|remember)\b",
     re.IGNORECASE,
 )
