@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -10,11 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.daemon import Spawned, spawned, wait_until
+from support.daemon import Spawned, running, spawned, until, wait_until
 from support.pumping import MODERN, NEWEST, Pumped, bare, pumped
+from support.rooms import FakeHouse
 
 from memd.assist.pump import GONE
+from memd.base import limits
 from memd.serve.mcp.calls import CALLS
+from memd.serve.server import Server
 
 FACT = "Releases of the heron service go out on Thursdays."
 
@@ -331,6 +335,26 @@ def test_a_pump_outlives_the_daemon_and_finds_the_next(tmp_path: Path) -> None:
             assert first.stop() == 0
         with spawned(tmp_path):
             assert memory_id in text(pump.tool("memory_get", id=memory_id))
+
+
+async def test_an_idle_connection_that_was_closed_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reasons: list[str] = []
+    dropped = Server.dropped
+
+    def noted(server: Server, reason: str) -> None:
+        dropped(server, reason)
+        reasons.append(reason)
+
+    monkeypatch.setattr(Server, "dropped", noted)
+    monkeypatch.setattr(limits, "CONNECTION_IDLE_MS_MAX", 20)
+    async with running(tmp_path, build=FakeHouse().build):
+        with pumped(tmp_path) as pump:
+            for times in range(1, 4):
+                assert (await asyncio.to_thread(pump.ask, "ping"))["result"] == {}
+                await until(lambda times=times: len(reasons) == times, "it is closed")  # type: ignore[misc]
+    assert reasons == ["idle"] * 3
 
 
 def test_a_request_that_a_dying_daemon_leaves_open_is_answered(tmp_path: Path) -> None:
