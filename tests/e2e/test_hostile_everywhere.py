@@ -220,6 +220,7 @@ def _typed() -> dict[str, list[list[str]]]:
         "org show": [["org", "show", bad]],
         "org timeline": [["org", "timeline", "Ann"], ["org", "timeline", bad]],
         "org write": [["org", "write", HOSTILE, "--tag", bad]],
+        "preference confirm": [["preference", "confirm", bad]],
         "preference delete": [["preference", "delete", bad]],
         "preference get": [["preference", "get", bad]],
         "preference list": [["preference", "list"]],
