@@ -95,7 +95,7 @@ def confirm(
     if json:
         say.as_json({"preference": {**found, "confirmed": True}})
     else:
-        say.out(say.shown(found["value"]))
+        say.out(say.line(found["value"]))
         say.note("confirmed: assistants are told it as your own word")
 
 
