@@ -102,7 +102,7 @@ HYBRID = Weights(
         }
     ),
     gate_offset=-6.36,
-    gate_min=0.01,
+    gate_min=0.012,
     quiet=0.16,
     bar=0.0205,
     doubt=0.55,
