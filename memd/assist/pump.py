@@ -115,10 +115,7 @@ class Pump:
                 text = f"a request may have {LINE_BYTES_MAX} bytes at most"
                 self._answer(request_id, TOO_LARGE, "too_large", text)
             return
-        problem = None if self._sock is not None else self._connect()
-        if problem is not None:
-            for request_id in asked:
-                self._answer(request_id, NOT_RUNNING, "not_running", problem)
+        if not self._reached(asked):
             return
         for each in messages:
             if each.get("method") == "notifications/cancelled":
@@ -126,6 +123,17 @@ class Pump:
         self._open.update((_written(request_id), request_id) for request_id in asked)
         self._to_daemon += line + b"\n"
         self._send()
+
+    def _reached(self, asked: list[object]) -> bool:
+        """Return whether there is a daemon, connecting for who asks; who asks is told why not."""
+        if self._sock is not None:
+            return True
+        if not asked:
+            return False  # that it is initialized, say: the next daemon need not know
+        problem = self._connect()
+        for request_id in asked if problem is not None else ():
+            self._answer(request_id, NOT_RUNNING, "not_running", str(problem))
+        return problem is None
 
     # From the daemon.
 

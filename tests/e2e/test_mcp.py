@@ -290,6 +290,8 @@ def test_other_names_and_numbers_in_quotes_are_understood(pump: Pumped) -> None:
     said = {"Question": "What do ospreys hunt?", "top_k": "1", "category": "semantic"}
     found = pump.tool("memory_search", **said, limit=None)
     assert len(found["structuredContent"]["memories"]) == 1
+    assert not pump.tool("memory_search", query="What do ospreys hunt?", limit=5_000)["isError"]
+    assert not pump.tool("memory_list", limit="5000", since="2026-01-01")["isError"]
 
 
 def test_a_tool_that_is_none_and_arguments_that_are_no_object(pump: Pumped) -> None:
@@ -321,6 +323,7 @@ def test_a_line_that_is_no_request_is_answered_and_the_next_one_too(pump: Pumped
 
 def test_without_a_daemon_each_request_is_told_how_to_start_one(tmp_path: Path) -> None:
     with pumped(tmp_path) as pump:
+        pump.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         error = pump.ask("initialize", {"protocolVersion": "2025-06-18"})["error"]
     assert error["code"] == -32004
     assert error["data"] == {"kind": "not_running", "retry": True}

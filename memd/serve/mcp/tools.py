@@ -58,7 +58,7 @@ def _tool(
         "name": name,
         "title": title,
         "description": description,
-        "inputSchema": {**takes, "additionalProperties": False},
+        "inputSchema": takes,  # open: other names of an argument are understood (arguments.py)
         "annotations": {"title": title, **hints, "openWorldHint": False},
     }
     if gives is not None:
