@@ -127,6 +127,7 @@ async def run(
         dispatch = Dispatch(
             handlers(rooms, system), clock, metrics, authority, settings.daemon.secrets
         )
+        stack.callback(dispatch.beside.close)
         system.traffic = server = Server(sock, dispatch, metrics, clock)
         rooms.clients.heed(server.disown)
         rooms.rhythm.heed(dispatch.quiet_s)

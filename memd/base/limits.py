@@ -8,6 +8,7 @@ here is a bound that keeps one caller from hurting the others.
 FRAME_BYTES_MAX = 1_048_576
 FRAME_DEPTH_MAX = 32
 REPLY_BYTES_MAX = 2 * 1_048_576  # of one answer; a stored text of a full frame fits with its fields
+LARGE_CHARS = 16_384  # of a request or an answer; larger ones are read and written beside the loop
 BATCH_REQUESTS_MAX = 64
 IN_FLIGHT_REQUESTS_MAX = 32
 CONNECTIONS_MAX = 256

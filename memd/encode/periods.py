@@ -20,6 +20,7 @@ from memd.encode.time_words import Grain, folded
 
 _WORDS = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(r"\d{4}")
+_LIMIT_CHARS_MAX = 200  # of words that are a time and nothing else
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,8 @@ def limit(text: str, now_us: int, zone: tzinfo | None = None) -> datetime | None
     >>> limit("last week", 0, UTC).isoformat()
     '1969-12-22T00:00:00+00:00'
     """
+    if len(text) > _LIMIT_CHARS_MAX:
+        return None
     for whole in (text, f"in {text}"):
         found = periods(whole, now_us, zone)
         if len(found) == 1 and not found[0].bounds:

@@ -7,6 +7,7 @@ beside which. Each word is looked at a fixed number of times, whatever the text.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import datetime, tzinfo
 from typing import NamedTuple
 
@@ -91,16 +92,23 @@ def split(text: str) -> tuple[Word, ...]:
     joined: list[Word] = []
     place = 0
     while place < len(single):
-        longest = _COMPOUND_WORDS if single[place].word in _COMPOUND_FIRST else 1
-        for length in range(longest, 0, -1):
-            part = single[place : place + length]
-            one = words.COMPOUNDS.get(tuple(each.word for each in part))
-            if one is not None or length == 1:
-                start, end = part[0].start, part[-1].end
-                joined.append(Word(one or part[0].word, text[start:end], start, end))
-                place += len(part)
-                break
+        part, one = single[place : place + 1], None
+        if part[0].word in _COMPOUND_FIRST:
+            part, one = _compound(single, place)
+        start, end = part[0].start, part[-1].end
+        joined.append(Word(one, text[start:end], start, end) if one else part[0])
+        place += len(part)
     return tuple(joined)
+
+
+def _compound(single: Sequence[Word], place: int) -> tuple[Sequence[Word], str | None]:
+    """Return the longest run of words at *place* that means one thing, and that."""
+    for length in range(_COMPOUND_WORDS, 0, -1):
+        part = single[place : place + length]
+        one = words.COMPOUNDS.get(tuple([each.word for each in part]))
+        if one is not None:
+            return part, one
+    return single[place : place + 1], None
 
 
 def point(text: Text, place: int) -> Point | None:

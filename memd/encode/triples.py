@@ -19,6 +19,7 @@ _LINE = re.compile(r"[^\n]+")
 _ARROW = re.compile(r"\s*(?:--?>|=>|\u2192|--)\s*")
 _PIPE = re.compile(r"\s*\|\s*")
 _PARTS = 3
+_LINE_CHARS_MIN = 3  # "# a", the shortest heading
 _LINE_CHARS_MAX = 400
 _HEADING = re.compile(r"#{1,6}\s+(?P<name>[^#\n]{1,80}?)\s*#*")
 _FIELD = re.compile(
@@ -37,7 +38,7 @@ def triples(text: str) -> Iterator[Said]:
     heading: str | None = None
     for match in _LINE.finditer(text):
         line = match.group()
-        if len(line) > _LINE_CHARS_MAX:
+        if not _LINE_CHARS_MIN <= len(line) <= _LINE_CHARS_MAX:
             continue
         title = _HEADING.fullmatch(line.strip())
         if title is not None:

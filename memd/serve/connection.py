@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import select
 from collections import deque
+from collections.abc import Coroutine
 from typing import Any, Protocol, cast
 
 from memd.base import errors, limits
@@ -40,6 +41,10 @@ class Hub(Protocol):
     def keep(self, task: asyncio.Task[None]) -> None: ...
 
 
+def _members(frame: bytes) -> tuple[list[envelope.Member], bool]:
+    return envelope.members(framing.read(frame))
+
+
 class Connection(asyncio.Protocol):
     """The daemon's end of one connection."""
 
@@ -54,6 +59,7 @@ class Connection(asyncio.Protocol):
         self._calls: dict[asyncio.Task[Any], Call] = {}
         self._by_id: dict[str | int, asyncio.Task[Any]] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._reading = False  # a large frame, beside the loop
         self._deaf = False  # nothing more is read: we are closing
         self._stopping = False
         self.listener: Listener | None = None
@@ -134,7 +140,7 @@ class Connection(asyncio.Protocol):
         self._flow()
 
     def _full(self) -> bool:
-        return not self._stopping and self._is_full()
+        return self._reading or (not self._stopping and self._is_full())
 
     def _is_full(self) -> bool:
         return len(self._frames) >= limits.IN_FLIGHT_REQUESTS_MAX or "drain" in self._timers
@@ -157,14 +163,36 @@ class Connection(asyncio.Protocol):
             self._arm("idle", limits.CONNECTION_IDLE_MS_MAX, lambda: self._drop("idle"))
 
     def _start(self, frame: bytes) -> None:
+        """Begin what *frame* asks for; nothing behind it begins before a large one is read."""
+        if len(frame) > limits.LARGE_CHARS:
+            self._reading = True
+            self._work_on(self._read_beside(frame))
+            return
         try:
-            found, batch = envelope.members(framing.read(frame))
+            found, batch = _members(frame)
         except MemdError as error:
             self.send(failed(None, error))
             return
+        self._begin(found, batch=batch)
+
+    async def _read_beside(self, frame: bytes) -> None:
+        try:
+            found, batch = await self._hub.dispatch.beside.call(frame, _members, frame)
+        except MemdError as error:
+            self.send(failed(None, error))
+            return
+        finally:
+            self._reading = False
+        if self._transport is not None:
+            self._begin(found, batch=batch)
+
+    def _begin(self, found: list[envelope.Member], *, batch: bool) -> None:
         if not batch and self._at_once(found[0]):
             return
-        task = self._loop.create_task(self._batch(found) if batch else self._single(found[0]))
+        self._work_on(self._batch(found) if batch else self._single(found[0]))
+
+    def _work_on(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(work)
         self._frames.add(task)
         self._hub.keep(task)
         task.add_done_callback(self._frame_done)

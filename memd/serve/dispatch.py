@@ -36,6 +36,7 @@ from memd.rpc import envelope, faults
 from memd.rpc.methods import METHODS, Method
 from memd.rpc.params import Hello, Params, validate
 from memd.serve.authority import Authority, Seat, refuse_claims
+from memd.serve.beside import Beside
 from memd.serve.events import Peer
 from memd.serve.metrics import Metrics
 
@@ -121,6 +122,7 @@ class Dispatch:
         authority: Authority,
         secrets: SecretsPolicy = "redact",
     ) -> None:
+        self.beside = Beside()
         self._secrets = secrets
         self._authority = authority
         self._clock = clock
@@ -160,7 +162,7 @@ class Dispatch:
         try:
             with self._using(request.method):
                 body, _ = await self._inner.dispatch(message, call)
-            reply, kind = _finish(body, request.id)
+            reply, kind = await self.beside.call(body, _finish, body, request.id)
         except Exception as error:  # noqa: BLE001  # a result that JSON cannot carry is a bug too
             reply, kind = failed(request.id, self._bug(request.method, error)), "internal"
         elapsed_us = self._clock.monotonic_us() - started_us
@@ -223,15 +225,15 @@ class Dispatch:
         try:
             # At this moment, not when the frame came: a hello before it counts, a revocation too.
             self._authority.check(call.seat.identity, method)
-            if method.writes:
-                check_refused(raw, self._secrets)
-            raw = incoming(raw)
-            refuse_claims(method, raw)
-            params = validate(method.params, raw)
+            params, request_hash = await self.beside.call(
+                raw, _understood, method, raw, self._secrets
+            )
             if isinstance(params, Hello) and params.client_key is not None:
                 self._authority.seat(call.seat, params.client_key)
             identity = call.seat.identity
-            caller = _caller(method, params, raw, identity, self._authority.closed(identity))
+            caller = _caller(
+                method, params, request_hash, identity, self._authority.closed(identity)
+            )
             token = getattr(params, "progress_token", None)
             _progress.set(None if token is None else _reporter(token, call))
             _peer.set(call.peer)
@@ -292,6 +294,18 @@ def _dump(answer: dict[str, Any], **_: Any) -> dict[str, Any]:
     return answer
 
 
+def _understood(
+    method: Method, raw: dict[str, Any], secrets: SecretsPolicy
+) -> tuple[Params, bytes]:
+    """Return params screened, as the method's model, and what makes a write the same request."""
+    if method.writes:
+        check_refused(raw, secrets)
+    raw = incoming(raw)
+    refuse_claims(method, raw)
+    params = validate(method.params, raw)
+    return params, _hash(method, raw) if method.writes else b""
+
+
 def _finish(answer: dict[str, Any], request_id: envelope.Id) -> tuple[bytes, str]:
     """Return the frame of *answer* under the id the client gave, and the error's kind or ``ok``.
 
@@ -312,7 +326,7 @@ def _finish(answer: dict[str, Any], request_id: envelope.Id) -> tuple[bytes, str
 def _caller(
     method: Method,
     params: Params,
-    raw: dict[str, Any],
+    request_hash: bytes,
     identity: Identity,
     closed: frozenset[str],
 ) -> Caller:
@@ -333,7 +347,7 @@ def _caller(
         project_id=getattr(params, "project_id", None),
         method=method.name,
         idempotency_key=getattr(params, "idempotency_key", None),
-        request_hash=_hash(method, raw) if method.writes else b"",
+        request_hash=request_hash,
         scopes=identity.scopes,
         seniority=identity.seniority,
         autonomy_level=identity.autonomy_level,
