@@ -182,7 +182,7 @@ class _Prompts:
 
         house, settings = self._house, self._settings
         level, secrets = settings.memory.level, settings.daemon.secrets
-        return Learn(house.db, house.clock, house.ids, level, secrets)
+        return Learn(house.db, house.clock, house.ids, level, secrets, house.work)
 
     def _synthesis(self) -> Synthesis:
         from memd.inject.synthesis import Synthesis

@@ -260,6 +260,7 @@ def _org(ground: _Ground, graph: Graph) -> Org:
         clock=ground.clock,
         ids=ground.ids,
         config=ground.settings.org_memory,
+        work=ground.work,
         walk=walk,
         secrets=ground.settings.daemon.secrets,
     )

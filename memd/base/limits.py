@@ -97,6 +97,7 @@ FILE_PATH_CHARS_MAX = 1_024
 FILES_LISTED_MAX = 2_000  # in one answer
 FILE_ANSWER_BYTES_MAX = REPLY_BYTES_MAX - 4_096  # of a file that is shown, as JSON
 FILE_LINES_MAX = 999_999  # what fits into the six columns of a line's number
+FILE_PLACES_MAX = 100  # of a text that stands in a file more than once, named in the answer
 FILE_MEMORIES_SHOWN = 100  # of one category, the newest
 
 # What everybody knows

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from memd.base.errors import StoppingError
+from memd.base.limits import LARGE_CHARS
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -50,6 +51,14 @@ class Work:
             self._thread = threading.Thread(target=self._serve, name=self._name, daemon=True)
             self._thread.start()
         return await answer
+
+    async def weighed(
+        self, chars: int, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Return what *call* returns: at once, or from the thread for more than LARGE_CHARS."""
+        if chars <= LARGE_CHARS:
+            return call(*args, **kwargs)
+        return await self.run(call, *args, **kwargs)
 
     def close(self) -> None:
         """Let the running call finish, drop the waiting ones; in the loop whose calls they are."""

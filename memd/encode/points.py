@@ -92,7 +92,8 @@ def split(text: str) -> tuple[Word, ...]:
     joined: list[Word] = []
     place = 0
     while place < len(single):
-        part, one = single[place : place + 1], None
+        one: str | None = None
+        part: Sequence[Word] = single[place : place + 1]
         if part[0].word in _COMPOUND_FIRST:
             part, one = _compound(single, place)
         start, end = part[0].start, part[-1].end

@@ -207,9 +207,11 @@ class Ingest:
         Raises MemoryNotFoundError, MemoryStoreError for an expiry that has passed,
         SecretRefusedError.
         """
-        if changes.content is not None:
-            self._refuse(screen(changes.content).kinds, "content")
-        new = wanted(changes, self.counter, self.secrets)
+        size = len(changes.content or "")
+        if changes.content is not None and self.secrets == "refuse":
+            seen = await self.work.weighed(size, screen, changes.content)
+            self._refuse(seen.kinds, "content")
+        new = await self.work.weighed(size, wanted, changes, self.counter, self.secrets)
         await self.db.write(
             caller,
             lambda conn: change(conn, caller, memory_id, new, self.clock.now_us()),
@@ -230,12 +232,12 @@ class Ingest:
         H48), DeniedError where it would replace the owner's and is not.
         """
         _check_agent(caller)
-        refuse_orders(caller, name=name, value=value)
+        await self.work.weighed(len(value), refuse_orders, caller, name=name, value=value)
         if await self._level(caller) is MemoryLevel.NONE:
             raise MemoryStoreError(NOTHING_KEPT, field="agent_id")
-        screening = admitted(value, self.secrets)
+        screening = await self.work.weighed(len(value), admitted, value, self.secrets)
         self._refuse(screening.kinds, "value")
-        tokens = max(1, self.counter.count(screening.text))
+        tokens = max(1, await self.work.weighed(len(value), self.counter.count, screening.text))
         new = NewPreference(screened_name(name), screening.text, 1.0, tokens, None, self.ids.salt())
         await self.db.write(
             caller,

@@ -13,7 +13,13 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from memd.base.limits import FILE_ANSWER_BYTES_MAX, FILE_LINES_MAX, FRAME_BYTES_MAX, TEXT_CHARS_MAX
+from memd.base.limits import (
+    FILE_ANSWER_BYTES_MAX,
+    FILE_LINES_MAX,
+    FILE_PLACES_MAX,
+    FRAME_BYTES_MAX,
+    TEXT_CHARS_MAX,
+)
 from memd.model.trust import ASSISTED_MARK
 from memd.view.view import ENTRY_TAG, OURS, one_line, view, wrapped
 
@@ -153,7 +159,9 @@ def replaced(path: str, text: str, old: str, new: str) -> tuple[str, int]:
             f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
         )
     if count > 1:
-        places = ", ".join(map(str, _lines_with(text, old)))
+        lines = _lines_with(text, old)
+        places = ", ".join(map(str, lines))
+        places += f" and {count - len(lines):,} more" if count > len(lines) else ""
         raise FileError(
             f"No replacement was performed. Multiple occurrences of old_str `{old}` "
             f"in lines: {places}. Please ensure it is unique"
@@ -172,11 +180,15 @@ def grown(path: str, text: str) -> str:
 
 
 def _lines_with(text: str, old: str) -> list[int]:
+    """Return the lines of the first places of *old*; each line break is counted once."""
     found: list[int] = []
+    line, counted = 1, 0
     place = text.find(old)
-    while place >= 0:
-        found.append(text.count("\n", 0, place) + 1)
-        place = text.find(old, place + 1)
+    while place >= 0 and len(found) < FILE_PLACES_MAX:
+        line += text.count("\n", counted, place)
+        counted = place
+        found.append(line)
+        place = text.find(old, place + len(old))
     return found
 
 

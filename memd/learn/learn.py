@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from memd.base.clock import Clock, from_us
 from memd.base.errors import MemoryStoreError, NotFoundError, SecretRefusedError
 from memd.base.ids import Ids
 from memd.base.limits import LEARNINGS_READ_ITEMS_MAX, PATTERNS_READ_ITEMS_MAX
+from memd.base.work import Work
 from memd.encode.lessons import as_lesson
 from memd.encode.orders import refuse_orders
 from memd.encode.plain_words import words_of
@@ -49,6 +50,7 @@ class Learn:
     level: MemoryLevel = MemoryLevel.PERSISTENT
     """The level of agents that have none of their own."""
     secrets: SecretsPolicy = "redact"
+    work: Work = field(default_factory=Work)
 
     async def outcome(self, caller: Caller, task: TaskReport) -> Learning:
         """Remember what became of a task, after COMMIT.
@@ -63,13 +65,15 @@ class Learn:
         approach = approach_of(tools)
         said = task.lesson or lesson_of(task_type, approach, outcome)
         names_of = " ".join((task_type, *approach))
-        refuse_orders(caller, lesson=said, tools=names_of)
+        size = len(said) + len(names_of)
+        await self.work.weighed(size, refuse_orders, caller, lesson=said, tools=names_of)
+        lesson = await self._worded(said, "lesson")
         new = NewLearning(
             learning_id=self.ids.new(),
             task_type=task_type,
             approach=approach,
             outcome=outcome,
-            lesson=self._screened(said, "lesson"),
+            lesson=lesson,
             salt=self.ids.salt(),
         )
 
@@ -91,7 +95,10 @@ class Learn:
         await self._check(caller)
         tools = tuple(map(screened_name, report.tools))
         task_type = screened_name(report.task_type) if report.task_type else task_type_of(tools)
-        refuse_orders(
+        size = len(report.description) + len(report.prompt_template)
+        await self.work.weighed(
+            size,
+            refuse_orders,
             caller,
             description=report.description,
             prompt_template=report.prompt_template,
@@ -100,9 +107,9 @@ class Learn:
         new = NewPattern(
             pattern_id=pattern_id(task_type, tools),
             task_type=task_type,
-            description=self._screened(report.description, "description"),
+            description=await self._worded(report.description, "description"),
             tool_sequence=tools,
-            prompt_template=self._screened(report.prompt_template, "prompt_template"),
+            prompt_template=await self._worded(report.prompt_template, "prompt_template"),
             salt=self.ids.salt(),
         )
 
@@ -189,6 +196,9 @@ class Learn:
             return [] if agent_key is None else playbook.listed(conn, agent_key, None, limit)
 
         return tuple(map(_entry, await self.db.read(work)))
+
+    async def _worded(self, text: str, field: str) -> Screened:
+        return await self.work.weighed(len(text), self._screened, text, field)
 
     def _screened(self, text: str, field: str) -> Screened:
         found = admitted(text, self.secrets)

@@ -25,6 +25,7 @@ from memd.base.errors import (
 )
 from memd.base.ids import Ids
 from memd.base.limits import FACTS_LOOKED_AT_MAX, FACTS_OFFERED_MAX
+from memd.base.work import Work
 from memd.encode.orders import refuse_orders
 from memd.encode.secrets import admitted, screened_name
 from memd.model.caller import Caller
@@ -76,6 +77,7 @@ class Org:
     config: OrgMemoryConfig = field(default_factory=OrgMemoryConfig)
     secrets: SecretsPolicy = "redact"
     learn: Learn | None = learn
+    work: Work = field(default_factory=Work)
     walk: Walk | None = None
     """What the backend ``graph_rag`` adds to the words of a context."""
 
@@ -103,7 +105,7 @@ class Org:
         QuarantinedError for a text that gives orders and is no human's (PROMISES H46).
         """
         stamp = self.stamp(caller, author, signature)
-        wording = self.wording(request)
+        wording = await self.worded(request)
         fact_id = request.fact_id or self.ids.new()
         rules = self.config.write_access
 
@@ -177,6 +179,10 @@ class Org:
             salt=self.ids.salt(),
             signature=signature,
         )
+
+    async def worded(self, request: OrgFactWriteRequest) -> Wording:
+        """Return what :meth:`wording` does; a long text is screened beside the loop."""
+        return await self.work.weighed(len(request.content), self.wording, request)
 
     def wording(self, request: OrgFactWriteRequest) -> Wording:
         """Return what *request* says, screened; raises SecretRefusedError."""

@@ -45,7 +45,7 @@ class Review:
         OrgMemoryWriteError for a *fact_id* that is no fact's, QuotaError,
         SecretRefusedError.
         """
-        wording = self.org.wording(request)
+        wording = await self.org.worded(request)
         return await self._propose(caller, OperationType.PUBLISH, request.fact_id, wording)
 
     async def propose_retract(self, caller: Caller, fact_id: str) -> str:

@@ -93,7 +93,7 @@ def has_page_sums(conn: apsw.Connection) -> bool:
 
 def prepare(conn: Reading, *, mmap: bool = False) -> None:
     """Set up any connection. Runs in the connection's own thread, before its first use."""
-    conn.set_busy_timeout(BUSY_MS_MAX)
+    conn.set_busy_timeout(patience_ms())
     conn.enable_load_extension(True)
     conn.load_extension(vec0_path())
     conn.enable_load_extension(False)
@@ -126,6 +126,11 @@ def prepare_reader(conn: Reading, *, mmap: bool = False) -> None:
     prepare(conn, mmap=mmap)
     conn.pragma("cache_size", -_READER_CACHE_KIB)
     conn.pragma("query_only", True)
+
+
+def patience_ms() -> int:
+    """Return how long a write may wait for another program's lock."""
+    return BUSY_MS_MAX
 
 
 def prepare_writer(conn: Writing) -> int:

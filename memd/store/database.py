@@ -124,7 +124,7 @@ class Database:
             raise BusyError(f"{WRITE_QUEUE_MAX} writes are waiting")
         self._waiting_writes += 1
         # From here, not from its turn: or eight writes wait eight times for another's lock.
-        patience_us = self.clock.monotonic_us() + 1_000 * connect.BUSY_MS_MAX
+        patience_us = self.clock.monotonic_us() + 1_000 * connect.patience_ms()
         task = asyncio.ensure_future(self._written(caller, work, reply, batch, patience_us))
         task.add_done_callback(self._one_write_less)
         return await asyncio.shield(task)

@@ -15,6 +15,7 @@ SENTENCE_CHARS_MAX = 300
 _ITEMS_MAX = 5
 _GAP = 2  # lines between a lead and its list
 _CUT_CHARS_MIN = 80
+_THING_CHARS_MAX = 120  # of a name; what goes on behind it is read no further
 
 _FENCES = ("```", "~~~")
 _NO_PROSE = ("#", "|", ">", "<", "---", "===", "***", "$ ", "+-")
@@ -70,7 +71,7 @@ def things(text: str) -> frozenset[str]:
     found = _CODE.findall(text)
     for word in text.split():
         if not (word.isalpha() and word[1:].islower()):
-            found += _THING.findall(word)
+            found += _THING.findall(word[:_THING_CHARS_MAX])
     return frozenset(found)
 
 
