@@ -56,6 +56,7 @@ KNN_ROWS_MAX = 4_096  # vec0's own limit of k
 # Embedding
 EMBED_BATCH_TEXTS = 16
 EMBED_BATCH_TOKENS = 512  # with padding: about 0.1 s, which is what a question may wait
+EMBED_CUT_CHARS = 65_536  # of texts that are cut into windows before the queue is looked at again
 EMBED_QUEUE_TEXTS_MAX = 4_096
 EMBED_CACHE_TEXTS_MAX = 2_048
 MODEL_IDLE_MS_MAX = 900_000

@@ -12,7 +12,7 @@ from collections import deque
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from memd.base.errors import EmbeddingError
-from memd.base.limits import EMBED_BATCH_TEXTS, EMBED_BATCH_TOKENS
+from memd.base.limits import EMBED_BATCH_TEXTS, EMBED_BATCH_TOKENS, EMBED_CUT_CHARS
 from memd.encode.model_thread import Request
 from memd.encode.tokens import Window
 
@@ -75,8 +75,17 @@ class EmbedRequest(Request[Encoder, list[bytes]]):
         return batch
 
     def _cut(self, encoder: Encoder) -> None:
-        """Cut the next few texts into windows, shortest first."""
-        ats = [self._order.popleft() for _ in range(min(EMBED_BATCH_TEXTS, len(self._order)))]
+        """Cut the next few texts into windows, shortest first; of long ones no more than one.
+
+        Cutting a text of a megabyte takes longer than a batch.
+        """
+        ats = [self._order.popleft()]
+        chars = len(self._texts[ats[0]])
+        while self._order and len(ats) < EMBED_BATCH_TEXTS:
+            chars += len(self._texts[self._order[0]])
+            if chars > EMBED_CUT_CHARS:
+                break
+            ats.append(self._order.popleft())
         parts = [_Part(at, window) for at in ats for window in encoder.windows(self._texts[at])]
         self._parts.extend(sorted(parts, key=lambda part: part.window.pieces))
 

@@ -24,6 +24,8 @@ class Effort:
 
     units: float = 0.0
     """Of plain Python that takes about 10 ms on a desktop of 2024."""
+    unit_s: float = 0.0
+    """The CPU seconds of one unit, here and now."""
 
 
 @contextlib.contextmanager
@@ -34,7 +36,8 @@ def effort(pid: int | None = None) -> Iterator[Effort]:
     before = _cpu(pid)
     yield spent
     used = _cpu(pid) - before
-    spent.units = used / max(unit, _reference())
+    spent.unit_s = max(unit, _reference())
+    spent.units = used / spent.unit_s
 
 
 def _cpu(pid: int | None) -> float:

@@ -40,6 +40,7 @@ class FakeEncoder:
 
     def __init__(self, *, window: int = 4, fails_at: str | None = None) -> None:
         self.batches: list[list[str]] = []
+        self.cut: list[str] = []
         self.gate = threading.Event()
         self.gate.set()
         self.entered = threading.Event()
@@ -52,6 +53,7 @@ class FakeEncoder:
         return self
 
     def windows(self, text: str) -> list[Window]:
+        self.cut.append(text)
         words = text.split()
         if len(words) <= self._window:
             return [Window(text, len(words))]

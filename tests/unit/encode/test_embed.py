@@ -21,7 +21,12 @@ from memd.base.errors import (
     ModelError,
     StoppingError,
 )
-from memd.base.limits import EMBED_BATCH_TEXTS, EMBED_BATCH_TOKENS, EMBED_CACHE_TEXTS_MAX
+from memd.base.limits import (
+    EMBED_BATCH_TEXTS,
+    EMBED_BATCH_TOKENS,
+    EMBED_CACHE_TEXTS_MAX,
+    EMBED_CUT_CHARS,
+)
 from memd.encode import model_thread
 from memd.encode.embed import EmbedderThread, check_rows, load_encoder
 from memd.encode.tokens import Window
@@ -139,6 +144,20 @@ async def test_a_text_of_many_windows_holds_nobody_up_for_longer(folder: Path) -
         await asyncio.gather(question, bulk)
     assert encoder.batches[1] == ["question"]
     assert max(len(batch) for batch in encoder.batches) == EMBED_BATCH_TEXTS
+
+
+async def test_a_question_waits_until_one_long_text_is_cut_not_all(folder: Path) -> None:
+    encoder = FakeEncoder(window=EMBED_CUT_CHARS)
+    encoder.gate.clear()
+    async with a_thread(folder, encoder) as thread:
+        texts = [f"{at} {'a ' * EMBED_CUT_CHARS}" for at in range(4)]
+        bulk = asyncio.create_task(thread.embed(texts, bulk=True))
+        await until(encoder.entered.is_set)
+        question = asyncio.create_task(thread.embed(["question"]))
+        await asyncio.sleep(0)
+        encoder.gate.set()
+        await asyncio.gather(question, bulk)
+    assert encoder.cut.index("question") == 1
 
 
 async def test_a_long_text_is_the_normalised_mean_of_its_windows_by_length(folder: Path) -> None:

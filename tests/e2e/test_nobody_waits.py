@@ -1,0 +1,87 @@
+"""No request can stop the others: whatever one client sends, another's question is answered.
+
+Every method of the table with its largest params, honest and hostile, while a second client
+asks ``system.status``. What the daemon worked between its question and the answer is counted
+(docs/decisions/0091); how long it takes is a figure of ``tests/bench/others.py``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any
+
+import psutil
+import pytest
+from support.daemon import WAIT_S, Spawned, spawned
+from support.effort import effort
+from support.largest import calls, honest, hostile
+
+from memd.base.errors import MemdError
+from memd.client import AsyncClient
+from memd.rpc.methods import METHODS
+
+UNITS_MAX = 60
+"""Of work between a question and its answer: what a desktop does in about half a second."""
+TEXTS: dict[str, Callable[[int], str]] = {"honest": honest, "hostile": hostile}
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spawned]:
+    with spawned(tmp_path_factory.mktemp("home")) as started:
+        yield started
+
+
+class Bystander:
+    """A client that asks how the daemon is, and what the daemon worked until it answered."""
+
+    def __init__(self, client: AsyncClient, pid: int) -> None:
+        self._client = client
+        self._process = psutil.Process(pid)
+
+    async def ask(self) -> float:
+        before = self._cpu_s()
+        await self._client.call("system.status")
+        return self._cpu_s() - before
+
+    def _cpu_s(self) -> float:
+        times = self._process.cpu_times()
+        return float(times.user + times.system)
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+async def test_no_request_stops_the_others(daemon: Spawned, kind: str) -> None:
+    worst_s: dict[str, float] = {}
+    with effort() as spent:
+        async with a_client(daemon) as client, a_client(daemon) as other:
+            first = {"content": "a text", "category": "semantic"}
+            ids = {"id": await client.call("memory.store", first)}
+            bystander = Bystander(other, daemon.process.pid)
+            for name, params in calls(TEXTS[kind], ids):
+                cpu_s = await _during(_called(client, name, params), bystander)
+                worst_s[name] = max(worst_s.get(name, 0.0), cpu_s)
+    assert len(worst_s) > 0.9 * len(METHODS)
+    slow = {name: cpu_s / spent.unit_s for name, cpu_s in worst_s.items()}
+    print({k: round(v) for k, v in sorted(slow.items(), key=lambda e: -e[1])[:25]}); assert {name: units for name, units in slow.items() if units > UNITS_MAX} == {}
+
+
+def a_client(daemon: Spawned) -> AsyncClient:
+    """Return a client as the owner's own commands have it."""
+    return AsyncClient(daemon.paths.socket, timeout=WAIT_S * 5, key=daemon.paths.operator_key)
+
+
+async def _during(deed: Coroutine[Any, Any, None], bystander: Bystander) -> float:
+    """Return the most that the daemon worked before an answer while *deed* was under way."""
+    task = asyncio.create_task(deed)
+    worst = await bystander.ask()
+    while not task.done():
+        worst = max(worst, await bystander.ask())
+    await task
+    return worst
+
+
+async def _called(client: AsyncClient, name: str, params: dict[str, Any]) -> None:
+    try:
+        await client.call(name, params)
+    except MemdError as error:
+        assert error.kind != "internal", name
