@@ -14,6 +14,7 @@ from memd import __version__
 from memd.base import limits
 from memd.base.clock import Clock
 from memd.base.errors import MemdError
+from memd.base.work import Work
 from memd.model.caller import Caller
 from memd.model.encoding import Installed
 from memd.model.enums import MemoryCategory
@@ -67,6 +68,7 @@ class System:
         self._reload = reload
         self._started_us = clock.monotonic_us()
         self._document: dict[str, Any] | None = None
+        self._work = Work("discover")
         self.traffic: Traffic | None = None
 
     async def hello(self, caller: Caller, params: Any) -> dict[str, Any]:
@@ -149,7 +151,7 @@ class System:
     async def discover(self, caller: Caller, params: Any) -> dict[str, Any]:
         del caller, params
         if self._document is None:
-            self._document = discover.document()
+            self._document = await self._work.run(discover.document)  # half a second
         return self._document
 
     async def model(self, caller: Caller, params: Any) -> dict[str, Any]:

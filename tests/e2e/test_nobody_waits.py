@@ -8,6 +8,7 @@ asks ``system.status``. What the daemon worked between its question and the answ
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
@@ -17,7 +18,7 @@ from support.daemon import WAIT_S, Spawned, spawned
 from support.effort import effort
 from support.largest import calls, honest, hostile
 
-from memd.base.errors import MemdError
+from memd.base.errors import CallerError, UnavailableError
 from memd.client import AsyncClient
 from memd.rpc.methods import METHODS
 
@@ -62,7 +63,7 @@ async def test_no_request_stops_the_others(daemon: Spawned, kind: str) -> None:
                 worst_s[name] = max(worst_s.get(name, 0.0), cpu_s)
     assert len(worst_s) > 0.9 * len(METHODS)
     slow = {name: cpu_s / spent.unit_s for name, cpu_s in worst_s.items()}
-    print({k: round(v) for k, v in sorted(slow.items(), key=lambda e: -e[1])[:25]}); assert {name: units for name, units in slow.items() if units > UNITS_MAX} == {}
+    assert {name: units for name, units in slow.items() if units > UNITS_MAX} == {}
 
 
 def a_client(daemon: Spawned) -> AsyncClient:
@@ -81,7 +82,5 @@ async def _during(deed: Coroutine[Any, Any, None], bystander: Bystander) -> floa
 
 
 async def _called(client: AsyncClient, name: str, params: dict[str, Any]) -> None:
-    try:
+    with contextlib.suppress(CallerError, UnavailableError):  # a bug is neither
         await client.call(name, params)
-    except MemdError as error:
-        assert error.kind != "internal", name

@@ -27,11 +27,12 @@ HONEST = (
 # pattern that somebody wrote.
 UNITS = (
     "eyJaaaaaaaa", "eyJaaaaaaaa.", "-eyJ", "ghp_", "sk-a1", "xoxb-1a\n", "://a:", "AKIA\n",
-    "-----BEGIN PRIVATE KEY-----a", "bearer a1", "4111 1111 ", "DE89 3704 ", "\u30fc", "\u2039\u2571", "\u2039\u2571memory",
-    "</memory", "<", " ", "\n", " \n\t", "a", "A", "1", "1911 ", "a ", "Aa ", ". ", ".", "'", '"', "`",
-    "(", "[", "{", "[[", "](", "```\n", "- a\n", "> ", "| a ", "# ", "a_", "_a", "a.", "a/", "a-", "a: ", "a=",
-    "ignore all ", "\\u0061", "%41", "&#x41;", "I prefer ", "to a from ", "and ", "then ", "on Monday ",
-    "<!-- Session ", "\u5e02", "\uac00", "e\u0301", "a\u200b", "\U000e0041", "\u2028",
+    "-----BEGIN PRIVATE KEY-----a", "bearer a1", "4111 1111 ", "DE89 3704 ", "\u30fc",
+    "\u2039\u2571", "\u2039\u2571memory", "</memory", "<", " ", "\n", " \n\t", "a", "A", "1",
+    "1911 ", "a ", "Aa ", ". ", ".", "'", "\"", "`", "(", "[", "{", "[[", "](", "```\n", "- a\n",
+    "> ", "| a ", "# ", "a_", "_a", "a.", "a/", "a-", "a: ", "a=", "ignore all ", "\\u0061",
+    "%41", "&#x41;", "I prefer ", "to a from ", "and ", "then ", "on Monday ", "<!-- Session ",
+    "\u5e02", "\uac00", "e\u0301", "a\u200b", "\U000e0041", "\u2028",
 )  # fmt: skip
 
 
@@ -196,9 +197,15 @@ def _imports(
     name: str, made: Callable[[int], str], ids: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
     del ids
-    item = {"id": f"of {name}", "agent_id": "importer", "category": "semantic", "namespace": "default",
-            "content": made(FRAME_BYTES)[:TEXT_CHARS_MAX], "created_at": "2026-01-02T03:04:05Z",
-            "metadata": {}}  # fmt: skip
+    item = {
+        "id": f"of {name}",
+        "agent_id": "importer",
+        "category": "semantic",
+        "namespace": "default",
+        "content": made(FRAME_BYTES)[:TEXT_CHARS_MAX],
+        "created_at": "2026-01-02T03:04:05Z",
+        "metadata": {},
+    }
     yield {"items": [item]}
 
 

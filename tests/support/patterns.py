@@ -74,17 +74,16 @@ def _part(name: str, value: Any, chance: random.Random) -> str:
         low, high, inner = value
         most = min(int(high), int(low) + chance.choice((0, 1, 3)), _RUN_MAX)
         return "".join(_sample(inner, chance) for _ in range(most))
-    if name == "LITERAL":
-        return chr(value)
-    if name == "IN":
-        return chance.choice(_members(value))
-    if name in {"ANY", "NOT_LITERAL"}:
-        return chance.choice([letter for letter in "a1-" if ord(letter) != value])
-    if name == "BRANCH":
-        return _sample(chance.choice(value[1]), chance)
-    if name in {"SUBPATTERN", "ATOMIC_GROUP"}:
-        return _sample(value[3] if name == "SUBPATTERN" else value, chance)
-    return ""  # a place, or a look around
+    if name in {"SUBPATTERN", "ATOMIC_GROUP", "BRANCH"}:
+        inside = {"SUBPATTERN": lambda: value[3], "BRANCH": lambda: chance.choice(value[1])}
+        return _sample(inside.get(name, lambda: value)(), chance)
+    letters = {
+        "LITERAL": lambda: [chr(value)],
+        "IN": lambda: _members(value),
+        "ANY": lambda: ["a"],
+        "NOT_LITERAL": lambda: [letter for letter in "a1-" if ord(letter) != value],
+    }
+    return chance.choice(letters[name]()) if name in letters else ""  # a place, a look around
 
 
 def _members(items: Any) -> list[str]:

@@ -72,7 +72,8 @@ HONEST_TEXTS = (
     "2026-01-03T10:11:12Z ERROR [worker-3] request id=9f8e7d6c failed: refused (10.0.0.7:5432)\n",
     "# Notes\n\n- **Deploy**: run `make deploy`, see https://example.org/a?x=1\n- I use tabs.\n\n",
     '{"name": "value", "n": 12.5, "items": ["a", "b"], "ok": true}\n',
-    "Die Besprechung ist am Montag um 10 Uhr; wir m\u00fcssen das Caf\u00e9 buchen. \u79c1\u306f\u6771\u4eac\u306b\u884c\u304d\u307e\u3059\u3002 ",
+    "Die Besprechung ist am Montag um 10 Uhr; wir m\u00fcssen das Caf\u00e9 buchen. "
+    "\u79c1\u306f\u6771\u4eac\u306b\u884c\u304d\u307e\u3059\u3002 ",
 )  # fmt: skip
 
 
@@ -95,10 +96,10 @@ def _of(module: ModuleType) -> Iterator[tuple[str, Callable[[str], object], Modu
 
 def _more(function: Callable[..., object]) -> dict[str, Any] | None:
     """Return what *function* takes besides a text; None when it takes no text, or more."""
-    first, *others = inspect.signature(function).parameters.values() or [None]
-    if first is None or first.annotation not in {"str", str}:
+    takes = list(inspect.signature(function).parameters.values())
+    if not takes or takes[0].annotation not in {"str", str}:
         return None
-    needed = [each.name for each in others if each.default is each.empty]
+    needed = [each.name for each in takes[1:] if each.default is each.empty]
     return {name: MORE[name] for name in needed} if set(needed) <= MORE.keys() else None
 
 

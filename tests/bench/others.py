@@ -1,0 +1,121 @@
+"""What one client's requests cost the others: ``python -m tests.bench.others [--json OUT]``.
+
+A real daemon with the real model. While each method is called with its largest params, honest
+and made to be slow (``support.largest``), a second process asks ``system.status`` without a
+pause; its p99 and longest are told, and the methods beside which it was slowest. Then recalls
+are asked one after the other, beside nothing and beside a bulk ingest. For an idle machine
+with two cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from support.daemon import environment
+from support.largest import HONEST, calls, honest, hostile
+
+from bench.scores import quantile
+from bench.stage import Stage, staged
+from memd.base.errors import MemdError
+
+RECALLS = 60
+BULK_TEXTS = 4_096
+SHOWN = 12
+_ASKING = """
+import sys, time
+from pathlib import Path
+from memd.client import Client
+with Client(Path(sys.argv[1]), timeout=600) as client, open(sys.argv[2], "w", buffering=1) as out:
+    while True:
+        begun = time.monotonic()
+        client.call("system.status")
+        print(begun, time.monotonic(), file=out)
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.others", description=__doc__)
+    parser.add_argument("--json", type=Path, dest="out")
+    said = parser.parse_args(argv)
+    with staged() as stage:
+        result: dict[str, Any] = {"recall": recalls(stage)}
+    for name, made in (("honest", honest), ("hostile", hostile)):
+        with staged() as stage, tempfile.TemporaryDirectory() as folder:
+            ids = {
+                "id": stage.client.call("memory.store", {"content": "a", "category": "semantic"})
+            }
+            result[name] = beside(stage, list(calls(made, ids)), Path(folder) / "asked")
+    print(json.dumps(result, indent=1))
+    if said.out is not None:
+        said.out.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+
+
+def beside(stage: Stage, asked: Sequence[tuple[str, dict[str, Any]]], log: Path) -> dict[str, Any]:
+    """Make every call while another process asks ``system.status``; return its times in ms."""
+    home = stage.daemon.paths.data_dir
+    command = [sys.executable, "-c", _ASKING, str(stage.daemon.paths.socket), str(log)]
+    other = subprocess.Popen(command, env=environment(home))
+    spans: list[tuple[str, float, float]] = []
+    try:
+        while not log.exists() or not log.stat().st_size:
+            time.sleep(0.05)
+        for name, params in asked:
+            begun = time.monotonic()
+            with suppress(MemdError):
+                stage.client.call(name, params)
+            spans.append((name, begun, time.monotonic()))
+    finally:
+        other.kill()
+        other.wait()
+    times = [tuple(map(float, line.split())) for line in log.read_text("utf-8").splitlines()[:-1]]
+    took = sorted(1_000 * (end - begun) for begun, end in times)
+    worst: dict[str, float] = {}
+    for name, begun, end in spans:
+        met = [1_000 * (until - since) for since, until in times if until > begun and since < end]
+        worst[name] = max([worst.get(name, 0.0), *met])
+    slowest = sorted(worst, key=lambda name: -worst[name])[:SHOWN]
+    return {
+        "asked": len(took),
+        "p50_ms": round(statistics.median(took), 1),
+        "p99_ms": round(quantile(took, 0.99), 1),
+        "longest_ms": round(took[-1], 1),
+        "slowest_ms": {name: round(worst[name]) for name in slowest},
+    }
+
+
+def recalls(stage: Stage) -> dict[str, float]:
+    """Return the p50 of a recall in ms, beside nothing and while texts are embedded in bulk."""
+    stage.ingest("bench", [{"text": f"{number} {HONEST}"} for number in range(512)])
+    stage.settle()
+    idle = [_recall_ms(stage, number) for number in range(RECALLS)]
+    stage.ingest("bulk", [{"text": f"bulk {number} {HONEST}"} for number in range(BULK_TEXTS)])
+    busy: list[float] = []
+    while len(busy) < RECALLS and stage.client.call("system.status")["pending"]:
+        busy.append(_recall_ms(stage, RECALLS + len(busy)))
+    p50, during = statistics.median(idle), statistics.median(busy)
+    return {
+        "idle_p50_ms": round(p50, 1),
+        "bulk_p50_ms": round(during, 1),
+        "factor": round(during / p50, 2),
+        "asked_during_bulk": len(busy),
+    }
+
+
+def _recall_ms(stage: Stage, number: int) -> float:
+    begun = time.perf_counter()
+    stage.recall("bench", f"which database does service number {number} use?")
+    return 1_000 * (time.perf_counter() - begun)
+
+
+if __name__ == "__main__":
+    main()
