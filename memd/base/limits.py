@@ -37,6 +37,7 @@ SOURCE_IDS_MAX = 25_000  # memories of one file; their ids fit into one frame
 
 # Lists and recall
 PAGE_ITEMS_MAX = 1_000
+PAGE_BYTES_MAX = REPLY_BYTES_MAX - FRAME_BYTES_MAX  # of a page's texts; names and times beside them
 FORGOTTEN_TEXTS_MAX = 5  # shown before anybody says yes
 FORGOTTEN_IDS_MAX = 1_000  # named in one answer; the count and the proof are of all
 RECALL_TOP_K_MAX = 100

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from pydantic_core import to_json
 
 from memd.base.clock import from_us
 from memd.base.errors import InvalidError
+from memd.base.limits import PAGE_BYTES_MAX
 from memd.encode.outgoing import outgoing, outgoing_entry
 from memd.model.caller import Caller
 from memd.model.enums import Origin
@@ -42,7 +46,10 @@ class Paging:
 def page(
     conn: Reading, caller: Caller, wanted: MemoryFilter, paging: Paging, now_us: int
 ) -> tuple[tuple[MemoryEntry, ...], str | None]:
-    """Return a page of matching memories, newest first, and the cursor of the next one."""
+    """Return a page of matching memories, newest first, and the cursor of the next one.
+
+    It ends early, with a cursor, where its texts would be more than one answer holds.
+    """
     agent_key = names.find_agent(conn, caller.agent_id)
     if agent_key is None:
         return (), None
@@ -51,8 +58,19 @@ def page(
     if paging.sources:
         params = filters.evidence(params, hidden=False)
     rows = memories.listed(conn, params, limit + 1, None if after is None else _place(after))
-    entries = tuple(outgoing_entry(row.entry()) for row in rows[:limit])
-    return entries, _cursor(rows[limit - 1]) if len(rows) > limit else None
+    count = min(limit, _fitting(rows))
+    entries = tuple(outgoing_entry(row.entry()) for row in rows[:count])
+    return entries, _cursor(rows[count - 1]) if len(rows) > count else None
+
+
+def _fitting(rows: Sequence[FoundRow]) -> int:
+    """Return how many of *rows* one answer holds; at least one, which it always does."""
+    left = PAGE_BYTES_MAX
+    for count, row in enumerate(rows):
+        left -= len(to_json(row.content))
+        if left < 0:
+            return max(1, count)
+    return len(rows)
 
 
 def _cursor(row: FoundRow) -> str:

@@ -20,6 +20,8 @@ T = TypeVar("T")
 
 _ITEM_CHARS = 16
 """What a value costs beside the letters in it."""
+LARGE_WEIGHT_A_BYTE = 8
+"""What weighs more than this a byte has more bytes as JSON, in which a value has two or more."""
 
 
 class Beside:

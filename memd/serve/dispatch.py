@@ -36,7 +36,7 @@ from memd.rpc import envelope, faults
 from memd.rpc.methods import METHODS, Method
 from memd.rpc.params import Hello, Params, validate
 from memd.serve.authority import Authority, Seat, refuse_claims
-from memd.serve.beside import Beside
+from memd.serve.beside import LARGE_WEIGHT_A_BYTE, Beside, is_large
 from memd.serve.events import Peer
 from memd.serve.metrics import Metrics
 
@@ -311,10 +311,12 @@ def _finish(answer: dict[str, Any], request_id: envelope.Id) -> tuple[bytes, str
 
     Every text of it is screened, whatever room it came from, and errors too.
     """
-    answer = outgoing_all(to_jsonable_python(answer, inf_nan_mode="null"))
-    answer["id"] = request_id
-    frame = to_json(answer) + b"\n"
-    if len(frame) > REPLY_BYTES_MAX:
+    frame = b""
+    if not is_large(answer, LARGE_WEIGHT_A_BYTE * REPLY_BYTES_MAX):
+        answer = outgoing_all(to_jsonable_python(answer, inf_nan_mode="null"))
+        answer["id"] = request_id
+        frame = to_json(answer) + b"\n"
+    if not frame or len(frame) > REPLY_BYTES_MAX:
         error = TooLargeError(
             f"the answer has more than {REPLY_BYTES_MAX} bytes", hint="ask for fewer with limit"
         )

@@ -299,3 +299,16 @@ def _line(raw: socket.socket) -> bytes:
         assert part, "the daemon closed the connection"
         received += part
     return received
+
+
+def test_a_page_of_long_texts_ends_early_and_says_where_to_go_on(daemon: Spawned) -> None:
+    with a_desk(daemon, "long pages") as desk:
+        ids = {desk.store(f"{number} {'a' * (TEXT_CHARS_MAX // 2)}") for number in range(6)}
+        listed: list[str] = []
+        pages, after = 0, None
+        while pages == 0 or after is not None:
+            page = desk.call("memory.list", limit=1_000, after=after)
+            listed += [item["id"] for item in page["items"]]
+            pages, after = pages + 1, page["next"]
+        assert sorted(listed) == sorted(ids)
+        assert pages > 1

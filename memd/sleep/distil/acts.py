@@ -153,6 +153,7 @@ def approves(text: str) -> bool:
     return YES.match(text) is not None or (len(text) <= BARE_CHARS and WELL.match(text) is not None)
 
 
+_LONG_WORD = re.compile(r"(\S{80})\S+")
 _MOST = 0.85
 _MOMENT = 0.3
 _MEANS = 0.55
@@ -160,7 +161,8 @@ _ASKED = 0.15
 
 
 def sentence_act(text: str, *, stopped: bool = False) -> Judged:
-    """Return what one sentence does."""
+    """Return what one sentence does. Of a word that no person types only the beginning counts."""
+    text = _LONG_WORD.sub(r"\1", text)
     count = len(_COUNT.findall(text))
     if not count or _ACKNOWLEDGES.fullmatch(text):
         return Judged(Act.APPROVAL if approves(text) else Act.ACKNOWLEDGEMENT, 0.0)
