@@ -31,12 +31,15 @@ PACKAGES = (memd.encode, memd.recall, memd.signals, memd.view)
 CHARS = 6_000
 FACTOR_MAX = 3.0
 """What a hostile text may cost, of what the dearest honest one does."""
-FREE_UNITS = 1.0
-"""What any text of CHARS may cost: a third of what memd does with an honest one in all."""
+FREE_UNITS = 2.0
+"""What any text of CHARS may cost: less than memd does with an honest one in all."""
 PATTERN_UNITS_MAX = 30
 
-DEARER: dict[str, float] = {}
-"""Detectors that may cost more than FACTOR_MAX, and why they do."""
+DEARER = dict.fromkeys(
+    ("outgoing.outgoing", "secrets.admitted", "secrets.screen", "secrets.screened_name"), 200.0
+)
+"""Detectors that may cost more than FACTOR_MAX: lines that read on as one key are walked back
+line by line, a fixed number of letters for each, where honest texts cost next to nothing."""
 
 
 class Quarters:
