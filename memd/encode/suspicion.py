@@ -43,6 +43,8 @@ _KINDS = bytes(
     ord("s") if chr(code) in " .-_*" else ord("w") if chr(code).isalnum() else ord("x")
     for code in range(256)
 )
+# A gap of a thousand signs is read as one of forty: each pattern goes over it from each of them.
+_WIDE = re.compile(r"(\W{20})\W+(\W{20})")
 _GAPS = re.compile(r"[\W_]+")
 _LEET = str.maketrans("013457@$", "oieastas")
 _LETTERLIKE = re.compile(r"[013457@$]")
@@ -82,9 +84,10 @@ def suspicion(text: str) -> Suspicion:
     """
     plain = text.isascii()
     seen = (_folded(text) if not plain else text.lower()).replace("\u2019", "'")
+    seen = _WIDE.sub(r"\1\2", seen)
     found = _shaped(SHAPES, seen)
     if not plain:
-        found = found.joined(_shaped(LANGUAGES, _unfolded(text)))
+        found = found.joined(_shaped(LANGUAGES, _WIDE.sub(r"\1\2", _unfolded(text))))
         if SMUGGLED.search(text):
             found = found.joined(_only(Flag.HIDDEN))
     elif any(hint in seen for hint in _PLAIN_HINTS):

@@ -18,6 +18,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
@@ -173,15 +174,9 @@ class Database:
         now_us = self.clock.now_us()
 
         def transaction() -> T:
-            left_us = patience_us - self.clock.monotonic_us()
-            writer.set_busy_timeout(max(0, left_us // 1_000))
-            return transactions.transacted(
-                writer,
-                lambda: replies.once(writer, caller, now_us, reply, work),
-                caller,
-                batch,
-                now_us,
-            )
+            writer.set_busy_timeout(max(0, patience_us - self.clock.monotonic_us()) // 1_000)
+            once = partial(replies.once, writer, caller, now_us, reply, work)
+            return transactions.transacted(writer, once, caller, batch, now_us)
 
         try:
             result = await self._run(writer, transaction)
