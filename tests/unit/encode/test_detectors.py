@@ -152,6 +152,6 @@ def test_the_known_detectors_are_found() -> None:
     known = {"suspicion.suspicion", "secrets.screen", "passing.passing", "statements.statements",
              "preference.is_preference", "importance.salience", "route.route", "density.score",
              "lessons.lessons_in", "periods.periods", "entities.has_name", "clean.clean",
-             "triples.triples", "view.view", "view.wrap_untrusted"}  # fmt: skip
+             "triples.triples", "view.view"}  # fmt: skip
     assert known - FOUND.keys() == set()
     assert not DEARER.keys() - FOUND.keys()
