@@ -32,14 +32,7 @@ from memd.base.lasting import LastingTime
 from memd.base.limits import BUSY_MS_MAX, READERS, SCANNERS, WRITE_QUEUE_MAX
 from memd.model.caller import Caller
 from memd.store import backup, ballast, caches, connect, page_sums, replies, transactions
-from memd.store.connect import (
-    Reading,
-    Writing,
-    check_library,
-    prepare_reader,
-    prepare_writer,
-    still,
-)
+from memd.store.connect import Reading, Writing, prepare_reader, prepare_writer
 from memd.store.faults import translated
 from memd.store.intact import Damage
 from memd.store.migrate import STEPS, Step, migrate
@@ -264,7 +257,7 @@ class Database:
 
     async def open(self) -> None:
         """Open every connection; see :func:`opened`."""
-        check_library()
+        connect.check_library()
         apsw.async_controller.set(cast("Any", apsw.aio.AsyncIO))
         with suppress(OSError):  # a file made by SQLite would be as open as the umask
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -317,7 +310,7 @@ class Database:
         name = str(self.path)
         if self._still:
             flags |= apsw.SQLITE_OPEN_URI
-            name = still(self.path)
+            name = connect.still(self.path)
         opening = asyncio.ensure_future(
             cast("Any", kind).as_async(name, flags=flags, vfs=vfs or self._vfs)
         )
