@@ -27,7 +27,7 @@ from memd.store.database import Database
 from memd.store.ranked import Candidate
 from memd.store.words import Corpus
 
-RELEVANCE_MIN = 0.15  # a fact or lesson that nobody asked for by name has to be likely
+RELEVANCE_MIN = 0.25  # a fact or lesson that nobody asked for by name has to be likely
 ODDS_OF_THE_BEST_MIN = 0.2
 
 

@@ -137,8 +137,8 @@ def test_what_naps_composed_is_ordered_by_its_meaning_before_its_words() -> None
 @pytest.mark.parametrize(
     ("cosines", "passing"),
     [
-        ({1: 0.1, 11: 0.1}, set()),
-        ({1: 0.1, 11: 0.4}, {11, 12, 13}),
+        ({1: 0.0, 11: 0.1}, set()),
+        ({1: 0.0, 11: 0.4}, {11, 12, 13}),
         ({1: 0.8, 11: 0.1}, {1, 2, 3}),
         ({1: 0.8, 11: 0.4}, {1, 2, 3, 11, 12, 13}),
     ],
