@@ -103,9 +103,10 @@ def refuse_others(conn: Reading, caller: Caller, row: FoundRow, origin: Origin |
     """Raise DeniedError where words of the owner's would be replaced by somebody else's.
 
     His own commands may, and the client that brought them, in his name. What another one has
-    to say is a memory of its own; nothing is lost with that.
+    to say is a memory of its own; nothing is lost with that. A summary is nobody's words, and
+    what it stands for is behind it.
     """
-    if caller.is_owner or Origin(row.origin) is not Origin.PERSON:
+    if caller.is_owner or row.is_summary or Origin(row.origin) is not Origin.PERSON:
         return
     brought = memories.client_of(conn, row.memory_key) == caller.client
     known = caller.is_known or not preferences.is_confirmed_of(conn, row.memory_key)
