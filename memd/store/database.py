@@ -226,12 +226,13 @@ class Database:
         return True
 
     async def empty_log(self, then: Callable[[Writing, str | None], T]) -> T:
-        """Cut the WAL to nothing, then do *then* with the writer and its VFS, no write between.
+        """Cut the WAL to nothing, then do *then* with the writer and its VFS, nothing beside it.
 
         Raises BusyError when a reader still needs the log, DiskFullError, ReadOnlyError.
         """
         vfs = self._vfs or page_sums.vfs()
-        return await self._checkpointed(_TRUNCATE, BUSY_MS_MAX, lambda conn: then(conn, vfs))
+        async with self._readers.held(), self._scanners.held():  # or they could read half a page
+            return await self._checkpointed(_TRUNCATE, BUSY_MS_MAX, lambda conn: then(conn, vfs))
 
     async def _checkpointed(self, mode: int, wait_ms: int, then: Callable[[Writing], T]) -> T:
         if (writer := self._writer) is None:

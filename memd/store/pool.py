@@ -19,6 +19,7 @@ class Pool:
         self._all: list[Reading] = []
         self._free: asyncio.LifoQueue[Reading] = asyncio.LifoQueue()
         self._stopping: set[asyncio.Task[None]] = set()
+        self._holding = asyncio.Lock()
 
     def add(self, conn: Reading) -> None:
         self._all.append(conn)
@@ -43,6 +44,20 @@ class Pool:
             self._free.put_nowait(conn)
             raise
         self._free.put_nowait(conn)
+
+    @asynccontextmanager
+    async def held(self) -> AsyncIterator[None]:
+        """Wait until no connection is lent, and lend none meanwhile."""
+        free = self._free
+        held: list[Reading] = []
+        async with self._holding:
+            try:
+                while len(held) < len(self._all):
+                    held.append(await free.get())
+                yield
+            finally:
+                for conn in held:
+                    free.put_nowait(conn)
 
     async def _back_when_done(self, conn: Reading) -> None:
         with suppress(apsw.Error):

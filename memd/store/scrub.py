@@ -7,10 +7,11 @@ sees them and every reader of the file's bytes does. Here those bytes are found 
 page and overwritten in place.
 
 This may be done below SQLite because nothing but unused bytes change, under these
-conditions, which :func:`scrub` makes sure of: the log is empty, so the file's pages are
-the newest; the write lock is held, so nobody adds a page; the writer forgets its cached
-pages afterwards, or it would write the old bytes again. A page torn by a power cut has all
-its cells, and a checksum that a check reports. The file is opened through the writer's
+conditions, which :func:`scrub` and ``Database.empty_log`` make sure of: the log is empty, so
+the file's pages are the newest; the write lock is held, so nobody adds a page; no reader of
+the daemon is at work, which could see half of a page that is being written; the writer forgets
+its cached pages afterwards, or it would write the old bytes again. A page torn by a power cut
+has all its cells, and a checksum that a check reports. The file is opened through the writer's
 VFS: a plain ``open`` and ``close`` would drop this process's locks on it.
 """
 

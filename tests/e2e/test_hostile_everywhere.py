@@ -166,8 +166,8 @@ def _asked(client: Client, method: str, params: dict[str, Any]) -> Any:
 LEFT_OUT = {
     "demo", "serve", "version", "model install", "model export", "model status", "client add",
     "client revoke", "owner init", "owner show", "service install", "service uninstall",
-    "service status", "completion", "config show", "config path", "rebuild", "repair", "sleep", "compress",
-    "import", "forget", "mcp",
+    "service status", "completion", "config show", "config path", "rebuild", "repair", "sleep",
+    "compress", "import", "forget", "mcp",
 }  # fmt: skip
 """Commands that show nothing of what is remembered, or change the machine or all of it."""
 
