@@ -83,27 +83,27 @@ HYBRID = Weights(
         }
     ),
     calibration=MappingProxyType(
-        {"score": -0.021, "share": 1.117, "gate": 0.277, "few": -1.129, "few_gate": 0.417}
+        {"score": -0.015, "share": 1.108, "gate": 0.255, "few": -0.951, "few_gate": 0.49}
     ),
-    offset=0.756,
+    offset=0.62,
     gate=MappingProxyType(
         {
-            "maxcos": 7.59,
-            "maxcovx": 2.04,
-            "sd10": 1.35,
-            "t1_nterm": 0.65,
-            "t1_bmxn": 0.9,
-            "t1_date": 4.22,
-            "strange": -3.48,
-            "few": -1.19,
-            "few_maxcos": 30.57,
-            "few_maxcovx": 4.69,
-            "few_sd10": -2.0,
+            "maxcos": 7.71,
+            "maxcovx": 1.77,
+            "sd10": 1.56,
+            "t1_nterm": 1.33,
+            "t1_bmxn": 1.32,
+            "t1_date": 3.55,
+            "strange": -2.33,
+            "few": -0.56,
+            "few_maxcos": 28.7,
+            "few_maxcovx": 3.09,
+            "few_sd10": -2.11,
         }
     ),
-    gate_offset=-6.36,
-    gate_min=0.012,
-    quiet=0.16,
+    gate_offset=-6.74,
+    gate_min=0.05,
+    quiet=0.15,
     bar=0.0205,
     doubt=0.55,
 )
@@ -141,25 +141,25 @@ WITHOUT_VECTORS = Weights(
         }
     ),
     calibration=MappingProxyType(
-        {"score": -0.022, "share": 1.169, "gate": 0.28, "few": -0.562, "few_gate": 0.264}
+        {"score": -0.006, "share": 1.145, "gate": 0.252, "few": -0.433, "few_gate": 0.315}
     ),
-    offset=0.868,
+    offset=0.62,
     gate=MappingProxyType(
         {
-            "maxcovx": 3.96,
-            "sd10": 1.09,
-            "t1_nterm": 2.4,
-            "t1_bmxn": 1.82,
-            "t1_date": 5.03,
-            "strange": -4.11,
-            "few": -2.64,
-            "few_maxcovx": 9.24,
-            "few_sd10": -1.82,
+            "maxcovx": 3.8,
+            "sd10": 1.34,
+            "t1_nterm": 3.12,
+            "t1_bmxn": 2.23,
+            "t1_date": 4.26,
+            "strange": -2.88,
+            "few": -2.33,
+            "few_maxcovx": 8.97,
+            "few_sd10": -1.94,
         }
     ),
-    gate_offset=-4.66,
-    gate_min=0.06,
+    gate_offset=-5.14,
+    gate_min=0.08,
     quiet=0.18,
-    bar=0.0205,
+    bar=0.021,
     doubt=0.55,
 )

@@ -58,7 +58,7 @@ def test_what_the_graph_follows_stands_in_the_synthesized_block(client: Client) 
     query = "Where is the tool hosted that Ann's team uses?"
     made = client.call("memory.synthesize", {"query": query})
     assert made["sources"]["graph"] == 1
-    assert "[graph] Ann —leads→ " in made["block"]
+    assert "[graph] [untrusted] Ann —leads→ " in made["block"]
     assert all(text.removesuffix(".") in made["block"] for text in TEXTS[:3])
 
 

@@ -41,7 +41,7 @@ def passages(desk: Desk, **arguments: Any) -> list[str]:
 def test_a_passage_says_who_said_it_when_and_in_which_session(desk: Desk) -> None:
     nap(desk, ("user", "Where does the heron nest?"), ("assistant", "The heron nests at the weir."))
     assert passages(desk, query="heron weir") == [
-        "[session: s | 2026-03-02 | assistant] The heron nests at the weir."
+        "[assistant] [session: s | 2026-03-02 | assistant] The heron nests at the weir."
     ]
     assert len(passages(desk, query="heron", limit=1)) == 1
 

@@ -13,7 +13,7 @@ import pytest
 from support.daemon import spawned
 from support.effects import Stage, a_stage, merged, shows, tree
 
-from memd.backends import assembly
+from memd.backends import care
 from memd.base.errors import MemdError, OrgMemoryAccessDeniedError
 from memd.client import AsyncClient
 
@@ -387,7 +387,7 @@ async def test_the_trash_keeps_as_long_as_the_settings_say(
 async def test_the_text_of_a_session_is_kept_as_long_as_the_settings_say(
     tmp_path: Path, patch: pytest.MonkeyPatch
 ) -> None:
-    patch.setattr(assembly, "RHYTHM_SECONDS", 0.01)
+    patch.setattr(care, "RHYTHM_SECONDS", 0.01)
     said = [{"role": "user", "content": "The lamp is green."}]
     for days, kept in ((30, 0), (0, 1), (365, 1)):
         setting = tree("daemon.session_days", days)

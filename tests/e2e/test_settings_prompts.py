@@ -83,7 +83,7 @@ async def test_the_boost_is_for_an_agents_own_memories(staged: Staged) -> None:
 
 @shows("memory.retrieval.min_relevance")
 async def test_what_scores_too_little_is_not_told(staged: Staged) -> None:
-    async with staged({"min_relevance": 1.0}) as stage:
+    async with staged({"min_relevance": 1.0, "personal_boost": 0.0}) as stage:
         await stage.remember(*PORTS)
         assert await _scores(stage, LOOSELY) == []
 

@@ -39,7 +39,7 @@ async def test_a_search_by_tool_asks_in_other_words_as_often_as_it_may(
         async with _stage(tmp_path, monkeypatch, strategy="tool_based", **retrieval) as stage:
             await stage.remember(NGINX, "Hetzner invoices Ansible quarterly.")
             arguments = {
-                "query": "what about the nginx proxy balancer that they had then?",
+                "query": "what about the nginx proxy balancer gateway cluster that they had then?",
                 "limit": 1,
             }
             said = await stage.call("inject.call", name="search_memory", arguments=arguments)
