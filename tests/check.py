@@ -7,8 +7,9 @@
 
 Steps run in the order of their price and stop at the first that fails, with its
 whole output. Tests run on all cores, those of one file on the same, as they may share
-a daemon. Their files lie in memory where the system has room for them there: stores
-are synced to the disk thousands of times. Nothing is read from the person's own settings.
+a daemon; each of those that kill has its own. Their files lie in memory where the system has
+room for them there: stores are synced to the disk thousands of times. Nothing is read from the
+person's own settings.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def suites(*, long: bool) -> Iterator[Step]:
 def _pytest(name: str, where: Sequence[str], chosen: Sequence[str]) -> Step:
     workers = str(min(os.cpu_count() or 1, WORKERS_MAX))
     options = ("-q", "--no-header", "-p", "no:cacheprovider", "--durations=3")
-    spread = ("-n", workers, "--dist", "loadfile")
+    spread = ("-n", workers, "--dist", "load" if name == "crash" else "loadfile")
     command = (sys.executable, "-m", "pytest", *options, *spread, *chosen, *where)
     return Step(name, f"pytest {' '.join(where)}", command)
 
