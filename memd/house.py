@@ -7,6 +7,7 @@ is loaded when it is first asked for.
 
 from __future__ import annotations
 
+import asyncio
 import os
 from contextlib import AsyncExitStack
 from functools import partial
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from memd.inject.known import Knowledge
     from memd.inject.synthesis import Synthesis
     from memd.learn.learn import Learn
+
+RULES_AFTER_S = 2.0  # the first answers of a start wait for nothing that they do not need
 
 
 async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack) -> Rooms:
@@ -96,7 +99,7 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
         rhythm=asleep.sleep.rhythm,
         short_ids=ShortIds(house.db, settings.org_memory),
         background=(
-            partial(house.work.run, detector),  # compiled while nobody waits
+            partial(_rules_ready, house),
             house.queue.run,
             Care(house.db, house.upkeep, house.due, events.emit).run,
             asleep.sleep.rhythm.run,
@@ -139,6 +142,12 @@ async def _access(house: Assembly, paths: Paths, stack: AsyncExitStack) -> _Acce
     await house.org.past.begin()
     owner = Owner(house.db, house.clock)
     return _Access(audit, clients, owner, Review(house.org, owner))
+
+
+async def _rules_ready(house: Assembly) -> None:
+    """Compile the rules of secrets before the first text needs them, but after the start."""
+    await asyncio.sleep(RULES_AFTER_S)
+    await house.work.run(detector)
 
 
 class _Asleep(NamedTuple):
