@@ -7,7 +7,6 @@ is loaded when it is first asked for.
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Callable
 from contextlib import AsyncExitStack
@@ -21,7 +20,6 @@ from memd.base.later import later
 from memd.base.paths import Paths
 from memd.encode.cross_encoder import RerankerThread
 from memd.encode.embed import EmbedderThread
-from memd.encode.secret_rules import detector
 from memd.model.encoding import PairScorer
 from memd.model.settings import Settings
 from memd.org.clients import Clients
@@ -44,8 +42,6 @@ if TYPE_CHECKING:
     from memd.inject.known import Knowledge
     from memd.inject.synthesis import Synthesis
     from memd.learn.learn import Learn
-
-RULES_AFTER_S = 2.0  # the first answers of a start wait for nothing that they do not need
 
 
 async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack) -> Rooms:
@@ -100,7 +96,6 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
         rhythm=asleep.sleep.rhythm,
         short_ids=ShortIds(house.db, settings.org_memory),
         background=(
-            partial(_rules_ready, house),
             house.queue.run,
             Care(house.db, house.upkeep, house.due, events.emit).run,
             asleep.sleep.rhythm.run,
@@ -143,12 +138,6 @@ async def _access(house: Assembly, paths: Paths, stack: AsyncExitStack) -> _Acce
     await house.org.past.begin()
     owner = Owner(house.db, house.clock)
     return _Access(audit, clients, owner, Review(house.org, owner))
-
-
-async def _rules_ready(house: Assembly) -> None:
-    """Compile the rules of secrets before the first text needs them, but after the start."""
-    await asyncio.sleep(RULES_AFTER_S)
-    await house.work.run(detector)
 
 
 class _Asleep(NamedTuple):

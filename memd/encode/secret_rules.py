@@ -3,8 +3,9 @@
 ``secret_rules.json`` holds the rules of Betterleaks, the successor of gitleaks, and of
 Veles, with their licences beside it; ``tests/support/secret_rules.py`` renews it. What
 memd knows by itself stands in :mod:`memd.encode.secret_shapes`. Both run on RE2, so no
-text can make a rule slow: a pass over the text tells which rules may apply, and each of
-those takes one more. Reading and compiling happen at the first text, not at import.
+text can make a rule slow: a pass over the text tells whose keywords it has, and each of
+those rules takes one more. A rule is compiled when a text first has its keywords; all of
+them would take a fifth of a start.
 """
 
 from __future__ import annotations
@@ -48,37 +49,46 @@ class Match(NamedTuple):
 
 
 class Detector:
-    """All shapes, compiled once."""
+    """All shapes, each compiled when a text first has its keywords, and kept."""
 
     def __init__(self, shapes: tuple[Shape, ...]) -> None:
         import re2
 
         self._shapes = shapes
         options = re2.Options()
-        options.log_errors = False
-        options.max_mem = _BYTES_MAX
-        self._filter = re2.Filter()
+        options.case_sensitive = False
+        self._keywords = re2.Set.SearchSet(options)
         for shape in shapes:
-            self._filter.Add(shape.pattern, options)
-        self._filter.Compile()
-        self._compiled = [self._filter.re(index) for index in range(len(shapes))]
+            self._keywords.Add(shape.keywords)
+        self._keywords.Compile()
+        self._compiled: dict[int, Any] = {}
 
     def find(self, text: str, *, wraps: bool = False) -> Iterator[Match]:
         """Yield what the shapes find in *text*; with *wraps* those that may span lines alone."""
         data = text.encode("utf-8", "surrogatepass")
         plain = len(data) == len(text)
-        for index in self._filter.Match(data, True) or ():
+        for index in sorted(self._keywords.Match(data) or ()):
             shape = self._shapes[index]
             if wraps and not shape.wraps:
                 continue
-            spans = (_spans(shape, match) for match in self._compiled[index].finditer(data))
+            spans = (_spans(shape, match) for match in self._pattern(index).finditer(data))
             for start, at, end in spans if plain else _in_characters(data, spans):
                 yield Match(shape, start, at, end)
 
     def is_whole(self, shape: Shape, text: str) -> bool:
         """Return whether *text* is one secret of *shape* from end to end."""
         data = text.encode("utf-8", "surrogatepass")
-        return self._compiled[self._index[id(shape)]].fullmatch(data) is not None
+        return self._pattern(self._index[id(shape)]).fullmatch(data) is not None
+
+    @property
+    def compiled(self) -> int:
+        """How many shapes have been compiled."""
+        return len(self._compiled)
+
+    def _pattern(self, index: int) -> Any:
+        if index not in self._compiled:  # two threads may both compile one; either will do
+            self._compiled[index] = _compiled(self._shapes[index].pattern)
+        return self._compiled[index]
 
     @cached_property
     def _index(self) -> dict[int, int]:
@@ -88,7 +98,12 @@ class Detector:
 @lru_cache(maxsize=1)
 def detector() -> Detector:
     """Return the detector of all shapes, memd's own first; made when a text first needs it."""
-    return Detector((*SHAPES, *_rules()))
+    return Detector(shapes())
+
+
+def shapes() -> tuple[Shape, ...]:
+    """Return all shapes, memd's own first."""
+    return (*SHAPES, *_rules())
 
 
 def shows(sign: str, text: str) -> bool:
@@ -101,6 +116,15 @@ def _sign(pattern: str) -> Any:
     import re2
 
     return re2.compile(pattern)
+
+
+def _compiled(pattern: str) -> Any:
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = _BYTES_MAX
+    return re2.compile(pattern, options)
 
 
 def rules() -> dict[str, Any]:
@@ -116,6 +140,7 @@ def _rules() -> Iterator[Shape]:
         yield Shape(
             rule["kind"],
             rule["pattern"],
+            keywords=rule["keywords"],
             wraps=not named and r"\s" not in rule["pattern"].split("(?:\\\\?['\"\\x60]")[0],
             check=_Check(rule, spared, (*without, *rule.get("without", ()))),
             named=named,
@@ -126,23 +151,25 @@ def _rules() -> Iterator[Shape]:
 class _Check:
     """What a rule asks of a value that has the form: disorder, and no known placeholder."""
 
-    def __init__(self, rule: dict[str, Any], spared: Any, without: tuple[str, ...]) -> None:
+    def __init__(self, rule: dict[str, Any], spared: str, without: tuple[str, ...]) -> None:
         self._entropy = rule.get("entropy", 0.0)
         self._mixed = rule.get("mixed", False)
-        self._spared = (spared, _any_of(rule["spared"])) if "spared" in rule else (spared,)
+        self._spared = (spared, *((_any_of(rule["spared"]),) if "spared" in rule else ()))
         self._without = without
 
     def __call__(self, secret: str) -> bool:
         if _entropy(secret) < self._entropy or (self._mixed and not mixed(secret)):
             return False
-        if _DOCUMENTED.search(secret) or any(spared.search(secret) for spared in self._spared):
+        if _DOCUMENTED.search(secret) or any(
+            _sign(spared).search(secret) for spared in self._spared
+        ):
             return False
         low = secret.lower()
         return not any(word in low for word in self._without)
 
 
-def _any_of(patterns: list[str]) -> Any:
-    return _sign("|".join(f"(?:{pattern})" for pattern in patterns))
+def _any_of(patterns: list[str]) -> str:
+    return "|".join(f"(?:{pattern})" for pattern in patterns)
 
 
 def is_named_hash(match: Match, text: str) -> bool:

@@ -17,6 +17,8 @@ from typing import NamedTuple
 class Shape(NamedTuple):
     """One form of secret, in the syntax of RE2.
 
+    A text that has one has a match of *keywords* too, in letters of any case; without it
+    the *pattern* is not even compiled.
     The first *group* that took part is replaced, or all of it where there is none. A
     *wraps* secret is also found when its lines were broken. *check* has the last word, on
     the secret without white space. *named* says that the form begins with a company's name.
@@ -28,6 +30,7 @@ class Shape(NamedTuple):
     check: Callable[[str], bool] = lambda _secret: True
     named: bool = False
     group: int | None = None
+    keywords: str = ""
 
 
 def mixed(secret: str) -> bool:
@@ -146,34 +149,48 @@ SHAPES = (
         rf"-----BEGIN {_PEM_NAME}"
         rf"(?:(?:[^-]|-{{1,4}}[^-])*-----END {_PEM_NAME}|(?:\s*[A-Za-z0-9+/=]{{40,}})+)",
         wraps=False,
+        keywords="-----BEGIN ",
     ),
     Shape(
         "private-key",
         r"PuTTY-User-Key-File-\d: [^\x00]{0,999}?Private-Lines: \d+\s+(?:[A-Za-z0-9+/=]{8,}\s*)+"
         r"(?:Private-(?:MAC|Hash): [0-9a-f]+)?",
         wraps=False,
+        keywords="PuTTY-User-Key-File-",
     ),
-    Shape("aws-key", r"(A[KS]IA[A-Z0-9]{16})(?:[^A-Za-z0-9]|$)"),
+    Shape("aws-key", r"(A[KS]IA[A-Z0-9]{16})(?:[^A-Za-z0-9]|$)", keywords="A[KS]IA"),
     Shape(
         "aws-secret",
         r"(?i:secret_?access_?key|aws_?secret_?key)[\"']?\s{0,4}[=:]\s{0,4}[\"']?"
         r"([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=]|$)",
         wraps=False,
+        keywords="secret",
     ),
-    Shape("github-token", r"gh[pousr]_[A-Za-z0-9]{30,255}"),
-    Shape("github-token", r"github_pat_[A-Za-z0-9_]{22,255}"),
-    Shape("slack-token", r"xox[abcdeoprs]-[A-Za-z0-9-]{10,250}", check=mixed),
-    Shape("anthropic-key", r"sk-ant-[A-Za-z0-9_-]{16,200}", check=mixed),
-    Shape("openai-key", r"sk-[A-Za-z0-9_-]{20,250}", check=dense),
-    Shape("stripe-key", r"[sr]k_live_[A-Za-z0-9]{16,250}"),
-    Shape("google-key", r"AIza[A-Za-z0-9_-]{30,60}", check=mixed),
-    Shape("gitlab-token", r"glpat-[A-Za-z0-9_.-]{20,250}"),
-    Shape("npm-token", r"(npm_[A-Za-z0-9]{36})(?:[^A-Za-z0-9]|$)"),
-    Shape("pypi-token", r"pypi-[A-Za-z0-9_-]{32,500}", check=dense),
-    Shape("huggingface-token", r"hf_[A-Za-z0-9]{30,100}"),
-    Shape("sendgrid-key", r"(SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43})(?:[^A-Za-z0-9_-]|$)"),
-    Shape("age-key", r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
-    Shape("jwt", r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?"),
+    Shape("github-token", r"gh[pousr]_[A-Za-z0-9]{30,255}", keywords="gh[pousr]_"),
+    Shape("github-token", r"github_pat_[A-Za-z0-9_]{22,255}", keywords="github_pat_"),
+    Shape(
+        "slack-token",
+        r"xox[abcdeoprs]-[A-Za-z0-9-]{10,250}",
+        check=mixed,
+        keywords="xox[abcdeoprs]-",
+    ),
+    Shape("anthropic-key", r"sk-ant-[A-Za-z0-9_-]{16,200}", check=mixed, keywords="sk-ant-"),
+    Shape("openai-key", r"sk-[A-Za-z0-9_-]{20,250}", check=dense, keywords="sk-"),
+    Shape("stripe-key", r"[sr]k_live_[A-Za-z0-9]{16,250}", keywords="[sr]k_live_"),
+    Shape("google-key", r"AIza[A-Za-z0-9_-]{30,60}", check=mixed, keywords="AIza"),
+    Shape("gitlab-token", r"glpat-[A-Za-z0-9_.-]{20,250}", keywords="glpat-"),
+    Shape("npm-token", r"(npm_[A-Za-z0-9]{36})(?:[^A-Za-z0-9]|$)", keywords="npm_"),
+    Shape("pypi-token", r"pypi-[A-Za-z0-9_-]{32,500}", check=dense, keywords="pypi-"),
+    Shape("huggingface-token", r"hf_[A-Za-z0-9]{30,100}", keywords="hf_"),
+    Shape(
+        "sendgrid-key",
+        r"(SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43})(?:[^A-Za-z0-9_-]|$)",
+        keywords=r"SG\.",
+    ),
+    Shape("age-key", r"AGE-SECRET-KEY-1[A-Z0-9]{58}", keywords="AGE-SECRET-KEY-1"),
+    Shape(
+        "jwt", r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?", keywords=r"\.eyJ"
+    ),
     Shape(
         "url-password",
         # The last @ before the path ends the password; what a template or a placeholder
@@ -181,24 +198,28 @@ SHAPES = (
         r"://[^\s/:@\"'<>\[]{0,100}:([^$<{\[*%\s/\"'<>][^\s/\"'<>]{0,199})@[\w\[]",
         wraps=False,
         check=is_password,
+        keywords="://",
     ),
     Shape(
         "url-password",  # with a slash in it: then the first @ ends it
         r"://[^\s/:@\"'<>\[]{1,100}:([^$<{\[*%\s/@\"'<>][^\s@\"'<>]{0,199})@[\w\[]",
         wraps=False,
         check=is_password,
+        keywords="://",
     ),
     Shape(
         "bearer-token",
         r"(?i)\bbearer {1,4}([A-Za-z0-9._~+/-]{20,}=*)",
         wraps=False,
         check=mixed,
+        keywords="bearer",
     ),
     Shape(
         "basic-credentials",
         r"(?i)\bauthorization[\"']?\s{0,4}[:=]\s{0,4}[\"']?basic {1,4}([A-Za-z0-9+/]{8,}={0,2})",
         wraps=False,
         check=is_credentials,
+        keywords="authorization",
     ),
     Shape(
         "netrc-password",
@@ -206,12 +227,14 @@ SHAPES = (
         r"([^\s$<{*]\S{0,199})",
         wraps=False,
         check=is_password,
+        keywords="password",
     ),
     Shape(
         "pgpass-password",
         r"(?m)^[\w.-]{1,200}:(?:[1-6]\d{3,4}|\*):[\w*-]{1,100}:[\w*-]{1,100}:([^\s:$<{*]\S{3,199})$",
         wraps=False,
         check=is_password,
+        keywords=":",
     ),
     Shape(
         "password",
@@ -219,24 +242,39 @@ SHAPES = (
         r"[\"']?\s{0,2}[=:]\s{0,2}[\"']?([^\s\"'$<{*]{4,200})",
         wraps=False,
         check=is_password,
+        keywords="PASSWORD|MYSQL_PWD|REDISCLI_AUTH|SSHPASS",
     ),
-    Shape("discord-webhook", r"discord(?:app)?\.com/api/webhooks/\d{15,21}/([\w-]{60,80})"),
-    Shape("google-token", r"ya29\.[\w-]{20,}", check=mixed),
-    Shape("google-secret", r"GOCSPX-[\w-]{20,60}", check=mixed),
-    Shape("vault-token", r"\bhv[sbr]\.[\w-]{24,400}", check=mixed),
-    Shape("stripe-secret", r"whsec_[A-Za-z0-9+/=]{24,100}", check=mixed),
-    Shape("tailscale-key", r"tskey-[a-z]{3,12}-[\w-]{20,80}", check=mixed),
-    Shape("newrelic-key", r"NR(?:AK|JS|II)-[A-Za-z0-9_-]{19,64}", check=mixed),
-    Shape("hubspot-token", r"\bpat-[a-z]{2}\d-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
-    Shape("mapbox-token", r"\bsk\.eyJ[\w-]{20,500}\.[\w-]{20,60}"),
-    Shape("dropbox-token", r"\bsl\.[\w-]{100,1000}", check=mixed),
-    Shape("fly-token", r"\bfo1_[\w-]{40,60}", check=mixed),
-    Shape("crates-token", r"\bcio[A-Za-z0-9]{32}\b", check=mixed),
+    Shape(
+        "discord-webhook",
+        r"discord(?:app)?\.com/api/webhooks/\d{15,21}/([\w-]{60,80})",
+        keywords=r"\.com/api/webhooks/",
+    ),
+    Shape("google-token", r"ya29\.[\w-]{20,}", check=mixed, keywords=r"ya29\."),
+    Shape("google-secret", r"GOCSPX-[\w-]{20,60}", check=mixed, keywords="GOCSPX-"),
+    Shape("vault-token", r"\bhv[sbr]\.[\w-]{24,400}", check=mixed, keywords=r"hv[sbr]\."),
+    Shape("stripe-secret", r"whsec_[A-Za-z0-9+/=]{24,100}", check=mixed, keywords="whsec_"),
+    Shape("tailscale-key", r"tskey-[a-z]{3,12}-[\w-]{20,80}", check=mixed, keywords="tskey-"),
+    Shape(
+        "newrelic-key",
+        r"NR(?:AK|JS|II)-[A-Za-z0-9_-]{19,64}",
+        check=mixed,
+        keywords="NR(?:AK|JS|II)-",
+    ),
+    Shape(
+        "hubspot-token",
+        r"\bpat-[a-z]{2}\d-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+        keywords="pat-",
+    ),
+    Shape("mapbox-token", r"\bsk\.eyJ[\w-]{20,500}\.[\w-]{20,60}", keywords=r"sk\.eyJ"),
+    Shape("dropbox-token", r"\bsl\.[\w-]{100,1000}", check=mixed, keywords=r"sl\."),
+    Shape("fly-token", r"\bfo1_[\w-]{40,60}", check=mixed, keywords="fo1_"),
+    Shape("crates-token", r"\bcio[A-Za-z0-9]{32}\b", check=mixed, keywords="cio"),
     Shape(
         "aliyun-secret",
         r"(?i:aliyun|alibaba)\w{0,30}(?i:secret)[\"']?\s{0,4}[=:]\s{0,4}[\"']?([A-Za-z0-9]{30})\b",
         wraps=False,
         check=mixed,
+        keywords="secret",
     ),
 )
 """What memd knows by itself: wider than the rules of others, or not among them."""

@@ -17,6 +17,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from support.secret_keywords import keywords
+
 PACKAGE = "kingfisher-secret-scanner"
 TARGET = Path(__file__).parents[2] / "memd" / "encode" / "secret_rules.json"
 
@@ -72,6 +74,7 @@ def _rule(detail: dict[str, Any]) -> dict[str, Any] | None:
     rule: dict[str, Any] = {
         "kind": re.sub(r"[^a-z0-9-]+", "-", kind),
         "pattern": detail["pattern"],
+        "keywords": keywords(detail["pattern"]),
         "group": detail["betterleaks_secret_group"],
         "spared": [],
         "without": [],

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import importlib.resources
 import json
+import re
 import subprocess
 import sys
 
 import pytest
 from support.effort import effort
+from support.secret_keywords import words
 from support.token_formats import formats, token
 
 from memd.encode.outgoing import incoming, outgoing
-from memd.encode.secret_rules import rules
+from memd.encode.secret_rules import Detector, rules, shapes
+from memd.encode.secret_shapes import Shape
 from memd.encode.secrets import KNOWN, screen, screened_name
 
 FORMATS = formats()
@@ -64,6 +67,21 @@ def test_the_rules_say_where_they_are_from_and_keep_their_licences() -> None:
     assert len(held["rules"]) > 400
     for said in ("Betterleaks", "Zachary Rice", "MIT License", "Apache License", "Google LLC"):
         assert said in licence.read_text("utf-8")
+
+
+@pytest.mark.parametrize("shape", shapes(), ids=lambda shape: shape.kind)
+def test_whatever_a_pattern_matches_has_its_keywords(shape: Shape) -> None:
+    needed = words(shape.pattern)
+    assert needed
+    assert all(re.search(shape.keywords, word, re.IGNORECASE) for word in needed)
+
+
+def test_rules_are_compiled_as_far_as_texts_need_them() -> None:
+    detector = Detector(shapes())
+    assert not list(detector.find("/home/somebody/.local/share/memd/memd.db"))
+    assert not detector.compiled
+    assert [match.shape.kind for match in detector.find(token("gitlab personal", 1)[0])]
+    assert 0 < detector.compiled < 20
 
 
 def test_no_rule_is_read_or_compiled_before_a_text_comes() -> None:
