@@ -11,7 +11,10 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Sequence
+
+TYPE_CHECKING = False  # that of typing, and collections.abc, would be a tenth of a hook's time
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def main() -> int:

@@ -7,10 +7,9 @@ one's settings.
 
 from __future__ import annotations
 
-import json
 import os
 
-from memd.assist import events
+from memd.assist import events, quick_json
 
 NAME_CHARS_MAX = 256
 TEXT_CHARS_MAX = 200_000
@@ -89,7 +88,7 @@ def read(source: str, event: str, raw: bytes) -> Said | None:
     if action is None:
         raise Unusable("it is no event that memd knows")
     try:
-        found = json.loads(raw)
+        found = quick_json.loads(raw)
     except (ValueError, RecursionError):
         raise Unusable("stdin is not JSON, or not all of it") from None
     if not isinstance(found, dict):

@@ -10,14 +10,15 @@ Standard library only, and little of it.
 
 from __future__ import annotations
 
-import json
 import os
 import select
-import socket
 import sys
 import time
 
-from memd.assist import places
+# As in line.py.
+from _socket import socket
+
+from memd.assist import places, quick_json
 from memd.assist.line import GONE, first, frame, presented
 
 LINE_BYTES_MAX = 1_048_576
@@ -45,7 +46,7 @@ class Pump:
     ) -> None:
         self._client, self._profile = client, profile
         self._source, self._sink = source, sink
-        self._sock: socket.socket | None = None
+        self._sock: socket | None = None
         self._open: dict[str, object] = {}
         """The ids of requests that wait for an answer, by how JSON writes them."""
         self._from_client = b""
@@ -104,7 +105,7 @@ class Pump:
     def _take(self, line: bytes) -> None:
         """Send a line on and remember what it asks, or answer it here."""
         try:
-            said = json.loads(line)
+            said = quick_json.loads(line)
         except (ValueError, RecursionError):
             self._answer(None, PARSE, "parse", "a line is not JSON")
             return
@@ -156,7 +157,7 @@ class Pump:
     def _hear(self, line: bytes) -> None:
         """Pass on what is asked for: answers to open requests, and notifications."""
         try:
-            said = json.loads(line)
+            said = quick_json.loads(line)
         except ValueError:
             return
         messages = [each for each in _list(said) if isinstance(each, dict)]
@@ -263,4 +264,4 @@ def _params(message: dict[str, object]) -> dict[str, object]:
 
 
 def _written(request_id: object) -> str:
-    return json.dumps(request_id)
+    return quick_json.dumps(request_id)

@@ -5,9 +5,7 @@ Nothing to say is nothing printed, which every assistant takes well.
 
 from __future__ import annotations
 
-import json
-
-from memd.assist import events
+from memd.assist import events, quick_json
 
 TEXT_CHARS_MAX = 9_500
 """Claude Code shows a model 9,900 characters whole, of 10,100 only the beginning."""
@@ -46,4 +44,4 @@ def printed(source: str, event: str, text: str) -> str:
         found = {"additional_context": text}
     else:
         found = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
-    return json.dumps(found)
+    return quick_json.dumps(found)

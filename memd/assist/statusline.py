@@ -7,11 +7,10 @@ is not said again. A status line that somebody had before goes on: its command s
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 
-from memd.assist import hook_log, once
+from memd.assist import hook_log, once, quick_json
 from memd.assist.hook import STDIN_SECONDS_MAX, options, stdin
 from memd.assist.line import Line, LineError
 
@@ -79,7 +78,7 @@ def usage_of(found: dict[str, object]) -> dict[str, object]:
 def _told(raw: bytes, client: str, profile: str | None) -> str:
     """Tell the daemon what is new, and return memd's own line."""
     try:
-        found = json.loads(raw)
+        found = quick_json.loads(raw)
     except (ValueError, RecursionError):
         return ""
     usage = usage_of(found) if isinstance(found, dict) else {}
@@ -92,7 +91,7 @@ def _told(raw: bytes, client: str, profile: str | None) -> str:
         return "memd off"
     try:
         changed = once.Marks(line.path).changed(
-            once.stamp("statusline", str(usage["session_id"])), json.dumps(usage)
+            once.stamp("statusline", str(usage["session_id"])), quick_json.dumps(usage)
         )
         if changed and "used_tokens" in usage:
             line.tell("usage.report", usage)

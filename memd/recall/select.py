@@ -47,13 +47,27 @@ class Selection(NamedTuple):
         return [*(_cut(item, "room") for item in left), *self.cut]
 
 
+Why = Literal["gate", "bar", "repeats", "room"]
+
+
+class _Left(NamedTuple):
+    """A memory that is not told, and why; of the many, few are shown."""
+
+    item: Ranked
+    by: Why
+    of: Ranked | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class _Saying:
-    """A text as it is compared: its word pairs, its words, and those that may not differ."""
+    """A text as it is compared: its words, and those that may not differ."""
 
     folded: tuple[str, ...]
-    pairs: frozenset[tuple[str, str]]
     telling: frozenset[str]
+
+    @property
+    def pairs(self) -> frozenset[tuple[str, str]]:
+        return frozenset(itertools.pairwise(self.folded))
 
 
 def select(items: Sequence[Ranked], request: RecallRequest, *, reordered: bool) -> Selection:
@@ -69,21 +83,21 @@ def select(items: Sequence[Ranked], request: RecallRequest, *, reordered: bool) 
     worth = [item for item in once if item.relevance >= max(item.bar, least)][:ENTRIES_MAX]
     kept = {item.measured.candidate.memory_key for item in worth}
     others = [item for item in once if item.measured.candidate.memory_key not in kept]
-    cut += [_cut(item, "bar") for item in others]
-    cut += [_cut(item, "gate") for item in items if not item.passes]
-    cut.sort(key=lambda each: -each.relevance_score)
+    cut += [_Left(item, "bar") for item in others]
+    cut += [_Left(item, "gate") for item in items if not item.passes]
+    cut.sort(key=lambda each: -each.item.relevance)
     pool = [item for item in others if item.relevance >= least] if reordered and worth else []
-    return Selection([*worth, *pool], len(worth), cut[:CUTS_TOLD_MAX])
+    return Selection([*worth, *pool], len(worth), [_cut(*each) for each in cut[:CUTS_TOLD_MAX]])
 
 
-def _each_once(items: Sequence[Ranked]) -> tuple[list[Ranked], list[Cut]]:
+def _each_once(items: Sequence[Ranked]) -> tuple[list[Ranked], list[_Left]]:
     """Return *items* in their order, for each thing the one memory that stands for it.
 
     It stands where the best of its likes stood, with that one's relevance.
     """
     once: list[Ranked] = []
     sayings: list[_Saying] = []
-    cut: list[Cut] = []
+    cut: list[_Left] = []
     compared = [item for item in items if item.relevance >= COMPARED_SHARE * item.bar]
     for item in compared:
         saying = _saying(item.measured.candidate.own)
@@ -96,7 +110,7 @@ def _each_once(items: Sequence[Ranked]) -> tuple[list[Ranked], list[Cut]]:
         if _precedence(item.measured.candidate) > _precedence(stands.measured.candidate):
             stands, repeats = replace(item, relevance=stands.relevance, bar=stands.bar), stands
             once[at], sayings[at] = stands, saying
-        cut.append(_cut(repeats, "repeats", stands))
+        cut.append(_Left(repeats, "repeats", stands))
     others = [item for item in items if item.relevance < COMPARED_SHARE * item.bar]
     return [*once, *others], cut
 
@@ -109,15 +123,15 @@ def _precedence(its: Candidate) -> tuple[int, int]:
 
 def _saying(text: str) -> _Saying:
     words = _WORD.findall(text)
-    folded = tuple(word.casefold() for word in words)
+    folded = tuple(map(str.casefold, words))
     telling = {
-        word.casefold()
-        for at, word in enumerate(words)
-        if (at and word[0].isupper() and word.casefold() not in FUNCTION_WORDS)
-        or word.casefold() in _NOT
-        or any(map(str.isdigit, word))
+        plain
+        for at, (word, plain) in enumerate(zip(words, folded, strict=True))
+        if (at and word[0].isupper() and plain not in FUNCTION_WORDS)
+        or plain in _NOT
+        or (not word.isalpha() and any(map(str.isdigit, word)))
     }
-    return _Saying(folded, frozenset(itertools.pairwise(folded)), frozenset(telling))
+    return _Saying(folded, frozenset(telling))
 
 
 def _alike(one: _Saying, other: _Saying) -> bool:
@@ -129,9 +143,7 @@ def _alike(one: _Saying, other: _Saying) -> bool:
     return jaccard(one.pairs, other.pairs) >= ALIKE
 
 
-def _cut(
-    item: Ranked, by: Literal["gate", "bar", "repeats", "room"], of: Ranked | None = None
-) -> Cut:
+def _cut(item: Ranked, by: Why, of: Ranked | None = None) -> Cut:
     return Cut(
         id=item.measured.candidate.memory_id,
         relevance_score=item.relevance,

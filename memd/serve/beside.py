@@ -20,6 +20,8 @@ T = TypeVar("T")
 
 _ITEM_CHARS = 16
 """What a value costs beside the letters in it."""
+_TEXTS = (str, bytes)
+_HOLDERS = (dict, list, tuple, set, frozenset)
 LARGE_WEIGHT_A_BYTE = 8
 """What weighs more than this a byte has more bytes as JSON, in which a value has two or more."""
 
@@ -54,11 +56,13 @@ def is_large(value: Any, most: int = LARGE_CHARS) -> bool:
     left = most
     while waiting:
         item = waiting.pop()
-        if isinstance(item, BaseModel):
-            item = vars(item)
-        if isinstance(item, str | bytes):
+        if isinstance(item, _TEXTS):
             left -= len(item)
-        elif isinstance(item, dict | list | tuple | set | frozenset):
+        else:
+            if isinstance(item, BaseModel):
+                item = vars(item)
+            if not isinstance(item, _HOLDERS):
+                continue
             left -= _ITEM_CHARS * len(item)
             if left >= 0:
                 waiting.extend(item)

@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "memd"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 LINES_MAX = 400
+BARE = f"import sys; sys.path.append({str(ROOT)!r})"
 
 # A program may be imported for its room alone, but these rooms must stay light
 # (HOUSE 1.3): what a client needs is the standard library.
@@ -55,24 +56,25 @@ def test_calling_the_daemon_loads_the_standard_library_only() -> None:
 @pytest.mark.parametrize(
     ("command", "modules"),
     [
-        ("pump", {"line", "places", "pump"}),
-        ("hook", {"events", "hook", "hook_log", "line", "once", "payload", "places", "shown"}),
+        ("pump", {"line", "places", "pump", "quick_json"}),
+        (
+            "hook",
+            {"events", "hook", "hook_log", "line", "once", "payload", "places", "quick_json"}
+            | {"shown"},
+        ),
     ],
 )
 def test_what_an_assistant_starts_loads_next_to_nothing(command: str, modules: set[str]) -> None:
     run = f"import memd.__main__, memd.assist.{command}"
     ours = {name for name in loaded_modules(run) if "memd" in name}
     assert ours == {"memd", "memd.__main__", "memd.assist"} | {f"memd.assist.{m}" for m in modules}
-    heavy = HEAVY | {
-        "asyncio",
-        "dataclasses",
-        "hashlib",
-        "mcp",
-        "pathlib",
-        "platformdirs",
-        "typing",
-    }
-    assert not heavy & loaded(run)
+    heavy = HEAVY | {"asyncio", "collections", "dataclasses", "functools", "hashlib", "json", "mcp"}
+    heavy |= {"pathlib", "platformdirs", "re", "socket", "typing"}
+    done = subprocess.run(  # what a person's own Python loads at its start is his
+        [sys.executable, "-I", "-S", "-c", f"{BARE}; {run}; print('\\n'.join(sys.modules))"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert not heavy & set(done.stdout.split())
 
 
 def test_the_daemon_starts_without_what_speaks_with_assistants() -> None:
