@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from memd.encode.languages import ALWAYS_OR_NEVER, LASTING, REPROACH
 from memd.sleep.distil.signs import words
+from memd.sleep.distil.wishes import WISHES
 
 _ACTS = (
     r"(?:commit|push|merg|delet|remov|releas|deploy|publish|overwrit|renam|chang|edit|touch|ask"
@@ -23,7 +24,7 @@ _RULE = words(
     r"|(?:we|i) (?:want|should|must|always|never|don't|won't))",
     r"(?:please|always|never|don't|do not) [^.;]*\b(?:in (?:the )?future|going forward)",
     r"going forward,?",
-    r"next time",
+    r"next time(?! (?:i|we)(?:'ll| will| can| might)\b)",
     r"every time (?:you|we|i)",
     r"whenever (?:you|we|i)",
     r"as a (?:general )?rule",
@@ -81,9 +82,54 @@ _STYLE = words(
     r"better (?:to )?(?:not )?(?:to )?\w+ .* than",
     r"(?:this|it) is (?:just |only )?(?:a |an )?(?:prototyp\w+|experiment|proof of concept)",
     r"we(?:'re| are) (?:just |only )?prototyping",
-    r"no need (?:to|for)",
     r"i care (?:more )?about",
     r"i reverted",
+)
+# What is usual here, and what somebody says of themselves.
+_HABIT = words(
+    r"make it (?:a|the|your) (?:habit|rule)",
+    r"in (?:this|our|my) (?:repo|repository|project|codebase|team|house|company)\W+(?:we|i|you|always"
+    r"|never|use|don't|do not|please)",
+    r"^\W*(?:and |also |so )*(?:our|my|the) (?:\w+ )?(?:conventions?|house style|policy|guidelines?)"
+    r"(?: here| for [^.;,]{3,40}| in [^.;,]{3,40})? (?:is|are|says?)",
+    r"we (?:generally|usually|normally|typically|mostly|tend to|try to|aim to) (?!now\b)\w+",
+    r"for (?:future |later )?reference",
+    r"(?<!won't )(?<!can't )remember(?=:)",
+    r"for (?:all|any|every) new \w+(?! [^.?!]*:$)",
+    r"by default,? (?:use|keep|don't|do not|never|always)",
+    r"as (?:i|we)(?:'ve)? (?:said|mentioned|told you) (?:before|already)",
+    r"^\W*(?:like|as) i said\W",
+    r"forgot to [^.;,]*\bagain",
+    r"i(?:'m| am) (?:really |just )?not (?:a|much of a) (?:big |huge )?fan of",
+    r"i(?:'m| am) (?:new to|not (?:very |so )?familiar with|used to)",
+    r"assume (?:that )?(?:i|we) (?:know|have|am|are|use|don't)",
+    r"i (?:always |usually )?(?:commit|push|merge|deploy|release|review|handle|do) [^.;,?]*\bmyself",
+    r"i (?:commit|push|merge|deploy|release) myself",
+    r"leave (?:the |all |any )?[^.;,?]{2,40} to me",
+)
+# What is done each time that something comes about.
+_EACH = words(
+    r"^\W*(?:and |also |so )*(?:when|if) (?:in doubt|unsure|unclear|something is unclear)",
+    r"if you(?:'re| are) (?:going|about) to [^,?]*,? (?:please |always |first )*(?:ask|tell|check|show)",
+    r"^\W*(?:and |also |but )*before (?:each |every |any )?(?:you )?"
+    r"(?:push|commit|merg|releas|deploy|publish|delet|renam|chang)\w*(?: [^,?]{0,30})?,"
+    r" (?:please |always |first |you )*(?:rebase|squash|format|lint|update|run|ask|check|make sure|tell)",
+    r"^\W*(?:and |also |but )*after (?:each|every) \w+",
+    r"(?:read|look (?:at|into|up)|check|search|ask)\b [^.;,?]{0,50}\bbefore (?:you )?"
+    r"(?:answer|edit|touch|writ|assum|guess|suggest|propos)\w*",
+)
+# How somebody wants to be answered, where no other word makes it a rule.
+_TALK = words(
+    r"^\W*(?:please )?(?:answer|reply|respond|talk|speak|write|explain)(?: it| things| everything)?"
+    r"(?: to)? (?:me|us) (?:in|like|as if|as)",
+    r"^\W*(?:please )?skip (?:the |all |any )?(?:pleasantries|intros?|introductions?|preambles?"
+    r"|recaps?|summar(?:y|ies)|small talk|apolog\w+|disclaimers?|explanations?)",
+    r"^\W*(?:\w+ )?(?:less|fewer|shorter|short|brief|simpler|plain) (?:text|words|answers?|replies"
+    r"|responses?|explanations?|comments?|summaries|output|talk|prose|sentences|messages)",
+    r"^\W*(?:and |also )?no (?!need|problem|worries|idea|rush|thanks|change)[\w-]+(?: [\w-]+){0,4}"
+    r",? (?:please|pls)(?=\W*$)",
+    r"(?:can|could|would) you (?:mind )?(?:please )?(?:keep|mak)(?:e|ing)? (?:all )?(?:the|your) "
+    r"(?:answers?|replies|responses?|explanations?|comments?|messages?|summaries)",
 )
 # What was said before and not heeded, whatever mark stands at its end.
 _AGAIN = words(
@@ -94,7 +140,7 @@ _AGAIN = words(
     r"(?:i|we)(?:'ve| have)? asked you (?:\w+ ){0,2}(?:not|never|times|before|already)",
     r"(?:i|we)(?:'ve| have)? (?:already |clearly |explicitly )+(?:told|asked|said)",
     r"(?:i|we) (?:said|told you) (?:not to|no \w+|never)",
-    r"you (?:keep (?:on )?(?!it\b|the\b|this\b|that\b)\w+ing|constantly|always forget|never listen"
+    r"you (?:keep (?:on )?(?!it\b|the\b|this\b|that\b|say|tell|claim)\w+ing|constantly|always forget|never listen"
     r"|never (?:use|run|read|check|ask|follow))",
     r"(?:can|could|would|will) you (?:please |just |pls )?(?:stop|always|never|not|quit|avoid)\b",
     r"(?:can|could) (?:you|we) (?:please )?(?:use|keep|have) (?:\w+ ){1,4}from now on",
@@ -108,7 +154,24 @@ _NOT_HEEDED = words(
 )
 
 
-_FOR_NOW = words(r"for (?:now|the moment|the time being)", r"until (?:then|tomorrow)")
+_STANDING = (
+    _RULE,
+    _STYLE,
+    _HABIT,
+    _EACH,
+    _TALK,
+    _AGAIN,
+    ALWAYS_OR_NEVER,
+    LASTING,
+    WISHES,
+    REPROACH,
+)
+_REMINDS = (_AGAIN, _TALK, REPROACH)
+_FOR_NOW = words(
+    r"for (?:now|the moment|the time being)",
+    r"until (?:then|tomorrow)",
+    r"^\W*(?:(?:ok(?:ay)?|so|and|please)\W+)*(?:(?:can|could|would) you (?:please )?)?now,? (?!on\b)",
+)
 
 
 def stands(spoken: str) -> bool:
@@ -117,9 +180,7 @@ def stands(spoken: str) -> bool:
     >>> stands("why do you keep adding comments?"), stands("why is it slow?")
     (True, False)
     """
-    return _FOR_NOW.search(spoken) is None and any(
-        one.search(spoken) for one in (_RULE, _STYLE, _AGAIN, ALWAYS_OR_NEVER, LASTING, REPROACH)
-    )
+    return _FOR_NOW.search(spoken) is None and any(one.search(spoken) for one in _STANDING)
 
 
 def reproaches(spoken: str) -> bool:
@@ -133,4 +194,4 @@ def reproaches(spoken: str) -> bool:
 
 def is_reminder(spoken: str) -> bool:
     """Return whether a question asks for nothing: it repeats a standing wish."""
-    return any(one.search(spoken) for one in (_AGAIN, REPROACH))
+    return any(one.search(spoken) for one in _REMINDS)
