@@ -15,6 +15,7 @@ from typing import NamedTuple
 from memd.encode.languages import WELL, YES
 from memd.encode.sentences import sentences
 from memd.sleep.distil.candidates import Kind
+from memd.sleep.distil.moment import is_this_time
 from memd.sleep.distil.signs import (
     FIRM_ORDER,
     FIRST,
@@ -73,18 +74,23 @@ _IMPERATIVE = re.compile(
     rf"{FIRST}(?:(?:let'?s|we need to|i need you to|i want you to|now we need to|then let'?s"
     r"|(?:we're|we are|i'm) (?:now )?going to)"
     r" (?:do the (?:next|same|other)|take a|switch|try|cover|delete|merge|pull|rerun|dig|walk"
-    r"|start|begin|proceed|continue|finish|review|check|look|see"
+    r"|start|begin|proceed|continue|finish|review|check|look|see|investigate|explore|research"
+    r"|understand|comprehend|find|search|analy[sz]e|brainstorm|inspect|compare|list|open|show"
     r"|record|write|address|fix|do it|plan|decide|discuss|talk|test|run|go|get|first|move on"
     r"|commit|push|verify|read|debug|figure|update|clean|work on|apply|focus|set ?up|correct"
     r"|implement|deploy"
-    r"|improve|(?:make|create) (?:a|an|the|our|some)(?: \w+){0,2} (?:plan|changes|file|task)s?)"
+    r"|improve|(?:make|create) (?:a|an|the|our|some)(?: \w+){0,2} (?:plan|changes|file|task)s?"
+    r"|(?:make|create|write|prepare|generate|draft)(?: \w+){0,3}"
+    r" (?:changelogs?|docs?|documentation|readme|reports?|summary|plans?|tests?|tasks?|pr))"
     r"|run|rerun|re-?\w+|fix|add|do|make|create|update|write|show|check|look|read|open|commit|push"
     r"|build|test|try|implement|continue|proceed|go(?! with)|address|review|explain|tell|give|find"
     r"|search|move|delete|remove|rename|revert|change|start|stop|finish|take|consider|generate|analy[sz]e"
     r"|evaluate|investigate|figure|debug|clean|merge|pull|install|deploy|list|print|compare|draft"
     r"|plan|record|document|stub|leave|put|set|research|audit|summari[sz]e|convert|refactor|help"
     r"|execute|verify|format|bump|release|ship|publish|copy|paste|replace|extract|include|log|get"
-    r"|wait|see|double|decide|work|think|yank|drop|undo|redo|restart|export|import)\b",
+    r"|wait|see|double|decide|work|think|yank|drop|undo|redo|restart|export|import|mark|enter"
+    r"|attempt|switch|reapply|apply|cover|attach|launch|close|kill|download|upload|grab|fetch"
+    r"|rebase|squash|stash|resolve|describe|identify|clarify|confirm)\b",
     re.IGNORECASE,
 )
 # What is to be written down about the work, whatever it says there.
@@ -94,7 +100,11 @@ _WRITES_DOWN = re.compile(
     re.IGNORECASE,
 )
 # A choice between two is one, though it is put as an order.
-_CHOOSES = re.compile(r"\b(?:instead|rather than)\b", re.IGNORECASE)
+_CHOOSES = re.compile(
+    rf"^(?!{FIRST}(?:try|check|look|go|continue|investigate|see|wait|think)\b)"
+    r".*\b(?:instead|rather than)\b",
+    re.IGNORECASE | re.DOTALL,
+)
 _NEEDS_NOW = re.compile(
     rf"\b(?:we|i) need{LOOK}"
     r"|\b(?:want|need|like) you to(?! (?:always|never|ask|stop|only|use|keep|not)\b)"
@@ -182,6 +192,8 @@ def _statement(text: str, plain: str, count: int, *, stopped: bool) -> Judged:
         return Judged(Act.ACKNOWLEDGEMENT, min(score, _MOMENT))
     is_order = _NEEDS_NOW.search(plain) or _IMPERATIVE.match(plain)
     is_choice = _CHOOSES.search(plain) and not _WRITES_DOWN.match(plain)
+    if is_this_time(plain):
+        return Judged(Act.REQUEST, min(score, _MOMENT))
     if is_order and not (signs.corrects or is_choice or FIRM_ORDER.search(plain)):
         return Judged(Act.REQUEST, min(score, _MOMENT))
     return Judged(_what(signs), max(0.0, min(score, _MOST)))

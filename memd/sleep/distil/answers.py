@@ -67,6 +67,10 @@ _NARRATES = re.compile(
 _FENCED = re.compile(r"^[ \t]*```.*?(?:^[ \t]*```[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
 _MARKDOWN = re.compile(r"\*\*|__|^\s*(?:#{1,6}|>|[-*+])\s+|^\s*\|\s*|\s*\|\s*$")
 _RULE = re.compile(r"[\s|:=_*-]*$")
+# No line that somebody answers: tags, results of tests, ends of code.
+_NO_LINE = re.compile(
+    r"\W*<\w|\s*[\u2713\u2714\u2717\u2718\u221a]|\S{0,9}\s*$|.*[{;]\s*$|.*=>|\s*[\]})]"
+)
 _WORD = re.compile(r"[^\W_][\w'-]+")
 
 
@@ -154,7 +158,7 @@ def _heads(mark: str, line: str) -> bool:
 
 def _proposal(text: str) -> str:
     """Return the last question of *text* with what it recommends, "" where it asks nothing."""
-    lines = [_plain(line) for line in text.splitlines() if not _RULE.match(line)]
+    lines = [_plain(line) for line in _FENCED.sub("", text).splitlines() if _is_line(line)]
     asked = next((s for line in reversed(lines) for s in reversed(sentences(line)) if "?" in s), "")
     recommended = next((line for line in reversed(lines) if _RECOMMENDS.search(line)), "")
     if not recommended and asked:
@@ -176,7 +180,9 @@ def _alike(user: str, before: Sequence[AgentText]) -> Answered | None:
     best, most = None, _SHARED_WORDS - 1
     for said in reversed(before):
         for line in _FENCED.sub("", said.text).splitlines():
-            if line.rstrip().endswith((":", ";", "{", "}")) or _NARRATES.search(_plain(line)):
+            if line.rstrip().endswith((":", "}")) or _NARRATES.search(_plain(line)):
+                continue
+            if not _is_line(line):
                 continue
             shared = len(mine & _content(line))
             if shared > most:
@@ -185,6 +191,10 @@ def _alike(user: str, before: Sequence[AgentText]) -> Answered | None:
                     shared,
                 )
     return best
+
+
+def _is_line(line: str) -> bool:
+    return not _RULE.match(line) and not _NO_LINE.match(line)
 
 
 def _content(text: str) -> frozenset[str]:

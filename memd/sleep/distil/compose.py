@@ -30,6 +30,14 @@ from memd.sleep.distil.answers import Answered, answered, cut, only_picks
 from memd.sleep.distil.calls import command, edited, shortened
 from memd.sleep.distil.candidates import Candidate, Distilled, Kind
 from memd.sleep.distil.exchanges import AgentText, Exchange
+from memd.sleep.distil.moment import (
+    asks_leave,
+    beyond_yes,
+    chooses,
+    is_bare_step,
+    only_names,
+    takes_up,
+)
 from memd.sleep.distil.outcomes import conclusion
 from memd.sleep.distil.signs import POINTS
 from memd.sleep.distil.templates import rules
@@ -192,7 +200,7 @@ def _unquoted(own: Words, said: Sequence[str]) -> Words:
 
     def is_quoted(line: str) -> bool:
         # "Let's fix this: 4. The lock is taken twice" quotes behind its colon.
-        flat = [_flat(line), _flat(line.partition(":")[2])]
+        flat = [_flat(line), _flat(line.partition(": ")[2])]
         return any(len(each) >= _QUOTED_CHARS and each in lately for each in flat)
 
     left = ("\n".join(x for x in p.split("\n") if not is_quoted(x)) for p in own.paragraphs)
@@ -203,12 +211,18 @@ def _quoted(whole: Words, own: Words) -> str:
     """Return the lines of *whole* that are not in *own*: what the agent had said."""
     mine = {line for paragraph in own.paragraphs for line in paragraph.split("\n")}
     lines = [line for paragraph in whole.paragraphs for line in paragraph.split("\n")]
-    return cut("\n".join(_point(line) for line in lines if line not in mine), _PICKED_CHARS)
+    points = [_point(line) for line in lines if line not in mine]
+    return cut("\n".join(each for each in points if _says(each)), _PICKED_CHARS)
+
+
+def _says(point: str) -> bool:
+    """Return whether a quoted line is a thing to pick: no name alone, no question."""
+    return not only_names(point) and not _asks(point)
 
 
 def _point(line: str) -> str:
     """Return a quoted line without the order in front of it: "Let's fix this: 4. ..."."""
-    order, _, point = line.partition(":")
+    order, _, point = line.partition(": ")
     return point.strip() if point.strip() and act(order).act is Act.REQUEST else line
 
 
@@ -327,13 +341,24 @@ def _plan(turn: OwnExchange) -> Iterator[Candidate]:
 
 
 def _answers(text: str, asked: Answered) -> bool:
-    """Return whether *text* settles what was *asked*: it agrees, or says which or what."""
+    """Return whether *text* settles what was *asked*: it agrees, or says which or what.
+
+    Leave to take the next step settles nothing, nor does an order of the minute.
+    """
     does = act(text).act
-    if does is Act.QUESTION:
+    if does is Act.QUESTION or only_names(text):
         return False
+    if asked.is_marked:
+        return not takes_up(text)
+    if asks_leave(asked.text):
+        return False
+    if approves(text):
+        more = beyond_yes(text)
+        return len(more.split()) <= _BARE_WORDS or act(more).act is not Act.REQUEST
+    if does is not Act.REQUEST:
+        return asked.is_asked
     is_bare = len(text.split()) <= _BARE_WORDS and POINTS.search(text) is not None
-    is_told = asked.is_asked and (does is not Act.REQUEST or is_bare)
-    return approves(text) or asked.is_marked or is_told
+    return asked.is_asked and is_bare and chooses(asked.text) and not is_bare_step(text)
 
 
 def _join(first: Exchange, later: Exchange) -> None:

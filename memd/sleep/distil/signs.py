@@ -24,7 +24,9 @@ def words(*alternatives: str) -> re.Pattern[str]:
 
 FIRST = (
     r"\W*(?:(?:so|ok(?:ay)?|now|then|and|also|please|next|first|finally|go ahead and|can you"
-    r"|could you|pls|just|y|yes|yeah|sure|great|cool|good|perfect|nice|alright|all right|well"
+    r"|could you|pls|just|y|yes|yeah|sure|great|cool|(?:very )?(?:good|nice)|perfect|alright"
+    r"|all right"
+    r"|well|thanks|thank you|awesome|excellent|got it|let'?s go"
     r"|now that [^,.]{1,80},|(?:given|based on|after) [^,.]{1,80},|in (?:the|our|your) \w+,)\W+)*"
 )
 _NO_WISH = (
@@ -118,7 +120,8 @@ _CORRECTS = words(
     r"what'?s missing",
     r"missing the (?:point|idea)",
     r"contradicts?",
-    r"actually",
+    r"^\W*(?:(?:no|wait|oh|hm+|so|but|and|ok(?:ay)?)\W+)*actually",
+    r"actually(?=\s*(?:[.,!\u2026]|$))",
     r"no,? (?:man|dude|wait)",
     r"not (?:\w+ ){0,3}but",
 )
@@ -140,6 +143,7 @@ _TENTATIVE = words(
 _PASSING = words(
     r"(?:just|right) now", r"at the moment", r"this time", r"tomorrow", r"today", r"once more",
     r"(?:it|them|this|that|check|try|run|look) again",
+    r"you (?:just|already) (?:made|did|changed|added|wrote|said|gave|ran)",
     r"i (?:just|also|now) (?:looked|checked|ran|tried|saw|did|merged|pushed|committed)",
     r"did you", r"are you (?:currently|sure)",
     r"the (?:task|session|branch|pr|commit) (?:we're|we are|you're|i'm)",

@@ -88,9 +88,11 @@ _STYLE = words(
 # What is usual here, and what somebody says of themselves.
 _HABIT = words(
     r"make it (?:a|the|your) (?:habit|rule)",
-    r"in (?:this|our|my) (?:repo|repository|project|codebase|team|house|company)\W+(?:we|i|you|always"
+    r"in (?:this|our|my) (?:repo|repository|project|codebase|team|house|company)\W+(?:we|i|you"
+    r"|always"
     r"|never|use|don't|do not|please)",
-    r"^\W*(?:and |also |so )*(?:our|my|the) (?:\w+ )?(?:conventions?|house style|policy|guidelines?)"
+    r"^\W*(?:and |also |so )*(?:our|my|the) (?:\w+ )?(?:conventions?|house style|policy"
+    r"|guidelines?)"
     r"(?: here| for [^.;,]{3,40}| in [^.;,]{3,40})? (?:is|are|says?)",
     r"we (?:generally|usually|normally|typically|mostly|tend to|try to|aim to) (?!now\b)\w+",
     r"for (?:future |later )?reference",
@@ -103,17 +105,20 @@ _HABIT = words(
     r"i(?:'m| am) (?:really |just )?not (?:a|much of a) (?:big |huge )?fan of",
     r"i(?:'m| am) (?:new to|not (?:very |so )?familiar with|used to)",
     r"assume (?:that )?(?:i|we) (?:know|have|am|are|use|don't)",
-    r"i (?:always |usually )?(?:commit|push|merge|deploy|release|review|handle|do) [^.;,?]*\bmyself",
+    r"i (?:always |usually )?(?:commit|push|merge|deploy|release|review|handle"
+    r"|do) [^.;,?]*\bmyself",
     r"i (?:commit|push|merge|deploy|release) myself",
     r"leave (?:the |all |any )?[^.;,?]{2,40} to me",
 )
 # What is done each time that something comes about.
 _EACH = words(
     r"^\W*(?:and |also |so )*(?:when|if) (?:in doubt|unsure|unclear|something is unclear)",
-    r"if you(?:'re| are) (?:going|about) to [^,?]*,? (?:please |always |first )*(?:ask|tell|check|show)",
+    r"if you(?:'re| are) (?:going|about) to [^,?]*,? (?:please |always |first )*(?:ask|tell|check"
+    r"|show)",
     r"^\W*(?:and |also |but )*before (?:each |every |any )?(?:you )?"
     r"(?:push|commit|merg|releas|deploy|publish|delet|renam|chang)\w*(?: [^,?]{0,30})?,"
-    r" (?:please |always |first |you )*(?:rebase|squash|format|lint|update|run|ask|check|make sure|tell)",
+    r" (?:please |always |first |you )*(?:rebase|squash|format|lint|update|run|ask|check"
+    r"|make sure|tell)",
     r"^\W*(?:and |also |but )*after (?:each|every) \w+",
     r"(?:read|look (?:at|into|up)|check|search|ask)\b [^.;,?]{0,50}\bbefore (?:you )?"
     r"(?:answer|edit|touch|writ|assum|guess|suggest|propos)\w*",
@@ -140,7 +145,8 @@ _AGAIN = words(
     r"(?:i|we)(?:'ve| have)? asked you (?:\w+ ){0,2}(?:not|never|times|before|already)",
     r"(?:i|we)(?:'ve| have)? (?:already |clearly |explicitly )+(?:told|asked|said)",
     r"(?:i|we) (?:said|told you) (?:not to|no \w+|never)",
-    r"you (?:keep (?:on )?(?!it\b|the\b|this\b|that\b|say|tell|claim)\w+ing|constantly|always forget|never listen"
+    r"you (?:keep (?:on )?(?!it\b|the\b|this\b|that\b|say|tell|claim)\w+ing|constantly"
+    r"|always forget|never listen"
     r"|never (?:use|run|read|check|ask|follow))",
     r"(?:can|could|would|will) you (?:please |just |pls )?(?:stop|always|never|not|quit|avoid)\b",
     r"(?:can|could) (?:you|we) (?:please )?(?:use|keep|have) (?:\w+ ){1,4}from now on",
@@ -170,7 +176,8 @@ _REMINDS = (_AGAIN, _TALK, REPROACH)
 _FOR_NOW = words(
     r"for (?:now|the moment|the time being)",
     r"until (?:then|tomorrow)",
-    r"^\W*(?:(?:ok(?:ay)?|so|and|please)\W+)*(?:(?:can|could|would) you (?:please )?)?now,? (?!on\b)",
+    r"^\W*(?:(?:ok(?:ay)?|so|and|please)\W+)*(?:(?:can|could|would) you"
+    r" (?:please )?)?now,? (?!on\b)",
 )
 
 

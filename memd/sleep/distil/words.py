@@ -35,7 +35,8 @@ _SIGNS = frozenset({"So", "Sm", "Sk"})
 # Whole messages that nobody wrote.
 _NOT_WRITTEN = re.compile(
     r"\s*(?:\[Request interrupted|This session is being continued from a previous conversation"
-    r"|Caveat: The messages below were generated|Base directory for this skill:|# AGENTS\.md\b"
+    r"|Caveat: The messages below were generated|The following is the Codex agent history"
+    r"|Base directory for this skill:|# AGENTS\.md\b"
     r"|<(?:task-notification|local-command|bash-std|system-|user_instructions|environment_context"
     r"|INSTRUCTIONS)\b)"
 )
@@ -52,6 +53,14 @@ _SUMMARY = re.compile(
     r"\b(?:context|summary|overview|goals?|problem|background|motivation|why|purpose)\b",
     re.IGNORECASE,
 )
+# What a plan, and no other page, is about: work that is still to be done.
+_PLANS = re.compile(
+    r"\b(?:plans?|planned|planning|implement\w*|proposal|spec|specification|design|approach"
+    r"|roadmap|phases?|steps?|tasks?|milestones?|goals?|requirements?|todo|issue #?\d+|refactor\w*"
+    r"|migrat\w+|plan[oe]?|umsetzung|schritte?)\b",
+    re.IGNORECASE,
+)
+_SPEAKER = re.compile(r"\W*(?:user|assistant|human|agent|system|me|you)\W*$", re.IGNORECASE)
 _INLINE = re.compile(r"\[(?:Image|Pasted text)[^\]\n]*\]|data:[\w/+.-]+;base64,\S+")
 _FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
 
@@ -64,6 +73,14 @@ _MACHINE = re.compile(
       | [\w.-]+@[\w.-]+[:\s~].*[$%#]\s
       | Traceback\ \(|File\ ".*",\ line|(?:async\ )?at\ \S+\s?\(|at\ (?:async\ )?\S*://
       | Caused\ by:
+      # a program's name, and what it tells; a session's or a chat's transcript
+      | [\w./-]+\.(?:sh|py|js|ts|rb|php|pl|go|rs|exe):\s|[\w.-]+:\s\[\w+\]\s
+      | \[\d+\]\s+\w+(?:\s\w+)*:|(?:Assistant|Human|ChatGPT):\s
+      | \[?\d{1,2}:\d\d:\d\d\b|[A-Z]\w*(?:\s\w+){0,3}:\s*[\d.]+(?:\s?\w{1,9})?\s*$
+      | (?:JSON|YAML|TOML|XML|SQL|Syntax|Parse)\w*:\s.*\b(?:not\ allowed|expected|invalid)\b
+      | (?:Process|Command|Task)\ (?:exited|finished|failed|completed)\ (?:with|in)\b
+      | (?:OK|PASS|PASSED|FAIL|FAILED|SKIP|WARN|\?\?|[MADRU]{1,2})\s+[~./\w-]*/\S*\s*$
+      | [-*]?\s*\[[^\]]+\]\([^)\s]*:\d+\)   # a finding that links to its line
       | (?:\S+\s){0,5}\S*(?:Error|Exception|Warning):\s
       | \S+\.\w{1,5}:\d+(?::\d+)?(?:\s|:|$)    # file:line
       | \S+\(\d+,\d+\):|\(\w+\):\d+|\[[\w:./-]+:[\w:./-]+\]\s
@@ -83,6 +100,8 @@ _MACHINE = re.compile(
     re.VERBOSE,
 )
 _CODE_END = re.compile(r"[{;]\s*$|\)\s*[,{]\s*$|\\$")
+# Three columns and more, set apart by more than a space: a table.
+_COLUMNS = re.compile(r"\S+(?: \S+)*(?:(?: {3,}|\t+)\S+(?: \S+)*){2,}\s*$")
 _INDENTED = re.compile(r"(?: {4}|\t)\s*(?![-*+]\s|\d{1,3}[.)]\s)\S")
 _NAMED = re.compile(
     r"`[^`\n]*+`|\b\w++://\S+|[~.@]?/?[\w.@-]++(?:/[\w.@-]++)++|--[\w-]+"
@@ -169,8 +188,14 @@ def _is_brief(prose: str) -> bool:
 
 
 def _planned(text: str) -> str:
-    """Return the title of a document and the prose of the section that sums it up, or its first."""
+    """Return the title of a plan and the prose of the section that sums it up, or its first.
+
+    "" for a page that plans nothing: a manual, a transcript, what a program printed.
+    """
     headings = list(_HEADING.finditer(text))
+    said = " ".join([text[: headings[0].start()], *(heading[1] for heading in headings)])
+    if any(_SPEAKER.match(heading[1]) for heading in headings) or not _PLANS.search(said):
+        return ""
     ends = [*(heading.start() for heading in headings[1:]), len(text)]
     bodies = [text[h.end() : end].strip() for h, end in zip(headings, ends, strict=True)]
     named = next((at for at, h in enumerate(headings) if _SUMMARY.search(h[1])), 0)
@@ -201,7 +226,7 @@ def _is_machine(line: str) -> bool:
     shown = " " * min(_MARGIN, len(line) - len(line.lstrip())) + bare
     if _MACHINE.match(shown) or _CODE_END.search(bare) or _INDENTED.match(line):
         return True
-    if unicodedata.category(bare[0]) in _SIGNS:
+    if unicodedata.category(bare[0]) in _SIGNS or _COLUMNS.match(bare):
         return True
     if not _LETTER.search(bare):
         return not bare[0].isdigit()

@@ -56,6 +56,17 @@ def test_what_a_program_wrote_is_nobody_s_word(text: str) -> None:
         "[plugin:vite:css] the class that is used here does not exist",
         "(index):1 Uncaught the handler of it is not a function",
         'Use "fly [command] --help" for more information about a command.',
+        "run.sh: info: the service is up on all of the addresses",
+        "nginx: [warn] the directive makes sense only for the master process",
+        "[126] user: instead of that we keep the old one, and never ask for it again",
+        "Assistant: I have always kept the old one for you",
+        "10:15:01 we are up and the port is not in use",
+        "Wall time: 0.0000 seconds",
+        "YAML: mapping values are not allowed in this context at line 2 column 120",
+        "Process exited with code 0 and the output is not to be found",
+        "?? docs/plans/",
+        "NAME        READY   STATUS    RESTARTS   AGE",
+        "[a.py](/home/u/a.py:72) builds the links so that they never work",
         "Access to fetch at 'https://a.b/c' from origin 'http://d.e' is blocked by the policy",
     ],
 )
@@ -131,6 +142,15 @@ def test_a_plan_is_its_title_and_what_it_is_about() -> None:
         "Plan: move the cache into its own process\n"
         "The cache is lost whenever the server is started again."
     )
+
+
+@pytest.mark.parametrize(
+    "title", ["# Playlist files and their encodings", "# User", "## main...origin/main"]
+)
+def test_a_page_that_plans_nothing_is_no_plan(title: str) -> None:
+    page = f"{title}\n" + "## The one\nIt says what there is.\n" * 3 + "## More\n" + OWN * 40
+    assert words(page).plan == ""
+    assert words(f"Implement this.\n{page.replace(title, '# Playlists')}").plan != ""
 
 
 def test_a_short_message_with_headings_is_no_plan() -> None:

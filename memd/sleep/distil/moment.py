@@ -1,0 +1,131 @@
+"""What is about the next step, not about the work: leave to go on, orders of the minute. Pure.
+
+"Would you like me to commit these?" - "yes" decides nothing that somebody wants to know a
+week later, nor does "delete them". What came of it is told by itself.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memd.encode.languages import YES
+from memd.encode.sentences import sentences
+from memd.sleep.distil.spoken import NAMED, spoken
+
+_ASKS_LEAVE = (
+    r"\b(?:(?:would you|do you|you'd|if you'd) (?:like|want|prefer)(?: me| us)? to"
+    r"|want me to|(?:shall|should|can|may) (?:i|we)|(?:are you )?ready (?:for me )?to"
+    r"|are you sure you want to)"
+    r"(?: (?:also|now|first|just|then|immediately|attempt to|try to|help(?: you)?(?: to)?))*"
+)
+# Steps of any piece of work, whatever they are taken with.
+_STEP = (
+    r"(?:commit|push|merge|rebase|run|re-?run|try|test|re-?test|build|rebuild|check|double-?check"
+    r"|verify|look|inspect|investigate|review|read|show|see|open|restart|save|stage|proceed"
+    r"|continue|go (?:ahead|on)|keep going|move on|start|begin|work on|launch|install|clear|clean"
+    r"|re-?apply|delete|(?:create|generate|prepare|make|write|draft|submit)(?: up)?"
+    r" (?:a |an |the |this |these )?(?:\w+ ){0,2}(?:pr|pull request|commit|branch|summary"
+    r"|description|documentation|docs?|report|task|ticket|issue)s?)\b"
+)
+_LEAVE = re.compile(rf"{_ASKS_LEAVE} {_STEP}", re.IGNORECASE)
+# With one of these or a name, what is begun is told, too.
+_SAYS_HOW = re.compile(
+    rf"\b(?:by|so that|using|instead|rather|without|with (?:a|an) \w+|{NAMED})\b|\b\w+ing the\b"
+)
+_GOES_ON = re.compile(r"\b(?:proceed|continue|start|begin|go ahead|work on|delete|clear)\b", re.I)
+_CHOICE = re.compile(r"\b(?:which|or|prefer|either)\b", re.IGNORECASE)
+# A bare order that answers nothing but "may I?".
+_BARE_STEP = re.compile(
+    r"\W*(?:(?:ok(?:ay)?|yes|yeah|please|just|then|now|and|go ahead(?: and)?|let'?s)\W+)*"
+    r"(?:do|commit|push|run|start|begin|go|continue|proceed|show|open|delete|remove|clear|send"
+    r"|merge|try|check|test|fix|build|deploy|install|write|finish|apply|save|move|mark)\b",
+    re.IGNORECASE,
+)
+_NUMBERED_STEP = re.compile(
+    r"\W*(?:(?:ok(?:ay)?|yes|please|now|then|go ahead and|let'?s)\W+)*"
+    r"(?:start|begin|continue|resume|proceed|mark|create|open|close|enter"
+    r"|work)\b(?!.*\b(?:with an?|only|not|but)\b)",
+    re.IGNORECASE,
+)
+_THIS_TIME = re.compile(
+    r"\b(?:don't|do not) (?:modify|change|edit|write|touch|make|implement|fix)"
+    r" (?:any |the |your )?(?:code|changes?|files?|anything)\W+(?:yet|now|just|only)\b"
+    r"|\b(?:just|only) (?:do what|get (?:it|them|this|that)|make it work|finish)\b"
+    r"|\bget (?:it|this|everything)(?: all)? (?:running|working|done|finished)\b"
+    r"|\b(?:i|we) (?:really |just |first )*(?:want|need|would like|have) to"
+    r" (?:pull|push|commit|merge|rebase|find|start|begin|continue|finish|restart)\b"
+    r"|\btry \w+ing\b"
+    r"|\bi give up\b|\bno (?:improvement|change|luck|difference|effect)\b",
+    re.IGNORECASE,
+)
+_POLITE = re.compile(r"\W*(?:please|pls|thanks|thank you|thx)\b", re.IGNORECASE)
+_WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+def asks_leave(proposed: str) -> bool:
+    """Return whether the agent asks no more than whether to take its next step.
+
+    >>> asks_leave("All is staged. Would you like me to commit these changes?")
+    True
+    >>> asks_leave("Want me to proceed by moving the lock into `store.py`?")
+    False
+    """
+    asked = next((spoken(s) for s in reversed(sentences(proposed)) if "?" in s), "")
+    found = _LEAVE.search(asked)
+    if found is None:
+        return False
+    return not (_GOES_ON.search(found[0]) and _SAYS_HOW.search(asked[found.end() :]))
+
+
+def chooses(proposed: str) -> bool:
+    """Return whether the agent asks which of several things it should be."""
+    asked = next((s for s in reversed(sentences(proposed)) if "?" in s), "")
+    return _CHOICE.search(asked) is not None
+
+
+def is_bare_step(text: str) -> bool:
+    """Return whether *text* orders a step that says nothing beside what it points at.
+
+    >>> is_bare_step("Delete them."), is_bare_step("revert it")
+    (True, False)
+    """
+    return _BARE_STEP.match(text) is not None
+
+
+def takes_up(text: str) -> bool:
+    """Return whether *text* says which thing is worked on next, and not what becomes of it.
+
+    >>> takes_up("go ahead and start working on #004"), takes_up("address 21 with a helper")
+    (True, False)
+    """
+    return _NUMBERED_STEP.match(text) is not None
+
+
+def is_this_time(plain: str) -> bool:
+    """Return whether a sentence, as it is spoken, limits or hurries this one piece of work.
+
+    >>> is_this_time("do not modify code, just say where the fault is")
+    True
+    """
+    return _THIS_TIME.search(plain) is not None
+
+
+def only_names(text: str) -> bool:
+    """Return whether *text* is names alone: a file, an address.
+
+    >>> only_names("@rules/tests.md"), only_names("keep @rules/tests.md")
+    (True, False)
+    """
+    plain = spoken(text).replace(NAMED, " ")
+    return NAMED in spoken(text) and _WORD.search(plain) is None
+
+
+def beyond_yes(text: str) -> str:
+    """Return what *text* says after it agreed, "" for one that does no more.
+
+    >>> beyond_yes("yes please, go for it!"), beyond_yes("yes, with a lock")
+    ('', 'with a lock')
+    """
+    while agreed := YES.match(text) or _POLITE.match(text):
+        text = text[agreed.end() :].strip(" ,.!-\u2013:")
+    return text

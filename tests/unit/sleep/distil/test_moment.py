@@ -1,0 +1,89 @@
+"""Leave to take the next step, and orders of the minute, decide nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memd.sleep.distil.acts import WORTH, act
+from memd.sleep.distil.candidates import Kind
+from memd.sleep.distil.distilled import distilled
+
+
+def _said(agent: str, user: str) -> list[str]:
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": "look at the cache"},
+        {"role": "assistant", "content": agent},
+        {"role": "user", "content": user},
+    ]
+    return [each.text for each in distilled(messages) if each.kind is not Kind.DIGEST]
+
+
+@pytest.mark.parametrize(
+    ("agent", "user"),
+    [
+        ("All is staged.\nWould you like me to commit these changes?", "yes, go ahead"),
+        ("The types are mended.\nShall I run the tests?", "yup"),
+        ("Phase 2 is done.\nWould you like me to continue?", "yes please"),
+        ("Ready to proceed with the remaining components?", "go for it"),
+        ("Want me to delete those old files, or will you?", "Delete them."),
+        ("Shall I drop the lock of the cache?", "yes, and write tests for all of its pages"),
+        ("Would you like me to generate a PR for these changes now?", "commit them"),
+        ("1. The lock of the cache\n2. The page of the cache", "go ahead and start working on 2"),
+        ("Would you like me to change the lock?", "@rules/how-we-lock.md"),
+    ],
+)
+def test_leave_to_go_on_is_no_memory(agent: str, user: str) -> None:
+    assert not any(user in text for text in _said(agent, user))
+
+
+@pytest.mark.parametrize(
+    ("agent", "user"),
+    [
+        ("The cache has no lock.\nWould you like me to add one in `store.py`?", "yup"),
+        ("Shall we proceed by moving the lock into `store.py`?", "yes please, go for it!"),
+        ("Keep the old page or write it anew? Which would you like?", "revert it"),
+        ("1. The lock of the cache\n2. The page of the cache", "start with #2, and only then #1"),
+        ("The lock is dropped. Should it stay?", "yes, but only on Linux"),
+    ],
+)
+def test_what_is_approved_or_chosen_is_one(agent: str, user: str) -> None:
+    assert any(f"User: {user}" in text for text in _said(agent, user))
+
+
+@pytest.mark.parametrize("quoted", ["/srv/shop/cache", "https://cache.example.org/api/v1/pages"])
+def test_a_name_that_the_agent_had_named_is_nothing_to_pick(quoted: str) -> None:
+    agent = f"The address of the cache is {quoted}, where the pages of the shop are stored."
+    assert not any("picks" in text for text in _said(agent, quoted))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "very nice.. now lets investigate how to improve the layout",
+        "also lets create extensive changelogs",
+        "DO NOT modify code, JUST identify where the issue lies.",
+        "try editing manually instead of with the tool",
+        "i really want to pull in origin/main first",
+        "No improvement. I give up.",
+        "lets switch back and ensure all changes are actually present",
+        "just do what you have to to get it all running",
+        "mark the task as in progress, we need that",
+    ],
+)
+def test_orders_of_the_minute_are_not_kept(text: str) -> None:
+    assert act(text).score < WORTH
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rawData had no job actually, we keep it as it was.",
+        "no, keep the guide to one page instead",
+        "i want to test the domain, but not through the command line",
+        "don't change the schema, the other team reads it",
+    ],
+)
+def test_what_holds_is_kept_beside_them(text: str) -> None:
+    assert act(text).score >= WORTH
