@@ -1,4 +1,7 @@
-"""Of which messages a nap's memory was made: its turns, in order. Read by ``memory.why``."""
+"""Of which messages a nap's memory was made: its turns, in order. Read by ``memory.why``.
+
+And the turns that are memories themselves, for a nap that tells the same.
+"""
 
 from __future__ import annotations
 
@@ -95,3 +98,26 @@ def made_by(conn: Reading, memory_key: int) -> tuple[str, str, int] | None:
         {"memory_key": memory_key},
     ).fetchone()
     return cast("tuple[str, str, int] | None", row)
+
+
+def of_assistants(conn: Reading, session_key: int, limit: int) -> list[tuple[int, str]]:
+    """Return key and text of the last *limit* visible turns that an assistant said in a session.
+
+    Only those that arrived as text and were never changed: no nap's, no summary, nothing
+    that was stored as it is.
+    """
+    rows = conn.execute(
+        """
+        SELECT m.memory_key, m.content
+          FROM memory AS m
+         WHERE m.session_key = :session_key AND m.origin = 'assistant'
+           AND m.state IN ('active', 'pending') AND m.ordinal IS NOT NULL
+           AND NOT m.is_summary AND NOT m.as_is
+           AND NOT EXISTS (SELECT 1 FROM memory_version AS v WHERE v.memory_key = m.memory_key)
+           AND NOT EXISTS (SELECT 1 FROM run AS r WHERE r.run_id = m.batch AND r.kind = 'nap')
+         ORDER BY m.ordinal DESC, m.part DESC, m.memory_key DESC
+         LIMIT :limit
+        """,
+        {"session_key": session_key, "limit": limit},
+    )
+    return [(key, content) for key, content in rows]

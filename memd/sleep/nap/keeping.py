@@ -27,6 +27,7 @@ from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.drafting import Drafted
 from memd.sleep.nap.earlier import NONE, Earlier
 from memd.sleep.nap.preparation import Prepared
+from memd.sleep.nap.repeats import put_away
 from memd.sleep.nap.replacing import Place, fates, rewrite, settle
 from memd.store import changes, injections, names, runs, sessions, sources, turns
 from memd.store.connect import Writing
@@ -136,6 +137,12 @@ class Keeping:
             made = receipt.stored + receipt.pending + receipt.quarantined
             self._link(place.conn, each, [item.id for item in made], kept_as)
             settle(place, self.ids, each, fate, receipt)
+        stands = [
+            each.drafts.items[0].content
+            for (each, _), receipt in zip(new, receipts, strict=True)
+            if each.slot not in {None, DIGEST} and (receipt.stored or receipt.pending)
+        ]
+        put_away(place, self.ids, stands)
         rewritten = 0
         for each, fate in zip(drafted, planned, strict=True):
             if fate.rewrites is not None:
