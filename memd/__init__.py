@@ -18,7 +18,7 @@ The map of the house, in the order of a memory's life (a test keeps it true):
     inject    memories are put into prompts: fenced, within a budget
     rpc       what client and daemon say to each other
     client    connect, call, raise the same errors
-    serve     the socket: server, connections, who calls, handlers
+    serve     the socket: server, connections, who calls, methods
     assist    what assistants start: the pump that carries MCP to the socket
     house     every room built, each handed what it needs
     daemon    has the house built, runs until told, stops in reverse

@@ -28,7 +28,6 @@ from memd.serve import notify, socket_file
 from memd.serve.authority import Authority, operators_key
 from memd.serve.denials import Denials
 from memd.serve.dispatch import Dispatch
-from memd.serve.handlers import handlers
 from memd.serve.metrics import Metrics
 from memd.serve.rooms import Rooms
 from memd.serve.server import Server
@@ -124,9 +123,7 @@ async def run(
         denials = Denials(rooms.audit.refused)
         stack.push_async_callback(denials.flush)
         authority = Authority(rooms.clients, operators_key(paths.operator_key), denials.note)
-        dispatch = Dispatch(
-            handlers(rooms, system), clock, metrics, authority, settings.daemon.secrets
-        )
+        dispatch = Dispatch(rooms, system, clock, metrics, authority, settings.daemon.secrets)
         stack.callback(dispatch.beside.close)
         system.traffic = server = Server(sock, dispatch, metrics, clock)
         rooms.clients.heed(server.disown)

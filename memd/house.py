@@ -76,7 +76,6 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
         review=access.review,
         sessions=house.sessions,
         sharing=house.sharing,
-        usage=asleep.naps,
         naps=asleep.naps,
         events=events,
         embedder=embedder,

@@ -194,12 +194,12 @@ def _as_owner(profile: str | None, method: str, params: dict[str, Any]) -> Any:
     with daemon(profile) as client:
         if signing.is_owner():
             from memd.org.signature import of_fact, of_request
-            from memd.rpc.params import validate
-            from memd.rpc.params_org import WriteFact
+            from memd.serve.params import validate
+            from memd.serve.routes.org import WriteFactParams
 
             params = _with_whole_id(client, params)
             said = (
-                of_request(validate(WriteFact, params))
+                of_request(validate(WriteFactParams, params))
                 if method == "org.write"
                 else of_fact(kind="RETRACT", fact_id=params["fact_id"])
             )

@@ -1,5 +1,5 @@
-"""What client and daemon say: framing, envelope, faults, methods.
+"""What client and daemon share: framing, envelope, faults.
 
-Framing, envelope and faults import the standard library only, so that a client
+Those three and what a call takes import the standard library only, so that a client
 starts in milliseconds.
 """

@@ -1,1 +1,1 @@
-"""The socket: who may connect, what is read and written, which handler answers."""
+"""The socket: who may connect, what is read and written, which method answers."""

@@ -1,4 +1,4 @@
-"""Who may do what on the socket: decided here, for every call, before its handler runs.
+"""Who may do what on the socket: decided here, for every call, before it runs.
 
 A connection is ``local`` until it presents a key. A key is a client's, with its
 agent and scopes, or the operator's: the one that the daemon made for the owner's
@@ -19,7 +19,7 @@ from memd.base import client_key, log
 from memd.base.errors import DeniedError, MemdError, NotFoundError
 from memd.base.ids import Chance
 from memd.model.caller import LOCAL, LOCAL_CLIENT, NOBODY, OWNERS_COMMANDS, Identity
-from memd.rpc.methods import Method
+from memd.serve.route import Route
 
 CLAIMS: Final = frozenset({"author", "autonomy_level", "is_human", "scopes", "seniority"})
 """What only a key or a signature says; where it is no parameter, it is an attempt."""
@@ -69,7 +69,7 @@ class Authority:
         if not found.scopes:
             raise DeniedError(f"the key of client {found.client} was revoked", field="client_key")
 
-    def check(self, identity: Identity, method: Method) -> None:
+    def check(self, identity: Identity, method: Route) -> None:
         """Raise DeniedError unless *identity* may call *method*."""
         if method.scope is not None and method.scope not in identity.scopes:
             raise DeniedError(
@@ -85,7 +85,7 @@ class Authority:
         return self._register.agents() if identity.client == LOCAL else frozenset()
 
 
-def refuse_claims(method: Method, raw: Mapping[str, Any]) -> None:
+def refuse_claims(method: Route, raw: Mapping[str, Any]) -> None:
     """Raise DeniedError for a call that says itself who calls (PROMISES H53)."""
     claims = sorted((CLAIMS & raw.keys()) - method.params.model_fields.keys())
     if claims:

@@ -9,7 +9,8 @@ from pydantic.json_schema import models_json_schema
 
 from memd import __version__
 from memd.rpc.faults import CODES
-from memd.rpc.methods import METHODS, Method
+from memd.serve.route import Route
+from memd.serve.routes.routes import METHODS
 
 _OPENRPC = "1.3.2"
 _REF = "#/components/schemas/{model}"
@@ -37,7 +38,7 @@ def document() -> dict[str, Any]:
     }
 
 
-def _method(method: Method, schemas: dict[str, Any]) -> dict[str, Any]:
+def _method(method: Route, schemas: dict[str, Any]) -> dict[str, Any]:
     schema = schemas[method.params.__name__]
     required = set(schema.get("required", ()))
     return {
@@ -54,7 +55,7 @@ def _method(method: Method, schemas: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _result(method: Method, schemas: dict[str, Any]) -> dict[str, Any]:
+def _result(method: Route, schemas: dict[str, Any]) -> dict[str, Any]:
     schema = TypeAdapter(method.result).json_schema(ref_template=_REF, mode="serialization")
     for name, inner in schema.pop("$defs", {}).items():
         schemas.setdefault(name, inner)

@@ -1,26 +1,19 @@
 """From one well-formed request to its answer.
 
-pjrpc finds the method and frames the result; what stands around it here is what
-it leaves to its user: params that become models, errors that carry a kind, bugs
-that get an incident id and a trace, and a log that never sees a param
-(docs/decisions/0013).
+Params become models, errors carry a kind, bugs get an incident id and a trace, what
+leaves is screened, and the log never sees a param (docs/decisions/0013).
 """
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
-import logging
 import uuid
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
-from pjrpc.server import AsyncDispatcher, JsonRpcError, MethodRegistry
-from pjrpc.server.validators import BaseValidatorFactory
 from pydantic_core import to_json, to_jsonable_python
 
 from memd.base import log
@@ -33,21 +26,21 @@ from memd.model.caller import Caller, Identity
 from memd.model.screened import SecretsPolicy
 from memd.model.values import DEFAULT_AGENT, RESERVED_AGENT, alike
 from memd.rpc import envelope, faults
-from memd.rpc.methods import METHODS, Method
-from memd.rpc.params import Hello, Params, validate
 from memd.serve.authority import Authority, Seat, refuse_claims
 from memd.serve.beside import LARGE_WEIGHT_A_BYTE, Beside, is_large
 from memd.serve.events import Peer
 from memd.serve.metrics import Metrics
+from memd.serve.params import Params, validate
+from memd.serve.rooms import Rooms
+from memd.serve.route import Context, Progress, Route
+from memd.serve.routes.routes import METHODS
+from memd.serve.routes.system import HelloParams
+from memd.serve.status import System
 
 if TYPE_CHECKING:
     from memd.serve.mcp.mcp import Mcp
 
-Handler = Callable[[Caller, Any], Awaitable[Any]]
 Send = Callable[[bytes], None]
-
-# pjrpc would log the params of a request that fails; those are a memory's text.
-logging.getLogger("pjrpc").setLevel(logging.CRITICAL + 1)
 
 
 @dataclass(slots=True)
@@ -60,12 +53,6 @@ class Call:
     """It has begun to write: it is finished, whoever goes away."""
     peer: Peer | None = None
     """The connection, for who wants to listen."""
-
-
-class Progress(Protocol):
-    """What long work calls as it goes."""
-
-    def __call__(self, done: int, total: int) -> None: ...
 
 
 MCP_METHODS: Final = frozenset(
@@ -97,28 +84,14 @@ _LOOKING: Final = (
 )
 """What a window that shows memd's state asks again and again; no night waits for its end."""
 
-_progress: Final[ContextVar[Progress | None]] = ContextVar("progress", default=None)
-
-
-_peer: Final[ContextVar[Peer | None]] = ContextVar("peer", default=None)
-
-
-def peer_of_call() -> Peer | None:
-    """Return the connection that the request being handled came by, if it came by one."""
-    return _peer.get()
-
-
-def progress_of_call() -> Progress | None:
-    """Return where the request being handled wants its progress told, if it does."""
-    return _progress.get()
-
 
 class Dispatch:
-    """Answers requests with the handlers it is given, one for each method of the table."""
+    """Answers requests with the methods of the socket."""
 
     def __init__(
         self,
-        handlers: Mapping[str, Handler],
+        rooms: Rooms,
+        system: System,
         clock: Clock,
         metrics: Metrics,
         authority: Authority,
@@ -131,17 +104,9 @@ class Dispatch:
         self._metrics = metrics
         self._in_use = 0
         self._used_us = clock.monotonic_us()
-        self._handlers = handlers
+        self._rooms = rooms
+        self._system = system
         self._mcp: Mcp = later(_mcp)
-        registry = MethodRegistry(validator_factory=_Unchecked())
-        for name, handler in handlers.items():
-            registry.add_method(
-                functools.partial(self._handle, METHODS[name], handler),
-                name,
-                pass_context="call",  # noqa: S106  # the name of a parameter, not a password
-            )
-        self._inner: Any = AsyncDispatcher(json_loader=_as_is, json_dumper=_dump)
-        self._inner.add_methods(registry)
 
     async def answer(self, request: envelope.Request, call: Call) -> bytes | None:
         """Return the answer to *request* as a frame, None for a notification.
@@ -151,22 +116,19 @@ class Dispatch:
         started_us = self._clock.monotonic_us()
         if request.method in MCP_METHODS or request.method.startswith(_MCP_NOTIFICATIONS):
             return await self._answer_mcp(request, call, started_us)
-        if request.method not in METHODS:
+        route = METHODS.get(request.method)
+        if route is None:
             self._metrics.count("unknown", "unknown_method", 0)
             return None if request.notification else failed(request.id, _unknown(request.method))
-        # pjrpc takes "id": null for a notification, so it gets an id of its own.
-        message = {
-            "jsonrpc": "2.0",
-            "id": 0,
-            "method": request.method,
-            "params": {"raw": request.params},
-        }
         try:
-            with self._using(request.method):
-                body, _ = await self._inner.dispatch(message, call)
+            with self._using(route.name):
+                body = {"result": await self._call(route, call, request.params)}
+        except MemdError as error:
+            body = {"error": faults.to_error(error)}
+        try:
             reply, kind = await self.beside.call(body, _finish, body, request.id)
         except Exception as error:  # noqa: BLE001  # a result that JSON cannot carry is a bug too
-            reply, kind = failed(request.id, self._bug(request.method, error)), "internal"
+            reply, kind = failed(request.id, self._bug(route.name, error)), "internal"
         elapsed_us = self._clock.monotonic_us() - started_us
         self._metrics.count(request.method, kind, elapsed_us)
         log.debug("answered", method=request.method, kind=kind, us=elapsed_us)
@@ -181,11 +143,11 @@ class Dispatch:
 
         async def ask(name: str, raw: dict[str, Any]) -> Any:
             with self._using(name):
-                return await self._do(METHODS[name], self._handlers[name], call, raw)
+                return await self._call(METHODS[name], call, raw)
 
         try:
             body = await self._mcp.answer(request.method, request.params, ask)
-            reply, kind = _finish({"jsonrpc": "2.0", **body}, request.id)
+            reply, kind = _finish(body, request.id)
         except MemdError as error:
             reply, kind = failed(request.id, error), error.kind
         except Exception as error:  # noqa: BLE001  # as above
@@ -214,41 +176,34 @@ class Dispatch:
                 self._in_use -= 1
                 self._used_us = self._clock.monotonic_us()
 
-    async def _handle(
-        self, method: Method, handler: Handler, *, call: Call, raw: dict[str, Any]
-    ) -> Any:
-        try:
-            return await self._do(method, handler, call, raw)
-        except MemdError as error:
-            raise _told(error) from None
-
-    async def _do(self, method: Method, handler: Handler, call: Call, raw: dict[str, Any]) -> Any:
-        """Return what *handler* returns; raises nothing but what a caller may be told."""
+    async def _call(self, route: Route, call: Call, raw: dict[str, Any]) -> Any:
+        """Return what the method returns; raises nothing but what a caller may be told."""
         try:
             # At this moment, not when the frame came: a hello before it counts, a revocation too.
-            self._authority.check(call.seat.identity, method)
+            self._authority.check(call.seat.identity, route)
             params, request_hash = await self.beside.call(
-                raw, _understood, method, raw, self._secrets
+                raw, _understood, route, raw, self._secrets
             )
-            if isinstance(params, Hello) and params.client_key is not None:
+            if isinstance(params, HelloParams) and params.client_key is not None:
                 self._authority.seat(call.seat, params.client_key)
             identity = call.seat.identity
-            caller = _caller(
-                method, params, request_hash, identity, self._authority.closed(identity)
-            )
+            closed = self._authority.closed(identity)
+            caller = _caller(route, params, request_hash, identity, closed)
             token = getattr(params, "progress_token", None)
-            _progress.set(None if token is None else _reporter(token, call))
-            _peer.set(call.peer)
-            call.writing = method.writes
-            return await handler(caller, params)
+            progress = None if token is None else _reporter(token, call)
+            call.writing = route.writes
+            if route.short_id is not None and self._rooms.short_ids is not None:
+                params = await self._rooms.short_ids.resolve(caller, route.short_id, params)
+            context = Context(self._rooms, self._system, caller, progress, call.peer)
+            return await route.call(context, params)
         except MemdError as error:
             if isinstance(error, DeniedError):
-                await self._authority.note(call.seat.identity.client, method.name)
+                await self._authority.note(call.seat.identity.client, route.name)
             if error.kind not in faults.CODES or error.kind == "internal":
-                raise self._bug(method.name, error) from None
+                raise self._bug(route.name, error) from None
             raise
         except Exception as error:  # noqa: BLE001  # a bug becomes an incident, here and above
-            raise self._bug(method.name, error) from None
+            raise self._bug(route.name, error) from None
 
     def _bug(self, method: str, error: Exception) -> MemdError:
         incident = uuid.uuid4().hex[:12]
@@ -262,17 +217,6 @@ def _mcp() -> Mcp:
     return Mcp()
 
 
-class _Unchecked(BaseValidatorFactory):  # type: ignore[misc]  # pjrpc is not followed by mypy
-    """Passes params on: they are validated where their errors are told."""
-
-    def build(self, method: Any) -> Any:
-        del method
-        return self
-
-    def validate_params(self, params: Any) -> Any:
-        return params
-
-
 def failed(request_id: envelope.Id, error: BaseException) -> bytes:
     """Return the frame that answers *request_id* with *error*."""
     return to_json(envelope.failure(request_id, error)) + b"\n"
@@ -283,41 +227,25 @@ def _unknown(method: str) -> UnknownMethodError:
     return UnknownMethodError(f"no method {shown}", hint="rpc.discover lists all methods")
 
 
-def _told(error: MemdError) -> JsonRpcError:
-    told = faults.to_error(error)
-    return JsonRpcError(code=told["code"], message=told["message"], data=told["data"])
-
-
-def _as_is(message: Any, **_: Any) -> Any:
-    return message
-
-
-def _dump(answer: dict[str, Any], **_: Any) -> dict[str, Any]:
-    return answer
-
-
-def _understood(
-    method: Method, raw: dict[str, Any], secrets: SecretsPolicy
-) -> tuple[Params, bytes]:
+def _understood(route: Route, raw: dict[str, Any], secrets: SecretsPolicy) -> tuple[Params, bytes]:
     """Return params screened, as the method's model, and what makes a write the same request."""
-    if method.writes:
+    if route.writes:
         check_refused(raw, secrets)
     raw = incoming(raw)
-    refuse_claims(method, raw)
-    params = validate(method.params, raw)
-    return params, _hash(method, raw) if method.writes else b""
+    refuse_claims(route, raw)
+    params = validate(route.params, raw)
+    return params, _hash(route, raw) if route.writes else b""
 
 
 def _finish(answer: dict[str, Any], request_id: envelope.Id) -> tuple[bytes, str]:
     """Return the frame of *answer* under the id the client gave, and the error's kind or ``ok``.
 
-    Every text of it is screened, whatever room it came from, and errors too.
+    *answer* has a result or an error. Every text of it is screened, the client's id is not.
     """
     frame = b""
     if not is_large(answer, LARGE_WEIGHT_A_BYTE * REPLY_BYTES_MAX):
         answer = outgoing_all(to_jsonable_python(answer, inf_nan_mode="null"))
-        answer["id"] = request_id
-        frame = to_json(answer) + b"\n"
+        frame = to_json({"jsonrpc": "2.0", "id": request_id, **answer}) + b"\n"
     if not frame or len(frame) > REPLY_BYTES_MAX:
         error = TooLargeError(
             f"the answer has more than {REPLY_BYTES_MAX} bytes", hint="ask for fewer with limit"
@@ -328,7 +256,7 @@ def _finish(answer: dict[str, Any], request_id: envelope.Id) -> tuple[bytes, str
 
 
 def _caller(
-    method: Method,
+    route: Route,
     params: Params,
     request_hash: bytes,
     identity: Identity,
@@ -349,7 +277,7 @@ def _caller(
         agent_id=agent_id,
         session_id=getattr(params, "session_id", None),
         project_id=getattr(params, "project_id", None),
-        method=method.name,
+        method=route.name,
         idempotency_key=getattr(params, "idempotency_key", None),
         request_hash=request_hash,
         scopes=identity.scopes,
@@ -361,10 +289,10 @@ def _caller(
     return caller.acting_for(agent_id)
 
 
-def _hash(method: Method, raw: dict[str, Any]) -> bytes:
+def _hash(route: Route, raw: dict[str, Any]) -> bytes:
     """Return what makes two writes the same request: all but their key and where progress goes."""
     said = {k: v for k, v in raw.items() if k not in ("idempotency_key", "progress_token")}
-    text = json.dumps([method.name, said], sort_keys=True, ensure_ascii=True)
+    text = json.dumps([route.name, said], sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).digest()
 
 

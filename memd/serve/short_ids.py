@@ -1,8 +1,8 @@
 """Short ids: the end of an id, as a list on a terminal shows it, is as good as the whole.
 
 Each method that names something by its id takes an end of it too, resolved here and
-nowhere else, before its room is asked. Only what the caller may name is looked at. An end of
-nothing stays as it is, so that the room says what it says of any unknown id.
+nowhere else, before the method is called. Only what the caller may name is looked at. An end
+of nothing stays as it is, so that the method says what it says of any unknown id.
 """
 
 from __future__ import annotations
@@ -10,55 +10,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple
 
 from memd.base.errors import InvalidError
 from memd.model.caller import Caller
 from memd.model.settings_org import OrgMemoryConfig
 from memd.model.values import RESERVED_AGENT
 from memd.org.access import readable
-from memd.serve.dispatch import Handler
+from memd.serve.params import P
+from memd.serve.route import IdKind, ShortId
 from memd.store import short_ids as stored
 from memd.store.connect import Reading
 from memd.store.database import Database
 
-Kind = Literal["memory", "forgettable", "archived", "anybody's", "fact", "run"]
-
 SHOWN_MAX = 5
 """How many of the ids that an end may mean are named."""
 
-
-class Named(NamedTuple):
-    """Which parameter of a method names what."""
-
-    field: str
-    kind: Kind
-
-
-METHODS: Final[Mapping[str, Named]] = {
-    "memory.get": Named("id", "memory"),
-    "memory.why": Named("id", "memory"),
-    "memory.update": Named("id", "memory"),
-    "memory.delete": Named("id", "memory"),
-    "memory.forget": Named("ids", "forgettable"),
-    "trash.restore": Named("id", "memory"),
-    "archive.add": Named("id", "memory"),
-    "archive.restore": Named("id", "archived"),
-    "archive.restore_to_hot": Named("id", "archived"),
-    "shared.retract": Named("id", "memory"),
-    "memory.flagged": Named("id", "anybody's"),
-    "memory.release": Named("id", "anybody's"),
-    "memory.quarantine": Named("id", "anybody's"),
-    "org.write": Named("fact_id", "fact"),
-    "org.retract": Named("fact_id", "fact"),
-    "org.get": Named("fact_id", "fact"),
-    "org.history": Named("fact_id", "fact"),
-    "org.propose": Named("fact_id", "fact"),
-    "org.timeline": Named("name", "fact"),
-    "sleep.report": Named("run_id", "run"),
-    "sleep.undo": Named("run_id", "run"),
-}
-"""The methods that take an end for an id. What the owner signed holds whole ids only."""
 
 _END = re.compile(rf"[0-9a-f-]{{{stored.END_CHARS},35}}")
 
@@ -70,7 +36,19 @@ class ShortIds:
     db: Database
     org: OrgMemoryConfig
 
-    async def whole(self, caller: Caller, kind: Kind, ends: Sequence[str]) -> Mapping[str, str]:
+    async def resolve(self, caller: Caller, short_id: ShortId, params: P) -> P:
+        """Return *params* with whole ids where a caller gave the end of one."""
+        given = getattr(params, short_id.field)
+        many = given if isinstance(given, tuple) else (given,)
+        ends = [one for one in many if one is not None and _END.fullmatch(one)]
+        if not ends:
+            return params
+        whole = await self.whole(caller, short_id.kind, ends)
+        ids = tuple(whole.get(one, one) for one in many)
+        value = ids if isinstance(given, tuple) else ids[0]
+        return params.model_copy(update={short_id.field: value})
+
+    async def whole(self, caller: Caller, kind: IdKind, ends: Sequence[str]) -> Mapping[str, str]:
         """Return the id that each of *ends* means, leaving out what is an end of nothing.
 
         Raises InvalidError, naming the ids, for an end of more than one.
@@ -82,7 +60,7 @@ class ShortIds:
         ids = await self.db.read(work)
         return {end: _only(end, fits) for end in ends if (fits := _fitting(end, ids))}
 
-    def _ids(self, conn: Reading, caller: Caller, kind: Kind, ends: Sequence[str]) -> list[str]:
+    def _ids(self, conn: Reading, caller: Caller, kind: IdKind, ends: Sequence[str]) -> list[str]:
         match kind:
             case "memory" | "archived" | "forgettable":
                 found = stored.of_memories(conn, (caller.agent_id, RESERVED_AGENT), ends)
@@ -101,29 +79,6 @@ class ShortIds:
                 return stored.of_facts(conn, readable([self.org.read_access], caller), ends)
             case "run":
                 return stored.of_runs(conn, ends)
-
-
-def taking_ends(ids: ShortIds, handlers: Mapping[str, Handler]) -> dict[str, Handler]:
-    """Return *handlers* that are given whole ids where a caller gave the end of one."""
-
-    def resolving(handler: Handler, named: Named) -> Handler:
-        async def handle(caller: Caller, params: Any) -> Any:
-            given = getattr(params, named.field)
-            many = given if isinstance(given, tuple) else (given,)
-            ends = [one for one in many if one is not None and _END.fullmatch(one)]
-            if ends:
-                whole = await ids.whole(caller, named.kind, ends)
-                meant = tuple(whole.get(one, one) for one in many)
-                value = meant if isinstance(given, tuple) else meant[0]
-                params = params.model_copy(update={named.field: value})
-            return await handler(caller, params)
-
-        return handle
-
-    return {
-        name: resolving(handler, METHODS[name]) if name in METHODS else handler
-        for name, handler in handlers.items()
-    }
 
 
 def _fitting(end: str, ids: Sequence[str]) -> list[str]:

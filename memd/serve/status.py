@@ -19,10 +19,10 @@ from memd.model.caller import Caller
 from memd.model.encoding import Installed
 from memd.model.enums import MemoryCategory
 from memd.model.sleep import SleepStatus
-from memd.rpc.methods import METHODS, PROTOCOL
 from memd.serve import discover
 from memd.serve.metrics import Metrics
 from memd.serve.rooms import Rooms
+from memd.serve.routes.routes import METHODS, PROTOCOL
 
 _TOLD_LIMITS = (
     "FRAME_BYTES_MAX",
@@ -51,7 +51,7 @@ class Traffic(Protocol):
 
 
 class System:
-    """Answers ``system.*``, ``rpc.discover`` and ``model.status``."""
+    """Knows what ``system.*``, ``rpc.discover`` and ``model.status`` tell."""
 
     def __init__(
         self,
@@ -65,14 +65,14 @@ class System:
         self._metrics = metrics
         self._clock = clock
         self._stop = stop
-        self._reload = reload
+        self.reload = reload
         self._started_us = clock.monotonic_us()
         self._document: dict[str, Any] | None = None
         self._work = Work("discover")
         self.traffic: Traffic | None = None
 
-    async def hello(self, caller: Caller, params: Any) -> dict[str, Any]:
-        del params
+    def hello(self, caller: Caller) -> dict[str, Any]:
+        """Return who is here, what it can do, and whom it takes *caller* for."""
         return {
             "name": "memd",
             "version": __version__,
@@ -107,9 +107,8 @@ class System:
             "max_memories_per_agent": self._rooms.memories_max,
         }
 
-    async def status(self, caller: Caller, params: Any) -> dict[str, Any]:
+    async def status(self) -> dict[str, Any]:
         """Return ``ok`` or ``degraded`` and why; a store that fails a question degrades too."""
-        del caller, params
         why: list[str] = []
         stats: dict[str, Any] = {}
         try:
@@ -127,36 +126,27 @@ class System:
             "uptime_s": (self._clock.monotonic_us() - self._started_us) // 1_000_000,
             "rss_bytes": rss_bytes(),
             **self._gauges(),
-            "model": self._model(),
+            "model": self.model(),
             "sleep": await self._sleep(),
             **stats,
         }
 
-    async def metrics(self, caller: Caller, params: Any) -> dict[str, Any] | str:
-        del caller
+    def metrics(self, *, prometheus: bool) -> dict[str, Any] | str:
+        """Return the counters as JSON, or as the text that Prometheus reads."""
         gauges = {**self._gauges(), "rss_bytes": rss_bytes()}
-        if params.format == "prometheus":
+        if prometheus:
             return self._metrics.as_prometheus(gauges)
         return self._metrics.as_json(gauges)
 
-    async def reload(self, caller: Caller, params: Any) -> None:
-        del caller, params
-        await self._reload()
-
-    async def shutdown(self, caller: Caller, params: Any) -> None:
-        """Stop once this answer is on its way."""
-        del caller, params
+    def shutdown(self) -> None:
+        """Stop once the answer is on its way."""
         asyncio.get_running_loop().call_later(0.02, self._stop)
 
-    async def discover(self, caller: Caller, params: Any) -> dict[str, Any]:
-        del caller, params
+    async def discover(self) -> dict[str, Any]:
+        """Return the OpenRPC document."""
         if self._document is None:
             self._document = await self._work.run(discover.document)  # half a second
         return self._document
-
-    async def model(self, caller: Caller, params: Any) -> dict[str, Any]:
-        del caller, params
-        return self._model()
 
     async def _sleep(self) -> SleepStatus | None:
         """Return how memd sleeps, None when the store cannot tell."""
@@ -165,7 +155,8 @@ class System:
         except MemdError:
             return None
 
-    def _model(self) -> dict[str, Any]:
+    def model(self) -> dict[str, Any]:
+        """Return which models there are, and whether they are loaded."""
         return {**_told(self._rooms.embedder), "reranker": _told(self._rooms.reranker)}
 
     def _gauges(self) -> dict[str, int]:

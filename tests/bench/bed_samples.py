@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, cast
+from typing import Any
 
 from bench import coding, foreign, household
 from bench.coding import Asked, Passage
@@ -26,12 +26,12 @@ from memd.backends.assembly import Assembly
 from memd.base.paths import RERANKER_NAME
 from memd.encode.cross_encoder import RerankerThread
 from memd.house import _Prompts
+from memd.inject.inject import Inject
 from memd.model.caller import Caller
 from memd.model.inject import PrepareRequest
 from memd.model.settings import Settings
 from memd.recall.features import Measured
 from memd.recall.recall import Recall
-from memd.serve.rooms import Inject
 
 SEED = 7
 FOREIGN = 100
@@ -140,7 +140,7 @@ async def composed(folder: Path, *, prompts: bool) -> AsyncIterator[Sample]:
         rooms, clock = await rooms_of(made, sessions, stack)
         team = Team(rooms, clock, made, folder, "fit")
         await team.ended(sessions)
-        recall = cast(Recall, rooms.recall)  # made when it is first used
+        recall = rooms.recall  # made when it is first used
         asking = Asking(recall, AGENT, rooms.inject if prompts else None, TEAM)
         for name, reading in fit_readings().items():
             for each in reading.items:

@@ -26,7 +26,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,6 @@ from bench.transcripts import Message, exported
 from memd.base.limits import PAGE_ITEMS_MAX
 from memd.base.paths import Paths
 from memd.house import rooms as built
-from memd.ingest.ingest import Ingest
 from memd.model.caller import Caller
 from memd.model.inject import BriefRequest, PrepareRequest
 from memd.model.memory import MemoryEntry, MemoryFilter
@@ -48,7 +47,6 @@ from memd.model.settings import Settings
 from memd.serve.rooms import Rooms
 from memd.signals.usage import Usage
 from memd.sleep.nap.consolidator import MemoryConsolidator
-from memd.sleep.nap.naps import Naps
 
 AGENT, TEAM = "bench", "the-team"
 CUTS = (5, 10)
@@ -211,11 +209,10 @@ class Team:
             source="bench", session_id=name, transcript_path=str(path), event="SessionEnd"
         )
         caller = Caller(agent_id=AGENT, session_id=name, project_id=TEAM, method="usage.report")
-        naps, ingest = self.rooms.usage, self.rooms.ingest
-        assert isinstance(naps, Naps)
+        naps, ingest = self.rooms.naps, self.rooms.ingest
         await naps.report(caller, usage)
         await naps.watching.settled()
-        await made(cast("Ingest", ingest)).queue.drain()
+        await made(ingest).queue.drain()
         self.stored.texts = {each.id: each.content for each in await self._listed()}
         new = [text for text in self.stored.texts.values() if text not in self.stored.vectors]
         for text, vector in zip(new, await self.rooms.embedder.embed(new, bulk=True), strict=True):

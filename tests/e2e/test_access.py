@@ -22,7 +22,7 @@ from memd.base.errors import (
 )
 from memd.client import AsyncClient, Client
 from memd.model.caller import SCOPES
-from memd.rpc.methods import METHODS
+from memd.serve.routes.routes import METHODS
 
 
 @pytest.fixture(scope="module")

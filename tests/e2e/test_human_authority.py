@@ -32,8 +32,8 @@ from memd.client import Client
 from memd.model.access import Proposal
 from memd.org.review import of_proposal
 from memd.org.signature import of_request, statement
-from memd.rpc.params import validate
-from memd.rpc.params_org import WriteFact
+from memd.serve.params import validate
+from memd.serve.routes.org import WriteFactParams
 
 POLICY: dict[str, Any] = {"category": "core_policy", "content": "Never push on a Friday."}
 
@@ -220,7 +220,7 @@ def test_p15_no_key_writes_as_a_human_whatever_it_tries(
     daemon: Spawned, owner: AnOwner, agent: Client
 ) -> None:
     """Every way in but the owner's own key, each refused, each on record (PROMISES P15)."""
-    fact = validate(WriteFact, POLICY)
+    fact = validate(WriteFactParams, POLICY)
     right = owner.written(**POLICY)["signature"]
     forged = AnOwner(agent).sign("org.write", of_request(fact))
     elsewhere = {**right, "value": _over(owner, right["nonce"], "org.write", fact, store="00" * 16)}
@@ -452,7 +452,7 @@ def typed(
     return os.waitstatus_to_exitcode(status), said
 
 
-def _over(owner: AnOwner, nonce: str, action: str, fact: WriteFact, store: str = "") -> str:
+def _over(owner: AnOwner, nonce: str, action: str, fact: WriteFactParams, store: str = "") -> str:
     """Return the owner's own signature over something else than what will be asked."""
     store = store or owner.client.call("owner.state")["store"]
     return owner.key.sign(statement(store, nonce, action, of_request(fact))).hex()

@@ -20,7 +20,7 @@ from support.largest import calls, honest, hostile
 
 from memd.base.errors import CallerError, UnavailableError
 from memd.client import AsyncClient
-from memd.rpc.methods import METHODS
+from memd.serve.routes.routes import METHODS
 
 UNITS_MAX = 60
 """Of work between a question and its answer: what a desktop does in about half a second."""

@@ -11,8 +11,7 @@ from support.store import rehash, tampering
 
 from memd.base.errors import InvalidError
 from memd.client import Client
-from memd.rpc.methods import METHODS
-from memd.serve import short_ids
+from memd.serve.routes.routes import METHODS
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +32,9 @@ def test_each_method_that_takes_an_id_takes_its_end() -> None:
     for method in METHODS.values():
         names = set(method.params.model_fields) & {"id", "fact_id", "run_id", "ids"}
         if names and method.name not in decided_by_a_signature:
-            assert short_ids.METHODS[method.name].field in names, method.name
-    assert others <= set(short_ids.METHODS) <= set(METHODS)
+            assert method.short_id is not None, method.name
+            assert method.short_id.field in names, method.name
+    assert all(METHODS[name].short_id for name in others)
 
 
 def test_a_memory_is_got_changed_thrown_away_brought_back_and_erased_by_its_end(

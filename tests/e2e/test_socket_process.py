@@ -47,7 +47,7 @@ def test_a_client_is_light(home: Path) -> None:
     )
     heavy = {
         "pydantic", "structlog", "apsw", "numpy", "fastembed", "watchdog", "typer", "platformdirs",
-        "asyncio", "pjrpc",
+        "asyncio",
     }  # fmt: skip
     assert loaded & heavy == set()
 

@@ -35,7 +35,7 @@ def test_every_command_has_a_summary_an_explanation_of_each_option_and_examples(
 
 
 def test_every_method_has_a_summary() -> None:
-    from memd.rpc.methods import METHODS
+    from memd.serve.routes.routes import METHODS
 
     assert METHODS
     for method in METHODS.values():

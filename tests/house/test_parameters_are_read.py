@@ -1,38 +1,20 @@
-"""What a caller may say, somebody hears: each handler reads every parameter of its method."""
+"""What a caller may say, somebody hears: each method reads every parameter of its own."""
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from support.rooms import FakeHouse
 
-from memd.base.clock import SystemClock
-from memd.rpc.methods import METHODS
-from memd.serve.handlers import handlers
-from memd.serve.metrics import Metrics
-from memd.serve.status import System
+from memd.serve.routes.routes import METHODS
 
 # Read before a handler is called: by who asks, by the transaction, by progress.
 ELSEWHERE = frozenset(
     {"agent_id", "session_id", "project_id", "idempotency_key", "progress_token", "system_prompt"}
 )  # system_prompt plays no part in a nap, as documented (SPEC 6.3)
 TOLD_ONLY = frozenset({"system.hello"})  # what a client says of itself is for the log
-
-
-async def _nothing() -> None:
-    return None
-
-
-def _handlers() -> Mapping[str, Any]:
-    rooms = FakeHouse().rooms()
-    return handlers(rooms, System(rooms, Metrics(), SystemClock(), lambda: None, _nothing))
-
-
-HANDLERS = _handlers()
 
 
 def _read(source: str, takes: type[Any]) -> set[str]:
@@ -47,8 +29,8 @@ def _read(source: str, takes: type[Any]) -> set[str]:
 @pytest.mark.parametrize("name", sorted(METHODS.keys() - TOLD_ONLY))
 def test_a_handler_reads_every_parameter_or_hands_all_of_them_on(name: str) -> None:
     takes = METHODS[name].params
-    source = inspect.getsource(HANDLERS[name])
-    body = source.partition(":\n")[2]
+    source = inspect.getsource(METHODS[name].call)
+    body = source.partition("async def ")[2].partition(":\n")[2]
     if re.search(r"\bparams\b[,)]", body.replace("del params", "")):
         return  # handed on as a whole
 

@@ -63,7 +63,7 @@ def cli_page() -> str:
 
 def api_page() -> str:
     """Return ``docs/api.md``."""
-    from memd.rpc.methods import METHODS
+    from memd.serve.routes.routes import METHODS
 
     parts = [API_HEAD, "| method | what | params |", "|---|---|---|"]
     for method in METHODS.values():

@@ -12,7 +12,7 @@ from typing import Any
 from support.planted import NOT_CALLED
 
 from memd.base.limits import FRAME_BYTES_MAX, INGEST_ITEMS_MAX, NAP_MESSAGES_MAX, TEXT_CHARS_MAX
-from memd.rpc.methods import METHODS
+from memd.serve.routes.routes import METHODS
 
 FRAME_BYTES = FRAME_BYTES_MAX - 20_000  # of what is said; the rest is for its fields
 _LONG_CHARS = 1_000

@@ -94,7 +94,7 @@ class FakeUsage:
 
 
 @dataclass
-class FakeNaps:
+class FakeNaps(FakeUsage):
     rule: MemoryConsolidator = field(default_factory=MemoryConsolidator)
     imported: list[bytes] = field(default_factory=list)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from memd.base.errors import MemdError
 from memd.client import Client
-from memd.rpc.methods import METHODS
+from memd.serve.routes.routes import METHODS
 
 Say = Callable[[str], str]
 """Makes the text of a field from the field's name."""

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from support.access import FakeAudit, FakeClients, FakeOwner, FakeReview
+from support.access import FakeAudit, FakeClients, FakeOwner, FakeReview, an_authority
 from support.flagging import FakeQuarantine
 from support.graphs import FakeGraph
 from support.learning import FakeLearn, FakeSynthesis
-from support.napping import FakeNaps, FakeSessions, FakeUsage
+from support.napping import FakeNaps, FakeSessions
 from support.organising import FakeOrg
 from support.sharing import FakeSharing
 from support.sleeping import FakeNight, a_rhythm
@@ -56,8 +56,15 @@ from memd.model.removal import Archived, Forgotten, Trashed
 from memd.model.settings import MemoryConfig, SaidBy, Settings
 from memd.model.upkeep import CheckReport, DumpPage, Loaded
 from memd.model.wiki import WikiExport
+from memd.serve.authority import Authority
+from memd.serve.dispatch import Dispatch
 from memd.serve.events import Events
-from memd.serve.rooms import Memories, Progress, Rooms
+from memd.serve.metrics import Metrics
+from memd.serve.rooms import Rooms
+from memd.serve.route import Progress
+from memd.serve.status import System
+
+Memories = tuple[MemoryEntry, ...]
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -77,7 +84,7 @@ class FakeHouse:
     callers: list[Caller] = field(default_factory=list)
     night: FakeNight = field(default_factory=lambda: FakeNight(SystemClock()))
     sessions: FakeSessions = field(default_factory=FakeSessions)
-    usage: FakeUsage = field(default_factory=FakeUsage)
+    naps: FakeNaps = field(default_factory=FakeNaps)
     events: Events = field(default_factory=Events)
     audit: FakeAudit = field(default_factory=FakeAudit)
     clients: FakeClients = field(default_factory=FakeClients)
@@ -104,43 +111,60 @@ class FakeHouse:
             self.ended += 1
 
     def rooms(self) -> Rooms:
-        return Rooms(
-            ingest=FakeIngest(self),
-            recall=FakeRecall(self),
-            archive=FakeArchive(self),
-            archival=FakeArchival(self),
-            upkeep=FakeUpkeep(self),
-            moving=FakeMoving(self),
-            agents=FakeAgents(self),
-            audit=self.audit,
-            clients=self.clients,
-            sessions=self.sessions,
-            sharing=FakeSharing(),
-            usage=self.usage,
-            naps=FakeNaps(),
-            events=self.events,
-            embedder=FakeEmbedder(),
-            reranker=FakeEmbedder(),
-            graph=FakeGraph(),
-            org=FakeOrg(),
-            owner=FakeOwner(),
-            review=FakeReview(),
-            files=FakeFiles(),
-            inject=FakeInject(),
-            briefs=FakeBriefs(),
-            learn=FakeLearn(),
-            quarantine=FakeQuarantine(),
-            synthesis=FakeSynthesis(),
-            wiki=FakeWiki(),
-            sleep=self.night,
-            rhythm=a_rhythm(self.night),
-        )
+        fakes: dict[str, Any] = {
+            "ingest": FakeIngest(self),
+            "recall": FakeRecall(self),
+            "archive": FakeArchive(self),
+            "archival": FakeArchival(self),
+            "upkeep": FakeUpkeep(self),
+            "moving": FakeMoving(self),
+            "agents": FakeAgents(self),
+            "audit": self.audit,
+            "clients": self.clients,
+            "sessions": self.sessions,
+            "sharing": FakeSharing(),
+            "naps": self.naps,
+            "events": self.events,
+            "embedder": FakeEmbedder(),
+            "reranker": FakeEmbedder(),
+            "graph": FakeGraph(),
+            "org": FakeOrg(),
+            "owner": FakeOwner(),
+            "review": FakeReview(),
+            "files": FakeFiles(),
+            "inject": FakeInject(),
+            "briefs": FakeBriefs(),
+            "learn": FakeLearn(),
+            "quarantine": FakeQuarantine(),
+            "synthesis": FakeSynthesis(),
+            "wiki": FakeWiki(),
+            "sleep": self.night,
+            "rhythm": a_rhythm(self.night),
+        }
+        return Rooms(**fakes)
+
+    def dispatch(
+        self,
+        clock: Clock | None = None,
+        *,
+        authority: Authority | None = None,
+        stop: Callable[[], None] = lambda: None,
+    ) -> Dispatch:
+        """Return what answers for these rooms, to whom *authority* lets."""
+        rooms, metrics, clock = self.rooms(), Metrics(), clock or SystemClock()
+        system = System(rooms, metrics, clock, stop, _nothing)
+        authority = authority or an_authority(self.clients, self.audit)
+        return Dispatch(rooms, system, clock, metrics, authority)
 
     async def build(
         self, settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack
     ) -> Rooms:
         del settings, paths, clock, stack
         return self.rooms()
+
+
+async def _nothing() -> None:
+    return None
 
 
 @dataclass

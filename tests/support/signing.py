@@ -12,8 +12,8 @@ from memd.client import Client
 from memd.model.access import Proposal
 from memd.org.review import of_proposal
 from memd.org.signature import of_fact, of_request, statement
-from memd.rpc.params import validate
-from memd.rpc.params_org import WriteFact
+from memd.serve.params import validate
+from memd.serve.routes.org import WriteFactParams
 
 
 @dataclass
@@ -37,7 +37,10 @@ class AnOwner:
 
     def written(self, **fact: Any) -> dict[str, Any]:
         """Return the params of an ``org.write`` that is signed."""
-        return {**fact, "signature": self.sign("org.write", of_request(validate(WriteFact, fact)))}
+        return {
+            **fact,
+            "signature": self.sign("org.write", of_request(validate(WriteFactParams, fact))),
+        }
 
     def retracted(self, fact_id: str) -> dict[str, Any]:
         said = of_fact(kind="RETRACT", fact_id=fact_id)

@@ -7,34 +7,16 @@ import json
 from typing import Any, get_args
 
 import pytest
-from support.access import an_authority, the_operator
+from support.access import the_operator
 from support.clocks import HeldClock
 from support.rooms import FakeHouse
 from support.sleeping import FakeNight
 
-from memd.base.clock import Clock, SystemClock
 from memd.cli.sleep import _DID
 from memd.rpc.envelope import Request
-from memd.rpc.params_sleep import NightStep
 from memd.serve.dispatch import Call, Dispatch
-from memd.serve.handlers import handlers
-from memd.serve.metrics import Metrics
-from memd.serve.status import System
+from memd.serve.routes.sleep import NightStep
 from memd.sleep.night import STEPS
-
-
-async def nothing() -> None:
-    return None
-
-
-def a_dispatch(house: FakeHouse, clock: Clock | None = None) -> Dispatch:
-    clock, metrics, rooms = clock or SystemClock(), Metrics(), house.rooms()
-    return Dispatch(
-        handlers(rooms, System(rooms, metrics, clock, lambda: None, nothing)),
-        clock,
-        metrics,
-        an_authority(),
-    )
 
 
 async def ask(dispatch: Dispatch, method: str, **params: Any) -> Any:
@@ -47,7 +29,7 @@ async def ask(dispatch: Dispatch, method: str, **params: Any) -> Any:
 async def test_a_night_is_asked_for_with_its_steps_and_its_agent() -> None:
     house = FakeHouse()
     done = await ask(
-        a_dispatch(house), "sleep.run", dry_run=True, steps=["retention", "cap"], agent_id="ada"
+        house.dispatch(), "sleep.run", dry_run=True, steps=["retention", "cap"], agent_id="ada"
     )
     assert (done["kind"], done["state"], done["dry_run"]) == ("night", "done", True)
     assert house.night.asked == [
@@ -62,7 +44,7 @@ def test_the_steps_that_can_be_asked_for_are_those_of_a_night_and_each_is_explai
 
 async def test_a_night_without_an_agent_is_everybodys() -> None:
     house = FakeHouse()
-    await ask(a_dispatch(house), "sleep.run")
+    await ask(house.dispatch(), "sleep.run")
     assert house.night.asked == [{"dry_run": False, "steps": None, "agent_id": None}]
 
 
@@ -82,12 +64,12 @@ async def test_a_night_without_an_agent_is_everybodys() -> None:
 async def test_what_is_asked_wrongly_is_named(
     method: str, params: dict[str, Any], field: str
 ) -> None:
-    refused = await ask(a_dispatch(FakeHouse()), method, **params)
+    refused = await ask(FakeHouse().dispatch(), method, **params)
     assert (refused["kind"], refused["field"]) == ("invalid", field)
 
 
 async def test_reports_come_page_by_page_newest_first() -> None:
-    dispatch = a_dispatch(FakeHouse())
+    dispatch = FakeHouse().dispatch()
     for _ in range(5):
         await ask(dispatch, "sleep.compress", force=True, sessions=2)
     seen: list[str] = []
@@ -102,7 +84,7 @@ async def test_reports_come_page_by_page_newest_first() -> None:
 
 
 async def test_one_run_is_reported_by_its_id_and_an_unknown_one_is_not_found() -> None:
-    dispatch = a_dispatch(FakeHouse())
+    dispatch = FakeHouse().dispatch()
     run = await ask(dispatch, "sleep.run")
     found = await ask(dispatch, "sleep.report", run_id=run["run_id"])
     assert found["items"] == [run]
@@ -110,14 +92,14 @@ async def test_one_run_is_reported_by_its_id_and_an_unknown_one_is_not_found() -
 
 
 async def test_a_run_is_undone_once() -> None:
-    dispatch = a_dispatch(FakeHouse())
+    dispatch = FakeHouse().dispatch()
     run = await ask(dispatch, "sleep.run")
     assert (await ask(dispatch, "sleep.undo", run_id=run["run_id"]))["kind"] == "undo"
     assert (await ask(dispatch, "sleep.undo", run_id=run["run_id"]))["kind"] == "conflict"
 
 
 async def test_pause_and_resume_answer_with_the_status() -> None:
-    dispatch = a_dispatch(FakeHouse())
+    dispatch = FakeHouse().dispatch()
     assert (await ask(dispatch, "sleep.pause"))["paused"] is True
     assert (await ask(dispatch, "sleep.status"))["paused"] is True
     assert (await ask(dispatch, "sleep.resume"))["paused"] is False
@@ -126,8 +108,10 @@ async def test_pause_and_resume_answer_with_the_status() -> None:
 async def test_a_night_tells_its_progress() -> None:
     told: list[Any] = []
     request = Request(7, "sleep.run", {"progress_token": "t"})
-    await a_dispatch(FakeHouse()).answer(
-        request, Call(the_operator(), lambda frame: told.append(json.loads(frame)))
+    await (
+        FakeHouse()
+        .dispatch()
+        .answer(request, Call(the_operator(), lambda frame: told.append(json.loads(frame))))
     )
     assert [message["params"]["token"] for message in told] == ["t"]
 
@@ -135,7 +119,7 @@ async def test_a_night_tells_its_progress() -> None:
 async def test_a_cancelled_request_ends_the_waiting_and_not_the_night() -> None:
     house = FakeHouse()
     house.night.gate = asyncio.Event()
-    dispatch = a_dispatch(house)
+    dispatch = house.dispatch()
     asking = asyncio.create_task(ask(dispatch, "sleep.run"))
     await asyncio.sleep(0.01)
     asking.cancel()
@@ -149,7 +133,7 @@ async def test_a_cancelled_request_ends_the_waiting_and_not_the_night() -> None:
 
 async def test_a_use_of_the_memory_ends_the_quiet_and_a_look_at_memd_does_not() -> None:
     clock = HeldClock()
-    dispatch = a_dispatch(FakeHouse(), clock)
+    dispatch = FakeHouse().dispatch(clock)
     clock.advance(seconds=100)
     looking = "system.status system.hello sleep.status sleep.report model.status usage.list"
     for method in looking.split():
@@ -164,7 +148,7 @@ async def test_a_use_of_the_memory_ends_the_quiet_and_a_look_at_memd_does_not() 
 async def test_while_a_request_is_under_way_it_is_not_quiet() -> None:
     clock = HeldClock()
     house = FakeHouse(gate=asyncio.Event())
-    dispatch = a_dispatch(house, clock)
+    dispatch = house.dispatch(clock)
     asking = asyncio.create_task(ask(dispatch, "memory.count"))
     await asyncio.sleep(0)
     clock.advance(hours=1)
@@ -177,4 +161,4 @@ async def test_while_a_request_is_under_way_it_is_not_quiet() -> None:
 
 
 async def test_a_daemon_that_has_just_started_was_in_use_just_now() -> None:
-    assert a_dispatch(FakeHouse(night=FakeNight(HeldClock())), HeldClock()).quiet_s() == 0.0
+    assert FakeHouse(night=FakeNight(HeldClock())).dispatch(HeldClock()).quiet_s() == 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.serve import organising
+from memd.serve.routes import fitting
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,7 @@ from memd.serve import organising
 def test_as_many_as_fit_into_a_frame_and_always_the_first(
     monkeypatch: pytest.MonkeyPatch, bytes_max: int, fit: int
 ) -> None:
-    monkeypatch.setattr(organising, "FRAME_BYTES_MAX", bytes_max)
+    monkeypatch.setattr(fitting, "FRAME_BYTES_MAX", bytes_max)
     items = ["abc", "def", "ghi", "jkl"]  # six bytes each, with quotes and what parts them
-    found = list(organising._fitting(items))  # type: ignore[type-var]  # texts stand for values
+    found = list(fitting.fitting_items(items))  # type: ignore[type-var]  # texts stand for values
     assert found == items[:fit]

@@ -7,15 +7,17 @@ from typing import Any
 import pytest
 
 from memd.base.errors import InvalidError
-from memd.rpc import params
 from memd.rpc.calling import KEYED
-from memd.rpc.methods import METHODS
+from memd.serve.params import IdParams, KeyParams, Params, validate
+from memd.serve.routes.memory import ForgetParams, IngestManyParams, RecallParams, StoreParams
+from memd.serve.routes.routes import METHODS
+from memd.serve.routes.system import MetricsParams
 
 TOLD = "the gate code is 4711"
 
 
 def test_the_client_knows_which_methods_take_a_key() -> None:
-    assert {m.name for m in METHODS.values() if issubclass(m.params, params.Keyed)} == KEYED
+    assert {m.name for m in METHODS.values() if issubclass(m.params, KeyParams)} == KEYED
 
 
 def test_only_a_write_takes_a_key() -> None:
@@ -25,39 +27,39 @@ def test_only_a_write_takes_a_key() -> None:
 @pytest.mark.parametrize(
     ("model", "given", "field"),
     [
-        (params.Recall, {"query": "x", "top_k": "7"}, "top_k"),
-        (params.Recall, {"query": "x", "top_k": True}, "top_k"),
-        (params.Recall, {"query": "x", "top_k": 0}, "top_k"),
-        (params.Recall, {"query": "x", "top_k": -1}, "top_k"),
-        (params.Recall, {"query": "x", "top_k": 10**9}, "top_k"),
-        (params.Recall, {"query": "x", "why": 1}, "why"),
-        (params.Recall, {"query": TOLD, "k": 5}, "k"),
-        (params.Recall, {"query": "  "}, "query"),
-        (params.Recall, {}, "query"),
-        (params.Recall, {"query": "x", "since": "2026-01-01T00:00:00"}, "since"),
-        (params.Recall, {"query": "x", "since": 1}, "since"),
-        (params.Recall, {"query": "x", "categories": ["semantic", TOLD]}, "categories.1"),
-        (params.Store, {"content": TOLD, "category": "gossip"}, "category"),
-        (params.IngestMany, {"items": [{"text": TOLD}, {"text": 1}]}, "items.1.text"),
-        (params.Forget, {}, None),
-        (params.ById, {"id": "x" * 257}, "id"),
-        (params.ById, {"id": "a\x00b"}, "id"),
-        (params.Metrics, {"format": TOLD}, "format"),
+        (RecallParams, {"query": "x", "top_k": "7"}, "top_k"),
+        (RecallParams, {"query": "x", "top_k": True}, "top_k"),
+        (RecallParams, {"query": "x", "top_k": 0}, "top_k"),
+        (RecallParams, {"query": "x", "top_k": -1}, "top_k"),
+        (RecallParams, {"query": "x", "top_k": 10**9}, "top_k"),
+        (RecallParams, {"query": "x", "why": 1}, "why"),
+        (RecallParams, {"query": TOLD, "k": 5}, "k"),
+        (RecallParams, {"query": "  "}, "query"),
+        (RecallParams, {}, "query"),
+        (RecallParams, {"query": "x", "since": "2026-01-01T00:00:00"}, "since"),
+        (RecallParams, {"query": "x", "since": 1}, "since"),
+        (RecallParams, {"query": "x", "categories": ["semantic", TOLD]}, "categories.1"),
+        (StoreParams, {"content": TOLD, "category": "gossip"}, "category"),
+        (IngestManyParams, {"items": [{"text": TOLD}, {"text": 1}]}, "items.1.text"),
+        (ForgetParams, {}, None),
+        (IdParams, {"id": "x" * 257}, "id"),
+        (IdParams, {"id": "a\x00b"}, "id"),
+        (MetricsParams, {"format": TOLD}, "format"),
     ],
 )
 def test_a_wrong_param_is_named_and_its_value_is_not(
-    model: type[params.Params], given: dict[str, Any], field: str | None
+    model: type[Params], given: dict[str, Any], field: str | None
 ) -> None:
     with pytest.raises(InvalidError) as caught:
-        params.validate(model, given)
+        validate(model, given)
     assert caught.value.field == field
     assert "pydantic" not in caught.value.message
     assert TOLD not in caught.value.message
 
 
 def test_times_enums_and_sets_are_read_from_what_json_has() -> None:
-    found = params.validate(
-        params.Recall,
+    found = validate(
+        RecallParams,
         {
             "query": "x",
             "since": "2026-01-01T00:00:00+02:00",
@@ -75,16 +77,16 @@ def test_times_enums_and_sets_are_read_from_what_json_has() -> None:
 
 def test_many_mistakes_are_counted_not_listed() -> None:
     with pytest.raises(InvalidError, match="and 7 more"):
-        params.validate(params.ById, {"id": "a", **{f"x{i}": 1 for i in range(10)}})
+        validate(IdParams, {"id": "a", **{f"x{i}": 1 for i in range(10)}})
 
 
 def test_the_length_of_a_text_is_told_in_characters() -> None:
     too_long: dict[str, Any] = {"command": "view", "path": "/memories/" + "x" * 1_024}
     with pytest.raises(InvalidError, match="path: should have at most 1024 characters, not 1034"):
-        params.validate(METHODS["inject.file"].params, too_long)
+        validate(METHODS["inject.file"].params, too_long)
     empty: dict[str, Any] = {"command": "str_replace", "path": "/memories/a", "old_str": ""}
     with pytest.raises(InvalidError, match="old_str: should have at least 1 character, not 0"):
-        params.validate(METHODS["inject.file"].params, empty)
+        validate(METHODS["inject.file"].params, empty)
     many: dict[str, Any] = {"command": "view", "path": "/memories/a", "view_range": [1, 2, 3]}
     with pytest.raises(InvalidError, match="at most 2 items"):
-        params.validate(METHODS["inject.file"].params, many)
+        validate(METHODS["inject.file"].params, many)

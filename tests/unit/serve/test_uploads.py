@@ -5,18 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from support.access import an_authority, the_operator
-from support.napping import FakeNaps
+from support.access import the_operator
 from support.rooms import FakeHouse
 
-from memd.base.clock import SystemClock
 from memd.base.limits import FRAME_BYTES_MAX, NAP_TRANSCRIPT_BYTES_MAX, TRANSCRIPTS_ARRIVING_MAX
 from memd.rpc.envelope import Request
-from memd.serve.dispatch import Call, Dispatch
+from memd.serve.dispatch import Call
 from memd.serve.events import Listener
-from memd.serve.handlers import handlers
-from memd.serve.metrics import Metrics
-from memd.serve.status import System
 
 
 class Line:
@@ -35,15 +30,9 @@ class Desk:
     """A house, and calls to it."""
 
     def __init__(self) -> None:
-        async def nothing() -> None:
-            return None
-
         house = FakeHouse()
-        rooms, metrics, clock = house.rooms(), Metrics(), SystemClock()
-        self._naps = rooms.naps
-        system = System(rooms, metrics, clock, lambda: None, nothing)
-        authority = an_authority(house.clients, house.audit)
-        self._dispatch = Dispatch(handlers(rooms, system), clock, metrics, authority)
+        self._naps = house.naps
+        self._dispatch = house.dispatch()
 
     async def send(self, line: Line, text: str, **params: Any) -> dict[str, Any]:
         call = Call(the_operator(), peer=line)
@@ -55,7 +44,6 @@ class Desk:
 
     @property
     def imported(self) -> list[bytes]:
-        assert isinstance(self._naps, FakeNaps)
         return self._naps.imported
 
 

@@ -7,30 +7,19 @@ from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
-from support.access import an_authority, the_operator
+from support.access import the_operator
 from support.rooms import FakeHouse
 
-from memd.base.clock import SystemClock
 from memd.rpc.envelope import Request
-from memd.rpc.methods import METHODS
 from memd.serve.discover import document
 from memd.serve.dispatch import Call, Dispatch
 from memd.serve.events import Listener
-from memd.serve.handlers import handlers
 from memd.serve.metrics import BOUNDS_US, Metrics
-from memd.serve.status import System
-
-
-async def nothing() -> None:
-    return None
+from memd.serve.routes.routes import METHODS
 
 
 def a_dispatch(house: FakeHouse, stopped: list[bool] | None = None) -> Dispatch:
-    metrics, clock = Metrics(), SystemClock()
-    stopped = [] if stopped is None else stopped
-    system = System(house.rooms(), metrics, clock, lambda: stopped.append(True), nothing)
-    authority = an_authority(house.clients, house.audit)
-    return Dispatch(handlers(house.rooms(), system), clock, metrics, authority)
+    return house.dispatch(stop=lambda: None if stopped is None else stopped.append(True))
 
 
 class APeer:
@@ -51,12 +40,6 @@ async def ask(dispatch: Dispatch, method: str, **params: Any) -> dict[str, Any]:
     answer: dict[str, Any] = json.loads(frame)
     assert answer["id"] == 7
     return answer
-
-
-def test_every_method_has_a_handler_and_every_handler_a_method() -> None:
-    house = FakeHouse()
-    system = System(house.rooms(), Metrics(), SystemClock(), lambda: None, nothing)
-    assert set(handlers(house.rooms(), system)) == set(METHODS)
 
 
 EXAMPLES: dict[str, dict[str, Any]] = {

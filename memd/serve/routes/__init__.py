@@ -1,0 +1,1 @@
+"""The methods of the socket, a module for each area; ``routes.py`` has them all."""

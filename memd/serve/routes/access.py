@@ -1,0 +1,169 @@
+"""``owner.*``, ``client.*``, ``audit.*``: who may do what, and what became of it."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from memd.base.limits import PAGE_ITEMS_MAX
+from memd.model.access import (
+    AddedClient,
+    AuditReport,
+    AuditRow,
+    ClientName,
+    Hex,
+    KeyedClient,
+    OwnerState,
+    Signature,
+)
+from memd.model.caller import Scope
+from memd.model.enums import AutonomyLevel, Outcome, SeniorityLevel
+from memd.model.values import Name, Value
+from memd.serve.params import KeyParams, Params
+from memd.serve.route import Context, Router
+from memd.store.changes import Wanted
+
+router = Router()
+
+_DEFAULT_SCOPES: frozenset[Scope] = frozenset({"read", "write", "propose"})
+
+
+class SetOwnerParams(KeyParams):
+    """The owner's public key; for another than the first, signed with the one before."""
+
+    public_key: Hex = Field(min_length=64, max_length=64)
+    signature: Signature | None = None
+
+
+class AddClientParams(KeyParams):
+    """A client that gets a key: whose calls are its agent's, or with none anybody's."""
+
+    name: ClientName
+    agent_id: Name | None = None
+    seniority: SeniorityLevel | None = None
+    autonomy_level: AutonomyLevel | None = None
+    scopes: frozenset[Scope] = Field(default=_DEFAULT_SCOPES, min_length=1)
+
+
+class RevokeClientParams(KeyParams):
+    """The client whose key is to be one no longer."""
+
+    name: ClientName
+
+
+class AuditParams(Params):
+    """Which rows of the audit, newest first: *after* is the last page's ``next``."""
+
+    client: Name | None = None
+    method: Name | None = None
+    outcome: Outcome | None = None
+    after: int | None = Field(default=None, ge=1)
+    limit: int = Field(default=100, ge=1, le=PAGE_ITEMS_MAX)
+
+
+class GivenHead(Value):
+    """A head that was noted elsewhere: link *seq* had this *hash*."""
+
+    seq: int = Field(ge=1)
+    hash: Hex
+
+
+class VerifyAuditParams(Params):
+    """The heads that the caller has from elsewhere, if any."""
+
+    anchors: tuple[GivenHead, ...] = Field(default=(), max_length=PAGE_ITEMS_MAX)
+
+
+class KeyedClients(Value):
+    """Every client that has or had a key; there is one page."""
+
+    items: tuple[KeyedClient, ...]
+    next: Name | None = None
+
+
+class AuditPage(Value):
+    """One page of the audit."""
+
+    items: tuple[AuditRow, ...]
+    next: int | None = None
+
+
+@router.method("owner.state", Params, OwnerState, "What the owner signs with: key, store, a nonce.")
+async def owner(context: Context, _params: Params) -> OwnerState:
+    return await context.rooms.owner.state(context.caller)
+
+
+@router.method(
+    "owner.set",
+    SetOwnerParams,
+    OwnerState,
+    "The owner's public key, or the next one.",
+    scope="admin",
+)
+async def set_owner(context: Context, params: SetOwnerParams) -> OwnerState:
+    return await context.rooms.owner.set(context.caller, params.public_key, params.signature)
+
+
+@router.method(
+    "client.add", AddClientParams, AddedClient, "A key for a client, in a file.", scope="admin"
+)
+async def add_client(context: Context, params: AddClientParams) -> AddedClient:
+    return await context.rooms.clients.add(
+        context.caller,
+        params.name,
+        agent_id=params.agent_id,
+        seniority=params.seniority,
+        autonomy_level=params.autonomy_level,
+        scopes=params.scopes,
+    )
+
+
+@router.method(
+    "client.list",
+    Params,
+    KeyedClients,
+    "All clients with keys, and what they may.",
+    scope="admin",
+    writes=False,
+)
+async def clients(context: Context, _params: Params) -> KeyedClients:
+    return KeyedClients(items=await context.rooms.clients.list())
+
+
+@router.method(
+    "client.revoke",
+    RevokeClientParams,
+    KeyedClient,
+    "A client's key is one no longer.",
+    scope="admin",
+)
+async def revoke_client(context: Context, params: RevokeClientParams) -> KeyedClient:
+    return await context.rooms.clients.revoke(context.caller, params.name)
+
+
+@router.method(
+    "audit.show",
+    AuditParams,
+    AuditPage,
+    "Who did what, and what was refused.",
+    scope="admin",
+    writes=False,
+)
+async def audit(context: Context, params: AuditParams) -> AuditPage:
+    outcome = None if params.outcome is None else params.outcome.value
+    wanted = Wanted(params.client, params.method, outcome)
+    items, after = await context.rooms.audit.show(wanted, params.after, params.limit)
+    return AuditPage(items=items, next=after)
+
+
+@router.method(
+    "audit.verify",
+    VerifyAuditParams,
+    AuditReport,
+    "Whether anybody changed the audit.",
+    scope="admin",
+    writes=False,
+)
+async def verify_audit(context: Context, params: VerifyAuditParams) -> AuditReport:
+    return await context.rooms.audit.verify(
+        [(head.seq, bytes.fromhex(head.hash)) for head in params.anchors]
+    )

@@ -1,0 +1,149 @@
+"""``trash.*``, ``archive.*``, ``wiki.*``: what was removed, shown and brought back."""
+
+from __future__ import annotations
+
+from memd.model.enums import ArchiveReason
+from memd.model.memory import MemoryEntry
+from memd.model.removal import Archived, Trashed
+from memd.model.values import Name, SafePath, Value
+from memd.model.wiki import WikiExport
+from memd.serve.params import AgentParams, IdParams, PageParams, WriteIdParams
+from memd.serve.route import Context, Router, ShortId
+from memd.serve.routes.memory import RetrieveParams
+
+router = Router()
+
+_MEMORY_ID, _ARCHIVED_ID = ShortId("id", "memory"), ShortId("id", "archived")
+
+
+class ListTurnedAwayParams(PageParams):
+    """A page of what was turned away: one agent's, or with *everybody* all agents'."""
+
+    everybody: bool = False
+
+
+class RestoreTurnedAwayParams(AgentParams):
+    """Whose: one agent's, or with *everybody* all that were turned away."""
+
+    everybody: bool = False
+
+
+class WikiParams(AgentParams):
+    """Whose memories to write as files, below the folder *target* if not below memd's own."""
+
+    target: SafePath | None = None
+
+
+class TrashPage(Value):
+    """One page of the trash."""
+
+    items: tuple[Trashed, ...]
+    next: Name | None = None
+
+
+class ArchivedPage(Value):
+    """A page of the archive."""
+
+    items: tuple[Archived, ...]
+    next: Name | None = None
+
+
+@router.method("trash.list", PageParams, TrashPage, "What is in the trash, and until when.")
+async def trash(context: Context, params: PageParams) -> TrashPage:
+    items, after = await context.rooms.archive.trash_list(
+        context.caller, params.after, params.limit
+    )
+    return TrashPage(items=items, next=after)
+
+
+@router.method(
+    "trash.restore",
+    WriteIdParams,
+    bool,
+    "Bring a memory back from the trash.",
+    scope="write",
+    short_id=_MEMORY_ID,
+)
+async def restore_from_trash(context: Context, params: WriteIdParams) -> bool:
+    return await context.rooms.archive.trash_restore(context.caller, params.id)
+
+
+@router.method("archive.search", RetrieveParams, tuple[Archived, ...], "Search what was put away.")
+async def search(context: Context, params: RetrieveParams) -> tuple[Archived, ...]:
+    return await context.rooms.archival.search(context.caller, params)
+
+
+@router.method(
+    "archive.add",
+    WriteIdParams,
+    Name | None,
+    "Move a memory there; its id there.",
+    scope="write",
+    short_id=_MEMORY_ID,
+)
+async def add(context: Context, params: WriteIdParams) -> str | None:
+    """Move a memory into the archive, in one transaction; null when there is none."""
+    return await context.rooms.archival.put_away(
+        context.caller, params.id, ArchiveReason.CONSOLIDATED
+    )
+
+
+@router.method(
+    "archive.restore",
+    IdParams,
+    Archived,
+    "One memory of the archive; it stays there.",
+    short_id=_ARCHIVED_ID,
+)
+async def restore(context: Context, params: IdParams) -> Archived:
+    return await context.rooms.archival.restore(context.caller, params.id)
+
+
+@router.method(
+    "archive.restore_to_hot",
+    WriteIdParams,
+    MemoryEntry,
+    "Bring a memory back.",
+    scope="write",
+    short_id=_ARCHIVED_ID,
+)
+async def restore_to_hot(context: Context, params: WriteIdParams) -> MemoryEntry:
+    return await context.rooms.archival.restore_to_hot(context.caller, params.id)
+
+
+@router.method(
+    "archive.turned_away",
+    ListTurnedAwayParams,
+    ArchivedPage,
+    "What the gate of importance turned away, newest first.",
+)
+async def turned_away(context: Context, params: ListTurnedAwayParams) -> ArchivedPage:
+    items, after = await context.rooms.archival.turned_away(
+        context.caller, params.after, params.limit, everybody=params.everybody
+    )
+    return ArchivedPage(items=items, next=after)
+
+
+@router.method(
+    "archive.restore_turned_away",
+    RestoreTurnedAwayParams,
+    int,
+    "Bring back all that was turned away; how many.",
+    scope="write",
+)
+async def restore_turned_away(context: Context, params: RestoreTurnedAwayParams) -> int:
+    return await context.rooms.archival.restore_turned_away(
+        context.caller, everybody=params.everybody
+    )
+
+
+@router.method("archive.count", AgentParams, int, "How many memories were put away.")
+async def count(context: Context, _params: AgentParams) -> int:
+    return await context.rooms.archival.count(context.caller)
+
+
+@router.method(
+    "wiki.export", WikiParams, WikiExport, "Write memories as Markdown files.", scope="admin"
+)
+async def export(context: Context, params: WikiParams) -> WikiExport:
+    return await context.rooms.wiki.export(context.caller, params.target)

@@ -1,0 +1,94 @@
+"""``graph.*``: what is said about things, and the ways between them.
+
+Hops and limits are bounded here: every walk has an end.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from memd.base.limits import PAGE_ITEMS_MAX, QUERY_CHARS_MAX, WALK_HOPS_MAX, WALK_PATHS_MAX
+from memd.model.graph import Added, GraphAnswers, GraphPaths, Moment, Neighbours
+from memd.model.values import Name, NotBlankStr, Time
+from memd.serve.params import AgentParams, WriteParams
+from memd.serve.route import Context, Router
+
+router = Router()
+
+
+class MomentParams(AgentParams):
+    """What holds now, or at *as_of*; as it is known now, or as it was at *known_at*."""
+
+    as_of: Time | None = None
+    known_at: Time | None = None
+
+    @property
+    def moment(self) -> Moment:
+        """Return both times."""
+        return Moment(self.as_of, self.known_at)
+
+
+class AddTripleParams(WriteParams):
+    """Two things and what is between them; it is kept as a memory, which is its evidence."""
+
+    subject: Name
+    relation: Name
+    object: Name
+
+
+class NeighboursParams(MomentParams):
+    """The thing *name* and how much of what is said about it."""
+
+    name: Name
+    limit: int = Field(default=50, ge=1, le=PAGE_ITEMS_MAX)
+
+
+class PathParams(MomentParams):
+    """From one thing to another: at most *limit* ways of at most *hops*."""
+
+    source: Name
+    target: Name
+    hops: int = Field(default=4, ge=1, le=WALK_HOPS_MAX)
+    limit: int = Field(default=5, ge=1, le=WALK_PATHS_MAX)
+
+
+class GraphQueryParams(MomentParams):
+    """A question in words."""
+
+    question: Annotated[NotBlankStr, Field(max_length=QUERY_CHARS_MAX)]
+    limit: int = Field(default=10, ge=1, le=WALK_PATHS_MAX)
+
+
+@router.method("graph.add", AddTripleParams, Added, "A triple; kept as a memory.", scope="write")
+async def add(context: Context, params: AddTripleParams) -> Added:
+    return await context.rooms.graph.add(
+        context.caller, params.subject, params.relation, params.object
+    )
+
+
+@router.method("graph.neighbours", NeighboursParams, Neighbours, "What is said about a thing.")
+async def neighbours(context: Context, params: NeighboursParams) -> Neighbours:
+    return await context.rooms.graph.neighbours(
+        context.caller, params.name, params.limit, at=params.moment
+    )
+
+
+@router.method("graph.path", PathParams, GraphPaths, "The shortest ways between two things.")
+async def path(context: Context, params: PathParams) -> GraphPaths:
+    return await context.rooms.graph.path(
+        context.caller,
+        params.source,
+        params.target,
+        hops=params.hops,
+        limit=params.limit,
+        at=params.moment,
+    )
+
+
+@router.method("graph.query", GraphQueryParams, GraphAnswers, "A question, walked from its things.")
+async def query(context: Context, params: GraphQueryParams) -> GraphAnswers:
+    return await context.rooms.graph.query(
+        context.caller, params.question, limit=params.limit, at=params.moment
+    )

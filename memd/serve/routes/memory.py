@@ -1,0 +1,323 @@
+"""``memory.*``: texts in, memories out."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import AliasChoices, Field, model_validator
+from pydantic_core import to_json
+
+from memd.base.limits import FRAME_BYTES_MAX, PAGE_ITEMS_MAX
+from memd.model.enums import MemoryCategory, SearchMode
+from memd.model.flagged import Flagged, Quarantined
+from memd.model.ingest import (
+    IngestManyRequest,
+    IngestRequest,
+    Receipt,
+    Receipts,
+    Replaced,
+    ReplaceSourceRequest,
+)
+from memd.model.memory import (
+    MemoryEntry,
+    MemoryFilter,
+    MemoryQuery,
+    MemoryStoreRequest,
+    MemoryUpdate,
+)
+from memd.model.provenance import Provenance
+from memd.model.recall import RecallRequest, RecallResult
+from memd.model.removal import Forgotten
+from memd.model.synthesis import SynthesisRequest, Synthesized
+from memd.model.values import Name, Value
+from memd.serve.params import (
+    AgentParams,
+    IdParams,
+    PageParams,
+    ProgressParams,
+    WriteIdParams,
+    WriteParams,
+)
+from memd.serve.route import Context, Router, ShortId
+from memd.serve.routes.fitting import fitting_page
+
+router = Router()
+
+_ID = ShortId("id", "memory")
+_ANYBODYS_ID = ShortId("id", "anybody's")
+
+
+class IngestParams(IngestRequest, WriteParams):
+    """A text to become memories."""
+
+
+class IngestManyParams(IngestManyRequest, WriteParams, ProgressParams):
+    """Several texts."""
+
+
+class ReplaceSourceParams(ReplaceSourceRequest, WriteParams):
+    """What a source says now."""
+
+
+class StoreParams(MemoryStoreRequest, WriteParams):
+    """One text, stored as it is."""
+
+
+class RecallParams(RecallRequest, AgentParams):
+    """A question."""
+
+
+class RetrieveParams(MemoryQuery, AgentParams):
+    """A search, or without a text a listing."""
+
+
+class WhyParams(IdParams):
+    """One memory; with *full* the messages behind it are whole."""
+
+    full: bool = False
+
+
+class UpdateParams(MemoryUpdate, WriteIdParams):
+    """What is to change in the memory *id*."""
+
+
+class ListParams(MemoryFilter, PageParams):
+    """Which memories to list, and from where."""
+
+
+class CountParams(AgentParams):
+    """Whose memories to count, and of which category."""
+
+    category: MemoryCategory | None = Field(
+        default=None, validation_alias=AliasChoices("category", "memory_type")
+    )
+
+
+class SynthesizeParams(SynthesisRequest, AgentParams):
+    """A question for one block."""
+
+
+class FlaggedParams(PageParams):
+    """What is suspicious, newest first; *quarantined* what is out of sight, *everybody* of all.
+
+    With an *id* that one alone, with its whole text.
+    """
+
+    id: Name | None = None
+    quarantined: bool = False
+    everybody: bool = False
+
+
+class QuarantineParams(WriteIdParams):
+    """The memory to be set aside, or released, by its id, whosever it is."""
+
+
+class ForgetParams(WriteParams):
+    """What to erase: these *ids*, or all that fits *filter*, or all of one *source*."""
+
+    ids: tuple[Name, ...] | None = Field(default=None, min_length=1, max_length=PAGE_ITEMS_MAX)
+    filter: MemoryFilter | None = None
+    source: Name | None = None
+    dry_run: bool = False
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if self.ids is None and self.filter is None and self.source is None:
+            raise ValueError("one of ids, filter and source must be given")
+        return self
+
+
+class MemoryPage(Value):
+    """One page of memories; *next* is the ``after`` of the following one, None at the end."""
+
+    items: tuple[MemoryEntry, ...]
+    next: Name | None = None
+
+
+class FlaggedPage(Value):
+    """One page of what is suspicious."""
+
+    items: tuple[Flagged, ...]
+    next: Name | None = None
+
+
+@router.method("memory.ingest", IngestParams, Receipt, "A text becomes memories.", scope="write")
+async def ingest(context: Context, params: IngestParams) -> Receipt:
+    return await context.rooms.ingest.ingest(context.caller, params)
+
+
+@router.method(
+    "memory.ingest_many",
+    IngestManyParams,
+    Receipts,
+    "Several texts, a receipt each.",
+    scope="write",
+)
+async def ingest_many(context: Context, params: IngestManyParams) -> Receipts:
+    return await context.rooms.ingest.ingest_many(context.caller, params, context.progress)
+
+
+@router.method(
+    "memory.replace_source",
+    ReplaceSourceParams,
+    Replaced,
+    "What a file says now: what is new is stored, what is gone is superseded.",
+    scope="write",
+)
+async def replace_source(context: Context, params: ReplaceSourceParams) -> Replaced:
+    return await context.rooms.ingest.replace_source(context.caller, params)
+
+
+@router.method("memory.store", StoreParams, Name, "Store one text as it is; its id.", scope="write")
+async def store(context: Context, params: StoreParams) -> str:
+    return await context.rooms.ingest.store(context.caller, params)
+
+
+@router.method("memory.recall", RecallParams, RecallResult, "What is known about a question.")
+async def recall(context: Context, params: RecallParams) -> RecallResult:
+    return await context.rooms.recall.recall(context.caller, params)
+
+
+@router.method(
+    "memory.retrieve", RetrieveParams, tuple[MemoryEntry, ...], "A search, or a listing."
+)
+async def retrieve(context: Context, params: RetrieveParams) -> tuple[MemoryEntry, ...]:
+    return await context.rooms.recall.retrieve(context.caller, params)
+
+
+@router.method(
+    "memory.retrieve_sparse",
+    RetrieveParams,
+    tuple[MemoryEntry, ...],
+    "A search by words alone, best first.",
+)
+async def retrieve_sparse(context: Context, params: RetrieveParams) -> tuple[MemoryEntry, ...]:
+    if params.text is None:
+        return ()
+    return await context.rooms.recall.retrieve(context.caller, params, SearchMode.WORDS)
+
+
+@router.method("memory.get", IdParams, MemoryEntry | None, "One memory, or null.", short_id=_ID)
+async def get(context: Context, params: IdParams) -> MemoryEntry | None:
+    return await context.rooms.recall.get(context.caller, params.id)
+
+
+@router.method(
+    "memory.why",
+    WhyParams,
+    Provenance | None,
+    "What a memory was made of, or null.",
+    short_id=_ID,
+)
+async def why(context: Context, params: WhyParams) -> Provenance | None:
+    """Return it with shortened messages when whole ones would not fit into a frame."""
+    recall, caller = context.rooms.recall, context.caller
+    provenance = await recall.why(caller, params.id, full=params.full)
+    if params.full and provenance is not None and len(to_json(provenance)) > FRAME_BYTES_MAX:
+        return await recall.why(caller, params.id, full=False)
+    return provenance
+
+
+@router.method(
+    "memory.update",
+    UpdateParams,
+    MemoryEntry,
+    "Change a memory; the old one is kept.",
+    scope="write",
+    short_id=_ID,
+)
+async def update(context: Context, params: UpdateParams) -> MemoryEntry:
+    return await context.rooms.ingest.update(context.caller, params.id, params)
+
+
+@router.method("memory.list", ListParams, MemoryPage, "All memories that fit, page by page.")
+async def list_(context: Context, params: ListParams) -> MemoryPage:
+    async def page_of(limit: int) -> MemoryPage:
+        items, after = await context.rooms.recall.list(context.caller, params, params.after, limit)
+        return MemoryPage(items=items, next=after)
+
+    return await fitting_page(page_of, params.limit)
+
+
+@router.method("memory.count", CountParams, int, "How many memories there are.")
+async def count(context: Context, params: CountParams) -> int:
+    return await context.rooms.recall.count(context.caller, params.category)
+
+
+@router.method(
+    "memory.delete",
+    WriteIdParams,
+    bool,
+    "Put a memory into the trash.",
+    scope="write",
+    short_id=_ID,
+)
+async def delete(context: Context, params: WriteIdParams) -> bool:
+    return await context.rooms.archive.delete(context.caller, params.id)
+
+
+@router.method("memory.synthesize", SynthesizeParams, Synthesized, "One block of all sources.")
+async def synthesize(context: Context, params: SynthesizeParams) -> Synthesized:
+    return await context.rooms.synthesis.block(context.caller, params)
+
+
+@router.method(
+    "memory.flagged",
+    FlaggedParams,
+    FlaggedPage,
+    "What looks like an attack, and what is out of sight for it.",
+    scope="admin",
+    writes=False,
+    short_id=_ANYBODYS_ID,
+)
+async def flagged(context: Context, params: FlaggedParams) -> FlaggedPage:
+    quarantine, caller = context.rooms.quarantine, context.caller
+    if params.id is not None:
+        return FlaggedPage(items=(await quarantine.show(caller, params.id),))
+    items, after = await quarantine.flagged(
+        caller, params.after, params.limit, aside=params.quarantined, everybody=params.everybody
+    )
+    return FlaggedPage(items=items, next=after)
+
+
+@router.method(
+    "memory.release",
+    QuarantineParams,
+    bool,
+    "Bring back what was set aside.",
+    scope="admin",
+    short_id=_ANYBODYS_ID,
+)
+async def release(context: Context, params: QuarantineParams) -> bool:
+    return await context.rooms.quarantine.release(context.caller, params.id)
+
+
+@router.method(
+    "memory.quarantine",
+    QuarantineParams,
+    Quarantined,
+    "Set a memory aside.",
+    scope="admin",
+    short_id=_ANYBODYS_ID,
+)
+async def quarantine(context: Context, params: QuarantineParams) -> Quarantined:
+    return await context.rooms.quarantine.quarantine(context.caller, params.id)
+
+
+@router.method(
+    "memory.forget",
+    ForgetParams,
+    Forgotten,
+    "Erase everywhere, provably.",
+    scope="write",
+    short_id=ShortId("ids", "forgettable"),
+)
+async def forget(context: Context, params: ForgetParams) -> Forgotten:
+    rooms, caller = context.rooms, context.caller
+    forgotten = await rooms.archive.forget(
+        caller, params.ids, params.filter, params.source, params.dry_run
+    )
+    left = None if params.dry_run else await rooms.wiki.forgotten(caller)
+    if left is None:
+        return forgotten
+    return forgotten.model_copy(update={"backups": (*forgotten.backups, left)})

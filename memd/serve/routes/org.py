@@ -1,0 +1,376 @@
+"""``org.*``: facts asked for as they are and as they were, written, proposed and decided.
+
+As whom a fact is written is proved here (SPEC D14): with a signature that is the owner's
+over just this a human writes, without one the agent that the key names. What an agent may
+write but a human wrote before becomes a proposal, and the answer says so (PROMISES H55).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any, Final, Self
+
+from pydantic import Field, model_validator
+
+from memd.base.errors import DeniedError, HumanFactError
+from memd.base.limits import PAGE_ITEMS_MAX
+from memd.model.access import Proposal, Signature
+from memd.model.caller import Caller
+from memd.model.enums import OperationType, OrgFactCategory
+from memd.model.history import AsOf, FactsThen, Timeline
+from memd.model.org import (
+    OperationLogEntry,
+    OperationLogSnapshot,
+    OrgFact,
+    OrgFactAuthor,
+    OrgFactWriteRequest,
+    OrgMemoryQuery,
+    OrgTags,
+)
+from memd.model.values import Name, Text, Time, Value
+from memd.org.signature import of_fact, of_request
+from memd.serve.params import KeyParams, Params
+from memd.serve.route import Context, Router, ShortId
+from memd.serve.routes.fitting import fitting_items
+
+router = Router()
+
+_FACT_ID = ShortId("fact_id", "fact")
+_HUMAN: Final = OrgFactAuthor(is_human=True)
+
+
+class SignedParams(KeyParams):
+    """What the owner may sign; with a *signature* a human wrote it.
+
+    *author* is refused, whatever it says: who writes is in the key or the signature.
+    """
+
+    signature: Signature | None = None
+    author: Any = None
+
+
+class WriteFactParams(OrgFactWriteRequest, SignedParams):
+    """A fact, or with *fact_id* its next version."""
+
+
+class RetractFactParams(SignedParams):
+    """The fact that holds no longer."""
+
+    fact_id: Name
+
+
+class FactParams(Params):
+    """One fact."""
+
+    fact_id: Name
+
+
+class QueryFactsParams(OrgMemoryQuery, Params):
+    """A search over facts."""
+
+
+class PoliciesParams(Params):
+    """A part of the policies that hold now; with *every* also those whose time is not now."""
+
+    every: bool = False
+    limit: int | None = Field(default=None, ge=0, le=PAGE_ITEMS_MAX)
+    offset: int = Field(default=0, ge=0)
+
+
+class FactHistoryParams(Params):
+    """The log of one fact, page by page: *after* is the last page's ``next``, a version."""
+
+    fact_id: Name
+    after: int | None = Field(default=None, ge=1)
+    limit: int = Field(default=100, ge=1, le=PAGE_ITEMS_MAX)
+
+
+class SnapshotParams(Params):
+    """All facts as they stood at *at*, page by page."""
+
+    at: Time
+    after: Name | None = None
+    limit: int = Field(default=100, ge=1, le=PAGE_ITEMS_MAX)
+
+
+class AsOfParams(AsOf, Params):
+    """The facts that held at *valid* as they were known at *known*, page by page."""
+
+
+class TimelineParams(Params):
+    """The life of the thing called *name*, or of the fact with that id."""
+
+    name: Name
+
+
+class ProposeFactParams(KeyParams):
+    """A fact to be written or, with *retract*, one that is to hold no longer.
+
+    *author* is refused, whatever it says: who asks is in the key.
+    """
+
+    category: OrgFactCategory | None = None
+    content: Text | None = None
+    tags: OrgTags = ()
+    fact_id: Name | None = None
+    valid_from: Time | None = None
+    valid_to: Time | None = None
+    retract: bool = False
+    agent_id: Name | None = None
+    author: Any = None
+
+    @model_validator(mode="after")
+    def _one_or_the_other(self) -> Self:
+        if self.retract and (self.fact_id is None or self.content is not None):
+            raise ValueError("to retract a fact, name its fact_id and no content")
+        if not self.retract and (self.content is None or self.category is None):
+            raise ValueError("a fact needs a category and a content")
+        if self.valid_from and self.valid_to and self.valid_from >= self.valid_to:
+            raise ValueError("valid_from must be before valid_to")
+        return self
+
+
+class ReviewParams(Params):
+    """Open proposals, oldest first: *after* is the last page's ``next``."""
+
+    after: Name | None = None
+    limit: int = Field(default=100, ge=1, le=PAGE_ITEMS_MAX)
+
+
+class DecideParams(KeyParams):
+    """A proposal that the owner approves or rejects, under the owner's signature."""
+
+    id: Name
+    signature: Signature | None = None
+
+
+class OperationPage(Value):
+    """One page of a fact's log, the first version first."""
+
+    items: tuple[OperationLogEntry, ...]
+    next: int | None = None
+
+
+class SnapshotPage(Value):
+    """One page of facts as they stood, by fact id, retracted ones included."""
+
+    items: tuple[OperationLogSnapshot, ...]
+    next: Name | None = None
+
+
+class Proposals(Value):
+    """One page of proposals."""
+
+    items: tuple[Proposal, ...]
+    next: Name | None = None
+
+
+# Facts asked for.
+
+
+@router.method("org.get", FactParams, OrgFact | None, "One fact, or null.", short_id=_FACT_ID)
+async def get(context: Context, params: FactParams) -> OrgFact | None:
+    return await context.rooms.org.get(context.caller, params.fact_id)
+
+
+@router.method("org.query", QueryFactsParams, tuple[OrgFact, ...], "Facts that fit, or newest.")
+async def query(context: Context, params: QueryFactsParams) -> tuple[OrgFact, ...]:
+    return await context.rooms.org.query(context.caller, params)
+
+
+@router.method("org.policies", PoliciesParams, tuple[OrgFact, ...], "What every prompt says.")
+async def policies(context: Context, params: PoliciesParams) -> tuple[OrgFact, ...]:
+    return await context.rooms.org.list_policies(
+        context.caller, params.limit, params.offset, every=params.every
+    )
+
+
+@router.method("org.count_policies", Params, int, "How many policies there are.")
+async def count_policies(context: Context, _params: Params) -> int:
+    return await context.rooms.org.count_policies(context.caller)
+
+
+@router.method(
+    "org.history", FactHistoryParams, OperationPage, "A fact's versions.", short_id=_FACT_ID
+)
+async def history(context: Context, params: FactHistoryParams) -> OperationPage:
+    """Return one page, shorter than asked for when its texts would not fit into a frame."""
+    entries = await context.rooms.org.history(context.caller, params.fact_id)
+    left = [entry for entry in entries if params.after is None or entry.version > params.after]
+    items = tuple(fitting_items(left[: params.limit]))
+    return OperationPage(items=items, next=items[-1].version if len(items) < len(left) else None)
+
+
+@router.method("org.snapshot_at", SnapshotParams, SnapshotPage, "Facts of a moment.")
+async def snapshot_at(context: Context, params: SnapshotParams) -> SnapshotPage:
+    """Return one page, shorter than asked for when its texts would not fit into a frame."""
+    facts = await context.rooms.org.snapshot_at(
+        context.caller, params.at, params.after, params.limit + 1
+    )
+    items = tuple(fitting_items(facts[: params.limit]))
+    return SnapshotPage(items=items, next=items[-1].fact_id if len(items) < len(facts) else None)
+
+
+@router.method("org.as_of", AsOfParams, FactsThen, "What held then, as known then.")
+async def as_of(context: Context, params: AsOfParams) -> FactsThen:
+    """Return one page, shorter than asked for when its texts would not fit into a frame."""
+    facts = await context.rooms.org.past.as_of(context.caller, params)
+    items = tuple(fitting_items(facts.items))
+    if len(items) == len(facts.items):
+        return facts
+    return facts.model_copy(update={"items": items, "next": items[-1].operation_id})
+
+
+@router.method(
+    "org.timeline",
+    TimelineParams,
+    Timeline,
+    "A thing's life: what held, who said.",
+    short_id=ShortId("name", "fact"),
+)
+async def timeline(context: Context, params: TimelineParams) -> Timeline:
+    """Return as many stretches as fit into a frame."""
+    life = await context.rooms.org.past.timeline(context.caller, params.name)
+    stretches = tuple(fitting_items(life.stretches))
+    if len(stretches) == len(life.stretches):
+        return life
+    return life.model_copy(update={"stretches": stretches, "truncated": True})
+
+
+# Facts written.
+
+
+@router.method(
+    "org.write",
+    WriteFactParams,
+    Name,
+    "A fact, or a fact's next version; its id.",
+    scope="write",
+    short_id=_FACT_ID,
+)
+async def write(context: Context, params: WriteFactParams) -> str:
+    author, raw = await _author(context, params, "org.write", lambda: of_request(params))
+    try:
+        return await context.rooms.org.write(context.caller, params, author=author, signature=raw)
+    except HumanFactError as error:
+        request = OrgFactWriteRequest.model_validate(
+            {name: getattr(params, name) for name in OrgFactWriteRequest.model_fields}
+        )
+        review = context.rooms.review
+        await _propose(error, context.caller, lambda caller: review.propose(caller, request))
+        raise
+
+
+@router.method(
+    "org.retract",
+    RetractFactParams,
+    bool,
+    "A fact holds no longer.",
+    scope="write",
+    short_id=_FACT_ID,
+)
+async def retract(context: Context, params: RetractFactParams) -> bool:
+    fact_id, kind = params.fact_id, OperationType.RETRACT.value
+    author, raw = await _author(
+        context, params, "org.retract", lambda: of_fact(kind=kind, fact_id=fact_id)
+    )
+    try:
+        return await context.rooms.org.retract(
+            context.caller, fact_id, author=author, signature=raw
+        )
+    except HumanFactError as error:
+        review = context.rooms.review
+        await _propose(
+            error, context.caller, lambda caller: review.propose_retract(caller, fact_id)
+        )
+        raise
+
+
+async def _author(
+    context: Context, params: SignedParams, action: str, signed: Callable[[], dict[str, Any]]
+) -> tuple[OrgFactAuthor | None, bytes | None]:
+    """Return a human and the signature where the owner signed, neither where nobody did."""
+    _refuse_claim(params.author)
+    if params.signature is None:
+        return None, None
+    raw = await context.rooms.owner.verified(context.caller, params.signature, action, signed())
+    return _HUMAN, raw
+
+
+def _refuse_claim(author: Any) -> None:
+    """Raise DeniedError for a call that says itself who wrote (PROMISES H53)."""
+    if author is not None:
+        raise DeniedError(
+            "who writes is what the client's key or the owner's signature says",
+            field="author",
+            hint="leave it out",
+        )
+
+
+async def _propose(
+    error: HumanFactError, caller: Caller, propose: Callable[[Caller], Awaitable[str]]
+) -> None:
+    """Propose what was refused, if the caller may, and raise *error* with what came of it."""
+    if "propose" in caller.scopes:
+        # Without its key, under which a repetition would take this answer for the write's.
+        proposal_id = await propose(replace(caller, idempotency_key=None))
+        raise HumanFactError(
+            f"a human wrote this fact; proposed instead, as {proposal_id}",
+            field="fact_id",
+            hint="the owner decides: memd org review",
+        ) from error
+
+
+# Facts proposed and decided.
+
+
+@router.method(
+    "org.propose",
+    ProposeFactParams,
+    Name,
+    "Ask the owner for a fact; its id.",
+    scope="propose",
+    short_id=_FACT_ID,
+)
+async def propose(context: Context, params: ProposeFactParams) -> str:
+    _refuse_claim(params.author)
+    if params.retract:
+        return await context.rooms.review.propose_retract(context.caller, str(params.fact_id))
+    request = OrgFactWriteRequest(
+        content=params.content,
+        category=params.category,
+        tags=params.tags,
+        fact_id=params.fact_id,
+        valid_from=params.valid_from,
+        valid_to=params.valid_to,
+    )
+    return await context.rooms.review.propose(context.caller, request)
+
+
+@router.method("org.review", ReviewParams, Proposals, "What waits for the owner's decision.")
+async def review(context: Context, params: ReviewParams) -> Proposals:
+    items, after = await context.rooms.review.list(context.caller, params.after, params.limit)
+    return Proposals(items=items, next=after)
+
+
+@router.method(
+    "org.approve",
+    DecideParams,
+    Name,
+    "Write what was proposed: the owner's signature.",
+    scope="write",
+)
+async def approve(context: Context, params: DecideParams) -> str:
+    return await context.rooms.review.approve(context.caller, params.id, params.signature)
+
+
+@router.method(
+    "org.reject",
+    DecideParams,
+    bool,
+    "Close a proposal: the owner's signature.",
+    scope="write",
+)
+async def reject(context: Context, params: DecideParams) -> bool:
+    return await context.rooms.review.reject(context.caller, params.id, params.signature)

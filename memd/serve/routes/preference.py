@@ -1,0 +1,130 @@
+"""``preference.*`` and ``agent.*``: what a person prefers, and what an agent does differently."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from memd.model.memory import Preference
+from memd.model.settings import MemoryConfig, SaidBy
+from memd.model.values import Name, Text, Value
+from memd.serve.params import AgentParams, Params, WriteParams
+from memd.serve.route import Context, Router
+
+router = Router()
+
+
+class SetPreferenceParams(WriteParams):
+    """A preference and its new value."""
+
+    name: Name
+    value: Text
+
+
+class ConfirmPreferenceParams(WriteParams):
+    """The preference that the owner stands by, and what it says, so that it is not another one."""
+
+    name: Name
+    value: Text | None = None
+
+
+class PreferenceParams(AgentParams):
+    """One preference, by its name."""
+
+    name: Name
+
+
+class DeletePreferenceParams(WriteParams):
+    """The preference to delete."""
+
+    name: Name
+
+
+class SetAgentParams(MemoryConfig, WriteParams):
+    """What an agent is to do differently; what is not given stays as it was."""
+
+
+class Preferences(Value):
+    """All preferences of an agent; there is one page."""
+
+    items: tuple[Preference, ...]
+    next: Name | None = None
+
+
+class AgentSettings(Value):
+    """What one agent does differently."""
+
+    agent_id: Name
+    settings: MemoryConfig
+    origins: dict[str, SaidBy] = Field(default_factory=dict)
+    """For each setting who says it: the settings file, a call, or nobody."""
+
+
+class AgentList(Value):
+    """The agents that have settings of their own; there is one page."""
+
+    items: tuple[AgentSettings, ...]
+    next: Name | None = None
+
+
+@router.method("preference.set", SetPreferenceParams, None, "Set a preference.", scope="write")
+async def set_preference(context: Context, params: SetPreferenceParams) -> None:
+    await context.rooms.ingest.set_preference(context.caller, params.name, params.value)
+
+
+@router.method(
+    "preference.confirm", ConfirmPreferenceParams, bool, "Stand by a preference.", scope="admin"
+)
+async def confirm_preference(context: Context, params: ConfirmPreferenceParams) -> bool:
+    return await context.rooms.ingest.confirm_preference(context.caller, params.name, params.value)
+
+
+@router.method("preference.get", PreferenceParams, Preference | None, "One preference, or null.")
+async def preference(context: Context, params: PreferenceParams) -> Preference | None:
+    known = await context.rooms.recall.preferences(context.caller)
+    return next((item for item in known if item.name == params.name), None)
+
+
+@router.method("preference.list", AgentParams, Preferences, "All preferences.")
+async def preferences(context: Context, _params: AgentParams) -> Preferences:
+    return Preferences(items=await context.rooms.recall.preferences(context.caller))
+
+
+@router.method(
+    "preference.delete", DeletePreferenceParams, bool, "Delete a preference.", scope="write"
+)
+async def delete_preference(context: Context, params: DeletePreferenceParams) -> bool:
+    return await context.rooms.ingest.delete_preference(context.caller, params.name)
+
+
+@router.method(
+    "agent.set",
+    SetAgentParams,
+    AgentSettings,
+    "Set what an agent does differently.",
+    scope="write",
+)
+async def set_agent(context: Context, params: SetAgentParams) -> AgentSettings:
+    agents, caller = context.rooms.agents, context.caller
+    given = params.model_fields_set & set(MemoryConfig.model_fields)
+    agents.refuse_what_the_file_says(caller.agent_id, given)
+    settings = MemoryConfig(**{name: getattr(params, name) for name in given})
+    return await _with_origins(context, caller.agent_id, await agents.set(caller, settings))
+
+
+@router.method("agent.get", AgentParams, AgentSettings, "What an agent does differently.")
+async def agent(context: Context, _params: AgentParams) -> AgentSettings:
+    settings = await context.rooms.agents.get(context.caller)
+    return await _with_origins(context, context.caller.agent_id, settings)
+
+
+@router.method("agent.list", Params, AgentList, "All agents with settings of their own.")
+async def agents(context: Context, _params: Params) -> AgentList:
+    """Return all agents with settings, to a client of one agent that one alone."""
+    known = await context.rooms.agents.list(context.caller)
+    seen = [(a, s) for a, s in known if context.caller.may_be(a)]
+    return AgentList(items=tuple([await _with_origins(context, a, s) for a, s in seen]))
+
+
+async def _with_origins(context: Context, agent_id: str, settings: MemoryConfig) -> AgentSettings:
+    origins = await context.rooms.agents.origins(agent_id)
+    return AgentSettings(agent_id=agent_id, settings=settings, origins=origins)

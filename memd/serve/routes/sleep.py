@@ -1,0 +1,231 @@
+"""``sleep.*``: naps by call, nights and compressions now, what they did, and undoing them.
+
+What was begun goes on when its client goes away or cancels the request: that ends
+the waiting. ``sleep.pause`` stops a night, at its next step (docs/decisions/0044).
+"""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from memd.base.clock import DAY_US
+from memd.base.errors import NotFoundError
+from memd.base.limits import PAGE_ITEMS_MAX
+from memd.model.caller import Caller
+from memd.model.sleep import NapResult, RunReport, SleepStatus
+from memd.model.values import Name, ProjectId, Value
+from memd.serve.params import AgentParams, Params, ProgressParams, WriteParams
+from memd.serve.route import Context, Router, ShortId
+from memd.serve.routes.session import Messages, Path, Tokens
+
+router = Router()
+
+NightStep = Literal["retention", "consolidation", "compression", "ageing", "cap"]
+"""What a night does, in this order."""
+
+_RUN_ID = ShortId("run_id", "run")
+
+
+class ConsolidateParams(WriteParams):
+    """A nap over *messages*, over the transcript at a path, or over what a session told memd."""
+
+    messages: Messages | None = None
+    transcript_path: Path | None = None
+    session_id: Name | None = None
+    project_id: ProjectId | None = None
+    max_tokens: int | None = Field(default=None, ge=1)
+    """The window that the summary must fit into, by a quarter."""
+    system_prompt: str = ""
+    """Accepted, and of no effect (SPEC 6.3)."""
+
+
+class ShouldConsolidateParams(Params):
+    """How many tokens are used; without *max_tokens* of what the settings say."""
+
+    current_tokens: Tokens
+    max_tokens: int | None = Field(default=None, le=2**53)
+    threshold_pct: float | None = Field(default=None, gt=0.0, le=1.0)
+
+
+class EstimateTokensParams(Params):
+    """The messages to measure."""
+
+    messages: Messages
+
+
+class NightParams(AgentParams, ProgressParams):
+    """A night now: all *steps* or some, for every agent or for *agent_id* alone.
+
+    A dry run says what the night *in_days* days from now would do if nothing else happened.
+    """
+
+    dry_run: bool = False
+    in_days: int = Field(default=0, ge=0, le=36_500)
+    steps: frozenset[NightStep] | None = Field(default=None, min_length=1)
+
+    @model_validator(mode="after")
+    def _rehearsed(self) -> Self:
+        if self.in_days and not self.dry_run:
+            raise ValueError("only a dry run can be of a later day")
+        return self
+
+
+class CompressParams(AgentParams, ProgressParams):
+    """Compress the oldest sessions: with *force* however few there are, *sessions* of them."""
+
+    force: bool = False
+    sessions: int | None = Field(default=None, ge=1)
+
+
+class UndoParams(ProgressParams):
+    """The run to undo."""
+
+    run_id: Name
+
+
+class ReportParams(Params):
+    """The run *run_id*, or all, newest first, page by page.
+
+    What the one run removed and made comes by page, too: from behind *memories_after*.
+    """
+
+    run_id: Name | None = None
+    memories_after: int = Field(default=0, ge=0)
+    after: Name | None = None
+    limit: int = Field(default=20, ge=1, le=PAGE_ITEMS_MAX)
+
+
+class Runs(Value):
+    """One page of what naps, nights, compressions and undoings did, newest first."""
+
+    items: tuple[RunReport, ...]
+    next: Name | None = None
+
+
+@router.method(
+    "sleep.consolidate",
+    ConsolidateParams,
+    NapResult,
+    "A nap: facts, a short list.",
+    scope="write",
+)
+async def consolidate(context: Context, params: ConsolidateParams) -> NapResult:
+    return await context.rooms.naps.consolidate(
+        context.caller,
+        messages=params.messages,
+        transcript_path=params.transcript_path,
+        max_tokens=params.max_tokens,
+    )
+
+
+@router.method("sleep.should_consolidate", ShouldConsolidateParams, bool, "Whether it is full.")
+async def should_consolidate(context: Context, params: ShouldConsolidateParams) -> bool:
+    from memd.sleep.nap.consolidator import MemoryConsolidator
+
+    rule = context.rooms.naps.rule
+    most = rule.max_tokens if params.max_tokens is None else params.max_tokens
+    share = params.threshold_pct or rule.threshold_pct
+    return MemoryConsolidator(share, most).should_consolidate(params.current_tokens)
+
+
+@router.method("sleep.estimate_tokens", EstimateTokensParams, int, "How many tokens, about.")
+async def estimate_tokens(context: Context, params: EstimateTokensParams) -> int:
+    return context.rooms.naps.rule.estimate_tokens(params.messages)
+
+
+@router.method(
+    "sleep.run",
+    NightParams,
+    RunReport,
+    "A night now, all of it or some steps.",
+    scope="admin",
+)
+async def run(context: Context, params: NightParams) -> RunReport:
+    night = context.rooms.sleep.run(
+        context.caller,
+        dry_run=params.dry_run,
+        steps=frozenset(params.steps) if params.steps else None,
+        agent_id=params.agent_id,
+        ahead_us=params.in_days * DAY_US,
+        progress=context.progress,
+    )
+    return await context.rooms.rhythm.asked(night)
+
+
+@router.method(
+    "sleep.compress",
+    CompressParams,
+    RunReport,
+    "Compress the oldest sessions.",
+    scope="write",
+)
+async def compress(context: Context, params: CompressParams) -> RunReport:
+    compression = context.rooms.sleep.compress(
+        context.caller, force=params.force, sessions=params.sessions, progress=context.progress
+    )
+    return await context.rooms.rhythm.asked(compression)
+
+
+@router.method(
+    "sleep.status", Params, SleepStatus, "Whether memd sleeps, when, and what it waits for."
+)
+async def status(context: Context, _params: Params) -> SleepStatus:
+    return await context.rooms.rhythm.status()
+
+
+@router.method(
+    "sleep.report",
+    ReportParams,
+    Runs,
+    "What runs did: one, or the newest first.",
+    short_id=_RUN_ID,
+)
+async def report(context: Context, params: ReportParams) -> Runs:
+    """Return one run, or a page of them, newest first.
+
+    A client of one agent sees the runs of that agent and of all, not another's, and of
+    all only its own memories.
+    """
+    sleep, caller = context.rooms.sleep, context.caller
+    if params.run_id is not None:
+        run_report = await sleep.report(params.run_id, caller, params.memories_after)
+        if not _may_see(caller, run_report):
+            raise NotFoundError("there is no such run", field="run_id")
+        return Runs(items=(run_report,))
+    reports = await sleep.reports(params.after, params.limit)
+    seen = tuple(run_report for run_report in reports if _may_see(caller, run_report))
+    return Runs(items=seen, next=reports[-1].run_id if len(reports) == params.limit else None)
+
+
+@router.method(
+    "sleep.undo",
+    UndoParams,
+    RunReport,
+    "Undo a run exactly, or say why not.",
+    scope="admin",
+    short_id=_RUN_ID,
+)
+async def undo(context: Context, params: UndoParams) -> RunReport:
+    undoing = context.rooms.sleep.undo(context.caller, params.run_id, progress=context.progress)
+    return await context.rooms.rhythm.asked(undoing)
+
+
+@router.method(
+    "sleep.pause", Params, SleepStatus, "No more nights until sleep.resume.", scope="admin"
+)
+async def pause(context: Context, _params: Params) -> SleepStatus:
+    """Let no night begin until ``sleep.resume``; the one that runs stops at its next step."""
+    await context.rooms.sleep.pause(context.caller)
+    return await context.rooms.rhythm.status()
+
+
+@router.method("sleep.resume", Params, SleepStatus, "Nights again.", scope="admin")
+async def resume(context: Context, _params: Params) -> SleepStatus:
+    await context.rooms.sleep.resume(context.caller)
+    return await context.rooms.rhythm.status()
+
+
+def _may_see(caller: Caller, run_report: RunReport) -> bool:
+    return run_report.agent_id is None or caller.may_be(run_report.agent_id)

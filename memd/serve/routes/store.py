@@ -1,0 +1,172 @@
+"""``store.*``: the file as a whole, checked, copied, moved out and in."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from typing import Any
+
+from pydantic import Field
+
+from memd.base.limits import INGEST_ITEMS_MAX, PAGE_ITEMS_MAX
+from memd.model.caller import Caller
+from memd.model.enums import Origin
+from memd.model.memory import MemoryEntry, MemoryStoreRequest
+from memd.model.trust import FOREIGN
+from memd.model.upkeep import CheckReport, DumpPage, Loaded
+from memd.model.values import PlainText, Text, Value
+from memd.serve.params import Params, ProgressParams
+from memd.serve.route import Context, Router
+from memd.serve.routes.fitting import fitting_page
+from memd.serve.routes.memory import ListParams, MemoryPage
+
+router = Router()
+
+
+class RebuildParams(ProgressParams):
+    """Nothing but where to tell the progress."""
+
+
+class NoteCopyParams(Params):
+    """The absolute path of a copy that the caller is about to make; forgetting will name it.
+
+    Told again once it is *made*: then the daemon knows whether it can see that place.
+    """
+
+    target: Text
+    made: bool = False
+
+
+class ImportParams(ProgressParams):
+    """Memories as ``memory.list`` gave them; each is stored under the agent it names."""
+
+    items: tuple[MemoryEntry, ...] = Field(min_length=1, max_length=INGEST_ITEMS_MAX)
+
+
+class DumpParams(Params):
+    """Where to go on: *after* is the last page's ``next``."""
+
+    after: PlainText | None = None
+    limit: int = Field(default=250, ge=1, le=PAGE_ITEMS_MAX)
+
+
+class LoadParams(Params):
+    """Records as ``store.dump`` gave them, in their order."""
+
+    items: tuple[dict[str, Any], ...] = Field(min_length=1, max_length=PAGE_ITEMS_MAX)
+
+
+class Imported(Value):
+    """How many memories were stored, known already, and skipped: forgotten here, or expired."""
+
+    stored: int
+    known: int
+    skipped: int = 0
+
+
+@router.method("store.check", Params, CheckReport, "Check the whole file.", scope="admin")
+async def check(context: Context, _params: Params) -> CheckReport:
+    return await context.rooms.upkeep.check(context.caller)
+
+
+@router.method(
+    "store.rebuild",
+    RebuildParams,
+    None,
+    "Build the word and vector indexes anew.",
+    scope="admin",
+)
+async def rebuild(context: Context, _params: RebuildParams) -> None:
+    await context.rooms.upkeep.rebuild(context.caller, context.progress)
+
+
+@router.method(
+    "store.backup", Params, str, "Write a checked copy beside the store; its path.", scope="admin"
+)
+async def backup(context: Context, _params: Params) -> str:
+    return await context.rooms.upkeep.backup(context.caller)
+
+
+@router.method(
+    "store.note_copy",
+    NoteCopyParams,
+    str,
+    "A copy that the caller makes; of this file.",
+    scope="admin",
+)
+async def note_copy(context: Context, params: NoteCopyParams) -> str:
+    return await context.rooms.upkeep.note_copy(context.caller, params.target, made=params.made)
+
+
+@router.method(
+    "store.export", ListParams, MemoryPage, "All memories, page by page, to be imported."
+)
+async def export(context: Context, params: ListParams) -> MemoryPage:
+    """Return one page of what was told: the sources of a summary, not the summary."""
+
+    async def page_of(limit: int) -> MemoryPage:
+        items, after = await context.rooms.recall.export(
+            context.caller, params, params.after, limit
+        )
+        return MemoryPage(items=items, next=after)
+
+    return await fitting_page(page_of, params.limit)
+
+
+@router.method(
+    "store.import", ImportParams, Imported, "Store what store.export gave.", scope="write"
+)
+async def import_(context: Context, params: ImportParams) -> Imported:
+    """Store each memory under its own agent, but none twice and none that was forgotten."""
+    counts, rooms = {"stored": 0, "known": 0, "skipped": 0}, context.rooms
+    for number, entry in enumerate(params.items, 1):
+        owner = context.caller.acting_for(entry.agent_id)
+        met = await rooms.upkeep.met(owner, entry)
+        if met is None:
+            await rooms.ingest.store(_importing(owner, entry), _request(entry))
+        counts[met or "stored"] += 1
+        if context.progress is not None:
+            context.progress(number, len(params.items))
+    return Imported(**counts)
+
+
+@router.method(
+    "store.dump",
+    DumpParams,
+    DumpPage,
+    "Everything of the profile, for another one.",
+    scope="admin",
+    writes=False,
+)
+async def dump(context: Context, params: DumpParams) -> DumpPage:
+    return await context.rooms.moving.dump(params.after, params.limit)
+
+
+@router.method(
+    "store.load", LoadParams, Loaded, "Store what store.dump gave, exactly.", scope="admin"
+)
+async def load(context: Context, params: LoadParams) -> Loaded:
+    return await context.rooms.moving.load(context.caller, params.items)
+
+
+def _importing(caller: Caller, entry: MemoryEntry) -> Caller:
+    identity = "\x1f".join((entry.agent_id, entry.id, entry.content))
+    digest = hashlib.sha256(identity.encode())
+    return replace(
+        caller,
+        idempotency_key=f"import:{digest.hexdigest()}",
+        request_hash=digest.digest(),
+    )
+
+
+def _request(entry: MemoryEntry) -> MemoryStoreRequest:
+    shared: dict[str, Any] = {
+        name: getattr(entry, name)
+        for name in MemoryStoreRequest.model_fields
+        if name in MemoryEntry.model_fields
+    }
+    # The row is made now, by this daemon's clock; when it was first told stays known (SPEC D22).
+    shared["occurred_at"] = entry.occurred_at or entry.created_at
+    # A file says of itself whatever its writer liked; who wrote in it is known to nobody here.
+    shared["origin"] = entry.origin if entry.origin in FOREIGN else Origin.IMPORT
+    return MemoryStoreRequest(**shared)

@@ -1,0 +1,74 @@
+"""``system.*``, ``rpc.discover``, ``model.status``: what the daemon says about itself."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from memd.model.values import Name
+from memd.serve.params import Params
+from memd.serve.route import Context, Router
+
+router = Router()
+
+_OBJECT = dict[str, Any]
+
+
+class HelloParams(Params):
+    """Who says hello. Only *client_key* grants anything; the rest is told to the log."""
+
+    client: Name | None = None
+    version: Name | None = None
+    protocol: int | None = None
+    client_key: Name | None = None
+
+
+class MetricsParams(Params):
+    """In which form to tell the counters."""
+
+    format: Literal["json", "prometheus"] = "json"
+
+
+@router.method(
+    "system.hello",
+    HelloParams,
+    _OBJECT,
+    "Who is there: versions, limits, who you are.",
+    scope=None,
+)
+async def hello(context: Context, _params: HelloParams) -> dict[str, Any]:
+    return context.system.hello(context.caller)
+
+
+@router.method("system.status", Params, _OBJECT, "Health: ok, or degraded and why; queues, counts.")
+async def status(context: Context, _params: Params) -> dict[str, Any]:
+    return await context.system.status()
+
+
+@router.method(
+    "system.metrics", MetricsParams, _OBJECT | str, "Counters, for people and for Prometheus."
+)
+async def metrics(context: Context, params: MetricsParams) -> dict[str, Any] | str:
+    return context.system.metrics(prometheus=params.format == "prometheus")
+
+
+@router.method(
+    "system.reload", Params, None, "Read the settings again, as SIGHUP does.", scope="admin"
+)
+async def reload(context: Context, _params: Params) -> None:
+    await context.system.reload()
+
+
+@router.method("system.shutdown", Params, None, "Stop cleanly.", scope="admin")
+async def shutdown(context: Context, _params: Params) -> None:
+    """Stop once this answer is on its way."""
+    context.system.shutdown()
+
+
+@router.method("rpc.discover", Params, _OBJECT, "This document.")
+async def discover(context: Context, _params: Params) -> dict[str, Any]:
+    return await context.system.discover()
+
+
+@router.method("model.status", Params, _OBJECT, "The models: which, loaded or not.")
+async def model(context: Context, _params: Params) -> dict[str, Any]:
+    return context.system.model()
