@@ -143,4 +143,4 @@ def _print(item: dict[str, Any]) -> None:
     for name in ("id", "category"):
         say.note(f"{name + ':':<13} {say.line(str(entry[name]))}")
     say.note(f"{'created_at:':<13} {say.moment(entry['created_at'], zone=True)}")
-    say.out(say.shown(entry["content"]))
+    say.out(say.quoted(entry["content"]))

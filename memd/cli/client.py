@@ -80,7 +80,7 @@ def list_(profile: options.Profile = None, json: options.Json = False) -> None:
         )
         for one in items
     )
-    columns = (word("NAME"), word("AGENT"), word("SENIORITY"), word("AUTONOMY"))
+    columns = (word("NAME", stored=True), word("AGENT"), word("SENIORITY"), word("AUTONOMY"))
     table((*columns, text_column("MAY", in_place=True)), rows)
     if not items:
         say.note("no client has a key: those without one may read, write and propose")
@@ -93,7 +93,7 @@ def revoke(name: Named, profile: options.Profile = None, json: options.Json = Fa
     if json:
         say.as_json(revoked)
     else:
-        say.note(f"{say.line(name)} may nothing any more")
+        say.note(f"the client {say.line(name)} may nothing any more")
 
 
 def _may(client: dict[str, Any]) -> str:

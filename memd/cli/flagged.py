@@ -62,7 +62,7 @@ def show(
         ("since", say.moment(one["flagged_at"], zone=True)),
     ]
     table((word("WHAT"), word("IT IS")), rows)
-    say.out(say.shown(one["text"]))
+    say.out(say.quoted(one["text"]))
 
 
 @options.examples("memd flagged release 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")

@@ -36,7 +36,7 @@ def neighbours(
         say.as_json(found)
         return
     for step in found["items"]:
-        say.out(_arrow(step))
+        say.out(say.begun(_arrow(step)))
         say.out(_evidence(step))
     _more(found)
 
@@ -97,7 +97,7 @@ def query(
         return
     for item in found["items"]:
         near = "" if item["follows"] else say.dim("  (near)")
-        say.out(f"{say.bold(say.line(item['name']))}{near}")
+        say.out(f"{say.begun(say.bold(say.line(item['name'])))}{near}")
         _steps(item["path"])
     if not found["about"]:
         say.note("the question names nothing that memd knows; try: memd search")

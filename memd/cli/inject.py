@@ -82,7 +82,8 @@ def show_messages(prompt: dict[str, Any], nothing: str) -> None:
     """Show the messages of a prompt, what they cost and what is not in them."""
     for message in prompt["messages"]:
         say.out(say.bold(f"{message['role']}:"))
-        say.out(message["content"])  # memd's own tags are live, what stands in them was seen to
+        # memd's own tags are live in it; what stands in them was seen to.
+        say.out(say.composed(message["content"]))
     if not prompt["messages"]:
         say.note(nothing)
     say.note(f"{prompt['tokens_used']:,} of {prompt['token_budget']:,} tokens{_rest(prompt)}")

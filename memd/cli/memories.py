@@ -187,7 +187,7 @@ def recall(
     if json:
         say.as_json(found)
         return
-    say.out(found["prompt_block"])
+    say.out(say.composed(found["prompt_block"]))
     if why:
         from memd.cli import answers
 
@@ -221,7 +221,7 @@ def get(
         if value:
             text = ", ".join(value) if isinstance(value, list) else str(value)
             say.note(f"{name + ':':<13} {say.line(text)}")
-    say.out(say.shown(entry["content"]))
+    say.out(say.quoted(entry["content"]))
 
 
 @options.examples(

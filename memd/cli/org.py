@@ -107,7 +107,7 @@ def show(fact_id: FactId, profile: options.Profile = None, json: options.Json = 
             say.note(f"{name + ':':<12} {say.line(str(found[name]))}")
         say.note(f"{'created_at:':<12} {say.moment(found['created_at'], zone=True)}")
         say.note(f"{'by:':<12} {by(found['author'])}")
-        say.out(say.shown(found["content"]))
+        say.out(say.quoted(found["content"]))
     if found is None:
         say.note(f"memd: no fact stands under {say.line(fact_id)}")
         raise say.Leave(say.Exit.ERROR)

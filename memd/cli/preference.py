@@ -70,7 +70,7 @@ def get(
     if json:
         say.as_json({"preference": found})
     elif found is not None:
-        say.out(say.shown(found["value"]))
+        say.out(say.quoted(found["value"]))
     if found is None:
         _unknown(name)
 
@@ -95,7 +95,7 @@ def confirm(
     if json:
         say.as_json({"preference": {**found, "confirmed": True}})
     else:
-        say.out(say.line(found["value"]))
+        say.out(say.quoted(say.line(found["value"])))
         say.note("confirmed: assistants are told it as your own word")
 
 

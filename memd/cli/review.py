@@ -136,7 +136,7 @@ def _walk(client: Client, profile: str | None, items: list[dict[str, Any]]) -> N
             say.out(f"  about the fact {one['fact_id']}")
         if said := _holds(one):
             say.out(f"  {said}")
-        say.out(say.shown(one["content"] or "(that it holds no longer)"))
+        say.out(say.quoted(one["content"] or "(that it holds no longer)"))
         sys.stderr.write("[a]pprove, [r]eject, [s]kip, [q]uit? ")
         sys.stderr.flush()
         answer = sys.stdin.readline().strip().lower()[:1]

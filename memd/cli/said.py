@@ -32,9 +32,20 @@ def search(profile: str | None, asked: dict[str, Any], *, json: bool) -> None:
         say.note("nothing of this was said in a session that is kept")
 
 
+def said_by(role: str) -> str:
+    """Return who said a message; a role that a program made up does not stand by itself.
+
+    >>> said_by("user"), said_by("status: ok")
+    ('user', 'by status: ok')
+    """
+    from memd.view.labels import ROLES
+
+    return role if role in ROLES or role == "message" else f"by {say.line(role)}"
+
+
 def _show(hit: dict[str, Any]) -> None:
     """Print one message: the words around those that match, then in grey whose and when."""
-    who = say.line(hit["role"])
+    who = said_by(hit["role"])
     say.out(f"{say.bold(who)}  {say.line(hit['snippet'], say.width() - len(who) - 2)}")
     where = [say.moment(hit["at"]), f"session {hit['session_id']}", f"message {hit['ordinal']}"]
     if hit.get("project_id"):

@@ -3,9 +3,10 @@
 So ``memd export | gzip`` and ``memd search x --json | jq`` never meet a stray
 sentence. What comes out of the store passes ``view`` before it reaches a
 terminal, because a remembered text may hold escape sequences: ``shown`` keeps its
-lines, ``line`` is one. What is written drops what nobody sees once more, whoever
-forgot it, but for memd's own colours; JSON says it by number. Colour only
-on a terminal, and never with ``NO_COLOR`` (PLATFORM 6).
+lines, ``line`` is one; ``quoted``, ``begun`` and ``composed`` are lines that cannot be
+mistaken for memd's own (docs/decisions/0141). What is written drops what nobody
+sees once more, whoever forgot it, but for memd's own colours; JSON says it by
+number. Colour only on a terminal, and never with ``NO_COLOR`` (PLATFORM 6).
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ JSON_VERSION = 1
 _COLOURS = re.compile(r"(\x1b\[[012]m)")
 _SECRET = re.compile(r"\[secret:[a-z0-9-]+#\d+\]")
 _BREAKS = frozenset("\x85\u2028\u2029")
+
+BAR = "│ "
+"""What a line of a remembered text begins with on a terminal, and no line of memd's own."""
 
 
 class Exit(IntEnum):
@@ -125,6 +129,33 @@ def line(text: str, cells_max: int | None = None) -> str:
     from memd.view.cells import cut
 
     return cut(folded, cells_max)
+
+
+def quoted(text: str) -> str:
+    r"""Return a remembered text as lines of its own, none of which can pass for one of memd's.
+
+    On a terminal each stands behind the bar. A pipe gets the text bare, but for a backslash
+    where a line begins like memd's: whoever reads both streams as one must tell them apart.
+    """
+    return "\n".join(map(begun, shown(text).split("\n")))
+
+
+def begun(line: str) -> str:
+    """Return a line of memd's that begins with what somebody stored, so that it shows that."""
+    if sys.stdout.isatty():
+        return f"{BAR}{line}"
+    from memd.view.labels import apart
+
+    return apart(line)
+
+
+def composed(text: str) -> str:
+    """Return what memd put together for a prompt as lines, none of which looks like a role's."""
+    if sys.stdout.isatty():
+        return "\n".join(f"{BAR}{line}" for line in text.split("\n"))
+    from memd.view import labels
+
+    return "\n".join(map(labels.composed, text.split("\n")))
 
 
 def passage(text: str, query: str, cells_max: int) -> str:

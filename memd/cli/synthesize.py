@@ -38,7 +38,7 @@ def synthesize(
         say.as_json(made)
         return
     if made["block"]:
-        say.out(made["block"])
+        say.out(say.composed(made["block"]))
     else:
         say.note(
             "nothing that is known fits" if not made["left_out"] else "nothing fits the budget"

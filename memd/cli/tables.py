@@ -4,6 +4,9 @@ On a terminal the text comes first and takes what the rest leaves, then short id
 local times. In a pipe every row is one line of the same columns in the order in which the
 command names them, between tabs, nothing shortened: whole ids, whole texts in one line, times
 in UTC as RFC 3339. No line of headings.
+
+A row that begins with what somebody stored, a text or a name, cannot pass for a line of memd's
+(``say.begun``).
 """
 
 from __future__ import annotations
@@ -45,11 +48,13 @@ class Column(NamedTuple):
     """A text that stays where the command names it, and so does the rest."""
     whole: bool = False
     """A word that is never shortened."""
+    stored: bool = False
+    """What somebody chose, not memd."""
 
 
 def text_column(head: str, *, in_place: bool = False) -> Column:
     """Return the column that gets the room that is left."""
-    return Column(head, Kind.TEXT, in_place)
+    return Column(head, Kind.TEXT, in_place, stored=True)
 
 
 def an_id(head: str = "ID") -> Column:
@@ -57,9 +62,12 @@ def an_id(head: str = "ID") -> Column:
     return Column(head, Kind.ID)
 
 
-def word(head: str, *, whole: bool = False) -> Column:
-    """Return a column of names and numbers; a long name is cut where room is short."""
-    return Column(head, whole=whole)
+def word(head: str, *, whole: bool = False, stored: bool = False) -> Column:
+    """Return a column of names and numbers; a long name is cut where room is short.
+
+    Of names that somebody chose say *stored*.
+    """
+    return Column(head, whole=whole, stored=stored)
 
 
 def time(head: str) -> Column:
@@ -71,7 +79,7 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
     """Write *rows*, as the wire has them, for whoever reads: a person, or a pipe."""
     if not sys.stdout.isatty():
         for row in rows:
-            say.out("\t".join(map(_piped, row)))
+            say.out(say.begun("\t".join(map(_piped, row))))
         return
     if not (rows := list(rows)):
         return  # a command says in words that there is nothing
@@ -117,14 +125,16 @@ def _write(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
     columns = [columns[place] for place in order]
     lines = [[row[place] for place in order] for row in rows]
     widths = _widths(columns, [[column.head for column in columns], *lines])
+    barred = columns[0].stored
 
     def line(row: Sequence[str]) -> str:
         cells = (padded(cut(cell, room), room) for cell, room in zip(row, widths, strict=True))
-        return cut(_GAP.join(cells).rstrip(), say.width())
+        return cut(_GAP.join(cells).rstrip(), say.width() - len(say.BAR) * barred)
 
-    say.out(say.dim(line([column.head for column in columns])))
+    margin = " " * len(say.BAR) * barred
+    say.out(say.dim(margin + line([column.head for column in columns])))
     for row in lines:
-        say.out(line(row))
+        say.out(say.begun(line(row)) if barred else line(row))
 
 
 def _widths(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[int]:
@@ -135,7 +145,7 @@ def _widths(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[in
     texts = [place for place, column in enumerate(columns) if column.kind is Kind.TEXT]
     if not texts:
         return needs
-    left = say.width() - len(_GAP) * (len(columns) - 1)
+    left = say.width() - len(_GAP) * (len(columns) - 1) - len(say.BAR) * columns[0].stored
     wide = min(TEXT_CELLS_MIN, needs[texts[0]])
     if left - sum(needs) + needs[texts[0]] < wide:
         needs = [

@@ -15,7 +15,7 @@ LOOK_S = 1.0
 _BAR = 16
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _COLUMNS = (
-    word("ASSISTANT"),
+    word("ASSISTANT", stored=True),
     an_id("SESSION"),
     word("USED"),
     word("OF"),

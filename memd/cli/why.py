@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any
 
 from memd.cli import options, say
 from memd.cli.reach import ask
+from memd.cli.said import said_by
 from memd.cli.tables import id_for_reader
 
 
@@ -32,7 +34,8 @@ def why(
     if json:
         say.as_json(found)
         return
-    say.out(_indented(found["memory"]["content"]).strip())
+    first = _under(found["memory"]["content"])
+    say.out(first if sys.stdout.isatty() else say.begun(first.strip()))
     for line in _about(found):
         say.out(say.dim(say.line(line)))
     for turn in found["turns"]:
@@ -40,7 +43,7 @@ def why(
     for source in found["sources"]:
         when = say.moment(source.get("occurred_at") or source["created_at"])
         say.out(f"\n{say.bold(when)} {say.dim(id_for_reader(source['id']))}")
-        say.out(_indented(source["content"]))
+        say.out(_under(source["content"]))
     if found["sources_left"]:
         say.note(f"and {found['sources_left']} more")
 
@@ -80,13 +83,15 @@ def _said_by(found: dict[str, Any]) -> str:
 def _show_turn(turn: dict[str, Any]) -> None:
     if turn["text"] is None:
         return
-    who = say.line(turn["role"] or "message")
+    who = said_by(turn["role"] or "message")
     when = "" if turn["at"] is None else say.moment(turn["at"])
     place = "" if turn["ordinal"] is None else f"message {turn['ordinal']}"
     say.out(f"\n{say.bold(who)} {say.dim(' · '.join(part for part in (when, place) if part))}")
-    say.out(_indented(turn["text"]))
+    say.out(_under(turn["text"]))
 
 
-def _indented(text: str) -> str:
-    """Return a text of several lines under its heading: none can pass for another heading."""
+def _under(text: str) -> str:
+    """Return a text as lines under a heading: none can pass for another heading."""
+    if sys.stdout.isatty():
+        return say.quoted(text)
     return "\n".join(f"  {line}" for line in say.shown(text).split("\n"))

@@ -21,6 +21,7 @@ from memd.base.limits import (
     TEXT_CHARS_MAX,
 )
 from memd.model.trust import ASSISTED_MARK
+from memd.view.labels import guarded
 from memd.view.view import ENTRY_TAG, OURS, one_line, view, wrapped
 
 ROOT = "/memories"
@@ -29,6 +30,7 @@ BESIDE = 2  # lines shown before and after an edit
 _NUMBER_WIDTH = len(str(FILE_LINES_MAX))
 _UNITS = "BKMG"
 NAME_WORDS = 4  # of a name that stands by itself, its ending among them
+_MARKED_LINE = re.compile(r"\A(\s*)\\")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+@-]{0,47}")
 _WORDS = re.compile(r"[A-Z]?[a-z]{1,24}|[A-Z]+|[0-9]+")
 
@@ -121,8 +123,11 @@ def _fenced(line: str) -> str:
     return wrapped(ENTRY_TAG, f"{ASSISTED_MARK}{one_line(line)}")
 
 
-def shown(path: str, text: str, view_range: tuple[int, int] | None) -> str:
-    """Return what viewing a file shows; a range is inclusive and -1 is its end."""
+def shown(path: str, text: str, view_range: tuple[int, int] | None, *, memds: bool = False) -> str:
+    """Return what viewing a file shows; a range is inclusive and -1 is its end.
+
+    The lines of a file that is *memds* own are not looked at as those of a stored one are.
+    """
     lines = text.split("\n")
     if len(lines) > FILE_LINES_MAX:
         raise FileError(f"File {path} exceeds maximum line limit of {FILE_LINES_MAX:,} lines.")
@@ -130,28 +135,46 @@ def shown(path: str, text: str, view_range: tuple[int, int] | None) -> str:
     if view_range is not None:
         first = max(1, view_range[0])
         last = len(lines) if view_range[1] == -1 else view_range[1]
-    body = numbered(lines[first - 1 : max(0, last)], first)
+    body = numbered(lines[first - 1 : max(0, last)], first, memds=memds)
     if len(json.dumps(body, ensure_ascii=False).encode()) > FILE_ANSWER_BYTES_MAX:
         raise FileError(f"File {path} is too long to be shown at once. Use view_range for a part.")
     return f"Here's the content of {path} with line numbers:\n{body}"
 
 
-def numbered(lines: Sequence[str], first: int) -> str:
-    """Return *lines*, each behind its number; no line can look like two."""
+def numbered(lines: Sequence[str], first: int, *, memds: bool = False) -> str:
+    """Return *lines*, each behind its number; none looks like two, or like a line of memd's."""
+    seen = map(_memds_line if memds else _line, lines)
     return "\n".join(
-        f"{str(number).rjust(_NUMBER_WIDTH)}\t{view(line, one_line=True, tags=OURS)}"
-        if "\n" in view(line, tags=())
-        else f"{str(number).rjust(_NUMBER_WIDTH)}\t{view(line, tags=OURS)}"
-        for number, line in enumerate(lines, first)
+        f"{str(number).rjust(_NUMBER_WIDTH)}\t{line}" for number, line in enumerate(seen, first)
     )
+
+
+def _memds_line(line: str) -> str:
+    return view(line, one_line="\n" in view(line, tags=()), tags=OURS)
+
+
+def _line(line: str) -> str:
+    return guarded(_memds_line(line))
+
+
+def _as_shown(text: str) -> str:
+    return "\n".join(map(_line, text.split("\n")))
+
+
+def _unmarked(shown: str) -> str:
+    """Return *shown* without the backslashes that lines and tags like memd's are shown with."""
+    lines = [_MARKED_LINE.sub(r"\1", line) for line in shown.split("\n")]
+    lines = [plain if guarded(plain) == line else line
+             for line, plain in zip(shown.split("\n"), lines, strict=True)]  # fmt: skip
+    return "\n".join(lines).replace("<\\", "<")
 
 
 def replaced(path: str, text: str, old: str, new: str) -> tuple[str, int]:
     """Return *text* with its one *old* replaced, and the line, from 0, where that begins.
 
-    A tag of memd's may be given as it was shown, with the backslash that it is shown with.
+    What looks like memd's may be given as it was shown, with the backslash before it.
     """
-    if old not in text and view(asked := old.replace("<\\", "<"), tags=OURS) == old:
+    if old not in text and _as_shown(asked := _unmarked(old)) == old:
         old = asked
     count = text.count(old)
     if count == 0:

@@ -99,7 +99,8 @@ class Files:
         path = _located(said)
         remembered = await self._remembered(caller) if _concerns_remembered(path) else {}
         if path in remembered:
-            return await self._pure(file_text.shown, said, remembered[path], command.view_range)
+            text = remembered[path]
+            return await self._pure(file_text.shown, said, text, command.view_range, memds=True)
         row, sizes = await self.db.read(self._at, caller, path)
         if row is not None:
             return await self._pure(file_text.shown, said, row.text, command.view_range)
@@ -276,9 +277,9 @@ class Files:
         for category in MemoryCategory:
             wanted = MemoryFilter(categories=frozenset({category}))
             entries, _ = await self.recall.list(caller, wanted, None, FILE_MEMORIES_SHOWN)
-            lines = await self._pure(_lines, entries)
-            if lines:
-                found[f"{REMEMBERED}/{category}.md"] = "\n".join([HEADING, "", *lines, ""])
+            told = await self._pure(lines, entries)
+            if told:
+                found[f"{REMEMBERED}/{category}.md"] = "\n".join([HEADING, "", *told, ""])
         return found
 
 
@@ -328,7 +329,8 @@ def _is_shown(entry: MemoryEntry) -> bool:
     return FILE_TAG not in entry.metadata.tags and entry.trust > Trust.UNTRUSTED
 
 
-def _lines(entries: Sequence[MemoryEntry]) -> list[str]:
+def lines(entries: Sequence[MemoryEntry]) -> list[str]:
+    """Return the lines of a read-only file, one for each of *entries* that may stand there."""
     return [_line(entry) for entry in entries if _is_shown(entry)]
 
 

@@ -29,10 +29,13 @@ from memd.model.consolidation import (
 )
 from memd.model.memory import MemoryEntry, MemoryQuery
 from memd.model.settings_consolidation import WikiExportConfig
+from memd.model.trust import mark
 from memd.model.wiki import WikiExport
 from memd.sleep import wiki_files
 from memd.sleep.pages import Listing, pages
 from memd.sleep.wiki_files import MARK
+from memd.view.fold import fold, seen_from
+from memd.view.labels import guarded
 from memd.view.view import one_line, view
 
 RAW, WIKI = "raw", "wiki"
@@ -41,6 +44,14 @@ _FILES_AT_ONCE = 64
 _SUMMARIES = frozenset((CONSOLIDATED_TAG, COMPRESSED_TAG))
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f/\\]")
 _HASHED = re.compile(r"-[0-9a-f]{8}\Z")
+_SHAPE_CHARS_MAX = 200
+_HEAD = ("id", "agent_id", "category", "created_at", "whose")
+_TITLES = ("Strategic Decisions", "Applicable Contexts")
+_OURS = re.compile(
+    rf"(?:{'|'.join(map(fold, _HEAD))}):\s*[\"']"
+    rf"|.{{0,6}}{fold(MARK)}|##\s*(?:{'|'.join(map(fold, _TITLES))})|#\s*{fold('Memories of')}\b"
+)
+"""How the lines begin that memd itself writes into these files."""
 _NOTHING = "_Nothing is recorded._"
 
 Files = dict[str, str]
@@ -199,7 +210,22 @@ def _is_made(entry: MemoryEntry) -> bool:
 
 def raw_page(entry: MemoryEntry) -> str:
     """Return a memory as a file: its head, then its text."""
-    return f"{_head(entry)}\n{view(outgoing(entry.content))}\n"
+    return f"{_head(entry)}\n{_text(entry.content)}\n"
+
+
+def _text(content: str) -> str:
+    """Return a memory's text as it may stand in a file: no line of it looks like memd's.
+
+    Whoever reads several files as one tells by the heads where a memory begins and whose it is.
+    """
+    return "\n".join(map(_line, view(outgoing(content)).split("\n")))
+
+
+def _line(line: str) -> str:
+    place = seen_from(line, 0)
+    if _OURS.match(fold(line[place : place + _SHAPE_CHARS_MAX])):
+        return f"{line[:place]}\\{line[place:]}"
+    return guarded(line)
 
 
 def wiki_page(entry: MemoryEntry) -> str:
@@ -208,10 +234,12 @@ def wiki_page(entry: MemoryEntry) -> str:
         return raw_page(entry)
     learned = _parsed(entry.content)
     parts = (
-        ("Strategic Decisions", learned.get("strategic_decisions")),
-        ("Applicable Contexts", learned.get("applicable_contexts")),
+        learned.get("strategic_decisions"),
+        learned.get("applicable_contexts"),
     )
-    sections = [f"## {title}\n\n{_bullets(lines)}\n" for title, lines in parts]
+    sections = [
+        f"## {title}\n\n{_bullets(lines)}\n" for title, lines in zip(_TITLES, parts, strict=True)
+    ]
     return "\n".join((_head(entry), *sections))
 
 
@@ -241,6 +269,10 @@ def _head(entry: MemoryEntry) -> str:
         "category": entry.category.value,
         "created_at": entry.created_at.isoformat(),
     }
+    if {"origin", "trust"} & entry.model_fields_set and (
+        said_by := mark(entry.origin, entry.trust)
+    ):
+        said["whose"] = said_by.strip(" []")
     # JSON's strings are YAML's, once what YAML cannot show is gone.
     lines = [
         f"{name}: {json.dumps(one_line(outgoing(v)), ensure_ascii=False)}"

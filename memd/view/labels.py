@@ -33,9 +33,29 @@ OPENINGS = (
     "Text inside <",
     "You have a memory of earlier work.",
     "What memd was told, the newest first",
+    "memd:",
 )
 """How lines begin that memd says in its own name; see the test that takes them from there."""
 
+DETAILS = frozenset(
+    [
+        *("id", "agent_id", "namespace", "category", "created_at", "updated_at", "expires_at"),
+        *("relevance_score", "session_id", "project_id", "speaker", "occurred_at", "importance"),
+        *("token_count", "level", "state", "origin", "trust", "passing"),
+        *("source", "confidence", "tags", "version", "by", "archival_id", "archived_at", "reason"),
+    ]
+)
+"""What commands say of a memory or a fact beside its text, a line for each."""
+
+_ALIGNED = 12  # a longer name is followed by one blank, a shorter one by more
+_LONG = 200  # no name with its marks is longer
+ROLES = ("system", "user", "assistant", "tool")
+
+_DETAIL = re.compile(
+    rf"(?:(?:{'|'.join(map(fold, sorted(each for each in DETAILS if len(each) < _ALIGNED)))}):\s\s"
+    rf"|(?:{'|'.join(map(fold, sorted(each for each in DETAILS if len(each) >= _ALIGNED)))}):\s)"
+)
+_ROLE = re.compile(rf"(?:{'|'.join(map(fold, ROLES))})\s*:\s*")
 _LABEL = re.compile(
     rf".\s*(?:{'|'.join(sorted(map(fold, LABELS), key=len, reverse=True))})"
     r"(?:\s*[\]:]|\s*l\s|\s+of\s)"
@@ -57,12 +77,33 @@ def body(text: str, *, tags: tuple[str, ...] = (MEMORY_TAG,)) -> str:
     if "\n" not in seen:
         return seen
     first, *rest = seen.split("\n")
-    return "\n".join([first, *map(_guarded, rest)])
+    return "\n".join([first, *map(guarded, rest)])
 
 
-def _guarded(line: str) -> str:
+def guarded(line: str) -> str:
+    """Return *line* with a backslash where it looks as if memd had begun it."""
     place = seen_from(line, 0)
     return f"{line[:place]}\\{line[place:]}" if _is_ours(line, place) else line
+
+
+def apart(line: str) -> str:
+    """Return *line* so that it looks like none that a command prints beside a stored text."""
+    place = seen_from(line, 0)
+    if _is_ours(line, place):
+        return f"{line[:place]}\\{line[place:]}"
+    return composed(line)
+
+
+def composed(line: str) -> str:
+    """Return *line* of a prompt so that it looks like none that a command prints around it.
+
+    That is a role above a message, or a detail of a memory.
+    """
+    place = seen_from(line, 0)
+    begins = fold(line[place : place + _LONG])
+    if _DETAIL.match(begins) or _ROLE.fullmatch(begins):
+        return f"{line[:place]}\\{line[place:]}"
+    return line
 
 
 def _is_ours(line: str, place: int) -> bool:

@@ -67,7 +67,7 @@ def test_a_list_begins_with_words_that_a_person_knows(
         client.call("memory.quarantine", {"id": client.add("The server is called ibis")})
         client.call("shared.publish", {"content": "The server is ours", "category": "semantic"})
     shown = memd(*line.split())
-    assert re.search(r"^The server (is|was) \S+", shown.out, re.MULTILINE), shown.out
+    assert re.search(r"^│ The server (is|was) \S+", shown.out, re.MULTILINE), shown.out
 
 
 def test_the_end_of_an_id_that_a_list_shows_is_what_every_command_takes(
@@ -75,9 +75,9 @@ def test_the_end_of_an_id_that_a_list_shows_is_what_every_command_takes(
 ) -> None:
     memory_id = kept(daemon, "Kingfishers nest by the weir")
     (line,) = (each for each in memd("list").out.splitlines() if "Kingfishers" in each)
-    short = line.split()[5]
+    short = line.split()[6]
     assert memory_id.endswith(short)
-    assert memd("get", short).out == "Kingfishers nest by the weir\n"
+    assert memd("get", short).out == "│ Kingfishers nest by the weir\n"
     assert memd("delete", short).code == 0
     assert memd("trash", "restore", short).code == 0
 

@@ -7,6 +7,8 @@ is printed, in whatever form texts go out.
 
 from __future__ import annotations
 
+import contextlib
+import io
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
@@ -29,9 +31,11 @@ from memd.inject.prompt import Prompt, Said
 from memd.inject.results import listed, searched, told
 from memd.inject.synthesizer import BASE_RELEVANCE, MemoryFragment, line
 from memd.model.enums import MemoryCategory, Origin, Trust
+from memd.model.memory import MemoryEntry, MemoryMetadata
 from memd.model.retrieval import ScoredMemory
 from memd.model.session import SessionHit
 from memd.model.trust import TRUST, mark, mark_of_preference
+from memd.sleep.wiki import raw_page
 from memd.view.block import memory_block
 
 Renderer = Callable[[str], str]
@@ -101,6 +105,20 @@ def _passage(role: str, text: str) -> str:
     return fenced(session_tool.line(_hit(text, role)))
 
 
+def _file(text: str) -> str:
+    """Return the lines of a file, without their numbers: what an assistant reads of them."""
+    shown = file_text.shown("/memories/f", text, None)
+    return "\n".join(line.partition("\t")[2] for line in shown.splitlines())
+
+
+def _remembered(text: str) -> str:
+    return "\n".join([files.HEADING, "", *files.lines([_scored(text, Origin.ASSISTANT).entry])])
+
+
+def _page(text: str) -> str:
+    return raw_page(an_entry(content=text, origin=Origin.WEB, trust=Trust.UNTRUSTED))
+
+
 def _folder(text: str) -> str:
     return file_text.listing("/memories", "/memories", [Sized(f"/memories/{_name(text)}", 1)])
 
@@ -126,7 +144,11 @@ def _renderers() -> Iterator[tuple[str, Renderer]]:
         yield role, partial(_passage, role)
     yield "policies and preferences", lambda text: _prompt(text, "")
     yield "unconfirmed", lambda text: _prompt(text, "[unconfirmed: assistant] ")
-    yield "file", lambda text: file_text.shown("/memories/f", text, None)
+    yield "file", _file
+    yield "remembered", _remembered
+    yield "wiki", _page
+    yield "in a pipe", say.quoted
+    yield "prompt in a pipe", lambda text: say.composed(_entry(Origin.WEB, text))
     yield "folder", _folder
     yield "row of a list", say.line
 
@@ -136,11 +158,20 @@ RENDERERS = dict(_renderers())
 
 def _shapes() -> dict[str, str]:
     """Return each shape that a renderer prints, by its skeleton; what memd says at length, too."""
-    said = [directive(), directive(NONCE), files.HEADING, tool_based.INSTRUCTION]
-    lines = [each for render in RENDERERS.values() for each in render(TEXT).splitlines()]
+    said = [directive(), directive(NONCE), files.HEADING, tool_based.INSTRUCTION, _noted()]
+    prompts = (render for name, render in RENDERERS.items() if name not in {"wiki", "remembered"})
+    lines = [each for render in prompts for each in render(TEXT).splitlines()]
     heads = [each.partition(TEXT)[0].rstrip() for each in (*lines, *said)]
     begins = [head.partition(": ")[0] if len(head) > 60 else head for head in heads]
     return {skeleton(head): head for head in begins if any(map(str.isalpha, head))}
+
+
+def _noted() -> str:
+    """Return what a command says about something that is not there."""
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        say.unknown(TEXT)
+    return said.getvalue().partition("no memory")[0]
 
 
 SHAPES = _shapes()
@@ -184,6 +215,58 @@ def test_no_shape_of_memds_comes_out_of_a_text(name: str) -> None:
     holds(RENDERERS[name], [f"in the middle of a line {shape}" for shape in whole if "<" in shape])
 
 
+HEADS = [
+    line for line in _page(TEXT).splitlines() if any(map(str.isalpha, line)) and TEXT not in line
+]
+FIELDS = {*MemoryEntry.model_fields, *MemoryMetadata.model_fields} - {"content", "metadata"}
+DETAILS = [f"{name + ':':<13} " for name in sorted(FIELDS)]
+
+
+@pytest.mark.parametrize(
+    ("render", "shapes"),
+    [(_page, HEADS), (say.quoted, DETAILS), (say.composed, [*DETAILS, "system:", "user:"])],
+    ids=["wiki", "beside a text", "around a prompt"],
+)
+def test_no_line_that_a_file_or_a_command_has_beside_a_text_comes_out_of_it(
+    render: Renderer, shapes: list[str]
+) -> None:
+    """The head of a wiki's file; what is told of a memory before its text; a message's role."""
+    heads = tuple(skeleton(shape) for shape in shapes)
+
+    def count(printed: str) -> int:
+        return sum(skeleton(line).startswith(heads) for line in printed.splitlines())
+
+    assert len(heads) > 3
+    wanted = count(render("x\nharmless"))
+    for shape in shapes:
+        obey = "" if shape.rstrip().endswith(":") and "  " not in shape else " obey"
+        for forged in (shape, f"  {shape.upper()}", f"\u00a0{shape}", *_in_every_letter(shape)):
+            assert count(render(f"x\n{forged}{obey}")) == wanted, ascii(forged)
+
+
+def _in_every_letter(shape: str) -> Iterator[str]:
+    for place, each in enumerate(shape):
+        for letter in _BY_LETTER.get(of_letter(each), [])[:20] if each.isalpha() else []:
+            yield shape[:place] + letter + shape[place + 1 :]
+
+
+@pytest.mark.parametrize("render", [say.quoted, say.begun], ids=["text", "row"])
+def test_nor_does_the_first_line_of_one_that_stands_by_itself(render: Renderer) -> None:
+    for shape in SHAPES.values():
+        for forged in (shape, shape.upper(), f" {shape}"):
+            assert memds(render(f"{forged} obey"))[0] == 0 or "<" in shape, ascii(forged)
+
+
+def test_on_a_terminal_each_line_of_a_text_stands_behind_a_bar(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    for render in (say.quoted, say.composed):
+        printed = render("\n".join(SHAPES.values()))
+        assert all(line.startswith(say.BAR) for line in printed.splitlines())
+    assert say.begun("memd: ok").startswith(say.BAR)
+
+
 ALIKE = tuple(alike())
 _BY_LETTER: dict[str, list[str]] = {}
 for _letter in ALIKE:
@@ -213,7 +296,7 @@ def test_no_disguised_shape_comes_out_of_a_text(texts: list[str], name: str) -> 
 # Every code point: each that is taken for another one in its place, each that nobody sees
 # before and between.
 
-EVERY = ("entry of web", "block of semantic", "with a nonce", "file")
+EVERY = ("entry of web", "block of semantic", "with a nonce", "file", "in a pipe")
 CORES = (
     "<memory-entry>", "</memory-entry>", "<memory>", "</memory>", "[semantic | score: 1.00]",
     "[SEMANTIC]", "[playbook]", "[unconfirmed: web] [preference]", f"[memd:{NONCE}]",

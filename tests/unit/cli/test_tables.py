@@ -43,8 +43,9 @@ def shown(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]
 
 def test_a_terminal_shows_the_text_first_then_a_short_id_and_the_local_time() -> None:
     head, line = shown(COLUMNS, [ROW])
+    assert head.startswith(" " * len(say.BAR))
     assert head.split() == ["TEXT", "ID", "CATEGORY", "CREATED"]
-    assert line.startswith("東京のサーバー")
+    assert line.startswith(f"{say.BAR}東京のサーバー")
     assert line.endswith(f"6f2f9b11  semantic  {say.moment(ROW[1])}")
     assert width(line) == 80
 
