@@ -18,6 +18,7 @@ import apsw
 
 from memd.base.errors import ForeignFileError, NewerSchemaError, ReadOnlyError, StorageError
 from memd.base.limits import BUSY_MS_MAX
+from memd.store.place import unwritable
 
 APPLICATION_ID = int.from_bytes(b"memd", "big")
 SCHEMA_VERSION = 3
@@ -173,8 +174,8 @@ def still(path: Path) -> str:
     log = path.with_name(f"{path.name}-wal")
     if log.exists() and log.stat().st_size:
         raise ReadOnlyError(
-            "the store was not closed and its folder cannot be written",
-            hint="make the folder writable",
+            f"the store was not closed, and {unwritable(path) or 'its disk'} cannot be written",
+            hint="make it writable for whoever runs memd",
         )
     return f"{path.absolute().as_uri()}?immutable=1"
 

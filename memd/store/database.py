@@ -36,7 +36,7 @@ from memd.store.connect import Reading, Writing, prepare_reader, prepare_writer
 from memd.store.faults import translated
 from memd.store.intact import Damage
 from memd.store.migrate import STEPS, Step, migrate
-from memd.store.place import Place
+from memd.store.place import Place, mend_modes, unwritten
 from memd.store.pool import Pool, closed
 
 P = ParamSpec("P")
@@ -160,9 +160,7 @@ class Database:
             await asyncio.shield(self._reopening)
         writer = self._writer
         if writer is None:
-            raise ReadOnlyError(
-                "the store is read-only", hint="check the file's owner, mode and disk"
-            )
+            raise unwritten(self.path)
         self._require_place()
         now_us = self.clock.now_us()
 
@@ -195,7 +193,7 @@ class Database:
         if self._lost is not None:
             return f"{self._lost}; nothing is written until memd is started again"
         if self._writer is None:
-            return "the store cannot be written: see its owner and mode, and the disk"
+            return unwritten(self.path).message
         return None if self._refusal is None else f"the last write was refused: {self._refusal}"
 
     def _require_place(self) -> None:
@@ -262,6 +260,8 @@ class Database:
         apsw.async_controller.set(cast("Any", apsw.aio.AsyncIO))
         with suppress(OSError):  # a file made by SQLite would be as open as the umask
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        if self._vfs is None:
+            mend_modes(self.path)
         try:
             await self._open_writer()
         except ReadOnlyError:

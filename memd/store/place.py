@@ -8,9 +8,16 @@ microseconds, and is refused from then on: a new start finds what is there.
 from __future__ import annotations
 
 import os
+import stat
+from contextlib import suppress
 from pathlib import Path
 
+from memd.base.errors import ReadOnlyError
+
 _ENDINGS = {"": "the store", "-wal": "the store's log", "-shm": "the index of the store's log"}
+
+_OWNERS = stat.S_IRUSR | stat.S_IWUSR
+_BY_EFFECTIVE = os.access in os.supports_effective_ids
 
 Identity = tuple[int, int]
 
@@ -32,6 +39,40 @@ class Place:
                 how = "deleted" if there is None else "replaced"
                 return f"{what} was {how} while memd ran: {path}"
         return None
+
+
+def mend_modes(database: Path) -> None:
+    """Give the log and its index back the modes of a file that can be written, where they are ours.
+
+    SQLite makes both with the mode of the database: where that could only be read once, an
+    index stays that nobody may write, and with it a store that nobody can. The index is a
+    cache and is mended beside a database that may only be read, too: readers need it.
+    """
+    ours = os.access(database, os.W_OK, effective_ids=_BY_EFFECTIVE)
+    for path in (Path(f"{database}-shm"), *([Path(f"{database}-wal")] if ours else [])):
+        with suppress(OSError):  # not there, or on a disk that cannot be written
+            found = path.lstat()
+            own = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
+            if own and found.st_mode & _OWNERS != _OWNERS:
+                path.chmod(stat.S_IMODE(found.st_mode) | _OWNERS)
+
+
+def unwritable(database: Path) -> Path | None:
+    """Return which of the store's files cannot be written, or its folder; None when all can."""
+    files = [Path(f"{database}{end}") for end in _ENDINGS]
+    for path in (*filter(Path.exists, files), database.parent):
+        if not os.access(path, os.W_OK, effective_ids=_BY_EFFECTIVE):
+            return path
+    return None
+
+
+def unwritten(database: Path) -> ReadOnlyError:
+    """Return the error that says why the store has no writer."""
+    what = unwritable(database) or "the disk"
+    return ReadOnlyError(
+        f"the store cannot be written: {what} may only be read",
+        hint=f"make it writable for whoever runs memd, then start memd again: {what}",
+    )
 
 
 def _identity(path: Path) -> Identity | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import resource
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -68,3 +70,31 @@ def read_only(folder: Path) -> Iterator[None]:
     finally:
         for path, mode in zip(files, modes, strict=True):
             path.chmod(mode)
+
+
+_LINUX_CAPABILITIES_3 = 0x20080522
+_OVERRIDES = 1 << 1 | 1 << 2  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+
+
+@contextmanager
+def kept_out() -> Iterator[None]:
+    """Let modes keep this thread, and those it starts, out as they keep anybody but root."""
+    if os.geteuid() != 0:
+        yield
+        return
+    if sys.platform != "linux":
+        pytest.skip("root is kept out by no mode")
+    libc = ctypes.CDLL(None, use_errno=True)
+    header = (ctypes.c_uint32 * 2)(_LINUX_CAPABILITIES_3, 0)
+    sets = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable; then those above 31
+    if libc.capget(header, sets):
+        pytest.skip("capabilities cannot be read")
+    before = sets[0]
+    sets[0] = before & ~_OVERRIDES
+    if libc.capset(header, sets):
+        pytest.skip("capabilities cannot be changed")
+    try:
+        yield
+    finally:
+        sets[0] = before
+        libc.capset(header, sets)
