@@ -21,7 +21,7 @@ BYTES_MAX = 512 * 1024 * 1024
 """Of an export: what is packed may claim to be anything."""
 CONVERSATIONS = "conversations.json"
 AIDER = "# aider chat started at "
-KNOWN = "ChatGPT, Claude and aider"
+KNOWN = "ChatGPT, Claude, opencode and aider"
 
 _UNPACKING = (
     zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError,
@@ -33,10 +33,10 @@ _ROLES = {"user": "user", "human": "user", "assistant": "assistant"}
 
 
 class Message(NamedTuple):
-    """What one of the two said; *at* is when, as the transcript has it."""
+    """What one of the two said, a text or blocks as Claude's; *at* is when."""
 
     role: str
-    text: str
+    content: str | list[dict[str, Any]]
     at: str
 
 
@@ -45,16 +45,20 @@ class Chat(NamedTuple):
 
     name: str
     messages: list[Message]
+    cwd: str | None = None
+    """Where it was held, where that is told."""
 
     def transcript(self) -> str:
         """Return the chat as lines that the daemon reads."""
+        place = {} if self.cwd is None else {"cwd": self.cwd}
         lines = [
             {
                 "type": each.role,
                 "sessionId": self.name,
                 "uuid": f"{self.name}-{number}",
                 "timestamp": each.at,
-                "message": {"role": each.role, "content": each.text},
+                "message": {"role": each.role, "content": each.content},
+                **place,
             }
             for number, each in enumerate(self.messages)
         ]
@@ -124,12 +128,13 @@ def _of_chatgpt(row: Mapping[str, Any]) -> Chat:
         text = "\n".join(piece for piece in pieces if isinstance(piece, str)).strip()
         if role and text:
             when = message.get("create_time") or row.get("create_time") or 0
-            found.append(Message(role, text, _moment(when)))
+            found.append(Message(role, text, moment(when)))
         at = nodes[at].get("parent")
     return Chat(str(row.get("conversation_id") or row.get("id")), found[::-1])
 
 
-def _moment(seconds: Any) -> str:
+def moment(seconds: Any) -> str:
+    """Return seconds since 1970 as a transcript writes a time."""
     try:
         return datetime.fromtimestamp(float(seconds), UTC).isoformat()
     except (TypeError, ValueError, OverflowError, OSError):

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memd.base.errors import InvalidError
-from memd.cli import chats, recorded
-from memd.cli.notes import elsewhere
+from memd.cli import chats, foreign, opencode, recorded
+from memd.cli.notes import claude_mem, elsewhere
 from memd.cli.notes.folder import LINES
 from memd.cli.notes.send import Options, Outcome, send_items
 
@@ -21,10 +21,10 @@ _HEAD_BYTES = 4_096
 def is_one(path: Path) -> bool:
     """Return whether *path* may be an export of another program, by its name and beginning.
 
-    A JSON file is: memd makes none, and no note is one.
+    A JSON file is: memd makes none, and no note is one. A folder is if it is opencode's.
     """
     suffix = path.suffix.lower()
-    if suffix in {".zip", ".json"}:
+    if suffix in {".zip", ".json"} or path.is_dir() or foreign.is_one(path):
         return True
     try:
         with path.open("rb") as stream:
@@ -40,16 +40,40 @@ def is_one(path: Path) -> bool:
 def send(client: Client, outcome: Outcome, said: Options, tell: Callable[[str], None]) -> None:
     """Hand over what the file of *outcome* holds. Raises InvalidError for one that is unknown."""
     tell(f"reading {outcome.file.name}")
+    if outcome.file.is_dir():
+        count, sessions = opencode.of_folder(outcome.file)
+        recorded.send_chats(client, outcome, sessions, count, said, tell)
+        return
+    if foreign.is_one(outcome.file):
+        _send_database(client, outcome, said, tell)
+        return
     text = chats.packed(outcome.file) if outcome.file.suffix.lower() == ".zip" else _read(outcome)
     found = chats.chats(text)
+    if found is None:
+        found = opencode.of_export(text)
     if found is not None:
-        recorded.send_chats(client, outcome, found, said, tell)
+        recorded.send_chats(client, outcome, found, len(found), said, tell)
         return
     items = elsewhere.memories(text)
     if items is None:
         known = f"no export of {chats.KNOWN}, and no memories of {elsewhere.KNOWN}"
         raise InvalidError(f"{known}; as a note: --format text")
     send_items(client, outcome, items, said)
+
+
+def _send_database(
+    client: Client, outcome: Outcome, said: Options, tell: Callable[[str], None]
+) -> None:
+    with foreign.opened(outcome.file) as (conn, tables):
+        if opencode.knows(tables):
+            count, sessions = opencode.of_database(conn)
+            recorded.send_chats(client, outcome, sessions, count, said, tell)
+        elif claude_mem.knows(tables):
+            send_items(client, outcome, claude_mem.memories(conn, tables), said)
+            asked = claude_mem.prompts(conn, tables)
+            recorded.send_chats(client, outcome, asked, len(asked), said, tell)
+        else:
+            raise InvalidError("a database of neither opencode nor claude-mem")
 
 
 def _read(outcome: Outcome) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,20 +48,27 @@ def send(client: Client, outcome: Outcome, said: Options, tell: Callable[[str], 
 def send_chats(
     client: Client,
     outcome: Outcome,
-    chats: Sequence[Chat],
+    chats: Iterable[Chat],
+    count: int,
     said: Options,
     tell: Callable[[str], None],
 ) -> None:
-    """Hand over each of *chats* as a session of its own."""
+    """Hand over each of *chats*, *count* in all, as a session of its own.
+
+    One that memd has as it is now is not distilled again, so an import that was
+    interrupted goes on where it stopped.
+    """
     if said.tags or said.namespace:
         outcome.problems.append("chats: --tag and --namespace are of notes")
     for number, chat in enumerate(chats, 1):
-        tell(f"chat {number:,} of {len(chats):,}")
+        tell(f"chat {number:,} of {count:,}")
+        if not chat.messages:
+            continue
         try:
             _hand_over(client, outcome, chat.transcript(), said, lambda _: None)
         except InvalidError as error:
             outcome.problems.append(f"chat {chat.name}: {error.message}")
-    outcome.problems.append(f"{len(chats):,} chats: memd search --sessions finds their words")
+    outcome.problems.append(f"{count:,} chats: memd search --sessions finds their words")
 
 
 def _hand_over(

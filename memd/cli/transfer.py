@@ -35,6 +35,7 @@ COUNTS = ("new", "replaced", "kept", "skipped", "quarantined")
     "memd import memories.jsonl",
     "memd import ~/Downloads/chatgpt-export.zip --dry-run",
     "memd import ~/proj/.aider.chat.history.md",
+    "memd import ~/.local/share/opencode/opencode.db ~/.claude-mem/claude-mem.db",
     "memd forget --source ~/notes/old.md",
 )
 def import_(
@@ -66,8 +67,9 @@ def import_(
 
     A file that an assistant wrote down its session in is told by what it says: few memories and
     a digest are kept of it, under its own session and dates, and its words for search --sessions.
-    The same holds for the zip files that ChatGPT and Claude export and for aider's history; what
-    MCP's server-memory and mem0 kept comes memory by memory.
+    The same holds for the zip files that ChatGPT and Claude export, for opencode's sessions
+    (its opencode.db, its folder storage, or what "opencode export" wrote) and for aider's
+    history; what MCP's server-memory, mem0 and claude-mem kept comes memory by memory.
     """
     if format_ not in {None, *KINDS}:
         raise InvalidError(f"no such format: {format_}", hint="text, markdown or jsonl")
@@ -108,7 +110,7 @@ def _import_file(
     outcome = Outcome(path)
     suffix = path.suffix.lower()
     try:
-        if kind is None and recorded.is_one(path):
+        if kind is None and not path.is_dir() and recorded.is_one(path):
             recorded.send(client, outcome, said, tell)
         elif kind is None and exported.is_one(path):
             exported.send(client, outcome, said, tell)

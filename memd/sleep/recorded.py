@@ -1,11 +1,14 @@
 """A session that was recorded before memd was there, or elsewhere: napped over as an ended one.
 
 It is filed under its own id, project and times. The same transcript again adds nothing, a
-longer one what is new in it, and what was forgotten of it since is not learnt again.
+longer one what is new in it, and what was forgotten of it since is not learnt again. The
+same one within REPLY_KEPT_DAYS is not even distilled again: an import of thousands that was
+interrupted is simply run once more.
 """
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -17,11 +20,11 @@ from memd.model.caller import Caller
 from memd.model.sleep import ImportedSession
 from memd.signals import transcripts
 from memd.signals.usage import UnreadableSignal
-from memd.sleep.nap.keeping import Wanted
+from memd.sleep.nap.keeping import Kept, Wanted
 from memd.sleep.nap.nap import Nap
 from memd.sleep.project import project_of
 from memd.sleep.trigger import METHOD, Reason
-from memd.store import names, sessions
+from memd.store import names, replies, sessions
 from memd.store.connect import Reading
 
 
@@ -79,13 +82,25 @@ class Recorded:
         if dry_run:
             new, kept = await self.nap.foretell(by, wanted)
             return told.model_copy(update={"new": new, "kept": kept})
+        once = _once(by, raw)
+        reply = await self.nap.db.read(replies.find, once)
+        if reply is not None:
+            before = Kept.model_validate_json(reply)
+            return told.model_copy(update={"kept": before.stored + before.merged})
         was_there = await self.nap.db.read(_is_known, caller.agent_id, session_id)
-        made = await self.nap.nap(by, wanted)
+        made = await self.nap.nap(once, wanted)
         if not was_there:
             await self.sessions.end(by, session_id)
         return told.model_copy(
             update={"new": made.stored, "kept": made.merged, "quarantined": made.quarantined}
         )
+
+
+def _once(by: Caller, raw: bytes) -> Caller:
+    """Return *by* with what makes the same transcript of the same session the same request."""
+    digest = hashlib.sha256(raw).digest()
+    key = f"session.import:{by.agent_id}:{by.session_id}:{by.project_id}:{digest.hex()}"
+    return replace(by, idempotency_key=key, request_hash=digest)
 
 
 def _name(name: str | None) -> str | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from memd.base.errors import InvalidError
 from memd.base.limits import NOTE_BYTES_MAX, NOTE_FILES_MAX
+from memd.cli import opencode
 
 MARKDOWN = frozenset({".md", ".markdown"})
 LINES = frozenset({".jsonl", ".ndjson"})
@@ -33,13 +34,16 @@ def absolute(path: Path) -> Path:
 def find(paths: Sequence[Path]) -> Found:
     """Return the files that *paths* name, and the notes in the folders that they name.
 
-    Each once, under its absolute path. In a folder, what is hidden, a link or no note is
-    passed over; a file that was named is read whatever it is called.
+    Each once, under its absolute path; a folder of opencode's sessions is one. In a folder,
+    what is hidden, a link or no note is passed over; a file that was named is read whatever
+    it is called.
     """
     found = Found()
     for path in paths:
         whole = absolute(path)
-        if whole.is_dir():
+        if opencode.is_folder(whole):
+            found.files.append(whole)
+        elif whole.is_dir():
             _walk(whole, found)
         elif not whole.exists():
             found.failed[whole] = "is not there"

@@ -1,0 +1,139 @@
+"""claude-mem's database: its observations and summaries are memories, its prompts sessions.
+
+Its tables change with its versions: a column that is not there says nothing, and one of
+several names is looked for under each.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import Any
+
+from memd.base.limits import HEADING_CHARS_MAX, NAME_CHARS_MAX
+from memd.cli.chats import Chat, Message
+from memd.cli.foreign import Tables, values
+from memd.cli.notes.note import with_tags
+
+_OWN = ("memory_session_id", "sdk_session_id")
+_ASSISTANT_S = ("content_session_id", "claude_session_id")
+_SUMMARY = {
+    "investigated": "Investigated",
+    "learned": "Learned",
+    "completed": "Completed",
+    "next_steps": "Next steps",
+    "notes": "Notes",
+}
+_MILLISECONDS_FROM = 100_000_000_000  # less is seconds, until the year 5138
+
+
+def knows(tables: Tables) -> bool:
+    """Return whether a database is claude-mem's."""
+    needed = {"project", "created_at_epoch"}
+    return all(
+        needed <= tables.get(name, frozenset()) for name in ("observations", "session_summaries")
+    )
+
+
+def memories(conn: sqlite3.Connection, tables: Tables) -> list[dict[str, Any]]:
+    """Return observations and summaries as the daemon takes them, the oldest first."""
+    sessions = _sessions(conn, tables)
+    found = [
+        *(_observed(row) for row in map(values, conn.execute("SELECT * FROM observations"))),
+        *(_summed(row) for row in map(values, conn.execute("SELECT * FROM session_summaries"))),
+    ]
+    told = [(row, item) for row, item in found if item.get("text")]
+    told.sort(key=lambda each: each[1].get("occurred_at", ""))
+    return [{**item, **_filed(row, sessions)} for row, item in told]
+
+
+def prompts(conn: sqlite3.Connection, tables: Tables) -> list[Chat]:
+    """Return what the person asked in each session, in order."""
+    if "prompt_text" not in tables.get("user_prompts", frozenset()):
+        return []
+    rows = [values(row) for row in conn.execute("SELECT * FROM user_prompts")]
+    asked = [(str(_either(row, _ASSISTANT_S) or ""), row) for row in rows]
+    asked.sort(key=lambda each: (each[0], each[1].get("prompt_number") or 0, each[1].get("id")))
+    return [
+        Chat(name, list(_asked(row for _, row in its)))
+        for name, its in groupby(asked, key=lambda each: each[0])
+        if name
+    ]
+
+
+def _asked(rows: Iterator[dict[str, Any]]) -> Iterator[Message]:
+    for row in rows:
+        text = _said(row.get("prompt_text"))
+        if text:
+            yield Message("user", text, _when(row) or "")
+
+
+def _sessions(conn: sqlite3.Connection, tables: Tables) -> dict[str, str]:
+    """Return the assistant's name of each session that claude-mem has a name of its own for."""
+    if "sdk_sessions" not in tables:
+        return {}
+    rows = [values(row) for row in conn.execute("SELECT * FROM sdk_sessions")]
+    names = [(_either(row, _OWN), _either(row, _ASSISTANT_S)) for row in rows]
+    return {own: its for own, its in names if isinstance(own, str) and isinstance(its, str)}
+
+
+def _observed(row: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    whole = _said(row.get("narrative")) or _said(row.get("text")) or _said(row.get("subtitle"))
+    facts = [fact for fact in _list(row.get("facts")) if fact not in whole]
+    text = "\n".join([*([whole] if whole else []), *(f"- {fact}" for fact in facts)])
+    tags = [_said(row.get("type")), *_list(row.get("concepts"))]
+    return row, _item(text or _said(row.get("title")), _said(row.get("title")), tags)
+
+
+def _summed(row: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    lines = [f"{name}: {_said(row[key])}" for key, name in _SUMMARY.items() if _said(row.get(key))]
+    return row, _item("\n".join(lines), _said(row.get("request")), ["summary"])
+
+
+def _item(text: str, heading: str, tags: list[str]) -> dict[str, Any]:
+    named = " ".join(heading.split())
+    kept = with_tags([" ".join(tag.split())[:NAME_CHARS_MAX] for tag in tags if tag], [])
+    item: dict[str, Any] = {"text": text, "origin": "import", "tags": kept}
+    return {**item, "heading": named} if named and len(named) <= HEADING_CHARS_MAX else item
+
+
+def _filed(row: Mapping[str, Any], sessions: Mapping[str, str]) -> dict[str, str]:
+    """Return when it was, in which session and in which project."""
+    own = _either(row, _OWN)
+    told = {
+        "occurred_at": _when(row),
+        "session_id": sessions.get(own, own) if isinstance(own, str) else None,
+        "project_id": _said(row.get("project")),
+    }
+    return {key: value for key, value in told.items() if value and len(value) <= NAME_CHARS_MAX}
+
+
+def _when(row: Mapping[str, Any]) -> str | None:
+    at = row.get("created_at_epoch")
+    if not isinstance(at, int | float):
+        return None
+    try:
+        seconds = at / 1_000 if at >= _MILLISECONDS_FROM else at
+        return datetime.fromtimestamp(seconds, UTC).isoformat()
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _either(row: Mapping[str, Any], names: tuple[str, ...]) -> object:
+    return next((row[name] for name in names if row.get(name)), None)
+
+
+def _list(value: object) -> list[str]:
+    """Return the texts of a JSON list in a column."""
+    try:
+        found = json.loads(value) if isinstance(value, str) else ()
+    except (ValueError, RecursionError):
+        return []
+    return [said for each in found if (said := _said(each))] if isinstance(found, list) else []
+
+
+def _said(value: object) -> str:
+    return value.strip() if isinstance(value, str) else ""
