@@ -1,15 +1,23 @@
-"""The official client of MCP drives tools, resources and prompts through the pump, in each mode."""
+"""The official client of MCP drives tools, resources and prompts through the pump, in each mode.
+
+The pump is the installed command, in an environment that is empty but for where this code is.
+"""
 
 from __future__ import annotations
 
+import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from support.daemon import Spawned, spawned
-from support.pumping import bare
+from support.daemon import ROOT, environment, wait_until
 
+from memd.assist import places
+from memd.base.errors import MemdError
+from memd.client import Client
 from memd.serve.mcp.calls import CALLS
 
 mcp = pytest.importorskip("mcp", reason="pip install memd[dev]")
@@ -29,18 +37,49 @@ CALLED: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spawned]:
-    with spawned(tmp_path_factory.mktemp("home")) as daemon:
-        yield daemon
+def profile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Run a daemon where an empty environment leads: its profile is all that is said of it."""
+    home = tmp_path_factory.mktemp("home")
+    name = f"sdk-{uuid.uuid4().hex[:8]}"
+    known = {key: value for key, value in environment(home).items() if key != "MEMD_HOME"}
+    started = {**known, "HOME": str(home)}
+    started.pop("TMPDIR", None)
+    sockets = [Path(path) for path in places.sockets(name, {})]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "memd", "serve", "--profile", name],
+        env=started, cwd=home, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        wait_until(lambda: any(map(_answers, sockets)), "the daemon answers")
+        yield name
+    finally:
+        process.terminate()
+        process.wait(60)
+        for left in (path for each in sockets for path in each.parent.glob(f"*{name}*")):
+            left.rmdir() if left.is_dir() else left.unlink()
+
+
+def _answers(socket: Path) -> bool:
+    try:
+        with Client(socket) as client:
+            client.call("system.hello")
+    except MemdError:
+        return False
+    return True
+
+
+def pump(profile: str) -> Any:
+    """Return how the installed pump is started, with nothing in its environment."""
+    script = Path(sys.executable).with_name("memd")
+    installed = [str(script)] if script.exists() else [sys.executable, "-m", "memd"]
+    words = ["-i", f"PYTHONPATH={ROOT}", *installed, "mcp", "--profile", profile]
+    return mcp.StdioServerParameters(command="env", args=words)
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto", "2026-07-28"])
-async def test_every_tool_works_for_the_official_client(daemon: Spawned, mode: str) -> None:
+async def test_every_tool_works_for_the_official_client(profile: str, mode: str) -> None:
     assert set(CALLED) == set(CALLS)
-    started = mcp.StdioServerParameters(
-        command=sys.executable, args=["-m", "memd", "mcp"], env=bare(daemon.log.parent)
-    )
-    async with mcp.Client(started, mode=mode) as client:
+    async with mcp.Client(pump(profile), mode=mode) as client:
         listed = await client.list_tools()
         assert [tool.name for tool in listed.tools] == list(CALLS)
         memory_id = None
@@ -55,11 +94,8 @@ async def test_every_tool_works_for_the_official_client(daemon: Spawned, mode: s
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto", "2026-07-28"])
-async def test_every_resource_and_prompt_works_for_it(daemon: Spawned, mode: str) -> None:
-    started = mcp.StdioServerParameters(
-        command=sys.executable, args=["-m", "memd", "mcp"], env=bare(daemon.log.parent)
-    )
-    async with mcp.Client(started, mode=mode) as client:
+async def test_every_resource_and_prompt_works_for_it(profile: str, mode: str) -> None:
+    async with mcp.Client(pump(profile), mode=mode) as client:
         added = await client.call_tool("memory_add", {"text": f"The {mode} heron sleeps."})
         (memory_id,) = added.structured_content["stored"]
         uris = [str(each.uri) for each in (await client.list_resources()).resources]
