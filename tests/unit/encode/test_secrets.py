@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from support.effort import effort
 
 from memd.base.limits import NAME_CHARS_MAX
-from memd.encode import secrets
 from memd.encode.secret_rules import rules
 from memd.encode.secrets import ENCODED, HIDDEN, KNOWN, screen, screened_name
 
@@ -243,16 +242,19 @@ def test_a_long_text_that_was_screened_is_not_looked_at_again() -> None:
     assert again.units < first.units / 2 + 1
 
 
-def test_a_text_in_which_something_may_be_left_is_looked_at_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Known is what a last look found nothing in, not what the rounds were over for."""
-    key = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
-    text = "a line of honest words here\n" * 200 + key
-    monkeypatch.setattr(secrets, "_ROUNDS_MAX", 1)
+def test_what_has_more_keys_in_a_row_than_there_are_rounds_loses_the_whole_stretch() -> None:
+    key, line = "AGE-SECRET-KEY-1" + "Q2" * 29, "a line of honest words here\n" * 200
     KNOWN.clear()
-    assert key not in screen(text).text
-    assert not KNOWN
-    monkeypatch.setattr(secrets, "_ROUNDS_MAX", 2)
-    assert key not in screen(text).text
-    assert KNOWN
+    text = screen(f"{line}{key * 20} stays\n{line}").text
+    assert key not in text
+    assert text.startswith(line)
+    assert text.endswith(f" stays\n{line}")
+    assert KNOWN, "a last look found nothing"
+    KNOWN.clear()
+    assert screen(text).text == text
+
+
+def test_a_placeholder_behind_a_rule_s_word_is_no_secret() -> None:
+    text = screen("PGPASSWORD=h2D6ww8YUxiJiz").text
+    assert text == "PGPASSWORD=[secret:password#1]"
+    assert screen(text).kinds == ()
