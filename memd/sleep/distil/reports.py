@@ -55,6 +55,9 @@ _GIST = re.compile(
     re.IGNORECASE,
 )
 _GIST_SCORE = 1.5
+_ASIDE = re.compile(r"\s+[\u2014\u2013-]\s+|:\s+")
+_SUBJECT_WORDS = 2
+_LINES = re.compile(r"\s*\((?:lines? )?\d+(?:\s*[-\u2013,]\s*\d+)+\)")
 _LEADS = 0.6  # what the first sentence of a line is worth more
 _LEAD_CHARS = 24
 _NOTHING_SAID = re.compile(r"\b(?:test plan|verification|table of contents|references)\b", re.I)
@@ -139,7 +142,7 @@ def _memories(text: str, kind: Kind, place: int, slot: str, label: str) -> Itera
         return
     most = min(_SECTIONS_MAX, 1 + len(text) // _CHARS_A_SECTION)
     ranked = sorted(range(len(told)), key=lambda at: (-told[at][0], at))[:most]
-    above = ": ".join(filter(None, (label, title)))
+    above = ": ".join(filter(None, (label, _subject(title))))
     for at in sorted(ranked):
         _, heading, said = told[at]
         head = " \u2013 ".join(filter(None, (above, heading)))
@@ -154,6 +157,16 @@ def _memories(text: str, kind: Kind, place: int, slot: str, label: str) -> Itera
         yield Candidate(memory, score, fills=True)
 
 
+def _subject(title: str) -> str:
+    """Return what a title is about, without what it says of it: each section repeats it.
+
+    >>> _subject("The cache \u2014 an analysis against all peers"), _subject("Plan: the cache")
+    ('The cache', 'Plan: the cache')
+    """
+    subject = _ASIDE.split(title, maxsplit=1)[0]
+    return subject if len(subject.split()) >= _SUBJECT_WORDS else title
+
+
 def _told(section: Section) -> tuple[float, str, str]:
     """Return how much a section says, its heading, and its best sentences."""
     if _NOTHING_SAID.search(section.heading):
@@ -163,7 +176,7 @@ def _told(section: Section) -> tuple[float, str, str]:
         (score + _LEADS * (said.source[:_LEAD_CHARS] in starts), said)
         for score, said in rated(section.body)
     ]
-    told = best(lines, _LEAST, _SENTENCES_MAX, SECTION_CHARS_MAX)
+    told = _LINES.sub("", best(lines, _LEAST, _SENTENCES_MAX, SECTION_CHARS_MAX))
     scores = sorted((score for score, _ in lines), reverse=True)[:_SENTENCES_MAX]
     gist = _GIST_SCORE * bool(_GIST.search(section.heading))
     return sum(scores) + gist, section.heading, told
