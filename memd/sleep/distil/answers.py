@@ -18,6 +18,7 @@ from memd.sleep.distil.exchanges import BEFORE_TEXTS, AgentText
 
 CHARS_MAX = 320
 _SHORT_CHARS = 240
+_AGREES_CHARS = 120  # "yeah, let's do no space and 12 dashes" is of what was asked
 _BACK_CHARS_MAX = 300_000
 _ASKED_CHARS = 300
 _LINE_CHARS = 220
@@ -103,6 +104,7 @@ def answered(user: str, said: Sequence[AgentText]) -> Answered | None:
     lately = said[-BEFORE_TEXTS:]
     is_asked = "?" in lately[-1].text[-_ASKED_CHARS:]
     is_bare = len(user) <= BARE_CHARS and (approves(user) or is_asked)
+    is_bare |= len(user) <= _AGREES_CHARS and is_asked and approves(user)
     if is_bare and (asked := _proposal(lately[-1].text)):
         return Answered(asked, lately[-1].place, is_asked=is_asked)
     return _alike(user, lately)

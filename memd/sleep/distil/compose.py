@@ -68,6 +68,9 @@ _QUOTED_TEXTS = 80  # how far back a review is gone through, point by point
 _LATE_TEXTS = 12
 _WORD = re.compile(r"\w+")
 _QUOTE = re.compile(r"[\"\u201c]([^\"\u201c\u201d]{30,300})[\"\u201d]")
+_DECLINES = re.compile(
+    r"^[^:\n]{0,60}\b(?:don't|do not|not|no|never|skip|drop|ignore)\b[^:\n]{0,60}: ", re.IGNORECASE
+)
 _PICKED = Judged(Act.DECISION, _ANSWERED)
 _PICKED_CHARS = 320
 _LEFT_OUT = frozenset({Act.QUESTION, Act.REQUEST, Act.ACKNOWLEDGEMENT})
@@ -285,6 +288,8 @@ def _memories(
         asked, kept = Answered(quoted, turn.exchange.place), [Part("", _PICKED)]
     elif not kept and ended and (judged := act(mine, stopped=turn.stopped)).score >= _BESIDE:
         kept = [Part(cut(_told(mine), PART_CHARS), judged)] if kind_of(judged) else []
+    if asked and kept and not asked.is_marked and asks_leave(asked.text):
+        asked = None  # what was said beside "shall I go on?" is no answer to it
     if not kept and len(ended) >= _ENDED_CHARS_MIN and not _LEANS.match(ended):
         yield _outcome(turn, ended)
     for number, part in enumerate(kept):
@@ -300,7 +305,8 @@ def _memory(
     place = turn.exchange.place
     text = part.text
     if asked and not text:
-        text = f"The user picks:\n{asked.text}"
+        lead = "The user's word" if _DECLINES.search(asked.text) else "The user picks"
+        text = f"{lead}:\n{asked.text}"
     elif asked:
         text = f"Agent: {asked.text}\nUser: {text}"
     room = CHARS_MAX - len(text) - len(_OUTCOME)

@@ -14,7 +14,7 @@ from memd.sleep.distil.spoken import NAMED, spoken
 
 _ASKS_LEAVE = (
     r"\b(?:(?:would you|do you|you'd|if you'd) (?:like|want|prefer)(?: me| us)? to"
-    r"|want me to|(?:shall|should|can|may) (?:i|we)|(?:are you )?ready (?:for me )?to"
+    r"|want (?:me )?to|(?:shall|should|can|may) (?:i|we)|(?:are you )?ready (?:for me )?to"
     r"|are you sure you want to)"
     r"(?: (?:also|now|first|just|then|immediately|attempt to|try to|help(?: you)?(?: to)?))*"
 )

@@ -31,6 +31,8 @@ _PLAN_HEADINGS = 3
 _PLAN_CHARS = 1000
 _SIGNS = frozenset({"So", "Sm", "Sk"})
 """A line that begins with a pictogram is a program's."""
+_LETTER_SIGNS = frozenset("\u2139")
+"""Pictograms that count as letters."""
 
 # Whole messages that nobody wrote.
 _NOT_WRITTEN = re.compile(
@@ -226,7 +228,8 @@ def _is_machine(line: str) -> bool:
     shown = " " * min(_MARGIN, len(line) - len(line.lstrip())) + bare
     if _MACHINE.match(shown) or _CODE_END.search(bare) or _INDENTED.match(line):
         return True
-    if unicodedata.category(bare[0]) in _SIGNS or _COLUMNS.match(bare):
+    is_sign = unicodedata.category(bare[0]) in _SIGNS or bare[0] in _LETTER_SIGNS
+    if is_sign or _COLUMNS.match(bare):
         return True
     if not _LETTER.search(bare):
         return not bare[0].isdigit()
