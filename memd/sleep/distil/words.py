@@ -101,7 +101,7 @@ _MACHINE = re.compile(
     )""",
     re.VERBOSE,
 )
-_CODE_END = re.compile(r"[{;]\s*$|\)\s*[,{]\s*$|\\$")
+_CODE_END = re.compile(r"\S\.\w{1,5}:\d+:\d+\)?\s*$|[{;]\s*$|\)\s*[,{]\s*$|\\$")
 # Three columns and more, set apart by more than a space: a table.
 _COLUMNS = re.compile(r"\S+(?: \S+)*(?:(?: {3,}|\t+)\S+(?: \S+)*){2,}\s*$")
 _INDENTED = re.compile(r"(?: {4}|\t)\s*(?![-*+]\s|\d{1,3}[.)]\s)\S")

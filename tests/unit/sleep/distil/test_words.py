@@ -60,6 +60,7 @@ def test_what_a_program_wrote_is_nobody_s_word(text: str) -> None:
         "nginx: [warn] the directive makes sense only for the master process",
         "[126] user: instead of that we keep the old one, and never ask for it again",
         "Assistant: I have always kept the old one for you",
+        "the rule must stand before all of the others at ./src/app/page.css:2454:8",
         "10:15:01 we are up and the port is not in use",
         "Wall time: 0.0000 seconds",
         "YAML: mapping values are not allowed in this context at line 2 column 120",
