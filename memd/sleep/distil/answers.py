@@ -70,7 +70,7 @@ _MARKDOWN = re.compile(r"\*\*|__|^\s*(?:#{1,6}|>|[-*+])\s+|^\s*\|\s*|\s*\|\s*$")
 _RULE = re.compile(r"[\s|:=_*-]*$")
 # No line that somebody answers: tags, results of tests, ends of code.
 _NO_LINE = re.compile(
-    r"\W*<\w|\s*[\u2713\u2714\u2717\u2718\u221a]|\S{0,9}\s*$|.*[{;]\s*$|.*=>|\s*[\]})]"
+    r"\W*<\w|\s*[\u2713\u2714\u2717\u2718\u221a]|.*[{;]\s*$|.*=>\s*[{(]|\s*[\]})]"
 )
 _WORD = re.compile(r"[^\W_][\w'-]+")
 

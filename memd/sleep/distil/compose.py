@@ -32,6 +32,7 @@ from memd.sleep.distil.candidates import Candidate, Distilled, Kind
 from memd.sleep.distil.exchanges import AgentText, Exchange
 from memd.sleep.distil.moment import (
     asks_leave,
+    before_leave,
     beyond_yes,
     chooses,
     is_bare_step,
@@ -57,6 +58,7 @@ _OUTCOME_CHARS_MIN = 60
 _ENDED = 0.4
 _NOTHING = Words()
 _ENDED_CHARS_MIN = 60
+_SAYS_CHARS_MIN = 60  # of what the agent said before it asked for leave
 # What leans on words that are not told with it: "it now lives there", "all three fixed".
 _LEANS = re.compile(
     r"\W*(?:i|it|these|those|they|both|all (?:of )?(?:\w+ )?(?:fixed|done|set)|same)\b",
@@ -288,10 +290,13 @@ def _memories(
         asked, kept = Answered(quoted, turn.exchange.place), [Part("", _PICKED)]
     elif not kept and ended and (judged := act(mine, stopped=turn.stopped)).score >= _BESIDE:
         kept = [Part(cut(_told(mine), PART_CHARS), judged)] if kind_of(judged) else []
-    if asked and kept and not asked.is_marked and asks_leave(asked.text):
+    leave = before_leave(asked.text) if asked and not asked.is_marked else None
+    if kept and leave is not None and len(leave) < _SAYS_CHARS_MIN:
         asked = None  # what was said beside "shall I go on?" is no answer to it
-    if not kept and len(ended) >= _ENDED_CHARS_MIN and not _LEANS.match(ended):
+    if not kept and ended and _stands_alone(ended):
         yield _outcome(turn, ended)
+    elif not kept and ended and leave:
+        yield _outcome(turn, f"Agent: {leave}{_OUTCOME}{ended}")
     for number, part in enumerate(kept):
         beside = (
             (asked or stopped_at) if len(part.text) <= _ALONE_CHARS and len(kept) == 1 else None
@@ -322,6 +327,10 @@ def _memory(
         Origin.ASSISTANT if asked or ended else Origin.PERSON,
     )
     return Candidate(memory, part.judged.score)
+
+
+def _stands_alone(ended: str) -> bool:
+    return len(ended) >= _ENDED_CHARS_MIN and not _LEANS.match(ended)
 
 
 def _outcome(turn: OwnExchange, ended: str) -> Candidate:

@@ -77,6 +77,17 @@ def asks_leave(proposed: str) -> bool:
     return not (_GOES_ON.search(found[0]) and _SAYS_HOW.search(asked[found.end() :]))
 
 
+def before_leave(proposed: str) -> str | None:
+    """Return what the agent said before it asked for leave; None where it asked for none.
+
+    >>> before_leave("The lock is gone. Shall I run the tests?"), before_leave("Shall it stay?")
+    ('The lock is gone.', None)
+    """
+    if not asks_leave(proposed):
+        return None
+    return " ".join(each for each in sentences(proposed) if "?" not in each)
+
+
 def chooses(proposed: str) -> bool:
     """Return whether the agent asks which of several things it should be."""
     asked = next((s for s in reversed(sentences(proposed)) if "?" in s), "")

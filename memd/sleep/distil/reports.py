@@ -142,8 +142,9 @@ def _memories(text: str, kind: Kind, place: int, slot: str, label: str) -> Itera
         return
     most = min(_SECTIONS_MAX, 1 + len(text) // _CHARS_A_SECTION)
     ranked = sorted(range(len(told)), key=lambda at: (-told[at][0], at))[:most]
-    above = ": ".join(filter(None, (label, _subject(title))))
     for at in sorted(ranked):
+        called = title if at == min(ranked) else _subject(title)
+        above = ": ".join(filter(None, (label, called)))
         _, heading, said = told[at]
         head = " \u2013 ".join(filter(None, (above, heading)))
         score = _PAGE_SCORE if slot.startswith("page:") else _SCORES[kind]
@@ -158,7 +159,7 @@ def _memories(text: str, kind: Kind, place: int, slot: str, label: str) -> Itera
 
 
 def _subject(title: str) -> str:
-    """Return what a title is about, without what it says of it: each section repeats it.
+    """Return what a title is about, without what it says of it: only the first one says all.
 
     >>> _subject("The cache \u2014 an analysis against all peers"), _subject("Plan: the cache")
     ('The cache', 'Plan: the cache')
