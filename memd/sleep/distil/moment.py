@@ -43,8 +43,8 @@ _BARE_STEP = re.compile(
 )
 _NUMBERED_STEP = re.compile(
     r"\W*(?:(?:ok(?:ay)?|yes|please|now|then|go ahead and|let'?s)\W+)*"
-    r"(?:start|begin|continue|resume|proceed|mark|create|open|close|enter"
-    r"|work)\b(?!.*\b(?:with an?|only|not|but)\b)",
+    r"(?:(?:start|begin|continue|resume|keep)(?: to)? work\w*|mark|create|open|close|enter)"
+    r"\b(?!.*\b(?:with an?|only|not|but)\b)",
     re.IGNORECASE,
 )
 _THIS_TIME = re.compile(
