@@ -232,7 +232,7 @@ class _Prompts:
     def inject(self) -> Inject:
         from memd.inject.hierarchical import over
         from memd.inject.inject import Inject
-        from memd.inject.own import Rooms as Remembered
+        from memd.inject.own import MemoryRooms
         from memd.inject.rerank_cache import RerankerCache
         from memd.inject.reranker import CrossEncoderReranker
 
@@ -242,7 +242,7 @@ class _Prompts:
             retrieval.rerank_cache_ttl_seconds, monotonic=lambda: house.clock.monotonic_us() / 1e6
         )
         return Inject(
-            rooms=Remembered(house.recall, house.ingest, house.archive),
+            rooms=MemoryRooms(house.recall, house.ingest, house.archive),
             config=retrieval,
             clock=house.clock,
             editing=self._settings.memory.self_editing,

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from textwrap import shorten
 from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from memd.base.clock import Clock, from_us, to_us
 from memd.base.limits import POLICIES_SHOWN_ITEMS_MAX
@@ -29,7 +29,6 @@ from memd.inject.prompt import Prompt, said_of
 from memd.model.caller import Caller
 from memd.model.enums import MemoryLevel, Origin, Trust
 from memd.model.inject import Brief, BriefItem, BriefRequest
-from memd.model.memory import Preference
 from memd.model.org import OrgFact
 from memd.model.trust import mark as mark_of
 from memd.org.org import Offered
@@ -39,6 +38,10 @@ from memd.store.connect import Reading
 from memd.store.database import Database
 from memd.view.labels import body
 from memd.view.view import ENTRY_TAG, one_line
+
+if TYPE_CHECKING:
+    from memd.org.org import Org
+    from memd.recall.recall import Recall
 
 BRIEF_TOKENS = 800  # of what is fenced, however large the budget is
 WORTH: Mapping[str, float] = MappingProxyType(
@@ -54,21 +57,6 @@ SAID_SHARE = 0.8  # of a line's words: what others said so far, it need not say 
 _WORD = re.compile(r"\w[\w./-]+\w")
 SHARES = (1.0, 0.25, 0.15, 1.0)
 """Of the digest, new facts, what no longer holds, and all else."""
-
-
-class Organisation(Protocol):
-    """Whoever knows policies and facts."""
-
-    async def list_policies(
-        self, caller: Caller, limit: int | None = None, offset: int = 0
-    ) -> Sequence[OrgFact]: ...
-    async def offered(self, caller: Caller, context: str) -> Offered: ...
-
-
-class Preferences(Protocol):
-    """Whoever knows what the owner prefers."""
-
-    async def preferences(self, caller: Caller) -> tuple[Preference, ...]: ...
 
 
 class Line(NamedTuple):
@@ -90,8 +78,8 @@ class Briefs:
 
     db: Database
     clock: Clock
-    recall: Preferences
-    org: Organisation
+    recall: Recall
+    org: Org
     windows: SessionWindows
     level: MemoryLevel
     """Of agents that have none of their own."""

@@ -11,7 +11,7 @@ import asyncio
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from memd.base.clock import Clock
 from memd.base.errors import MemoryCapabilityError
@@ -31,11 +31,10 @@ from memd.inject.format import directive, formatted
 from memd.inject.in_window import SessionWindows, Window
 from memd.inject.isolated import Failed, isolated, spoken
 from memd.inject.known import Fits, Knowledge, Offers
-from memd.inject.needs import MakeRetriever, Organisation, Synthesizer
-from memd.inject.own import OwnMemories, Rooms
+from memd.inject.own import MemoryRooms, OwnMemories
 from memd.inject.pipeline import Pools, as_recalled, fuses, gated, possible, without
 from memd.inject.prompt import Fitted, Prompt, Said, said_of
-from memd.inject.session_tool import NO_MESSAGES, SEARCH_SESSIONS, Searches
+from memd.inject.session_tool import NO_MESSAGES, SEARCH_SESSIONS
 from memd.inject.sources import memories, pools_of, preferences, recalled
 from memd.inject.tool_based import QUALIFIES, UNAVAILABLE, UNEXPECTED
 from memd.model.caller import Caller
@@ -46,6 +45,7 @@ from memd.model.inject import (
     PreparedPrompt,
     PrepareRequest,
     Reranker,
+    Retriever,
     SelfEditingMemoryConfig,
     ToolAnswer,
     ToolDefinition,
@@ -54,6 +54,11 @@ from memd.model.recall import MemoryChunk, RecallResult
 from memd.model.retrieval import NON_INFERABLE_TAG, MemoryRetrievalConfig, ScoredMemory
 from memd.model.trust import mark_of_preference
 from memd.recall.filter import MemoryFilterStrategy
+
+if TYPE_CHECKING:
+    from memd.ingest.sessions import Sessions
+    from memd.inject.synthesis import Synthesis
+    from memd.org.org import Org
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -71,17 +76,18 @@ BLOCK_TRIES = 4  # how many lines a block has, and so marks, is known when it is
 class Inject:
     """The room's needs, handed in by the daemon. What is None is done without."""
 
-    rooms: Rooms
+    rooms: MemoryRooms
     config: MemoryRetrievalConfig
     clock: Clock
-    org: Organisation | None = None
+    org: Org | None = None
     knowledge: Knowledge | None = None
-    sessions: Searches | None = None
+    sessions: Sessions | None = None
     windows: SessionWindows | None = None
-    synthesizer: Synthesizer | None = None
+    synthesizer: Synthesis | None = None
     memory_filter: MemoryFilterStrategy | None = None
     reranker: Reranker | None = None
-    retriever: MakeRetriever | None = None
+    retriever: Callable[[OwnMemories, MemoryRetrievalConfig], Retriever] | None = None
+    """Makes a retriever over one caller's memories, which also search what is shared."""
     editing: SelfEditingMemoryConfig = field(default_factory=SelfEditingMemoryConfig)
     chance: Chance = secrets.token_bytes
     work: Work = field(default_factory=Work)

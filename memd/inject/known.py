@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from memd.base.clock import to_us
 from memd.base.limits import LESSONS_OFFERED_MAX
@@ -22,11 +22,14 @@ from memd.inject.isolated import Failed, isolated
 from memd.learn.playbook import as_text
 from memd.model.caller import Caller
 from memd.model.enums import OrgFactCategory
-from memd.model.learn import Learning, PlaybookEntry
 from memd.model.org import OrgFact
 from memd.model.trust import ASSISTED_MARK
 from memd.org.org import Offered
 from memd.recall.apart import Apart, Fitting, Ranker, Ranking
+
+if TYPE_CHECKING:
+    from memd.learn.learn import Learn
+    from memd.org.org import Org
 
 FACT_LABELS = MappingProxyType(
     {
@@ -38,19 +41,6 @@ FACT_LABELS = MappingProxyType(
     }
 )
 LESSON, PATTERN = "lesson", "pattern"
-
-
-class Organisation(Protocol):
-    """Whoever knows facts."""
-
-    async def offered(self, caller: Caller, context: str) -> Offered: ...
-
-
-class Learnt(Protocol):
-    """Whoever knows lessons and patterns."""
-
-    async def latest(self, caller: Caller, limit: int = ...) -> tuple[Learning, ...]: ...
-    async def reported(self, caller: Caller, limit: int) -> tuple[PlaybookEntry, ...]: ...
 
 
 class Known(NamedTuple):
@@ -84,8 +74,8 @@ class Knowledge:
     """The room's needs, handed in by the daemon. *facts_max*: as many as one question brings."""
 
     ranker: Ranker
-    org: Organisation
-    learnt: Learnt
+    org: Org
+    learnt: Learn
     facts_max: int
     work: Work = field(default_factory=Work)
 

@@ -8,7 +8,7 @@ caller: what a tool writes is written in that client's name and session.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from memd.base.errors import MemoryStoreError
 from memd.model.caller import Caller
@@ -18,42 +18,16 @@ from memd.model.memory import (
     MemoryQuery,
     MemoryStoreRequest,
     MemoryUpdate,
-    Preference,
 )
-from memd.model.recall import RecallRequest, RecallResult
 
-
-class Recall(Protocol):
-    """What is needed of the room where memories are found."""
-
-    async def recall(self, caller: Caller, request: RecallRequest) -> RecallResult: ...
-    async def retrieve(self, caller: Caller, query: MemoryQuery) -> tuple[MemoryEntry, ...]: ...
-    async def get(self, caller: Caller, memory_id: str) -> MemoryEntry | None: ...
-    async def count(self, caller: Caller, category: MemoryCategory | None) -> int: ...
-    async def preferences(self, caller: Caller) -> tuple[Preference, ...]: ...
-    async def search_shared(
-        self, query: MemoryQuery, exclude_agent: str | None = None
-    ) -> tuple[MemoryEntry, ...]: ...
-
-
-class Ingest(Protocol):
-    """What is needed of the room where memories come in."""
-
-    async def was_done(self, caller: Caller) -> bool: ...
-    async def store(self, caller: Caller, request: MemoryStoreRequest) -> str: ...
-    async def update(
-        self, caller: Caller, memory_id: str, changes: MemoryUpdate
-    ) -> MemoryEntry: ...
-
-
-class Archive(Protocol):
-    """What is needed of the room where memories are put away."""
-
-    async def delete(self, caller: Caller, memory_id: str) -> bool: ...
+if TYPE_CHECKING:
+    from memd.archive.archive import Archive
+    from memd.ingest.ingest import Ingest
+    from memd.recall.recall import Recall
 
 
 @dataclass(frozen=True)
-class Rooms:
+class MemoryRooms:
     """The rooms that the injection strategies use."""
 
     recall: Recall
@@ -68,7 +42,7 @@ class OwnMemories:
     *repeated*: the caller sends a request that was done before, under the same key.
     """
 
-    rooms: Rooms
+    rooms: MemoryRooms
     caller: Caller
     repeated: bool = False
 

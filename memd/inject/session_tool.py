@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from memd.inject.arguments import BadArgumentError, limit_of, refusal, text_of
 from memd.inject.format import fenced
@@ -18,6 +18,9 @@ from memd.model.session import SessionHit, SessionQuery
 from memd.model.trust import mark_of_role
 from memd.view.labels import body
 from memd.view.view import ENTRY_TAG
+
+if TYPE_CHECKING:
+    from memd.ingest.sessions import Sessions
 
 SEARCH_SESSIONS = "session_search"
 NO_MESSAGES = "No messages found."
@@ -50,14 +53,7 @@ INSTRUCTION = (
 )
 
 
-class Searches(Protocol):
-    """What is needed of the room of sessions."""
-
-    async def search(self, caller: Caller, wanted: SessionQuery) -> tuple[SessionHit, ...]: ...
-    async def any(self, caller: Caller) -> bool: ...
-
-
-async def searched(sessions: Searches, caller: Caller, arguments: Mapping[str, Any]) -> str:
+async def searched(sessions: Sessions, caller: Caller, arguments: Mapping[str, Any]) -> str:
     """Return the passages that fit, each in a fence; an error's text begins with ``Error:``."""
     try:
         query = text_of(arguments, "query")

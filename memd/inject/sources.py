@@ -8,7 +8,7 @@ says nothing when nothing fits.
 from __future__ import annotations
 
 from memd.base.limits import RECALL_BUDGET_TOKENS_MAX
-from memd.inject.own import Rooms
+from memd.inject.own import MemoryRooms
 from memd.inject.pipeline import Entries, Pools
 from memd.model.caller import Caller
 from memd.model.consolidation import is_composed
@@ -20,7 +20,7 @@ from memd.model.retrieval import MemoryRetrievalConfig
 
 
 async def recalled(
-    rooms: Rooms,
+    rooms: MemoryRooms,
     caller: Caller,
     request: PrepareRequest,
     config: MemoryRetrievalConfig,
@@ -50,7 +50,7 @@ async def recalled(
 
 async def pools_of(
     found: RecallResult,
-    rooms: Rooms,
+    rooms: MemoryRooms,
     caller: Caller,
     request: PrepareRequest,
     config: MemoryRetrievalConfig,

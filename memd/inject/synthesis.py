@@ -11,7 +11,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from memd.base.clock import Clock, from_us
 from memd.base.limits import SUMMARIES_READ_ITEMS_MAX
@@ -29,8 +29,8 @@ from memd.inject.synthesizer import (
 from memd.learn.playbook import as_text
 from memd.model.caller import Caller
 from memd.model.enums import Origin, Trust
-from memd.model.learn import Learning, PlaybookEntry, PlaybookQuery
-from memd.model.recall import RecallRequest, RecallResult
+from memd.model.learn import PlaybookQuery
+from memd.model.recall import RecallRequest
 from memd.model.session import SessionMessage
 from memd.model.synthesis import SynthesisRequest, Synthesized
 from memd.model.trust import mark, mark_of_role
@@ -41,41 +41,18 @@ from memd.store.database import Database
 from memd.store.summaries import SummaryRow
 from memd.view.view import ENTRY_TAG, untrusted_content_directive
 
+if TYPE_CHECKING:
+    from memd.ingest.sessions import Sessions
+    from memd.learn.learn import Learn
+    from memd.org.graph import Graph
+    from memd.recall.recall import Recall
+
 LEARNINGS = 5  # SPEC 5.14
 PATTERNS = 3  # SPEC 5a.2
 HITS = 12
 MESSAGES = 6
 RECALL_TOKENS = 4500
 LARGEST = 2  # a fragment takes at most one part in two of the budget
-
-
-class Recall(Protocol):
-    """What is needed of the room where memories are found."""
-
-    async def recall(self, caller: Caller, request: RecallRequest) -> RecallResult: ...
-
-
-class Learnt(Protocol):
-    """What is needed of the room where memd learns."""
-
-    async def latest(self, caller: Caller) -> tuple[Learning, ...]: ...
-    async def playbook(
-        self, caller: Caller, wanted: PlaybookQuery
-    ) -> tuple[PlaybookEntry, ...]: ...
-
-
-class Conversations(Protocol):
-    """What is needed of the room of sessions."""
-
-    async def recent(
-        self, caller: Caller, session_id: str, limit: int
-    ) -> tuple[SessionMessage, ...]: ...
-
-
-class Graph(Protocol):
-    """Whoever follows relations between things."""
-
-    async def lines(self, caller: Caller, question: str) -> tuple[str, ...]: ...
 
 
 @dataclass(frozen=True)
@@ -85,8 +62,8 @@ class Synthesis:
     db: Database
     clock: Clock
     recall: Recall
-    learnt: Learnt
-    sessions: Conversations
+    learnt: Learn
+    sessions: Sessions
     graph: Graph | None = None
     knowledge: Knowledge | None = None
 

@@ -13,13 +13,16 @@ import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from memd.base import client_key, log
 from memd.base.errors import DeniedError, MemdError, NotFoundError
 from memd.base.ids import Chance
 from memd.model.caller import LOCAL, LOCAL_CLIENT, NOBODY, OWNERS_COMMANDS, Identity
 from memd.serve.route import Route
+
+if TYPE_CHECKING:
+    from memd.org.clients import Clients
 
 CLAIMS: Final = frozenset({"author", "autonomy_level", "is_human", "scopes", "seniority"})
 """What only a key or a signature says; where it is no parameter, it is an attempt."""
@@ -36,13 +39,6 @@ class Seat:
         self.identity = replace(self.identity, scopes=frozenset())
 
 
-class Register(Protocol):
-    """Knows whose a key is."""
-
-    def identify(self, key: str) -> Identity | None: ...
-    def agents(self) -> frozenset[str]: ...
-
-
 Note = Callable[[str, str], Awaitable[None]]
 """Told the client and the method of an attempt that was refused."""
 
@@ -50,7 +46,7 @@ Note = Callable[[str, str], Awaitable[None]]
 class Authority:
     """Tells who presents a key, and whether a method is open to him."""
 
-    def __init__(self, register: Register, operator: str | None, note: Note) -> None:
+    def __init__(self, register: Clients, operator: str | None, note: Note) -> None:
         self._register = register
         self._operator = operator
         self.note = note

@@ -8,7 +8,7 @@ import resource
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from memd import __version__
 from memd.base import limits
@@ -23,6 +23,9 @@ from memd.serve import discover
 from memd.serve.metrics import Metrics
 from memd.serve.rooms import Rooms
 from memd.serve.routes.routes import METHODS, PROTOCOL
+
+if TYPE_CHECKING:
+    from memd.serve.server import Server
 
 _TOLD_LIMITS = (
     "FRAME_BYTES_MAX",
@@ -39,15 +42,6 @@ _TOLD_LIMITS = (
     "RECALL_TOP_K_MAX",
     "CONNECTION_IDLE_MS_MAX",
 )
-
-
-class Traffic(Protocol):
-    """How busy the socket is."""
-
-    @property
-    def connections(self) -> int: ...
-    @property
-    def in_flight(self) -> int: ...
 
 
 class System:
@@ -69,7 +63,7 @@ class System:
         self._started_us = clock.monotonic_us()
         self._document: dict[str, Any] | None = None
         self._work = Work("discover")
-        self.traffic: Traffic | None = None
+        self.traffic: Server | None = None
 
     def hello(self, caller: Caller) -> dict[str, Any]:
         """Return who is here, what it can do, and whom it takes *caller* for."""

@@ -40,7 +40,7 @@ from memd.encode.cross_encoder import RerankerThread
 from memd.encode.embed import EmbedderThread
 from memd.inject.hierarchical import over
 from memd.inject.inject import Inject
-from memd.inject.own import Rooms
+from memd.inject.own import MemoryRooms
 from memd.inject.reranker import CrossEncoderReranker
 from memd.model.caller import Caller
 from memd.model.enums import SearchMode
@@ -224,7 +224,7 @@ def _ways(house: Assembly, thread: RerankerThread) -> dict[str, Find]:
 
 def _room(house: Assembly, config: dict[str, Any]) -> Inject:
     return Inject(
-        rooms=Rooms(house.recall, house.ingest, house.archive),
+        rooms=MemoryRooms(house.recall, house.ingest, house.archive),
         config=MemoryRetrievalConfig.model_validate(config),
         clock=house.clock,
         retriever=over,

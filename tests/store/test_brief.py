@@ -210,7 +210,8 @@ async def test_what_fails_is_left_out_and_named(
         async def preferences(self, caller: Caller) -> tuple[Any, ...]:
             raise MemoryRetrievalError("gone")
 
-    room.briefs = replace(room.briefs, recall=Failing())
+    failing: Any = Failing()
+    room.briefs = replace(room.briefs, recall=failing)
     brief = await room.brief("two")
     assert labels(brief) == ["preference"]
     assert brief.degraded == "preferences failed and is left out"

@@ -18,7 +18,7 @@ from memd.base.errors import MemoryRetrievalError
 from memd.inject.hierarchical import over
 from memd.inject.in_window import REPEATED_US, Asked, SessionWindows
 from memd.inject.inject import Inject
-from memd.inject.own import Rooms
+from memd.inject.own import MemoryRooms
 from memd.model.caller import Caller
 from memd.model.inject import PreparedPrompt, PrepareRequest
 from memd.model.retrieval import MemoryRetrievalConfig
@@ -51,7 +51,7 @@ async def bed(tmp_path: Path) -> AsyncIterator[Bed]:
     clock = HeldClock()
     async with a_house(tmp_path / "memd.db", clock) as house:
         windows = SessionWindows(house.db, clock)
-        rooms = Rooms(house.recall, house.ingest, house.archive)
+        rooms = MemoryRooms(house.recall, house.ingest, house.archive)
         room = Inject(rooms=rooms, config=MemoryRetrievalConfig(), clock=clock, windows=windows)
         yield Bed(house, room, windows, clock)
 

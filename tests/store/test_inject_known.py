@@ -20,7 +20,7 @@ from memd.base.errors import OrgMemoryQueryError
 from memd.base.settings import SettingsWarning
 from memd.inject.inject import Inject
 from memd.inject.known import Knowledge
-from memd.inject.own import Rooms
+from memd.inject.own import MemoryRooms
 from memd.learn.learn import Learn
 from memd.model.caller import Caller
 from memd.model.enums import MemoryCategory, OrgFactCategory, SeniorityLevel
@@ -58,7 +58,7 @@ def a_room(house: Assembly, org: Any = None) -> Inject:
     knowledge = Knowledge(
         Ranker(house.db, house.recall.embedder), org or house.org, a_learn(house), 5
     )
-    rooms = Rooms(house.recall, house.ingest, house.archive)
+    rooms = MemoryRooms(house.recall, house.ingest, house.archive)
     return Inject(rooms, MemoryRetrievalConfig(), HeldClock(), org=house.org, knowledge=knowledge)
 
 

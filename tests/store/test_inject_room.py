@@ -19,7 +19,7 @@ from memd.base.errors import DeniedError, InvalidError, MemoryCapabilityError, M
 from memd.encode.tokens import DefaultTokenEstimator
 from memd.inject.hierarchical import over
 from memd.inject.inject import Inject
-from memd.inject.own import OwnMemories, Rooms
+from memd.inject.own import MemoryRooms, OwnMemories
 from memd.model.backend import MemoryBackend
 from memd.model.caller import Caller
 from memd.model.enums import InjectionStrategy, MemoryCategory
@@ -39,7 +39,7 @@ async def house(tmp_path: Path) -> AsyncIterator[Assembly]:
 
 def a_room(house: Assembly, **needs: Any) -> Inject:
     config = MemoryRetrievalConfig.model_validate(needs.pop("config", {}))
-    rooms = Rooms(house.recall, house.ingest, house.archive)
+    rooms = MemoryRooms(house.recall, house.ingest, house.archive)
     return Inject(rooms=rooms, config=config, clock=HeldClock(), **needs)
 
 
@@ -156,7 +156,8 @@ async def test_what_fails_is_left_out_and_named(house: Assembly) -> None:
             raise MemoryRetrievalError(name)
 
     no_policies = await prepared(a_room(house, org=Policies(fails=True)))
-    rooms = Rooms(NoRecall(), house.ingest, house.archive)
+    no_recall: Any = NoRecall()
+    rooms = MemoryRooms(no_recall, house.ingest, house.archive)
     no_memories = await prepared(replace(a_room(house, org=Policies(["Rule."])), rooms=rooms))
 
     assert no_policies.degraded == "policies failed and is left out"
@@ -176,7 +177,7 @@ async def test_spec_13_3_a_core_memory_that_cannot_be_read_is_named_not_called_e
 
     room = a_room(house)
     failing: Any = NoRetrieve()
-    broken = replace(room, rooms=Rooms(failing, house.ingest, house.archive))
+    broken = replace(room, rooms=MemoryRooms(failing, house.ingest, house.archive))
 
     empty = await prepared(room, strategy=InjectionStrategy.SELF_EDITING)
     failed = await prepared(broken, strategy=InjectionStrategy.SELF_EDITING)
@@ -445,7 +446,7 @@ async def test_reformulation_works_without_a_language_model(house: Assembly) -> 
 
 
 async def test_own_memories_are_a_documented_backend(house: Assembly) -> None:
-    own = OwnMemories(Rooms(house.recall, house.ingest, house.archive), ADA)
+    own = OwnMemories(MemoryRooms(house.recall, house.ingest, house.archive), ADA)
     assert isinstance(own, MemoryBackend)
     await own.connect()
 

@@ -10,7 +10,7 @@ from support.nights import ADA, Bed, a_bed, settled
 
 from memd.inject.inject import Inject
 from memd.inject.known import Knowledge
-from memd.inject.own import Rooms
+from memd.inject.own import MemoryRooms
 from memd.learn.learn import Learn
 from memd.model.inject import PreparedPrompt, PrepareRequest
 from memd.model.learn import TaskReport
@@ -55,7 +55,7 @@ async def prepared(bed: Bed, query: str = ASKED, **more: Any) -> PreparedPrompt:
     house = bed.house
     ranker = Ranker(house.db, house.recall.embedder)
     knowledge = Knowledge(ranker, house.org, a_learn(bed), 5)
-    rooms = Rooms(house.recall, house.ingest, house.archive)
+    rooms = MemoryRooms(house.recall, house.ingest, house.archive)
     room = Inject(rooms, MemoryRetrievalConfig(), bed.clock, org=house.org, knowledge=knowledge)
     return await room.prepare(ADA, PrepareRequest(query=query, **more))
 

@@ -14,7 +14,7 @@ from support.store import ADA, BOB, OWNER, a_house, stored, told
 from memd.backends.assembly import Assembly
 from memd.base.errors import ConflictError, DeniedError
 from memd.inject.inject import Inject
-from memd.inject.own import Rooms
+from memd.inject.own import MemoryRooms
 from memd.model.enums import InjectionStrategy, Origin, Trust
 from memd.model.ingest import IngestRequest, ReplaceSourceRequest
 from memd.model.inject import PrepareRequest
@@ -36,7 +36,7 @@ async def house(tmp_path: Path) -> AsyncIterator[Assembly]:
 
 async def prompt(house: Assembly, **asked: Any) -> list[str]:
     room = Inject(
-        rooms=Rooms(house.recall, house.ingest, house.archive),
+        rooms=MemoryRooms(house.recall, house.ingest, house.archive),
         config=MemoryRetrievalConfig(),
         clock=HeldClock(),
     )
@@ -260,7 +260,7 @@ async def test_every_entry_that_is_not_the_owner_s_says_so(house: Assembly) -> N
 
 async def tool(house: Assembly, name: str, **arguments: str) -> str:
     room = Inject(
-        rooms=Rooms(house.recall, house.ingest, house.archive),
+        rooms=MemoryRooms(house.recall, house.ingest, house.archive),
         config=MemoryRetrievalConfig(),
         clock=HeldClock(),
     )

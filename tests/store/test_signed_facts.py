@@ -18,7 +18,7 @@ from support.store import ADA, a_house, tampering
 from memd.backends.assembly import Assembly
 from memd.inject.inject import Inject
 from memd.inject.known import Knowledge
-from memd.inject.own import Rooms
+from memd.inject.own import MemoryRooms
 from memd.learn.learn import Learn
 from memd.model.access import Signature
 from memd.model.inject import PrepareRequest
@@ -77,7 +77,7 @@ async def prompt(house: Assembly) -> str:
         Learn(house.db, house.clock, house.ids),
         5,
     )
-    rooms = Rooms(house.recall, house.ingest, house.archive)
+    rooms = MemoryRooms(house.recall, house.ingest, house.archive)
     room = Inject(rooms, MemoryRetrievalConfig(), HeldClock(), org=house.org, knowledge=knowledge)
     made = await room.prepare(ADA, PrepareRequest(query="Which port does nginx listen on?"))
     return "\n".join(message.content for message in made.messages)

@@ -16,7 +16,7 @@ from support.store import ADA, BOB, a_house, rehash, stored, told
 from memd.backends.assembly import Assembly
 from memd.base.errors import BusyError
 from memd.inject.inject import Inject
-from memd.inject.own import Rooms
+from memd.inject.own import MemoryRooms
 from memd.inject.synthesis import Synthesis
 from memd.learn.learn import Learn
 from memd.model.caller import Caller
@@ -114,13 +114,14 @@ async def test_5_4_every_source_has_its_label_and_its_weight(tmp_path: Path) -> 
         await desk.learn.success(ADA, SuccessReport(description="harvest", tools=("a", "b")))
         await stored(desk.house, "the zebra crossed over")
         await a_summary(desk.house, "an old week in short")
+        graph: Any = Relations()
         synthesis = Synthesis(
             desk.house.db,
             desk.house.clock,
             desk.house.recall,
             desk.learn,
             desk.house.sessions,
-            Relations(),
+            graph,
         )
 
         made = await synthesis.block(ADA, SynthesisRequest(query="zebra"))
@@ -317,7 +318,7 @@ async def test_a_prompt_may_be_made_of_one_block_within_its_budget(tmp_path: Pat
         await told(desk.house, "zebras obey the web", origin="web", category="semantic")
         house = desk.house
         inject = Inject(
-            rooms=Rooms(house.recall, house.ingest, house.archive),
+            rooms=MemoryRooms(house.recall, house.ingest, house.archive),
             config=house.recall.config,
             clock=house.clock,
             synthesizer=desk.synthesis,

@@ -196,7 +196,8 @@ def of_access(house: Assembly) -> dict[str, Callable[[], Coroutine[Any, Any, Any
 def an_authority(
     clients: FakeClients | None = None, audit: FakeAudit | None = None, operator: str | None = None
 ) -> Authority:
-    return Authority(clients or FakeClients(), operator, (audit or FakeAudit()).note)
+    known: Any = clients or FakeClients()
+    return Authority(known, operator, (audit or FakeAudit()).note)
 
 
 def the_operator() -> Seat:
