@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+SWITCH_S = 0.001
+"""How long a thread of the daemon computes in Python while another one waits."""
+
+
 def main() -> int:
     """Run the command in ``sys.argv`` and return the exit code."""
     os.umask(0o077)
@@ -69,6 +73,9 @@ def _serve(profile: str | None) -> int:
     # A start makes some 200,000 objects and drops few: looking for garbage among them again and
     # again is a tenth of its time. The daemon collects from when it is ready.
     gc.disable()
+    # A question goes from thread to thread some thirty times, and while another one computes in
+    # Python each step waits for its turn to end: of five milliseconds, unless told otherwise.
+    sys.setswitchinterval(SWITCH_S)
     # The plugins of pydantic are other packages' code, looked for among all that is installed.
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
     import signal
