@@ -4,7 +4,7 @@ A value that a user may change is a setting (``model/settings.py``); what stands
 here is a bound that keeps one caller from hurting the others.
 """
 
-# The wire (API.md, PROMISES 4)
+# The wire (PROMISES 4)
 FRAME_BYTES_MAX = 1_048_576
 FRAME_DEPTH_MAX = 32
 REPLY_BYTES_MAX = 2 * 1_048_576  # of one answer; a stored text of a full frame fits with its fields

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import queue
-import threading  # noqa: TID251  # the work threads of HOUSE 3
+import threading  # noqa: TID251  # the work threads (docs/architecture.md)
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial

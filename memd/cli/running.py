@@ -19,7 +19,7 @@ def serve(
     ] = False,
 ) -> None:
     """Run the daemon until it is told to stop (Ctrl-C, or SIGTERM)."""
-    del foreground  # memd never forks: a service manager or a shell holds it (PLATFORM 4.5)
+    del foreground  # memd never forks: a service manager or a shell holds it
     from memd.base.paths import Paths
     from memd.daemon import serve as run
 

@@ -6,7 +6,7 @@ terminal, because a remembered text may hold escape sequences: ``shown`` keeps i
 lines, ``line`` is one; ``quoted``, ``begun`` and ``composed`` are lines that cannot be
 mistaken for memd's own (docs/decisions/0141). What is written drops what nobody
 sees once more, whoever forgot it, but for memd's own colours; JSON says it by
-number. Colour only on a terminal, and never with ``NO_COLOR`` (PLATFORM 6).
+number. Colour only on a terminal, and never with ``NO_COLOR`` (decision 0019).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ BAR = "│ "
 
 
 class Exit(IntEnum):
-    """What the shell is told (PLATFORM 6; 78 is sysexits' EX_CONFIG)."""
+    """What the shell is told (decision 0019; 78 is sysexits' EX_CONFIG)."""
 
     OK = 0
     ERROR = 1

@@ -2,7 +2,7 @@
 
 Installing twice changes nothing; uninstalling removes what installing wrote and
 never a memory. The sandbox drop-in is added only after a trial has shown that
-this system lets a user's unit have a user namespace (PLATFORM 4.2).
+this system lets a user's unit have a user namespace (decision 0018).
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def command_path(argv0: str = "", found: str | None = None) -> Path:
 
     A tool installer puts a link into a folder of the PATH and the program into an
     environment that it replaces; the link is what a service must start, so links
-    are not followed (PLATFORM 6).
+    are not followed.
     """
     found = found or shutil.which("memd")
     typed = Path(argv0 or sys.argv[0]).absolute()

@@ -1,4 +1,4 @@
-"""Reads a question and a text together and says how well one answers the other (MODEL).
+"""Reads a question and a text together and says how well one answers the other (decision 0058).
 
 Optional: without its folder every call is a DegradedError, and recall does without.
 Like the embedding model it lives in a thread of its own (``model_thread``), with one

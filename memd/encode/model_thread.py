@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import os
-import threading  # noqa: TID251  # the one place that owns a model's thread (HOUSE 3)
+import threading  # noqa: TID251  # the one place that owns a model's thread (docs/architecture.md)
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable

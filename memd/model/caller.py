@@ -1,4 +1,4 @@
-"""Who calls. The first argument of every room's function (HOUSE 1.3).
+"""Who calls. The first argument of every room's function (docs/architecture.md).
 
 A client says what it is (``system.hello``); the daemon decides what it may.
 """

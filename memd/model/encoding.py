@@ -13,7 +13,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class ModelFingerprint:
-    """What makes two vectors comparable: weights, window and pooling, not a name (MODEL)."""
+    """What makes two vectors comparable: weights, window and pooling, not a name."""
 
     name: str
     weights_sha256: str

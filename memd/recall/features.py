@@ -1,4 +1,4 @@
-"""What the ranker knows of each candidate (RANKER). Pure: values in, numbers out.
+"""What the ranker knows of each candidate (decision 0020). Pure: values in, numbers out.
 
 Absolute features, not ranks or per-query min-max: so that one score orders and
 can also say that nothing fits.

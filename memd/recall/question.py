@@ -2,7 +2,7 @@
 
 Function words say nothing about what is meant; known speakers' names say who,
 not what, and would drag every turn of that person up in the vector space, so
-they are taken out of the dense query and come back as a feature (RANKER).
+they are taken out of the dense query and come back as a feature (decision 0020).
 """
 
 from __future__ import annotations

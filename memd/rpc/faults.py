@@ -1,6 +1,6 @@
 """Errors on the wire: one JSON-RPC code and one ``data`` object for each kind.
 
-Many kinds share a code (API.md, "Numbers"); the kind says which class it is, so
+Many kinds share a code (docs/api.md); the kind says which class it is, so
 a client raises exactly what the daemon raised. Standard library only.
 """
 

@@ -1,4 +1,4 @@
-"""Claude Code's transcripts (PLATFORM 1.1): lines that hang together by ``parentUuid``.
+"""Claude Code's transcripts: lines that hang together by ``parentUuid``.
 
 One response is several lines with one ``message.id``; a resumed session copies old
 lines with their ``uuid``; a prompt that was taken back stays in the file beside the

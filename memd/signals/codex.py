@@ -1,4 +1,4 @@
-"""Codex' rollouts (PLATFORM 1.2): every line an event, of which ``response_item`` was said.
+"""Codex' rollouts: every line an event, of which ``response_item`` was said.
 
 The lifetime total of tokens is not the window's: only the last request's counts.
 A thread that was rolled back keeps its lines, so they are taken out here.

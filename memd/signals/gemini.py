@@ -1,4 +1,4 @@
-"""Gemini CLI's chats (PLATFORM 1.3): a log of messages that are written again as they grow.
+"""Gemini CLI's chats: a log of messages that are written again as they grow.
 
 The same id again replaces what it said before; ``$rewindTo`` takes a message and all
 after it back. ``$set`` with messages is the model's context being replaced, as a

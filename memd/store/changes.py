@@ -2,7 +2,7 @@
 
 The digest covers, for each touched row, SHA-256 of the row's salt and its hash:
 it proves what a row was, and stops proving anything once ``forget`` has erased
-the salt (STORE 7). What was refused is a row too: of no rows, with how often.
+the salt. What was refused is a row too: of no rows, with how often.
 """
 
 from __future__ import annotations

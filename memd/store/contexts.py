@@ -1,4 +1,4 @@
-"""The neighbours of a turn: half of what a short turn means stands beside it (EVAL).
+"""The neighbours of a turn: half of what a short turn means stands beside it (decision 0032).
 
 Each memory of a session keeps, stored, the words of the one before and the one
 after (their place: ordinal, part, key). Adding, hiding or erasing a memory

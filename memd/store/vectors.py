@@ -2,7 +2,7 @@
 
 L2 on normalised vectors (cos = 1 - d^2 / 2): vec0's own cosine is slower. The
 owner and the part of the cache are the partition key, so a search costs what the
-owner has, not what the file has, and nothing that it would drop (STORE 4). Each is
+owner has, not what the file has, and nothing that it would drop. Each is
 cut into shards, so that one search can use two cores.
 
 A cache generation belongs to one model. Vectors of different models are never

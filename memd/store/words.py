@@ -3,9 +3,9 @@
 External content, so its integrity check compares it with the rows; secure
 delete, so what is forgotten leaves no posting behind. Two text columns: the
 memory's own words, and the words of its neighbours in the session, which carry
-half the context of a short turn (EVAL). The third column holds the owner's
+half the context of a short turn (decision 0032). The third column holds the owner's
 token and weighs nothing: ``owner:a12 AND ...`` is many times faster than a
-join (STORE 4).
+join.
 
 A cache: rebuilt beside the live one, never repaired. Every function that
 removes or adds rows runs in the transaction that changes the memories.

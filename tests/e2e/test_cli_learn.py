@@ -47,7 +47,6 @@ def memd(home: Path, daemon: Spawned) -> Typed:
 def test_a_lesson_that_a_person_tells_is_listed_stands_in_prompts_and_is_forgotten(
     memd: Typed,
 ) -> None:
-    """AUDIT 3.2."""
     lesson = "The staging database is read-only on Mondays, so migrate on Tuesdays."
     code, out, _ = memd("learn", "lesson", lesson)
     lesson_id = out.strip()
@@ -79,7 +78,6 @@ def test_a_lesson_that_a_person_tells_is_listed_stands_in_prompts_and_is_forgott
 def test_a_lesson_that_somebody_said_is_fed_by_a_nap_and_goes_like_any_other(
     daemon: Spawned, memd: Typed
 ) -> None:
-    """AUDIT 3.2: without a command."""
     said = "The tests need Redis on port 6380."
     talk = [{"role": "assistant", "content": f"This is part {n} of the talk."} for n in range(5)]
     messages = [{"role": "assistant", "content": f"Fixed.\n- **Lesson:** {said}"}, *talk]

@@ -1,4 +1,4 @@
-"""AUDIT 3.1 at the real socket with the real model: what was decided reaches an assistant.
+"""At the real socket with the real model: what was decided reaches an assistant.
 
 Five facts stand beside some two hundred everyday memories. Whoever asks about them is
 told, and nobody else.

@@ -1,4 +1,4 @@
-"""The memory tool over the real socket: a client that only knows files remembers (FIELD 3.6)."""
+"""The memory tool over the real socket: a client that only knows files remembers."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_no_path_leads_out_of_the_root(desk: Desk, path: str) -> None:
 
 
 def test_nothing_in_a_path_is_decoded(desk: Desk) -> None:
-    """FIELD 3.6: an encoded traversal is a name like any other, and leads nowhere."""
+    """An encoded traversal is a name like any other, and leads nowhere."""
     names = ["/memories/%2e%2e/x", "/memories/a%00b", "/memories/b%2f..%2f..%2fx"]
     for path in names:
         made = answered(desk, "create", path=path, file_text=path)

@@ -78,7 +78,7 @@ def prompt(desk: Desk, query: str) -> list[str]:
 
 
 def test_questions_that_were_asked_fill_no_prompt(desk: Desk) -> None:
-    """CLIENTS 4.1: 13 facts, then six questions; a request about code gets nothing of it."""
+    """13 facts, then six questions; a request about code gets nothing of it."""
     for fact in FACTS:
         desk.call("memory.ingest", text=fact)
     assert prompt(desk, FOREIGN) == []

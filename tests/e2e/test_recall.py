@@ -77,7 +77,7 @@ def test_honest_questions_are_answered_with_the_right_memory_first(known: Desk) 
 def test_foreign_questions_are_answered_with_nothing(known: Desk) -> None:
     answered = [question for question in FOREIGN if known.contents(question)]
 
-    assert len(answered) <= 1, answered  # EVAL: a small part of foreign questions passes the gate
+    assert len(answered) <= 1, answered  # a small part of foreign questions passes the gate
 
 
 def test_the_answer_is_calibrated_and_ordered(known: Desk) -> None:

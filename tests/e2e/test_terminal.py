@@ -91,7 +91,7 @@ def test_a_person_reads_local_times_and_a_pipe_gets_utc(daemon: Spawned, memd: T
     assert re.search(r"created_at: +\d{4}-\d\d-\d\d \d\d:\d\d JST", memd("get", memory_id).err)
 
 
-# A search (AUDIT 5.9).
+# A search.
 
 
 def test_a_search_shows_a_preference_only_where_it_answers(daemon: Spawned, memd: Terminal) -> None:
@@ -117,7 +117,7 @@ def test_a_text_needs_no_quotes(memd: Terminal) -> None:
     assert "The ferry leaves" in memd.piped("inject", "when", "does", "the", "ferry", "leave").out
 
 
-# What is erased is shown (AUDIT 5.11).
+# What is erased is shown.
 
 
 def test_who_is_asked_whether_to_erase_sees_what(daemon: Spawned, memd: Terminal) -> None:
@@ -175,7 +175,7 @@ def test_of_several_ids_the_one_that_is_unknown_is_named(daemon: Spawned, memd: 
     assert "no memory has the id nonsense" in told.err
 
 
-# Messages speak the words of the command line (AUDIT 5.11).
+# Messages speak the words of the command line.
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_a_secret_that_was_replaced_is_mentioned(memd: Terminal) -> None:
     assert memd.piped("add", "nothing secret").err == ""
 
 
-# Preferences, edit, completion (AUDIT 5.13).
+# Preferences, edit, completion.
 
 
 def test_a_preference_is_set_shown_listed_and_deleted(memd: Terminal) -> None:
@@ -276,7 +276,7 @@ def test_bash_takes_the_script_and_completes_a_command(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == ("preference\n", "")
 
 
-# Long work is waited for (AUDIT 5.11).
+# Long work is waited for.
 
 
 def test_a_client_without_a_timeout_waits_for_as_long_as_the_daemon_works(daemon: Spawned) -> None:
@@ -315,7 +315,7 @@ def test_who_interrupts_a_command_cancels_what_it_asked_for(
     assert cancelled["params"] == {"id": asked["id"]}
 
 
-# A night can be seen on the first day (AUDIT 5.13).
+# A night can be seen on the first day.
 
 
 @pytest.mark.model

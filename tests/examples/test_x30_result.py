@@ -1,4 +1,4 @@
-"""EXAMPLES X30: what a consolidation answers can be dumped and read back."""
+"""X30: what a consolidation answers can be dumped and read back."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ LINES_MAX = 400
 BARE = f"import sys; sys.path.append({str(ROOT)!r})"
 
 # A program may be imported for its room alone, but these rooms must stay light
-# (HOUSE 1.3): what a client needs is the standard library.
+# (docs/architecture.md): what a client needs is the standard library.
 HEAVY = {
     "apsw", "fastembed", "numpy", "onnx", "onnxruntime", "pydantic", "rich", "structlog",
     "tokenizers", "typer", "watchdog", "yaml",

@@ -1,4 +1,4 @@
-"""No test fails because the machine is slow or busy (HOUSE 7).
+"""No test fails because the machine is slow or busy (decision 0091).
 
 What takes long is counted as work (``support.effort``) or is a figure of ``tests/bench``;
 whoever waits polls, up to a ceiling that no working machine reaches.

@@ -1,4 +1,4 @@
-"""AUDIT 3.1, 3.2 over a real file: facts, lessons and patterns that fit stand in prompts."""
+"""Over a real file: facts, lessons and patterns that fit stand in prompts."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ async def test_p14_a_lesson_that_might_be_an_order_is_marked(house: Assembly) ->
 async def test_policies_that_do_not_fit_are_warned_of_in_the_reply_and_in_the_log(
     house: Assembly, logged: io.StringIO
 ) -> None:
-    """AUDIT 4.4: they are always in a prompt, so a prompt without some is not silent."""
+    """They are always in a prompt, so a prompt without some is not silent."""
     for n in range(30):
         rule = f"Rule {n}: every change of part {n} is reviewed by two people."
         await wrote(house, rule, category=OrgFactCategory.CORE_POLICY)

@@ -1,4 +1,4 @@
-"""Every method of the socket, by its name. Names change only with a decision (API.md)."""
+"""Every method of the socket, by its name. Names change only with a decision page."""
 
 from __future__ import annotations
 

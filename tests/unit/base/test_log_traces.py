@@ -1,4 +1,4 @@
-"""HOUSE 5: the log has a bug's full trace, and never its message."""
+"""Decision 0015: the log has a bug's full trace, and never its message."""
 
 from __future__ import annotations
 

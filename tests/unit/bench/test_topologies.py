@@ -1,4 +1,4 @@
-"""The table of the ways of retrieval: what has a row, and how a row is told (EVAL, SPEC 8.1)."""
+"""The table of the ways of retrieval: what has a row, and how a row is told (SPEC 8.1)."""
 
 from __future__ import annotations
 

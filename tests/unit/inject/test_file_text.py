@@ -1,4 +1,4 @@
-"""The file view's own words, letter for letter (FIELD 3.6), and what an edit makes of a text."""
+"""The file view's own words, letter for letter, and what an edit makes of a text."""
 
 from __future__ import annotations
 

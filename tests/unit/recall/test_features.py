@@ -1,4 +1,4 @@
-"""RANKER: what the ranker knows of each candidate."""
+"""Decision 0020: what the ranker knows of each candidate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RANKER: a query as the ranker sees it."""
+"""Decision 0020: a query as the ranker sees it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RANKER: one score that orders, and the gate that says nothing fits."""
+"""Decisions 0020 to 0022: one score that orders, and the gate that says nothing fits."""
 
 from __future__ import annotations
 

@@ -1,0 +1,76 @@
+"""Names are the words of ``docs/glossary.md``: what stands there under "not" names nothing new."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+GLOSSARY = ROOT / "docs" / "glossary.md"
+TO_BE_RENAMED = {
+    "Archival.put_away", "Authority.seat", "Change.said", "Checking.told",
+    "CompositeBackend.put_away", "Damage.found", "Found", "InMemoryArchive.put_away",
+    "InMemoryBackend.put_away", "KeepsArchive.put_away",
+    "Pool.taken_away", "RemoteBackend.put_away",
+    "Said", "Scope.shown", "Seat", "Sought", "SqliteBackend.put_away", "Told", "Waits.told",
+    "Wanted", "_Archive.put_away", "found", "is_set_aside",
+    "put_away", "said", "shown", "told", "wanted",
+}  # fmt: skip
+"""Names from before the glossary. The list only becomes shorter."""
+
+
+def refused() -> set[str]:
+    """Return the words in code font in the columns "not"."""
+    words: set[str] = set()
+    for line in GLOSSARY.read_text("utf-8").splitlines():
+        cells = line.split("|")
+        if len(cells) == 5:  # three columns, and what is outside of them
+            words |= set(re.findall(r"`([a-z_]+)`", cells[3]))
+    return words
+
+
+def names() -> Iterator[str]:
+    """Yield the public classes, functions and methods of memd."""
+    for path in (ROOT / "memd").rglob("*.py"):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            match node:
+                case ast.ClassDef(name=name, body=body):
+                    yield name
+                    for inner in body:
+                        if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef):
+                            yield f"{name}.{inner.name}"
+                case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                    yield name
+
+
+def snake(name: str) -> str:
+    """Return a name as words in lower case.
+
+    >>> snake("PutAway"), snake("Archive.put_away")
+    ('put_away', 'put_away')
+    """
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.rpartition(".")[2]).lower()
+
+
+def test_no_new_name_is_a_word_that_the_glossary_refuses() -> None:
+    words = refused()
+    assert words
+    offending = {
+        name
+        for name in names()
+        if not snake(name).startswith("_")
+        and (snake(name) in words or any("_" in word and word in snake(name) for word in words))
+    }
+    assert offending - TO_BE_RENAMED == set()
+
+
+def test_a_word_has_one_line_in_the_glossary() -> None:
+    rows = [
+        line.split("|")[1].strip()
+        for line in GLOSSARY.read_text("utf-8").splitlines()
+        if line.startswith("| ") and not line.startswith("| word")
+    ]
+    words = [word.strip() for row in rows for word in re.sub(r"\(.*?\)|`", "", row).split(",")]
+    assert sorted({word for word in words if words.count(word) > 1}) == []
