@@ -90,9 +90,8 @@ def prose(path: Path) -> Iterator[str]:
     """Yield the docstrings and comments of a module."""
     source = path.read_text("utf-8")
     for node in ast.walk(ast.parse(source)):
-        match node:
-            case ast.Expr(value=ast.Constant(value=str(text))):
-                yield text
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            yield str(node.value.value)
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             yield token.string
@@ -143,7 +142,7 @@ def test_no_number_of_the_specification_has_two_places() -> None:
 
 def test_every_decision_that_is_cited_exists() -> None:
     there = {int(page.stem[:4]) for page in (ROOT / "docs" / "decisions").glob("*.md")}
-    missing = {}
+    missing: dict[str, str] = {}
     for path, text in texts():
         names = re.findall(r"\bdecisions/(\d{4})", text)
         names += re.findall(r"\((0[01]\d\d)\)", text) if "decisions" in path.parts else []

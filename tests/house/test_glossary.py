@@ -9,6 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 GLOSSARY = ROOT / "docs" / "glossary.md"
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 TO_BE_RENAMED = {
     "Archival.put_away", "Authority.seat", "Change.said", "Checking.told",
     "CompositeBackend.put_away", "Damage.found", "Found", "InMemoryArchive.put_away",
@@ -35,14 +36,15 @@ def names() -> Iterator[str]:
     """Yield the public classes, functions and methods of memd."""
     for path in (ROOT / "memd").rglob("*.py"):
         for node in ast.parse(path.read_text("utf-8")).body:
-            match node:
-                case ast.ClassDef(name=name, body=body):
-                    yield name
-                    for inner in body:
-                        if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef):
-                            yield f"{name}.{inner.name}"
-                case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                    yield name
+            if isinstance(node, FUNCTIONS):
+                yield node.name
+            elif isinstance(node, ast.ClassDef):
+                yield node.name
+                yield from (
+                    f"{node.name}.{inner.name}"
+                    for inner in node.body
+                    if isinstance(inner, FUNCTIONS)
+                )
 
 
 def snake(name: str) -> str:
