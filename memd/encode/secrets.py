@@ -72,7 +72,9 @@ class _Bare(NamedTuple):
 
 
 _PLACEHOLDER = re.compile(r"\[secret:([a-z0-9-]+)#(\d{1,6})\]")
-_WORD_S_END, _LINE_S_END = re.compile(r"\s"), re.compile(r"\n")
+_WHOLE = tuple(map(re.compile, (r"\s", r"\n", r"\n[ \t\r]*\n")))
+"""Where a stretch ends that goes as a whole: a word, a line, a paragraph; then all goes."""
+_FREED_MAX = 16  # so many keys, freed by those before them, and stretches go at once
 _LINE_GAP = re.compile(r"\r?\n[ \t]*")
 
 # How base64 of a listed prefix begins: AKIA, ghp_, sk-, xox, AIza, glpa, -----BEGIN, github_pat.
@@ -101,28 +103,25 @@ def screen(text: str) -> Screening:
     if _is_known(text):
         return Screening(Screened(text))
     kinds: list[str] = []
-    for grown in (*[_as_found] * ROUNDS_MAX, _to_the_word_s_end, _to_the_line_s_end, _all_of_it):
+    whole = iter(_WHOLE)
+    for number in range(ROUNDS_MAX + len(_WHOLE) + 1):
         found = _all(text)
         if not found:
             _note(text)
             break
-        # What ran on behind a key is a word of its own now, and may be the next key.
-        text = _replaced(text, grown(text, found))
         kinds += [one.kind for one in found]
-    return Screening(Screened(text), tuple(dict.fromkeys(kinds)))
+        # What ran on behind a key is a word of its own now, and may be the next key.
+        if number >= ROUNDS_MAX or (number and len(found) > _FREED_MAX):
+            ends = next(whole, None)
+            if ends is None:
+                return Screening(Screened(_replaced(text, [_all_of(text, found)])), _once(kinds))
+            found = _apart([_until(one, text, ends) for one in found])
+        text = _replaced(text, found)
+    return Screening(Screened(text), _once(kinds))
 
 
-def _as_found(text: str, found: list[_Found]) -> list[_Found]:
-    del text
-    return found
-
-
-def _to_the_word_s_end(text: str, found: list[_Found]) -> list[_Found]:
-    return _apart([_until(one, text, _WORD_S_END) for one in found])
-
-
-def _to_the_line_s_end(text: str, found: list[_Found]) -> list[_Found]:
-    return _apart([_until(one, text, _LINE_S_END) for one in found])
+def _once(kinds: list[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(kinds))
 
 
 def _until(one: _Found, text: str, ends: re.Pattern[str]) -> _Found:
@@ -130,9 +129,9 @@ def _until(one: _Found, text: str, ends: re.Pattern[str]) -> _Found:
     return one._replace(end=end.start() if end else len(text))
 
 
-def _all_of_it(text: str, found: list[_Found]) -> list[_Found]:
+def _all_of(text: str, found: list[_Found]) -> _Found:
     """Return the text as one stretch: nobody writes what comes this far."""
-    return [found[0]._replace(start=0, end=len(text), secret=text)]
+    return found[0]._replace(start=0, end=len(text), secret=text)
 
 
 # A long text is screened as it comes in, and again whenever it leaves, then often where

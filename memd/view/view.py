@@ -123,12 +123,16 @@ def neutralised(content: str, tags: Iterable[str], opening: Iterable[str] = ()) 
     closing, opening = frozenset(tags), frozenset(opening)
     if not closing | opening or not _OPENING.search(content):
         return content
-    live, firsts = _live(closing, opening)
+    live, firsts, closes = _live(closing, opening)
 
     def marked(match: re.Match[str]) -> str:
         place = seen_from(content, match.end())
-        if place == len(content) or letter_of(content[place]) not in firsts:
+        if place == len(content) or (letter := letter_of(content[place])) not in firsts:
             return match[0]
+        if letter == "/":  # or a text of nothing but what tags begin with costs a look each
+            behind = seen_from(content, place + 1)
+            if behind == len(content) or letter_of(content[behind]) not in closes:
+                return match[0]
         said = live.match(ahead(content, place))
         if said is None or _is_spared(content, match, said):
             return match[0]
@@ -146,8 +150,11 @@ def _is_spared(content: str, match: re.Match[str], said: re.Match[str]) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _live(closing: frozenset[str], opening: frozenset[str]) -> tuple[re.Pattern[str], str]:
-    """Return what stands behind the ``<`` of a live tag once it is folded, and how that begins."""
+def _live(closing: frozenset[str], opening: frozenset[str]) -> tuple[re.Pattern[str], str, str]:
+    """Return what stands behind the ``<`` of a live tag once it is folded, and how that begins.
+
+    At last how the name of a closing one does.
+    """
 
     def any_of(names: frozenset[str]) -> str:
         folded = sorted(map(fold, names), key=len, reverse=True)
@@ -155,8 +162,13 @@ def _live(closing: frozenset[str], opening: frozenset[str]) -> tuple[re.Pattern[
 
     closes, opens = any_of(closing), any_of(opening)
     pattern = re.compile(rf"(?:/\s*(?:{closes})|(?P<opened>{opens}))(?![\w-])")
-    firsts = "/" + "".join(fold(name)[0] for name in opening)
-    return pattern, firsts.replace("m", "mr").replace("w", "wv")  # rn is taken for m, vv for w
+    return pattern, f"/{_firsts(opening)}", _firsts(closing)
+
+
+def _firsts(names: frozenset[str]) -> str:
+    """Return what one of *names* may begin with: rn is taken for m, vv for w."""
+    firsts = "".join(fold(name)[0] for name in names)
+    return firsts.replace("m", "mr").replace("w", "wv")
 
 
 def wrap_untrusted(tag: str, content: str) -> str:

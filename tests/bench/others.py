@@ -4,7 +4,8 @@ A real daemon with the real model. While each method is called with its largest 
 and made to be slow (``support.largest``), a second process asks ``system.status`` without a
 pause; its p99 and longest are told, and the methods beside which it was slowest. Nobody waits
 longer than ``--patience`` for a large one: the model takes minutes for a megabyte of a made up
-text, and the next is called while it is at it. Then recalls are asked one after the other,
+text, and the next is called while it is at it. What a question waits beside nothing is told,
+too: where that is long, the machine was busy. Then recalls are asked one after the other,
 beside nothing and beside a bulk ingest. For an idle machine with two cores.
 """
 
@@ -32,6 +33,7 @@ from memd.base.errors import MemdError
 RECALLS = 60
 BULK_TEXTS = 4_096
 PATIENCE_S = 8.0
+ALONE_S = 10.0
 SHOWN = 12
 PARTS = ("recall", "honest", "hostile")
 _ASKING = """
@@ -51,6 +53,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--json", type=Path, dest="out")
     parser.add_argument("--part", choices=PARTS, nargs="*", default=PARTS)
     parser.add_argument("--patience", type=float, default=PATIENCE_S, metavar="SECONDS")
+    parser.add_argument("--method", nargs="*", help="only these; default: every one")
     said = parser.parse_args(argv)
     result: dict[str, Any] = {}
     if "recall" in said.part:
@@ -64,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             ids = {
                 "id": stage.client.call("memory.store", {"content": "a", "category": "semantic"})
             }
-            asked = list(calls(made, ids))
+            asked = [each for each in calls(made, ids) if not said.method or each[0] in said.method]
             result[name] = beside(stage, asked, Path(folder) / "asked", said.patience)
         print(json.dumps({name: result[name]}), file=sys.stderr, flush=True)
     print(json.dumps(result, indent=1))
@@ -83,6 +86,7 @@ def beside(
     try:
         while not log.exists() or not log.stat().st_size:
             time.sleep(0.05)
+        time.sleep(ALONE_S)
         for number, (name, params) in enumerate(asked, 1):
             begun = time.monotonic()
             # Each on a connection of its own: the daemon drops what nobody waits for any more.
@@ -96,7 +100,9 @@ def beside(
         other.wait()
     late = sum(end - begun >= patience_s for _, begun, end in spans)
     times = [tuple(map(float, line.split())) for line in log.read_text("utf-8").splitlines()[:-1]]
-    took = sorted(1_000 * (end - begun) for begun, end in times)
+    first = spans[0][1]
+    alone = sorted(1_000 * (end - begun) for begun, end in times if end <= first)
+    took = sorted(1_000 * (end - begun) for begun, end in times if end > first)
     worst: dict[str, float] = {}
     for name, begun, end in spans:
         met = [1_000 * (until - since) for since, until in times if until > begun and since < end]
@@ -105,6 +111,8 @@ def beside(
     return {
         "calls": len(spans),
         "not_waited_for": late,
+        "alone_p99_ms": round(quantile(alone, 0.99), 1),
+        "alone_longest_ms": round(alone[-1], 1),
         "asked": len(took),
         "p50_ms": round(statistics.median(took), 1),
         "p99_ms": round(quantile(took, 0.99), 1),
