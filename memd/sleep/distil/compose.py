@@ -293,10 +293,12 @@ def _memories(
     leave = before_leave(asked.text) if asked and not asked.is_marked else None
     if kept and leave is not None and len(leave) < _SAYS_CHARS_MIN:
         asked = None  # what was said beside "shall I go on?" is no answer to it
+    # What came of a step that the user agreed to is worth as much as an answer of theirs.
+    worth = _ANSWERED if leave is not None and approves(whole) else _ENDED
     if not kept and ended and _stands_alone(ended):
-        yield _outcome(turn, ended)
+        yield _outcome(turn, ended, worth)
     elif not kept and ended and leave:
-        yield _outcome(turn, f"Agent: {leave}{_OUTCOME}{ended}")
+        yield _outcome(turn, f"Agent: {leave}{_OUTCOME}{ended}", worth)
     for number, part in enumerate(kept):
         beside = (
             (asked or stopped_at) if len(part.text) <= _ALONE_CHARS and len(kept) == 1 else None
@@ -333,10 +335,10 @@ def _stands_alone(ended: str) -> bool:
     return len(ended) >= _ENDED_CHARS_MIN and not _LEANS.match(ended)
 
 
-def _outcome(turn: OwnExchange, ended: str) -> Candidate:
+def _outcome(turn: OwnExchange, ended: str, score: float) -> Candidate:
     places = (turn.exchange.place, _told_at(turn.exchange, ended))
     memory = Distilled(ended, Kind.OUTCOME, places, turn.slot, Origin.ASSISTANT)
-    return Candidate(memory, _ENDED)
+    return Candidate(memory, score)
 
 
 def _told_at(exchange: Exchange, ended: str) -> int:

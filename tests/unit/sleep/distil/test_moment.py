@@ -87,3 +87,17 @@ def test_orders_of_the_minute_are_not_kept(text: str) -> None:
 )
 def test_what_holds_is_kept_beside_them(text: str) -> None:
     assert act(text).score >= WORTH
+
+
+def test_what_came_of_a_step_is_told_with_what_was_said_before_it() -> None:
+    said = "The lock of `store.py` is a file now. Shall I run the tests?"
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": "look at the lock"},
+        {"role": "assistant", "content": said},
+        {"role": "user", "content": "yes"},
+        {"role": "assistant", "content": "It requires `fcntl`, because `store.py` locks by path."},
+    ]
+    texts = [each.text for each in distilled(messages)]
+    assert any(
+        text.startswith("Agent: The lock of") and "Outcome: It requires" in text for text in texts
+    )
