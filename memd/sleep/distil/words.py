@@ -196,7 +196,9 @@ def _planned(text: str) -> str:
     """
     headings = list(_HEADING.finditer(text))
     said = " ".join([text[: headings[0].start()], *(heading[1] for heading in headings)])
-    if any(_SPEAKER.match(heading[1]) for heading in headings) or not _PLANS.search(said):
+    if any(_SPEAKER.match(heading[1]) for heading in headings) or not (
+        _PLANS.search(said) or _WORD.search(text[: headings[0].start()])
+    ):
         return ""
     ends = [*(heading.start() for heading in headings[1:]), len(text)]
     bodies = [text[h.end() : end].strip() for h, end in zip(headings, ends, strict=True)]
