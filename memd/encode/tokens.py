@@ -23,7 +23,7 @@ from memd.base.errors import ModelError
 from memd.model.encoding import TokenCounter
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    from tokenizers import Encoding, Tokenizer
 
 TOKENIZER_FILE = "tokenizer.json"
 _CHARS_PER_TOKEN = 4
@@ -93,7 +93,7 @@ class ModelTokens:
         other pieces than the whole one. A word has at most 100 pieces (a longer
         one is a single unknown piece), so a window always makes progress.
         """
-        encoding = self._ready().encode(text, add_special_tokens=False)
+        encoding = self._encoded(text)
         total = len(encoding)
         if total <= tokens_max:
             return [Window(text, total)]
@@ -111,7 +111,11 @@ class ModelTokens:
         return found
 
     def _pieces(self, text: str) -> int:
-        return len(self._ready().encode(text, add_special_tokens=False))
+        return len(self._encoded(text))
+
+    def _encoded(self, text: str) -> Encoding:
+        # A batch of one: ``encode`` keeps the interpreter to itself, a second for a megabyte.
+        return self._ready().encode_batch([text], add_special_tokens=False)[0]
 
     def _by_words(self, text: str) -> int | None:
         """Return the pieces of a text from those of its words, None if they cannot be told so.

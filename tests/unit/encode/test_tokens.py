@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -159,3 +163,23 @@ def test_the_counter_estimates_until_a_model_is_installed(tmp_path: Path) -> Non
     a_tokenizer(tmp_path / "tokenizer.json")
     assert counter.count("the cats.") == 4
     assert counter_for(tmp_path).count("the cats.") == 4
+
+
+@pytest.mark.parametrize("read", ["count", "windows"])
+def test_other_threads_have_their_turns_while_a_long_text_is_read(
+    tokens: ModelTokens, read: str
+) -> None:
+    """One that keeps the interpreter to itself leaves a handful, however long it takes."""
+    tokens.count("the first count reads the vocabulary")
+    text = "".join(
+        f"eyJ{number}aa-[{number}](caf\u00e9_{number}) \u2028\n" for number in range(9_000)
+    )
+    calls: dict[str, Callable[[], object]] = {"count": partial(tokens.count, text),
+             "windows": partial(tokens.windows, text, tokens_max=256)}  # fmt: skip
+    reading = threading.Thread(target=calls[read])
+    turns = 0
+    reading.start()
+    while reading.is_alive():
+        time.sleep(0.001)
+        turns += 1
+    assert turns > 30
