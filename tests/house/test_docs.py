@@ -99,3 +99,11 @@ def test_a_build_server_runs_the_test_command_of_the_readme() -> None:
     ran = (ROOT / ".ci" / "run").read_text("utf-8").splitlines()
     assert commands[1] in ran
     assert (ROOT / ".ci" / "run").stat().st_mode & 0o100
+
+
+def test_the_page_for_contributors_lists_the_steps_of_the_gate_in_order() -> None:
+    from check import steps
+
+    page = (ROOT / "docs" / "CONTRIBUTING.md").read_text("utf-8")
+    told = re.findall(r"^\| `(\w+)` \|", page.partition("## The gate")[2].partition("\n## ")[0], re.M)
+    assert told == [step.name for step in steps(long=False)]
