@@ -101,6 +101,9 @@ def test_every_citation_of_the_specification_resolves() -> None:
     pages = set(SPEC.glob("*.md")) - {PROMISES, EXAMPLES}
     lettered = {number for number in anchors(PROMISES, EXAMPLES) if number[0].isalpha()}
     citations, there = cited("SPEC"), anchors(*pages) | lettered
+    for path, text in texts():
+        for number in re.findall(r"\((D\d+)\)", text):
+            citations.setdefault(number, str(path.relative_to(ROOT)))
     assert len(citations) > 100
     assert {n: path for n, path in citations.items() if n not in there} == {}
 

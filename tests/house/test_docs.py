@@ -105,5 +105,17 @@ def test_the_page_for_contributors_lists_the_steps_of_the_gate_in_order() -> Non
     from check import steps
 
     page = (ROOT / "docs" / "CONTRIBUTING.md").read_text("utf-8")
-    told = re.findall(r"^\| `(\w+)` \|", page.partition("## The gate")[2].partition("\n## ")[0], re.M)
+    told = re.findall(
+        r"^\| `(\w+)` \|", page.partition("## The gate")[2].partition("\n## ")[0], re.M
+    )
     assert told == [step.name for step in steps(long=False)]
+
+
+def test_the_architecture_names_every_package_and_only_those() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", page.partition("## Packages")[2], re.MULTILINE)
+    named = [name for row in rows for name in re.findall(r"\w+", row)]
+    package = ROOT / "memd"
+    there = {path.parent.name for path in package.glob("*/__init__.py")}
+    there |= {path.stem for path in package.glob("*.py") if not path.stem.startswith("__")}
+    assert sorted(named) == sorted(there)
