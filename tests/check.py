@@ -2,6 +2,7 @@
 
     python -m tests.check            # what a build server runs
     python -m tests.check --long     # with the long versions of the tests; before a release
+    python -m tests.check quick      # while you work: the static checks, house and unit
     python -m tests.check unit       # some steps by name
     python -m tests.check --long fences   # the fence and secret suites alone, in full
     python -m tests.check --long clients  # real assistants, fetched with npm, against a fake model
@@ -11,6 +12,9 @@ whole output. Tests run on all cores, those of one file on the same, as they may
 a daemon; each of those that kill has its own. Their files lie in memory where the system has
 room for them there: stores are synced to the disk thousands of times. Nothing is read from the
 person's own settings.
+
+The gate kills, draws and cuts as often as it takes to find every planted fault; ``--long``
+does so many times more, with other seeds (decision 0153 has the counts of both).
 """
 
 from __future__ import annotations
@@ -32,6 +36,8 @@ BIN = Path(sys.executable).parent
 SHORT = ("-m", "not long")
 LONG = ("--hypothesis-profile=long",)
 FOLDERS = ("house", "poison", "examples", "unit", "store", "property", "crash", "e2e")
+QUICK = ("format", "lint", "imports", "types", "house", "unit")
+"""What ``quick`` stands for: no daemon and no store, so that it fits between two edits."""
 SUITES = {
     "fences": (
         "tests/unit/view",
@@ -104,9 +110,11 @@ def _pytest(name: str, where: Sequence[str], chosen: Sequence[str]) -> Step:
 def main(argv: list[str] | None = None) -> int:
     """Run the gate; return 0 when everything holds."""
     chosen = _arguments(argv)
+    if "quick" in chosen.steps:
+        chosen.steps = [*QUICK, *chosen.steps]
     known = list(steps(long=chosen.long))
     known += [step for step in suites(long=chosen.long) if step.name in chosen.steps]
-    unknown = set(chosen.steps) - {step.name for step in known} - {"model"}
+    unknown = set(chosen.steps) - {step.name for step in known} - {"model", "quick"}
     if unknown:
         print(f"no such step: {', '.join(sorted(unknown))}", file=sys.stderr)
         return 2
@@ -155,14 +163,19 @@ def _place() -> Iterator[Path | None]:
 
 def _arguments(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.check", description="The gate of memd.")
-    parser.add_argument("steps", nargs="*", help="only these steps; by default all")
+    parser.add_argument("steps", nargs="*", help="only these steps, or quick; by default all")
     parser.add_argument("--long", action="store_true", help="also the long versions of the tests")
     return parser.parse_args(argv)
 
 
 def _environ() -> dict[str, str]:
-    """Return an environment without the person's own memd in it, and with the model's folder."""
+    """Return an environment without the person's own memd in it, and with the model's folder.
+
+    Bytecode is kept even where containers are told not to: the tests start hundreds of
+    processes, and each would compile memd anew.
+    """
     environ = {name: value for name, value in os.environ.items() if not name.startswith("MEMD_")}
+    environ.pop("PYTHONDONTWRITEBYTECODE", None)
     environ["PYTHONPATH"] = os.pathsep.join(
         path for path in (str(ROOT), os.environ.get("PYTHONPATH", "")) if path
     )

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.entries import an_entry
 from support.skeleton import alike, of_letter, skeleton
-from support.unseen import CHANGED
+from support.unseen import changed
 
 from memd.cli import say
 from memd.encode.tokens import DefaultTokenEstimator
@@ -326,7 +326,7 @@ def test_no_code_point_that_is_taken_for_another_makes_a_shape(name: str) -> Non
 @pytest.mark.parametrize("name", EVERY)
 def test_no_code_point_that_nobody_sees_makes_a_shape(name: str) -> None:
     for core in CORES:
-        points = [p for p in CHANGED if _may_stand(p)]
+        points = [p for p in changed() if _may_stand(p)]
         unseen = [p for p in points if not of_letter(chr(p)).strip()]
         between = [f"{core[0]}{chr(p)}{core[1:]}" for p in unseen]
         holds(RENDERERS[name], [*(f"{chr(p)}{core}" for p in points), *between])

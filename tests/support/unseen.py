@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
+from functools import cache
 
 from memd.view.view import hidden
 
@@ -25,7 +26,10 @@ def _changed() -> Iterator[int]:
             yield point
 
 
-CHANGED = tuple(_changed())
+@cache
+def changed() -> tuple[int, ...]:
+    """Return every changed point, looked for when a test first asks: there are a million."""
+    return tuple(_changed())
 
 
 def chunks(points: Iterable[int]) -> list[list[int]]:

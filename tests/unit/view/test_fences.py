@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime
 
 import pytest
-from support.unseen import CHANGED, chunks
+from support.unseen import changed, chunks
 
 from memd.encode.tokens import DefaultTokenEstimator
 from memd.inject.format import fenced, formatted, mark
@@ -93,7 +93,7 @@ def test_a_memory_that_says_whose_it_is_stands_behind_what_memd_says() -> None:
 
 def test_no_changed_code_point_leaves_a_fence() -> None:
     """All that the view drops or turns into a newline, and one of every other category."""
-    _none_escapes(chunks(CHANGED))
+    _none_escapes(chunks(changed()))
 
 
 @pytest.mark.long
