@@ -1,4 +1,8 @@
-"""No acknowledged write is lost by kill -9, and none half done, asleep or awake (P1, P3)."""
+"""No acknowledged write is lost by kill -9, and none half done, asleep or awake (P1, P3).
+
+The gate kills at least 8 times in each phase, ``--long`` 20 times and then 3,000 times with
+another seed (decision 0153). Each planted fault is met in the gate's 40 lives.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,8 @@ import pytest
 from support.daemon import environment
 from support.killer import OPERATIONS
 
-KILLS_MIN = 20  # in each phase, or the test has shown nothing about it
+KILLS_MIN = 8  # in each phase, or the test has shown nothing about it
+KILLS_MIN_LONG = 20
 TOLD = ("ingest", "bulk", "undo", "delete", "forget", "embed", "checkpoint", "any")
 ASLEEP = ("night", "nap", "org", "files", "any")
 
@@ -33,28 +38,42 @@ def killed(folder: Path, cycles: int, seed: int, *more: str) -> dict[str, Any]:
 
 
 def assert_nothing_was_lost(
-    report: dict[str, Any], phases: Iterable[str] = OPERATIONS, *, kept_min: int = 500
+    report: dict[str, Any],
+    phases: Iterable[str] = OPERATIONS,
+    *,
+    kills_min: int = KILLS_MIN_LONG,
+    kept_min: int = 500,
 ) -> None:
     assert report["lost"] == 0, report
     assert report["risen"] == 0, report  # neither did what was deleted or forgotten come back
     assert report["halves"] == []
     assert report["ok"], report["problems"]
-    assert all(report["kills"].get(phase, 0) >= KILLS_MIN for phase in phases), report["kills"]
+    assert all(report["kills"].get(phase, 0) >= kills_min for phase in phases), report["kills"]
     assert report["acks"] > report["kept"] > kept_min
-    assert report["writes"] > 30 or "org" not in phases
+    assert report["writes"] > kills_min * 3 // 2 or "org" not in phases
 
 
 def test_every_phase_has_its_kills() -> None:
     assert {*TOLD, *ASLEEP} == {*OPERATIONS, "any"}
 
 
-@pytest.mark.parametrize(("phases", "cycles"), [(TOLD, 160), (ASLEEP, 104)], ids=["told", "asleep"])
+@pytest.mark.parametrize(
+    ("phases", "cycles", "kills_min"),
+    [
+        pytest.param(TOLD, 64, KILLS_MIN, id="told"),
+        pytest.param(ASLEEP, 40, KILLS_MIN, id="asleep"),
+        pytest.param(TOLD, 160, KILLS_MIN_LONG, id="told-long", marks=pytest.mark.long),
+        pytest.param(ASLEEP, 104, KILLS_MIN_LONG, id="asleep-long", marks=pytest.mark.long),
+    ],
+)
 def test_no_acknowledged_write_is_lost_by_kill_9(
-    tmp_path: Path, phases: tuple[str, ...], cycles: int
+    tmp_path: Path, phases: tuple[str, ...], cycles: int, kills_min: int
 ) -> None:
-    more = ("--kills-min", str(KILLS_MIN), "--phases", *phases)
+    more = ("--kills-min", str(kills_min), "--phases", *phases)
     report = killed(tmp_path, cycles, 1, *more)
-    assert_nothing_was_lost(report, [one for one in phases if one in OPERATIONS], kept_min=200)
+    kept_min = 200 if kills_min == KILLS_MIN_LONG else 50
+    met = [one for one in phases if one in OPERATIONS]
+    assert_nothing_was_lost(report, met, kills_min=kills_min, kept_min=kept_min)
 
 
 @pytest.mark.long

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import apsw
 from support.builders import an_id_source
-from support.powercut import RecordingVFS, images
+from support.powercut import Looked, RecordingVFS, images
 from support.store import ADA
 
 from memd.encode.tokens import DefaultTokenEstimator
@@ -102,8 +103,13 @@ def outcome(folder: Path) -> tuple[int, ...] | None:
         return None
 
 
-def outcomes(tmp_path: Path, work: Callable[[Writing], None]) -> set[tuple[int, ...] | None]:
-    """Return what the images of every moment of *work* hold."""
+def outcomes(
+    tmp_path: Path, work: Callable[[Writing], None], *, until_not: AbstractSet[object] = frozenset()
+) -> set[tuple[int, ...] | None]:
+    """Return what the images of every moment of *work* hold.
+
+    With *until_not*, up to the first that is none of these: a fault was found.
+    """
     (tmp_path / "live").mkdir()
     (tmp_path / "image").mkdir()
     vfs = RecordingVFS()
@@ -121,10 +127,12 @@ def outcomes(tmp_path: Path, work: Callable[[Writing], None]) -> set[tuple[int, 
         conn.close(True)
         vfs.unregister()
     assert len(trace) > start
-    seen = set()
-    for acknowledged in images(trace, tmp_path / "image"):
-        if acknowledged:  # before that, the file itself was being made
+    seen, looked = set[tuple[int, ...] | None](), Looked(tmp_path / "image")
+    for acked in images(trace, tmp_path / "image"):
+        if acked and looked.first(acked):  # before that, the file itself was being made
             seen.add(outcome(tmp_path / "image"))
+        if until_not and seen - until_not:
+            break
     return seen
 
 
@@ -134,7 +142,8 @@ def test_a_power_cut_at_any_moment_of_a_nap_leaves_all_of_it_or_nothing(tmp_path
 
 def test_a_nap_in_pieces_would_have_been_found_out(tmp_path: Path) -> None:
     """The control: statement by statement, some image holds half of it."""
-    assert outcomes(tmp_path, lambda conn: nap(conn, whole=False)) - {FIRST, NOTHING}
+    whole = {FIRST, NOTHING}
+    assert outcomes(tmp_path, lambda conn: nap(conn, whole=False), until_not=whole) - whole
 
 
 def test_a_power_cut_leaves_what_a_nap_replaces_or_what_takes_its_place(tmp_path: Path) -> None:
@@ -143,5 +152,5 @@ def test_a_power_cut_leaves_what_a_nap_replaces_or_what_takes_its_place(tmp_path
 
 def test_replacing_in_pieces_would_have_been_found_out(tmp_path: Path) -> None:
     """The control: statement by statement, some image holds both words, or neither."""
-    found = outcomes(tmp_path, lambda conn: two_naps(conn, whole=False))
-    assert found - {NOTHING, FIRST, SECOND}
+    whole = {NOTHING, FIRST, SECOND}
+    assert outcomes(tmp_path, lambda conn: two_naps(conn, whole=False), until_not=whole) - whole

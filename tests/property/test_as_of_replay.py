@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from support.beliefs import DAY, Entry, a_log, believed_at, sentence
 from support.clocks import HeldClock
+from support.gate import seeds
 from support.store import a_house, a_writer
 
 from memd.backends.assembly import Assembly
@@ -73,7 +74,7 @@ def allowed(log: list[Entry]) -> list[Entry]:
     return kept
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(gate=4, long=10))
 async def test_as_of_agrees_with_replaying_the_log_for_every_pair_of_times(
     tmp_path: Path, seed: int
 ) -> None:

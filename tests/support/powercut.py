@@ -9,6 +9,7 @@ missing. Deletions count as done.
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -145,3 +146,22 @@ def images(
             for name, content in disk.image(how, chance).items():
                 (folder / name).write_bytes(content)
             yield list(disk.marks)
+
+
+class Looked:
+    """The images that were looked at: after a sync, or with nothing pending, many are the same."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._marks = set[bytes]()
+
+    def first(self, acked: list[str]) -> bool:
+        """Whether these files were not seen before with as much acknowledged."""
+        mark = hashlib.sha256(len(acked).to_bytes(4, "big"))
+        for path in sorted(self._folder.iterdir()):
+            content = path.read_bytes()
+            mark.update(f"{path.name} {len(content)} ".encode())
+            mark.update(content)
+        known = mark.digest() in self._marks
+        self._marks.add(mark.digest())
+        return not known
