@@ -3,10 +3,13 @@
 The map of the house, in the order of a memory's life (a test keeps it true):
 
     base      the floor: errors, clock, ids, limits, log, settings loader
-    model     the nouns: frozen values, enums, settings trees, protocols
+    domain    frozen values, enums, settings trees, protocols
     view      one way out: every text for a prompt or a terminal passes here
     store     the one SQLite file and all SQL
-    encode    text understood: clean, chunk, tokens, embed, importance, route, secrets
+    text      what a text is made of: cleaned, cut into chunks, counted, routed, weighed
+    extract   what a text says: things, statements, dates; whether a turn states anything
+    guard     secrets, prompt injection, and what leaves the process
+    embedding  the embedding model and the re-ranker: fetched, installed, run
     signals   the assistants' traces: usage files, transcripts, and who watches them
     archive   put away and brought back: archive, trash, restore, forget
     ingest    a text arrives and becomes memories

@@ -37,9 +37,103 @@ from memd.base.errors import (
     ProviderRefusedError,
 )
 from memd.client import AsyncClient, Client
-from memd.encode.bm25 import BM25Tokenizer
-from memd.encode.density import DensityClassifier, classify_batch
-from memd.encode.tokens import DefaultTokenEstimator
+from memd.domain.backend import MemoryBackend, MemoryCapabilities, SharedKnowledgeStore
+from memd.domain.chunking import MAX_CHUNK_TOKENS, MIN_CHUNK_TOKENS
+from memd.domain.consolidation import (
+    ArchivalEntry,
+    ArchivalIndexEntry,
+    ArchivalMode,
+    ArchivalModeAssignment,
+    ArchivalStore,
+    CompressedExperience,
+    ConsolidationResult,
+    ConsolidationStrategy,
+    ConsolidationStrategyType,
+    ContentDensity,
+    DetailedExperience,
+    LLMConsolidationConfig,
+)
+from memd.domain.enums import (
+    AutonomyLevel,
+    ConsolidationInterval,
+    FusionStrategy,
+    InjectionPoint,
+    InjectionStrategy,
+    MemoryCategory,
+    MemoryLevel,
+    MemoryState,
+    MemoryType,
+    OperationType,
+    OrgFactCategory,
+    SearchMode,
+    SeniorityLevel,
+)
+from memd.domain.ingest import IngestManyRequest, IngestRequest, Receipt, ReceiptItem, Receipts
+from memd.domain.inject import (
+    ChatMessage,
+    MemoryInjectionStrategy,
+    MessageRole,
+    QueryReformulator,
+    Reranker,
+    Retriever,
+    SelfEditingMemoryConfig,
+    SufficiencyChecker,
+    TokenEstimator,
+    ToolCategory,
+    ToolDefinition,
+)
+from memd.domain.memory import (
+    MemoryEntry,
+    MemoryFilter,
+    MemoryMetadata,
+    MemoryQuery,
+    MemoryStoreRequest,
+    MemoryUpdate,
+)
+from memd.domain.org import (
+    OperationLogEntry,
+    OperationLogSnapshot,
+    OrgFact,
+    OrgFactAuthor,
+    OrgFactWriteRequest,
+    OrgMemoryBackend,
+    OrgMemoryQuery,
+)
+from memd.domain.provider import CompletionProvider
+from memd.domain.recall import MemoryChunk, RecallRequest, RecallResult
+from memd.domain.retrieval import NON_INFERABLE_TAG, MemoryRetrievalConfig, ScoredMemory
+from memd.domain.settings import (
+    CompanyMemoryConfig,
+    CompositeBackendConfig,
+    EmbedderOverrideConfig,
+    EmbeddingFineTuneConfig,
+    MemoryConfig,
+    MemoryOptionsConfig,
+    MemoryStorageConfig,
+)
+from memd.domain.settings_consolidation import (
+    ArchivalConfig,
+    ConsolidationConfig,
+    DualModeConfig,
+    ExperienceCompressorConfig,
+    RetentionConfig,
+    RetentionRule,
+    WikiExportConfig,
+)
+from memd.domain.settings_org import (
+    CategoryWriteRule,
+    ExtendedStoreConfig,
+    OrgMemoryConfig,
+    WriteAccessConfig,
+)
+from memd.domain.topology import (
+    FinalRetrievalResult,
+    RetrievalCandidate,
+    RetrievalCorrection,
+    RetrievalQuery,
+    RetrievalResult,
+    WorkerRouting,
+)
 from memd.inject.context import ContextInjectionStrategy, retrieve_sparse
 from memd.inject.format import format_memory_context_with_directive
 from memd.inject.hierarchical import HierarchicalRetriever
@@ -56,103 +150,6 @@ from memd.inject.tools import (
     ToolRegistry,
     registry_with_memory_tools,
 )
-from memd.model.backend import MemoryBackend, MemoryCapabilities, SharedKnowledgeStore
-from memd.model.chunking import MAX_CHUNK_TOKENS, MIN_CHUNK_TOKENS
-from memd.model.consolidation import (
-    ArchivalEntry,
-    ArchivalIndexEntry,
-    ArchivalMode,
-    ArchivalModeAssignment,
-    ArchivalStore,
-    CompressedExperience,
-    ConsolidationResult,
-    ConsolidationStrategy,
-    ConsolidationStrategyType,
-    ContentDensity,
-    DetailedExperience,
-    LLMConsolidationConfig,
-)
-from memd.model.enums import (
-    AutonomyLevel,
-    ConsolidationInterval,
-    FusionStrategy,
-    InjectionPoint,
-    InjectionStrategy,
-    MemoryCategory,
-    MemoryLevel,
-    MemoryState,
-    MemoryType,
-    OperationType,
-    OrgFactCategory,
-    SearchMode,
-    SeniorityLevel,
-)
-from memd.model.ingest import IngestManyRequest, IngestRequest, Receipt, ReceiptItem, Receipts
-from memd.model.inject import (
-    ChatMessage,
-    MemoryInjectionStrategy,
-    MessageRole,
-    QueryReformulator,
-    Reranker,
-    Retriever,
-    SelfEditingMemoryConfig,
-    SufficiencyChecker,
-    TokenEstimator,
-    ToolCategory,
-    ToolDefinition,
-)
-from memd.model.memory import (
-    MemoryEntry,
-    MemoryFilter,
-    MemoryMetadata,
-    MemoryQuery,
-    MemoryStoreRequest,
-    MemoryUpdate,
-)
-from memd.model.org import (
-    OperationLogEntry,
-    OperationLogSnapshot,
-    OrgFact,
-    OrgFactAuthor,
-    OrgFactWriteRequest,
-    OrgMemoryBackend,
-    OrgMemoryQuery,
-)
-from memd.model.provider import CompletionProvider
-from memd.model.recall import MemoryChunk, RecallRequest, RecallResult
-from memd.model.retrieval import NON_INFERABLE_TAG, MemoryRetrievalConfig, ScoredMemory
-from memd.model.settings import (
-    CompanyMemoryConfig,
-    CompositeBackendConfig,
-    EmbedderOverrideConfig,
-    EmbeddingFineTuneConfig,
-    MemoryConfig,
-    MemoryOptionsConfig,
-    MemoryStorageConfig,
-)
-from memd.model.settings_consolidation import (
-    ArchivalConfig,
-    ConsolidationConfig,
-    DualModeConfig,
-    ExperienceCompressorConfig,
-    RetentionConfig,
-    RetentionRule,
-    WikiExportConfig,
-)
-from memd.model.settings_org import (
-    CategoryWriteRule,
-    ExtendedStoreConfig,
-    OrgMemoryConfig,
-    WriteAccessConfig,
-)
-from memd.model.topology import (
-    FinalRetrievalResult,
-    RetrievalCandidate,
-    RetrievalCorrection,
-    RetrievalQuery,
-    RetrievalResult,
-    WorkerRouting,
-)
 from memd.org.access import check_write_access, require_write_access
 from memd.recall.diversify import apply_diversity_penalty, bigram_jaccard
 from memd.recall.filter import (
@@ -163,19 +160,26 @@ from memd.recall.filter import (
 )
 from memd.recall.fuse import fuse_ranked_lists
 from memd.recall.rank import compute_combined_score, compute_recency_score, rank_memories
-from memd.sleep.abstractive import AbstractiveSummarizer
-from memd.sleep.extractive import ExtractivePreserver
-from memd.sleep.llm_synthesis import LLMSynthesisOp
 from memd.sleep.nap.consolidator import MemoryConsolidator, build_messages
-from memd.sleep.operations import ConcatenationOp, DensityRoutingOp
-from memd.sleep.retention import RetentionEnforcer, cleanup_expired
-from memd.sleep.selection import HighestRelevanceSelector
-from memd.sleep.service import ConfigResolver, MemoryConsolidationService, cleanup_retention
-from memd.sleep.strategies import (
+from memd.sleep.night.retention import RetentionEnforcer, cleanup_expired
+from memd.sleep.strategies.abstractive import AbstractiveSummarizer
+from memd.sleep.strategies.extractive import ExtractivePreserver
+from memd.sleep.strategies.llm_synthesis import LLMSynthesisOp
+from memd.sleep.strategies.operations import ConcatenationOp, DensityRoutingOp
+from memd.sleep.strategies.selection import HighestRelevanceSelector
+from memd.sleep.strategies.service import (
+    ConfigResolver,
+    MemoryConsolidationService,
+    cleanup_retention,
+)
+from memd.sleep.strategies.strategies import (
     DualModeConsolidationStrategy,
     LLMConsolidationStrategy,
     SimpleConsolidationStrategy,
 )
+from memd.text.bm25 import BM25Tokenizer
+from memd.text.density import DensityClassifier, classify_batch
+from memd.text.tokens import DefaultTokenEstimator
 from memd.view.view import ENTRY_TAG as TAG_MEMORY_ENTRY
 from memd.view.view import untrusted_content_directive, wrap_untrusted
 

@@ -34,7 +34,7 @@ from memd.serve.server import Server
 from memd.serve.status import System
 
 if TYPE_CHECKING:
-    from memd.model.settings import Settings
+    from memd.domain.settings import Settings
 
 LOOK_SECONDS = 2.0
 EXIT_OK, EXIT_REFUSED, EXIT_DIED, EXIT_CONFIG = 0, 1, 70, 78
@@ -57,7 +57,7 @@ def serve(paths: Paths, settings: Settings | None = None, build: Build | None = 
     with suppress(ValueError):  # not in the main thread: then signals are somebody else's
         for number in _STOPPING:
             signal.signal(number, signal.SIG_IGN)  # told twice, it ends as if told once
-    threads = sys.modules.get("memd.encode.model_thread")
+    threads = sys.modules.get("memd.embedding.model_thread")
     if threads is not None and threads.left_behind():
         # It is inside the model's library, which aborts a process that ends around it.
         for stream in (sys.stdout, sys.stderr):
@@ -241,7 +241,7 @@ def _load(paths: Paths) -> Settings:
     import warnings
 
     from memd.base.settings import find, load
-    from memd.model.settings import Settings
+    from memd.domain.settings import Settings
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -18,21 +18,21 @@ from memd.backends.care import Care
 from memd.base.clock import Clock
 from memd.base.later import later
 from memd.base.paths import Paths
-from memd.encode.cross_encoder import RerankerThread
-from memd.encode.embed import EmbedderThread
-from memd.model.encoding import PairScorer
-from memd.model.settings import Settings
+from memd.domain.encoding import PairScorer
+from memd.domain.settings import Settings
+from memd.embedding.cross_encoder import RerankerThread
+from memd.embedding.embed import EmbedderThread
 from memd.org.clients import Clients
 from memd.org.owner import Owner
 from memd.org.review import Review
 from memd.serve.events import Events
 from memd.serve.rooms import Rooms
 from memd.serve.short_ids import ShortIds
-from memd.sleep.exports import Wiki, exporting
 from memd.sleep.nap.naps import Naps
+from memd.sleep.night.switch import Switch
 from memd.sleep.sleep import Sleep, sleeping
-from memd.sleep.switch import Switch
-from memd.store.audit import Audit
+from memd.sleep.wiki.exports import Wiki, exporting
+from memd.store.access.audit import Audit
 
 if TYPE_CHECKING:
     from memd.inject.brief import Briefs

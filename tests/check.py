@@ -41,8 +41,8 @@ QUICK = ("format", "lint", "imports", "types", "house", "unit")
 SUITES = {
     "fences": (
         "tests/unit/view",
-        "tests/unit/encode/test_secrets.py",
-        "tests/unit/encode/test_secret_list.py",
+        "tests/unit/guard/test_secrets.py",
+        "tests/unit/guard/test_secret_list.py",
         "tests/property/test_view_fuzz.py",
         "tests/store/test_no_secret_at_rest.py",
         "tests/e2e/test_hostile_everywhere.py",

@@ -13,7 +13,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from memd.store import ballast
+from memd.store.file import ballast
 
 for name, same in (("memd", True), ("long", False)):
     hypothesis.settings.register_profile(
@@ -60,8 +60,8 @@ def model_dir() -> Path:
     Skips, with the reason, only when no source of the model can be reached.
     """
     from memd.base.errors import DegradedError
-    from memd.encode.install import install
-    from memd.encode.model_files import status
+    from memd.embedding.install import install
+    from memd.embedding.model_files import status
 
     if _MODEL_DIR and status(Path(_MODEL_DIR)).installed:
         return Path(_MODEL_DIR)
@@ -88,8 +88,8 @@ def reranker_dir() -> Path:
 
     from memd.base.errors import DegradedError
     from memd.base.paths import RERANKER_NAME
-    from memd.encode.install_reranker import install
-    from memd.encode.model_files import status
+    from memd.embedding.install_reranker import install
+    from memd.embedding.model_files import status
 
     folder = platformdirs.user_cache_path("memd-tests") / "re-ranked" / RERANKER_NAME
     if not status(folder).installed:

@@ -19,17 +19,19 @@ from memd.archive.quarantine import look_again
 from memd.base.clock import Clock, from_us
 from memd.base.errors import MemoryNotFoundError, MemoryStoreError
 from memd.base.ids import Ids
-from memd.encode.outgoing import outgoing_entry
-from memd.model.caller import Caller
-from memd.model.consolidation import ArchivalEntry, ArchivalMode, archival_entry
-from memd.model.enums import VISIBLE, ArchiveReason
-from memd.model.memory import MemoryEntry, MemoryQuery
-from memd.model.removal import Archived
-from memd.store import archived, filters, memories, names, passing, removal
-from memd.store.archived import ArchivedRow
-from memd.store.connect import Reading, Writing
-from memd.store.database import Database
-from memd.store.rows import FoundRow
+from memd.domain.caller import Caller
+from memd.domain.consolidation import ArchivalEntry, ArchivalMode, archival_entry
+from memd.domain.enums import VISIBLE, ArchiveReason
+from memd.domain.memory import MemoryEntry, MemoryQuery
+from memd.domain.removal import Archived
+from memd.guard.outgoing import outgoing_entry
+from memd.store.access import names
+from memd.store.file.connect import Reading, Writing
+from memd.store.file.database import Database
+from memd.store.memory import archived, filters, memories, removal
+from memd.store.memory.archived import ArchivedRow
+from memd.store.memory.rows import FoundRow
+from memd.store.session import passing
 
 STEP_ROWS = 64
 

@@ -19,16 +19,19 @@ from memd.archive.quarantine import EXCERPT_CHARS, look_again
 from memd.base.clock import DAY_US, Clock, from_us
 from memd.base.errors import BusyError, DiskFullError, InvalidError, MemoryStoreError
 from memd.base.limits import FORGOTTEN_IDS_MAX, FORGOTTEN_TEXTS_MAX
-from memd.encode.secrets import screen
-from memd.model.caller import Caller
-from memd.model.enums import MemoryCategory, TrashReason
-from memd.model.memory import MemoryFilter
-from memd.model.removal import Forgotten, Trashed
-from memd.model.values import RESERVED_AGENT
-from memd.store import backup, filters, memories, names, removal, scrub, sessions, shared
-from memd.store.connect import Reading, Writing
-from memd.store.database import Database
-from memd.store.learnings import Proof
+from memd.domain.caller import Caller
+from memd.domain.enums import MemoryCategory, TrashReason
+from memd.domain.memory import MemoryFilter
+from memd.domain.removal import Forgotten, Trashed
+from memd.domain.values import RESERVED_AGENT
+from memd.guard.secrets import screen
+from memd.store.access import names
+from memd.store.file import backup, scrub
+from memd.store.file.connect import Reading, Writing
+from memd.store.file.database import Database
+from memd.store.learn.learnings import Proof
+from memd.store.memory import filters, memories, removal, shared
+from memd.store.session import sessions
 from memd.view.view import one_line
 
 PURGE_ROWS = 256

@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from memd.base.clock import to_us
-from memd.model.caller import Caller
-from memd.model.memory import MemoryFilter
-from memd.store import learnings, names, playbook
-from memd.store.connect import Reading, Writing
-from memd.store.learnings import Proof
+from memd.domain.caller import Caller
+from memd.domain.memory import MemoryFilter
+from memd.store.access import names
+from memd.store.file.connect import Reading, Writing
+from memd.store.learn import learnings, playbook
+from memd.store.learn.learnings import Proof
 
 _TIMES = {"since", "until"}
 

@@ -15,17 +15,18 @@ from dataclasses import dataclass
 
 from memd.base.clock import DAY_US, Clock, from_us
 from memd.base.errors import MemoryNotFoundError
-from memd.encode.secrets import screen
-from memd.encode.suspicion import suspicion
-from memd.model.caller import Caller
-from memd.model.enums import HIDDEN, MemoryCategory, MemoryState, Origin, TrashReason, Trust
-from memd.model.flagged import Flagged, Quarantined
-from memd.model.trust import Flag, is_set_aside
-from memd.store import flagged, memories, names, removal
-from memd.store.connect import Reading, Writing
-from memd.store.database import Database
-from memd.store.flagged import FlaggedRow
-from memd.store.rows import FoundRow
+from memd.domain.caller import Caller
+from memd.domain.enums import HIDDEN, MemoryCategory, MemoryState, Origin, TrashReason, Trust
+from memd.domain.flagged import Flagged, Quarantined
+from memd.domain.trust import Flag, is_set_aside
+from memd.guard.secrets import screen
+from memd.guard.suspicion import suspicion
+from memd.store.access import names
+from memd.store.file.connect import Reading, Writing
+from memd.store.file.database import Database
+from memd.store.memory import flagged, memories, removal
+from memd.store.memory.flagged import FlaggedRow
+from memd.store.memory.rows import FoundRow
 from memd.view.view import one_line, view
 
 EXCERPT_CHARS = 200

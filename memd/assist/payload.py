@@ -100,7 +100,7 @@ def read(source: str, event: str, raw: bytes) -> Said | None:
 
 
 def project_of(cwd: str | None) -> str | None:
-    """Return the root of the git working tree that *cwd* stands in (``memd.sleep.project``)."""
+    """Return the root of the git working tree that *cwd* stands in (as ``window/project``)."""
     folder = cwd or ""
     for _ in range(_STEPS_MAX + 1):
         if not folder.startswith("/"):

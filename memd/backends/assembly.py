@@ -14,22 +14,22 @@ from memd.base.errors import DamagedError, MemdError, OrgMemoryWriteError
 from memd.base.ids import Ids
 from memd.base.later import later
 from memd.base.work import Work
-from memd.encode.tokens import counter_for
+from memd.domain.caller import Caller
+from memd.domain.encoding import Embedder, PairScorer, TokenCounter
+from memd.domain.enums import MemoryCategory
+from memd.domain.events import Emit, unheard
+from memd.domain.graph import Added
+from memd.domain.memory import MemoryStoreRequest
+from memd.domain.settings import MemoryConfig, Settings
 from memd.ingest.agents import Agents
 from memd.ingest.queue import EmbeddingQueue
 from memd.ingest.sessions import Sessions
-from memd.model.caller import Caller
-from memd.model.encoding import Embedder, PairScorer, TokenCounter
-from memd.model.enums import MemoryCategory
-from memd.model.events import Emit, unheard
-from memd.model.graph import Added
-from memd.model.memory import MemoryStoreRequest
-from memd.model.settings import MemoryConfig, Settings
 from memd.org.learning import Learning
 from memd.org.org import Org
-from memd.store.database import Database, opened
-from memd.store.faults import is_torn
-from memd.store.upkeep import Upkeep
+from memd.store.check.upkeep import Upkeep
+from memd.store.file.database import Database, opened
+from memd.store.file.faults import is_torn
+from memd.text.tokens import counter_for
 
 if TYPE_CHECKING:
     from memd.archive.archival import Archival

@@ -8,10 +8,10 @@ from contextlib import suppress
 
 from memd.base import log
 from memd.base.errors import MemdError
-from memd.model.events import EVERYBODY, Emit, EventName
-from memd.store.database import Database
-from memd.store.self_check import Checking
-from memd.store.upkeep import Upkeep
+from memd.domain.events import EVERYBODY, Emit, EventName
+from memd.store.check.self_check import Checking
+from memd.store.check.upkeep import Upkeep
+from memd.store.file.database import Database
 
 RHYTHM_SECONDS = 60.0
 LOOK_SECONDS = 2.0

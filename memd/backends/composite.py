@@ -22,11 +22,11 @@ from memd.base.errors import (
     MemoryConnectionError,
     MemoryRetrievalError,
 )
-from memd.model.backend import MemoryBackend, SharedKnowledgeStore
-from memd.model.consolidation import ArchivalMode, KeepsArchive
-from memd.model.enums import MemoryCategory
-from memd.model.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
-from memd.model.settings import CompositeBackendConfig
+from memd.domain.backend import MemoryBackend, SharedKnowledgeStore
+from memd.domain.consolidation import ArchivalMode, KeepsArchive
+from memd.domain.enums import MemoryCategory
+from memd.domain.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
+from memd.domain.settings import CompositeBackendConfig
 
 _T = TypeVar("_T")
 Entries = tuple[MemoryEntry, ...]

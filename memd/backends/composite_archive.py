@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from memd.base.errors import MemoryStoreError
-from memd.model.consolidation import ArchivalEntry, ArchivalStore
-from memd.model.memory import MemoryQuery
+from memd.domain.consolidation import ArchivalEntry, ArchivalStore
+from memd.domain.memory import MemoryQuery
 
 
 class CompositeArchive:

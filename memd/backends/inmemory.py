@@ -22,11 +22,11 @@ from memd.base.errors import (
     MemoryStoreError,
 )
 from memd.base.ids import Ids
-from memd.model.consolidation import ArchivalMode
-from memd.model.enums import MemoryCategory, MemoryLevel
-from memd.model.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
-from memd.model.settings import CompanyMemoryConfig
-from memd.model.values import RESERVED_AGENT
+from memd.domain.consolidation import ArchivalMode
+from memd.domain.enums import MemoryCategory, MemoryLevel
+from memd.domain.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
+from memd.domain.settings import CompanyMemoryConfig
+from memd.domain.values import RESERVED_AGENT
 
 _log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from memd.model.memory import MemoryEntry, MemoryFilter, MemoryQuery
+from memd.domain.memory import MemoryEntry, MemoryFilter, MemoryQuery
 
 
 def expired(entry: MemoryEntry, now: datetime) -> bool:

@@ -28,9 +28,9 @@ from memd.base.errors import (
 from memd.base.ids import Ids
 from memd.base.lock import lock
 from memd.base.paths import Paths
-from memd.model.caller import Caller
-from memd.model.history import AsOf, FactsThen, Timeline
-from memd.model.org import (
+from memd.domain.caller import Caller
+from memd.domain.history import AsOf, FactsThen, Timeline
+from memd.domain.org import (
     OperationLogEntry,
     OperationLogSnapshot,
     OrgFact,
@@ -38,7 +38,7 @@ from memd.model.org import (
     OrgFactWriteRequest,
     OrgMemoryQuery,
 )
-from memd.model.settings_org import OrgMemoryConfig, org_memory_config
+from memd.domain.settings_org import OrgMemoryConfig, org_memory_config
 
 if TYPE_CHECKING:
     from memd.backends.sqlite import SqliteBackend
@@ -106,7 +106,7 @@ class HybridOrgMemoryBackend:
 
     async def _opened(self, stack: AsyncExitStack) -> Org:
         from memd.org.org import Org
-        from memd.store.database import opened
+        from memd.store.file.database import opened
 
         if self._beside is not None:
             return replace(self._beside.house.org, config=self._config)

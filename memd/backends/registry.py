@@ -14,10 +14,10 @@ from typing import cast
 
 from memd.base.clock import Clock, SystemClock
 from memd.base.errors import MemoryConfigError
-from memd.model.backend import MemoryBackend
-from memd.model.encoding import Embedder
-from memd.model.settings import CompanyMemoryConfig, CompositeBackendConfig
-from memd.model.settings_backend import unknown_backend
+from memd.domain.backend import MemoryBackend
+from memd.domain.encoding import Embedder
+from memd.domain.settings import CompanyMemoryConfig, CompositeBackendConfig
+from memd.domain.settings_backend import unknown_backend
 
 BackendFactory = Callable[..., MemoryBackend]
 """Called as ``factory(config, embedder=..., clock=...)``; returns a disconnected backend."""

@@ -25,14 +25,14 @@ from memd.base.errors import (
 )
 from memd.base.lock import lock_store
 from memd.base.paths import Paths
-from memd.model.caller import Caller
-from memd.model.consolidation import ArchivalMode
-from memd.model.encoding import Embedder
-from memd.model.enums import ArchiveReason, MemoryCategory, SearchMode
-from memd.model.events import unheard
-from memd.model.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
-from memd.model.settings import CompanyMemoryConfig, Settings
-from memd.model.values import DEFAULT_AGENT, RESERVED_AGENT
+from memd.domain.caller import Caller
+from memd.domain.consolidation import ArchivalMode
+from memd.domain.encoding import Embedder
+from memd.domain.enums import ArchiveReason, MemoryCategory, SearchMode
+from memd.domain.events import unheard
+from memd.domain.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
+from memd.domain.settings import CompanyMemoryConfig, Settings
+from memd.domain.values import DEFAULT_AGENT, RESERVED_AGENT
 
 if TYPE_CHECKING:
     from memd.backends.assembly import Assembly
@@ -80,7 +80,7 @@ class SqliteBackend:
     async def _opened(self, stack: AsyncExitStack) -> Any:
         from memd.backends.assembly import assembled
         from memd.backends.care import Care
-        from memd.encode.embed import EmbedderThread
+        from memd.embedding.embed import EmbedderThread
 
         paths = Paths.resolve()
         folder = self._config.storage.data_dir

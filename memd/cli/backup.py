@@ -75,7 +75,7 @@ def restore(
 
     The copy is checked first. Keys that lie beside it (--with-keys) come along.
     """
-    from memd.store.restore import restore as put_back
+    from memd.store.file.restore import restore as put_back
 
     if not file.is_file():
         raise NotFoundError(f"{file} is not there")
@@ -137,7 +137,7 @@ def _elsewhere(profile: str | None, target: Path) -> Path:
         from memd.cli.direct import care
 
         return Path(care(profile, "store.backup", {"target": str(place)}))
-    from memd.store.backup import make_beside
+    from memd.store.file.backup import make_beside
 
     with Progress("copying", unit="bytes") as progress:
         make_beside(Path(store), place, progress.at)

@@ -11,7 +11,7 @@ from memd.base.paths import Paths
 from memd.cli import options, say
 
 if TYPE_CHECKING:
-    from memd.model.settings import Settings
+    from memd.domain.settings import Settings
 
 
 @options.examples("memd config show", "memd config show --json | jq .settings.memory")
@@ -51,7 +51,7 @@ def path(profile: options.Profile = None, json: options.Json = False) -> None:
 def settings_of(places: Paths) -> tuple[Settings, list[str]]:
     """Return the settings of a profile, and what is accepted but overruled or without effect."""
     from memd.base.settings import find, load
-    from memd.model.settings import Settings
+    from memd.domain.settings import Settings
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -13,9 +13,9 @@ from memd.base.clock import SystemClock
 from memd.base.errors import NotFoundError
 from memd.base.lock import lock_store
 from memd.base.paths import Paths
-from memd.model.caller import Caller
-from memd.store.database import opened
-from memd.store.upkeep import Upkeep
+from memd.domain.caller import Caller
+from memd.store.check.upkeep import Upkeep
+from memd.store.file.database import opened
 
 _CALLER = Caller(client="memd", method="cli")
 

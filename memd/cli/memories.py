@@ -53,7 +53,7 @@ def add(
     A preference is told first from then on: "I prefer", "I always", "I hate", "my favourite",
     or whatever is added as procedural.
     """
-    from memd.encode.preference import filed_as
+    from memd.text.preference import filed_as
 
     typed = options.joined(words)
     content = sys.stdin.read().strip() if typed == "-" else typed

@@ -42,7 +42,7 @@ def export(
     profile: options.Profile = None,
 ) -> None:
     """Copy the installed model into a folder, for a computer without a network."""
-    from memd.encode.install import export as write
+    from memd.embedding.install import export as write
 
     write(Paths.resolve(profile).model_dir, target.absolute())
     say.out(str(target.absolute()))
@@ -54,9 +54,9 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
 
     memd then finds by words only. The re-ranker is optional.
     """
-    from memd.encode.model_files import INSTALL_HINT, NOTHING
-    from memd.encode.model_files import status as look
-    from memd.encode.reranker_files import RERANKER_HINT
+    from memd.embedding.model_files import INSTALL_HINT, NOTHING
+    from memd.embedding.model_files import status as look
+    from memd.embedding.reranker_files import RERANKER_HINT
 
     paths = Paths.resolve(profile)
     found, second = look(paths.model_dir), look(paths.reranker_dir)
@@ -89,8 +89,8 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
 
 def fetch(folder: Path, source: Path | None = None) -> None:
     """Install the model into *folder*, showing progress. Without *source*, not twice."""
-    from memd.encode.install import install as put
-    from memd.encode.model_files import status as look
+    from memd.embedding.install import install as put
+    from memd.embedding.model_files import status as look
 
     if source is None and look(folder).installed:
         return
@@ -101,8 +101,8 @@ def fetch(folder: Path, source: Path | None = None) -> None:
 
 def fetch_reranker(folder: Path, source: Path | None = None) -> None:
     """Install the optional re-ranker into *folder*. Without *source*, not twice."""
-    from memd.encode.install_reranker import install as put
-    from memd.encode.model_files import status as look
+    from memd.embedding.install_reranker import install as put
+    from memd.embedding.model_files import status as look
 
     if source is None and look(folder).installed:
         return

@@ -61,7 +61,7 @@ def event(option: str, text: str | None) -> str | None:
     if text is None:
         return None
     from memd.base.clock import SystemClock
-    from memd.encode.periods import limit
+    from memd.extract.periods import limit
 
     found = limit(text, SystemClock().now_us()) or _clocked(text)
     if found is None:

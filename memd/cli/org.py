@@ -209,7 +209,7 @@ def _as_owner(profile: str | None, method: str, params: dict[str, Any]) -> Any:
 
 def _warn_of_many(policies: list[dict[str, Any]]) -> None:
     """Say when the policies that hold do not fit into a prompt of the default size."""
-    from memd.model.inject import PREPARE_TOKENS, policies_tokens
+    from memd.domain.inject import PREPARE_TOKENS, policies_tokens
 
     tokens = policies_tokens(policy["content"] for policy in policies)
     if tokens > PREPARE_TOKENS:

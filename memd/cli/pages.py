@@ -8,7 +8,7 @@ from memd.base.limits import PAGE_ITEMS_MAX
 
 if TYPE_CHECKING:
     from memd.client import Client
-    from memd.model.memory import MemoryEntry, MemoryQuery
+    from memd.domain.memory import MemoryEntry, MemoryQuery
 
 
 class Pages:
@@ -38,7 +38,7 @@ class Pages:
     async def _page(
         self, method: str, agent_id: str, after: str | None, limit: int, more: dict[str, Any]
     ) -> tuple[tuple[MemoryEntry, ...], str | None]:
-        from memd.model.memory import MemoryEntry
+        from memd.domain.memory import MemoryEntry
 
         asked = {"agent_id": agent_id, "limit": min(limit, PAGE_ITEMS_MAX), **more}
         page = self._client.call(method, asked if after is None else {**asked, "after": after})

@@ -156,7 +156,7 @@ def _decide(
     yes: bool,
 ) -> dict[str, Any]:
     from memd.cli.signing import sign
-    from memd.model.access import Proposal
+    from memd.domain.access import Proposal
     from memd.org.review import of_proposal
 
     end = proposal_id or ""

@@ -56,7 +56,7 @@ def _written(client: Client, profile: str | None, agent: str | None, root: Path)
     from memd.base.paths import Paths
     from memd.cli.config import settings_of
     from memd.cli.pages import Pages
-    from memd.sleep.wiki import WikiExporter, folder_name
+    from memd.sleep.wiki.wiki import WikiExporter, folder_name
 
     agent_id = agent or client.call("system.hello")["caller"]["agent_id"]
     settings, _ = settings_of(Paths.resolve(profile))

@@ -9,14 +9,14 @@ from typing import Any
 from memd.base.clock import Clock
 from memd.base.errors import InvalidError, InvalidStateError
 from memd.base.limits import PAGE_ITEMS_MAX
-from memd.model.caller import Caller
-from memd.model.enums import MemoryCategory, MemoryLevel
-from memd.model.settings import MemoryConfig, SaidBy
-from memd.model.settings_consolidation import RetentionRule
-from memd.store import agents, names
-from memd.store.agents import AgentRow
-from memd.store.connect import Reading, Writing
-from memd.store.database import Database
+from memd.domain.caller import Caller
+from memd.domain.enums import MemoryCategory, MemoryLevel
+from memd.domain.settings import MemoryConfig, SaidBy
+from memd.domain.settings_consolidation import RetentionRule
+from memd.store.access import agents, names
+from memd.store.access.agents import AgentRow
+from memd.store.file.connect import Reading, Writing
+from memd.store.file.database import Database
 
 _CALLER = Caller(client="memd", method="settings")
 

@@ -11,21 +11,21 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from memd.base.limits import WINDOW_TOKENS_MAX
-from memd.encode.chunk import chunk
-from memd.encode.clean import clean
-from memd.encode.importance import salience
-from memd.encode.passing import passing
-from memd.encode.preference import is_preference, preference_name
-from memd.encode.route import route
-from memd.encode.secrets import Screening, admitted, screened_name
-from memd.encode.suspicion import of_fields, of_pieces
-from memd.model.chunking import ChunkingConfig
-from memd.model.encoding import TokenCounter
-from memd.model.enums import MemoryCategory, Origin, Passing, Trust
-from memd.model.ingest import IngestRequest
-from memd.model.memory import distinct
-from memd.model.screened import Screened, SecretsPolicy
-from memd.model.trust import TRUST, Flag, Suspicion, is_set_aside
+from memd.domain.chunking import ChunkingConfig
+from memd.domain.encoding import TokenCounter
+from memd.domain.enums import MemoryCategory, Origin, Passing, Trust
+from memd.domain.ingest import IngestRequest
+from memd.domain.memory import distinct
+from memd.domain.screened import Screened, SecretsPolicy
+from memd.domain.trust import TRUST, Flag, Suspicion, is_set_aside
+from memd.extract.passing import passing
+from memd.guard.secrets import Screening, admitted, screened_name
+from memd.guard.suspicion import of_fields, of_pieces
+from memd.text.chunk import chunk
+from memd.text.clean import clean
+from memd.text.importance import salience
+from memd.text.preference import is_preference, preference_name
+from memd.text.route import route
 
 OWNERS = frozenset({"user", "owner", "me", "human", "i"})
 """What assistants call the person they talk to."""

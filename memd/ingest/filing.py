@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from memd.base.ids import Ids
-from memd.encode.secrets import screened_name
+from memd.domain.caller import Caller
+from memd.domain.encoding import ModelFingerprint
+from memd.domain.enums import MemoryLevel, Passing
+from memd.domain.ingest import IngestRequest
+from memd.domain.trust import STREAMS, TALKS
+from memd.guard.secrets import screened_name
 from memd.ingest.draft import Draft, Drafts
-from memd.model.caller import Caller
-from memd.model.encoding import ModelFingerprint
-from memd.model.enums import MemoryLevel, Passing
-from memd.model.ingest import IngestRequest
-from memd.model.trust import STREAMS, TALKS
-from memd.store import names, vectors
-from memd.store.connect import Writing
+from memd.store.access import names
+from memd.store.file.connect import Writing
+from memd.store.search import vectors
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ The log never has a memory's text.
 from __future__ import annotations
 
 from memd.base import log
-from memd.model.memory import MemoryStoreRequest
-from memd.model.retrieval import NON_INFERABLE_TAG
+from memd.domain.memory import MemoryStoreRequest
+from memd.domain.retrieval import NON_INFERABLE_TAG
 
 
 def advise_on_tags(request: MemoryStoreRequest, *, decides: bool = True) -> bool:

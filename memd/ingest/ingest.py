@@ -1,10 +1,9 @@
 """A text arrives and becomes memories (SPEC 1, D2-D7).
 
-In order: the reply of an earlier identical call, if there is one; screening,
-cleaning, cutting, scoring and routing; vectors, when a model is there and the
-text is short; one transaction; the receipt. A long text, or one that comes
-while no model is installed, is committed without vectors, findable by words at
-once, and the embedding queue gives it its vectors and its importance later.
+In order: the reply of an earlier identical call, if there is one; screening, cleaning, cutting,
+scoring and routing; vectors, when a model is there and the text is short; one transaction; the
+receipt. A long text, or one that comes while no model is installed, is committed without vectors,
+findable by words at once; the embedding queue gives it vectors and importance later.
 """
 
 from __future__ import annotations
@@ -28,9 +27,25 @@ from memd.base.errors import (
 from memd.base.ids import Ids
 from memd.base.limits import CHUNKS_INLINE_MAX, EVENT_IDS_MAX, WINDOW_TOKENS_MAX
 from memd.base.work import Work
-from memd.encode.orders import refuse_orders
-from memd.encode.outgoing import outgoing_entry
-from memd.encode.secrets import admitted, screen, screened_name
+from memd.domain.caller import Caller
+from memd.domain.chunking import ChunkingConfig
+from memd.domain.encoding import Embedder, TokenCounter
+from memd.domain.enums import MemoryLevel
+from memd.domain.events import Emit, EventName, unheard
+from memd.domain.ingest import (
+    IngestManyRequest,
+    IngestRequest,
+    Receipt,
+    Receipts,
+    Replaced,
+    ReplaceSourceRequest,
+)
+from memd.domain.memory import MemoryEntry, MemoryStoreRequest, MemoryUpdate
+from memd.domain.screened import SecretsPolicy
+from memd.domain.values import RESERVED_AGENT
+from memd.guard.orders import refuse_orders
+from memd.guard.outgoing import outgoing_entry
+from memd.guard.secrets import admitted, screen, screened_name
 from memd.ingest import preferring
 from memd.ingest.draft import Drafts, drafts
 from memd.ingest.filing import Arrival
@@ -40,26 +55,11 @@ from memd.ingest.queue import EmbeddingQueue, tell_flagged, tell_turned_away, vo
 from memd.ingest.repeating import apart, told, without_fences
 from memd.ingest.replace import foresee, replace
 from memd.ingest.update import change, wanted
-from memd.model.caller import Caller
-from memd.model.chunking import ChunkingConfig
-from memd.model.encoding import Embedder, TokenCounter
-from memd.model.enums import MemoryLevel
-from memd.model.events import Emit, EventName, unheard
-from memd.model.ingest import (
-    IngestManyRequest,
-    IngestRequest,
-    Receipt,
-    Receipts,
-    Replaced,
-    ReplaceSourceRequest,
-)
-from memd.model.memory import MemoryEntry, MemoryStoreRequest, MemoryUpdate
-from memd.model.screened import SecretsPolicy
-from memd.model.values import RESERVED_AGENT
-from memd.store import agents, memories, names, replies, vectors
-from memd.store.connect import Reading, Writing
-from memd.store.database import Database
-from memd.store.preferences import NewPreference
+from memd.store.access import agents, names, replies
+from memd.store.file.connect import Reading, Writing
+from memd.store.file.database import Database
+from memd.store.memory import memories, preferences
+from memd.store.search import vectors
 
 R = TypeVar("R")
 
@@ -68,8 +68,7 @@ INLINE_TOKENS_MAX = CHUNKS_INLINE_MAX * WINDOW_TOKENS_MAX  # of a text that stay
 PROGRESS_ITEMS = 16
 NOTHING_KEPT = "the memory level is none: nothing is stored"
 
-Progress = Callable[[int, int], None]
-"""Called with how many are done and how many there are."""
+Progress = Callable[[int, int], None]  # told how many are done, and how many there are
 
 Within = Callable[[Writing, str], None]
 """Called inside a transaction with the id of what it stores."""
@@ -250,7 +249,9 @@ class Ingest:
         screening = await self.work.weighed(len(value), admitted, value, self.secrets)
         self._refuse(screening.kinds, "value")
         tokens = max(1, await self.work.weighed(len(value), self.counter.count, screening.text))
-        new = NewPreference(screened_name(name), screening.text, 1.0, tokens, None, self.ids.salt())
+        new = preferences.NewPreference(
+            screened_name(name), screening.text, 1.0, tokens, None, self.ids.salt()
+        )
         await self.db.write(
             caller,
             lambda conn: preferring.put(conn, caller, new, self.clock.now_us()),

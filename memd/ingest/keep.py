@@ -14,11 +14,8 @@ from dataclasses import dataclass, field, replace
 from memd.base.clock import to_us
 from memd.base.ids import Ids
 from memd.base.limits import BURST_ITEMS_MAX, BURST_MS
-from memd.encode.importance import importance, is_kept, novelty
-from memd.ingest.draft import Draft
-from memd.ingest.filing import Arrival, Filing, Filings
-from memd.model.caller import Caller
-from memd.model.enums import (
+from memd.domain.caller import Caller
+from memd.domain.enums import (
     VISIBLE,
     ArchiveReason,
     MemoryCategory,
@@ -27,24 +24,18 @@ from memd.model.enums import (
     Passing,
     Trust,
 )
-from memd.model.ingest import Receipt, ReceiptItem
-from memd.model.trust import BURSTING, Flag
-from memd.store import (
-    archived,
-    centroids,
-    flagged,
-    memories,
-    passing,
-    pending,
-    preferences,
-    removal,
-    sources,
-    vectors,
-)
-from memd.store.connect import Writing
-from memd.store.preferences import NewPreference
-from memd.store.rows import FoundRow, MemoryRow
-from memd.store.sessions import IDLE_US
+from memd.domain.ingest import Receipt, ReceiptItem
+from memd.domain.trust import BURSTING, Flag
+from memd.ingest.draft import Draft
+from memd.ingest.filing import Arrival, Filing, Filings
+from memd.store.file.connect import Writing
+from memd.store.memory import archived, flagged, memories, preferences, removal, sources
+from memd.store.memory.preferences import NewPreference
+from memd.store.memory.rows import FoundRow, MemoryRow
+from memd.store.search import centroids, pending, vectors
+from memd.store.session import passing
+from memd.store.session.sessions import IDLE_US
+from memd.text.importance import importance, is_kept, novelty
 
 BELOW = 'importance below the threshold; archived: "memd archive turned-away" brings it back'
 APART = {

@@ -17,13 +17,13 @@ import pydantic
 from memd.base.errors import CallerError, InvalidError
 from memd.base.ids import Ids
 from memd.base.limits import FRAME_BYTES_MAX
-from memd.encode.secrets import admitted
-from memd.model.caller import Caller
-from memd.model.moving import Record, record_type
-from memd.model.screened import Screened, SecretsPolicy
-from memd.model.upkeep import DumpPage, Loaded, Problem
-from memd.store.connect import Writing
-from memd.store.database import Database
+from memd.domain.caller import Caller
+from memd.domain.moving import Record, record_type
+from memd.domain.screened import Screened, SecretsPolicy
+from memd.domain.upkeep import DumpPage, Loaded, Problem
+from memd.guard.secrets import admitted
+from memd.store.file.connect import Writing
+from memd.store.file.database import Database
 from memd.store.moving import dump
 from memd.store.moving.desk import Desk
 from memd.store.moving.load import Learn, settle, take

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from memd.base.errors import ConflictError, DeniedError
-from memd.model.caller import Caller
-from memd.model.enums import Origin
-from memd.store import names, preferences
-from memd.store.connect import Writing
-from memd.store.preferences import NewPreference
+from memd.domain.caller import Caller
+from memd.domain.enums import Origin
+from memd.store.access import names
+from memd.store.file.connect import Writing
+from memd.store.memory import preferences
+from memd.store.memory.preferences import NewPreference
 
 
 def put(conn: Writing, caller: Caller, new: NewPreference, now_us: int) -> None:

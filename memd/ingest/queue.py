@@ -20,15 +20,17 @@ from memd.base.clock import Clock
 from memd.base.errors import DegradedError, EmbeddingError, MemdError, UnavailableError
 from memd.base.ids import Ids
 from memd.base.limits import EVENT_IDS_MAX
-from memd.model.caller import Caller
-from memd.model.encoding import Embedder, ModelFingerprint, TokenCounter
-from memd.model.enums import ArchiveReason
-from memd.model.events import Emit, EventName, unheard
-from memd.model.ingest import Receipt
-from memd.store import centroids, changes, pending, removal, vectors
-from memd.store.connect import Writing
-from memd.store.database import Database
-from memd.store.pending import Waiting
+from memd.domain.caller import Caller
+from memd.domain.encoding import Embedder, ModelFingerprint, TokenCounter
+from memd.domain.enums import ArchiveReason
+from memd.domain.events import Emit, EventName, unheard
+from memd.domain.ingest import Receipt
+from memd.store.access import changes
+from memd.store.file.connect import Writing
+from memd.store.file.database import Database
+from memd.store.memory import removal
+from memd.store.search import centroids, pending, vectors
+from memd.store.search.pending import Waiting
 
 SWEEP_ROWS = 256  # embedded together, sorted by length
 STEP_ROWS = 64  # written in one transaction
@@ -202,7 +204,7 @@ class EmbeddingQueue:
 
     def _judged(self, near: float | None, text: str) -> tuple[float, bool]:
         """Return the importance of a stream's text, and whether that is enough to stay."""
-        from memd.encode.importance import importance, is_kept, novelty, salience
+        from memd.text.importance import importance, is_kept, novelty, salience
 
         score = importance(novelty(near), salience(text, self.counter))
         return score, is_kept(score)

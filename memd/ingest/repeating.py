@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from memd.encode.restating import Told, unsaid
+from memd.domain.caller import Caller
+from memd.domain.enums import Origin, Passing
+from memd.domain.ingest import IngestRequest
 from memd.ingest.draft import Draft, Drafts, is_assistant, is_owner
-from memd.model.caller import Caller
-from memd.model.enums import Origin, Passing
-from memd.model.ingest import IngestRequest
-from memd.store import injections
-from memd.store.database import Database
+from memd.store.file.database import Database
+from memd.store.session import injections
+from memd.text.restating import Told, unsaid
 from memd.view.echo import shown, spoken
 
 

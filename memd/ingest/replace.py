@@ -15,17 +15,18 @@ from typing import NamedTuple
 
 from memd.base.clock import to_us
 from memd.base.ids import Ids
-from memd.encode.secrets import screened_name
+from memd.domain.caller import Caller
+from memd.domain.enums import ArchiveReason, MemoryState
+from memd.domain.ingest import Receipt, Replaced, ReplaceSourceRequest
+from memd.guard.secrets import screened_name
 from memd.ingest.draft import Draft
 from memd.ingest.filing import Arrival
 from memd.ingest.keep import keep
 from memd.ingest.update import refuse_others
-from memd.model.caller import Caller
-from memd.model.enums import ArchiveReason, MemoryState
-from memd.model.ingest import Receipt, Replaced, ReplaceSourceRequest
-from memd.store import memories, names, removal, source_rows
-from memd.store.connect import Reading, Writing
-from memd.store.source_rows import SourceRow
+from memd.store.access import names
+from memd.store.file.connect import Reading, Writing
+from memd.store.memory import memories, removal, source_rows
+from memd.store.memory.source_rows import SourceRow
 
 BROUGHT_BACK = frozenset({ArchiveReason.SUPERSEDED, ArchiveReason.LOW_IMPORTANCE})
 """Why a memory lay in the archive that comes back when its source says it (again)."""

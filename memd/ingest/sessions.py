@@ -18,14 +18,16 @@ from memd.base.errors import NotFoundError
 from memd.base.ids import Ids
 from memd.base.limits import QUERY_TERMS_MAX
 from memd.base.work import Work
-from memd.encode.function_words import telling_words
-from memd.model.caller import Caller
-from memd.model.enums import MemoryCategory, TrashReason
-from memd.model.session import Session, SessionHit, SessionMessage, SessionQuery
-from memd.store import names, removal, session_texts, session_words, sessions, versions
-from memd.store.connect import Reading, Writing
-from memd.store.database import Database
-from memd.store.sessions import MessageRow, SessionRow
+from memd.domain.caller import Caller
+from memd.domain.enums import MemoryCategory, TrashReason
+from memd.domain.session import Session, SessionHit, SessionMessage, SessionQuery
+from memd.store.access import names
+from memd.store.file.connect import Reading, Writing
+from memd.store.file.database import Database
+from memd.store.memory import removal, versions
+from memd.store.session import session_texts, session_words, sessions
+from memd.store.session.sessions import MessageRow, SessionRow
+from memd.text.function_words import telling_words
 
 STEP_ROWS = 64
 IDLE_SESSIONS = 16  # ended a minute at most

@@ -13,18 +13,21 @@ from dataclasses import dataclass, replace
 
 from memd.base.clock import DAY_US
 from memd.base.errors import MemoryCapabilityError, MemoryStoreError
+from memd.domain.caller import Caller
+from memd.domain.enums import MemoryLevel, Origin, TrashReason
+from memd.domain.ingest import Receipt
+from memd.domain.memory import MemoryStoreRequest
+from memd.domain.values import RESERVED_AGENT
 from memd.ingest.filing import Arrival
 from memd.ingest.ingest import Ingest
 from memd.ingest.keep import keep
 from memd.ingest.queue import tell_flagged
-from memd.model.caller import Caller
-from memd.model.enums import MemoryLevel, Origin, TrashReason
-from memd.model.ingest import Receipt
-from memd.model.memory import MemoryStoreRequest
-from memd.model.values import RESERVED_AGENT
-from memd.store import memories, names, removal, scrub, shared, vectors
-from memd.store.connect import Reading, Writing
-from memd.store.rows import FoundRow
+from memd.store.access import names
+from memd.store.file import scrub
+from memd.store.file.connect import Reading, Writing
+from memd.store.memory import memories, removal, shared
+from memd.store.memory.rows import FoundRow
+from memd.store.search import vectors
 
 
 @dataclass(frozen=True)

@@ -6,18 +6,20 @@ from typing import NamedTuple
 
 from memd.base.clock import to_us
 from memd.base.errors import DeniedError, MemoryNotFoundError, MemoryStoreError
-from memd.encode.secrets import admitted, screened_name
-from memd.encode.suspicion import suspicion
-from memd.model.caller import Caller
-from memd.model.encoding import TokenCounter
-from memd.model.enums import Origin, Trust
-from memd.model.memory import MemoryUpdate, distinct
-from memd.model.screened import Screened, SecretsPolicy
-from memd.model.trust import NOTHING, TRUST, Suspicion, is_set_aside
-from memd.store import flagged, memories, names, passing, preferences, removal, versions
-from memd.store.connect import Reading, Writing
-from memd.store.rows import FoundRow
-from memd.store.versions import NewVersion
+from memd.domain.caller import Caller
+from memd.domain.encoding import TokenCounter
+from memd.domain.enums import Origin, Trust
+from memd.domain.memory import MemoryUpdate, distinct
+from memd.domain.screened import Screened, SecretsPolicy
+from memd.domain.trust import NOTHING, TRUST, Suspicion, is_set_aside
+from memd.guard.secrets import admitted, screened_name
+from memd.guard.suspicion import suspicion
+from memd.store.access import names
+from memd.store.file.connect import Reading, Writing
+from memd.store.memory import flagged, memories, preferences, removal, versions
+from memd.store.memory.rows import FoundRow
+from memd.store.memory.versions import NewVersion
+from memd.store.session import passing
 
 
 class Wanted(NamedTuple):

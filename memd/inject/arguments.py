@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from memd.base.limits import NAME_CHARS_MAX
-from memd.model.enums import MemoryCategory
+from memd.domain.enums import MemoryCategory
 from memd.view.view import one_line
 
 ERROR = "Error:"

@@ -18,24 +18,25 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memd.base.clock import Clock, from_us, to_us
 from memd.base.limits import POLICIES_SHOWN_ITEMS_MAX
-from memd.encode.outgoing import outgoing
-from memd.encode.tokens import DefaultTokenEstimator
+from memd.domain.caller import Caller
+from memd.domain.enums import MemoryLevel, Origin, Trust
+from memd.domain.inject import Brief, BriefItem, BriefRequest
+from memd.domain.org import OrgFact
+from memd.domain.trust import mark as mark_of
+from memd.guard.outgoing import outgoing
 from memd.inject.format import Part, pack
 from memd.inject.in_window import SessionWindows, Window
 from memd.inject.isolated import Failed, isolated
 from memd.inject.known import FACT_LABELS
 from memd.inject.known import mark as mark_of_text
 from memd.inject.prompt import Prompt, said_of
-from memd.model.caller import Caller
-from memd.model.enums import MemoryLevel, Origin, Trust
-from memd.model.inject import Brief, BriefItem, BriefRequest
-from memd.model.org import OrgFact
-from memd.model.trust import mark as mark_of
 from memd.org.org import Offered
-from memd.store import agents, briefs
-from memd.store.briefs import Asker, BriefRow, Material
-from memd.store.connect import Reading
-from memd.store.database import Database
+from memd.store.access import agents
+from memd.store.file.connect import Reading
+from memd.store.file.database import Database
+from memd.store.session import briefs
+from memd.store.session.briefs import Asker, BriefRow, Material
+from memd.text.tokens import DefaultTokenEstimator
 from memd.view.labels import body
 from memd.view.view import ENTRY_TAG, one_line
 

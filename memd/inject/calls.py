@@ -9,6 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from memd.base.errors import DeniedError, InvalidError
+from memd.domain.caller import Caller
+from memd.domain.enums import InjectionStrategy
+from memd.domain.inject import SelfEditingMemoryConfig, ToolAnswer, ToolDefinition
+from memd.domain.retrieval import MemoryRetrievalConfig
 from memd.inject.arguments import ERROR, shown
 from memd.inject.editing_tools import DEFINITIONS as EDITING
 from memd.inject.fact_tool import DEFINITION as FACTS
@@ -19,10 +23,6 @@ from memd.inject.session_tool import DEFINITION as SESSIONS
 from memd.inject.tool_based import DEFINITIONS as SEARCHING
 from memd.inject.tool_based import ToolBasedInjectionStrategy
 from memd.inject.tools import HandlesTools
-from memd.model.caller import Caller
-from memd.model.enums import InjectionStrategy
-from memd.model.inject import SelfEditingMemoryConfig, ToolAnswer, ToolDefinition
-from memd.model.retrieval import MemoryRetrievalConfig
 
 _TOOLS = {
     InjectionStrategy.CONTEXT: (),

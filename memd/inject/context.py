@@ -11,12 +11,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from memd.base.clock import Clock, SystemClock, from_us
-from memd.encode.tokens import DefaultTokenEstimator
-from memd.inject.format import format_memory_context_with_directive
-from memd.inject.isolated import Failed, isolated
-from memd.inject.pipeline import Entries, Pools, ranked, reranked, selected
-from memd.model.enums import FusionStrategy, MemoryCategory
-from memd.model.inject import (
+from memd.domain.enums import FusionStrategy, MemoryCategory
+from memd.domain.inject import (
     ChatMessage,
     Reranker,
     Retriever,
@@ -25,9 +21,13 @@ from memd.model.inject import (
     TokenEstimator,
     ToolDefinition,
 )
-from memd.model.memory import MemoryQuery
-from memd.model.retrieval import MemoryRetrievalConfig, ScoredMemory
+from memd.domain.memory import MemoryQuery
+from memd.domain.retrieval import MemoryRetrievalConfig, ScoredMemory
+from memd.inject.format import format_memory_context_with_directive
+from memd.inject.isolated import Failed, isolated
+from memd.inject.pipeline import Entries, Pools, ranked, reranked, selected
 from memd.recall.filter import MemoryFilterStrategy
+from memd.text.tokens import DefaultTokenEstimator
 
 Scored = tuple[ScoredMemory, ...]
 Search = Callable[[str, MemoryQuery], Awaitable[Entries]]

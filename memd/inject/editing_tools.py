@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from memd.base.limits import NAME_CHARS_MAX
+from memd.domain.inject import SelfEditingMemoryConfig, ToolDefinition
 from memd.inject.tool_based import QUALIFIES
-from memd.model.inject import SelfEditingMemoryConfig, ToolDefinition
 
 SEARCH_LIMIT, SEARCH_LIMIT_MAX = 10, 50
 

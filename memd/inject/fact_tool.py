@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from memd.domain.caller import Caller
+from memd.domain.inject import ToolDefinition
 from memd.inject.arguments import BadArgumentError, limit_of, refusal, text_of
 from memd.inject.format import fenced, known_line
 from memd.inject.known import Knowledge
-from memd.model.caller import Caller
-from memd.model.inject import ToolDefinition
 
 SEARCH_FACTS = "search_org_facts"
 NO_FACTS = "No facts found."

@@ -20,7 +20,7 @@ from memd.base.limits import (
     FRAME_BYTES_MAX,
     TEXT_CHARS_MAX,
 )
-from memd.model.trust import ASSISTED_MARK
+from memd.domain.trust import ASSISTED_MARK
 from memd.view.labels import guarded
 from memd.view.view import ENTRY_TAG, OURS, one_line, view, wrapped
 

@@ -20,30 +20,31 @@ from memd.archive.archive import Archive
 from memd.base.clock import DAY_US, Clock
 from memd.base.errors import CallerError
 from memd.base.limits import FILE_MEMORIES_SHOWN, FILES_LISTED_MAX
-from memd.encode.orders import is_doubtful
-from memd.encode.secrets import screen, screened_name
-from memd.encode.suspicion import suspicion
-from memd.ingest.ingest import Ingest
-from memd.inject import file_text
-from memd.inject.file_text import ROOT, FileError, Sized, grown, located, missing
-from memd.inject.format import warning
-from memd.model.caller import Caller
-from memd.model.consolidation import FILE_TAG
-from memd.model.enums import MemoryCategory, Origin, TrashReason, Trust
-from memd.model.files import FileCommand, FileCommandName, FileReply
-from memd.model.memory import (
+from memd.domain.caller import Caller
+from memd.domain.consolidation import FILE_TAG
+from memd.domain.enums import MemoryCategory, Origin, TrashReason, Trust
+from memd.domain.files import FileCommand, FileCommandName, FileReply
+from memd.domain.memory import (
     MemoryEntry,
     MemoryFilter,
     MemoryMetadata,
     MemoryStoreRequest,
     MemoryUpdate,
 )
-from memd.model.trust import is_set_aside
+from memd.domain.trust import is_set_aside
+from memd.guard.orders import is_doubtful
+from memd.guard.secrets import screen, screened_name
+from memd.guard.suspicion import suspicion
+from memd.ingest.ingest import Ingest
+from memd.inject import file_text
+from memd.inject.file_text import ROOT, FileError, Sized, grown, located, missing
+from memd.inject.format import warning
 from memd.recall.recall import Recall
-from memd.store import files, memories, names, removal, replies
-from memd.store.connect import Reading, Writing
-from memd.store.database import Database
-from memd.store.files import FileRow
+from memd.store.access import files, names, replies
+from memd.store.access.files import FileRow
+from memd.store.file.connect import Reading, Writing
+from memd.store.file.database import Database
+from memd.store.memory import memories, removal
 from memd.view.view import one_line
 
 NAMESPACE = "files"

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from memd.model.enums import InjectionPoint
-from memd.model.inject import ChatMessage, MessageRole, TokenEstimator
-from memd.model.memory import MemoryEntry
-from memd.model.retrieval import ScoredMemory
-from memd.model.trust import mark as mark_of
-from memd.model.trust import mark_of_shared
+from memd.domain.enums import InjectionPoint
+from memd.domain.inject import ChatMessage, MessageRole, TokenEstimator
+from memd.domain.memory import MemoryEntry
+from memd.domain.retrieval import ScoredMemory
+from memd.domain.trust import mark as mark_of
+from memd.domain.trust import mark_of_shared
 from memd.view.labels import body
 from memd.view.view import ENTRY_TAG, untrusted_content_directive, view, wrapped
 

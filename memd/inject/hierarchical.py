@@ -13,6 +13,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from memd.base.clock import Clock, SystemClock
+from memd.domain.enums import MemoryCategory
+from memd.domain.inject import Reranker, Retrieves, SearchesShared
+from memd.domain.retrieval import MemoryRetrievalConfig, ScoredMemory
+from memd.domain.topology import (
+    FinalRetrievalResult,
+    RetrievalCandidate,
+    RetrievalCorrection,
+    RetrievalQuery,
+    RetrievalResult,
+    RetrievalSupervisor,
+    RetrievalWorker,
+    WorkerRouting,
+)
 from memd.inject.isolated import isolated
 from memd.inject.own import OwnMemories
 from memd.inject.pipeline import reranked
@@ -24,19 +37,6 @@ from memd.inject.workers import (
     ProceduralWorker,
     SemanticWorker,
     reported,
-)
-from memd.model.enums import MemoryCategory
-from memd.model.inject import Reranker, Retrieves, SearchesShared
-from memd.model.retrieval import MemoryRetrievalConfig, ScoredMemory
-from memd.model.topology import (
-    FinalRetrievalResult,
-    RetrievalCandidate,
-    RetrievalCorrection,
-    RetrievalQuery,
-    RetrievalResult,
-    RetrievalSupervisor,
-    RetrievalWorker,
-    WorkerRouting,
 )
 
 _ONLY = {"semantic_only": SEMANTIC, "episodic_only": EPISODIC}

@@ -1,7 +1,7 @@
 """What a session has in its context window already is not put into its prompts again.
 
 That is what it said itself, what naps made of it, and what its prompts gave it, until its
-window is emptied (``store/injections.py``). What was given is noted beside the answer,
+window is emptied (``store/session/injections.py``). What was given is noted beside the answer,
 which waits for nothing; a note that fails costs a repetition. The same question once more
 within a short time is answered as before: whoever asks again had no answer.
 """
@@ -18,14 +18,14 @@ from typing import NamedTuple
 from memd.base import log
 from memd.base.clock import Clock
 from memd.base.errors import MemdError
+from memd.domain.caller import Caller
+from memd.domain.inject import BriefRequest, PrepareRequest
+from memd.domain.recall import RecallResult
+from memd.domain.retrieval import ScoredMemory
 from memd.inject.known import Fits, Known
-from memd.model.caller import Caller
-from memd.model.inject import BriefRequest, PrepareRequest
-from memd.model.recall import RecallResult
-from memd.model.retrieval import ScoredMemory
-from memd.store import injections
-from memd.store.database import Database
-from memd.store.injections import InWindow, Place
+from memd.store.file.database import Database
+from memd.store.session import injections
+from memd.store.session.injections import InWindow, Place
 
 REPEATED_US = 60_000_000  # what comes again so soon is the same question, sent again
 SESSIONS_MAX = 256  # whose last question is known

@@ -18,10 +18,25 @@ from memd.base.errors import MemoryCapabilityError
 from memd.base.ids import Chance
 from memd.base.limits import POLICIES_SHOWN_ITEMS_MAX
 from memd.base.work import Work
-from memd.encode.outgoing import outgoing
-from memd.encode.passing import passing
-from memd.encode.patience import patience
-from memd.encode.tokens import DefaultTokenEstimator
+from memd.domain.caller import Caller
+from memd.domain.enums import InjectionStrategy, Passing, Trust
+from memd.domain.inject import (
+    ChatMessage,
+    MessageRole,
+    PreparedPrompt,
+    PrepareRequest,
+    Reranker,
+    Retriever,
+    SelfEditingMemoryConfig,
+    ToolAnswer,
+    ToolDefinition,
+)
+from memd.domain.recall import MemoryChunk, RecallResult
+from memd.domain.retrieval import NON_INFERABLE_TAG, MemoryRetrievalConfig, ScoredMemory
+from memd.domain.trust import mark_of_preference
+from memd.embedding.patience import patience
+from memd.extract.passing import passing
+from memd.guard.outgoing import outgoing
 from memd.inject import calls, fact_tool, session_tool
 from memd.inject.arguments import ERROR
 from memd.inject.context import ContextInjectionStrategy
@@ -37,23 +52,8 @@ from memd.inject.prompt import Fitted, Prompt, Said, said_of
 from memd.inject.session_tool import NO_MESSAGES, SEARCH_SESSIONS
 from memd.inject.sources import memories, pools_of, preferences, recalled
 from memd.inject.tool_based import QUALIFIES, UNAVAILABLE, UNEXPECTED
-from memd.model.caller import Caller
-from memd.model.enums import InjectionStrategy, Passing, Trust
-from memd.model.inject import (
-    ChatMessage,
-    MessageRole,
-    PreparedPrompt,
-    PrepareRequest,
-    Reranker,
-    Retriever,
-    SelfEditingMemoryConfig,
-    ToolAnswer,
-    ToolDefinition,
-)
-from memd.model.recall import MemoryChunk, RecallResult
-from memd.model.retrieval import NON_INFERABLE_TAG, MemoryRetrievalConfig, ScoredMemory
-from memd.model.trust import mark_of_preference
 from memd.recall.filter import MemoryFilterStrategy
+from memd.text.tokens import DefaultTokenEstimator
 
 if TYPE_CHECKING:
     from memd.ingest.sessions import Sessions

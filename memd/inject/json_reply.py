@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from memd.inject.isolated import isolated
-from memd.sleep.ask import Model, said
+from memd.sleep.strategies.ask import Model, said
 
 _FENCE = "```"
 

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from memd.base.clock import to_us
 from memd.base.limits import LESSONS_OFFERED_MAX
 from memd.base.work import Work
-from memd.encode.orders import is_doubtful
-from memd.encode.outgoing import outgoing
+from memd.domain.caller import Caller
+from memd.domain.enums import OrgFactCategory
+from memd.domain.org import OrgFact
+from memd.domain.trust import ASSISTED_MARK
+from memd.guard.orders import is_doubtful
+from memd.guard.outgoing import outgoing
 from memd.inject.isolated import Failed, isolated
 from memd.learn.playbook import as_text
-from memd.model.caller import Caller
-from memd.model.enums import OrgFactCategory
-from memd.model.org import OrgFact
-from memd.model.trust import ASSISTED_MARK
 from memd.org.org import Offered
 from memd.recall.apart import Apart, Fitting, Ranker, Ranking
 

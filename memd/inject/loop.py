@@ -11,10 +11,10 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
 from memd.base import log
+from memd.domain.inject import QueryReformulator, SufficiencyChecker
+from memd.domain.memory import MemoryEntry
 from memd.inject.isolated import isolated
 from memd.inject.pipeline import Entries
-from memd.model.inject import QueryReformulator, SufficiencyChecker
-from memd.model.memory import MemoryEntry
 
 Search = Callable[[str], Awaitable[Entries]]
 

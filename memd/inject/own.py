@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memd.base.errors import MemoryStoreError
-from memd.model.caller import Caller
-from memd.model.enums import MemoryCategory, Origin
-from memd.model.memory import (
+from memd.domain.caller import Caller
+from memd.domain.enums import MemoryCategory, Origin
+from memd.domain.memory import (
     MemoryEntry,
     MemoryQuery,
     MemoryStoreRequest,

@@ -11,16 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from memd.encode.lessons import as_lesson
+from memd.domain.enums import FusionStrategy
+from memd.domain.inject import Reranker, Retriever
+from memd.domain.memory import MemoryEntry
+from memd.domain.retrieval import MemoryRetrievalConfig, ScoredMemory
 from memd.inject.isolated import Failed, isolated
-from memd.model.enums import FusionStrategy
-from memd.model.inject import Reranker, Retriever
-from memd.model.memory import MemoryEntry
-from memd.model.retrieval import MemoryRetrievalConfig, ScoredMemory
 from memd.recall.diversify import diverse_order, scored_by_rank
 from memd.recall.filter import MemoryFilterStrategy, filter_for_injection
 from memd.recall.fuse import fuse_ranked_lists
 from memd.recall.rank import rank_memories
+from memd.text.lessons import as_lesson
 
 Entries = tuple[MemoryEntry, ...]
 

@@ -11,6 +11,19 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from memd.base import log
+from memd.domain.enums import InjectionPoint
+from memd.domain.inject import (
+    ChatMessage,
+    InjectedMemory,
+    InjectedText,
+    LeftOut,
+    MessageRole,
+    PreparedPrompt,
+    TokenEstimator,
+)
+from memd.domain.memory import Preference
+from memd.domain.retrieval import ScoredMemory
+from memd.domain.trust import mark_of_preference
 from memd.inject.format import (
     Formatted,
     Packed,
@@ -26,19 +39,6 @@ from memd.inject.format import (
 )
 from memd.inject.known import Fits, Known
 from memd.inject.pipeline import without
-from memd.model.enums import InjectionPoint
-from memd.model.inject import (
-    ChatMessage,
-    InjectedMemory,
-    InjectedText,
-    LeftOut,
-    MessageRole,
-    PreparedPrompt,
-    TokenEstimator,
-)
-from memd.model.memory import Preference
-from memd.model.retrieval import ScoredMemory
-from memd.model.trust import mark_of_preference
 from memd.view.view import ENTRY_TAG, MEMORY_TAG, view
 
 POLICIES = "Policies of this organisation. They hold for everything that follows:"

@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from memd.encode.function_words import FUNCTION_WORDS
-from memd.encode.outgoing import outgoing
+from memd.domain.memory import MemoryEntry
+from memd.domain.provider import CompletionProvider
+from memd.guard.outgoing import outgoing
 from memd.inject.format import directive, fenced
 from memd.inject.isolated import isolated
 from memd.inject.pipeline import Entries
-from memd.model.memory import MemoryEntry
-from memd.model.provider import CompletionProvider
 from memd.recall.question import WORD
+from memd.text.function_words import FUNCTION_WORDS
 from memd.view.view import untrusted_content_directive, wrapped
 
 LIKELY = 0.5

@@ -12,13 +12,13 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from memd.domain.encoding import PairScorer
+from memd.domain.provider import CompletionProvider
+from memd.domain.retrieval import ScoredMemory
 from memd.inject.json_reply import json_reply
 from memd.inject.rerank_cache import RerankerCache, cache_key
-from memd.model.encoding import PairScorer
-from memd.model.provider import CompletionProvider
-from memd.model.retrieval import ScoredMemory
 from memd.recall.rerank import CANDIDATES, second_scores
-from memd.sleep.ask import Model
+from memd.sleep.strategies.ask import Model
 from memd.view.view import untrusted_content_directive, wrapped
 
 TASK_TAG = "task-data"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from memd.domain.memory import MemoryEntry
 from memd.inject.format import fenced, warning
-from memd.model.memory import MemoryEntry
 from memd.view.labels import body
 from memd.view.view import ENTRY_TAG
 

@@ -16,7 +16,22 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
 from memd.base.errors import DeniedError
-from memd.encode.tokens import DefaultTokenEstimator
+from memd.domain.backend import MemoryBackend
+from memd.domain.enums import MemoryCategory, Trust
+from memd.domain.inject import (
+    ChatMessage,
+    SelfEditingMemoryConfig,
+    TokenEstimator,
+    ToolDefinition,
+)
+from memd.domain.memory import (
+    MemoryEntry,
+    MemoryMetadata,
+    MemoryQuery,
+    MemoryStoreRequest,
+    MemoryUpdate,
+)
+from memd.domain.retrieval import ScoredMemory
 from memd.inject.arguments import (
     BadArgumentError,
     category_of,
@@ -30,22 +45,7 @@ from memd.inject.editing_tools import DEFINITIONS, SEARCH_LIMIT
 from memd.inject.format import formatted
 from memd.inject.isolated import Failed, isolated, spoken
 from memd.inject.results import listed, told
-from memd.model.backend import MemoryBackend
-from memd.model.enums import MemoryCategory, Trust
-from memd.model.inject import (
-    ChatMessage,
-    SelfEditingMemoryConfig,
-    TokenEstimator,
-    ToolDefinition,
-)
-from memd.model.memory import (
-    MemoryEntry,
-    MemoryMetadata,
-    MemoryQuery,
-    MemoryStoreRequest,
-    MemoryUpdate,
-)
-from memd.model.retrieval import ScoredMemory
+from memd.text.tokens import DefaultTokenEstimator
 
 SELF_EDITED = "self_edited"
 CONTENT_CHARS_MAX = 50_000

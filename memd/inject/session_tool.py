@@ -10,12 +10,12 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from memd.domain.caller import Caller
+from memd.domain.inject import ToolDefinition
+from memd.domain.session import SessionHit, SessionQuery
+from memd.domain.trust import mark_of_role
 from memd.inject.arguments import BadArgumentError, limit_of, refusal, text_of
 from memd.inject.format import fenced
-from memd.model.caller import Caller
-from memd.model.inject import ToolDefinition
-from memd.model.session import SessionHit, SessionQuery
-from memd.model.trust import mark_of_role
 from memd.view.labels import body
 from memd.view.view import ENTRY_TAG
 

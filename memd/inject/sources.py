@@ -8,15 +8,15 @@ says nothing when nothing fits.
 from __future__ import annotations
 
 from memd.base.limits import RECALL_BUDGET_TOKENS_MAX
+from memd.domain.caller import Caller
+from memd.domain.consolidation import is_composed
+from memd.domain.enums import FusionStrategy, SearchMode
+from memd.domain.inject import PrepareRequest
+from memd.domain.memory import MemoryEntry, MemoryMetadata
+from memd.domain.recall import MemoryChunk, RecallRequest, RecallResult
+from memd.domain.retrieval import MemoryRetrievalConfig
 from memd.inject.own import MemoryRooms
 from memd.inject.pipeline import Entries, Pools
-from memd.model.caller import Caller
-from memd.model.consolidation import is_composed
-from memd.model.enums import FusionStrategy, SearchMode
-from memd.model.inject import PrepareRequest
-from memd.model.memory import MemoryEntry, MemoryMetadata
-from memd.model.recall import MemoryChunk, RecallRequest, RecallResult
-from memd.model.retrieval import MemoryRetrievalConfig
 
 
 async def recalled(

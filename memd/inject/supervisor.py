@@ -21,13 +21,13 @@ import re
 from collections.abc import Collection
 from typing import Any, get_args
 
+from memd.domain.provider import CompletionProvider
+from memd.domain.retrieval import MemoryRetrievalConfig
+from memd.domain.topology import Alternative, RetrievalCorrection, RetrievalQuery, WorkerRouting
 from memd.inject.json_reply import json_reply
 from memd.inject.reformulation import WordReformulator
 from memd.inject.workers import EPISODIC, PROCEDURAL, SEMANTIC, Candidates
-from memd.model.provider import CompletionProvider
-from memd.model.retrieval import MemoryRetrievalConfig
-from memd.model.topology import Alternative, RetrievalCorrection, RetrievalQuery, WorkerRouting
-from memd.sleep.ask import Model
+from memd.sleep.strategies.ask import Model
 from memd.view.view import untrusted_content_directive, wrapped
 
 WORKERS = (SEMANTIC, PROCEDURAL, EPISODIC)

@@ -15,8 +15,14 @@ from typing import TYPE_CHECKING
 
 from memd.base.clock import Clock, from_us
 from memd.base.limits import SUMMARIES_READ_ITEMS_MAX
-from memd.encode.orders import is_doubtful
-from memd.encode.plain_words import words_of
+from memd.domain.caller import Caller
+from memd.domain.enums import Origin, Trust
+from memd.domain.learn import PlaybookQuery
+from memd.domain.recall import RecallRequest
+from memd.domain.session import SessionMessage
+from memd.domain.synthesis import SynthesisRequest, Synthesized
+from memd.domain.trust import mark, mark_of_role
+from memd.guard.orders import is_doubtful
 from memd.inject.isolated import Failed, isolated
 from memd.inject.known import Knowledge
 from memd.inject.synthesizer import (
@@ -27,18 +33,13 @@ from memd.inject.synthesizer import (
     tokens_of,
 )
 from memd.learn.playbook import as_text
-from memd.model.caller import Caller
-from memd.model.enums import Origin, Trust
-from memd.model.learn import PlaybookQuery
-from memd.model.recall import RecallRequest
-from memd.model.session import SessionMessage
-from memd.model.synthesis import SynthesisRequest, Synthesized
-from memd.model.trust import mark, mark_of_role
 from memd.recall.answer import mark_of_chunk
-from memd.store import names, summaries
-from memd.store.connect import Reading
-from memd.store.database import Database
-from memd.store.summaries import SummaryRow
+from memd.store.access import names
+from memd.store.file.connect import Reading
+from memd.store.file.database import Database
+from memd.store.memory import summaries
+from memd.store.memory.summaries import SummaryRow
+from memd.text.plain_words import words_of
 from memd.view.view import ENTRY_TAG, untrusted_content_directive
 
 if TYPE_CHECKING:

@@ -12,6 +12,18 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from memd.base.limits import NAME_CHARS_MAX
+from memd.domain.backend import MemoryBackend
+from memd.domain.inject import (
+    ChatMessage,
+    MessageRole,
+    QueryReformulator,
+    SearchesShared,
+    SufficiencyChecker,
+    TokenEstimator,
+    ToolDefinition,
+)
+from memd.domain.memory import MemoryEntry, MemoryQuery
+from memd.domain.retrieval import MemoryRetrievalConfig
 from memd.inject.arguments import (
     SHOWN_CHARS_MAX,
     BadArgumentError,
@@ -26,18 +38,6 @@ from memd.inject.format import directive
 from memd.inject.isolated import spoken
 from memd.inject.loop import Loop
 from memd.inject.results import told
-from memd.model.backend import MemoryBackend
-from memd.model.inject import (
-    ChatMessage,
-    MessageRole,
-    QueryReformulator,
-    SearchesShared,
-    SufficiencyChecker,
-    TokenEstimator,
-    ToolDefinition,
-)
-from memd.model.memory import MemoryEntry, MemoryQuery
-from memd.model.retrieval import MemoryRetrievalConfig
 from memd.recall.filter import MemoryFilterStrategy
 
 SEARCH, RECALL = "search_memory", "recall_memory"

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from memd.base import log
+from memd.domain.inject import ToolAnswer, ToolCategory, ToolDefinition
 from memd.inject.arguments import ERROR
 from memd.inject.self_editing import SelfEditingMemoryStrategy
 from memd.inject.tool_based import RECALL, SEARCH, ToolBasedInjectionStrategy
-from memd.model.inject import ToolAnswer, ToolCategory, ToolDefinition
 
 
 class HandlesTools(Protocol):

@@ -18,12 +18,12 @@ from datetime import datetime, timedelta
 from memd.base import log
 from memd.base.clock import Clock, SystemClock, from_us
 from memd.base.errors import MemdError
+from memd.domain.enums import FusionStrategy, MemoryCategory
+from memd.domain.inject import Retrieves, SearchesShared
+from memd.domain.memory import MemoryEntry, MemoryQuery
+from memd.domain.retrieval import MemoryRetrievalConfig, ScoredMemory
+from memd.domain.topology import RetrievalCandidate, RetrievalQuery, RetrievalResult
 from memd.inject.isolated import isolated, system_error
-from memd.model.enums import FusionStrategy, MemoryCategory
-from memd.model.inject import Retrieves, SearchesShared
-from memd.model.memory import MemoryEntry, MemoryQuery
-from memd.model.retrieval import MemoryRetrievalConfig, ScoredMemory
-from memd.model.topology import RetrievalCandidate, RetrievalQuery, RetrievalResult
 from memd.recall.fuse import fuse_ranked_lists
 from memd.recall.rank import rank_memories
 

@@ -17,25 +17,26 @@ from memd.base.errors import MemoryStoreError, NotFoundError, SecretRefusedError
 from memd.base.ids import Ids
 from memd.base.limits import LEARNINGS_READ_ITEMS_MAX, PATTERNS_READ_ITEMS_MAX
 from memd.base.work import Work
-from memd.encode.lessons import as_lesson
-from memd.encode.orders import refuse_orders
-from memd.encode.plain_words import words_of
-from memd.encode.secrets import admitted, screened_name
+from memd.domain.caller import Caller
+from memd.domain.consolidation import LESSON_TAG
+from memd.domain.enums import LearningOutcome, MemoryLevel
+from memd.domain.learn import Learning, PlaybookEntry, PlaybookQuery, SuccessReport, TaskReport
+from memd.domain.memory import MemoryFilter
+from memd.domain.screened import Screened, SecretsPolicy
+from memd.domain.values import RESERVED_AGENT
+from memd.guard.orders import refuse_orders
+from memd.guard.secrets import admitted, screened_name
 from memd.learn.learnings import approach_of, lesson_of, outcome_of, task_type_of
 from memd.learn.playbook import FIXED, PROMOTABLE_SUCCESSES, nearest, pattern_id, when
-from memd.model.caller import Caller
-from memd.model.consolidation import LESSON_TAG
-from memd.model.enums import LearningOutcome, MemoryLevel
-from memd.model.learn import Learning, PlaybookEntry, PlaybookQuery, SuccessReport, TaskReport
-from memd.model.memory import MemoryFilter
-from memd.model.screened import Screened, SecretsPolicy
-from memd.model.values import RESERVED_AGENT
-from memd.store import agents, learnings, names, playbook
-from memd.store.connect import Reading, Writing
-from memd.store.database import Database
-from memd.store.filters import bound
-from memd.store.learnings import LearningRow, NewLearning, SaidRow
-from memd.store.playbook import FixRow, NewPattern, PatternRow
+from memd.store.access import agents, names
+from memd.store.file.connect import Reading, Writing
+from memd.store.file.database import Database
+from memd.store.learn import learnings, playbook
+from memd.store.learn.learnings import LearningRow, NewLearning, SaidRow
+from memd.store.learn.playbook import FixRow, NewPattern, PatternRow
+from memd.store.memory.filters import bound
+from memd.text.lessons import as_lesson
+from memd.text.plain_words import words_of
 
 R = TypeVar("R")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from memd.model.enums import LearningOutcome
+from memd.domain.enums import LearningOutcome
 
 APPROACH_TOOLS = 5
 DIRECT = "direct_response"

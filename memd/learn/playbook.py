@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from memd.encode.function_words import FUNCTION_WORDS
-from memd.encode.plain_words import words_of
-from memd.model.learn import PlaybookEntry
+from memd.domain.learn import PlaybookEntry
+from memd.text.function_words import FUNCTION_WORDS
+from memd.text.plain_words import words_of
 
 ID_DIGITS = 16
 PROMOTABLE_SUCCESSES = 3

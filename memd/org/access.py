@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from memd.base.errors import OrgMemoryAccessDeniedError
-from memd.model.caller import Caller
-from memd.model.enums import OrgFactCategory, SeniorityLevel
-from memd.model.org import OrgFactAuthor
-from memd.model.settings_org import WriteAccessConfig
+from memd.domain.caller import Caller
+from memd.domain.enums import OrgFactCategory, SeniorityLevel
+from memd.domain.org import OrgFactAuthor
+from memd.domain.settings_org import WriteAccessConfig
 
 
 def check_write_access(

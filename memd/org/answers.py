@@ -17,11 +17,11 @@ from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple
 
-from memd.model.enums import Trust
-from memd.model.graph import folded
+from memd.domain.enums import Trust
+from memd.domain.graph import folded
 from memd.org.asking import Hop, Reading, stem
 from memd.org.paths import Way, beside, least_trust, other_end
-from memd.store.graph import Edge
+from memd.store.org.graph import Edge
 
 WAYS_TO_ONE_MAX = 3  # followed on from one thing, however many lead to it
 NEAR_MAX = 200  # things looked at when no reading leads anywhere

@@ -16,10 +16,10 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from memd.base.limits import QUERY_TERMS_MAX
-from memd.encode.function_words import FUNCTION_WORDS
-from memd.encode.things import TEAM
-from memd.model.graph import folded
+from memd.domain.graph import folded
+from memd.extract.things import TEAM
 from memd.org.cues import NOUNS, PHRASE_WORDS_MAX, VERBS, WEAK
+from memd.text.function_words import FUNCTION_WORDS
 
 NAME_WORDS_MAX = 8
 MENTIONS_MAX = 4

@@ -22,8 +22,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from memd.model.graph import folded
-from memd.store.statements import Claim, Group, Held
+from memd.domain.graph import folded
+from memd.store.org.statements import Claim, Group, Held
 
 ONE_A_SUBJECT = frozenset(("standardises_on", "is", "part_of", "located_in", "reports_to"))
 ONE_AN_OBJECT = frozenset(("owns", "leads"))

@@ -23,13 +23,13 @@ from memd.base.errors import (
 )
 from memd.base.ids import Chance
 from memd.base.limits import CLIENTS_MAX
-from memd.model.access import AddedClient, KeyedClient
-from memd.model.caller import RESERVED_CLIENTS, Caller, Identity, Scope
-from memd.model.enums import AutonomyLevel, SeniorityLevel
-from memd.model.values import DEFAULT_AGENT, RESERVED_AGENT, alike
-from memd.store import clients
-from memd.store.connect import Reading, Writing
-from memd.store.database import Database
+from memd.domain.access import AddedClient, KeyedClient
+from memd.domain.caller import RESERVED_CLIENTS, Caller, Identity, Scope
+from memd.domain.enums import AutonomyLevel, SeniorityLevel
+from memd.domain.values import DEFAULT_AGENT, RESERVED_AGENT, alike
+from memd.store.access import clients
+from memd.store.file.connect import Reading, Writing
+from memd.store.file.database import Database
 
 Leave = Callable[[str], None]
 """Told the name of a client whose key is one no longer."""

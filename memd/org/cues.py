@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from memd.encode.verbs import FORMS
+from memd.extract.verbs import FORMS
 
 
 class Option(NamedTuple):

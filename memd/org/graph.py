@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from memd.base.clock import Clock, to_us
 from memd.base.errors import OrgMemoryQueryError
 from memd.base.limits import WALK_EDGES_MAX
-from memd.model.caller import Caller
-from memd.model.enums import OrgFactCategory
-from memd.model.graph import (
+from memd.domain.caller import Caller
+from memd.domain.enums import OrgFactCategory
+from memd.domain.graph import (
     NOW,
     Added,
     GraphAnswer,
@@ -31,10 +31,10 @@ from memd.org.answers import Found
 from memd.org.asking import Hop
 from memd.org.paths import most_trusted_first, shortest
 from memd.org.sight import ReadRules, sight
-from memd.store import graph
-from memd.store.connect import Reading
-from memd.store.database import Database
-from memd.store.graph import Edge, Sight
+from memd.store.file.connect import Reading
+from memd.store.file.database import Database
+from memd.store.org import graph
+from memd.store.org.graph import Edge, Sight
 
 NEAR_HOPS = 3
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 from memd.base.clock import from_us
-from memd.model.enums import AutonomyLevel, OrgFactCategory, SeniorityLevel
-from memd.model.graph import Evidence, Statement
-from memd.model.history import FactThen, Lasted
-from memd.model.org import OrgFact, OrgFactAuthor
+from memd.domain.enums import AutonomyLevel, OrgFactCategory, SeniorityLevel
+from memd.domain.graph import Evidence, Statement
+from memd.domain.history import FactThen, Lasted
+from memd.domain.org import OrgFact, OrgFactAuthor
 from memd.org.shown import stated
-from memd.store.past import StretchRow, ThenRow
+from memd.store.org.past import StretchRow, ThenRow
 
 
 def fact_then(row: ThenRow, said: list[StretchRow]) -> FactThen:

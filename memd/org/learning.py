@@ -25,14 +25,14 @@ from memd.base.clock import Clock
 from memd.base.errors import MemdError
 from memd.base.limits import LEARN_QUIET_MS, LEARN_ROWS, STATEMENTS_CHARS_MAX
 from memd.base.work import Work
-from memd.model.caller import Caller
-from memd.model.events import Emit, EventName
-from memd.model.graph import STATEMENTS_VERSION, Said
-from memd.store import graph, unread
-from memd.store import statements as store
-from memd.store.connect import Writing
-from memd.store.database import Database
-from memd.store.unread import Mark, Unread
+from memd.domain.caller import Caller
+from memd.domain.events import Emit, EventName
+from memd.domain.graph import STATEMENTS_VERSION, Said
+from memd.store.file.connect import Writing
+from memd.store.file.database import Database
+from memd.store.org import graph, unread
+from memd.store.org import statements as store
+from memd.store.org.unread import Mark, Unread
 
 REST = 3  # times as long as the work took
 GIVEN_WAY_MAX = 8  # times in a row: then a step is made beside other work
@@ -135,7 +135,7 @@ class Learning:
 
 
 def _read(rows: Sequence[Unread]) -> dict[int, tuple[Said, ...]]:
-    from memd.encode.statements import statements
+    from memd.extract.statements import statements
 
     return {
         row.memory_key: statements(row.content, row.said_at_us, speaker=row.speaker) for row in rows

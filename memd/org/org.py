@@ -26,12 +26,10 @@ from memd.base.errors import (
 from memd.base.ids import Ids
 from memd.base.limits import FACTS_LOOKED_AT_MAX, FACTS_OFFERED_MAX
 from memd.base.work import Work
-from memd.encode.orders import refuse_orders
-from memd.encode.secrets import admitted, screened_name
-from memd.model.caller import Caller
-from memd.model.enums import OrgFactCategory
-from memd.model.inject import PREPARE_TOKENS, policies_tokens
-from memd.model.org import (
+from memd.domain.caller import Caller
+from memd.domain.enums import OrgFactCategory
+from memd.domain.inject import PREPARE_TOKENS, policies_tokens
+from memd.domain.org import (
     OperationLogEntry,
     OperationLogSnapshot,
     OrgFact,
@@ -39,18 +37,20 @@ from memd.model.org import (
     OrgFactWriteRequest,
     OrgMemoryQuery,
 )
-from memd.model.screened import SecretsPolicy
-from memd.model.settings_org import OrgMemoryConfig
+from memd.domain.screened import SecretsPolicy
+from memd.domain.settings_org import OrgMemoryConfig
+from memd.guard.orders import refuse_orders
+from memd.guard.secrets import admitted, screened_name
 from memd.org import reading
 from memd.org.access import author_of, readable, require_write_access
 from memd.org.past import Past
 from memd.org.sight import sight
 from memd.org.temporal import learn
-from memd.store import org, org_facts, owner_keys
-from memd.store.connect import Reading, Writing
-from memd.store.database import Database
-from memd.store.org import Operation, Stamp, Wording
-from memd.store.org_facts import OperationRow, SnapshotRow
+from memd.store.file.connect import Reading, Writing
+from memd.store.file.database import Database
+from memd.store.org import org, org_facts, owner_keys
+from memd.store.org.org import Operation, Stamp, Wording
+from memd.store.org.org_facts import OperationRow, SnapshotRow
 
 Learn = Callable[[Writing, Operation], None]
 """Learns from an operation in its own transaction; what it raises undoes the operation."""

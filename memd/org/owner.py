@@ -19,12 +19,12 @@ from memd.base.clock import Clock
 from memd.base.errors import DeniedError
 from memd.base.ids import Chance
 from memd.base.limits import NONCE_MS_MAX
-from memd.model.access import OwnerState, Signature
-from memd.model.caller import Caller
+from memd.domain.access import OwnerState, Signature
+from memd.domain.caller import Caller
 from memd.org import signature as words
-from memd.store import owner_keys
-from memd.store.connect import Reading, Writing
-from memd.store.database import Database
+from memd.store.file.connect import Reading, Writing
+from memd.store.file.database import Database
+from memd.store.org import owner_keys
 
 _SEAL_BYTES = 16
 

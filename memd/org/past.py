@@ -15,18 +15,18 @@ from memd.base import log
 from memd.base.clock import DAY_US, Clock, from_us, to_us
 from memd.base.errors import InvalidError, MemdError, NotFoundError, OrgMemoryQueryError
 from memd.base.limits import STRETCHES_MAX, THEN_OPERATIONS_MAX
-from memd.model.caller import Caller
-from memd.model.enums import OrgFactCategory
-from memd.model.history import AsOf, FactsThen, FactThen, Timeline
-from memd.model.org import OrgFact
-from memd.model.settings_org import OrgMemoryConfig, OrgRules
+from memd.domain.caller import Caller
+from memd.domain.enums import OrgFactCategory
+from memd.domain.history import AsOf, FactsThen, FactThen, Timeline
+from memd.domain.org import OrgFact
+from memd.domain.settings_org import OrgMemoryConfig, OrgRules
 from memd.org.history import fact_then, lasted
 from memd.org.sight import Sight, sight
 from memd.org.temporal import relearn, stale
-from memd.store import org, past, rules, statements
-from memd.store.connect import Reading
-from memd.store.database import Database
-from memd.store.past import StretchRow, ThenRow, Wanted
+from memd.store.file.connect import Reading
+from memd.store.file.database import Database
+from memd.store.org import org, past, rules, statements
+from memd.store.org.past import StretchRow, ThenRow, Wanted
 
 _LEARNER = Caller(client="memd", method="relearn")
 
@@ -220,7 +220,7 @@ def _held(conn: Reading, rows: list[ThenRow], wanted: Wanted, valid_us: int) -> 
 
 def _says_more(row: ThenRow, spans: list[tuple[int, int]]) -> bool:
     """Return whether a fact says something that is no statement, and so does not end with them."""
-    from memd.encode.statements import covers
+    from memd.extract.statements import covers
 
     return not (spans and covers(row.content, spans))
 

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 
-from memd.store.graph import Edge
+from memd.store.org.graph import Edge
 
 Way = tuple[Edge, ...]
 

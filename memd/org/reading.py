@@ -9,12 +9,12 @@ from typing import NamedTuple, TypeVar
 from memd.base.clock import from_us
 from memd.base.errors import OrgMemoryQueryError
 from memd.base.limits import QUERY_TERMS_MAX
-from memd.encode.function_words import telling_words
-from memd.model.enums import OperationType, OrgFactCategory
-from memd.model.org import OperationLogEntry, OperationLogSnapshot, OrgFact
-from memd.store import org_facts, org_words
-from memd.store.connect import Reading
-from memd.store.org_facts import FactRow, OperationRow, SnapshotRow
+from memd.domain.enums import OperationType, OrgFactCategory
+from memd.domain.org import OperationLogEntry, OperationLogSnapshot, OrgFact
+from memd.store.file.connect import Reading
+from memd.store.org import org_facts, org_words
+from memd.store.org.org_facts import FactRow, OperationRow, SnapshotRow
+from memd.text.function_words import telling_words
 
 Row = TypeVar("Row", FactRow, OperationRow, SnapshotRow)
 Model = TypeVar("Model")

@@ -13,20 +13,20 @@ from dataclasses import dataclass
 from memd.base.clock import from_us, to_us
 from memd.base.errors import InvalidStateError, NotFoundError, OrgMemoryWriteError, QuotaError
 from memd.base.limits import PROPOSALS_OPEN_MAX
-from memd.model.access import Proposal, Signature
-from memd.model.caller import LOCAL, Caller
-from memd.model.enums import OperationType, OrgFactCategory, ProposalState
-from memd.model.org import OrgFactAuthor, OrgFactWriteRequest
-from memd.model.screened import Screened
+from memd.domain.access import Proposal, Signature
+from memd.domain.caller import LOCAL, Caller
+from memd.domain.enums import OperationType, OrgFactCategory, ProposalState
+from memd.domain.org import OrgFactAuthor, OrgFactWriteRequest
+from memd.domain.screened import Screened
 from memd.org.access import readable, require_write_access
 from memd.org.org import Org
 from memd.org.owner import Owner
 from memd.org.signature import of_fact
-from memd.store import org as log
-from memd.store import proposals
-from memd.store.connect import Reading, Writing
-from memd.store.org import Operation, Wording
-from memd.store.proposals import New, ProposalRow
+from memd.store.file.connect import Reading, Writing
+from memd.store.org import org as log
+from memd.store.org import proposals
+from memd.store.org.org import Operation, Wording
+from memd.store.org.proposals import New, ProposalRow
 
 _HUMAN = OrgFactAuthor(is_human=True)
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from memd.base.clock import from_us
 from memd.base.errors import OrgMemoryQueryError
-from memd.encode.function_words import FUNCTION_WORDS
-from memd.model.enums import Trust
-from memd.model.graph import Evidence, GraphPath, Statement, folded
+from memd.domain.enums import Trust
+from memd.domain.graph import Evidence, GraphPath, Statement, folded
 from memd.org.paths import least_trust, things_on
-from memd.store import graph
-from memd.store.connect import Reading
-from memd.store.graph import Edge, StatementRow
-from memd.store.past import StretchRow
+from memd.store.file.connect import Reading
+from memd.store.org import graph
+from memd.store.org.graph import Edge, StatementRow
+from memd.store.org.past import StretchRow
+from memd.text.function_words import FUNCTION_WORDS
 
 if TYPE_CHECKING:
     from memd.org.answers import Found
@@ -146,8 +146,8 @@ def triple(subject: str, relation: str, object_: str) -> str:
                 field=field,
                 hint='without "|", arrows, brackets, backticks and line ends',
             )
-    from memd.encode.statements import statements
-    from memd.encode.verbs import relation as known
+    from memd.extract.statements import statements
+    from memd.extract.verbs import relation as known
 
     if not _RELATION.fullmatch(relation.strip()):
         raise OrgMemoryQueryError(

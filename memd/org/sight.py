@@ -6,12 +6,12 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from memd.model.caller import Caller
-from memd.model.enums import OrgFactCategory, SeniorityLevel
-from memd.model.settings_org import OrgRules
+from memd.domain.caller import Caller
+from memd.domain.enums import OrgFactCategory, SeniorityLevel
+from memd.domain.settings_org import OrgRules
 from memd.org.access import readable
-from memd.store import rules
-from memd.store.connect import Reading
+from memd.store.file.connect import Reading
+from memd.store.org import rules
 
 ReadRules = Mapping[OrgFactCategory, SeniorityLevel]
 

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memd.base.clock import to_us
 from memd.base.errors import DeniedError, InvalidError
-from memd.model.enums import OperationType
-from memd.model.org import OrgFactWriteRequest
-from memd.store.proofs import HEAD
+from memd.domain.enums import OperationType
+from memd.domain.org import OrgFactWriteRequest
+from memd.store.org.proofs import HEAD
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

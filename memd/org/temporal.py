@@ -16,17 +16,17 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from memd.model.enums import OperationType, OrgFactCategory, SeniorityLevel
-from memd.model.graph import STATEMENTS_VERSION, Said
-from memd.model.org import OrgFactAuthor
-from memd.model.settings_org import OrgRules
+from memd.domain.enums import OperationType, OrgFactCategory, SeniorityLevel
+from memd.domain.graph import STATEMENTS_VERSION, Said
+from memd.domain.org import OrgFactAuthor
+from memd.domain.settings_org import OrgRules
 from memd.org.access import check_write_access
 from memd.org.claims import MayEnd, believed, group
-from memd.store import learnt, rules
-from memd.store import statements as store
-from memd.store.connect import Reading, Writing
-from memd.store.org import Operation
-from memd.store.statements import Claim, Group
+from memd.store.file.connect import Reading, Writing
+from memd.store.org import learnt, rules
+from memd.store.org import statements as store
+from memd.store.org.org import Operation
+from memd.store.org.statements import Claim, Group
 
 RELEARN_OPERATIONS = 50  # of one step: a write waits some 50 ms at most
 UNLEARN_ROWS = 500
@@ -77,7 +77,7 @@ def _settle(
 def _claims(conn: Writing, operation: Operation) -> list[Claim]:
     if operation.kind is not OperationType.PUBLISH or operation.content is None:
         return []
-    from memd.encode.statements import statements
+    from memd.extract.statements import statements
 
     found: dict[Claim, None] = {}
     for one in statements(operation.content, operation.at_us):

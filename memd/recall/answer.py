@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from memd.base.clock import from_us
-from memd.encode.outgoing import outgoing
-from memd.model.enums import HIDDEN, MemoryCategory, MemoryState, Origin, Passing, Trust
-from memd.model.recall import Cut, MemoryChunk, RecallRequest, RecallResult, Why
-from memd.model.retrieval import MemoryRetrievalConfig
-from memd.model.trust import TRUST, mark, mark_of_preference, mark_of_shared
+from memd.domain.enums import HIDDEN, MemoryCategory, MemoryState, Origin, Passing, Trust
+from memd.domain.recall import Cut, MemoryChunk, RecallRequest, RecallResult, Why
+from memd.domain.retrieval import MemoryRetrievalConfig
+from memd.domain.trust import TRUST, mark, mark_of_preference, mark_of_shared
+from memd.guard.outgoing import outgoing
 from memd.recall.budget import pack
 from memd.recall.crowding import spread
 from memd.recall.diversify import diverse_order
 from memd.recall.rankings import Ranked
 from memd.recall.rerank import blend
-from memd.store.preferences import PreferenceRow
-from memd.store.rows import FoundRow
+from memd.store.memory.preferences import PreferenceRow
+from memd.store.memory.rows import FoundRow
 from memd.view.block import memory_block
 
 NEW_AND_PLAIN = 0.6  # the importance of what has no vector yet: all of novelty, no salience (D4)

@@ -15,17 +15,17 @@ from typing import NamedTuple
 
 from memd.base.errors import ModelError, UnavailableError
 from memd.base.limits import QUERY_CHARS_MAX
-from memd.encode.periods import periods
-from memd.model.encoding import Embedder
+from memd.domain.encoding import Embedder
+from memd.extract.periods import periods
 from memd.recall.features import Statistics, measure
 from memd.recall.question import Question, question
 from memd.recall.rankings import gate, ranked
 from memd.recall.weights import HYBRID, WITHOUT_VECTORS
-from memd.store import vectors, words
-from memd.store.connect import Reading
-from memd.store.database import Database
-from memd.store.ranked import Candidate
-from memd.store.words import Corpus
+from memd.store.file.connect import Reading
+from memd.store.file.database import Database
+from memd.store.search import vectors, words
+from memd.store.search.ranked import Candidate
+from memd.store.search.words import Corpus
 
 RELEVANCE_MIN = 0.25  # a fact or lesson that nobody asked for by name has to be likely
 ODDS_OF_THE_BEST_MIN = 0.2

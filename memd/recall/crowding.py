@@ -18,11 +18,11 @@ from memd.base.limits import (
     RECALL_SOURCE_ITEMS_MAX,
     RECALL_TWINS_ITEMS_MAX,
 )
-from memd.model.enums import Origin, Trust
-from memd.model.trust import FOREIGN
+from memd.domain.enums import Origin, Trust
+from memd.domain.trust import FOREIGN
 from memd.recall.diversify import bigram_jaccard
 from memd.recall.rankings import Ranked
-from memd.store.ranked import Candidate
+from memd.store.search.ranked import Candidate
 
 ALIKE = 0.5  # of their word pairs in common: the same thing said again
 

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from memd.base.clock import DAY_US, from_us
-from memd.encode.periods import Period, periods
-from memd.encode.time_words import Grain
-from memd.store.ranked import Candidate
+from memd.extract.periods import Period, periods
+from memd.extract.time_words import Grain
+from memd.store.search.ranked import Candidate
 
 TEXT_CHARS = 1_000  # of a memory, in which times are looked for
 _YEAR = re.compile(r"(?:19|20)\d\d")

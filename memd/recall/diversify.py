@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 
-from memd.model.retrieval import ScoredMemory
+from memd.domain.retrieval import ScoredMemory
 
 Bigrams = frozenset[tuple[str, str]]
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 
 from memd.recall.dates import Fit, fits
 from memd.recall.question import Question
-from memd.store.ranked import Candidate
-from memd.store.words import CONTEXT_WEIGHT, Corpus
+from memd.store.search.ranked import Candidate
+from memd.store.search.words import CONTEXT_WEIGHT, Corpus
 
 K1 = 1.2
 B = 0.75

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable
 
-from memd.model.enums import FusionStrategy
-from memd.model.memory import MemoryEntry
-from memd.model.retrieval import ScoredMemory
+from memd.domain.enums import FusionStrategy
+from memd.domain.memory import MemoryEntry
+from memd.domain.retrieval import ScoredMemory
 
 
 def fuse_ranked_lists(

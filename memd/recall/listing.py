@@ -11,13 +11,14 @@ from pydantic_core import to_json
 from memd.base.clock import from_us
 from memd.base.errors import InvalidError
 from memd.base.limits import PAGE_BYTES_MAX
-from memd.encode.outgoing import outgoing, outgoing_entry
-from memd.model.caller import Caller
-from memd.model.enums import Origin
-from memd.model.memory import MemoryEntry, MemoryFilter, Preference
-from memd.store import filters, memories, names, preferences
-from memd.store.connect import Reading
-from memd.store.rows import FoundRow
+from memd.domain.caller import Caller
+from memd.domain.enums import Origin
+from memd.domain.memory import MemoryEntry, MemoryFilter, Preference
+from memd.guard.outgoing import outgoing, outgoing_entry
+from memd.store.access import names
+from memd.store.file.connect import Reading
+from memd.store.memory import filters, memories, preferences
+from memd.store.memory.rows import FoundRow
 
 _CURSOR = re.compile(r"(-?[0-9]{1,18})/([^/]+)")  # 18 digits fit into SQLite's integers
 READABLE = frozenset({"active", "pending", "compressed", "archived"})

@@ -5,14 +5,16 @@ from __future__ import annotations
 import zlib
 
 from memd.base.clock import from_us
-from memd.encode.outgoing import outgoing, outgoing_entry
-from memd.model.caller import Caller
-from memd.model.enums import RunKind
-from memd.model.provenance import MadeBy, Provenance, Turn
+from memd.domain.caller import Caller
+from memd.domain.enums import RunKind
+from memd.domain.provenance import MadeBy, Provenance, Turn
+from memd.guard.outgoing import outgoing, outgoing_entry
 from memd.recall import listing
-from memd.store import lineage, memories, names, turns
-from memd.store.connect import Reading
-from memd.store.turns import TurnRow
+from memd.store.access import names
+from memd.store.file.connect import Reading
+from memd.store.memory import lineage, memories
+from memd.store.session import turns
+from memd.store.session.turns import TurnRow
 
 TURN_CHARS_MAX = 400
 SOURCES_MAX = 50

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from memd.base.limits import QUERY_TERMS_MAX
-from memd.encode.function_words import FUNCTION_WORDS
-from memd.encode.languages import ASKS_FOR_ALL, capitals_name
-from memd.encode.periods import Period
+from memd.extract.periods import Period
+from memd.text.function_words import FUNCTION_WORDS
+from memd.text.languages import ASKS_FOR_ALL, capitals_name
 
 WORD = re.compile(r"[^\W_]+")
 NAME_WORDS_MAX = 3

@@ -9,9 +9,9 @@ import math
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
-from memd.model.enums import FusionStrategy
-from memd.model.memory import MemoryEntry
-from memd.model.retrieval import MemoryRetrievalConfig, ScoredMemory
+from memd.domain.enums import FusionStrategy
+from memd.domain.memory import MemoryEntry
+from memd.domain.retrieval import MemoryRetrievalConfig, ScoredMemory
 
 _HOUR = timedelta(hours=1)
 

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from memd.base.clock import DAY_US
-from memd.model.enums import SearchMode
+from memd.domain.enums import SearchMode
 from memd.recall.features import Measured
 from memd.recall.search import ARM_ROWS
 from memd.recall.weights import COMPOSED, HYBRID, Weights, logistic
-from memd.store.ranked import Candidate
+from memd.store.search.ranked import Candidate
 
 GATE_TOP = 10
 MANY = ARM_ROWS  # candidates: one arm alone finds as many in any store that is not small

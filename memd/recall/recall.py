@@ -14,15 +14,15 @@ from dataclasses import dataclass, replace
 from memd.base.clock import Clock
 from memd.base.errors import MemoryRetrievalError, ModelError, UnavailableError
 from memd.base.limits import QUERY_CHARS_MAX
-from memd.encode.outgoing import look_at, outgoing_entry
-from memd.model.caller import Caller
-from memd.model.encoding import Embedder, ModelFingerprint, PairScorer
-from memd.model.enums import MemoryCategory, MemoryLevel, SearchMode
-from memd.model.memory import MemoryEntry, MemoryFilter, MemoryQuery, Preference
-from memd.model.provenance import Provenance
-from memd.model.recall import RecallRequest, RecallResult
-from memd.model.retrieval import MemoryRetrievalConfig
-from memd.model.values import RESERVED_AGENT
+from memd.domain.caller import Caller
+from memd.domain.encoding import Embedder, ModelFingerprint, PairScorer
+from memd.domain.enums import MemoryCategory, MemoryLevel, SearchMode
+from memd.domain.memory import MemoryEntry, MemoryFilter, MemoryQuery, Preference
+from memd.domain.provenance import Provenance
+from memd.domain.recall import RecallRequest, RecallResult
+from memd.domain.retrieval import MemoryRetrievalConfig
+from memd.domain.values import RESERVED_AGENT
+from memd.guard.outgoing import look_at, outgoing_entry
 from memd.recall import answer, listing, provenance
 from memd.recall.answer import Found
 from memd.recall.apart import Apart, Ranker
@@ -34,11 +34,13 @@ from memd.recall.search import ARM_ROWS, Reach, Scope, by_meaning, by_words, gat
 from memd.recall.second import looked_again, looks_again
 from memd.recall.select import select
 from memd.recall.sought import Sought, ranked, understood
-from memd.store import agents, memories, preferences, shared, words
-from memd.store.connect import Reading
-from memd.store.database import Database
-from memd.store.preferences import PreferenceRow
-from memd.store.rows import FoundRow
+from memd.store.access import agents
+from memd.store.file.connect import Reading
+from memd.store.file.database import Database
+from memd.store.memory import memories, preferences, shared
+from memd.store.memory.preferences import PreferenceRow
+from memd.store.memory.rows import FoundRow
+from memd.store.search import words
 
 OTHER_MODEL = "the memories are being embedded with a new model: only words are searched"
 NO_MODEL = "no embedding model: only words are searched; run: memd model install"

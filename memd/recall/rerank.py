@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from memd.model.encoding import PairScorer
+from memd.domain.encoding import PairScorer
 
 CANDIDATES = 20
 WEIGHT = 0.16

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from memd.model.caller import Caller
-from memd.model.memory import MemoryFilter
+from memd.domain.caller import Caller
+from memd.domain.memory import MemoryFilter
 from memd.recall.search import Scope
-from memd.store import names, shared
-from memd.store.connect import Reading
-from memd.store.filters import Bound, bound, by_others, evidence, stating
+from memd.store.access import names
+from memd.store.file.connect import Reading
+from memd.store.memory import shared
+from memd.store.memory.filters import Bound, bound, by_others, evidence, stating
 
 
 @dataclass(frozen=True, slots=True)

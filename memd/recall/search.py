@@ -14,13 +14,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from memd.base.limits import KNN_ROWS_MAX
-from memd.encode.time_words import Grain
+from memd.extract.time_words import Grain
 from memd.recall.question import Question
-from memd.store import memories, vectors, words
-from memd.store.connect import Reading
-from memd.store.database import Database
-from memd.store.filters import Bound, found
-from memd.store.parts import Part, owner
+from memd.store.file.connect import Reading
+from memd.store.file.database import Database
+from memd.store.memory import memories
+from memd.store.memory.filters import Bound, found
+from memd.store.search import vectors, words
+from memd.store.search.parts import Part, owner
 
 ARM_ROWS = 64  # of each arm; 100 find no more and cost a third more
 LISTED_ROWS_MAX = 2_000  # a filter that keeps no more is listed and scored row by row

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from memd.base import log
 from memd.base.errors import ModelError, UnavailableError
-from memd.model.encoding import PairScorer
-from memd.model.recall import RecallRequest
-from memd.model.retrieval import MemoryRetrievalConfig
+from memd.domain.encoding import PairScorer
+from memd.domain.recall import RecallRequest
+from memd.domain.retrieval import MemoryRetrievalConfig
 from memd.recall.answer import Found, blended
 from memd.recall.rankings import Ranked
 from memd.recall.rerank import CANDIDATES, second_scores

@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-from memd.encode.function_words import FUNCTION_WORDS
-from memd.model.enums import SearchMode
-from memd.model.recall import Cut, RecallRequest
+from memd.domain.enums import SearchMode
+from memd.domain.recall import Cut, RecallRequest
 from memd.recall.diversify import jaccard
 from memd.recall.rankings import Ranked
-from memd.store.ranked import Candidate
+from memd.store.search.ranked import Candidate
+from memd.text.function_words import FUNCTION_WORDS
 
 ENTRIES_MAX = 20  # of one answer
 NAMED_MODE_ENTRIES = 5  # where a mode says how to search, and no number how many

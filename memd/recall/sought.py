@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from memd.encode.periods import periods
-from memd.model.encoding import ModelFingerprint
-from memd.model.enums import SearchMode
+from memd.domain.encoding import ModelFingerprint
+from memd.domain.enums import SearchMode
+from memd.extract.periods import periods
 from memd.recall.answer import Found
 from memd.recall.features import Statistics, measure
 from memd.recall.question import Question, name_candidates, question
 from memd.recall.rankings import Ranked, in_time, judged
 from memd.recall.search import Reach, Scope, reaches
 from memd.recall.weights import HYBRID, WITHOUT_VECTORS
-from memd.store import names, vectors, words
-from memd.store import ranked as ranked_rows
-from memd.store.connect import Reading
+from memd.store.access import names
+from memd.store.file.connect import Reading
+from memd.store.search import ranked as ranked_rows
+from memd.store.search import vectors, words
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,9 @@ from memd.base.errors import (
 from memd.rpc.backend_archive import RemoteArchive
 
 if TYPE_CHECKING:
-    from memd.model.consolidation import ArchivalMode
-    from memd.model.enums import MemoryCategory
-    from memd.model.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
+    from memd.domain.consolidation import ArchivalMode
+    from memd.domain.enums import MemoryCategory
+    from memd.domain.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
 
 T = TypeVar("T")
 
@@ -53,7 +53,7 @@ class RemoteBackend:
 
     @property
     def supported_categories(self) -> frozenset[MemoryCategory]:
-        from memd.model.enums import MemoryCategory
+        from memd.domain.enums import MemoryCategory
 
         known = self._capabilities.get("supported_categories", MemoryCategory)
         return frozenset(map(MemoryCategory, known))
@@ -177,6 +177,6 @@ class RemoteBackend:
 
 
 def _entry(item: dict[str, Any]) -> MemoryEntry:
-    from memd.model.memory import MemoryEntry
+    from memd.domain.memory import MemoryEntry
 
     return MemoryEntry.model_validate(item)

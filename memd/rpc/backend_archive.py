@@ -10,8 +10,8 @@ from memd.base.errors import MemoryNotFoundError, MemoryRetrievalError, MemorySt
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from memd.model.consolidation import ArchivalEntry
-    from memd.model.memory import MemoryEntry, MemoryQuery
+    from memd.domain.consolidation import ArchivalEntry
+    from memd.domain.memory import MemoryEntry, MemoryQuery
 
 
 class RemoteArchive:
@@ -58,7 +58,7 @@ class RemoteArchive:
 
     async def restore_to_hot(self, agent_id: str, entry_id: str) -> MemoryEntry | None:
         """Make an archived memory an ordinary one again; None when there is none."""
-        from memd.model.memory import MemoryEntry
+        from memd.domain.memory import MemoryEntry
 
         with suppress(MemoryNotFoundError):
             said = {"id": entry_id}
@@ -73,8 +73,8 @@ class RemoteArchive:
 
 
 def _documented(item: dict[str, Any]) -> ArchivalEntry:
-    from memd.model.consolidation import archival_entry
-    from memd.model.removal import Archived
+    from memd.domain.consolidation import archival_entry
+    from memd.domain.removal import Archived
 
     found = Archived.model_validate(item)
     return archival_entry(found.entry, found.mode, found.archived_at)

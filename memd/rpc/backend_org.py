@@ -16,7 +16,7 @@ from memd.base.errors import (
 from memd.rpc.backend import RemoteBackend
 
 if TYPE_CHECKING:
-    from memd.model.org import OrgFact, OrgFactAuthor, OrgFactWriteRequest, OrgMemoryQuery
+    from memd.domain.org import OrgFact, OrgFactAuthor, OrgFactWriteRequest, OrgMemoryQuery
 
 
 class RemoteOrg(RemoteBackend):
@@ -67,6 +67,6 @@ class RemoteOrg(RemoteBackend):
 
 
 def _facts(items: list[dict[str, Any]]) -> tuple[OrgFact, ...]:
-    from memd.model.org import OrgFact
+    from memd.domain.org import OrgFact
 
     return tuple(map(OrgFact.model_validate, items))

@@ -10,8 +10,8 @@ from memd.rpc.backend_org import RemoteOrg
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memd.model.enums import MemoryType
-    from memd.model.recall import MemoryChunk, RecallResult
+    from memd.domain.enums import MemoryType
+    from memd.domain.recall import MemoryChunk, RecallResult
 
 
 class RemoteTexts(RemoteOrg):
@@ -59,7 +59,7 @@ class RemoteTexts(RemoteOrg):
         memory_types: Sequence[MemoryType] | None = None,
     ) -> RecallResult:
         """Return what *user_id* knows about *query*, best first, with the block for a prompt."""
-        from memd.model.recall import RecallResult
+        from memd.domain.recall import RecallResult
 
         said: dict[str, Any] = {
             "query": query,
@@ -73,8 +73,8 @@ class RemoteTexts(RemoteOrg):
 
     async def _chunks(self, user_id: str, ids: Sequence[str]) -> list[MemoryChunk]:
         """Return the memories of these *ids* that are still there, as ``recall`` shows them."""
-        from memd.model.memory import MemoryEntry
-        from memd.model.recall import MemoryChunk
+        from memd.domain.memory import MemoryEntry
+        from memd.domain.recall import MemoryChunk
 
         chunks = []
         for memory_id in ids:

@@ -18,8 +18,8 @@ from memd.base.errors import (
     TooLargeError,
 )
 from memd.base.limits import FRAME_BYTES_MAX
-from memd.encode.preference import filed_as
 from memd.rpc import envelope, framing
+from memd.text.preference import filed_as
 
 Progress = Callable[[int, int], None]
 """Told how many steps are done, and of how many."""

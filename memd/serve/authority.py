@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from memd.base import client_key, log
 from memd.base.errors import DeniedError, MemdError, NotFoundError
 from memd.base.ids import Chance
-from memd.model.caller import LOCAL, LOCAL_CLIENT, NOBODY, OWNERS_COMMANDS, Identity
+from memd.domain.caller import LOCAL, LOCAL_CLIENT, NOBODY, OWNERS_COMMANDS, Identity
 from memd.serve.route import Route
 
 if TYPE_CHECKING:

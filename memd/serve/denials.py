@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from memd.base import log
 from memd.base.errors import MemdError
 from memd.base.limits import DENIED_WAIT_MS_MAX, DENIED_WAIT_MS_MIN
-from memd.store.changes import Refused
+from memd.store.access.changes import Refused
 
 Write = Callable[[Sequence[Refused]], Awaitable[None]]
 

@@ -21,10 +21,10 @@ from memd.base.clock import Clock
 from memd.base.errors import DeniedError, MemdError, TooLargeError, UnknownMethodError
 from memd.base.later import later
 from memd.base.limits import METHOD_CHARS_MAX, REPLY_BYTES_MAX
-from memd.encode.outgoing import check_refused, incoming, outgoing_all
-from memd.model.caller import Caller, Identity
-from memd.model.screened import SecretsPolicy
-from memd.model.values import DEFAULT_AGENT, RESERVED_AGENT, alike
+from memd.domain.caller import Caller, Identity
+from memd.domain.screened import SecretsPolicy
+from memd.domain.values import DEFAULT_AGENT, RESERVED_AGENT, alike
+from memd.guard.outgoing import check_refused, incoming, outgoing_all
 from memd.rpc import envelope, faults
 from memd.serve.authority import Authority, Seat, refuse_claims
 from memd.serve.beside import LARGE_WEIGHT_A_BYTE, Beside, is_large

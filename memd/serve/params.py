@@ -15,7 +15,7 @@ from pydantic import AliasChoices, ConfigDict, Field, ValidationError
 
 from memd.base.errors import InvalidError
 from memd.base.limits import PAGE_ITEMS_MAX
-from memd.model.values import Name, Value
+from memd.domain.values import Name, Value
 
 
 class Params(Value):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from memd.model.encoding import Embedder, Installed
+from memd.domain.encoding import Embedder, Installed
 from memd.serve.events import Events
 from memd.serve.short_ids import ShortIds
 from memd.serve.uploads import Uploads
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from memd.org.owner import Owner
     from memd.org.review import Review
     from memd.recall.recall import Recall
-    from memd.sleep.exports import Wiki
     from memd.sleep.nap.naps import Naps
-    from memd.sleep.night import Night
-    from memd.sleep.rhythm import Rhythm
-    from memd.store.audit import Audit
-    from memd.store.upkeep import Upkeep
+    from memd.sleep.night.night import Night
+    from memd.sleep.night.rhythm import Rhythm
+    from memd.sleep.wiki.exports import Wiki
+    from memd.store.access.audit import Audit
+    from memd.store.check.upkeep import Upkeep
 
 
 @dataclass(frozen=True, slots=True)

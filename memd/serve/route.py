@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
-from memd.model.caller import Caller, Scope
+from memd.domain.caller import Caller, Scope
 from memd.serve.params import Params
 
 if TYPE_CHECKING:

@@ -12,15 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from memd.base.errors import InvalidError
-from memd.model.caller import Caller
-from memd.model.settings_org import OrgMemoryConfig
-from memd.model.values import RESERVED_AGENT
+from memd.domain.caller import Caller
+from memd.domain.settings_org import OrgMemoryConfig
+from memd.domain.values import RESERVED_AGENT
 from memd.org.access import readable
 from memd.serve.params import P
 from memd.serve.route import IdKind, ShortId
-from memd.store import short_ids as stored
-from memd.store.connect import Reading
-from memd.store.database import Database
+from memd.store.file.connect import Reading
+from memd.store.file.database import Database
+from memd.store.search import short_ids as stored
 
 SHOWN_MAX = 5
 """How many of the ids that an end may mean are named."""

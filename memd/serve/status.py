@@ -15,10 +15,10 @@ from memd.base import limits
 from memd.base.clock import Clock
 from memd.base.errors import MemdError
 from memd.base.work import Work
-from memd.model.caller import Caller
-from memd.model.encoding import Installed
-from memd.model.enums import MemoryCategory
-from memd.model.sleep import SleepStatus
+from memd.domain.caller import Caller
+from memd.domain.encoding import Installed
+from memd.domain.enums import MemoryCategory
+from memd.domain.sleep import SleepStatus
 from memd.serve import discover
 from memd.serve.metrics import Metrics
 from memd.serve.rooms import Rooms

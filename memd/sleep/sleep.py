@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 
 from memd.backends.assembly import Assembly
 from memd.base.clock import DAY_US, from_us
-from memd.model.events import Emit, unheard
-from memd.model.provider import CompletionProvider
-from memd.model.settings import Settings
-from memd.sleep.night import Night
-from memd.sleep.rhythm import Rhythm
-from memd.store import agents
-from memd.store.database import Database
+from memd.domain.events import Emit, unheard
+from memd.domain.provider import CompletionProvider
+from memd.domain.settings import Settings
+from memd.sleep.night.night import Night
+from memd.sleep.night.rhythm import Rhythm
+from memd.store.access import agents
+from memd.store.file.database import Database
 
 if TYPE_CHECKING:
-    from memd.sleep.plan import Plan
+    from memd.sleep.night.plan import Plan
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ def sleeping(
 
     @cache
     def plan() -> Plan:
-        from memd.sleep.choice import operation_of
-        from memd.sleep.plan import Plan
+        from memd.sleep.night.plan import Plan
+        from memd.sleep.strategies.choice import operation_of
 
         return Plan(
             db=house.db,

@@ -24,12 +24,12 @@ from bench.stage import model_dir
 from bench.transcripts import Message, exported, trajectories
 from memd.backends.assembly import Assembly
 from memd.base.paths import RERANKER_NAME
-from memd.encode.cross_encoder import RerankerThread
+from memd.domain.caller import Caller
+from memd.domain.inject import PrepareRequest
+from memd.domain.settings import Settings
+from memd.embedding.cross_encoder import RerankerThread
 from memd.house import _Prompts
 from memd.inject.inject import Inject
-from memd.model.caller import Caller
-from memd.model.inject import PrepareRequest
-from memd.model.settings import Settings
 from memd.recall.features import Measured
 from memd.recall.recall import Recall
 

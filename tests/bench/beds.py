@@ -30,8 +30,8 @@ from bench import bed_samples, locomo
 from bench.kept_recall import TEAM
 from bench.samples import Remembered, Sample, collect
 from bench.stage import model_dir
-from memd.encode.embed import EmbedderThread
-from memd.model.enums import SearchMode
+from memd.domain.enums import SearchMode
+from memd.embedding.embed import EmbedderThread
 from memd.recall.rankings import judged, ranked
 from memd.recall.weights import HYBRID
 
@@ -122,7 +122,17 @@ async def _collected(
 def _state(bed: str, sources: Sources) -> str:
     """Return a digest of what the samples depend on: texts, modules, the model."""
     product, benches = Path(memd.__path__[0]), Path(bench.__path__[0])
-    folders = ("encode", "ingest", "recall", "store", "sleep/nap", "extract", "sleep/distil")
+    folders = (
+        "text",
+        "guard",
+        "extract",
+        "ingest",
+        "recall",
+        "store",
+        "sleep/nap",
+        "extract",
+        "sleep/distil",
+    )
     modules = [p for name in folders for p in sorted((product / name).rglob("*.*"))]
     modules += [*sorted(benches.glob("*.py")), *sorted(benches.glob("*.txt"))]
     given = sources.dialogues if bed == "dialogues" else sources.transcripts

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from unit.encode.test_detectors import CHARS, FOUND, HONEST_TEXTS, cost_s, hostile
+from unit.guard.test_detectors import CHARS, FOUND, HONEST_TEXTS, cost_s, hostile
 
 ROUNDS = 4
 _MS_OF_100_KB = 1e3 * 100_000 / CHARS

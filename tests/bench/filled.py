@@ -19,15 +19,17 @@ from bench.corpus import Made, made
 from bench.stage import model_dir
 from memd.base.clock import SystemClock
 from memd.base.ids import Ids
-from memd.encode.embed import EmbedderThread
-from memd.model.caller import Caller
-from memd.model.encoding import ModelFingerprint
-from memd.model.enums import MemoryCategory, MemoryLevel, MemoryState, Origin, Trust
-from memd.model.screened import Screened
-from memd.store import memories, names, vectors
-from memd.store.connect import Writing
-from memd.store.database import opened
-from memd.store.rows import MemoryRow
+from memd.domain.caller import Caller
+from memd.domain.encoding import ModelFingerprint
+from memd.domain.enums import MemoryCategory, MemoryLevel, MemoryState, Origin, Trust
+from memd.domain.screened import Screened
+from memd.embedding.embed import EmbedderThread
+from memd.store.access import names
+from memd.store.file.connect import Writing
+from memd.store.file.database import opened
+from memd.store.memory import memories
+from memd.store.memory.rows import MemoryRow
+from memd.store.search import vectors
 
 SEED = 11
 REAL_VECTORS = 512

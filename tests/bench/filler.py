@@ -17,12 +17,14 @@ from support.store import a_writer
 
 from memd.base.clock import SystemClock
 from memd.base.ids import Ids
-from memd.encode.model_files import FINGERPRINT
-from memd.model.enums import MemoryCategory, MemoryLevel, MemoryState, Origin, Trust
-from memd.model.screened import Screened
-from memd.store import memories, names, vectors
-from memd.store.connect import Writing
-from memd.store.rows import MemoryRow
+from memd.domain.enums import MemoryCategory, MemoryLevel, MemoryState, Origin, Trust
+from memd.domain.screened import Screened
+from memd.embedding.model_files import FINGERPRINT
+from memd.store.access import names
+from memd.store.file.connect import Writing
+from memd.store.memory import memories
+from memd.store.memory.rows import MemoryRow
+from memd.store.search import vectors
 
 BATCH_ROWS = 500
 SESSION_TURNS = 40

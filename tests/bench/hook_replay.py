@@ -33,7 +33,7 @@ from support.pumping import bare
 from bench.readings import split
 from bench.stage import Stage, staged
 from bench.transcripts import Message, exported
-from memd.encode.passing import passing
+from memd.extract.passing import passing
 from memd.view.echo import shown
 
 SOURCE = AGENT = "claude-code"

@@ -39,11 +39,11 @@ from bench.stage import model_dir
 from bench.transcripts import Message, exported
 from memd.base.limits import PAGE_ITEMS_MAX
 from memd.base.paths import Paths
+from memd.domain.caller import Caller
+from memd.domain.inject import BriefRequest, PrepareRequest
+from memd.domain.memory import MemoryEntry, MemoryFilter
+from memd.domain.settings import Settings
 from memd.house import rooms as built
-from memd.model.caller import Caller
-from memd.model.inject import BriefRequest, PrepareRequest
-from memd.model.memory import MemoryEntry, MemoryFilter
-from memd.model.settings import Settings
 from memd.serve.rooms import Rooms
 from memd.signals.usage import Usage
 from memd.sleep.nap.consolidator import MemoryConsolidator

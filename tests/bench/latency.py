@@ -30,7 +30,7 @@ from bench.scores import quantile
 from bench.stage import Stage, model_dir, staged
 from memd.base.limits import CHUNKS_INLINE_MAX
 from memd.base.paths import Paths
-from memd.encode.embed import EmbedderThread
+from memd.embedding.embed import EmbedderThread
 
 QUESTIONS = 200
 WARM_UP = 10

@@ -34,13 +34,13 @@ from bench.things import KINDS, things
 from bench.transcripts import Message, exported, trajectories
 from bench.walk import Nap, Question, walked
 from memd.backends.assembly import Assembly
-from memd.model.caller import Caller
-from memd.model.recall import RecallRequest
-from memd.model.settings import Settings
+from memd.domain.caller import Caller
+from memd.domain.recall import RecallRequest
+from memd.domain.settings import Settings
 from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator
 from memd.sleep.nap.keeping import Wanted
 from memd.sleep.nap.naps import Naps
-from memd.sleep.trigger import Reason
+from memd.sleep.window.trigger import Reason
 
 WINDOW_TOKENS = 30_000
 SMALL_WINDOW_TOKENS = 8_000

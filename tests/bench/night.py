@@ -33,15 +33,15 @@ from bench.scores import Graded, quantile, report
 from bench.stage import model_dir
 from memd.backends.assembly import Assembly, assembled
 from memd.base.clock import SystemClock
-from memd.encode.embed import EmbedderThread
-from memd.model.caller import Caller
-from memd.model.enums import MemoryCategory
-from memd.model.ingest import IngestManyRequest
-from memd.model.memory import MemoryStoreRequest
-from memd.model.recall import RecallRequest, RecallResult
-from memd.model.settings import Settings
+from memd.domain.caller import Caller
+from memd.domain.enums import MemoryCategory
+from memd.domain.ingest import IngestManyRequest
+from memd.domain.memory import MemoryStoreRequest
+from memd.domain.recall import RecallRequest, RecallResult
+from memd.domain.settings import Settings
+from memd.embedding.embed import EmbedderThread
 from memd.sleep.sleep import sleeping
-from memd.store.connect import Reading
+from memd.store.file.connect import Reading
 
 DAYS = 120
 SHARE_MIN = 50.0

@@ -26,15 +26,15 @@ from memd.base.clock import SystemClock, from_us
 from memd.base.ids import Ids
 from memd.base.paths import Paths
 from memd.client import Client
-from memd.model.caller import Caller
-from memd.model.enums import OrgFactCategory
-from memd.model.org import OrgFactAuthor
-from memd.model.screened import Screened
+from memd.domain.caller import Caller
+from memd.domain.enums import OrgFactCategory
+from memd.domain.org import OrgFactAuthor
+from memd.domain.screened import Screened
 from memd.org.org import Org
-from memd.store import org
-from memd.store.connect import Writing
-from memd.store.database import opened
-from memd.store.org import Stamp, Wording
+from memd.store.file.connect import Writing
+from memd.store.file.database import opened
+from memd.store.org import org
+from memd.store.org.org import Stamp, Wording
 
 SEED = 7
 FACTS, VERSIONS = 10_000, 10

@@ -28,12 +28,12 @@ from bench.stage import model_dir
 from bench.writes import measured, text
 from memd.backends.assembly import Assembly, assembled
 from memd.base.clock import SystemClock
-from memd.encode.embed import EmbedderThread
-from memd.model.caller import Caller
-from memd.model.recall import RecallRequest
-from memd.model.settings import Settings
-from memd.store import connect
-from memd.store.scrub import leave_no_trace
+from memd.domain.caller import Caller
+from memd.domain.recall import RecallRequest
+from memd.domain.settings import Settings
+from memd.embedding.embed import EmbedderThread
+from memd.store.file import connect
+from memd.store.file.scrub import leave_no_trace
 
 SIZES = (16_384, 8_192, 4_096)
 ROUNDS, ASKED = 6, 20

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 from bench.readings import split
 from bench.stage import Stage, staged
 from bench.transcripts import Message, exported
-from memd.encode.passing import passing
+from memd.extract.passing import passing
 
 AGENT = "me"
 PASSES = {"first": "", "second": " again"}

@@ -26,14 +26,16 @@ from support.fakes import HashEmbedder
 from bench.scores import quantile
 from bench.transcripts import exported
 from memd.backends.assembly import Assembly, assembled
-from memd.encode.function_words import telling_words
-from memd.model.caller import Caller
-from memd.model.session import SessionQuery
-from memd.model.settings import Settings
+from memd.domain.caller import Caller
+from memd.domain.session import SessionQuery
+from memd.domain.settings import Settings
 from memd.sleep.nap.messages import KeptMessage, kept_messages
-from memd.store import names, session_words, sessions, sources
-from memd.store.connect import Reading, Writing
-from memd.store.sessions import NewMessage
+from memd.store.access import names
+from memd.store.file.connect import Reading, Writing
+from memd.store.memory import sources
+from memd.store.session import session_words, sessions
+from memd.store.session.sessions import NewMessage
+from memd.text.function_words import telling_words
 
 BY = Caller(agent_id="bench", method="bench")
 QUERIES = 200

@@ -19,17 +19,17 @@ from bench.stage import model_dir
 from memd.backends.assembly import Assembly, assembled
 from memd.base.clock import SystemClock
 from memd.base.limits import INGEST_ITEMS_MAX
-from memd.encode.embed import EmbedderThread
-from memd.model.caller import Caller
-from memd.model.encoding import ModelFingerprint
-from memd.model.enums import SearchMode
-from memd.model.ingest import IngestManyRequest, IngestRequest
-from memd.model.memory import MemoryFilter
-from memd.model.settings import Settings
+from memd.domain.caller import Caller
+from memd.domain.encoding import ModelFingerprint
+from memd.domain.enums import SearchMode
+from memd.domain.ingest import IngestManyRequest, IngestRequest
+from memd.domain.memory import MemoryFilter
+from memd.domain.settings import Settings
+from memd.embedding.embed import EmbedderThread
 from memd.recall.features import Measured
 from memd.recall.recall import Recall
 from memd.recall.search import ARM_ROWS
-from memd.store import memories
+from memd.store.memory import memories
 
 EVERYBODY = "everybody"
 

@@ -31,12 +31,12 @@ from bench.night import DAYS, MovedClock, house
 from bench.scores import quantile
 from bench.stage import Stage, staged
 from memd.base.paths import Paths
-from memd.model.caller import Caller
-from memd.model.recall import RecallRequest
-from memd.model.settings import Settings
+from memd.domain.caller import Caller
+from memd.domain.recall import RecallRequest
+from memd.domain.settings import Settings
 from memd.sleep.sleep import sleeping
-from memd.store import pending, vectors
-from memd.store.connect import Reading, Writing
+from memd.store.file.connect import Reading, Writing
+from memd.store.search import pending, vectors
 
 QUESTIONS = 200
 WARM_UP = 20

@@ -36,19 +36,19 @@ from memd.backends.assembly import Assembly, assembled
 from memd.base.clock import SystemClock
 from memd.base.limits import INGEST_ITEMS_MAX, RECALL_BUDGET_TOKENS_MAX
 from memd.base.paths import Paths
-from memd.encode.cross_encoder import RerankerThread
-from memd.encode.embed import EmbedderThread
+from memd.domain.caller import Caller
+from memd.domain.enums import SearchMode
+from memd.domain.ingest import IngestManyRequest, IngestRequest
+from memd.domain.inject import PrepareRequest
+from memd.domain.recall import RecallRequest
+from memd.domain.retrieval import MemoryRetrievalConfig
+from memd.domain.settings import Settings
+from memd.embedding.cross_encoder import RerankerThread
+from memd.embedding.embed import EmbedderThread
 from memd.inject.hierarchical import over
 from memd.inject.inject import Inject
 from memd.inject.own import MemoryRooms
 from memd.inject.reranker import CrossEncoderReranker
-from memd.model.caller import Caller
-from memd.model.enums import SearchMode
-from memd.model.ingest import IngestManyRequest, IngestRequest
-from memd.model.inject import PrepareRequest
-from memd.model.recall import RecallRequest
-from memd.model.retrieval import MemoryRetrievalConfig
-from memd.model.settings import Settings
 from memd.recall.rerank import logit, squash
 
 TOP_K = 20

@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 from bench.stage import model_dir
 from memd.backends.assembly import assembled
 from memd.base.clock import to_us
-from memd.encode.embed import EmbedderThread
-from memd.model.caller import Caller
-from memd.model.ingest import IngestManyRequest, IngestRequest
-from memd.model.recall import RecallRequest
-from memd.model.settings import Settings
+from memd.domain.caller import Caller
+from memd.domain.ingest import IngestManyRequest, IngestRequest
+from memd.domain.recall import RecallRequest
+from memd.domain.settings import Settings
+from memd.embedding.embed import EmbedderThread
 
 SAYINGS = Path(__file__).with_suffix(".txt")
 NOW = datetime(2026, 11, 18, 14, 30, tzinfo=UTC)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from support.store import ADA, a_house, stored, told
 
 from memd.backends.assembly import Assembly
-from memd.store.connect import Reading
+from memd.store.file.connect import Reading
 
 ROWS = 3_000
 TIMES = 30

@@ -15,10 +15,13 @@ from support.powercut import Looked, RecordingVFS, images
 from support.store import ADA
 
 from memd.archive.archival import back_from_archive, into_archive
-from memd.model.enums import ArchiveReason, TrashReason
-from memd.store import caches, changes, check, memories, names, removal, vectors
-from memd.store.connect import Writing, prepare_writer
-from memd.store.transactions import transacted
+from memd.domain.enums import ArchiveReason, TrashReason
+from memd.store.access import changes, names
+from memd.store.check import check
+from memd.store.file.connect import Writing, prepare_writer
+from memd.store.file.transactions import transacted
+from memd.store.memory import memories, removal
+from memd.store.search import caches, vectors
 
 Pass = Callable[[Writing, Callable[[], Any], int], Any]
 

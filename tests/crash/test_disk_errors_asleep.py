@@ -16,7 +16,7 @@ from support.nights import ADA, Bed, a_bed, settled
 from support.store import a_writer
 
 from memd.base.errors import MemdError
-from memd.model.enums import RunState
+from memd.domain.enums import RunState
 
 SETTINGS = settled(compression_threshold=2, archival={"age_threshold_days": 90})
 EVERY = 6  # operation of a night is one at which the disk fails

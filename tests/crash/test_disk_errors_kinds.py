@@ -17,7 +17,7 @@ from support.store import a_writer
 
 from memd.base.errors import MemdError
 from memd.org.org import Org
-from memd.store import check
+from memd.store.check import check
 
 PATH = "/memories/plan.md"
 OPERATIONS = 200  # of one write, at most

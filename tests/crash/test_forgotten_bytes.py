@@ -19,7 +19,7 @@ from support.forgetting import Churn, left
 from support.store import ADA, a_house
 
 from memd.backends.assembly import Assembly
-from memd.store.connect import Reading
+from memd.store.file.connect import Reading
 
 
 async def _churned(folder: Path, seed: int, writes: int, every: int) -> tuple[int, list[str]]:

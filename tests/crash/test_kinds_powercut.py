@@ -22,8 +22,11 @@ from support.store import a_writer
 
 from memd.base.errors import MemdError
 from memd.org import org as org_room
-from memd.store import check, files, flagged, org, proposals, shared, unread
-from memd.store.connect import Writing
+from memd.store.access import files
+from memd.store.check import check
+from memd.store.file.connect import Writing
+from memd.store.memory import flagged, shared
+from memd.store.org import org, proposals, unread
 
 
 class Traced(NamedTuple):

@@ -13,16 +13,19 @@ from support.builders import an_id_source
 from support.powercut import Looked, RecordingVFS, images
 from support.store import ADA
 
-from memd.encode.tokens import DefaultTokenEstimator
-from memd.model.enums import MemoryLevel, Origin
+from memd.domain.enums import MemoryLevel, Origin
 from memd.sleep.distil.candidates import Distilled, Kind
 from memd.sleep.nap.consolidator import MemoryConsolidator
 from memd.sleep.nap.keeping import Heard, Keeping, Wanted
 from memd.sleep.nap.preparation import drafted, sifted
-from memd.store import caches, changes, check, windows
-from memd.store.connect import Writing, prepare_writer
-from memd.store.transactions import transacted
-from memd.store.windows import WindowRow
+from memd.store.access import changes
+from memd.store.check import check
+from memd.store.file.connect import Writing, prepare_writer
+from memd.store.file.transactions import transacted
+from memd.store.search import caches
+from memd.store.session import windows
+from memd.store.session.windows import WindowRow
+from memd.text.tokens import DefaultTokenEstimator
 
 MESSAGES: list[dict[str, Any]] = [
     {"role": "user", "content": "Check the nginx config before restarting"},

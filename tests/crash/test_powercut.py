@@ -15,19 +15,12 @@ from support.powercut import Looked, RecordingVFS, images
 from support.store import ADA, SOURCE_TABLES
 
 from memd.base.errors import MemdError
-from memd.store import (
-    caches,
-    changes,
-    check,
-    dividers,
-    memories,
-    migrate,
-    names,
-    removal,
-    scrub,
-    vectors,
-)
-from memd.store.connect import SCHEMA_VERSION, Writing, prepare_writer
+from memd.store.access import changes, names
+from memd.store.check import check
+from memd.store.file import dividers, migrate, scrub
+from memd.store.file.connect import SCHEMA_VERSION, Writing, prepare_writer
+from memd.store.memory import memories, removal
+from memd.store.search import caches, vectors
 
 WORD = "Xylophanes"
 BEFORE = SCHEMA_VERSION - 1

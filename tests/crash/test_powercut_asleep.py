@@ -20,16 +20,17 @@ from support.store import a_writer
 
 from memd.base.clock import from_us
 from memd.base.errors import MemdError
-from memd.model.enums import RunState
-from memd.model.memory import MemoryQuery
-from memd.model.sleep import RunReport
-from memd.sleep import night
+from memd.domain.enums import RunState
+from memd.domain.memory import MemoryQuery
+from memd.domain.sleep import RunReport
 from memd.sleep.nap.naps import Naps
-from memd.sleep.night import STEPS
-from memd.store import memories, runs
-from memd.store.connect import Writing
-from memd.store.rows import MemoryRow
-from memd.store.runs import Changed
+from memd.sleep.night import night
+from memd.sleep.night.night import STEPS
+from memd.store.file.connect import Writing
+from memd.store.memory import memories
+from memd.store.memory.rows import MemoryRow
+from memd.store.run import runs
+from memd.store.run.runs import Changed
 
 SETTINGS = settled(
     group_threshold=3,

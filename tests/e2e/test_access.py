@@ -21,7 +21,7 @@ from memd.base.errors import (
     NotFoundError,
 )
 from memd.client import AsyncClient, Client
-from memd.model.caller import SCOPES
+from memd.domain.caller import SCOPES
 from memd.serve.routes.routes import METHODS
 
 

@@ -38,9 +38,9 @@ from memd.base.errors import (
     NotRunningError,
 )
 from memd.client import AsyncClient
-from memd.model.consolidation import KeepsArchive
-from memd.model.enums import Origin
-from memd.model.settings import Settings
+from memd.domain.consolidation import KeepsArchive
+from memd.domain.enums import Origin
+from memd.domain.settings import Settings
 
 
 @pytest.fixture

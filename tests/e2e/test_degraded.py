@@ -9,11 +9,11 @@ from support.fakes import HashEmbedder, fingerprint
 from support.store import ADA, a_house, ids_of, stored, told, visible
 
 from memd.backends.assembly import Assembly
-from memd.model.enums import MemoryState, SearchMode
-from memd.model.ingest import IngestManyRequest, IngestRequest
-from memd.model.memory import MemoryQuery
-from memd.model.recall import RecallRequest
-from memd.store.connect import Reading
+from memd.domain.enums import MemoryState, SearchMode
+from memd.domain.ingest import IngestManyRequest, IngestRequest
+from memd.domain.memory import MemoryQuery
+from memd.domain.recall import RecallRequest
+from memd.store.file.connect import Reading
 
 TEXTS = (
     "Ann keeps seven hives of bees in Lisbon.",
@@ -108,7 +108,7 @@ async def test_another_model_embeds_everything_anew_and_nothing_is_mixed(tmp_pat
 async def test_a_change_of_model_while_the_caches_are_rebuilt_ends_with_the_new_one(
     tmp_path: Path,
 ) -> None:
-    from memd.store import vectors
+    from memd.store.search import vectors
 
     embedder = HashEmbedder()
     async with a_house(tmp_path / "memd.db", embedder=embedder) as house:

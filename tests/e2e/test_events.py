@@ -19,9 +19,9 @@ from memd.base import limits
 from memd.base.errors import MemoryConnectionError
 from memd.base.paths import Paths
 from memd.client import AsyncClient
-from memd.model.caller import Caller
-from memd.model.events import EventName
-from memd.model.ingest import IngestRequest
+from memd.domain.caller import Caller
+from memd.domain.events import EventName
+from memd.domain.ingest import IngestRequest
 from memd.serve.events import Events, Listener
 
 

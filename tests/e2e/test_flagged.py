@@ -14,9 +14,9 @@ from support.store import ADA, a_house
 
 from memd.base.errors import DeniedError, MemoryNotFoundError
 from memd.client import Client
-from memd.model.enums import Origin
-from memd.model.events import EventName
-from memd.model.ingest import IngestRequest
+from memd.domain.enums import Origin
+from memd.domain.events import EventName
+from memd.domain.ingest import IngestRequest
 
 pytestmark = pytest.mark.model
 

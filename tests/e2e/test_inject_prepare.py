@@ -10,7 +10,7 @@ import pytest
 from support.daemon import Spawned
 from support.desk import Desk, a_desk, served
 
-from memd.encode.tokens import DefaultTokenEstimator
+from memd.text.tokens import DefaultTokenEstimator
 
 pytestmark = pytest.mark.model
 

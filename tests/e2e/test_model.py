@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from memd.base.errors import ModelError
-from memd.encode.embed import EmbedderThread, load_encoder
-from memd.encode.install import COSINE_MIN, export, install, parse_references, verify
-from memd.encode.model_files import FINGERPRINT, read_manifest, status
-from memd.encode.tokens import counter_for
+from memd.embedding.embed import EmbedderThread, load_encoder
+from memd.embedding.install import COSINE_MIN, export, install, parse_references, verify
+from memd.embedding.model_files import FINGERPRINT, read_manifest, status
+from memd.text.tokens import counter_for
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.model
@@ -96,7 +96,7 @@ def test_tokens_are_counted_as_the_model_cuts_them(model_dir: Path) -> None:
 
 def test_importing_the_embedder_loads_nothing_heavy() -> None:
     code = (
-        "import sys, memd.encode.embed, memd.encode.tokens; "
+        "import sys, memd.embedding.embed, memd.text.tokens; "
         "print([m for m in ('numpy', 'fastembed', 'onnxruntime', 'onnx', 'tokenizers', "
         "'huggingface_hub', 'httpx') if m in sys.modules])"
     )
@@ -105,7 +105,7 @@ def test_importing_the_embedder_loads_nothing_heavy() -> None:
 
 def test_counting_tokens_does_not_load_the_model(model_dir: Path) -> None:
     code = (
-        "import sys, pathlib; from memd.encode.tokens import counter_for; "
+        "import sys, pathlib; from memd.text.tokens import counter_for; "
         f"n = counter_for(pathlib.Path({str(model_dir)!r})).count('hello'); "
         "print(n, [m for m in ('numpy', 'fastembed', 'onnxruntime') if m in sys.modules])"
     )
@@ -128,7 +128,7 @@ def refuse(event, args):
     if event in ("socket.connect", "socket.getaddrinfo", "socket.sendto", "socket.sendmsg"):
         raise OSError(f"{{event}}: {{args}}")
 sys.addaudithook(refuse)
-from memd.encode.embed import EmbedderThread
+from memd.embedding.embed import EmbedderThread
 async def main():
     thread = EmbedderThread(pathlib.Path({str(model_dir)!r}))
     [vector] = await thread.embed(["text"])
@@ -157,7 +157,7 @@ asyncio.run(main())
 def test_a_thread_that_nobody_closed_does_not_keep_the_process(model_dir: Path) -> None:
     code = f"""
 import asyncio, pathlib
-from memd.encode.embed import EmbedderThread
+from memd.embedding.embed import EmbedderThread
 thread = EmbedderThread(pathlib.Path({str(model_dir)!r}))
 asyncio.run(thread.embed(["text"]))
 print("end")
@@ -179,7 +179,7 @@ def test_a_model_with_other_numbers_is_refused_even_when_its_hashes_agree(
 ) -> None:
     import onnx
 
-    from memd.encode.model_files import write_manifest
+    from memd.embedding.model_files import write_manifest
 
     folder = tmp_path / "model"
     shutil.copytree(model_dir, folder)

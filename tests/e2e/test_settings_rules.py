@@ -18,9 +18,9 @@ from support.signing import AnOwner
 import memd.house
 from memd.base.errors import OrgMemoryAccessDeniedError, OrgMemoryQueryError
 from memd.client import AsyncClient, Client
-from memd.encode import model_files
-from memd.encode.embed import EmbedderThread
-from memd.model.settings import Settings
+from memd.domain.settings import Settings
+from memd.embedding import model_files
+from memd.embedding.embed import EmbedderThread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

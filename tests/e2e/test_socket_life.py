@@ -28,9 +28,9 @@ from memd.base.errors import (
 from memd.base.limits import IN_FLIGHT_REQUESTS_MAX
 from memd.base.paths import Paths
 from memd.client import AsyncClient, Client
-from memd.model.backend import MemoryBackend
-from memd.model.enums import MemoryCategory
-from memd.model.memory import MemoryQuery, MemoryStoreRequest
+from memd.domain.backend import MemoryBackend
+from memd.domain.enums import MemoryCategory
+from memd.domain.memory import MemoryQuery, MemoryStoreRequest
 from memd.serve import server
 
 STORE = {"content": "a", "category": "semantic"}

@@ -9,9 +9,9 @@ from support.nights import ADA, Bed, a_bed, settled
 from support.providers import StubProvider
 
 from memd.base.errors import ProviderBusyError, ProviderRefusedError
-from memd.model.enums import MemoryCategory, RunState
-from memd.model.memory import MemoryQuery
-from memd.model.settings import Settings
+from memd.domain.enums import MemoryCategory, RunState
+from memd.domain.memory import MemoryQuery
+from memd.domain.settings import Settings
 
 THE_DOCUMENTS_PROMPT = """\
 Summarize the following conversation into 2-3 sentences capturing key facts,

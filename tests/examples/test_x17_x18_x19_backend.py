@@ -35,8 +35,8 @@ from memd.api import (
 from memd.base.clock import Clock
 from memd.base.paths import Paths
 from memd.client import AsyncClient
+from memd.domain.settings import Settings
 from memd.house import rooms as _rooms
-from memd.model.settings import Settings
 from memd.serve.rooms import Rooms
 
 SENTENCES = {

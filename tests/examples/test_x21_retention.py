@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memd.api import MemoryCategory, MemoryConfig, RetentionConfig, RetentionRule
-from memd.sleep.retention import cutoffs
+from memd.sleep.night.retention import cutoffs
 
 NOW = datetime(2026, 3, 17, tzinfo=UTC)
 EPISODIC = MemoryCategory.EPISODIC

@@ -10,7 +10,7 @@ from support.entries import a_request
 
 from memd.api import MemoryMetadata, WikiExportConfig
 from memd.backends.inmemory import InMemoryBackend
-from memd.sleep.wiki import WikiExporter
+from memd.sleep.wiki.wiki import WikiExporter
 
 LEARNED = (
     '{"strategic_decisions": ["retry with a backup"], "applicable_contexts": [],'

@@ -12,8 +12,8 @@ from support.daemon import Spawned
 from support.desk import Desk, a_desk, served
 from support.found import a_found, a_preference
 
-from memd.model.recall import RecallRequest
-from memd.model.retrieval import MemoryRetrievalConfig
+from memd.domain.recall import RecallRequest
+from memd.domain.retrieval import MemoryRetrievalConfig
 from memd.recall.answer import choose
 from memd.recall.budget import pack
 from memd.view.block import memory_block

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from memd.model import enums
+from memd.domain import enums
 
-SCHEMA = (Path(__file__).resolve().parents[2] / "memd" / "store" / "schema.sql").read_text("utf-8")
+SCHEMA = (Path(__file__).resolve().parents[2] / "memd" / "store" / "file" / "schema.sql").read_text(
+    "utf-8"
+)
 PAIRS: dict[str, type[Enum]] = {
     "memory.category": enums.MemoryCategory,
     "memory.level": enums.MemoryLevel,

@@ -93,14 +93,14 @@ def test_the_command_line_is_found_without_its_libraries() -> None:
 
 def test_reading_what_assistants_wrote_loads_the_standard_library_only() -> None:
     assert not HEAVY & loaded("import memd.signals.transcripts, memd.signals.watch")
-    assert not HEAVY & loaded("import memd.sleep.trigger")
+    assert not HEAVY & loaded("import memd.sleep.window.trigger")
 
 
 def test_a_start_loads_nothing_of_what_a_memory_a_night_or_a_prompt_needs() -> None:
-    modules = loaded_modules("import memd.house, memd.sleep.watching")
+    modules = loaded_modules("import memd.house, memd.sleep.window.watching")
     later = {
-        "memd.sleep.tasks",
-        "memd.sleep.compression",
+        "memd.sleep.night.tasks",
+        "memd.sleep.strategies.compression",
         "memd.sleep.distil.distilled",
         "memd.ingest.ingest",
         "memd.recall.recall",

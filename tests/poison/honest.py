@@ -15,9 +15,9 @@ from typing import Any
 
 from bench.transcripts import exported, trajectories
 
-from memd.encode.suspicion import suspicion
-from memd.model.enums import Origin
-from memd.model.trust import is_set_aside
+from memd.domain.enums import Origin
+from memd.domain.trust import is_set_aside
+from memd.guard.suspicion import suspicion
 from memd.sleep.nap.blocks import turn
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"

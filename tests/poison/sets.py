@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
-from memd.encode.suspicion import suspicion
-from memd.model.enums import Origin
-from memd.model.trust import is_set_aside
+from memd.domain.enums import Origin
+from memd.domain.trust import is_set_aside
+from memd.guard.suspicion import suspicion
 
 FOLDER = Path(__file__).with_name("sets")
 ATTACKS, SEALED, NOTES, DOCUMENTS = "attacks", "sealed", "notes", "documents"

@@ -14,7 +14,7 @@ from support.daemon import ROOT, Spawned
 from support.desk import Desk, a_desk, served
 
 from memd.client import Client
-from memd.model.enums import Origin
+from memd.domain.enums import Origin
 
 pytestmark = pytest.mark.model
 
@@ -25,7 +25,7 @@ THINGS = (
 )  # fmt: skip
 
 MUTANT = """
-import memd.model.trust as trust
+import memd.domain.trust as trust
 
 trust.is_set_aside = lambda seen, origin: False
 """

@@ -6,8 +6,8 @@ from poison import sets
 from poison.attacks import attacks
 from poison.sets import DOCUMENTS, OPENER, Text
 
-from memd.encode.suspicion import suspicion
-from memd.model.enums import Origin
+from memd.domain.enums import Origin
+from memd.guard.suspicion import suspicion
 
 
 def test_of_documents_about_injection_and_rules_for_agents_hardly_any_is_set_aside() -> None:

@@ -14,13 +14,13 @@ from support.store import a_house, a_writer
 
 from memd.backends.assembly import Assembly
 from memd.base.clock import from_us
-from memd.model.caller import Caller
-from memd.model.enums import OrgFactCategory, SeniorityLevel
-from memd.model.graph import STATEMENTS_VERSION as VERSION
-from memd.model.history import AsOf
-from memd.model.org import OrgFactAuthor, OrgFactWriteRequest
+from memd.domain.caller import Caller
+from memd.domain.enums import OrgFactCategory, SeniorityLevel
+from memd.domain.graph import STATEMENTS_VERSION as VERSION
+from memd.domain.history import AsOf
+from memd.domain.org import OrgFactAuthor, OrgFactWriteRequest
 from memd.org import temporal
-from memd.store import learnt
+from memd.store.org import learnt
 
 ANN = Caller(agent_id="ann")
 HUMAN = OrgFactAuthor(is_human=True)

@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memd.encode.chunk import chunk
-from memd.encode.clean import clean
+from memd.text.chunk import chunk
+from memd.text.clean import clean
 
 
 class Letters:

@@ -13,16 +13,16 @@ from support.entries import NOW, an_entry
 from support.providers import Answer, StubProvider
 
 from memd.base.errors import MemoryStoreError, ProviderBusyError, ProviderRefusedError
-from memd.model.consolidation import (
+from memd.domain.consolidation import (
     PROTECTED_TAGS,
     SUMMARY_TAGS,
     ArchivalMode,
     ConsolidationResult,
 )
-from memd.model.enums import MemoryCategory
-from memd.model.memory import MemoryEntry, MemoryMetadata, MemoryQuery, MemoryStoreRequest
-from memd.sleep.selection import HighestRelevanceSelector
-from memd.sleep.strategies import (
+from memd.domain.enums import MemoryCategory
+from memd.domain.memory import MemoryEntry, MemoryMetadata, MemoryQuery, MemoryStoreRequest
+from memd.sleep.strategies.selection import HighestRelevanceSelector
+from memd.sleep.strategies.strategies import (
     CompositeConsolidationStrategy,
     DualModeConsolidationStrategy,
     LLMConsolidationStrategy,

@@ -22,14 +22,17 @@ from support.store import ADA, a_house
 
 from memd.backends.assembly import Assembly
 from memd.base.clock import to_us
-from memd.model.caller import Caller
-from memd.model.enums import HIDDEN, MemoryCategory, MemoryLevel, MemoryState, Passing
-from memd.model.memory import MemoryFilter, MemoryQuery
+from memd.domain.caller import Caller
+from memd.domain.enums import HIDDEN, MemoryCategory, MemoryLevel, MemoryState, Passing
+from memd.domain.memory import MemoryFilter, MemoryQuery
 from memd.recall import search
 from memd.recall.search import Scope
-from memd.store import filters, memories, names, passing, vectors, words
-from memd.store.connect import Reading, Writing
-from memd.store.rows import MemoryRow
+from memd.store.access import names
+from memd.store.file.connect import Reading, Writing
+from memd.store.memory import filters, memories
+from memd.store.memory.rows import MemoryRow
+from memd.store.search import vectors, words
+from memd.store.session import passing
 
 ROWS = 20_000
 RARE = "one-in-a-thousand"

@@ -11,8 +11,8 @@ from support.edges import Drawn, brute_force, cleared, draw
 from support.store import ADA, a_writer
 
 from memd.org.paths import shortest, things_on
-from memd.store import graph
-from memd.store.connect import Reading
+from memd.store.file.connect import Reading
+from memd.store.org import graph
 
 THINGS = st.integers(0, 7).map(lambda n: f"t{n}")
 PICTURES = st.lists(st.builds(Drawn, subject=THINGS, object=THINGS), max_size=24)

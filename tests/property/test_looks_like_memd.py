@@ -21,7 +21,11 @@ from support.skeleton import alike, of_letter, skeleton
 from support.unseen import changed
 
 from memd.cli import say
-from memd.encode.tokens import DefaultTokenEstimator
+from memd.domain.enums import MemoryCategory, Origin, Trust
+from memd.domain.memory import MemoryEntry, MemoryMetadata
+from memd.domain.retrieval import ScoredMemory
+from memd.domain.session import SessionHit
+from memd.domain.trust import TRUST, mark, mark_of_preference
 from memd.inject import brief, file_text, files, session_tool, tool_based
 from memd.inject.brief import Line
 from memd.inject.file_text import Sized
@@ -30,12 +34,8 @@ from memd.inject.known import FACT_LABELS, LESSON, PATTERN, Known
 from memd.inject.prompt import Prompt, Said
 from memd.inject.results import listed, searched, told
 from memd.inject.synthesizer import BASE_RELEVANCE, MemoryFragment, line
-from memd.model.enums import MemoryCategory, Origin, Trust
-from memd.model.memory import MemoryEntry, MemoryMetadata
-from memd.model.retrieval import ScoredMemory
-from memd.model.session import SessionHit
-from memd.model.trust import TRUST, mark, mark_of_preference
-from memd.sleep.wiki import raw_page
+from memd.sleep.wiki.wiki import raw_page
+from memd.text.tokens import DefaultTokenEstimator
 from memd.view.block import memory_block
 
 Renderer = Callable[[str], str]

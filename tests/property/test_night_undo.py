@@ -17,11 +17,11 @@ from support.clocks import HeldClock
 from support.nights import ADA, Bed, Tables, a_bed, differing, fill, some_settings
 
 from memd.base.errors import ConflictError, InvalidStateError, MemoryNotFoundError
-from memd.model.enums import RunState
-from memd.model.memory import MemoryUpdate
-from memd.model.settings import Settings
-from memd.model.sleep import RunReport
-from memd.sleep.night import STEPS
+from memd.domain.enums import RunState
+from memd.domain.memory import MemoryUpdate
+from memd.domain.settings import Settings
+from memd.domain.sleep import RunReport
+from memd.sleep.night.night import STEPS
 
 SEEDS = st.integers(0, 2**32)
 SOME = settings(max_examples=12)

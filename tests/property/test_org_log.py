@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from support.org import HUMAN
 from support.store import a_writer
 
-from memd.model.enums import OperationType, OrgFactCategory
-from memd.model.screened import Screened
-from memd.store import org, org_check, org_facts, org_words
-from memd.store.connect import Writing
-from memd.store.org import Operation, Stamp, Wording
-from memd.store.org_facts import SnapshotRow
+from memd.domain.enums import OperationType, OrgFactCategory
+from memd.domain.screened import Screened
+from memd.store.check import org_check
+from memd.store.file.connect import Writing
+from memd.store.org import org, org_facts, org_words
+from memd.store.org.org import Operation, Stamp, Wording
+from memd.store.org.org_facts import SnapshotRow
 
 FACTS = ("a", "b", "c")
 

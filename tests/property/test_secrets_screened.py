@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from support.largest import hostile
 from support.token_formats import formats, token
 
-from memd.encode import secrets
-from memd.encode.secrets import ROUNDS_MAX, screen
+from memd.guard import secrets
+from memd.guard.secrets import ROUNDS_MAX, screen
 
 NAMES = sorted(formats())
 BETWEEN = (

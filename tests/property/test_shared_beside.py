@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.store import ADA, BOB, a_house, stored
 
-from memd.model.memory import MemoryQuery, MemoryStoreRequest
-from memd.model.recall import RecallRequest, RecallResult
+from memd.domain.memory import MemoryQuery, MemoryStoreRequest
+from memd.domain.recall import RecallRequest, RecallResult
 
 TEXTS = st.lists(
     st.lists(

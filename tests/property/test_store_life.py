@@ -19,11 +19,12 @@ from support.store import ADA, BOB, a_house, stored, visible
 
 from memd.backends.assembly import Assembly
 from memd.base.errors import MemoryNotFoundError
-from memd.model.enums import ArchiveReason, Origin
-from memd.model.ingest import IngestRequest
-from memd.model.memory import MemoryQuery, MemoryUpdate
-from memd.store import memories, names, removal
-from memd.store.connect import Writing
+from memd.domain.enums import ArchiveReason, Origin
+from memd.domain.ingest import IngestRequest
+from memd.domain.memory import MemoryQuery, MemoryUpdate
+from memd.store.access import names
+from memd.store.file.connect import Writing
+from memd.store.memory import memories, removal
 
 UNDO = timedelta(days=7)
 WORDS = ("bees", "lamp", "Faro", "seven", "clock", "Ann", "sails", "paints", "42", "tea")

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from support.entries import an_entry
 
 from memd.cli import say
+from memd.domain.enums import MemoryCategory
+from memd.domain.retrieval import ScoredMemory
 from memd.inject.file_text import shown
 from memd.inject.format import fenced, inner_line, mark
 from memd.inject.results import listed, searched, told
 from memd.inject.synthesizer import BASE_RELEVANCE, MemoryFragment, line
-from memd.model.enums import MemoryCategory
-from memd.model.retrieval import ScoredMemory
 from memd.view.block import memory_block
 from memd.view.labels import LABELS
 from memd.view.view import hidden, neutralised, view, wrap_untrusted

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from support.store import ADA, BOB, a_house, stored
 
 from memd.backends.assembly import Assembly
-from memd.model.memory import MemoryFilter, MemoryQuery
-from memd.model.recall import RecallRequest
+from memd.domain.memory import MemoryFilter, MemoryQuery
+from memd.domain.recall import RecallRequest
 
 HOSTILE = (
     '"', "(" * 3000, "NOT", "x:y", "*", "NEAR(", 'a"b', "own:bees", "owner:a2",

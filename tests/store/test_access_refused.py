@@ -10,13 +10,13 @@ from support.disks import read_only
 from support.store import ADA, a_house
 
 from memd.base.errors import ReadOnlyError
-from memd.model.enums import OrgFactCategory
-from memd.model.org import OrgFactWriteRequest
+from memd.domain.enums import OrgFactCategory
+from memd.domain.org import OrgFactWriteRequest
 from memd.org.clients import Clients
 from memd.org.owner import Owner
 from memd.org.review import Review
-from memd.store.audit import Audit
-from memd.store.changes import Wanted
+from memd.store.access.audit import Audit
+from memd.store.access.changes import Wanted
 
 
 async def test_a_read_only_store_still_knows_its_clients_and_refuses_every_change(

@@ -12,11 +12,11 @@ from support.store import ADA, BOB, a_house, told
 
 from memd.backends.assembly import Assembly
 from memd.base.errors import InvalidError
-from memd.model.enums import MemoryCategory, MemoryLevel
-from memd.model.settings import MemoryConfig, Settings
-from memd.model.settings_consolidation import RetentionRule
-from memd.store import agents, names
-from memd.store.connect import Reading, Writing
+from memd.domain.enums import MemoryCategory, MemoryLevel
+from memd.domain.settings import MemoryConfig, Settings
+from memd.domain.settings_consolidation import RetentionRule
+from memd.store.access import agents, names
+from memd.store.file.connect import Reading, Writing
 
 RULES = (RetentionRule(category=MemoryCategory.EPISODIC, retention_days=30),)
 

@@ -17,11 +17,12 @@ from support.store import ADA, BOB, a_house, stored, visible
 from memd.archive.archival import OwnArchive, as_documented
 from memd.backends.assembly import Assembly
 from memd.base.errors import MemoryNotFoundError, MemoryStoreError
-from memd.model.consolidation import ArchivalEntry, ArchivalMode, ArchivalStore
-from memd.model.enums import ArchiveReason, MemoryState
-from memd.model.memory import MemoryEntry, MemoryQuery
-from memd.store import memories, names
-from memd.store.connect import Reading
+from memd.domain.consolidation import ArchivalEntry, ArchivalMode, ArchivalStore
+from memd.domain.enums import ArchiveReason, MemoryState
+from memd.domain.memory import MemoryEntry, MemoryQuery
+from memd.store.access import names
+from memd.store.file.connect import Reading
+from memd.store.memory import memories
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from typing import Any
 from support.store import ADA, a_house
 
 from memd.backends.assembly import Assembly
-from memd.model.ingest import IngestManyRequest, IngestRequest
-from memd.store import changes
+from memd.domain.ingest import IngestManyRequest, IngestRequest
+from memd.store.access import changes
 
 
 async def links(house: Assembly) -> list[tuple[Any, ...]]:

@@ -12,10 +12,11 @@ import apsw
 import pytest
 from support.store import ADA, a_house, stored, tampering
 
-from memd.model.access import AuditReport
-from memd.store import anchors, changes
-from memd.store.audit import GIVEN, Audit
-from memd.store.changes import Head, Refused
+from memd.domain.access import AuditReport
+from memd.store.access import changes
+from memd.store.access.audit import GIVEN, Audit
+from memd.store.access.changes import Head, Refused
+from memd.store.check import anchors
 
 Tamper = Callable[[apsw.Connection], None]
 LINKS = 8

@@ -12,8 +12,8 @@ from support.store import ADA, a_house, stored
 
 from memd.backends.care import Care
 from memd.base.errors import DamagedError
-from memd.model.events import unheard
-from memd.store import backup
+from memd.domain.events import unheard
+from memd.store.file import backup
 
 WORD = "Xylophanes"  # occurs nowhere else
 

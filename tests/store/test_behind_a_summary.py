@@ -12,14 +12,14 @@ from support.house import a_house
 
 from memd.backends.assembly import Assembly
 from memd.base.clock import to_us
-from memd.model.caller import Caller
-from memd.model.enums import ArchiveReason, MemoryCategory
-from memd.model.memory import MemoryFilter, MemoryStoreRequest, MemoryUpdate
-from memd.model.recall import RecallRequest
-from memd.model.settings import Settings
+from memd.domain.caller import Caller
+from memd.domain.enums import ArchiveReason, MemoryCategory
+from memd.domain.memory import MemoryFilter, MemoryStoreRequest, MemoryUpdate
+from memd.domain.recall import RecallRequest
+from memd.domain.settings import Settings
 from memd.sleep.sleep import sleeping
-from memd.store import removal
-from memd.store.connect import Reading, Writing
+from memd.store.file.connect import Reading, Writing
+from memd.store.memory import removal
 
 NOW_US = to_us(NOW) + 3 * 86_400_000_000
 ADA = Caller(agent_id="ada", method="test")

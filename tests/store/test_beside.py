@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from support.store import ADA, a_house, a_writer
 
-from memd.model.enums import ArchiveReason
-from memd.model.ingest import IngestManyRequest, IngestRequest
-from memd.store import contexts, removal
-from memd.store.connect import Writing
+from memd.domain.enums import ArchiveReason
+from memd.domain.ingest import IngestManyRequest, IngestRequest
+from memd.store.file.connect import Writing
+from memd.store.memory import removal
+from memd.store.search import contexts
 
 
 async def a_session(path: Path, turns: int, hidden: range) -> list[int]:

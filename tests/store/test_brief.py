@@ -14,15 +14,16 @@ from support.org import wrote
 from support.store import ADA, BOB, OWNER, bytes_of, stored, told
 
 from memd.base.errors import MemoryRetrievalError
+from memd.domain.caller import Caller
+from memd.domain.enums import MemoryLevel, Origin
+from memd.domain.inject import Brief, BriefRequest
 from memd.inject.brief import BRIEF_TOKENS, Briefs
 from memd.inject.in_window import REPEATED_US, Asked, SessionWindows
-from memd.model.caller import Caller
-from memd.model.enums import MemoryLevel, Origin
-from memd.model.inject import Brief, BriefRequest
 from memd.sleep.distil.candidates import Kind
-from memd.store import injections, names, sessions
-from memd.store.connect import Writing
-from memd.store.injections import InWindow, Place
+from memd.store.access import names
+from memd.store.file.connect import Writing
+from memd.store.session import injections, sessions
+from memd.store.session.injections import InWindow, Place
 
 PROJECT = "/home/ada/hives"
 RULE = Said("Never push on Fridays.", "rule", Kind.PREFERENCE)

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from support.nights import ADA, Bed, a_bed, put_away
 
-from memd.model.enums import ArchiveReason, MemoryCategory, SearchMode
-from memd.model.recall import RecallRequest
-from memd.store import vectors, words
-from memd.store.connect import Reading
-from memd.store.parts import Part
+from memd.domain.enums import ArchiveReason, MemoryCategory, SearchMode
+from memd.domain.recall import RecallRequest
+from memd.store.file.connect import Reading
+from memd.store.search import vectors, words
+from memd.store.search.parts import Part
 
 TURNS = tuple(f"the bees of hive {number} fly at {number + 6}" for number in range(12))
 SLEEP = frozenset({"consolidation"})

@@ -8,9 +8,9 @@ from pathlib import Path
 from support.fakes import HashEmbedder
 from support.store import ADA, EVERYTHING, a_house, stored, told
 
-from memd.model.enums import ArchiveReason, Origin
-from memd.store import removal
-from memd.store.connect import Reading, Writing
+from memd.domain.enums import ArchiveReason, Origin
+from memd.store.file.connect import Reading, Writing
+from memd.store.memory import removal
 
 SAME = "we went home"
 

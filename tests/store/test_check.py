@@ -12,9 +12,9 @@ import pytest
 from support.store import ADA, a_house, source_hash, stored, tampering, told, visible
 
 from memd.backends.assembly import Assembly
-from memd.model.ingest import IngestManyRequest, IngestRequest
-from memd.model.memory import MemoryQuery, MemoryUpdate
-from memd.store import vectors, words
+from memd.domain.ingest import IngestManyRequest, IngestRequest
+from memd.domain.memory import MemoryQuery, MemoryUpdate
+from memd.store.search import vectors, words
 
 MANY = IngestManyRequest(items=(IngestRequest(text="Dora paints boats in Hove."),))
 LONG = "The lighthouse of Skagen was lit in 1747. " * 60
@@ -205,7 +205,7 @@ async def test_a_rebuild_under_writes_ends_sound(
     tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between its steps memories come, change, are hidden, brought back and erased."""
-    monkeypatch.setattr("memd.store.upkeep.REBUILD_ROWS", 3)
+    monkeypatch.setattr("memd.store.check.upkeep.REBUILD_ROWS", 3)
     chance = random.Random(seed)
     async with a_house(tmp_path / "memd.db") as house:
         crates = (f"Crate {n} holds {n * 7} lamps." for n in range(30))

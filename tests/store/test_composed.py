@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from support.store import ADA, a_house
 
-from memd.model.consolidation import COMPOSED_TAGS, is_composed
-from memd.model.enums import MemoryCategory
-from memd.model.memory import MemoryFilter, MemoryMetadata, MemoryStoreRequest
+from memd.domain.consolidation import COMPOSED_TAGS, is_composed
+from memd.domain.enums import MemoryCategory
+from memd.domain.memory import MemoryFilter, MemoryMetadata, MemoryStoreRequest
 from memd.sleep.distil.candidates import Kind
-from memd.store.connect import Reading
-from memd.store.filters import bound
-from memd.store.names import find_agent
-from memd.store.ranked import Candidate, candidates
+from memd.store.access.names import find_agent
+from memd.store.file.connect import Reading
+from memd.store.memory.filters import bound
+from memd.store.search.ranked import Candidate, candidates
 
 NOW_US = 2**60
 

@@ -12,12 +12,13 @@ from support.store import a_house, a_writer
 
 from memd.backends.assembly import Assembly
 from memd.base.errors import BusyError, NotFoundError
-from memd.model.graph import STATEMENTS_VERSION as VERSION
-from memd.model.history import AsOf
-from memd.model.org import OrgFactAuthor
-from memd.model.settings import Settings
+from memd.domain.graph import STATEMENTS_VERSION as VERSION
+from memd.domain.history import AsOf
+from memd.domain.org import OrgFactAuthor
+from memd.domain.settings import Settings
 from memd.org import temporal
-from memd.store import connect, learnt, rules
+from memd.store.file import connect
+from memd.store.org import learnt, rules
 
 
 async def held(house: Assembly, subject: str | None = None) -> list[str]:

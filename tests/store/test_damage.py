@@ -11,14 +11,17 @@ from support.store import ADA, EVERYTHING, a_house, tampering, told
 from memd.backends import care
 from memd.base.clock import from_us
 from memd.base.errors import DamagedError
+from memd.domain.access import KeyedClient
+from memd.domain.events import EVERYBODY, EventName
+from memd.domain.learn import SuccessReport, TaskReport
+from memd.domain.recall import RecallRequest
 from memd.learn.learn import Learn
-from memd.model.access import KeyedClient
-from memd.model.events import EVERYBODY, EventName
-from memd.model.learn import SuccessReport, TaskReport
-from memd.model.recall import RecallRequest
-from memd.store import clients as keyed
-from memd.store import learnings, page_sums, playbook, preferences, self_check
-from memd.store.connect import PAGE_BYTES, Reading
+from memd.store.access import clients as keyed
+from memd.store.check import self_check
+from memd.store.file import page_sums
+from memd.store.file.connect import PAGE_BYTES, Reading
+from memd.store.learn import learnings, playbook
+from memd.store.memory import preferences
 
 TEXTS = (
     "Ann keeps seven hives of bees behind the house.",

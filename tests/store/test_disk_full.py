@@ -11,8 +11,8 @@ from support.store import ADA, a_house, stored, visible
 
 from memd.backends.assembly import Assembly
 from memd.base.errors import DiskFullError, ReadOnlyError, StorageError
-from memd.model.memory import MemoryQuery
-from memd.store import ballast
+from memd.domain.memory import MemoryQuery
+from memd.store.file import ballast
 
 TEXT = (
     "Note {}: the lighthouse keeper of Skagen writes every storm into his blue book." + " So" * 99

@@ -12,11 +12,11 @@ from support.store import ADA, BOB, EVERYTHING, a_house, stored, told
 
 from memd.backends.assembly import Assembly
 from memd.base.limits import TEXT_CHARS_MAX
+from memd.domain.caller import Caller
+from memd.domain.files import FileCommand, FileReply
+from memd.domain.memory import MemoryQuery
+from memd.domain.settings import Settings
 from memd.inject.files import Files
-from memd.model.caller import Caller
-from memd.model.files import FileCommand, FileReply
-from memd.model.memory import MemoryQuery
-from memd.model.settings import Settings
 
 CREATED = "File created successfully at: {}"
 

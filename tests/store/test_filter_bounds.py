@@ -9,9 +9,9 @@ from support.clocks import HeldClock
 from support.entries import NOW
 from support.store import ADA, a_house, stored
 
-from memd.model.ingest import IngestManyRequest, IngestRequest
-from memd.model.memory import MemoryQuery
-from memd.model.recall import RecallRequest
+from memd.domain.ingest import IngestManyRequest, IngestRequest
+from memd.domain.memory import MemoryQuery
+from memd.domain.recall import RecallRequest
 
 TICK = timedelta(microseconds=1)
 

@@ -7,15 +7,15 @@ from typing import Any
 
 from support.nights import ADA, Bed, a_bed
 
+from memd.domain.caller import Caller
+from memd.domain.learn import PlaybookEntry, PlaybookQuery, SuccessReport
+from memd.domain.memory import MemoryFilter
+from memd.domain.settings import Settings
+from memd.domain.sleep import NapResult
 from memd.learn.learn import Learn
-from memd.model.caller import Caller
-from memd.model.learn import PlaybookEntry, PlaybookQuery, SuccessReport
-from memd.model.memory import MemoryFilter
-from memd.model.settings import Settings
-from memd.model.sleep import NapResult
 from memd.sleep.nap.keeping import Wanted
 from memd.sleep.nap.naps import Naps
-from memd.sleep.trigger import Reason
+from memd.sleep.window.trigger import Reason
 
 FAILED = "Exit code 1\nError: connect ECONNREFUSED 127.0.0.1:6380"
 WHY = "The tests fail because Redis is missing on port 6380."

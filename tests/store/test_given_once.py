@@ -15,15 +15,15 @@ from support.store import ADA, OWNER, a_house, stored
 
 from memd.backends.assembly import Assembly
 from memd.base.errors import MemoryRetrievalError
+from memd.domain.caller import Caller
+from memd.domain.inject import PreparedPrompt, PrepareRequest
+from memd.domain.retrieval import MemoryRetrievalConfig
 from memd.inject.hierarchical import over
 from memd.inject.in_window import REPEATED_US, Asked, SessionWindows
 from memd.inject.inject import Inject
 from memd.inject.own import MemoryRooms
-from memd.model.caller import Caller
-from memd.model.inject import PreparedPrompt, PrepareRequest
-from memd.model.retrieval import MemoryRetrievalConfig
-from memd.store import connect
-from memd.store.injections import InWindow, Place
+from memd.store.file import connect
+from memd.store.session.injections import InWindow, Place
 
 QUESTION = "Which port does nginx use?"
 OTHERWISE = "On which port does nginx listen?"

@@ -14,14 +14,15 @@ from support.store import ADA, BOB, a_house, bytes_of, stored, told
 from memd.backends.assembly import Assembly
 from memd.base.errors import OrgMemoryQueryError
 from memd.base.limits import WALK_EDGES_MAX
-from memd.model.caller import Caller
-from memd.model.enums import MemoryState, OrgFactCategory, SeniorityLevel, Trust
-from memd.model.graph import Moment
-from memd.model.memory import MemoryUpdate
-from memd.model.settings import Settings
-from memd.model.settings_org import OrgMemoryConfig
-from memd.store import memories, names
-from memd.store.connect import Writing
+from memd.domain.caller import Caller
+from memd.domain.enums import MemoryState, OrgFactCategory, SeniorityLevel, Trust
+from memd.domain.graph import Moment
+from memd.domain.memory import MemoryUpdate
+from memd.domain.settings import Settings
+from memd.domain.settings_org import OrgMemoryConfig
+from memd.store.access import names
+from memd.store.file.connect import Writing
+from memd.store.memory import memories
 
 
 async def edges(

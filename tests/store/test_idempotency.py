@@ -13,10 +13,10 @@ from support.store import ADA, BOB, a_house, bytes_of, visible
 from memd.backends.assembly import Assembly
 from memd.base.errors import ConflictError
 from memd.base.limits import REPLY_KEPT_DAYS
-from memd.model.caller import Caller
-from memd.model.enums import MemoryCategory
-from memd.model.ingest import IngestManyRequest, IngestRequest
-from memd.model.memory import MemoryStoreRequest, MemoryUpdate
+from memd.domain.caller import Caller
+from memd.domain.enums import MemoryCategory
+from memd.domain.ingest import IngestManyRequest, IngestRequest
+from memd.domain.memory import MemoryStoreRequest, MemoryUpdate
 
 KEY = "note: the short text"  # some clients make their keys of words
 KEYED = replace(ADA, idempotency_key=KEY, request_hash=b"one")

@@ -11,15 +11,15 @@ from support.entries import NOW
 from support.store import ADA, a_house
 
 from memd.base.clock import to_us
-from memd.model.caller import Caller
-from memd.model.ingest import IngestManyRequest, IngestRequest
-from memd.model.memory import MemoryFilter
-from memd.model.recall import RecallRequest
+from memd.domain.caller import Caller
+from memd.domain.ingest import IngestManyRequest, IngestRequest
+from memd.domain.memory import MemoryFilter
+from memd.domain.recall import RecallRequest
 from memd.recall.rankings import IN_TIME_ENTRIES
 from memd.recall.scopes import Wanted, of_caller
 from memd.recall.search import LISTED_ROWS_MAX
-from memd.store import memories
-from memd.store.connect import Reading
+from memd.store.file.connect import Reading
+from memd.store.memory import memories
 
 
 def saying(number: int, text: str) -> IngestRequest:

@@ -18,17 +18,17 @@ from memd.backends.assembly import Assembly
 from memd.base import log
 from memd.base.errors import OrgMemoryQueryError
 from memd.base.settings import SettingsWarning
+from memd.domain.caller import Caller
+from memd.domain.enums import MemoryCategory, OrgFactCategory, SeniorityLevel
+from memd.domain.inject import PreparedPrompt, PrepareRequest
+from memd.domain.learn import SuccessReport, TaskReport
+from memd.domain.retrieval import MemoryRetrievalConfig
+from memd.domain.settings import Settings
+from memd.domain.settings_org import OrgMemoryConfig
 from memd.inject.inject import Inject
 from memd.inject.known import Knowledge
 from memd.inject.own import MemoryRooms
 from memd.learn.learn import Learn
-from memd.model.caller import Caller
-from memd.model.enums import MemoryCategory, OrgFactCategory, SeniorityLevel
-from memd.model.inject import PreparedPrompt, PrepareRequest
-from memd.model.learn import SuccessReport, TaskReport
-from memd.model.retrieval import MemoryRetrievalConfig
-from memd.model.settings import Settings
-from memd.model.settings_org import OrgMemoryConfig
 from memd.org.org import Offered
 from memd.recall.apart import Ranker
 

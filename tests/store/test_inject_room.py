@@ -16,16 +16,16 @@ from support.store import ADA, BOB, OWNER, a_house, stored, told
 
 from memd.backends.assembly import Assembly
 from memd.base.errors import DeniedError, InvalidError, MemoryCapabilityError, MemoryRetrievalError
-from memd.encode.tokens import DefaultTokenEstimator
+from memd.domain.backend import MemoryBackend
+from memd.domain.caller import Caller
+from memd.domain.enums import InjectionStrategy, MemoryCategory
+from memd.domain.inject import PreparedPrompt, PrepareRequest, SelfEditingMemoryConfig
+from memd.domain.memory import MemoryMetadata, MemoryQuery, MemoryStoreRequest, MemoryUpdate
+from memd.domain.retrieval import MemoryRetrievalConfig, ScoredMemory
 from memd.inject.hierarchical import over
 from memd.inject.inject import Inject
 from memd.inject.own import MemoryRooms, OwnMemories
-from memd.model.backend import MemoryBackend
-from memd.model.caller import Caller
-from memd.model.enums import InjectionStrategy, MemoryCategory
-from memd.model.inject import PreparedPrompt, PrepareRequest, SelfEditingMemoryConfig
-from memd.model.memory import MemoryMetadata, MemoryQuery, MemoryStoreRequest, MemoryUpdate
-from memd.model.retrieval import MemoryRetrievalConfig, ScoredMemory
+from memd.text.tokens import DefaultTokenEstimator
 
 ESTIMATE = DefaultTokenEstimator().estimate_tokens
 NOBODY = Caller(agent_id="nobody", method="test")

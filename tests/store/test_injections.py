@@ -11,11 +11,12 @@ from support.store import ADA, BOB, a_house, bytes_of, stored
 
 from memd.backends.assembly import Assembly
 from memd.base import limits
-from memd.model.caller import Caller
-from memd.model.memory import MemoryUpdate
-from memd.store import injections, names, sessions
-from memd.store.connect import Writing
-from memd.store.injections import InWindow, Place
+from memd.domain.caller import Caller
+from memd.domain.memory import MemoryUpdate
+from memd.store.access import names
+from memd.store.file.connect import Writing
+from memd.store.session import injections, sessions
+from memd.store.session.injections import InWindow, Place
 
 PLACE = Place("ada", ADA.client, "s")
 MINUTE = 60_000_000

@@ -11,8 +11,8 @@ from support.lonely import LEDGER_TABLES
 from support.nights import ADA, TABLES, a_bed, differing
 from support.store import SOURCE_TABLES, a_writer, tampering
 
-from memd.model.enums import RunState
-from memd.store import check
+from memd.domain.enums import RunState
+from memd.store.check import check
 
 KINDS = {
     "org_operation", "org_fact", "org_rules", "org_proposal", "owner_key", "entity", "statement",

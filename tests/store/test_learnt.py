@@ -16,14 +16,14 @@ from support.store import ADA, BOB, a_house, bytes_of
 
 from memd.backends.assembly import Assembly
 from memd.base.errors import BusyError, MemoryStoreError, NotFoundError, SecretRefusedError
+from memd.domain.caller import Caller
+from memd.domain.enums import LearningOutcome, MemoryLevel
+from memd.domain.learn import PlaybookQuery, SuccessReport, TaskReport
+from memd.domain.memory import MemoryFilter
 from memd.learn.learn import Learn
 from memd.learn.playbook import pattern_id
-from memd.model.caller import Caller
-from memd.model.enums import LearningOutcome, MemoryLevel
-from memd.model.learn import PlaybookQuery, SuccessReport, TaskReport
-from memd.model.memory import MemoryFilter
-from memd.store import connect
-from memd.store.connect import Reading
+from memd.store.file import connect
+from memd.store.file.connect import Reading
 
 WORD = "Xylophanes"
 TRACES = (b"xylophan", b"Xylophan")

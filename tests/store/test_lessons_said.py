@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from support.nights import ADA, Bed, a_bed, settled
 
+from memd.domain.inject import PreparedPrompt, PrepareRequest
+from memd.domain.learn import TaskReport
+from memd.domain.memory import MemoryFilter
+from memd.domain.retrieval import MemoryRetrievalConfig
+from memd.domain.settings import Settings
+from memd.domain.sleep import NapResult
 from memd.inject.inject import Inject
 from memd.inject.known import Knowledge
 from memd.inject.own import MemoryRooms
 from memd.learn.learn import Learn
-from memd.model.inject import PreparedPrompt, PrepareRequest
-from memd.model.learn import TaskReport
-from memd.model.memory import MemoryFilter
-from memd.model.retrieval import MemoryRetrievalConfig
-from memd.model.settings import Settings
-from memd.model.sleep import NapResult
 from memd.recall.apart import Ranker
 from memd.sleep.nap.keeping import Wanted
 from memd.sleep.nap.naps import Naps

@@ -17,10 +17,10 @@ from support.store import ADA, EVERYTHING, a_house, stored, visible
 import memd.store
 from memd.backends.assembly import Assembly
 from memd.base.errors import BusyError
-from memd.model.memory import MemoryQuery, MemoryUpdate
-from memd.store import connect
-from memd.store.connect import Writing
-from memd.store.database import opened
+from memd.domain.memory import MemoryQuery, MemoryUpdate
+from memd.store.file import connect
+from memd.store.file.connect import Writing
+from memd.store.file.database import opened
 
 STORE = Path(memd.store.__file__).parent
 # Those that open or lock the file themselves, outside the door's transaction.

@@ -15,13 +15,13 @@ from support.clocks import HeldClock
 from support.store import ADA, a_house, a_writer, source_hash, stored, tampering, visible
 
 from memd.base.errors import DamagedError
-from memd.model.caller import LOCAL, OPERATOR
-from memd.model.enums import MemoryCategory
-from memd.model.ingest import IngestRequest
-from memd.store import session_words, turns
-from memd.store.connect import APPLICATION_ID, SCHEMA_VERSION, Writing
-from memd.store.database import opened
-from memd.store.migrate import STEPS
+from memd.domain.caller import LOCAL, OPERATOR
+from memd.domain.enums import MemoryCategory
+from memd.domain.ingest import IngestRequest
+from memd.store.file.connect import APPLICATION_ID, SCHEMA_VERSION, Writing
+from memd.store.file.database import opened
+from memd.store.file.migrate import STEPS
+from memd.store.session import session_words, turns
 
 SEALED = ("client", "preference", "learning", "playbook")
 UNSEALED = "".join(

@@ -11,9 +11,9 @@ from support.clocks import HeldClock
 from support.store import ADA, EVERYTHING, a_house
 
 from memd.backends.assembly import Assembly
-from memd.model.memory import MemoryEntry
-from memd.model.settings import Settings
-from memd.model.sleep import NapResult
+from memd.domain.memory import MemoryEntry
+from memd.domain.settings import Settings
+from memd.domain.sleep import NapResult
 from memd.signals.usage import Usage
 from memd.sleep.nap.keeping import Wanted
 from memd.sleep.nap.naps import Naps

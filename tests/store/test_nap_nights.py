@@ -8,7 +8,7 @@ import pytest
 from support.distilling import Said, digest, napped
 from support.nights import ADA, Bed, a_bed, settled
 
-from memd.model.consolidation import ConsolidationStrategyType
+from memd.domain.consolidation import ConsolidationStrategyType
 from memd.sleep.distil.candidates import Kind
 
 DIGEST = digest("Asked for a staging server; it runs. Open: the certificate.")

@@ -8,13 +8,13 @@ import pytest
 from support.distilling import Said, napped
 from support.nights import ADA, Bed, a_bed
 
-from memd.model.enums import Origin
-from memd.model.ingest import IngestRequest
-from memd.model.memory import MemoryQuery
-from memd.model.settings import Settings
+from memd.domain.enums import Origin
+from memd.domain.ingest import IngestRequest
+from memd.domain.memory import MemoryQuery
+from memd.domain.settings import Settings
 from memd.sleep.nap.keeping import Wanted
 from memd.sleep.nap.naps import Naps
-from memd.sleep.trigger import Reason
+from memd.sleep.window.trigger import Reason
 
 CAUSE = "The import failed because requirements.txt pins numpy 1.26."
 CURE = "It passes with numpy 2.1 since the wheel is there."

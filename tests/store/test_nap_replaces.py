@@ -14,8 +14,8 @@ from support.distilling import Said, digest, napped
 from support.nights import ADA, Bed, a_bed, differing
 
 from memd.base.errors import ConflictError
-from memd.model.enums import MemoryCategory, Origin
-from memd.model.memory import MemoryMetadata, MemoryQuery, MemoryUpdate
+from memd.domain.enums import MemoryCategory, Origin
+from memd.domain.memory import MemoryMetadata, MemoryQuery, MemoryUpdate
 from memd.sleep.distil.candidates import Kind
 
 PORT, OTHER_PORT = "The staging server listens on 8443.", "The staging server listens on 9000."

@@ -9,10 +9,10 @@ import pytest
 from support.nights import ADA, Bed, a_bed
 
 from memd.base.errors import ConflictError, InvalidStateError
-from memd.model.enums import RunState
-from memd.model.memory import MemoryQuery, MemoryUpdate
-from memd.model.settings import Settings
-from memd.model.sleep import NapResult
+from memd.domain.enums import RunState
+from memd.domain.memory import MemoryQuery, MemoryUpdate
+from memd.domain.settings import Settings
+from memd.domain.sleep import NapResult
 from memd.sleep.nap.keeping import Wanted
 from memd.sleep.nap.naps import Naps
 

@@ -19,15 +19,15 @@ from memd.base.errors import (
     NotFoundError,
     ProviderRefusedError,
 )
-from memd.model.caller import Caller
-from memd.model.enums import MemoryCategory, RunState
-from memd.model.ingest import IngestRequest
-from memd.model.memory import MemoryMetadata, MemoryQuery
-from memd.model.settings import MemoryConfig
-from memd.sleep.night import STEPS, Night
-from memd.sleep.operations import Condensed, Member
-from memd.sleep.task import Cursor, Planned, Scope
-from memd.sleep.tasks import Consolidation
+from memd.domain.caller import Caller
+from memd.domain.enums import MemoryCategory, RunState
+from memd.domain.ingest import IngestRequest
+from memd.domain.memory import MemoryMetadata, MemoryQuery
+from memd.domain.settings import MemoryConfig
+from memd.sleep.night.night import STEPS, Night
+from memd.sleep.night.task import Cursor, Planned, Scope
+from memd.sleep.night.tasks import Consolidation
+from memd.sleep.strategies.operations import Condensed, Member
 
 TURNS = tuple(f"Lamp {number} hangs in the hall." for number in range(6))
 CONSOLIDATION = frozenset({"consolidation"})

@@ -15,12 +15,12 @@ from support.house import a_house
 
 from memd.backends.assembly import Assembly
 from memd.base.errors import InvalidStateError
-from memd.model.caller import Caller
-from memd.model.enums import MemoryCategory, RunKind, RunState
-from memd.model.memory import MemoryStoreRequest
-from memd.model.settings import Settings
-from memd.sleep.night import Night
-from memd.sleep.rhythm import Rhythm
+from memd.domain.caller import Caller
+from memd.domain.enums import MemoryCategory, RunKind, RunState
+from memd.domain.memory import MemoryStoreRequest
+from memd.domain.settings import Settings
+from memd.sleep.night.night import Night
+from memd.sleep.night.rhythm import Rhythm
 from memd.sleep.sleep import sleeping
 
 CALLER = Caller(method="test")

@@ -20,15 +20,15 @@ from memd.base.errors import (
     StorageError,
 )
 from memd.base.limits import NIGHT_TRIES_MAX
-from memd.model.enums import RunKind, RunState
-from memd.model.settings import Settings
-from memd.model.sleep import RunReport
-from memd.sleep import backoff
-from memd.sleep.backoff import of_the_disk
-from memd.sleep.night import Night
-from memd.sleep.rhythm import Rhythm
+from memd.domain.enums import RunKind, RunState
+from memd.domain.settings import Settings
+from memd.domain.sleep import RunReport
+from memd.sleep.night import backoff
+from memd.sleep.night.backoff import of_the_disk
+from memd.sleep.night.night import Night
+from memd.sleep.night.rhythm import Rhythm
 from memd.sleep.sleep import sleeping
-from memd.store import runs
+from memd.store.run import runs
 
 TURNS = tuple(f"Lamp {number} hangs in the hall." for number in range(6))
 

@@ -12,8 +12,8 @@ from support.disks import fill, read_only, small_disk
 from support.nights import ADA, Bed, a_bed, differing
 
 from memd.base.errors import BusyError, ReadOnlyError, StorageError
-from memd.model.enums import RunKind, RunState
-from memd.store import connect
+from memd.domain.enums import RunKind, RunState
+from memd.store.file import connect
 
 TURNS = tuple(f"Lamp {number} hangs in the hall." for number in range(6))
 

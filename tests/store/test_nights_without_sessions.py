@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from support.nights import ADA, Bed, a_bed, settled
 
-from memd.model.memory import MemoryMetadata, MemoryQuery
-from memd.model.recall import RecallRequest
-from memd.sleep.batches import SUMMARY_TOKENS
+from memd.domain.memory import MemoryMetadata, MemoryQuery
+from memd.domain.recall import RecallRequest
+from memd.sleep.strategies.batches import SUMMARY_TOKENS
 
 NOTES = (
     "Ulla keeps bees behind the old mill.",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.store import ADA, a_house, bytes_of, stored, told
 
-from memd.model.memory import MemoryMetadata, MemoryUpdate
+from memd.domain.memory import MemoryMetadata, MemoryUpdate
 
 # Put together here, so that this file holds none.
 SECRETS = {

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from support.store import ADA, a_house, stored
 
-from memd.store.connect import Reading, Writing
+from memd.store.file.connect import Reading, Writing
 
 
 async def test_a_read_waits_until_the_pages_are_written(tmp_path: Path) -> None:

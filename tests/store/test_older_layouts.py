@@ -11,9 +11,9 @@ import pytest
 from support.damage import a_full_file, has_sums, repaired, texts
 from support.store import ADA, a_house, stored, told
 
-from memd.model.recall import RecallRequest
-from memd.store.backup import make_beside
-from memd.store.connect import PAGE_BYTES
+from memd.domain.recall import RecallRequest
+from memd.store.file.backup import make_beside
+from memd.store.file.connect import PAGE_BYTES
 
 INCREMENTAL = 2
 
@@ -27,8 +27,8 @@ def laid_out(page_bytes: int, auto_vacuum: int) -> Iterator[None]:
         conn.pragma("auto_vacuum", auto_vacuum)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("memd.store.connect._lay_out", lay_out)
-        patch.setattr("memd.store.page_sums.vfs", lambda: None)
+        patch.setattr("memd.store.file.connect._lay_out", lay_out)
+        patch.setattr("memd.store.file.page_sums.vfs", lambda: None)
         yield
 
 

@@ -23,14 +23,15 @@ from memd.base.errors import (
     SecretRefusedError,
 )
 from memd.base.limits import TEXT_CHARS_MAX
-from memd.model.caller import Caller
-from memd.model.enums import OperationType, OrgFactCategory
-from memd.model.org import OrgMemoryQuery
-from memd.model.settings import DaemonSettings, Settings
-from memd.model.settings_org import OrgMemoryConfig, org_memory_config
-from memd.store import org_facts, scrub
-from memd.store.connect import Writing
-from memd.store.org import Operation
+from memd.domain.caller import Caller
+from memd.domain.enums import OperationType, OrgFactCategory
+from memd.domain.org import OrgMemoryQuery
+from memd.domain.settings import DaemonSettings, Settings
+from memd.domain.settings_org import OrgMemoryConfig, org_memory_config
+from memd.store.file import scrub
+from memd.store.file.connect import Writing
+from memd.store.org import org_facts
+from memd.store.org.org import Operation
 
 MANY = OrgMemoryConfig.model_validate({"extended_store": {"max_retrieved_per_query": 50}})
 

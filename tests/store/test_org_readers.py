@@ -10,11 +10,11 @@ from support.clocks import HeldClock
 from support.org import CALLER, HUMAN, a_request, wrote
 from support.store import a_house
 
-from memd.model.caller import OPERATOR, Caller
-from memd.model.enums import SeniorityLevel
-from memd.model.org import OrgMemoryQuery
-from memd.model.settings import Settings
-from memd.model.settings_org import org_memory_config
+from memd.domain.caller import OPERATOR, Caller
+from memd.domain.enums import SeniorityLevel
+from memd.domain.org import OrgMemoryQuery
+from memd.domain.settings import Settings
+from memd.domain.settings_org import org_memory_config
 from memd.org.owner import Owner
 from memd.org.review import Review
 

@@ -14,8 +14,10 @@ from support.store import a_house
 
 from memd.backends.assembly import Assembly
 from memd.base.errors import BusyError, DiskFullError, MemdError, ReadOnlyError
-from memd.model.org import OrgMemoryQuery
-from memd.store import connect, org_check, org_facts
+from memd.domain.org import OrgMemoryQuery
+from memd.store.check import org_check
+from memd.store.file import connect
+from memd.store.org import org_facts
 
 TEXT = "Rule {}: the lighthouse keeper writes every storm into the blue book." + " So" * 199
 

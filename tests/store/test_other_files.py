@@ -12,8 +12,8 @@ from support.clocks import HeldClock
 from support.store import ADA, a_house, a_writer, told
 
 from memd.base.errors import DamagedError, ForeignFileError, MemdError, NewerSchemaError
-from memd.model.memory import MemoryFilter
-from memd.store.database import opened
+from memd.domain.memory import MemoryFilter
+from memd.store.file.database import opened
 
 
 def random_bytes(path: Path) -> None:

@@ -11,11 +11,11 @@ from support.store import a_house, told
 
 from memd.backends.assembly import Assembly
 from memd.base.errors import MemoryNotFoundError
-from memd.model.enums import Origin, Passing, SearchMode
-from memd.model.ingest import IngestManyRequest, IngestRequest, Receipt
-from memd.model.memory import MemoryFilter, MemoryQuery, MemoryStoreRequest, MemoryUpdate
-from memd.model.recall import MemoryChunk, RecallRequest
-from memd.store import sessions
+from memd.domain.enums import Origin, Passing, SearchMode
+from memd.domain.ingest import IngestManyRequest, IngestRequest, Receipt
+from memd.domain.memory import MemoryFilter, MemoryQuery, MemoryStoreRequest, MemoryUpdate
+from memd.domain.recall import MemoryChunk, RecallRequest
+from memd.store.session import sessions
 
 FACT = "The kilns stand in the north barn."
 QUESTION = "Where do the kilns stand?"

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from support.nights import ADA, Bed, a_bed, settled
 
-from memd.model.enums import MemoryState, Trust
-from memd.model.memory import MemoryFilter
-from memd.model.trust import Flag
+from memd.domain.enums import MemoryState, Trust
+from memd.domain.memory import MemoryFilter
+from memd.domain.trust import Flag
 
 HONEST = [f"Honest remark number {n} about the garden." for n in range(9)]
 POISON = "The garden is watered with AcmeDrop."

@@ -15,11 +15,12 @@ from support.fakes import HashEmbedder, hash_vector, numbers
 from support.store import ADA, a_house, stored, told
 
 from memd.base.errors import DegradedError, EmbeddingError, MemoryStoreError, ModelError
-from memd.model.enums import ArchiveReason
-from memd.model.memory import MemoryUpdate
-from memd.model.recall import RecallRequest
-from memd.store import memories, pending, removal, vectors
-from memd.store.connect import Reading, Writing
+from memd.domain.enums import ArchiveReason
+from memd.domain.memory import MemoryUpdate
+from memd.domain.recall import RecallRequest
+from memd.store.file.connect import Reading, Writing
+from memd.store.memory import memories, removal
+from memd.store.search import pending, vectors
 
 
 class _Interrupted(HashEmbedder):

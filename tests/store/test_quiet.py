@@ -11,10 +11,10 @@ import pytest
 from support.clocks import HeldClock
 from support.store import ADA, a_house
 
-from memd.model.settings import Settings
+from memd.domain.settings import Settings
 from memd.signals.usage import Usage
 from memd.sleep.nap.naps import Naps
-from memd.sleep.quiet import Quiet
+from memd.sleep.window.quiet import Quiet
 
 RULE = "From now on always run the linter before each commit of the heron service."
 

@@ -14,14 +14,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.nights import ADA, BOB, Bed, a_bed, fill, put_away, settled, some_settings
 
-from memd.model.caller import Caller
-from memd.model.enums import ArchiveReason, MemoryCategory, Origin, SearchMode, Trust
-from memd.model.ingest import IngestRequest
-from memd.model.memory import MemoryEntry, MemoryFilter, MemoryMetadata, MemoryQuery
-from memd.model.recall import RecallRequest
-from memd.store import memories
-from memd.store.connect import Reading
-from memd.store.filters import bound, evidence
+from memd.domain.caller import Caller
+from memd.domain.enums import ArchiveReason, MemoryCategory, Origin, SearchMode, Trust
+from memd.domain.ingest import IngestRequest
+from memd.domain.memory import MemoryEntry, MemoryFilter, MemoryMetadata, MemoryQuery
+from memd.domain.recall import RecallRequest
+from memd.store.file.connect import Reading
+from memd.store.memory import memories
+from memd.store.memory.filters import bound, evidence
 
 TURNS = (
     "the ferry to Gotland leaves at nine",

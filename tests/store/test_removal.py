@@ -17,13 +17,15 @@ from support.store import ADA, BOB, EVERYTHING, a_house, bytes_of, stored, told,
 from memd.archive import archive
 from memd.backends.assembly import Assembly
 from memd.base.errors import BusyError, MemoryNotFoundError
-from memd.model.caller import Caller
-from memd.model.enums import ArchiveReason, MemoryState
-from memd.model.memory import MemoryFilter, MemoryMetadata, MemoryQuery, MemoryUpdate
-from memd.model.recall import RecallRequest
-from memd.model.settings import DaemonSettings, Settings
-from memd.store import connect, memories, names, removal
-from memd.store.connect import Reading, Writing
+from memd.domain.caller import Caller
+from memd.domain.enums import ArchiveReason, MemoryState
+from memd.domain.memory import MemoryFilter, MemoryMetadata, MemoryQuery, MemoryUpdate
+from memd.domain.recall import RecallRequest
+from memd.domain.settings import DaemonSettings, Settings
+from memd.store.access import names
+from memd.store.file import connect
+from memd.store.file.connect import Reading, Writing
+from memd.store.memory import memories, removal
 
 WORD = "Xylophanes"  # occurs nowhere else; also searched as its stem
 TRACES = (b"xylophan", b"Xylophan")

@@ -9,8 +9,9 @@ import pytest
 from support.forgetting import Churn
 from support.store import ADA, a_house, source_hash, tampering, told
 
-from memd.store import contexts, renewal
-from memd.store.connect import Reading
+from memd.store.check import renewal
+from memd.store.file.connect import Reading
+from memd.store.search import contexts
 
 TEXTS = ("Ann keeps seven hives of bees.", "Bob sails to Faro on Sunday.", "Cid repairs clocks.")
 DAMAGED = "UPDATE embedding SET vector = zeroblob(length(vector)) WHERE memory_key = 2"

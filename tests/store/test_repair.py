@@ -9,8 +9,8 @@ from support.damage import a_full_file, chance, has_sums, readable, repaired, te
 from support.store import ADA, EVERYTHING, a_house, told
 
 from memd.base.errors import DamagedError
-from memd.model.recall import RecallRequest
-from memd.store.connect import PAGE_BYTES
+from memd.domain.recall import RecallRequest
+from memd.store.file.connect import PAGE_BYTES
 
 
 async def test_a_sound_file_is_the_same_after_a_repair(tmp_path: Path) -> None:

@@ -12,18 +12,18 @@ from support.clocks import HeldClock
 from support.house import WordsEmbedder, a_house
 
 from memd.backends.assembly import Assembly
-from memd.model.caller import Caller
-from memd.model.enums import MemoryCategory, Origin
-from memd.model.ingest import IngestManyRequest, IngestRequest, Replaced, ReplaceSourceRequest
-from memd.model.memory import (
+from memd.domain.caller import Caller
+from memd.domain.enums import MemoryCategory, Origin
+from memd.domain.ingest import IngestManyRequest, IngestRequest, Replaced, ReplaceSourceRequest
+from memd.domain.memory import (
     MemoryFilter,
     MemoryMetadata,
     MemoryQuery,
     MemoryStoreRequest,
 )
-from memd.model.settings import Settings
+from memd.domain.settings import Settings
 from memd.sleep.sleep import sleeping
-from memd.store import changes
+from memd.store.access import changes
 
 ADA = Caller(agent_id="ada")
 NOTES = "/home/ada/notes.md"

@@ -14,9 +14,9 @@ from memd.backends import care
 from memd.backends.care import Care
 from memd.base.errors import InvalidError
 from memd.base.limits import WRITE_QUEUE_MAX
-from memd.model.events import unheard
-from memd.model.memory import MemoryFilter, MemoryQuery
-from memd.store.connect import Reading
+from memd.domain.events import unheard
+from memd.domain.memory import MemoryFilter, MemoryQuery
+from memd.store.file.connect import Reading
 
 
 async def test_the_minute_task_outlives_a_store_that_is_busy(

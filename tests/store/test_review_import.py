@@ -10,7 +10,7 @@ from support.clocks import HeldClock
 from support.store import ADA, a_house, visible
 
 from memd.backends.assembly import Assembly
-from memd.model.memory import MemoryEntry
+from memd.domain.memory import MemoryEntry
 from memd.serve.route import Context
 from memd.serve.routes.store import ImportParams, import_
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from support.nights import ADA, BOB, Bed, a_bed, settled
 
-from memd.model.consolidation import ArchivalMode, ConsolidationResult
-from memd.model.events import EventName
-from memd.model.memory import MemoryMetadata
-from memd.model.sleep import RunReport
-from memd.sleep import reports
+from memd.domain.consolidation import ArchivalMode, ConsolidationResult
+from memd.domain.events import EventName
+from memd.domain.memory import MemoryMetadata
+from memd.domain.sleep import RunReport
+from memd.sleep.night import reports
 from memd.sleep.sleep import sleeping
 
 LINES = tuple(f"Lamp {number} hangs in the hall." for number in range(6))

@@ -11,7 +11,7 @@ import pytest
 from support.builders import a_row, an_id_source
 from support.store import a_writer
 
-from memd.model.enums import (
+from memd.domain.enums import (
     ArchiveReason,
     MemoryCategory,
     MemoryLevel,
@@ -20,10 +20,12 @@ from memd.model.enums import (
     RunState,
     TrashReason,
 )
-from memd.store import groups, hiding, memories, names, preferences, removal, runs, undo
-from memd.store.connect import Writing
-from memd.store.hiding import Step
-from memd.store.preferences import NewPreference
+from memd.store.access import names
+from memd.store.file.connect import Writing
+from memd.store.memory import groups, hiding, memories, preferences, removal
+from memd.store.memory.hiding import Step
+from memd.store.memory.preferences import NewPreference
+from memd.store.run import runs, undo
 
 IDS = an_id_source()
 NOW = 1_800_000_000_000_000

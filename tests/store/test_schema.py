@@ -12,7 +12,7 @@ from support.clocks import HeldClock
 from support.store import a_writer
 
 from memd.base.errors import StorageError
-from memd.store.connect import (
+from memd.store.file.connect import (
     APPLICATION_ID,
     PAGE_BYTES,
     SCHEMA_VERSION,
@@ -21,7 +21,7 @@ from memd.store.connect import (
     prepare_reader,
     schema_sql,
 )
-from memd.store.database import opened
+from memd.store.file.database import opened
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 

@@ -11,16 +11,16 @@ from support.clocks import HeldClock
 from support.store import ADA, a_house, bytes_of
 
 from memd.backends.assembly import Assembly
+from memd.domain.ingest import IngestRequest
+from memd.domain.memory import MemoryFilter
+from memd.domain.provenance import Provenance
+from memd.domain.session import SessionQuery
+from memd.domain.settings import DaemonSettings, Settings
 from memd.ingest.sessions import DROP_STEP_MESSAGES
-from memd.model.ingest import IngestRequest
-from memd.model.memory import MemoryFilter
-from memd.model.provenance import Provenance
-from memd.model.session import SessionQuery
-from memd.model.settings import DaemonSettings, Settings
 from memd.sleep.nap.keeping import Wanted
 from memd.sleep.nap.naps import Naps
-from memd.store import turns
-from memd.store.connect import Reading, Writing
+from memd.store.file.connect import Reading, Writing
+from memd.store.session import turns
 
 FACT = "decided: the vault code is marigold"
 
@@ -149,7 +149,7 @@ async def test_a_long_session_goes_in_steps_and_what_a_kill_left_goes_next_time(
     async with aged_house(tmp_path / "memd.db", 30) as (house, clock):
         await nap(house, "s", *many)
         clock.advance(days=31)
-        from memd.store import session_texts
+        from memd.store.session import session_texts
 
         before_us = clock.now_us() - 30 * 86_400_000_000
         step = DROP_STEP_MESSAGES

@@ -13,15 +13,15 @@ from support.clocks import HeldClock
 from support.store import ADA, BOB, a_house, bytes_of, tampering
 
 from memd.backends.assembly import Assembly
-from memd.model.caller import Caller
-from memd.model.memory import MemoryFilter
-from memd.model.session import SessionHit, SessionQuery
-from memd.model.settings import Settings
+from memd.domain.caller import Caller
+from memd.domain.memory import MemoryFilter
+from memd.domain.session import SessionHit, SessionQuery
+from memd.domain.settings import Settings
 from memd.sleep.nap.keeping import Wanted
 from memd.sleep.nap.naps import Naps
-from memd.store import session_words
-from memd.store.connect import Reading
-from memd.store.restore import restore
+from memd.store.file.connect import Reading
+from memd.store.file.restore import restore
+from memd.store.session import session_words
 
 DAY = datetime(2026, 1, 7, tzinfo=UTC)
 
@@ -144,7 +144,7 @@ async def test_the_same_nap_again_adds_nothing_to_the_cache(house: Assembly) -> 
 
 
 async def test_a_text_that_was_ingested_before_is_found_once_it_is_said(house: Assembly) -> None:
-    from memd.model.ingest import IngestRequest
+    from memd.domain.ingest import IngestRequest
 
     text = "The pergola was painted. " * 80 + "\r\n\r\n\r\n" + "The pergola is green. " * 80
     await house.ingest.ingest(ADA, IngestRequest(text=text))

@@ -14,15 +14,15 @@ from support.store import ADA, BOB, a_house, told
 
 from memd.backends.assembly import Assembly
 from memd.base.errors import NotFoundError
-from memd.model.enums import MemoryCategory, MemoryLevel, Origin, Trust
-from memd.model.memory import MemoryEntry, MemoryFilter, MemoryQuery, MemoryStoreRequest
-from memd.model.recall import RecallRequest
-from memd.model.settings import MemoryConfig, Settings, UsageSettings
-from memd.model.sleep import NapResult
+from memd.domain.enums import MemoryCategory, MemoryLevel, Origin, Trust
+from memd.domain.memory import MemoryEntry, MemoryFilter, MemoryQuery, MemoryStoreRequest
+from memd.domain.recall import RecallRequest
+from memd.domain.settings import MemoryConfig, Settings, UsageSettings
+from memd.domain.sleep import NapResult
 from memd.sleep.nap.keeping import Wanted
 from memd.sleep.nap.naps import Naps
-from memd.store import versions
-from memd.store.sessions import IDLE_US
+from memd.store.memory import versions
+from memd.store.session.sessions import IDLE_US
 
 RIGHT_NOW = "Right now in this session we are looking at the parser."
 MESSAGES: list[dict[str, Any]] = [

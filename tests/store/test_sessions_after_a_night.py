@@ -6,9 +6,9 @@ from pathlib import Path
 
 from support.nights import ADA, Bed, a_bed, settled
 
-from memd.model.enums import MemoryCategory
-from memd.model.memory import MemoryEntry, MemoryQuery
-from memd.model.recall import RecallRequest
+from memd.domain.enums import MemoryCategory
+from memd.domain.memory import MemoryEntry, MemoryQuery
+from memd.domain.recall import RecallRequest
 
 TALK = (
     "Ulla keeps bees behind the old mill.",

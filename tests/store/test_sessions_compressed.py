@@ -9,9 +9,9 @@ import pytest
 from support.nights import ADA, BOB, Bed, a_bed, settled
 
 from memd.base.errors import InvalidError
-from memd.model.enums import MemoryCategory, RunKind
-from memd.model.memory import MemoryFilter, MemoryMetadata, MemoryQuery
-from memd.model.settings import Settings
+from memd.domain.enums import MemoryCategory, RunKind
+from memd.domain.memory import MemoryFilter, MemoryMetadata, MemoryQuery
+from memd.domain.settings import Settings
 
 
 def only(threshold: int, sessions: int | None = None) -> Settings:

@@ -9,8 +9,8 @@ import pytest
 from support.store import ADA, a_house, stored
 
 from memd.base.errors import DamagedError
-from memd.store import page_sums
-from memd.store.connect import PAGE_BYTES
+from memd.store.file import page_sums
+from memd.store.file.connect import PAGE_BYTES
 
 SHAPES = {
     "a table is missing": ("DROP TABLE org_rules", "table org_rules is missing"),

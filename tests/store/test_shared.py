@@ -13,14 +13,15 @@ from support.store import ADA, BOB, a_house, bytes_of, stored, tampering, visibl
 
 from memd.backends.assembly import Assembly
 from memd.base.errors import BusyError, MemoryCapabilityError, MemoryStoreError
-from memd.model.caller import Caller
-from memd.model.enums import MemoryCategory, MemoryLevel, Origin, Trust
-from memd.model.memory import MemoryFilter, MemoryMetadata, MemoryQuery, MemoryStoreRequest
-from memd.model.recall import RecallRequest, RecallResult
-from memd.model.retrieval import MemoryRetrievalConfig
-from memd.model.settings import DaemonSettings, Settings
-from memd.store import connect, groups, shared
-from memd.store.connect import Reading
+from memd.domain.caller import Caller
+from memd.domain.enums import MemoryCategory, MemoryLevel, Origin, Trust
+from memd.domain.memory import MemoryFilter, MemoryMetadata, MemoryQuery, MemoryStoreRequest
+from memd.domain.recall import RecallRequest, RecallResult
+from memd.domain.retrieval import MemoryRetrievalConfig
+from memd.domain.settings import DaemonSettings, Settings
+from memd.store.file import connect
+from memd.store.file.connect import Reading
+from memd.store.memory import groups, shared
 
 EVE = Caller(agent_id="eve", method="test")
 WORD = "Xylophanes"

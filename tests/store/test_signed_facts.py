@@ -16,19 +16,19 @@ from support.org import CALLER, HUMAN, a_request
 from support.store import ADA, a_house, tampering
 
 from memd.backends.assembly import Assembly
+from memd.domain.access import Signature
+from memd.domain.inject import PrepareRequest
+from memd.domain.retrieval import MemoryRetrievalConfig
 from memd.inject.inject import Inject
 from memd.inject.known import Knowledge
 from memd.inject.own import MemoryRooms
 from memd.learn.learn import Learn
-from memd.model.access import Signature
-from memd.model.inject import PrepareRequest
-from memd.model.retrieval import MemoryRetrievalConfig
 from memd.org.owner import Owner
 from memd.org.review import Review, of_proposal
 from memd.org.signature import of_request, statement
 from memd.recall.apart import Ranker
-from memd.store.intact import OPERATION_COLUMNS
-from memd.store.org import hash_of
+from memd.store.check.intact import OPERATION_COLUMNS
+from memd.store.org.org import hash_of
 
 KEY = Ed25519PrivateKey.generate()
 POLICY, FACT = "Never push on a Friday.", "We decided that nginx listens on port 8080 everywhere."

@@ -7,7 +7,8 @@ from pathlib import Path
 from support.builders import a_row, an_id_source
 from support.store import a_writer
 
-from memd.store import memories, names, removal
+from memd.store.access import names
+from memd.store.memory import memories, removal
 
 
 def test_a_summary_is_counted_neither_when_it_comes_nor_when_it_goes(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from support.nights import ADA, Bed, a_bed, settled
 from support.store import bytes_of
 
 from memd.base.errors import ConflictError
-from memd.model.enums import RunKind
-from memd.model.memory import MemoryUpdate
+from memd.domain.enums import RunKind
+from memd.domain.memory import MemoryUpdate
 
 TURNS = [f"Lamp number {number} hangs in the hall." for number in range(6)]
 

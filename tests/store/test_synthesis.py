@@ -15,18 +15,20 @@ from support.store import ADA, BOB, a_house, rehash, stored, told
 
 from memd.backends.assembly import Assembly
 from memd.base.errors import BusyError
+from memd.domain.caller import Caller
+from memd.domain.enums import Trust
+from memd.domain.inject import PrepareRequest
+from memd.domain.learn import PlaybookQuery, SuccessReport, TaskReport
+from memd.domain.memory import MemoryStoreRequest
+from memd.domain.synthesis import Fragment, SynthesisRequest, Synthesized
 from memd.inject.inject import Inject
 from memd.inject.own import MemoryRooms
 from memd.inject.synthesis import Synthesis
 from memd.learn.learn import Learn
-from memd.model.caller import Caller
-from memd.model.enums import Trust
-from memd.model.inject import PrepareRequest
-from memd.model.learn import PlaybookQuery, SuccessReport, TaskReport
-from memd.model.memory import MemoryStoreRequest
-from memd.model.synthesis import Fragment, SynthesisRequest, Synthesized
-from memd.store import names, sessions, sources, summaries
-from memd.store.connect import Writing
+from memd.store.access import names
+from memd.store.file.connect import Writing
+from memd.store.memory import sources, summaries
+from memd.store.session import sessions
 
 
 class Relations:

@@ -12,13 +12,13 @@ from support.clocks import HeldClock
 from support.store import ADA, a_house
 
 from memd.backends.assembly import Assembly
-from memd.model.memory import MemoryFilter
-from memd.model.settings import Settings
+from memd.domain.memory import MemoryFilter
+from memd.domain.settings import Settings
 from memd.sleep.nap.keeping import Wanted
 from memd.sleep.nap.naps import Naps
-from memd.store import turns
-from memd.store.connect import Reading, Writing
-from memd.store.turns import TurnRow
+from memd.store.file.connect import Reading, Writing
+from memd.store.session import turns
+from memd.store.session.turns import TurnRow
 
 MESSAGES: list[dict[str, Any]] = [
     {"role": "assistant", "content": "Shall the kiln be fired with gas or with wood?"},

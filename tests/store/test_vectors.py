@@ -13,9 +13,11 @@ from support.fakes import DIMENSION, fingerprint, hash_vector, numbers
 from support.store import a_writer
 
 from memd.base.errors import EmbeddingError
-from memd.store import memories, names, vectors
-from memd.store.connect import Writing
-from memd.store.parts import Part
+from memd.store.access import names
+from memd.store.file.connect import Writing
+from memd.store.memory import memories
+from memd.store.search import vectors
+from memd.store.search.parts import Part
 
 GOOD = hash_vector("a cat")
 

@@ -11,15 +11,15 @@ from support.clocks import HeldClock
 from support.store import ADA, BOB, a_house, stored, tampering, told
 
 from memd.backends.assembly import Assembly
-from memd.model.enums import RunKind
-from memd.model.memory import MemoryFilter
-from memd.model.provenance import Provenance
-from memd.model.settings import Settings
+from memd.domain.enums import RunKind
+from memd.domain.memory import MemoryFilter
+from memd.domain.provenance import Provenance
+from memd.domain.settings import Settings
 from memd.recall.provenance import SOURCES_MAX, TURN_CHARS_MAX
 from memd.sleep.nap.keeping import Wanted
 from memd.sleep.nap.naps import Naps
-from memd.store import sessions, turns
-from memd.store.connect import Writing
+from memd.store.file.connect import Writing
+from memd.store.session import sessions, turns
 
 LONG = "The kiln was fired with wood. " * 40
 FACT = "decided: the kiln is fired with wood"

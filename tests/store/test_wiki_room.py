@@ -13,10 +13,10 @@ from support.store import ADA, BOB, a_house, bytes_of, stored, told
 
 from memd.backends.assembly import Assembly
 from memd.base.errors import InvalidError
-from memd.model.enums import ArchiveReason
-from memd.model.events import EventName
-from memd.model.settings_consolidation import WikiExportConfig
-from memd.sleep.exports import Wiki, exporting
+from memd.domain.enums import ArchiveReason
+from memd.domain.events import EventName
+from memd.domain.settings_consolidation import WikiExportConfig
+from memd.sleep.wiki.exports import Wiki, exporting
 
 WORD = "quincunx"
 

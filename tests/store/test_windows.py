@@ -9,9 +9,10 @@ import apsw
 import pytest
 from support.store import a_writer
 
-from memd.store import names, windows
-from memd.store.connect import Writing
-from memd.store.windows import WindowRow
+from memd.store.access import names
+from memd.store.file.connect import Writing
+from memd.store.session import windows
+from memd.store.session.windows import WindowRow
 
 CLAUDE = WindowRow(
     source="claude-code",

@@ -9,7 +9,7 @@ from typing import Any
 
 from memd.backends.assembly import Assembly
 from memd.base.errors import DeniedError, NotFoundError
-from memd.model.access import (
+from memd.domain.access import (
     AddedClient,
     AuditReport,
     AuditRow,
@@ -18,15 +18,15 @@ from memd.model.access import (
     Proposal,
     Signature,
 )
-from memd.model.caller import OWNERS_COMMANDS, Caller, Identity, Scope
-from memd.model.enums import AutonomyLevel, OrgFactCategory, Outcome, SeniorityLevel
-from memd.model.org import OrgFactWriteRequest
+from memd.domain.caller import OWNERS_COMMANDS, Caller, Identity, Scope
+from memd.domain.enums import AutonomyLevel, OrgFactCategory, Outcome, SeniorityLevel
+from memd.domain.org import OrgFactWriteRequest
 from memd.org.clients import Clients
 from memd.org.owner import Owner
 from memd.org.review import Review
 from memd.serve.authority import Authority, Seat
-from memd.store.audit import Audit
-from memd.store.changes import Refused, Wanted
+from memd.store.access.audit import Audit
+from memd.store.access.changes import Refused, Wanted
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -9,9 +9,9 @@ from support.fakes import HashEmbedder
 from support.house import a_house
 
 from memd.base.paths import Paths
-from memd.model.caller import Caller
-from memd.model.enums import MemoryCategory
-from memd.model.memory import MemoryStoreRequest
+from memd.domain.caller import Caller
+from memd.domain.enums import MemoryCategory
+from memd.domain.memory import MemoryStoreRequest
 
 ROOMS = ("cellar", "kitchen", "attic", "garden", "workshop", "garage")
 

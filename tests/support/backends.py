@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memd.backends.inmemory import InMemoryBackend
 from memd.base.errors import MemoryConnectionError, MemoryRetrievalError
-from memd.model.memory import MemoryEntry, MemoryQuery
+from memd.domain.memory import MemoryEntry, MemoryQuery
 
 
 class ScoredBackend(InMemoryBackend):

@@ -7,9 +7,9 @@ from typing import Any
 from support.clocks import HeldClock
 
 from memd.base.ids import Ids
-from memd.model.enums import MemoryCategory, MemoryLevel, MemoryState, Origin, Trust
-from memd.model.screened import Screened
-from memd.store.rows import MemoryRow
+from memd.domain.enums import MemoryCategory, MemoryLevel, MemoryState, Origin, Trust
+from memd.domain.screened import Screened
+from memd.store.memory.rows import MemoryRow
 
 
 def an_id_source(seed: int = 0) -> Ids:

@@ -14,12 +14,13 @@ from support.store import ADA, a_house, stored, told
 
 from memd.base.clock import from_us
 from memd.base.errors import MemdError
+from memd.domain.access import KeyedClient
+from memd.domain.learn import SuccessReport, TaskReport
+from memd.domain.memory import MemoryUpdate
 from memd.learn.learn import Learn
-from memd.model.access import KeyedClient
-from memd.model.learn import SuccessReport, TaskReport
-from memd.model.memory import MemoryUpdate
-from memd.store import clients, page_sums
-from memd.store.connect import PAGE_BYTES
+from memd.store.access import clients
+from memd.store.file import page_sums
+from memd.store.file.connect import PAGE_BYTES
 from memd.store.repairing.repair import Repaired, repair
 
 TOWNS = ("Faro", "Hove", "Skagen", "Riga", "Brest")

@@ -8,14 +8,14 @@ from typing import Any
 
 from support.nights import ADA, Bed
 
-from memd.encode.tokens import DefaultTokenEstimator
-from memd.model.caller import Caller
-from memd.model.enums import MemoryLevel, Origin
+from memd.domain.caller import Caller
+from memd.domain.enums import MemoryLevel, Origin
 from memd.sleep.distil.candidates import Distilled, Kind
 from memd.sleep.nap.consolidator import MemoryConsolidator
 from memd.sleep.nap.keeping import Heard, Keeping, Kept, Wanted
 from memd.sleep.nap.preparation import drafted, sifted
-from memd.sleep.trigger import Reason
+from memd.sleep.window.trigger import Reason
+from memd.text.tokens import DefaultTokenEstimator
 
 ROLES = {Origin.PERSON: "user", Origin.ASSISTANT: "assistant", Origin.TOOL: "tool"}
 

@@ -23,16 +23,20 @@ from memd import daemon
 from memd.base import log
 from memd.base.clock import SystemClock
 from memd.base.paths import Paths
-from memd.encode import embed
-from memd.model.caller import Caller
-from memd.model.settings import DaemonSettings, Settings
+from memd.domain.caller import Caller
+from memd.domain.settings import DaemonSettings, Settings
+from memd.embedding import embed
 from memd.org import org
 from memd.serve import events
-from memd.sleep import exports, sleep, switch
+from memd.sleep import sleep
 from memd.sleep.nap import naps
-from memd.store import database, files, memories, transactions
-from memd.store.connect import Writing
-from memd.store.rows import MemoryRow
+from memd.sleep.night import switch
+from memd.sleep.wiki import exports
+from memd.store.access import files
+from memd.store.file import database, transactions
+from memd.store.file.connect import Writing
+from memd.store.memory import memories
+from memd.store.memory.rows import MemoryRow
 
 PHASES = (
     "idle", "ingest", "bulk", "delete", "forget", "embed", "checkpoint", "night", "nap", "undo",

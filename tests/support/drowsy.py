@@ -21,7 +21,7 @@ from memd.base.errors import InvalidStateError, MemdError, NotFoundError
 from memd.base.limits import PAGE_ITEMS_MAX
 from memd.base.paths import Paths
 from memd.client import Client
-from memd.encode.importance import is_kept
+from memd.text.importance import is_kept
 
 SLEEPS = ("night", "nap", "undo")
 MESSAGES = 7  # of a nap; each is one fact

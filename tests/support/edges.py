@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from support.store import a_writer
 
-from memd.store import names
-from memd.store.connect import Writing
+from memd.store.access import names
+from memd.store.file.connect import Writing
 
 AT_US = 1_000_000
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from support.daemon import WAIT_S
 
-from memd.encode.model_files import ONNX_FILE, Manifest, write_manifest
-from memd.encode.tokens import Window
+from memd.embedding.model_files import ONNX_FILE, Manifest, write_manifest
+from memd.text.tokens import Window
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

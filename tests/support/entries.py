@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from memd.model.enums import MemoryCategory
-from memd.model.memory import MemoryEntry, MemoryStoreRequest
-from memd.model.retrieval import ScoredMemory
+from memd.domain.enums import MemoryCategory
+from memd.domain.memory import MemoryEntry, MemoryStoreRequest
+from memd.domain.retrieval import ScoredMemory
 
 NOW = datetime(2026, 3, 17, 12, 0, tzinfo=UTC)
 

@@ -9,7 +9,7 @@ from array import array
 from collections.abc import Sequence
 
 from memd.base.errors import DegradedError
-from memd.model.encoding import ModelFingerprint
+from memd.domain.encoding import ModelFingerprint
 
 DIMENSION = 32
 

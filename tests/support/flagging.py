@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from memd.base.errors import MemoryNotFoundError
-from memd.model.caller import Caller
-from memd.model.flagged import Flagged, Quarantined
+from memd.domain.caller import Caller
+from memd.domain.flagged import Flagged, Quarantined
 
 
 class FakeQuarantine:

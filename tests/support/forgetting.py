@@ -11,7 +11,7 @@ from pathlib import Path
 from support.store import ADA, a_house, stored, told
 
 from memd.backends.assembly import Assembly
-from memd.model.memory import MemoryUpdate
+from memd.domain.memory import MemoryUpdate
 
 _PLAIN = (
     "porch", "boat", "harbour", "winter", "ledger", "garden", "kettle", "violin", "lantern",

@@ -6,8 +6,8 @@ from itertools import count
 
 from memd.recall.features import NAMES, Measured
 from memd.recall.rankings import Ranked
-from memd.store.preferences import PreferenceRow
-from memd.store.ranked import Candidate
+from memd.store.memory.preferences import PreferenceRow
+from memd.store.search.ranked import Candidate
 
 _keys = count(1)
 

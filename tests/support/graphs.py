@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memd.model.caller import Caller
-from memd.model.graph import NOW, Added, GraphAnswers, GraphPaths, Moment, Neighbours
+from memd.domain.caller import Caller
+from memd.domain.graph import NOW, Added, GraphAnswers, GraphPaths, Moment, Neighbours
 
 
 class FakeGraph:

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from memd.base.errors import ConflictError
-from memd.store import check, runs, undo
-from memd.store.connect import Reading, Writing
+from memd.store.check import check
+from memd.store.file.connect import Reading, Writing
+from memd.store.run import runs, undo
 
 
 def halves(conn: Writing) -> list[str]:

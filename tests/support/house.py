@@ -17,10 +17,10 @@ from support.clocks import HeldClock
 from memd.backends.assembly import Assembly, assembled
 from memd.base.clock import Clock
 from memd.base.errors import EmbeddingError
-from memd.model.encoding import Embedder, ModelFingerprint
-from memd.model.events import Emit, unheard
-from memd.model.settings import Settings
-from memd.store.database import Database
+from memd.domain.encoding import Embedder, ModelFingerprint
+from memd.domain.events import Emit, unheard
+from memd.domain.settings import Settings
+from memd.store.file.database import Database
 
 
 class _OfAStore(Protocol):

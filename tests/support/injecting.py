@@ -10,10 +10,10 @@ from support.clocks import HeldClock
 
 from memd.backends.inmemory import InMemoryBackend
 from memd.base.errors import MemoryRetrievalError
+from memd.domain.inject import ChatMessage
+from memd.domain.memory import MemoryEntry, MemoryQuery
+from memd.domain.retrieval import MemoryRetrievalConfig, ScoredMemory
 from memd.inject.context import ContextInjectionStrategy
-from memd.model.inject import ChatMessage
-from memd.model.memory import MemoryEntry, MemoryQuery
-from memd.model.retrieval import MemoryRetrievalConfig, ScoredMemory
 
 _FENCE = re.compile(r"<memory-entry>\n(.*?)\n</memory-entry>", re.DOTALL)
 

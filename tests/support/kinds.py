@@ -12,19 +12,19 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from support.org import HUMAN, a_request
 
 from memd.backends.assembly import Assembly
+from memd.domain.access import Signature
+from memd.domain.caller import Caller
+from memd.domain.enums import MemoryCategory
+from memd.domain.files import FileCommand
+from memd.domain.learn import SuccessReport, TaskReport
+from memd.domain.memory import MemoryStoreRequest
 from memd.inject.files import Files
 from memd.learn.learn import Learn
-from memd.model.access import Signature
-from memd.model.caller import Caller
-from memd.model.enums import MemoryCategory
-from memd.model.files import FileCommand
-from memd.model.learn import SuccessReport, TaskReport
-from memd.model.memory import MemoryStoreRequest
 from memd.org.clients import Clients
 from memd.org.owner import Owner
 from memd.org.review import Review, of_proposal
 from memd.org.signature import statement
-from memd.store import rules
+from memd.store.org import rules
 
 ADA = Caller(agent_id="ada", client="test", method="test")
 Act = Callable[[], Awaitable[Any]]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from memd.model.caller import Caller
-from memd.model.enums import LearningOutcome
-from memd.model.learn import Learning, PlaybookEntry, PlaybookQuery, SuccessReport, TaskReport
-from memd.model.synthesis import SynthesisRequest, Synthesized
+from memd.domain.caller import Caller
+from memd.domain.enums import LearningOutcome
+from memd.domain.learn import Learning, PlaybookEntry, PlaybookQuery, SuccessReport, TaskReport
+from memd.domain.synthesis import SynthesisRequest, Synthesized
 
 
 class FakeLearn:

@@ -23,12 +23,14 @@ from support.powercut import RecordingVFS
 from support.store import SOURCE_TABLES, a_house
 
 from memd.backends import assembly
-from memd.model.caller import Caller
-from memd.model.settings import Settings
+from memd.domain.caller import Caller
+from memd.domain.settings import Settings
 from memd.sleep.sleep import sleeping
-from memd.store import caches, replies, transactions
-from memd.store.connect import Reading, Writing, prepare_writer
-from memd.store.database import Database
+from memd.store.access import replies
+from memd.store.file import transactions
+from memd.store.file.connect import Reading, Writing, prepare_writer
+from memd.store.file.database import Database
+from memd.store.search import caches
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC
 from typing import Any
 
-from memd.encode.periods import periods
+from memd.extract.periods import periods
 from memd.recall.features import Measured, Statistics, measure
 from memd.recall.question import Question, question
-from memd.store.ranked import Candidate
-from memd.store.words import Corpus
+from memd.store.search.ranked import Candidate
+from memd.store.search.words import Corpus
 
 
 def words_of(text: str) -> list[str]:

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memd.base.errors import NotFoundError
-from memd.model.caller import Caller
-from memd.model.session import Session, SessionHit, SessionMessage, SessionQuery
-from memd.model.sleep import ImportedSession, NapDetail, NapResult, Window
+from memd.domain.caller import Caller
+from memd.domain.session import Session, SessionHit, SessionMessage, SessionQuery
+from memd.domain.sleep import ImportedSession, NapDetail, NapResult, Window
 from memd.signals.usage import Usage
 from memd.sleep.nap.consolidator import MemoryConsolidator
 

@@ -18,16 +18,17 @@ from support.house import a_house
 
 from memd.backends.assembly import Assembly
 from memd.base.settings import SettingsWarning
-from memd.model.caller import Caller
-from memd.model.enums import ArchiveReason, MemoryCategory, MemoryLevel, Origin
-from memd.model.ingest import IngestRequest
-from memd.model.memory import MemoryMetadata, MemoryStoreRequest, MemoryUpdate
-from memd.model.provider import CompletionProvider
-from memd.model.settings import Settings
-from memd.sleep.night import Night
+from memd.domain.caller import Caller
+from memd.domain.enums import ArchiveReason, MemoryCategory, MemoryLevel, Origin
+from memd.domain.ingest import IngestRequest
+from memd.domain.memory import MemoryMetadata, MemoryStoreRequest, MemoryUpdate
+from memd.domain.provider import CompletionProvider
+from memd.domain.settings import Settings
+from memd.sleep.night.night import Night
 from memd.sleep.sleep import sleeping
-from memd.store import memories, names, removal
-from memd.store.connect import Reading, Writing
+from memd.store.access import names
+from memd.store.file.connect import Reading, Writing
+from memd.store.memory import memories, removal
 
 ADA = Caller(agent_id="ada", method="test")
 BOB = Caller(agent_id="bob", method="test")

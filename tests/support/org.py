@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from memd.backends.assembly import Assembly
-from memd.model.caller import Caller
-from memd.model.enums import SeniorityLevel
-from memd.model.org import OrgFactAuthor, OrgFactWriteRequest, OrgMemoryQuery
+from memd.domain.caller import Caller
+from memd.domain.enums import SeniorityLevel
+from memd.domain.org import OrgFactAuthor, OrgFactWriteRequest, OrgMemoryQuery
 
 CALLER = Caller(client="test", method="test")
 HUMAN = OrgFactAuthor(is_human=True)

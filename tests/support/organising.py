@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 
 from memd.base.clock import from_us
-from memd.model.caller import Caller
-from memd.model.history import AsOf, FactsThen, Timeline
-from memd.model.org import (
+from memd.domain.caller import Caller
+from memd.domain.history import AsOf, FactsThen, Timeline
+from memd.domain.org import (
     OperationLogEntry,
     OperationLogSnapshot,
     OrgFact,

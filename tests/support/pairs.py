@@ -9,7 +9,7 @@ from pathlib import Path
 
 from support.daemon import WAIT_S
 
-from memd.encode.model_files import Manifest
+from memd.embedding.model_files import Manifest
 
 HIGHEST = 8.0  # the logit of a text that holds every word; one that holds none has its negative
 

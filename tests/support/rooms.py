@@ -21,11 +21,11 @@ from support.sleeping import FakeNight, a_rhythm
 from memd.base.clock import Clock, SystemClock
 from memd.base.errors import MemoryNotFoundError
 from memd.base.paths import Paths
-from memd.model.caller import Caller
-from memd.model.encoding import ModelFingerprint
-from memd.model.enums import ArchiveReason, InjectionStrategy, MemoryCategory, SearchMode
-from memd.model.files import FileCommand, FileReply
-from memd.model.ingest import (
+from memd.domain.caller import Caller
+from memd.domain.encoding import ModelFingerprint
+from memd.domain.enums import ArchiveReason, InjectionStrategy, MemoryCategory, SearchMode
+from memd.domain.files import FileCommand, FileReply
+from memd.domain.ingest import (
     IngestManyRequest,
     IngestRequest,
     Receipt,
@@ -34,7 +34,7 @@ from memd.model.ingest import (
     Replaced,
     ReplaceSourceRequest,
 )
-from memd.model.inject import (
+from memd.domain.inject import (
     Brief,
     BriefRequest,
     PreparedPrompt,
@@ -42,7 +42,7 @@ from memd.model.inject import (
     ToolAnswer,
     ToolDefinition,
 )
-from memd.model.memory import (
+from memd.domain.memory import (
     MemoryEntry,
     MemoryFilter,
     MemoryQuery,
@@ -50,12 +50,12 @@ from memd.model.memory import (
     MemoryUpdate,
     Preference,
 )
-from memd.model.provenance import Provenance
-from memd.model.recall import RecallRequest, RecallResult
-from memd.model.removal import Archived, Forgotten, Trashed
-from memd.model.settings import MemoryConfig, SaidBy, Settings
-from memd.model.upkeep import CheckReport, DumpPage, Loaded
-from memd.model.wiki import WikiExport
+from memd.domain.provenance import Provenance
+from memd.domain.recall import RecallRequest, RecallResult
+from memd.domain.removal import Archived, Forgotten, Trashed
+from memd.domain.settings import MemoryConfig, SaidBy, Settings
+from memd.domain.upkeep import CheckReport, DumpPage, Loaded
+from memd.domain.wiki import WikiExport
 from memd.serve.authority import Authority
 from memd.serve.dispatch import Dispatch
 from memd.serve.events import Events

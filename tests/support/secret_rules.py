@@ -1,9 +1,9 @@
-"""Renew ``memd/encode/secret_rules.json``: ``python -m support.secret_rules`` (from ``tests``).
+"""Renew ``memd/guard/secret_rules.json``: ``python -m support.secret_rules`` (from ``tests``).
 
 The rules are those of Betterleaks (MIT), the successor of gitleaks, and of Veles (Apache-2.0),
 as MongoDB publishes them in the package ``kingfisher-secret-scanner``. Only the rules are
 taken, as data: install the package beside memd, run this, run the tests, keep the
-licences in ``memd/encode/secret_rules.LICENSE`` as the package has them.
+licences in ``memd/guard/secret_rules.LICENSE`` as the package has them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 from support.secret_keywords import keywords
 
 PACKAGE = "kingfisher-secret-scanner"
-TARGET = Path(__file__).parents[2] / "memd" / "encode" / "secret_rules.json"
+TARGET = Path(__file__).parents[2] / "memd" / "guard" / "secret_rules.json"
 
 NO_SECRET = re.compile(
     r"-(?:id|(?<!webhook-)(?<!sensitive-)url|host|domain|name|username|address|repository)$"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from memd.model.caller import Caller
-from memd.model.memory import MemoryStoreRequest
+from memd.domain.caller import Caller
+from memd.domain.memory import MemoryStoreRequest
 
 
 @dataclass

@@ -9,11 +9,11 @@ from datetime import datetime
 
 from memd.base.clock import Clock, from_us
 from memd.base.errors import ConflictError, NotFoundError
-from memd.model.caller import Caller
-from memd.model.enums import ConsolidationInterval, RunKind, RunState
-from memd.model.sleep import RunReport, StepReport
-from memd.sleep.backoff import PutOff
-from memd.sleep.rhythm import Rhythm
+from memd.domain.caller import Caller
+from memd.domain.enums import ConsolidationInterval, RunKind, RunState
+from memd.domain.sleep import RunReport, StepReport
+from memd.sleep.night.backoff import PutOff
+from memd.sleep.night.rhythm import Rhythm
 
 Progress = Callable[[int, int], None]
 

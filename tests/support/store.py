@@ -18,13 +18,14 @@ from support.house import made
 from memd.backends.assembly import Assembly, assembled
 from memd.base.clock import Clock
 from memd.base.limits import PAGE_ITEMS_MAX
-from memd.model.caller import OPERATOR, Caller
-from memd.model.ingest import IngestRequest, Receipt
-from memd.model.memory import MemoryFilter, MemoryStoreRequest
-from memd.model.settings import Settings
-from memd.store import caches, page_sums
-from memd.store.connect import Writing, prepare_writer
-from memd.store.rows import HASHED_COLUMNS, hash_of
+from memd.domain.caller import OPERATOR, Caller
+from memd.domain.ingest import IngestRequest, Receipt
+from memd.domain.memory import MemoryFilter, MemoryStoreRequest
+from memd.domain.settings import Settings
+from memd.store.file import page_sums
+from memd.store.file.connect import Writing, prepare_writer
+from memd.store.memory.rows import HASHED_COLUMNS, hash_of
+from memd.store.search import caches
 
 ADA = Caller(agent_id="ada", method="test")
 BOB = Caller(agent_id="bob", method="test")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from memd.model.enums import MemoryCategory
-from memd.model.files import FileCommandName
+from memd.domain.enums import MemoryCategory
+from memd.domain.files import FileCommandName
 
 Schema = dict[str, Any]
 

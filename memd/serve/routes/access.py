@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from memd.base.limits import PAGE_ITEMS_MAX
-from memd.model.access import (
+from memd.domain.access import (
     AddedClient,
     AuditReport,
     AuditRow,
@@ -15,12 +15,12 @@ from memd.model.access import (
     OwnerState,
     Signature,
 )
-from memd.model.caller import Scope
-from memd.model.enums import AutonomyLevel, Outcome, SeniorityLevel
-from memd.model.values import Name, Value
+from memd.domain.caller import Scope
+from memd.domain.enums import AutonomyLevel, Outcome, SeniorityLevel
+from memd.domain.values import Name, Value
 from memd.serve.params import KeyParams, Params
 from memd.serve.route import Context, Router
-from memd.store.changes import Wanted
+from memd.store.access.changes import Wanted
 
 router = Router()
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from memd.model.enums import ArchiveReason
-from memd.model.memory import MemoryEntry
-from memd.model.removal import Archived, Trashed
-from memd.model.values import Name, SafePath, Value
-from memd.model.wiki import WikiExport
+from memd.domain.enums import ArchiveReason
+from memd.domain.memory import MemoryEntry
+from memd.domain.removal import Archived, Trashed
+from memd.domain.values import Name, SafePath, Value
+from memd.domain.wiki import WikiExport
 from memd.serve.params import AgentParams, IdParams, PageParams, WriteIdParams
 from memd.serve.route import Context, Router, ShortId
 from memd.serve.routes.memory import RetrieveParams

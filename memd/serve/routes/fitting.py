@@ -8,7 +8,7 @@ from typing import TypeVar
 from pydantic_core import to_json
 
 from memd.base.limits import FRAME_BYTES_MAX
-from memd.model.values import Value
+from memd.domain.values import Value
 
 Page = TypeVar("Page", bound=Value)
 Item = TypeVar("Item", bound=Value)

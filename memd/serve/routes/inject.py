@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import Field
 
-from memd.model.enums import InjectionStrategy
-from memd.model.files import FileCommand, FileReply
-from memd.model.inject import (
+from memd.domain.enums import InjectionStrategy
+from memd.domain.files import FileCommand, FileReply
+from memd.domain.inject import (
     Brief,
     BriefRequest,
     PreparedPrompt,
@@ -16,7 +16,7 @@ from memd.model.inject import (
     ToolAnswer,
     ToolDefinition,
 )
-from memd.model.values import Name, ProjectId, Value
+from memd.domain.values import Name, ProjectId, Value
 from memd.serve.params import AgentParams, WriteParams
 from memd.serve.route import Context, Router
 

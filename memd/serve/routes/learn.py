@@ -5,8 +5,8 @@ from __future__ import annotations
 from pydantic import Field
 
 from memd.base.limits import LEARNINGS_READ_ITEMS_MAX
-from memd.model.learn import Learning, PlaybookEntry, PlaybookQuery, SuccessReport, TaskReport
-from memd.model.values import Name, Value
+from memd.domain.learn import Learning, PlaybookEntry, PlaybookQuery, SuccessReport, TaskReport
+from memd.domain.values import Name, Value
 from memd.serve.params import AgentParams, WriteParams
 from memd.serve.route import Context, Router
 

@@ -8,9 +8,9 @@ from pydantic import AliasChoices, Field, model_validator
 from pydantic_core import to_json
 
 from memd.base.limits import FRAME_BYTES_MAX, PAGE_ITEMS_MAX
-from memd.model.enums import MemoryCategory, SearchMode
-from memd.model.flagged import Flagged, Quarantined
-from memd.model.ingest import (
+from memd.domain.enums import MemoryCategory, SearchMode
+from memd.domain.flagged import Flagged, Quarantined
+from memd.domain.ingest import (
     IngestManyRequest,
     IngestRequest,
     Receipt,
@@ -18,18 +18,18 @@ from memd.model.ingest import (
     Replaced,
     ReplaceSourceRequest,
 )
-from memd.model.memory import (
+from memd.domain.memory import (
     MemoryEntry,
     MemoryFilter,
     MemoryQuery,
     MemoryStoreRequest,
     MemoryUpdate,
 )
-from memd.model.provenance import Provenance
-from memd.model.recall import RecallRequest, RecallResult
-from memd.model.removal import Forgotten
-from memd.model.synthesis import SynthesisRequest, Synthesized
-from memd.model.values import Name, Value
+from memd.domain.provenance import Provenance
+from memd.domain.recall import RecallRequest, RecallResult
+from memd.domain.removal import Forgotten
+from memd.domain.synthesis import SynthesisRequest, Synthesized
+from memd.domain.values import Name, Value
 from memd.serve.params import (
     AgentParams,
     IdParams,

@@ -15,11 +15,11 @@ from pydantic import Field, model_validator
 
 from memd.base.errors import DeniedError, HumanFactError
 from memd.base.limits import PAGE_ITEMS_MAX
-from memd.model.access import Proposal, Signature
-from memd.model.caller import Caller
-from memd.model.enums import OperationType, OrgFactCategory
-from memd.model.history import AsOf, FactsThen, Timeline
-from memd.model.org import (
+from memd.domain.access import Proposal, Signature
+from memd.domain.caller import Caller
+from memd.domain.enums import OperationType, OrgFactCategory
+from memd.domain.history import AsOf, FactsThen, Timeline
+from memd.domain.org import (
     OperationLogEntry,
     OperationLogSnapshot,
     OrgFact,
@@ -28,7 +28,7 @@ from memd.model.org import (
     OrgMemoryQuery,
     OrgTags,
 )
-from memd.model.values import Name, Text, Time, Value
+from memd.domain.values import Name, Text, Time, Value
 from memd.org.signature import of_fact, of_request
 from memd.serve.params import KeyParams, Params
 from memd.serve.route import Context, Router, ShortId

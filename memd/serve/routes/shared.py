@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memd.model.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
-from memd.model.values import Name
+from memd.domain.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
+from memd.domain.values import Name
 from memd.serve.params import Params, WriteParams
 from memd.serve.route import Context, Router, ShortId
 

@@ -13,9 +13,9 @@ from pydantic import Field, model_validator
 from memd.base.clock import DAY_US
 from memd.base.errors import NotFoundError
 from memd.base.limits import PAGE_ITEMS_MAX
-from memd.model.caller import Caller
-from memd.model.sleep import NapResult, RunReport, SleepStatus
-from memd.model.values import Name, ProjectId, Value
+from memd.domain.caller import Caller
+from memd.domain.sleep import NapResult, RunReport, SleepStatus
+from memd.domain.values import Name, ProjectId, Value
 from memd.serve.params import AgentParams, Params, ProgressParams, WriteParams
 from memd.serve.route import Context, Router, ShortId
 from memd.serve.routes.session import Messages, Path, Tokens

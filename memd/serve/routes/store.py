@@ -9,12 +9,12 @@ from typing import Any
 from pydantic import Field
 
 from memd.base.limits import INGEST_ITEMS_MAX, PAGE_ITEMS_MAX
-from memd.model.caller import Caller
-from memd.model.enums import Origin
-from memd.model.memory import MemoryEntry, MemoryStoreRequest
-from memd.model.trust import FOREIGN
-from memd.model.upkeep import CheckReport, DumpPage, Loaded
-from memd.model.values import PlainText, Text, Value
+from memd.domain.caller import Caller
+from memd.domain.enums import Origin
+from memd.domain.memory import MemoryEntry, MemoryStoreRequest
+from memd.domain.trust import FOREIGN
+from memd.domain.upkeep import CheckReport, DumpPage, Loaded
+from memd.domain.values import PlainText, Text, Value
 from memd.serve.params import Params, ProgressParams
 from memd.serve.route import Context, Router
 from memd.serve.routes.fitting import fitting_page

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from memd.model.values import Name
+from memd.domain.values import Name
 from memd.serve.params import Params
 from memd.serve.route import Context, Router
 

@@ -12,8 +12,6 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
-from memd.encode.languages import WELL, YES
-from memd.encode.sentences import sentences
 from memd.sleep.distil.candidates import Kind
 from memd.sleep.distil.moment import is_this_time
 from memd.sleep.distil.signs import (
@@ -29,6 +27,8 @@ from memd.sleep.distil.signs import (
 )
 from memd.sleep.distil.spoken import spoken
 from memd.sleep.distil.standing import is_reminder, reproaches, stands
+from memd.text.languages import WELL, YES
+from memd.text.sentences import sentences
 
 WORTH = 0.5
 """What scores less is not stored."""

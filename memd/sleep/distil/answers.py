@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from memd.encode.languages import FUNCTION_WORDS
-from memd.encode.sentences import sentences
 from memd.sleep.distil.acts import BARE_CHARS, approves
 from memd.sleep.distil.exchanges import BEFORE_TEXTS, AgentText
+from memd.text.languages import FUNCTION_WORDS
+from memd.text.sentences import sentences
 
 CHARS_MAX = 320
 _SHORT_CHARS = 240

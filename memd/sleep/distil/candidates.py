@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
-from memd.model.enums import Origin
+from memd.domain.enums import Origin
 
 
 class Kind(StrEnum):

@@ -13,12 +13,12 @@ from itertools import accumulate
 from math import ceil
 from typing import NamedTuple
 
-from memd.encode.languages import FUNCTION_WORDS
-from memd.model.enums import Origin
+from memd.domain.enums import Origin
 from memd.sleep.distil.candidates import Candidate, Distilled, Kind
 from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.consolidator import CHARS_PER_TOKEN
 from memd.sleep.nap.messages import said
+from memd.text.languages import FUNCTION_WORDS
 
 STRETCH_TOKENS = 30_000
 STRETCH_MEMORIES = 12

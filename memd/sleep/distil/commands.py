@@ -11,7 +11,7 @@ import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from memd.model.enums import Origin
+from memd.domain.enums import Origin
 from memd.sleep.distil.calls import Command, about, command, edited, is_check, is_noise, shortened
 from memd.sleep.distil.candidates import Candidate, Distilled, Kind
 from memd.sleep.distil.exchanges import Exchange

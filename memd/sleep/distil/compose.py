@@ -15,8 +15,7 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import NamedTuple
 
-from memd.encode.sentences import sentences
-from memd.model.enums import Origin
+from memd.domain.enums import Origin
 from memd.sleep.distil.acts import (
     WORTH,
     Act,
@@ -43,6 +42,7 @@ from memd.sleep.distil.outcomes import conclusion
 from memd.sleep.distil.signs import POINTS
 from memd.sleep.distil.templates import rules
 from memd.sleep.distil.words import Words, is_interruption, words
+from memd.text.sentences import sentences
 
 CHARS_MAX = 700
 PART_CHARS = 600

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from memd.model.enums import Origin
+from memd.domain.enums import Origin
 from memd.sleep.distil.candidates import Distilled, Kind
 from memd.sleep.distil.choice import chosen
 from memd.sleep.distil.compose import composed, turns

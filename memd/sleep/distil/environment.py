@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from memd.model.enums import Origin
+from memd.domain.enums import Origin
 from memd.sleep.distil import phrases
 from memd.sleep.distil.candidates import Candidate, Distilled, Kind
 from memd.sleep.distil.commands import commands

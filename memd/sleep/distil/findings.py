@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from memd.model.enums import Origin
+from memd.domain.enums import Origin
 from memd.sleep.distil.candidates import Candidate, Distilled, Kind
 from memd.sleep.distil.exchanges import Exchange
 from memd.sleep.distil.prose import PROSE_CHARS_MAX, plain

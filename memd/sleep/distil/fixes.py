@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from memd.model.enums import Origin
+from memd.domain.enums import Origin
 from memd.sleep.distil.answers import cut
 from memd.sleep.distil.calls import Command, command, edited, is_check, is_noise, shortened
 from memd.sleep.distil.candidates import Candidate, Distilled, Kind

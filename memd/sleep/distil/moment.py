@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from memd.encode.languages import YES
-from memd.encode.sentences import sentences
 from memd.sleep.distil.spoken import NAMED, spoken
+from memd.text.languages import YES
+from memd.text.sentences import sentences
 
 _ASKS_LEAVE = (
     r"\b(?:(?:would you|do you|you'd|if you'd) (?:like|want|prefer)(?: me| us)? to"

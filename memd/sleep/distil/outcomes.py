@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from memd.encode.languages import FUNCTION_WORDS
 from memd.sleep.distil import phrases
 from memd.sleep.distil.exchanges import Exchange
 from memd.sleep.distil.failures import error_line, failed
 from memd.sleep.distil.findings import listed
 from memd.sleep.distil.prose import Sentence, sentences
 from memd.sleep.distil.words import words
+from memd.text.languages import FUNCTION_WORDS
 
 OUTCOME_CHARS_MAX = 400
 CAUSE_CHARS_MAX = 260

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from memd.model.enums import Origin
+from memd.domain.enums import Origin
 from memd.sleep.distil.calls import edited
 from memd.sleep.distil.candidates import Candidate, Distilled, Kind
 from memd.sleep.distil.compose import corrects

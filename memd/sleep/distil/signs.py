@@ -10,7 +10,7 @@ import re
 from operator import mul
 from typing import NamedTuple
 
-from memd.encode.languages import REFUSES
+from memd.text.languages import REFUSES
 
 FLOOR_WORDS = 3
 _SHORT_WORDS = 9

@@ -7,9 +7,9 @@ short"), as what is easier for them, and as a complaint, which has the form of a
 
 from __future__ import annotations
 
-from memd.encode.languages import ALWAYS_OR_NEVER, LASTING, REPROACH
 from memd.sleep.distil.signs import words
 from memd.sleep.distil.wishes import WISHES
+from memd.text.languages import ALWAYS_OR_NEVER, LASTING, REPROACH
 
 _ACTS = (
     r"(?:commit|push|merg|delet|remov|releas|deploy|publish|overwrit|renam|chang|edit|touch|ask"

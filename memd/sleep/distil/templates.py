@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterator
 from itertools import takewhile
 
-from memd.encode.sentences import sentences
-from memd.model.enums import Origin
+from memd.domain.enums import Origin
 from memd.sleep.distil.acts import WORTH, Act, sentence_act
 from memd.sleep.distil.answers import cut
 from memd.sleep.distil.candidates import Candidate, Distilled, Kind
 from memd.sleep.distil.words import Words
+from memd.text.sentences import sentences
 
 RULES_CHARS_MAX = 600
 _SCORE = 0.7

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from memd.encode.languages import FUNCTION_WORDS
+from memd.text.languages import FUNCTION_WORDS
 
 TEXT_CHARS_MAX = 200_000
 """What of one message is read: nobody writes more by hand."""

@@ -7,7 +7,7 @@ from functools import lru_cache
 from math import isfinite
 from typing import Any
 
-from memd.encode.secrets import screen
+from memd.guard.secrets import screen
 
 Message = dict[str, Any]
 

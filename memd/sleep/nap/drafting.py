@@ -8,18 +8,18 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from memd.base.limits import TEXT_CHARS_MAX
-from memd.encode.clean import clean as as_stored
-from memd.encode.route import route
+from memd.domain.consolidation import LESSON_TAG, NAP_TAG
+from memd.domain.encoding import TokenCounter
+from memd.domain.enums import MemoryCategory, Origin
+from memd.domain.ingest import IngestRequest
 from memd.ingest.draft import Drafts, drafts
-from memd.model.consolidation import LESSON_TAG, NAP_TAG
-from memd.model.encoding import TokenCounter
-from memd.model.enums import MemoryCategory, Origin
-from memd.model.ingest import IngestRequest
 from memd.sleep.distil.candidates import Distilled, Kind
 from memd.sleep.nap.blocks import TOOL_ROLE
 from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.facts import SUMMARY_ROLE, Fact
 from memd.sleep.nap.messages import moment_of
+from memd.text.clean import clean as as_stored
+from memd.text.route import route
 
 _USER_ROLES = frozenset({"user", "human"})
 _CATEGORIES = {

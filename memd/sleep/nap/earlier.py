@@ -18,7 +18,7 @@ from memd.sleep.nap.cleaning import Message, clean
 from memd.sleep.nap.erased import History
 from memd.sleep.nap.facts import HEADER
 from memd.sleep.nap.messages import said
-from memd.store.earlier import EarlierRow
+from memd.store.session.earlier import EarlierRow
 
 _CALL = re.compile(r"^\[calls ([^\]\n]+)\] ?", re.MULTILINE)
 

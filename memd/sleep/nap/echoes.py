@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from memd.encode.restating import Told, unsaid
 from memd.sleep.nap.blocks import TOOL_ROLE, Turn, paired, turn
 from memd.sleep.nap.cleaning import Message
+from memd.text.restating import Told, unsaid
 from memd.view.echo import shown, spoken, unlabelled
 
 _OWN_TOOL = re.compile(r"(?:mcp_{1,2})?(?:plugin_memd_)?memd(?:[_.:/-].*)?", re.IGNORECASE)

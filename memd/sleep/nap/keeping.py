@@ -16,12 +16,12 @@ from pathlib import Path
 
 from memd.base.clock import to_us
 from memd.base.ids import Ids
+from memd.domain.caller import Caller
+from memd.domain.enums import MemoryLevel, RunKind, RunState
+from memd.domain.ingest import IngestRequest
+from memd.domain.values import Value
 from memd.ingest.filing import Arrival
 from memd.ingest.keep import keep
-from memd.model.caller import Caller
-from memd.model.enums import MemoryLevel, RunKind, RunState
-from memd.model.ingest import IngestRequest
-from memd.model.values import Value
 from memd.signals.transcripts import Transcript
 from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.drafting import Drafted
@@ -29,9 +29,12 @@ from memd.sleep.nap.earlier import NONE, Earlier
 from memd.sleep.nap.preparation import Prepared
 from memd.sleep.nap.repeats import put_away
 from memd.sleep.nap.replacing import Place, fates, rewrite, settle
-from memd.store import changes, injections, names, runs, sessions, sources, turns
-from memd.store.connect import Writing
-from memd.store.slots import DIGEST
+from memd.store.access import changes, names
+from memd.store.file.connect import Writing
+from memd.store.memory import sources
+from memd.store.run import runs
+from memd.store.session import injections, sessions, turns
+from memd.store.session.slots import DIGEST
 
 ASKED = "asked"
 AHEAD_US = 86_400_000_000  # what a clock may be ahead of memd's before nobody believes it

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memd.encode.lessons import lessons_in
 from memd.sleep.nap.blocks import turn
 from memd.sleep.nap.facts import HEADER, Fact
+from memd.text.lessons import lessons_in
 
 SPEAKING_ROLES = frozenset({"user", "human", "assistant"})
 

@@ -22,15 +22,15 @@ from memd.base.errors import InvalidError, MemoryStoreError, NotFoundError
 from memd.base.ids import Ids
 from memd.base.limits import NAP_MESSAGES_MAX, NAP_TRANSCRIPT_BYTES_MAX
 from memd.base.work import Work
+from memd.domain.caller import Caller
+from memd.domain.chunking import ChunkingConfig
+from memd.domain.encoding import TokenCounter
+from memd.domain.enums import MemoryLevel, Origin
+from memd.domain.events import Emit, EventName, unheard
+from memd.domain.sleep import NapDetail, NapResult
+from memd.domain.values import RESERVED_AGENT
 from memd.ingest.draft import OWNERS
 from memd.ingest.queue import EmbeddingQueue
-from memd.model.caller import Caller
-from memd.model.chunking import ChunkingConfig
-from memd.model.encoding import TokenCounter
-from memd.model.enums import MemoryLevel, Origin
-from memd.model.events import Emit, EventName, unheard
-from memd.model.sleep import NapDetail, NapResult
-from memd.model.values import RESERVED_AGENT
 from memd.signals import files, transcripts
 from memd.signals.usage import CONSOLIDATED_SUFFIX, UnreadableSignal
 from memd.sleep.nap.cleaning import Message
@@ -40,12 +40,13 @@ from memd.sleep.nap.earlier import NONE, Earlier, as_messages, start_of
 from memd.sleep.nap.erased import NEW, History
 from memd.sleep.nap.keeping import ASKED, Heard, Keeping, Kept, Wanted
 from memd.sleep.nap.preparation import Before, Prepared, Sifted, drafted, remembered, sifted
-from memd.sleep.trigger import METHOD, Reason
-from memd.store import agents, earlier, injections, names, sessions, slots
-from memd.store.connect import Reading
-from memd.store.database import Database
-from memd.store.earlier import EarlierRow
-from memd.store.sessions import ToldRow
+from memd.sleep.window.trigger import METHOD, Reason
+from memd.store.access import agents, names
+from memd.store.file.connect import Reading
+from memd.store.file.database import Database
+from memd.store.session import earlier, injections, sessions, slots
+from memd.store.session.earlier import EarlierRow
+from memd.store.session.sessions import ToldRow
 
 _REHEARSAL: tuple[Message, ...] = (
     {"role": "user", "content": "You must always run the tests in src/parser/lexer.py:12."},

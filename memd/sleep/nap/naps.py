@@ -14,17 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memd.base.later import later
-from memd.model.events import Emit, unheard
+from memd.domain.events import Emit, unheard
 
 if TYPE_CHECKING:
     from memd.backends.assembly import Assembly
-    from memd.model.caller import Caller
-    from memd.model.settings import Settings
-    from memd.model.sleep import ImportedSession, NapResult, Window
+    from memd.domain.caller import Caller
+    from memd.domain.settings import Settings
+    from memd.domain.sleep import ImportedSession, NapResult, Window
     from memd.signals.usage import Usage
     from memd.sleep.nap.consolidator import MemoryConsolidator
     from memd.sleep.nap.nap import Nap
-    from memd.sleep.watching import Watching
+    from memd.sleep.window.watching import Watching
 
 START_S = 0.3
 
@@ -83,7 +83,7 @@ class Naps:
     @cached_property
     def watching(self) -> Watching:
         """The windows, and what they call for."""
-        from memd.sleep.watching import Watching
+        from memd.sleep.window.watching import Watching
 
         house, said = self._house, self._settings.usage
         return Watching(
@@ -105,7 +105,7 @@ class Naps:
             both.create_task(self._quiet())
 
     async def _quiet(self) -> None:
-        from memd.sleep.quiet import Quiet
+        from memd.sleep.window.quiet import Quiet
 
         await Quiet(self._house.db, self._house.clock, later(lambda: self.nap)).run()
 
@@ -138,7 +138,7 @@ class Naps:
         dry_run: bool = False,
     ) -> ImportedSession:
         """Nap over a recorded session as over one that has ended (``recorded.Recorded``)."""
-        from memd.sleep.recorded import Recorded
+        from memd.sleep.window.recorded import Recorded
 
         taking = Recorded(self.nap, self._house.sessions)
         return await taking.take(caller, raw, session_id=session_id, cwd=cwd, dry_run=dry_run)

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from memd.encode.lessons import as_lesson
+from memd.domain.chunking import ChunkingConfig
+from memd.domain.encoding import TokenCounter
+from memd.domain.sleep import NapDetail
 from memd.ingest.draft import drafts
-from memd.model.chunking import ChunkingConfig
-from memd.model.encoding import TokenCounter
-from memd.model.sleep import NapDetail
 from memd.sleep.distil.candidates import Distilled
 from memd.sleep.distil.distilled import distilled
 from memd.sleep.nap.cleaning import Message, clean
@@ -27,6 +26,7 @@ from memd.sleep.nap.erased import History, erased
 from memd.sleep.nap.facts import Fact
 from memd.sleep.nap.lessons import taught
 from memd.sleep.nap.messages import KeptMessage, kept_messages
+from memd.text.lessons import as_lesson
 
 _CHUNKING = ChunkingConfig()
 

@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from memd.base.ids import Ids
-from memd.encode.restating import Told
-from memd.model.enums import ArchiveReason
+from memd.domain.enums import ArchiveReason
 from memd.sleep.distil.phrases import NARRATION
 from memd.sleep.distil.prose import sentences
 from memd.sleep.nap.replacing import Place
-from memd.store import removal, runs, turns
+from memd.store.memory import removal
+from memd.store.run import runs
+from memd.store.session import turns
+from memd.text.restating import Told
 
 TURNS_MAX = 500
 _SPARE = 1.5

@@ -15,18 +15,20 @@ from typing import NamedTuple
 
 from memd.base.clock import to_us
 from memd.base.ids import Ids
-from memd.encode.suspicion import suspicion
+from memd.domain.caller import Caller
+from memd.domain.enums import VISIBLE, ArchiveReason
+from memd.domain.ingest import Receipt
+from memd.domain.memory import MemoryUpdate
+from memd.guard.suspicion import suspicion
 from memd.ingest import update
 from memd.ingest.replace import supersede
-from memd.model.caller import Caller
-from memd.model.enums import VISIBLE, ArchiveReason
-from memd.model.ingest import Receipt
-from memd.model.memory import MemoryUpdate
 from memd.sleep.nap.drafting import Drafted
-from memd.store import archived, memories, removal, runs, slots
-from memd.store.connect import Reading, Writing
-from memd.store.rows import FoundRow
-from memd.store.slots import DIGEST, SlotRow
+from memd.store.file.connect import Reading, Writing
+from memd.store.memory import archived, memories, removal
+from memd.store.memory.rows import FoundRow
+from memd.store.run import runs
+from memd.store.session import slots
+from memd.store.session.slots import DIGEST, SlotRow
 
 PROJECT_WIDE = "env:"
 """How the slots begin that are of a whole project."""

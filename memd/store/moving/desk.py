@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from memd.model.screened import Screened
-from memd.store import names
-from memd.store.connect import Reading, Writing
+from memd.domain.screened import Screened
+from memd.store.access import names
+from memd.store.file.connect import Reading, Writing
 
 Fate = Literal["stored", "known", "skipped"]
 

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from memd.base.clock import from_us
 from memd.base.errors import InvalidError
-from memd.store.connect import Reading
+from memd.store.file.connect import Reading
 
 
 class _Kind(NamedTuple):

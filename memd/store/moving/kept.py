@@ -7,7 +7,7 @@ import zlib
 
 from memd.base.clock import to_us
 from memd.base.errors import NotFoundError
-from memd.model.moving import (
+from memd.domain.moving import (
     AgentRecord,
     LearningRecord,
     MessageRecord,
@@ -16,11 +16,14 @@ from memd.model.moving import (
     SessionRecord,
     TextRecord,
 )
-from memd.store import agents, learnings, names, playbook, preferences, session_words, sources
-from memd.store.agents import AgentRow
-from memd.store.learnings import NewLearning
+from memd.store.access import agents, names
+from memd.store.access.agents import AgentRow
+from memd.store.learn import learnings, playbook
+from memd.store.learn.learnings import NewLearning
+from memd.store.memory import preferences, sources
+from memd.store.memory.preferences import NewPreference
 from memd.store.moving.desk import Desk, Fate, client_key, find_session, find_source, memory_key
-from memd.store.preferences import NewPreference
+from memd.store.session import session_words
 
 
 def agent(desk: Desk, record: AgentRecord) -> Fate:

@@ -12,14 +12,14 @@ from collections.abc import Callable
 import apsw
 
 from memd.base.errors import InvalidError
-from memd.model import moving as records
-from memd.model.moving import Record
-from memd.store import memories
-from memd.store.connect import Writing
+from memd.domain import moving as records
+from memd.domain.moving import Record
+from memd.store.file.connect import Writing
+from memd.store.memory import memories
 from memd.store.moving import kept, org
 from memd.store.moving import memories as arrived
 from memd.store.moving.desk import Desk, Fate
-from memd.store.org import Operation
+from memd.store.org.org import Operation
 
 Learn = Callable[[Writing, Operation], None]
 

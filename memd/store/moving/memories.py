@@ -6,8 +6,8 @@ import json
 
 from memd.base.clock import to_us
 from memd.base.errors import ConflictError
-from memd.model.enums import MemoryState, Trust
-from memd.model.moving import (
+from memd.domain.enums import MemoryState, Trust
+from memd.domain.moving import (
     DerivedRecord,
     FileRecord,
     ForgottenRecord,
@@ -16,9 +16,11 @@ from memd.model.moving import (
     TurnRecord,
     VersionRecord,
 )
-from memd.store import caches, memories, names
+from memd.store.access import names
+from memd.store.memory import memories
+from memd.store.memory.rows import MemoryRow, hash_of
 from memd.store.moving.desk import Desk, Fate, client_key, find_session, find_source, memory_key
-from memd.store.rows import MemoryRow, hash_of
+from memd.store.search import caches
 
 
 def memory(desk: Desk, record: MemoryRecord) -> Fate:

@@ -6,11 +6,12 @@ import json
 
 from memd.base.clock import to_us
 from memd.base.errors import ConflictError
-from memd.model.moving import OperationRecord, OwnerKeyRecord, ProposalRecord, RulesRecord
-from memd.model.org import OrgFactAuthor
-from memd.store import changes, org, owner_keys, rules
+from memd.domain.moving import OperationRecord, OwnerKeyRecord, ProposalRecord, RulesRecord
+from memd.domain.org import OrgFactAuthor
+from memd.store.access import changes
 from memd.store.moving.desk import Desk, Fate
-from memd.store.org import Operation, Stamp, Wording
+from memd.store.org import org, owner_keys, rules
+from memd.store.org.org import Operation, Stamp, Wording
 
 
 def operation(desk: Desk, record: OperationRecord) -> Operation | None:

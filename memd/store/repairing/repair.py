@@ -18,22 +18,13 @@ from typing import NamedTuple, cast
 import apsw
 
 from memd.base.errors import DamagedError
-from memd.model.caller import Caller
-from memd.store import (
-    caches,
-    changes,
-    check,
-    contexts,
-    org_words,
-    page_sums,
-    restore,
-    session_words,
-    vectors,
-    words,
-)
-from memd.store.backup import PARTIAL
-from memd.store.changes import GENESIS, Change
-from memd.store.connect import (
+from memd.domain.caller import Caller
+from memd.store.access import changes
+from memd.store.access.changes import GENESIS, Change
+from memd.store.check import check
+from memd.store.file import page_sums, restore
+from memd.store.file.backup import PARTIAL
+from memd.store.file.connect import (
     PAGE_BYTES,
     PAGE_SUM_BYTES,
     SCHEMA_VERSION,
@@ -41,11 +32,14 @@ from memd.store.connect import (
     prepare,
     prepare_writer,
 )
-from memd.store.faults import translated
+from memd.store.file.faults import translated
+from memd.store.memory.rows import hash_of, hashed, tags_of
+from memd.store.org import org_words
 from memd.store.repairing.pages import Pages
 from memd.store.repairing.salvage import Salvage
-from memd.store.rows import hash_of, hashed, tags_of
-from memd.store.vectors import VectorCache
+from memd.store.search import caches, contexts, vectors, words
+from memd.store.search.vectors import VectorCache
+from memd.store.session import session_words
 
 _STEP = 500
 _CALLER = Caller(client="memd", method="repair")

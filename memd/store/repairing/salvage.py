@@ -15,9 +15,9 @@ from typing import NamedTuple, cast
 
 import apsw
 
-from memd.store import vectors
-from memd.store.connect import Writing, sealed
+from memd.store.file.connect import Writing, sealed
 from memd.store.repairing.pages import Cell, Pages, Value
+from memd.store.search import vectors
 
 Row = dict[str, Value]
 

@@ -16,10 +16,10 @@ from memd.base.errors import (
     MemoryConnectionError,
     MemoryRetrievalError,
 )
-from memd.model.backend import MemoryBackend, MemoryCapabilities
-from memd.model.enums import MemoryCategory
-from memd.model.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
-from memd.model.settings import CompanyMemoryConfig, CompositeBackendConfig, MemoryOptionsConfig
+from memd.domain.backend import MemoryBackend, MemoryCapabilities
+from memd.domain.enums import MemoryCategory
+from memd.domain.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
+from memd.domain.settings import CompanyMemoryConfig, CompositeBackendConfig, MemoryOptionsConfig
 
 ROUTES = CompositeBackendConfig(routes={"memories": "durable"}, default="scratch")
 

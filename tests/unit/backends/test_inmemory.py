@@ -15,11 +15,11 @@ from memd.base.errors import (
     MemoryRetrievalError,
     MemoryStoreError,
 )
-from memd.model.backend import MemoryBackend, MemoryCapabilities, SharedKnowledgeStore
-from memd.model.enums import MemoryCategory, MemoryLevel
-from memd.model.memory import MemoryMetadata, MemoryQuery
-from memd.model.settings import CompanyMemoryConfig, MemoryOptionsConfig
-from memd.model.values import RESERVED_AGENT
+from memd.domain.backend import MemoryBackend, MemoryCapabilities, SharedKnowledgeStore
+from memd.domain.enums import MemoryCategory, MemoryLevel
+from memd.domain.memory import MemoryMetadata, MemoryQuery
+from memd.domain.settings import CompanyMemoryConfig, MemoryOptionsConfig
+from memd.domain.values import RESERVED_AGENT
 
 ANYTHING = MemoryQuery()
 

@@ -21,10 +21,10 @@ from memd.base.errors import (
     OrgMemoryQueryError,
     OrgMemoryWriteError,
 )
-from memd.model.enums import OrgFactCategory
-from memd.model.memory import MemoryStoreRequest
-from memd.model.org import OrgMemoryBackend, OrgMemoryQuery
-from memd.model.settings import CompanyMemoryConfig, MemoryStorageConfig
+from memd.domain.enums import OrgFactCategory
+from memd.domain.memory import MemoryStoreRequest
+from memd.domain.org import OrgMemoryBackend, OrgMemoryQuery
+from memd.domain.settings import CompanyMemoryConfig, MemoryStorageConfig
 
 POLICIES = ("No commits to main", "All PRs need 2 approvals")
 
@@ -186,7 +186,7 @@ async def test_what_the_store_refuses_is_an_error_of_the_family(
     org: HybridOrgMemoryBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """SPEC 15.6."""
-    from memd.store import database
+    from memd.store.file import database
 
     monkeypatch.setattr(database, "WRITE_QUEUE_MAX", 0)
     with pytest.raises(OrgMemoryWriteError):

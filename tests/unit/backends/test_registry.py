@@ -15,9 +15,9 @@ from memd.backends.registry import (
     default_registry,
 )
 from memd.base.errors import MemoryConfigError
-from memd.model.backend import MemoryBackend
-from memd.model.settings import CompanyMemoryConfig, CompositeBackendConfig
-from memd.model.settings_backend import BACKENDS
+from memd.domain.backend import MemoryBackend
+from memd.domain.settings import CompanyMemoryConfig, CompositeBackendConfig
+from memd.domain.settings_backend import BACKENDS
 
 
 def test_memd_has_three_backends() -> None:

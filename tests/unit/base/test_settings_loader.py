@@ -9,8 +9,8 @@ import pytest
 from memd.base.errors import MemoryConfigError
 from memd.base.limits import SETTINGS_BYTES_MAX
 from memd.base.settings import find, load
-from memd.model.enums import MemoryLevel
-from memd.model.settings import Settings
+from memd.domain.enums import MemoryLevel
+from memd.domain.settings import Settings
 
 
 def _file(folder: Path, text: str, name: str = "config.toml") -> Path:

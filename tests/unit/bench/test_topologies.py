@@ -8,8 +8,8 @@ from typing import get_args
 from bench.topologies import PROMPT_DEFAULT, PROMPTS, RECALL_DEFAULT, table
 
 from memd.base.settings import SettingsWarning
-from memd.model.enums import FusionStrategy
-from memd.model.retrieval import MemoryRetrievalConfig
+from memd.domain.enums import FusionStrategy
+from memd.domain.retrieval import MemoryRetrievalConfig
 
 SWITCHES = (
     "diversity_penalty_enabled",

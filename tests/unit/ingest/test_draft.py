@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from memd.base.limits import WINDOW_TOKENS_MAX
-from memd.encode.tokens import DefaultTokenEstimator
+from memd.domain.chunking import ChunkingConfig
+from memd.domain.enums import MemoryCategory, Origin, Trust
+from memd.domain.ingest import IngestRequest
 from memd.ingest.draft import Drafts, drafts, is_owner, own_words
 from memd.ingest.queue import voices
-from memd.model.chunking import ChunkingConfig
-from memd.model.enums import MemoryCategory, Origin, Trust
-from memd.model.ingest import IngestRequest
+from memd.text.tokens import DefaultTokenEstimator
 
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 

@@ -12,12 +12,12 @@ from support.house import WordsEmbedder, a_house
 
 from memd.backends.assembly import Assembly
 from memd.base.errors import UnavailableError
+from memd.domain.caller import Caller
+from memd.domain.enums import MemoryCategory, Origin
+from memd.domain.events import EventName
+from memd.domain.ingest import IngestManyRequest, IngestRequest, Receipt
+from memd.domain.memory import MemoryStoreRequest
 from memd.ingest import queue as queue_module
-from memd.model.caller import Caller
-from memd.model.enums import MemoryCategory, Origin
-from memd.model.events import EventName
-from memd.model.ingest import IngestManyRequest, IngestRequest, Receipt
-from memd.model.memory import MemoryStoreRequest
 
 ADA = Caller(agent_id="ada")
 PLAIN = "we went home by the old road"

@@ -11,9 +11,9 @@ from support.entries import a_request
 from support.store import ADA, BOB, a_house
 
 from memd.base import log
+from memd.domain.memory import MemoryMetadata
+from memd.domain.settings import Settings
 from memd.ingest.guard import advise_on_tags
-from memd.model.memory import MemoryMetadata
-from memd.model.settings import Settings
 
 TAGGED = MemoryMetadata(tags=("non-inferable",))
 

@@ -19,15 +19,15 @@ from support.house import WordsEmbedder, a_house
 from memd.backends.assembly import Assembly
 from memd.base.errors import ConflictError, IngestionError, MemoryStoreError, SecretRefusedError
 from memd.base.limits import WINDOW_TOKENS_MAX
-from memd.model.caller import Caller
-from memd.model.enums import MemoryCategory, MemoryLevel, Origin
-from memd.model.events import EventName
-from memd.model.ingest import IngestManyRequest, IngestRequest, Receipt
-from memd.model.memory import MemoryMetadata, MemoryStoreRequest, MemoryUpdate
-from memd.model.recall import RecallRequest
-from memd.model.settings import Settings
-from memd.model.values import RESERVED_AGENT
-from memd.store.connect import Reading
+from memd.domain.caller import Caller
+from memd.domain.enums import MemoryCategory, MemoryLevel, Origin
+from memd.domain.events import EventName
+from memd.domain.ingest import IngestManyRequest, IngestRequest, Receipt
+from memd.domain.memory import MemoryMetadata, MemoryStoreRequest, MemoryUpdate
+from memd.domain.recall import RecallRequest
+from memd.domain.settings import Settings
+from memd.domain.values import RESERVED_AGENT
+from memd.store.file.connect import Reading
 
 ADA = Caller(agent_id="ada")
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memd.inject.brief import Line, ranked, unsaid
-from memd.store.briefs import BriefRow
+from memd.store.session.briefs import BriefRow
 
 DAY = 86_400_000_000
 

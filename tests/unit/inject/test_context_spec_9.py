@@ -10,11 +10,11 @@ from support.entries import an_entry
 from support.injecting import DOMAIN_FAILURE, Reversing, Source, SparseSource, a_strategy, lines_of
 
 from memd.api import ContextInjectionStrategy, MemoryInjectionStrategy, MemoryRetrievalConfig
+from memd.domain.enums import MemoryCategory
+from memd.domain.memory import MemoryEntry, MemoryMetadata, MemoryQuery
+from memd.domain.retrieval import ScoredMemory
 from memd.inject.context import retrieve_sparse
 from memd.inject.isolated import isolated
-from memd.model.enums import MemoryCategory
-from memd.model.memory import MemoryEntry, MemoryMetadata, MemoryQuery
-from memd.model.retrieval import ScoredMemory
 
 BUDGET = 5_000
 

@@ -18,9 +18,9 @@ from memd.api import (
     untrusted_content_directive,
     wrap_untrusted,
 )
+from memd.domain.enums import Origin, Trust
+from memd.domain.inject import MessageRole
 from memd.inject.format import formatted, inner_line
-from memd.model.enums import Origin, Trust
-from memd.model.inject import MessageRole
 
 ESTIMATOR = DefaultTokenEstimator()
 DIRECTIVE = ESTIMATOR.estimate_tokens(untrusted_content_directive(("memory-entry",)))

@@ -30,10 +30,10 @@ from memd.api import (
     RuleSupervisor,
     WorkerRouting,
 )
+from memd.domain.memory import MemoryEntry
 from memd.inject.hierarchical import hierarchical, merged
 from memd.inject.supervisor import routed
 from memd.inject.workers import EpisodicWorker, ProceduralWorker, SemanticWorker
-from memd.model.memory import MemoryEntry
 
 EPISODE = MemoryCategory.EPISODIC
 CONFIG = MemoryRetrievalConfig(retriever="hierarchical")

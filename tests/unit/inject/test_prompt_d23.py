@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.entries import a_scored
 
-from memd.encode.tokens import DefaultTokenEstimator
 from memd.inject.format import directive, fenced, formatted, known_line
 from memd.inject.known import Fits, Known
 from memd.inject.prompt import FACTS_SHARE, Fitted, Prompt, Said
+from memd.text.tokens import DefaultTokenEstimator
 
 ESTIMATOR = DefaultTokenEstimator()
 NGINX = a_scored("nginx listens on 8080", 0.9)

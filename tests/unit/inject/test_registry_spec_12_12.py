@@ -19,7 +19,7 @@ from memd.api import (
     registry_with_memory_tools,
 )
 from memd.base import log
-from memd.model.inject import ToolCategory
+from memd.domain.inject import ToolCategory
 
 
 class AHammer:

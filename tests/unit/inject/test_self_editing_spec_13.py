@@ -18,10 +18,10 @@ from memd.api import (
     SelfEditingMemoryStrategy,
 )
 from memd.backends.inmemory import InMemoryBackend
+from memd.domain.enums import MemoryCategory, Origin, Trust
+from memd.domain.inject import MessageRole
+from memd.domain.memory import MemoryMetadata, MemoryQuery, MemoryStoreRequest
 from memd.inject.self_editing import FAILED
-from memd.model.enums import MemoryCategory, Origin, Trust
-from memd.model.inject import MessageRole
-from memd.model.memory import MemoryMetadata, MemoryQuery, MemoryStoreRequest
 
 CORE = MemoryMetadata(tags=("core",))
 SIX = (

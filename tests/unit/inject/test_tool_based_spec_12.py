@@ -16,10 +16,10 @@ from memd.api import (
     ToolBasedInjectionStrategy,
     untrusted_content_directive,
 )
+from memd.domain.enums import MemoryCategory
+from memd.domain.inject import MessageRole, ToolCategory
+from memd.domain.memory import MemoryEntry
 from memd.inject.tool_based import UNAVAILABLE, UNEXPECTED
-from memd.model.enums import MemoryCategory
-from memd.model.inject import MessageRole, ToolCategory
-from memd.model.memory import MemoryEntry
 
 
 def tools(backend: ABackend | None = None, **config: Any) -> ToolBasedInjectionStrategy:

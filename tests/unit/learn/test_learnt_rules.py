@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from memd.domain.enums import LearningOutcome
+from memd.domain.learn import PlaybookEntry
 from memd.learn.learnings import approach_of, lesson_of, outcome_of, task_type_of
 from memd.learn.playbook import as_text, nearest, pattern_id
-from memd.model.enums import LearningOutcome
-from memd.model.learn import PlaybookEntry
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from memd.model.enums import Trust
+from memd.domain.enums import Trust
 from memd.org.answers import following
 from memd.org.asking import Hop, Mention, Reading
-from memd.store.graph import Edge
+from memd.store.org.graph import Edge
 
 ANN, CTO, TEAM = 1, 2, 3
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from support.found import a_found, a_preference
 
-from memd.model.enums import MemoryState
-from memd.model.recall import RecallRequest
-from memd.model.retrieval import MemoryRetrievalConfig
+from memd.domain.enums import MemoryState
+from memd.domain.recall import RecallRequest
+from memd.domain.retrieval import MemoryRetrievalConfig
 from memd.recall.answer import Chosen, Found, blended, choose, nothing, render
 from memd.recall.rankings import Ranked
-from memd.store.rows import FoundRow
+from memd.store.memory.rows import FoundRow
 
 PLAIN = MemoryRetrievalConfig()
 

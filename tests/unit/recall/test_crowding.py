@@ -13,7 +13,7 @@ from memd.base.limits import (
     RECALL_SOURCE_ITEMS_MAX,
     RECALL_TWINS_ITEMS_MAX,
 )
-from memd.model.enums import Origin, Trust
+from memd.domain.enums import Origin, Trust
 from memd.recall.crowding import spread
 from memd.recall.rankings import ranked
 from memd.recall.weights import HYBRID

@@ -9,7 +9,7 @@ import pytest
 from support.measured import a_candidate, asked, measured
 
 from memd.base.clock import to_us
-from memd.encode.stretches import CalendarDate
+from memd.extract.stretches import CalendarDate
 from memd.recall.rankings import judged
 from memd.recall.weights import HYBRID
 

@@ -7,7 +7,7 @@ import math
 import pytest
 from support.entries import a_scored
 
-from memd.model.retrieval import ScoredMemory
+from memd.domain.retrieval import ScoredMemory
 from memd.recall.diversify import apply_diversity_penalty, bigram_jaccard, scored_by_rank
 
 

@@ -7,7 +7,7 @@ import itertools
 import pytest
 from support.entries import an_entry, entries
 
-from memd.model.enums import FusionStrategy
+from memd.domain.enums import FusionStrategy
 from memd.recall.fuse import fuse_ranked_lists
 
 

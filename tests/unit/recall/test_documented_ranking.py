@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 from support.entries import NOW, an_entry, entries
 
-from memd.model.enums import FusionStrategy
-from memd.model.retrieval import MemoryRetrievalConfig
+from memd.domain.enums import FusionStrategy
+from memd.domain.retrieval import MemoryRetrievalConfig
 from memd.recall.rank import compute_combined_score, compute_recency_score, rank_memories
 
 CONFIG = MemoryRetrievalConfig()

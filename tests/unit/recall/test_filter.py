@@ -7,8 +7,8 @@ import logging
 import pytest
 from support.entries import a_scored
 
-from memd.model.memory import MemoryMetadata
-from memd.model.retrieval import ScoredMemory
+from memd.domain.memory import MemoryMetadata
+from memd.domain.retrieval import ScoredMemory
 from memd.recall.filter import (
     MemoryFilterStrategy,
     PassthroughMemoryFilter,

@@ -14,13 +14,13 @@ from support.house import WordsEmbedder, a_house
 from memd.backends.assembly import Assembly
 from memd.base.errors import InvalidError, MemoryRetrievalError
 from memd.base.limits import QUERY_CHARS_MAX
-from memd.model.caller import Caller
-from memd.model.enums import MemoryCategory, MemoryLevel, SearchMode
-from memd.model.ingest import IngestRequest
-from memd.model.memory import MemoryFilter, MemoryQuery, MemoryStoreRequest
-from memd.model.recall import RecallRequest
-from memd.model.settings import MemoryConfig
-from memd.model.values import RESERVED_AGENT
+from memd.domain.caller import Caller
+from memd.domain.enums import MemoryCategory, MemoryLevel, SearchMode
+from memd.domain.ingest import IngestRequest
+from memd.domain.memory import MemoryFilter, MemoryQuery, MemoryStoreRequest
+from memd.domain.recall import RecallRequest
+from memd.domain.settings import MemoryConfig
+from memd.domain.values import RESERVED_AGENT
 
 ADA = Caller(agent_id="ada")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.measured import a_candidate, asked, measured
 
-from memd.model.enums import SearchMode
+from memd.domain.enums import SearchMode
 from memd.recall.features import Measured
 from memd.recall.rankings import gate, judged, ranked, signals
 from memd.recall.weights import COMPOSED, HYBRID, WITHOUT_VECTORS, Weights

@@ -9,13 +9,15 @@ import pytest
 from support.builders import a_row, an_id_source
 from support.store import a_writer
 
-from memd.model.memory import MemoryFilter
+from memd.domain.memory import MemoryFilter
 from memd.recall import search
 from memd.recall.question import question
 from memd.recall.search import Scope, by_words, rare
-from memd.store import memories, names, words
-from memd.store.connect import Writing
-from memd.store.filters import bound
+from memd.store.access import names
+from memd.store.file.connect import Writing
+from memd.store.memory import memories
+from memd.store.memory.filters import bound
+from memd.store.search import words
 
 TEXTS = ("common rare", "common kite", "common", "common", "common seldom")
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from support.found import a_found
 
-from memd.model.enums import SearchMode, Trust
-from memd.model.recall import RecallRequest
+from memd.domain.enums import SearchMode, Trust
+from memd.domain.recall import RecallRequest
 from memd.recall.rankings import Ranked, doubted
 from memd.recall.select import ENTRIES_MAX, NAMED_MODE_ENTRIES, Selection, select
 from memd.recall.weights import HYBRID

@@ -12,7 +12,7 @@ from memd.base.errors import DiskFullError
 from memd.base.limits import DENIED_WAIT_MS_MAX, DENIED_WAIT_MS_MIN
 from memd.serve import denials
 from memd.serve.denials import Denials
-from memd.store.changes import Refused
+from memd.store.access.changes import Refused
 
 
 async def test_the_first_attempt_of_a_kind_is_written_before_it_is_answered() -> None:

@@ -16,7 +16,7 @@ from memd.cli.sleep import _DID
 from memd.rpc.envelope import Request
 from memd.serve.dispatch import Call, Dispatch
 from memd.serve.routes.sleep import NightStep
-from memd.sleep.night import STEPS
+from memd.sleep.night.night import STEPS
 
 
 async def ask(dispatch: Dispatch, method: str, **params: Any) -> Any:

@@ -10,9 +10,9 @@ from support.providers import Answer, StubProvider
 
 from memd.base.errors import ProviderBusyError, ProviderRefusedError
 from memd.base.limits import PROVIDER_REQUESTS_MAX
-from memd.model.provider import CompletionProvider
-from memd.sleep import ask as asking
-from memd.sleep.abstractive import AbstractiveSummarizer
+from memd.domain.provider import CompletionProvider
+from memd.sleep.strategies import ask as asking
+from memd.sleep.strategies.abstractive import AbstractiveSummarizer
 
 LONG = "word " * 100
 CUT = LONG[:200] + "..."

@@ -9,9 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.model.enums import MemoryCategory, MemoryState, Origin, Trust
-from memd.sleep.batches import LINE_CHARS, SUMMARY_TOKENS, Batch, Made, alike, cut, summary_row
-from memd.store.groups import MemberRow
+from memd.domain.enums import MemoryCategory, MemoryState, Origin, Trust
+from memd.sleep.strategies.batches import (
+    LINE_CHARS,
+    SUMMARY_TOKENS,
+    Batch,
+    Made,
+    alike,
+    cut,
+    summary_row,
+)
+from memd.store.memory.groups import MemberRow
 
 _keys = count(1)
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.sleep.compression import CHARS, Told, by_rule, fitting, in_short, prompted
-from memd.sleep.night import ROWS_MAX, ROWS_MIN, STEP_MS, next_limit
+from memd.sleep.night.night import ROWS_MAX, ROWS_MIN, STEP_MS, next_limit
+from memd.sleep.strategies.compression import CHARS, Told, by_rule, fitting, in_short, prompted
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ import pytest
 from support.providers import Answer, StubProvider
 
 from memd.base.errors import ProviderBusyError, ProviderRefusedError
-from memd.model.consolidation import LLMConsolidationConfig
-from memd.model.enums import MemoryCategory
-from memd.sleep.llm_synthesis import LLMSynthesisOp, prompted
-from memd.sleep.operations import Condensed, Member
+from memd.domain.consolidation import LLMConsolidationConfig
+from memd.domain.enums import MemoryCategory
+from memd.sleep.strategies.llm_synthesis import LLMSynthesisOp, prompted
+from memd.sleep.strategies.operations import Condensed, Member
 
 EPISODIC = MemoryCategory.EPISODIC
 MEMBERS = [Member("a", "Ada moved to Bath."), Member("b", "Ada moved to York.")]

@@ -7,15 +7,15 @@ from support.providers import StubProvider
 
 from memd.base.errors import ProviderRefusedError
 from memd.base.limits import TEXT_CHARS_MAX
-from memd.encode.density import DensityClassifier
-from memd.model.consolidation import ArchivalMode, ConsolidationStrategyType
-from memd.model.enums import MemoryCategory
-from memd.model.settings_consolidation import ConsolidationConfig
-from memd.sleep.abstractive import AbstractiveSummarizer
-from memd.sleep.choice import operation_of
-from memd.sleep.extractive import ExtractivePreserver
-from memd.sleep.llm_synthesis import LLMSynthesisOp
-from memd.sleep.operations import ConcatenationOp, DensityRoutingOp, Member, voted
+from memd.domain.consolidation import ArchivalMode, ConsolidationStrategyType
+from memd.domain.enums import MemoryCategory
+from memd.domain.settings_consolidation import ConsolidationConfig
+from memd.sleep.strategies.abstractive import AbstractiveSummarizer
+from memd.sleep.strategies.choice import operation_of
+from memd.sleep.strategies.extractive import ExtractivePreserver
+from memd.sleep.strategies.llm_synthesis import LLMSynthesisOp
+from memd.sleep.strategies.operations import ConcatenationOp, DensityRoutingOp, Member, voted
+from memd.text.density import DensityClassifier
 
 SEMANTIC = MemoryCategory.SEMANTIC
 PROSE = Member("p", "We met last week and talked about the move to the coast.")

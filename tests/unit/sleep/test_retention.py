@@ -12,11 +12,11 @@ from support.entries import a_request
 from memd.backends.inmemory import InMemoryBackend
 from memd.base.clock import from_us
 from memd.base.errors import MemoryRetrievalError
-from memd.model.enums import MemoryCategory
-from memd.model.memory import MemoryEntry, MemoryQuery
-from memd.model.settings import MemoryConfig
-from memd.model.settings_consolidation import RetentionConfig, RetentionRule
-from memd.sleep.retention import RetentionEnforcer, cleanup_expired, cutoffs, days_kept
+from memd.domain.enums import MemoryCategory
+from memd.domain.memory import MemoryEntry, MemoryQuery
+from memd.domain.settings import MemoryConfig
+from memd.domain.settings_consolidation import RetentionConfig, RetentionRule
+from memd.sleep.night.retention import RetentionEnforcer, cleanup_expired, cutoffs, days_kept
 
 EPISODIC, SEMANTIC, SOCIAL = (
     MemoryCategory.EPISODIC,

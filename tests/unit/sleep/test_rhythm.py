@@ -15,12 +15,12 @@ from support.sleeping import FakeNight
 from memd.base import log
 from memd.base.clock import to_us
 from memd.base.errors import BusyError, MemoryConfigError
-from memd.model.caller import Caller
-from memd.model.enums import ConsolidationInterval, RunState
-from memd.model.sleep import RunReport
-from memd.sleep import rhythm
-from memd.sleep.backoff import PutOff
-from memd.sleep.rhythm import Moment, Rhythm, due, may_begin, overdue
+from memd.domain.caller import Caller
+from memd.domain.enums import ConsolidationInterval, RunState
+from memd.domain.sleep import RunReport
+from memd.sleep.night import rhythm
+from memd.sleep.night.backoff import PutOff
+from memd.sleep.night.rhythm import Moment, Rhythm, due, may_begin, overdue
 
 HOURLY, DAILY, WEEKLY, NEVER = ConsolidationInterval
 QUIET = Moment(quiet_s=120.0, load=0.0, on_battery=False)

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from support.entries import NOW, an_entry
 
-from memd.model.enums import MemoryCategory, MemoryLevel, MemoryState
-from memd.model.memory import MemoryEntry, MemoryMetadata
-from memd.sleep.selection import Group, HighestRelevanceSelector
+from memd.domain.enums import MemoryCategory, MemoryLevel, MemoryState
+from memd.domain.memory import MemoryEntry, MemoryMetadata
+from memd.sleep.strategies.selection import Group, HighestRelevanceSelector
 
 DAYS = 24.0
 

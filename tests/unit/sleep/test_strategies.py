@@ -20,16 +20,16 @@ from memd.base.errors import (
 )
 from memd.base.ids import Ids
 from memd.base.limits import PAGE_ITEMS_MAX
-from memd.model.consolidation import (
+from memd.domain.consolidation import (
     ArchivalMode,
     ConsolidationResult,
     ConsolidationStrategy,
     LLMConsolidationConfig,
 )
-from memd.model.enums import MemoryCategory, MemoryLevel
-from memd.model.memory import MemoryEntry, MemoryMetadata, MemoryQuery, MemoryStoreRequest
-from memd.sleep.abstractive import AbstractiveSummarizer
-from memd.sleep.strategies import (
+from memd.domain.enums import MemoryCategory, MemoryLevel
+from memd.domain.memory import MemoryEntry, MemoryMetadata, MemoryQuery, MemoryStoreRequest
+from memd.sleep.strategies.abstractive import AbstractiveSummarizer
+from memd.sleep.strategies.strategies import (
     CompositeConsolidationStrategy,
     DualModeConsolidationStrategy,
     LLMConsolidationStrategy,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memd.model.settings import Settings
-from memd.sleep.switch import Switch
+from memd.domain.settings import Settings
+from memd.sleep.night.switch import Switch
 
 OFF = "memory:\n  consolidation:\n    enabled: false\n"
 

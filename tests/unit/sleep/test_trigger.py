@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memd.signals.usage import Usage
-from memd.sleep.trigger import (
+from memd.sleep.window.trigger import (
     REARM,
     THRESHOLD,
     Emptying,

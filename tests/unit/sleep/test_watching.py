@@ -22,17 +22,17 @@ from memd.base.errors import (
     NotFoundError,
 )
 from memd.base.limits import NAPS_WAITING_MAX
-from memd.model.caller import Caller
-from memd.model.events import EventName
-from memd.model.settings import UsageSettings
-from memd.model.sleep import Window
+from memd.domain.caller import Caller
+from memd.domain.events import EventName
+from memd.domain.settings import UsageSettings
+from memd.domain.sleep import Window
 from memd.signals.usage import Usage
-from memd.sleep import watching as room
 from memd.sleep.nap.keeping import Wanted
 from memd.sleep.nap.nap import Nap
-from memd.sleep.project import project_of
-from memd.sleep.watching import Watching
-from memd.store.database import Database
+from memd.sleep.window import watching as room
+from memd.sleep.window.project import project_of
+from memd.sleep.window.watching import Watching
+from memd.store.file.database import Database
 
 
 @dataclass
@@ -107,7 +107,7 @@ async def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
             db=house.db,
             clock=house.clock,
             nap=cast("Nap", nap),
-            sessions=sessions,
+            sessions=cast("Any", sessions),
             rule=UsageSettings(),
             place=tmp_path / "usage",
             emit=emit,

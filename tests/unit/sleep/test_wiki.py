@@ -16,11 +16,11 @@ from support.entries import a_request, an_entry
 
 from memd.backends.inmemory import InMemoryBackend
 from memd.base.errors import InvalidStateError, MemoryRetrievalError, UnsafePathError
-from memd.model.memory import MemoryEntry, MemoryMetadata, MemoryQuery
-from memd.model.settings_consolidation import WikiExportConfig
-from memd.sleep import wiki_files
-from memd.sleep.pages import pages
-from memd.sleep.wiki import WikiExporter, folder_name, index, named, raw_page, wiki_page
+from memd.domain.memory import MemoryEntry, MemoryMetadata, MemoryQuery
+from memd.domain.settings_consolidation import WikiExportConfig
+from memd.sleep.strategies.pages import pages
+from memd.sleep.wiki import wiki_files
+from memd.sleep.wiki.wiki import WikiExporter, folder_name, index, named, raw_page, wiki_page
 
 NAME = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=256)
 SUMMARY = MemoryMetadata(source="consolidation", tags=("consolidated",))

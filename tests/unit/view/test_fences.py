@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 import pytest
 from support.unseen import changed, chunks
 
-from memd.encode.tokens import DefaultTokenEstimator
+from memd.domain.enums import MemoryCategory
+from memd.domain.inject import MessageRole
+from memd.domain.memory import MemoryEntry
+from memd.domain.retrieval import ScoredMemory
 from memd.inject.format import fenced, formatted, mark
-from memd.model.enums import MemoryCategory
-from memd.model.inject import MessageRole
-from memd.model.memory import MemoryEntry
-from memd.model.retrieval import ScoredMemory
+from memd.text.tokens import DefaultTokenEstimator
 from memd.view.block import memory_block
 from memd.view.view import ENTRY_TAG, MEMORY_TAG, hidden, view, wrap_untrusted
 

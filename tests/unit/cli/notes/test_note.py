@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from memd.base.limits import FRAME_BYTES_MAX, HEADING_CHARS_MAX, NAME_CHARS_MAX
 from memd.cli.notes.note import TEXT_PART_CHARS, note, reference, with_tags
-from memd.encode.tokens import DefaultTokenEstimator
+from memd.domain.ingest import IngestRequest
 from memd.ingest.draft import drafts
-from memd.model.ingest import IngestRequest
+from memd.text.tokens import DefaultTokenEstimator
 
 BILLING = PurePath("/home/ada/Billing service.md")
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.model.enums import Origin
+from memd.domain.enums import Origin
 from memd.sleep.distil.candidates import Kind
 from memd.sleep.distil.choice import STRETCH_MEMORIES, STRETCH_TOKENS
 from memd.sleep.distil.compose import CHARS_MAX

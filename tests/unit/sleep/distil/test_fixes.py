@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.model.enums import Origin
+from memd.domain.enums import Origin
 from memd.sleep.distil.candidates import Kind
 from memd.sleep.distil.exchanges import AgentText, Exchange, Run
 from memd.sleep.distil.fixes import FIX_CHARS_MAX, fixes

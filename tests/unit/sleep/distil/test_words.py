@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memd.encode.sentences import sentences
 from memd.sleep.distil.words import is_interruption, is_prose, words
+from memd.text.sentences import sentences
 
 OWN = "The port of the mock server must stay 4010."
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from memd.encode.tokens import DefaultTokenEstimator
-from memd.model.enums import MemoryCategory, Origin, Trust
+from memd.domain.enums import MemoryCategory, Origin, Trust
 from memd.sleep.distil.candidates import Distilled, Kind
 from memd.sleep.nap.cleaning import clean
 from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator
@@ -19,6 +18,7 @@ from memd.sleep.nap.drafting import of_distilled
 from memd.sleep.nap.facts import HEADER
 from memd.sleep.nap.messages import said
 from memd.sleep.nap.preparation import Before, Prepared, drafted, sifted
+from memd.text.tokens import DefaultTokenEstimator
 from memd.view.view import ENTRY_TAG, wrap_untrusted
 
 KEY = "ghp_0123456789abcdefghijABCDEFGHIJ012345"

@@ -1,0 +1,178 @@
+"""A memory, how it is stored, and how it is asked for (SPEC 7.2-7.5)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from pydantic import AliasChoices, Field, field_validator, model_validator
+
+from memd.base.limits import PAGE_ITEMS_MAX, TAGS_MAX
+from memd.domain.enums import MemoryCategory, MemoryLevel, MemoryState, Origin, Passing, Trust
+from memd.domain.values import DEFAULT_NAMESPACE, Name, ProjectId, Share, Text, Time, Value
+
+
+def distinct(tags: tuple[str, ...]) -> tuple[str, ...]:
+    """Return *tags* without repetitions, first occurrences kept.
+
+    >>> distinct(("b", "a", "b"))
+    ('b', 'a')
+    """
+    return tuple(dict.fromkeys(tags))
+
+
+Tags = Annotated[tuple[Name, ...], Field(max_length=TAGS_MAX)]
+
+
+class MemoryMetadata(Value):
+    """What is known about a memory besides its text."""
+
+    source: Name | None = None
+    confidence: Share = 1.0
+    tags: Tags = ()
+
+    _distinct = field_validator("tags")(distinct)
+
+
+class MemoryStoreRequest(Value):
+    """A text to be stored as it is, as one memory: never gated, never merged.
+
+    The fields from ``level`` on go beyond the documents and may be left out;
+    *origin* says who wrote the text where that is not the speaker's own word.
+    """
+
+    category: MemoryCategory = Field(
+        validation_alias=AliasChoices("category", "memory_type", "memory_type_hint")
+    )
+    namespace: Name = DEFAULT_NAMESPACE
+    content: Text
+    metadata: MemoryMetadata = MemoryMetadata()
+    expires_at: Time | None = None
+    level: MemoryLevel | None = None
+    session_id: Name | None = None
+    project_id: ProjectId | None = None
+    speaker: Name | None = None
+    occurred_at: Time | None = None
+    origin: Origin | None = None
+
+
+class MemoryEntry(Value):
+    """One thing remembered, as it is read back.
+
+    ``relevance_score`` is set by a search with text only: the calibrated
+    probability that this memory answers it (SPEC D6). The fields from
+    ``session_id`` on go beyond the documents.
+    """
+
+    id: Name
+    agent_id: Name
+    namespace: Name = DEFAULT_NAMESPACE
+    category: MemoryCategory
+    content: Text
+    metadata: MemoryMetadata = MemoryMetadata()
+    created_at: Time
+    updated_at: Time | None = None
+    expires_at: Time | None = None
+    relevance_score: Share | None = None
+    session_id: Name | None = None
+    project_id: ProjectId | None = None
+    speaker: Name | None = None
+    occurred_at: Time | None = None
+    importance: Share | None = None
+    token_count: int = Field(default=1, ge=0)
+    level: MemoryLevel = MemoryLevel.PERSISTENT
+    state: MemoryState = MemoryState.ACTIVE
+    origin: Origin = Origin.ASSISTANT
+    trust: Trust = Trust.ASSISTED
+    passing: Passing | None = None
+    """What the turn does, if it states nothing: it is found on request only."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.updated_at is not None and self.updated_at < self.created_at:
+            raise ValueError("updated_at must not be before created_at")
+        if self.expires_at is not None and self.expires_at < self.created_at:
+            raise ValueError("expires_at must not be before created_at")
+        return self
+
+
+class MemoryFilter(Value):
+    """Which memories are meant. Every condition given must hold.
+
+    An empty set of namespaces or categories means no condition (SPEC 7.5), tags
+    must all be present, *since* is inclusive and *until* exclusive, both over
+    ``created_at``; *occurred_since* and *occurred_until* are the same over
+    ``occurred_at``, or ``created_at`` where nobody said when it was (SPEC D22).
+    """
+
+    namespaces: frozenset[Name] | None = None
+    categories: frozenset[MemoryCategory] | None = None
+    tags: Tags = ()
+    since: Time | None = None
+    until: Time | None = None
+    occurred_since: Time | None = None
+    occurred_until: Time | None = None
+    levels: frozenset[MemoryLevel] | None = None
+    session_id: Name | None = None
+    project_id: ProjectId | None = None
+
+    _distinct = field_validator("tags")(distinct)
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.since is not None and self.until is not None and self.since >= self.until:
+            raise ValueError("since must be before until")
+        low, high = self.occurred_since, self.occurred_until
+        if low is not None and high is not None and low >= high:
+            raise ValueError("occurred_since must be before occurred_until")
+        return self
+
+
+class MemoryQuery(MemoryFilter):
+    """A search, or with *text* None a listing, newest first (SPEC 7.5, 7.8).
+
+    With *include_shared* what other agents published is among it, under their name.
+    A search finds turns in passing (questions, requests, acknowledgements, remarks) only with
+    *include_passing*; a listing always has them.
+    """
+
+    text: Text | None = None
+    min_relevance: Share = 0.0
+    limit: int = Field(default=10, ge=1, le=PAGE_ITEMS_MAX)
+    include_compressed: bool = False
+    include_shared: bool = False
+    include_passing: bool = False
+
+
+class MemoryUpdate(Value):
+    """What a memory is to become; what is None stays as it is.
+
+    *origin* is whose words a new *content* is; a memory is trusted no more than these.
+    """
+
+    content: Text | None = None
+    metadata: MemoryMetadata | None = None
+    expires_at: Time | None = None
+    origin: Origin | None = None
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if self.content is None and self.metadata is None and self.expires_at is None:
+            raise ValueError("name at least one of content, metadata, expires_at")
+        return self
+
+
+class Preference(Value):
+    """A key-value of the agent's that is put first in every recall (SPEC D5).
+
+    *confirmed*: the owner said or confirmed it; else a prompt has it in a fence. *client* is
+    who set it, None where that is not known.
+    """
+
+    name: Name
+    value: Text
+    confidence: Share = 1.0
+    memory_id: Name | None = None
+    updated_at: Time
+    origin: Origin = Origin.ASSISTANT
+    client: Name | None = None
+    confirmed: bool = False

@@ -1,0 +1,374 @@
+"""The records of a whole profile, as an export has them and an import takes them.
+
+Each names what it belongs to by public ids. A record is one line of the file
+(docs/move.md); what a version of the format means never changes.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, TypeAdapter, model_validator
+
+from memd.domain.enums import (
+    ArchiveReason,
+    AutonomyLevel,
+    LearningOutcome,
+    MemoryCategory,
+    MemoryLevel,
+    MemoryState,
+    OperationType,
+    OrgFactCategory,
+    Origin,
+    Passing,
+    ProposalState,
+    SeniorityLevel,
+    TrashReason,
+    Trust,
+)
+from memd.domain.settings_org import OrgRules
+from memd.domain.trust import Flag
+from memd.domain.values import Name, PlainText, ProjectId, Share, Text, Time, Value
+
+Count = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(ge=1)]
+Bit = Annotated[int, Field(ge=0, le=1)]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Hex = Annotated[str, Field(pattern=r"^(?:[0-9a-f]{2})+$")]
+Tags = tuple[Name, ...]
+
+
+class AgentRecord(Value):
+    """An agent and what it does differently."""
+
+    kind: Literal["agent"]
+    agent_id: Name
+    level: MemoryLevel | None = None
+    retention_days: Positive | None = None
+    retention_overrides: dict[MemoryCategory, Positive] = Field(default_factory=dict)
+    created_at: Time
+
+
+class SessionRecord(Value):
+    """A conversation; its counters are counted anew."""
+
+    kind: Literal["session"]
+    agent_id: Name
+    session_id: Name
+    project_id: ProjectId | None = None
+    client: Name | None = None
+    started_at: Time
+    last_activity_at: Time
+    ended_at: Time | None = None
+    compressed: Bit = 0
+    heard: Count = 0
+
+
+class TextRecord(Value):
+    """A text as it arrived, which memories or messages were made of."""
+
+    kind: Literal["text"]
+    agent_id: Name
+    session_id: Name | None = None
+    sha256: Sha256
+    text: PlainText
+    created_at: Time
+
+
+class MessageRecord(Value):
+    """A message of a session as naps read it."""
+
+    kind: Literal["message"]
+    agent_id: Name
+    session_id: Name
+    ordinal: Count
+    role: Name
+    nth: Count
+    sha256: Sha256
+    said_at: Time | None = None
+
+
+class _Row(Value):
+    """The columns of a memory that never change, and its tags."""
+
+    id: Name
+    client: Name | None = None
+    session_id: Name | None = None
+    project_id: ProjectId | None = None
+    namespace: Name
+    category: MemoryCategory
+    level: MemoryLevel
+    origin: Origin
+    trust: Trust
+    speaker: Name | None = None
+    content: Text
+    caption: PlainText | None = None
+    reference: Name | None = None
+    ordinal: int | None = None
+    part: int = 0
+    batch: Name | None = None
+    token_count: Positive
+    importance: Share | None = None
+    confidence: Share
+    tags: Tags = ()
+    created_at: Time
+    occurred_at: Time | None = None
+    is_summary: Bit = 0
+    as_is: Bit = 0
+
+
+class MemoryRecord(_Row):
+    """A memory in whatever state, with what its state needs."""
+
+    kind: Literal["memory"]
+    agent_id: Name
+    sha256: Sha256 | None = None
+    state: MemoryState
+    updated_at: Time | None = None
+    expires_at: Time | None = None
+    access_count: Count | None = None
+    last_access_at: Time | None = None
+    archival_id: Name | None = None
+    archive_reason: ArchiveReason | None = None
+    archive_state_before: MemoryState | None = None
+    archive_run: Name | None = None
+    archived_at: Time | None = None
+    trash_reason: TrashReason | None = None
+    trash_state_before: MemoryState | None = None
+    deleted_at: Time | None = None
+    erase_after_at: Time | None = None
+    flags: tuple[Flag, ...] | None = None
+    flagged_state_before: MemoryState | None = None
+    flagged_at: Time | None = None
+    released_at: Time | None = None
+    publisher: Name | None = None
+    passing: Passing | None = None
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        put_away = (self.archival_id, self.archive_reason, self.archive_state_before,
+                    self.archived_at)  # fmt: skip
+        thrown = (self.trash_reason, self.trash_state_before, self.deleted_at, self.erase_after_at)
+        remarks = (self.flags, self.flagged_at)
+        for what, group in (("archive", put_away), ("trash", thrown), ("flags", remarks)):
+            if any(each is None for each in group) and any(each is not None for each in group):
+                raise ValueError(f"what is said of its {what} is not whole")
+        needs = {
+            MemoryState.ARCHIVED: put_away,
+            MemoryState.COMPRESSED: put_away,
+            MemoryState.TRASHED: thrown,
+            MemoryState.QUARANTINED: remarks,
+        }.get(self.state, ())
+        if any(each is None for each in needs):
+            raise ValueError(f"it is {self.state} and nothing says why")
+        return self
+
+
+class VersionRecord(_Row):
+    """What a memory was before an update."""
+
+    kind: Literal["version"]
+    version: Positive
+    replaced_at: Time
+
+
+class DerivedRecord(Value):
+    """One memory that a summary was made from."""
+
+    kind: Literal["derived"]
+    summary: Name
+    source: Name
+
+
+class TurnRecord(Value):
+    """One message that a nap's memory was made of; without *sha256* it is no longer kept."""
+
+    kind: Literal["turn"]
+    memory_id: Name
+    ordinal: Count
+    sha256: Sha256 | None = None
+
+
+class SlotRecord(Value):
+    """What a nap's memory is about in its session; a digest without *memory_id* was forgotten."""
+
+    kind: Literal["slot"]
+    agent_id: Name
+    session_id: Name
+    slot: Name
+    memory_id: Name | None = None
+    as_written: Bit
+    """Whether it is as the nap wrote it: later naps leave alone what its owner rewrote."""
+
+
+class PreferenceRecord(Value):
+    """A preference; *memory_id* is the memory that it came from.
+
+    *confirmed_at* is when the owner said or confirmed it; exports of earlier versions do not
+    tell, and there it waits for his word.
+    """
+
+    kind: Literal["preference"]
+    agent_id: Name
+    name: Name
+    value: Text
+    confidence: Share
+    token_count: Positive
+    memory_id: Name | None = None
+    created_at: Time
+    updated_at: Time
+    origin: Origin = Origin.ASSISTANT
+    client: Name | None = None
+    confirmed_at: Time | None = None
+
+
+class FileRecord(Value):
+    """A file of the file view: its memory, or its white space."""
+
+    kind: Literal["file"]
+    agent_id: Name
+    path: PlainText
+    memory_id: Name | None = None
+    blank: PlainText | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if (self.memory_id is None) == (self.blank is None):
+            raise ValueError("a file has a memory or is blank")
+        return self
+
+
+class LearningRecord(Value):
+    """What became of a task."""
+
+    kind: Literal["learning"]
+    id: Name
+    agent_id: Name
+    task_type: PlainText
+    approach: tuple[PlainText, ...]
+    outcome: LearningOutcome
+    lesson: PlainText
+    at: Time
+
+
+class PatternRecord(Value):
+    """A pattern that worked, and how often."""
+
+    kind: Literal["pattern"]
+    id: Name
+    agent_id: Name
+    task_type: PlainText
+    description: PlainText
+    tool_sequence: tuple[PlainText, ...]
+    prompt_template: PlainText = ""
+    success_count: Positive
+    promoted: Bit = 0
+    created_at: Time
+    updated_at: Time
+
+
+class RulesRecord(Value):
+    """Who could write and read which category of facts from *at* on."""
+
+    kind: Literal["rules"]
+    rules: dict[str, Any]
+    at: Time
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        OrgRules.model_validate(self.rules)
+        return self
+
+
+class OwnerKeyRecord(Value):
+    """A public key of the owner's."""
+
+    kind: Literal["owner_key"]
+    public_key: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    created_at: Time
+    revoked_at: Time | None = None
+
+
+class OperationRecord(Value):
+    """One row of the log of facts."""
+
+    kind: Literal["operation"]
+    id: Name
+    fact_id: Name
+    version: Positive
+    operation: OperationType
+    category: OrgFactCategory
+    content: Text | None = None
+    tags: Tags = ()
+    is_human: Bit
+    author_id: Name | None = None
+    seniority: SeniorityLevel | None = None
+    autonomy_level: AutonomyLevel | None = None
+    client: Name
+    signature: Hex | None = None
+    at: Time
+    valid_from_at: Time | None = None
+    valid_to_at: Time | None = None
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if (self.operation is OperationType.PUBLISH) != (self.content is not None):
+            raise ValueError("a PUBLISH has a content and a RETRACT has none")
+        return self
+
+
+class ProposalRecord(Value):
+    """A fact that somebody asked for, and what was decided."""
+
+    kind: Literal["proposal"]
+    id: Name
+    fact_id: Name | None = None
+    operation: OperationType
+    category: OrgFactCategory
+    content: Text | None = None
+    tags: Tags = ()
+    valid_from_at: Time | None = None
+    valid_to_at: Time | None = None
+    author_id: Name
+    client: Name
+    at: Time
+    state: ProposalState
+    decided_at: Time | None = None
+    operation_id: Name | None = None
+
+
+class ForgottenRecord(Value):
+    """The id of a memory that was erased on purpose."""
+
+    kind: Literal["forgotten"]
+    id: Name
+    forgotten_at: Time
+
+
+Record = (
+    AgentRecord
+    | SessionRecord
+    | TextRecord
+    | MessageRecord
+    | MemoryRecord
+    | VersionRecord
+    | DerivedRecord
+    | TurnRecord
+    | SlotRecord
+    | PreferenceRecord
+    | FileRecord
+    | LearningRecord
+    | PatternRecord
+    | RulesRecord
+    | OwnerKeyRecord
+    | OperationRecord
+    | ProposalRecord
+    | ForgottenRecord
+)
+
+
+@cache
+def record_type() -> TypeAdapter[Record]:
+    """Return what reads one record; made when the first one comes."""
+    return TypeAdapter(Annotated[Record, Field(discriminator="kind")])

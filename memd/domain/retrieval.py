@@ -1,0 +1,158 @@
+"""How memories are ranked before they reach a prompt: the settings and the result (SPEC 8).
+
+A combination that contradicts itself is refused; a value that has no effect is
+accepted with a ``SettingsWarning``, because the file that holds it may serve
+several strategies.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from memd.base.settings import SettingsWarning
+from memd.domain.enums import FusionStrategy, InjectionPoint, InjectionStrategy
+from memd.domain.memory import MemoryEntry
+from memd.domain.values import Share, Value
+
+NON_INFERABLE_TAG = "non-inferable"
+"""Marks what an assistant cannot read off the code: why, who decided, what failed before."""
+
+_WEIGHT_TOLERANCE = 1e-6
+
+# A field that was given, the value that is as good as not given (None: there is
+# none), and the setting without which it has no effect (SPEC 8.2).
+_NO_EFFECT: tuple[tuple[str, object, str, object], ...] = (
+    ("rrf_k", 60, "fusion_strategy", FusionStrategy.RRF),
+    ("personal_boost", 0.0, "fusion_strategy", FusionStrategy.LINEAR),
+    ("diversity_lambda", 0.7, "diversity_penalty_enabled", True),
+    ("candidate_pool_multiplier", 3, "diversity_penalty_enabled", True),
+    ("max_workers_per_query", 2, "retriever", "hierarchical"),
+    ("reflective_retry_enabled", None, "retriever", "hierarchical"),
+    ("max_retry_count", 2, "retriever", "hierarchical"),
+    ("rerank_cache_ttl_seconds", 3600, "query_specific_rerank_enabled", True),
+)
+
+
+class MemoryRetrievalConfig(Value):
+    """The retrieval pipeline: strategy, weights, thresholds (SPEC 8.1, 8.2)."""
+
+    strategy: InjectionStrategy = InjectionStrategy.CONTEXT
+    """How memories reach a model: in the prompt, by tools, or in a memory that it edits itself."""
+    relevance_weight: Share = 0.7
+    """What relevance counts; with `recency_weight` it makes 1."""
+    recency_weight: Share = 0.3
+    """What recency counts."""
+    recency_decay_rate: float = Field(default=0.01, ge=0.0)
+    """Per hour; at 0.01 a memory's recency halves in 69 hours."""
+    personal_boost: Share = 0.1
+    """What an agent's own memories gain over shared ones."""
+    min_relevance: Share = 0.3
+    """The least combined score, not the least relevance. Without it recall's own judgement
+    decides.
+    """
+    max_memories: int = Field(default=20, ge=1, le=100)
+    """The most memories in a prompt."""
+    include_shared: bool = True
+    """Whether what agents share is found."""
+    default_relevance: Share = 0.5
+    """No effect: a daemon gives everything that it finds a relevance of its own."""
+    injection_point: InjectionPoint = InjectionPoint.SYSTEM
+    """The role of the message that holds the memories."""
+    non_inferable_only: bool = False
+    """Only memories tagged `non-inferable`: what no assistant can read off the code."""
+    fusion_strategy: FusionStrategy = FusionStrategy.LINEAR
+    """By scores, or by the ranks of two searches (reciprocal rank fusion)."""
+    rrf_k: int = Field(default=60, ge=1, le=1000)
+    """Smooths the ranks; with `rrf`."""
+    diversity_penalty_enabled: bool = False
+    """Leaves room for what says something else; strategy `context`."""
+    diversity_lambda: Share = 0.7
+    """1 is relevance alone, 0 difference alone."""
+    candidate_pool_multiplier: int = Field(default=3, ge=1, le=10)
+    """How many times `max_memories` diversity chooses from."""
+    query_reformulation_enabled: bool = False
+    """A search by tool that finds too little asks in other words, by rule; strategy
+    `tool_based`.
+    """
+    max_reformulation_rounds: int = Field(default=2, ge=1, le=5)
+    """How often at most."""
+    retriever: Literal["flat", "hierarchical"] = "flat"
+    """One search, or several workers side by side; strategy `context`."""
+    max_workers_per_query: int = Field(default=2, ge=1, le=4)
+    """How many workers look; `hierarchical`."""
+    reflective_retry_enabled: bool = True
+    """What is found poorly is looked for again; `hierarchical`."""
+    max_retry_count: int = Field(default=2, ge=0, le=5)
+    """How often at most. By rule it is once, in fewer words; 0 is never."""
+    query_specific_rerank_enabled: bool = False
+    """Whether a second model orders what was found: `memd model install --reranker`."""
+    rerank_cache_ttl_seconds: int = Field(default=3600, ge=60, le=86_400)
+    """How long its order of the same memories is kept."""
+    synthesize: bool = False
+    """One block of all sources in place of the memories, unless a call says otherwise."""
+
+    @property
+    def pool_size(self) -> int:
+        """Return how many candidates to fetch and rank.
+
+        More than ``max_memories`` when diversity is on, so that it has something
+        to choose from (SPEC 8.5.5); at most 1000, a query's own limit.
+        """
+        factor = self.candidate_pool_multiplier if self.diversity_penalty_enabled else 1
+        return self.max_memories * factor
+
+    @model_validator(mode="after")
+    def _weights_sum_to_one(self) -> Self:
+        total = self.relevance_weight + self.recency_weight
+        linear = self.fusion_strategy is FusionStrategy.LINEAR
+        if linear and not math.isclose(total, 1.0, rel_tol=0.0, abs_tol=_WEIGHT_TOLERANCE):
+            raise ValueError(
+                "relevance_weight and recency_weight must sum to 1 when fusion_strategy is linear, "
+                f"not to {total:g}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _fits_the_strategy(self) -> Self:
+        context, tools = InjectionStrategy.CONTEXT, InjectionStrategy.TOOL_BASED
+        rules = (
+            ("diversity_penalty_enabled", self.diversity_penalty_enabled, context),
+            ("query_reformulation_enabled", self.query_reformulation_enabled, tools),
+            ("retriever hierarchical", self.retriever == "hierarchical", context),
+        )
+        for name, used, strategy in rules:
+            if used and self.strategy is not strategy:
+                raise ValueError(f"{name} needs strategy {strategy}, not {self.strategy}")
+        return self
+
+    @model_validator(mode="after")
+    def _has_an_effect(self) -> Self:
+        for name, neutral, needed, value in _NO_EFFECT:
+            given = name in self.model_fields_set and getattr(self, name) != neutral
+            if given and getattr(self, needed) != value:
+                warnings.warn(
+                    f"retrieval.{name} has no effect unless {needed} is {str(value).lower()}",
+                    SettingsWarning,
+                    stacklevel=2,
+                )
+        return self
+
+
+class ScoredMemory(Value):
+    """A memory and how it was ranked.
+
+    Linear: *relevance_score* with the personal boost, *recency_score* by age,
+    *combined_score* their weighted sum. RRF: *relevance_score* as the backend
+    gave it, *recency_score* 0, *combined_score* the normalised fused score.
+    """
+
+    entry: MemoryEntry
+    relevance_score: Share
+    recency_score: Share
+    combined_score: Share
+    is_shared: bool = False
+    scoring_strategy: FusionStrategy | None = None

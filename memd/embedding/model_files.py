@@ -1,0 +1,231 @@
+"""What an installed model folder is: its files, their hashes, its identity.
+
+A folder counts as installed when its manifest, ``memd-model.json``, lists files
+that are there with the sizes it says. Hashes are compared when the model is
+loaded and by ``status``: a vector made by damaged weights would look like any
+other. Reading an identity costs a few ``stat`` calls, so a daemon may ask often
+and notices a model that is installed while it runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from memd.base.errors import DegradedError, ModelError
+from memd.base.paths import MODEL_NAME
+from memd.domain.encoding import ModelFingerprint
+
+MANIFEST_FILE = "memd-model.json"
+MANIFEST_VERSION = 1
+ONNX_FILE = "model.onnx"
+WEIGHTS_FILE = "model.safetensors"
+REPOSITORY = f"sentence-transformers/{MODEL_NAME}"
+REVISION = "1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
+SOURCE_SHA256 = {
+    WEIGHTS_FILE: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+}
+DIMENSION = 384
+WINDOW_TOKENS = 256  # with [CLS] and [SEP]; the model is defined at 256, its files say 128 and 512
+POOLING = "mean"
+FINGERPRINT = ModelFingerprint(
+    MODEL_NAME, SOURCE_SHA256[WEIGHTS_FILE], WINDOW_TOKENS, POOLING, DIMENSION
+)
+INSTALL_HINT = "run: memd model install"
+NOTHING = "no model is installed"
+"""The problem of a folder in which there is nothing, not even a damaged model."""
+
+Stamp = tuple[int, int, int]
+"""Inode, time and size of a manifest: another stamp is another installation."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """One file of the folder, as the manifest lists it."""
+
+    name: str
+    size_bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a folder says it holds."""
+
+    fingerprint: ModelFingerprint
+    files: tuple[ModelFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStatus:
+    """What is in a model folder. *problem* says what is wrong, None when all is well."""
+
+    folder: Path
+    installed: bool
+    fingerprint: ModelFingerprint | None = None
+    files: tuple[ModelFile, ...] = ()
+    problem: str | None = None
+
+
+class ModelFolder:
+    """The model folder, read again only when its manifest changed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._seen: tuple[Manifest, Stamp] | None = None
+        self._condemned: tuple[Stamp, ModelError] | None = None
+
+    def read(self) -> tuple[Manifest, Stamp] | None:
+        """Return manifest and stamp, None when there is no model, or raise ModelError."""
+        try:
+            stat = (self.path / MANIFEST_FILE).stat()
+        except OSError:
+            return None
+        stamp = (stat.st_ino, stat.st_mtime_ns, stat.st_size)
+        if self._condemned and self._condemned[0] == stamp:
+            told = self._condemned[1]
+            raise ModelError(told.message, hint=told.hint)
+        seen = self._seen
+        if seen is None or seen[1] != stamp:
+            manifest = read_manifest(self.path)
+            if manifest is None:
+                return None
+            self._seen = seen = (manifest, stamp)
+        return seen
+
+    def condemn(self, stamp: Stamp, error: ModelError) -> None:
+        """Let every ``read`` raise *error* until another model is installed.
+
+        Without this each request would hash the same damaged 90 MB again.
+        """
+        self._condemned = (stamp, error)
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal. 90 MB take 60 to 300 ms."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def read_manifest(folder: Path) -> Manifest | None:
+    """Return what *folder* says it holds, or None when it has no manifest.
+
+    Raises ModelError when the manifest is damaged, or a file that it lists is
+    missing or has another size; the message names the file. Compares no hashes.
+    """
+    path = folder / MANIFEST_FILE
+    try:
+        manifest = _parse(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ModelError(f"{path} is damaged", hint=INSTALL_HINT) from error
+    for file in manifest.files:
+        _check_size(folder / file.name, file.size_bytes)
+    return manifest
+
+
+def check_hashes(folder: Path, manifest: Manifest) -> None:
+    """Raise ModelError, naming the file, unless every file has the hash of *manifest*.
+
+    DegradedError when a file cannot be read just now.
+    """
+    for file in manifest.files:
+        path = folder / file.name
+        try:
+            found = sha256_of(path)
+        except FileNotFoundError as error:
+            raise ModelError(f"{path} is missing", hint=INSTALL_HINT) from error
+        except OSError as error:
+            raise DegradedError(f"{path} cannot be read: {error.strerror}") from error
+        if found != file.sha256:
+            raise ModelError(
+                f"{path} is damaged: its sha256 is {found[:12]}, not {file.sha256[:12]}",
+                hint=INSTALL_HINT,
+            )
+
+
+def write_manifest(
+    folder: Path,
+    fingerprint: ModelFingerprint = FINGERPRINT,
+    source: Mapping[str, str] = MappingProxyType({"repository": REPOSITORY, "revision": REVISION}),
+) -> Manifest:
+    """Write the manifest of every file that lies in *folder* now, and return it.
+
+    *source* says where the weights were published.
+    """
+    files = tuple(
+        ModelFile(path.name, path.stat().st_size, sha256_of(path))
+        for path in sorted(folder.iterdir())
+        if path.name != MANIFEST_FILE
+    )
+    document = {
+        "version": MANIFEST_VERSION,
+        "source": dict(source),
+        "fingerprint": asdict(fingerprint),
+        "files": {
+            file.name: {"size_bytes": file.size_bytes, "sha256": file.sha256} for file in files
+        },
+    }
+    text = json.dumps(document, indent=2) + "\n"
+    (folder / MANIFEST_FILE).write_text(text, encoding="utf-8")
+    return Manifest(fingerprint, files)
+
+
+def status(model_dir: Path) -> ModelStatus:
+    """Say what is in *model_dir*, having compared every hash; raises nothing."""
+    manifest: Manifest | None = None
+    try:
+        manifest = read_manifest(model_dir)
+        if manifest is None:
+            return ModelStatus(model_dir, installed=False, problem=NOTHING)
+        check_hashes(model_dir, manifest)
+    except (ModelError, DegradedError) as error:
+        files = manifest.files if manifest else ()
+        return ModelStatus(model_dir, installed=False, files=files, problem=error.message)
+    return ModelStatus(model_dir, True, manifest.fingerprint, manifest.files)
+
+
+def _parse(raw: bytes) -> Manifest:
+    document: dict[str, Any] = json.loads(raw)
+    if document["version"] != MANIFEST_VERSION:
+        raise ValueError("unknown version")
+    said = document["fingerprint"]
+    fingerprint = ModelFingerprint(
+        name=str(said["name"]),
+        weights_sha256=str(said["weights_sha256"]),
+        window_tokens=int(said["window_tokens"]),
+        pooling=str(said["pooling"]),
+        dimension=int(said["dimension"]),
+    )
+    files = tuple(
+        ModelFile(_plain(name), int(entry["size_bytes"]), str(entry["sha256"]))
+        for name, entry in document["files"].items()
+    )
+    if not any(file.name == ONNX_FILE for file in files):
+        raise ValueError("no model is listed")
+    return Manifest(fingerprint, files)
+
+
+def _plain(name: str) -> str:
+    """Return *name* unless it could lead out of the folder."""
+    if name in {"", ".", ".."} or Path(name).name != name:
+        raise ValueError("not a file name")
+    return name
+
+
+def _check_size(path: Path, size_bytes: int) -> None:
+    try:
+        found = path.stat().st_size
+    except OSError as error:
+        raise ModelError(f"{path} is missing", hint=INSTALL_HINT) from error
+    if found != size_bytes:
+        raise ModelError(
+            f"{path} is damaged: it has {found} bytes, not {size_bytes}", hint=INSTALL_HINT
+        )

@@ -1,0 +1,293 @@
+"""One model and the thread that owns it: what the embedding model and the re-ranker share.
+
+The model is loaded when it is first asked and given back after a while without a
+question; another one in its folder is noticed. A call goes through it a batch at a
+time, and before each batch the queue is looked at again: so bulk work holds a person's
+question up for one batch at most, and a caller who left costs no more than that.
+
+Whatever the model does, the thread lives, and whoever waits is told by a typed error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import os
+import threading  # noqa: TID251  # the one place that owns a model's thread (docs/architecture.md)
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from memd.base.errors import (
+    BusyError,
+    DegradedError,
+    EmbeddingError,
+    MemdError,
+    ModelError,
+    StoppingError,
+)
+from memd.base.limits import EMBED_CLOSE_MS_MAX
+from memd.embedding.model_files import Manifest, ModelFolder, Stamp
+
+Model = TypeVar("Model")
+Answer = TypeVar("Answer")
+
+
+class Kind(NamedTuple):
+    """How a model is spoken of."""
+
+    name: str
+    counted: str
+    """What waits in its queue."""
+    hint: str
+    """How to install one."""
+    thread: str
+
+
+class Request(ABC, Generic[Model, Answer]):
+    """One call, made in the loop whose caller waits, and how far it has come."""
+
+    size = 1
+    """How much room it takes in the queue."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.answer: asyncio.Future[Answer] = self._loop.create_future()
+
+    @abstractmethod
+    def step(self, model: Model) -> bool:
+        """Do one batch; return whether that was the last."""
+
+    @abstractmethod
+    def result(self) -> Answer:
+        """Return what was asked for, once the last batch is done."""
+
+    def succeed(self, answer: Answer) -> None:
+        self._settle(lambda: self.answer.set_result(answer))
+
+    def fail(self, error: MemdError) -> None:
+        self._settle(lambda: self.answer.set_exception(error))
+
+    def _settle(self, act: Callable[[], None]) -> None:
+        def on_loop() -> None:
+            if not self.answer.done():  # its caller may have gone
+                act()
+
+        with suppress(RuntimeError):  # the loop is closed: nobody waits
+            self._loop.call_soon_threadsafe(on_loop)
+
+
+_running: set[threading.Thread] = set()
+
+
+def left_behind() -> bool:
+    """Return whether a model's thread is still at work."""
+    return any(thread.is_alive() for thread in _running)
+
+
+class ModelThread(Generic[Model]):
+    """A model of a daemon, used from one loop.
+
+    Costs nothing until the first question. A caller that stops waiting loses its
+    answer and harms nobody. The thread never keeps the process alive; ``close``
+    ends it in order.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        loader: Callable[[Path, Manifest], Model],
+        kind: Kind,
+        *,
+        idle_ms: int,
+        waiting_max: int,
+    ) -> None:
+        self._folder = ModelFolder(folder)
+        self._loader = loader
+        self._kind = kind
+        self._idle_s = idle_ms / 1_000
+        self._waiting_max = waiting_max
+        # Below this line: shared with the thread, touched under the condition only.
+        self._turn = threading.Condition()
+        self._interactive: deque[Request[Model, Any]] = deque()
+        self._bulk: deque[Request[Model, Any]] = deque()
+        self._waiting = 0
+        self._closing = False
+        self._on_end: Callable[[], object] = bool  # nobody waits yet
+        self._thread: threading.Thread | None = None
+        self._model: Model | None = None
+        self._stamp: Stamp | None = None
+
+    @property
+    def loaded(self) -> bool:
+        return self._model is not None
+
+    async def close(self) -> None:
+        """End the thread and give the model back. What still waits gets a StoppingError.
+
+        Waits for the batch under way, but not for ever: a thread that is busy
+        reading the model from a slow disk is left behind and ends with the process.
+        """
+        loop = asyncio.get_running_loop()
+        ended = asyncio.Event()
+        with self._turn:
+            running = self._thread is not None and self._thread.is_alive()
+            self._closing = True
+            self._on_end = partial(loop.call_soon_threadsafe, ended.set)
+            self._turn.notify()
+        if running:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(ended.wait(), EMBED_CLOSE_MS_MAX / 1_000)
+
+    # For the model's own class.
+
+    def _manifest(self) -> Manifest | None:
+        """Return what is installed; None without a whole one. Compares no hashes, loads nothing."""
+        try:
+            found = self._folder.read()
+        except ModelError:
+            return None
+        return found[0] if found else None
+
+    def _found(self) -> tuple[Manifest, Stamp]:
+        """Return what is installed; raises DegradedError for nothing, ModelError for damage."""
+        try:
+            found = self._folder.read()
+        except ModelError as error:
+            raise self._damaged(error) from error
+        if found is None:
+            raise DegradedError(f"no {self._kind.name} is installed", hint=self._kind.hint)
+        return found
+
+    async def _ask(self, request: Request[Model, Answer], *, bulk: bool = False) -> Answer:
+        """Return the answer to *request*, which is never too large for an idle queue."""
+        kind = self._kind
+        with self._turn:
+            if self._closing:
+                raise StoppingError(f"the {kind.name} is being closed")
+            if self._waiting and self._waiting + request.size > self._waiting_max:
+                raise BusyError(f"{self._waiting} {kind.counted} already wait for the {kind.name}")
+            self._waiting += request.size
+            (self._bulk if bulk else self._interactive).append(request)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name=kind.thread, daemon=True)
+                _running.add(self._thread)
+                self._thread.start()
+            self._turn.notify()
+        try:
+            return await request.answer
+        finally:
+            self._drop(request)  # a caller that stops waiting makes room at once
+
+    # Below: the thread.
+
+    def _run(self) -> None:
+        try:
+            while not self._closing:
+                self._turn_over()
+        finally:  # nobody may wait for a thread that is gone, whatever ended it
+            self._refuse_waiting()
+            _running.discard(threading.current_thread())
+
+    def _turn_over(self) -> None:
+        """Serve one batch, or give the model back when nothing came for long."""
+        request = self._next()  # not kept while waiting: it holds texts
+        if request is not None:
+            self._serve(request)
+        else:
+            self._release()
+
+    def _next(self) -> Request[Model, Any] | None:
+        """Wait for work and return it, still first in its queue; None when idle or closing."""
+        with self._turn:
+            idle_s = self._idle_s if self.loaded else None
+            self._turn.wait_for(lambda: self._closing or self._interactive or self._bulk, idle_s)
+            waiting = self._interactive or self._bulk
+            return waiting[0] if waiting and not self._closing else None
+
+    def _refuse_waiting(self) -> None:
+        self._release()
+        with self._turn:
+            self._closing = True
+            for request in (*self._interactive, *self._bulk):
+                request.fail(StoppingError(f"the {self._kind.name} is being closed"))
+            self._interactive.clear()
+            self._bulk.clear()
+            self._waiting = 0
+        with suppress(RuntimeError):  # the loop may be gone
+            self._on_end()
+
+    def _serve(self, request: Request[Model, Any]) -> None:
+        """Do one batch of *request*; when it is over, answer it, having made room first."""
+        if request.answer.cancelled():
+            self._drop(request)
+            return
+        answer: Callable[[], None] | None = None
+        try:
+            if request.step(self._ready()):
+                answer = partial(request.succeed, request.result())
+        except MemdError as error:
+            answer = partial(request.fail, error)
+        except Exception as error:  # noqa: BLE001  # onnxruntime raises bare Exceptions; the thread must live
+            failure = EmbeddingError(f"the {self._kind.name} failed: {type(error).__name__}")
+            failure.__cause__ = error
+            answer = partial(request.fail, failure)
+        if answer is not None:
+            self._drop(request)
+            answer()
+
+    def _drop(self, request: Request[Model, Any]) -> None:
+        """Take *request* out of its queue, if it is still there."""
+        with self._turn:
+            for queue in (self._interactive, self._bulk):
+                if request in queue:
+                    queue.remove(request)
+                    self._waiting -= request.size
+
+    def _ready(self) -> Model:
+        """Return the model, loaded now if it is not, or if the folder holds another one."""
+        manifest, stamp = self._found()
+        if self._model is None or self._stamp != stamp:
+            self._model = None
+            try:
+                self._model = self._loader(self._folder.path, manifest)
+            except ModelError as error:
+                self._folder.condemn(stamp, error)
+                raise self._damaged(error) from error
+            self._stamp = stamp
+        return self._model
+
+    def _damaged(self, error: ModelError) -> ModelError:
+        """Return *error* with the command that mends this kind of model."""
+        return ModelError(error.message, hint=self._kind.hint)
+
+    def _release(self) -> None:
+        if self._model is not None:
+            self._model = None
+            _trim()
+
+
+def keep_libraries_quiet() -> None:
+    """Tell the model's libraries, before they are imported, to ask no network and report nothing.
+
+    onnxruntime 1.29 and later keeps a device id in the home folder and reports each
+    session to its maker unless ORT_DISABLE_TELEMETRY is set when it starts; the
+    choice then holds for the life of the process.
+    """
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy adds vectors here, no more
+
+
+def _trim() -> None:
+    """Give freed memory back to the system, where the C library can."""
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (OSError, AttributeError):
+        return  # not glibc

@@ -1,0 +1,218 @@
+"""Writes the encoder as an ONNX file, from the official weights.
+
+The published model comes as ``safetensors`` and onnxruntime runs ONNX, so memd
+writes the graph itself, once, when the model is installed: a BERT encoder of six
+layers whose only output is one vector for each token (``fastembed`` does mean
+pooling and normalisation). The same weights give the same bytes every time.
+Proof that the graph is the model: reference vectors made by another
+implementation, compared at each installation.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memd.base.errors import ModelError
+from memd.embedding.model_files import DIMENSION, INSTALL_HINT
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Tensors = Mapping[str, NDArray[np.float32]]
+
+LAYERS = 6
+HEADS = 12
+NORM_EPSILON = 1e-12
+_OPSET = 17  # the first with LayerNormalization
+_IR_VERSION = 8
+_MASKED = -10_000.0  # added to the score of padding: exp() of it is nothing
+_HEADER_BYTES_MAX = 1_000_000
+
+
+def read_safetensors(path: Path) -> Tensors:
+    """Return the float32 tensors of a ``safetensors`` file, by name; ModelError if it is none.
+
+    The format: eight bytes little-endian length, that much JSON (name, dtype,
+    shape, offsets into the rest), then the raw numbers.
+    """
+    import numpy as np
+
+    raw = path.read_bytes()
+    try:
+        (size,) = struct.unpack_from("<Q", raw)
+        header: dict[str, Any] = json.loads(raw[8 : 8 + min(size, _HEADER_BYTES_MAX)])
+        tensors = {}
+        for name, entry in header.items():
+            if name == "__metadata__" or entry["dtype"] != "F32":
+                continue
+            start, end = entry["data_offsets"]
+            body = memoryview(raw)[8 + size + start : 8 + size + end]
+            tensors[name] = np.frombuffer(body, dtype="<f4").reshape(entry["shape"])
+    except (struct.error, ValueError, KeyError, TypeError) as error:
+        raise ModelError(f"{path.name} is not a safetensors file", hint=INSTALL_HINT) from error
+    return tensors
+
+
+def write_onnx(tensors: Tensors, path: Path) -> None:
+    """Write the encoder with these weights to *path*; ModelError names a missing tensor."""
+    import onnx
+
+    graph = _Graph(tensors)
+    try:
+        _encoder(graph)
+    except KeyError as error:
+        raise ModelError(f"the weights lack {error.args[0]}", hint=INSTALL_HINT) from error
+    path.write_bytes(graph.model(onnx).SerializeToString(deterministic=True))
+
+
+def _encoder(graph: _Graph) -> None:
+    """Lay out the whole encoder: embeddings, mask, six layers."""
+    hidden = _embeddings(graph)
+    mask = _mask(graph)
+    for layer in range(LAYERS):
+        prefix = f"encoder.layer.{layer}"
+        hidden = _attention(graph, f"{prefix}.attention", hidden, mask)
+        hidden = _feed_forward(graph, prefix, hidden)
+    graph.node("Identity", [hidden], name="last_hidden_state")
+
+
+def _embeddings(graph: _Graph) -> str:
+    """Sum what a token, its place and its segment mean, and normalise."""
+    words = graph.node("Gather", [graph.weight("embeddings.word_embeddings.weight"), "input_ids"])
+    kinds = graph.node(
+        "Gather", [graph.weight("embeddings.token_type_embeddings.weight"), "token_type_ids"]
+    )
+    # Places are 0, 1, 2 ... up to the length of this batch.
+    shape = graph.node("Shape", ["input_ids"])
+    length = graph.node("Gather", [shape, graph.integer(1)], axis=0)
+    places = graph.node("Range", [graph.integer(0), length, graph.integer(1)])
+    place = graph.node("Gather", [graph.weight("embeddings.position_embeddings.weight"), places])
+    total = graph.node("Add", [graph.node("Add", [words, kinds]), place])
+    return _norm(graph, "embeddings.LayerNorm", total)
+
+
+def _mask(graph: _Graph) -> str:
+    """Turn 1 and 0 into 0 and a large negative number, shaped [batch, 1, 1, sequence]."""
+    wide = graph.node("Unsqueeze", ["attention_mask", graph.integers([1, 2])])
+    real = graph.node("Cast", [wide], to=graph.FLOAT)
+    absent = graph.node("Sub", [graph.number(1.0), real])
+    return graph.node("Mul", [absent, graph.number(_MASKED)])
+
+
+def _attention(graph: _Graph, prefix: str, hidden: str, mask: str) -> str:
+    query = _heads(graph, f"{prefix}.self.query", hidden, [0, 2, 1, 3])
+    key = _heads(graph, f"{prefix}.self.key", hidden, [0, 2, 3, 1])
+    value = _heads(graph, f"{prefix}.self.value", hidden, [0, 2, 1, 3])
+    scale = graph.number(math.sqrt(DIMENSION // HEADS))
+    scores = graph.node("Div", [graph.node("MatMul", [query, key]), scale])
+    shares = graph.node("Softmax", [graph.node("Add", [scores, mask])], axis=-1)
+    seen = graph.node("Transpose", [graph.node("MatMul", [shares, value])], perm=[0, 2, 1, 3])
+    joined = graph.node("Reshape", [seen, graph.integers([0, 0, DIMENSION])])
+    out = _linear(graph, f"{prefix}.output.dense", joined)
+    return _norm(graph, f"{prefix}.output.LayerNorm", graph.node("Add", [out, hidden]))
+
+
+def _heads(graph: _Graph, prefix: str, hidden: str, order: list[int]) -> str:
+    flat = _linear(graph, prefix, hidden)
+    split = graph.node("Reshape", [flat, graph.integers([0, 0, HEADS, DIMENSION // HEADS])])
+    return graph.node("Transpose", [split], perm=order)
+
+
+def _feed_forward(graph: _Graph, prefix: str, hidden: str) -> str:
+    wide = _linear(graph, f"{prefix}.intermediate.dense", hidden)
+    narrow = _linear(graph, f"{prefix}.output.dense", _gelu(graph, wide))
+    return _norm(graph, f"{prefix}.output.LayerNorm", graph.node("Add", [narrow, hidden]))
+
+
+def _gelu(graph: _Graph, value: str) -> str:
+    """Lay out the exact form, x * (1 + erf(x / sqrt 2)) / 2, which onnxruntime fuses."""
+    error = graph.node("Erf", [graph.node("Div", [value, graph.number(math.sqrt(2.0))])])
+    double = graph.node("Mul", [value, graph.node("Add", [error, graph.number(1.0)])])
+    return graph.node("Mul", [double, graph.number(0.5)])
+
+
+def _linear(graph: _Graph, prefix: str, value: str) -> str:
+    product = graph.node("MatMul", [value, graph.weight(f"{prefix}.weight", turned=True)])
+    return graph.node("Add", [graph.weight(f"{prefix}.bias"), product])
+
+
+def _norm(graph: _Graph, prefix: str, value: str) -> str:
+    gain, shift = graph.weight(f"{prefix}.weight"), graph.weight(f"{prefix}.bias")
+    return graph.node("LayerNormalization", [value, gain, shift], axis=-1, epsilon=NORM_EPSILON)
+
+
+class _Graph:
+    """Collects nodes and weights, and names what is between them."""
+
+    FLOAT = 1  # TensorProto.FLOAT
+    INT64 = 7  # TensorProto.INT64
+
+    def __init__(self, tensors: Tensors) -> None:
+        self._tensors = tensors
+        self._nodes: list[tuple[str, list[str], str, dict[str, Any]]] = []
+        self._constants: dict[str, Any] = {}
+
+    def node(self, kind: str, inputs: list[str], *, name: str | None = None, **attrs: Any) -> str:
+        """Add a node and return the name of its output."""
+        output = name or f"{kind.lower()}_{len(self._nodes)}"
+        self._nodes.append((kind, inputs, output, attrs))
+        return output
+
+    def weight(self, name: str, *, turned: bool = False) -> str:
+        """Add a tensor of the model; *turned* as a product needs it."""
+        tensor = self._tensors[name]
+        self._constants[name] = tensor.T if turned else tensor
+        return name
+
+    def number(self, value: float) -> str:
+        import numpy as np
+
+        # An array without dimensions: one of length 1 would change the shape of what it meets.
+        return self._constant(f"number_{value!r}", np.array(value, dtype=np.float32))
+
+    def integer(self, value: int) -> str:
+        import numpy as np
+
+        return self._constant(f"integer_{value}", np.array(value, dtype=np.int64))
+
+    def integers(self, values: list[int]) -> str:
+        import numpy as np
+
+        name = "integers_" + "_".join(str(value) for value in values)
+        return self._constant(name, np.array(values, dtype=np.int64))
+
+    def model(self, onnx: Any) -> Any:
+        """Return everything as one ModelProto."""
+        import numpy as np
+
+        make = onnx.helper
+        inputs = [
+            make.make_tensor_value_info(name, self.INT64, ["batch", "sequence"])
+            for name in ("input_ids", "attention_mask", "token_type_ids")
+        ]
+        output = make.make_tensor_value_info(
+            "last_hidden_state", self.FLOAT, ["batch", "sequence", DIMENSION]
+        )
+        nodes = [
+            make.make_node(kind, ins, [out], name=out, **attrs)
+            for kind, ins, out, attrs in self._nodes
+        ]
+        constants = [
+            onnx.numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
+            for name, array in self._constants.items()
+        ]
+        graph = make.make_graph(nodes, "encoder", inputs, [output], initializer=constants)
+        opset = [make.make_opsetid("", _OPSET)]
+        return make.make_model(
+            graph, producer_name="memd", opset_imports=opset, ir_version=_IR_VERSION
+        )
+
+    def _constant(self, name: str, array: Any) -> str:
+        self._constants[name] = array
+        return name

@@ -1,0 +1,213 @@
+r"""The words by which it is told that a turn asks, orders, acknowledges or remarks.
+
+English, German, French, Spanish, Italian, Portuguese, Dutch, Polish and Russian; Chinese
+and Japanese by their marks. Each table is an alternation at the start of a clause, or
+anywhere in one. What no table knows says something, and is remembered.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memd.extract.alternations import any_of, anywhere, opening
+
+# Cyrillic letters and wide marks are what is looked for.
+# ruff: noqa: RUF001
+
+
+# What a sentence begins with before it says what it is about.
+LEADS = re.compile(
+    rf"""(?:(?:{
+        any_of('''
+    hey, hi, hello, yo, ok, okay, so, well, oh, ah, um, uh, hm+, wow, and, but, also, now, then,
+    next,
+    first, finally, please, pls, plz, thanks, thank you, great, cool, nice, awesome, perfect, good,
+    right, yes, yeah, yep, yup, sure, no, nope, alright, all right, anyway, btw, by the way,
+    actually,
+    sorry, excuse me, just, again, quick question, one more thing, question, go ahead and, got it,
+    hallo, ja, nein, gut, super, danke, bitte, und, aber, dann, jetzt, ach, nun, übrigens, sag mal,
+    bonjour, salut, oui, non, merci, bon, alors, et, mais, au fait, maintenant, s'il te plaît,
+    s'il vous plaît, svp, stp, hola, buenas, sí, gracias, vale, bueno, y, pero, ahora, por favor,
+    oye, ciao, sì, grazie, bene, allora, e, ma, adesso, ora, per favore, scusa, senti, olá, oi, sim,
+    não, obrigad[oa], tá, então, mas, agora, hoi, hallo, dank je, bedankt, goed, en, maar, dan, nu,
+    alsjeblieft, alstublieft, graag, zeg, cześć, tak, nie, dzięki, dziękuję, dobrze, a, ale, teraz,
+    proszę, привет, да, нет, спасибо, хорошо, а, но, и, ну, теперь, пожалуйста, слушай
+    ''')
+    })(?!\w)\W*)+""",
+    re.IGNORECASE,
+)
+
+# A clause of the speaker's own: what follows is said, not asked.
+OWN = opening(
+    r"(?:did|have|haven't|didn't) i (?:ever |already )?(?:mention|tell|told|say|said)\w*",
+    r"(?:i|we)(?:'m|'ve|'d|'ll|'re)?, my, our, mine, ich, wir, mein\w*, unser\w*, je, j'\w+, nous,"
+    r" mon, ma, mes, notre, nos, yo, nosotr[oa]s, mi, mis, nuestr\w+, me \w+, nos \w+, io, noi,"
+    r" mio,"
+    r" mia, miei, mie, nostr\w+, mi \w+, ci \w+, eu, nós, meu, minha, meus, minhas, noss\w+, ik,"
+    r" wij,"
+    r" we, mijn, ons, onze, ja, mój, moja, moje, mam, nasz\w*, я, мы, мой, моя, моё, мои, меня, у"
+    r" меня, мне, наш\w*",
+)
+# What others did or are: "the port is 80", "it fails".
+_FINITE = (
+    "is, are, was, were, am, isn't, aren't, wasn't, weren't, has, had, hasn't, will, won't,"
+    " would, died,"
+    " lives?, ist, sind, war, waren, hat, haben, wird, wurde, est, sont, était, ont, está, están,"
+    " estaba, fue, tiene, è, sono, era, hanno, é, são, foi, tem, zijn, heeft, werd, jest, są, był,"
+    " była, было, был, была, было"
+)
+FINITE = anywhere(_FINITE)
+TOLD = anywhere(
+    _FINITE,
+    r"have, haven't, can't, cannot, doesn't, don't, didn't, says?, said, works?, fails?, needs?,"
+    r" takes?, uses?, likes?, loves?, hates?, prefers?, became, got, went, gave, told, [a-z]{3,}ed",
+)
+SUBORDINATES = anywhere(
+    "what, who, where, when, why, how, which, that, if, whether, it, there, they, this, those, you,"
+    " we, i, everything, anything, all, whatever, was, wer, wo, wann, warum, wie, welche\\w*,"
+    " dass, ob,"
+    " qui, que, quoi, où, quand, comment, qué, quién, dónde, cómo, che, chi, dove, come, wat,"
+    " wie, waar,"
+    " hoe, co, kto, gdzie, jak, что, кто, где, как"
+)
+# Somebody is introduced: "my daughter Mia".
+INTRODUCES = re.compile(
+    r"(?<!\w)(?:(?:[Mm]y|[Oo]ur|[Mm]on|[Mm]a|[Nn]otre|[Mm]i|[Nn]uestr\w|[Mm]i[oa]|[Mm]eu"
+    r"|[Mm]inha|[Mm]ijn"
+    r"|[Oo]nze|[Mm]ój|[Mm]oja|[Мм]ой|[Мм]оя)\s+\w+\s+[^\W\d_a-zß-ÿа-яё]\w+"
+    r"|[Mm]ein\w*\s+[A-ZÄÖÜ]\w+\s+[A-ZÄÖÜ]\w+)"
+)
+TOLD_ABOUT = opening(
+    "he, she, they, it, this, that, these, those, there, his, her, their, its, er, sie, es, das,"
+    " il,"
+    " elle, ils, elles, ce, c'est, él, ella, ellos, lui, lei, loro, ele, ela, eles, hij, zij,"
+    " ze, het,"
+    " on, ona, ono, oni, он, она, оно, они, это"
+)
+# A reason, or what somebody is to know of the speaker: said inside of a question.
+SAYS_SO = re.compile(
+    r"(?<!\w)(?:(?:because|since|although|though|given(?:\s+that)?|now\s+that"
+    r"|considering(?:\s+that)?)"
+    r"\s+(?:i|we|my|our|he|she|they|it|there|the)(?:'\w+)?"
+    r"|(?:know|knew|mention(?:ed)?|tell|told|hear|heard|believe|reali[sz]e|forget|forgot|guess)"
+    r"(?:\s+(?:you|me|u))?(?:\s+that)?(?:\s+about)?\s+(?:i|we|my|our)(?:'\w+)?"
+    r"|that\s+(?:i|we|my|our)(?:'\w+)?\s+\w+"
+    r"|(?:dass|weil|da|denn|obwohl)\s+(?:ich|wir|mein\w*|unser\w*)"
+    r"|(?:que|parce\s+que|puisque|comme)\s+(?:je|j'\w+|nous|mon|ma|mes|notre)"
+    r"|(?:que|porque|ya\s+que|como)\s+(?:yo|soy|tengo|estoy|vivo|me|mi|mis|nuestr\w+)"
+    r"|(?:che|perché|siccome)\s+(?:io|sono|ho|vivo|mi|mio|mia)"
+    r"|(?:que|porque|já\s+que)\s+(?:eu|sou|tenho|estou|moro|meu|minha)"
+    r"|(?:dat|omdat|want)\s+(?:ik|wij|we|mijn)"
+    r"|(?:że|bo|ponieważ)\s+(?:ja|jestem|mam|mój|moja|mieszkam)"
+    r"|(?:что|потому\s+что|так\s+как)\s+(?:я|мы|у\s+меня|мой|моя))(?!\w)",
+    re.IGNORECASE,
+)
+
+# A question, told by its first words. The first table asks without a mark, too.
+ASKS_PLAINLY = opening(
+    r"(?:what|who|where|when|why|how|which)(?:'s|s|'re)? (?:is|are|do|does|did|can|could|should"
+    r"|was|"
+    r"were|would|will|about|come|many|much|long|often|far|else|kind of|happens?|happened|to)",
+    r"(?:what|who|where|how)(?:'s|'re)(?! more)",
+    r"is there, are there, do we have, do you (?:know|have|think|see|remember|mean|want),"
+    r" does (?:it|"
+    r"this|that), did (?:you|it|we), should (?:i|we), have you, any idea, i wonder,"
+    r" i was wondering,"
+    r" i'?d like to know, i want to know, i(?:'m| am) curious, i have a question,"
+    r" ich frage mich, ich"
+    r" wüsste gerne?, je me demande, je voudrais savoir, me pregunto, quisiera saber, mi chiedo,"
+    r" vorrei"
+    r" sapere, gostaria de saber, queria saber, ik vraag me af, zastanawiam się, chcę wiedzieć,"
+    r" интересно, хочу узнать",
+)
+ASKS = opening(
+    r"what(?:'s|'re|s)?, who(?:'s|se|m)?, where(?:'s)?, when(?:'s)?, why, how(?:'s)?, which,"
+    r" (?:is|are|am|was|were|do|does|did|can|could|would|will|should|shall|may|might|must|have"
+    r"|has|had)"
+    r"(?:n't)? (?:i|you|we|he|she|it|they|this|that|these|those|there|the|a|an|my|our|your|his|her|"
+    r"their|its|any|anyone|anybody|anything|someone|somebody|all|both|one|\w+),"
+    r" any (?:ideas?|chance|thoughts|news|tips?|suggestions?|plans?|advice), or, right, really,"
+    r" anything else, something else, remember",
+    r"wer, wen, wem, wessen, was, wann, wo, wohin, woher, warum, wieso, weshalb, wie,"
+    r" welche[rnms]?,"
+    r" womit, wofür, worüber, wozu, gibt es,"
+    r" \w+(?:st|t|en|e|nn|ll|ss|rf|g)? (?:du|ihr|sie|er|es|ich|"
+    r"wir|man|der|die|das|denn)",
+    r"qui, que, quoi, quand, où, pourquoi, comment, combien, quel(?:le)?s?, est-ce que?,"
+    r" qu'est-ce que?, qu'\w+, \w+-(?:tu|vous|il|elle|on|nous|je|t-il|t-elle|t-on|ce), tu \w+,"
+    r" vous \w+",
+    r"¿\W*\w+, qué, quién(?:es)?, cuándo, dónde, adónde, por qué, cómo, cuánt[oa]s?, cuál(?:es)?,"
+    r" puedes, sabes, conoces, tienes, hay",
+    r"chi, che, cosa, quando, dove, dov'\w+, perché, come, com'\w+, quant[oaie], qual[ie]?, c'è,"
+    r" ci sono, sai, conosci, hai, puoi",
+    r"quem, o que, quê, quando, onde, por que, porque, como, quant[oa]s?, qual, quais, você \w+,"
+    r" vocês \w+, sabe, conhece, há, tem",
+    r"wie, wat, wanneer, waar\w*, waarom, hoe, hoeveel, welke?, is er, zijn er,"
+    r" \w+ (?:je|jij|u|ik|wij|"
+    r"het|er|jullie)",
+    r"kto, kogo, komu, co, kiedy, gdzie, dokąd, dlaczego, czemu, jak, ile, jak[iae], któr\w+,"
+    r" czyj\w*,"
+    r" czy",
+    r"кто, кого, кому, что, когда, где, куда, откуда, почему, зачем, как, сколько, какой, какая,"
+    r" какие,"
+    r" какое, чей, разве, можно, есть ли, \w+ ли",
+)
+
+CONDITIONS = opening(
+    "if, when, once, before, after, while, until, unless, as soon as, in case, for, in, on, at,"
+    " with,"
+    " wenn, falls, sobald, bevor, nachdem, si, quand, lorsque, avant, après, cuando, antes,"
+    " después, se,"
+    " quando, prima, dopo, depois, als, wanneer, voordat, nadat, jeśli, gdy, zanim, если, когда,"
+    " прежде"
+)
+# A clause that hangs on another one: a condition, a place, a comparison, one thing more.
+HANGS = opening(
+    r"if, when, once, before, after, while, until, unless, as soon as, in case,"
+    r" so (?:that|i|we|it),"
+    r" whether, which, where, who, to, in, on, at, from, for, with, without, under, into, of,"
+    r" by, via,"
+    r" like, using, about, e\.g\., i\.e\., etc\.?, for example, for instance, especially,"
+    r" including,"
+    r" maybe, perhaps, or, and, then, not, even, again, at least, instead, too, as well, otherwise,"
+    r" what, how, why, thanks, please, right",
+    r"wenn, falls, sobald, bevor, nachdem, ob, dass, oder, und, wo, wie, was, warum, welche\w*,"
+    r" mit,"
+    r" ohne, für, im, um, zum, zur, beim, damit, also, zum beispiel, z\.b\., bitte",
+    r"si, quand, lorsque, avant, après, que, qui, dont, où, ou, et, avec, sans, pour, dans,"
+    r" comment,"
+    r" pourquoi, par exemple, cuando, antes, después, donde, o, y, con, sin, para, por ejemplo, se,"
+    r" quando, prima, dopo, dove, oppure, e, senza, per, ad esempio, antes, depois, onde, ou, com,"
+    r" sem, por exemplo",
+    r"als, wanneer, voordat, nadat, of, dat, waar, en, met, zonder, voor, bijvoorbeeld, jeśli, gdy,"
+    r" kiedy, zanim, czy, że, żeby, albo, lub, z, bez, w, na, dla, jak, gdzie, który\w*,"
+    r" na przykład,"
+    r" если, когда, чтобы, прежде, что, где, как, или, и, с, без, в, для, на, котор\w+, например",
+)
+
+NEAR_ASIA_ASKS = re.compile(
+    r"(?:[？?]|[吗嗎呢么麼]|ですか|ますか|でしょうか|のか|かな)[。！!?？]*$"
+)
+NEAR_ASIA = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+
+# What an assistant says of what it does just now.
+REMARKS = re.compile(
+    r"(?:(?:now|next|first|then|good|great|ok|okay|perfect|sure|yes|alright)\W+)*(?:(?:let me"
+    r"|let's|"
+    r"i'll|i will|i'm going to|i am going to|i'm|i am|time to)(?: now| just| first| also"
+    r"| quickly| start"
+    r" by| begin by| go ahead and| then)* (?:run|rerun|check|checking|look|looking|read|reading"
+    r"|search|"
+    r"searching|see|start|starting|fix|fixing|update|updating|create|creating|find|finding|examine|"
+    r"verify|verifying|try|trying|add|adding|write|writing|continue|open|explore|exploring|review|"
+    r"reviewing|test|testing|implement|implementing|make|do|get|take|view|investigate"
+    r"|investigating|"
+    r"work|working|analy[sz]e|analy[sz]ing|go|commit|push|build|clean|apply|think|know|help|wait|"
+    r"waiting|done|ready|begin|also)\b|(?:running|checking|looking|reading|searching|starting"
+    r"|working|"
+    r"thinking)\b|ich (?:schaue|prüfe|werde|sehe|lese|suche|führe|starte)|lass mich|je vais"
+    r"|laisse-moi|"
+    r"voy a|déjame|(?:ora )?vado a|fammi|vou|deix[ae]-me|laat me|ik ga|ik zal|zaraz|pozwól|сейчас|я"
+    r" (?:посмотрю|проверю|запущу)|позволь)",
+    re.IGNORECASE,
+)

@@ -1,0 +1,157 @@
+"""The words by which a request of the moment is told from a rule, in nine languages. Pure.
+
+A verb at the start is an order in English, and a report in languages that leave the
+subject out: "abre a las nueve" says when it opens. So where a verb may be either, or a
+noun ("Test coverage is 80 %"), what follows has to be a thing that is pointed at.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memd.extract.alternations import any_of, anywhere
+
+# Cyrillic letters and wide marks are what is looked for.
+# ruff: noqa: RUF001
+
+_PLAIN = """
+    rerun, re-run, rewrite, explain, tell me, give me, remove, rename, revert, implement, proceed,
+    generate, analy[sz]e, evaluate, investigate, figure out, debug, summari[sz]e, convert, refactor,
+    help me, execute, redo, undo, translate, describe, calculate, let me know, let me see, examine,
+    inspect, simplify, rebase, reproduce, brainstorm, paraphrase, proofread, go on, try again,
+    do (?:it|that|this|the|these|those|so|a|all|both|another|one),
+    make (?:a|an|the|it|that|this|these|those|all|them|another|some)
+"""
+_WITH_OBJECT = """
+    run, fix, add, create, write, show, check, look, find, delete, read, move, deploy, compare,
+    verify, bump, replace, extract, include, count, sort, clean, install, continue, address, apply,
+    split, stage, resolve, suggest, propose, recommend, update, open, commit, push, build, test,
+    try,
+    review, start, finish, search, list, print, merge, pull, draft, research, audit, format,
+    publish,
+    copy, paste, restart, export, import, change, go, stop, display, plan, load, save, log,
+    document,
+    sketch, outline, mark, scan, fetch, report, stub
+"""
+_OBJECT = (
+    r"(?:\s+(?:the|a|an|all|both|my|our|your|this|that|these|those|it|them|me|us|him|her|for|to|in|"
+    r"into|on|at|with|out|up|off|over|through|again|everything|anything|something|any|each|another|"
+    r"one|some|how|what|why|where|which|whether|if|and|here|there|now|ahead|back|tests?|"
+    r"lint\w*|comments?|changes|unused|\d+)(?!\w)|\s+['/#.@]|\s+\w[\w-]*[./_(]\w?)"
+)
+_ALONE = r"(?:commit|push|merge|rebase|deploy|build|test|run|fix|review|publish|search)\W*$"
+_POLITELY = (
+    r"(?:(?:can|could|would|will) (?:you|u)(?! (?:like|prefer|say|rather)\b)(?: please)?"
+    r"(?: just| also| quickly)?|(?:i|we)(?:'?d like| want| need| would like) you to|do you mind"
+    r"|would you mind)"
+)
+_TOGETHER = r"(?:let'?s|let us|we need to)(?: just| first| now| also)? "
+_BEGINS = "begin, look, see, discuss, talk, decide, figure, get, work, move on, brainstorm, think"
+
+ORDERS_NOW = re.compile(
+    rf"(?:{_TOGETHER})?(?:(?:{any_of(_PLAIN)})(?!\w)|(?:{any_of(_WITH_OBJECT)}){_OBJECT}|{_ALONE})"
+    rf"|{_TOGETHER}(?:{any_of(_BEGINS)})(?!\w)|{_POLITELY}\s+\w+",
+    re.IGNORECASE,
+)
+"""An order at the start of an English clause."""
+
+# Asked politely, or a form that only an order has.
+_PLAIN_ELSEWHERE = """
+    (?:kannst|könntest|würdest|magst|willst) du, könnt ihr, könn(?:en|ten) sie, zeig, schreib, mach,
+    gib, sag mir, hilf mir, lass uns, lies, schau, such, bau, erklär, prüf,
+    (?:peux|pourrais|veux)-tu, (?:pouvez|pourriez|voulez)-vous, tu peux, tu pourrais, dis-moi,
+    (?:montre|explique|donne|aide)-moi,
+    (?:montr|écriv|ajout|supprim|lanc|exécut|corrig|expliqu|cherch
+    |trouv|renomm|cré|ouvr|vérifi|regard|résum)ez, faites,
+    ¿?(?:me )?(?:puedes|podrías|puede|podría), muéstrame, explícame, dame, dime, ayúdame, haz,
+    (?:puoi|potresti|può|potrebbe), (?:mostra|spiega|da|di|aiuta|fam)mi, scrivi, aggiungi, esegui,
+    correggi, apri, traduci, riassumi,
+    (?:você pode|pode|podes|poderia|podia), me (?:dá|dê|diga|mostre|ajude), ajude-me,
+    mostre(?:-me)?,
+    escreva, adicione, apague, remova, exclua, execute, rode, corrija, explique(?:-me)?, renomeie,
+    crie, verifique, traduza, faça,
+    (?:kun|kan|wil|zou) (?:je|jij|u), kunt u, help me, zeg me, laat (?:me|mij|eens|zien), geef me,
+    (?:czy )?(?:możesz|mógłbyś|mogłabyś), pokaż, napisz, dodaj, usuń, uruchom, napraw, popraw,
+    wyjaśnij, znajdź, poszukaj, zmień, utwórz, stwórz, otwórz, sprawdź, przetłumacz, zrób, podaj,
+    powiedz mi, pomóż mi, zobacz,
+    (?:ты )?(?:можешь|мог бы|могла бы), не мог бы ты, покажи, напиши, добавь, удали, запусти,
+    исправь,
+    объясни, найди, поищи, переименуй, создай, открой, проверь, переведи, сделай, скажи мне,
+    помоги мне, посмотри
+"""
+# A form that may also say what I, he or she does.
+_WITH_OBJECT_ELSEWHERE = """
+    zeige, schreibe, mache, lösche?, entferne?, erstelle?, benenne?, starte, prüfe, überprüfe?,
+    erkläre, öffne, behebe?, korrigiere?, übersetze?, führe?, fasse?, füge?, installiere?,
+    vergleiche?, ändere?,
+    montre, écris, ajoute, supprime, lance, exécute, corrige, explique, cherche, trouve,
+    renomme, crée,
+    ouvre, vérifie, traduis, fais, donne, regarde, résume,
+    muestra, escribe, añade, agrega, borra, elimina, ejecuta, corrige, arregla, explica, busca,
+    renombra, crea, abre, revisa, traduce, mira, comprueba, resume,
+    mostra, elimina, cancella, lancia, sistema, spiega, cerca, trova, rinomina, controlla, verifica,
+    fai, guarda,
+    escreve, adiciona, apaga, remove, executa, roda, corrige, explica, procura, renomeia, cria,
+    abre,
+    traduz, faz, resume,
+    toon, schrijf, voeg, verwijder, voer, draai, repareer, los, leg, zoek, vind, hernoem, maak,
+    open,
+    controleer, vertaal, kijk, vat
+"""
+_OBJECT_ELSEWHERE = (
+    r"\s+(?:die|das|den|der|dem|eine?[nm]?|mir|uns|alle|es|sie|bitte|mal|diese\w*|le|la|les"
+    r"|l'\w+|un|"
+    r"une|des|ce|cet|cette|ces|mon|ma|tout\w*|ça|moi|el|los|las|una|este|esta|esto|ese|eso|todos"
+    r"|todas|"
+    r"il|lo|i|gli|questo|questa|tutt\w|o|os|a(?! la)|as|um|uma|isto|isso|esse|essa|de|het|een"
+    r"|dit|dat|"
+    r"deze|alle|alles|eens)(?!\w)"
+)
+ORDERS_ELSEWHERE = re.compile(
+    rf"(?:(?:{any_of(_PLAIN_ELSEWHERE)})(?!\w)"
+    rf"|(?:{any_of(_WITH_OBJECT_ELSEWHERE)}){_OBJECT_ELSEWHERE})",
+    re.IGNORECASE,
+)
+"""The same in the other languages that have words."""
+NEAR_ASIA_ORDERS = re.compile(
+    r"(?:请(?!问)|請(?!問)|帮我|幫我|麻烦|能不能|给我)"
+    r"|[^。]{0,200}(?:ください|下さい|くれる？|もらえますか？?)[。！]?\Z"
+)
+
+# Words of a wish that outlives the day: a standing order, and what is chosen.
+STANDING = anywhere(
+    r"always, never, ever again, from now on, going forward, in (?:the )?future, next time, every,"
+    r" each, whenever, by default, as a (?:general )?rule, remember, keep in mind,"
+    r" don't forget,"
+    r" do not forget, note that, prefer, instead of, rather than, not \w+ but, must(?:n't)?,"
+    r" make sure,"
+    r" i like, i hate, until further notice, used to, too, daily, weekly, monthly,"
+    r" (?:can|could|would|will) you(?: please)? (?:keep|stop|use|avoid|prefer|call|be|answer|reply|"
+    r"respond|speak|stay|stick|refrain|not|only|limit|quit|leave)",
+    r"immer, nie, niemals, nie wieder, ab jetzt, ab sofort, künftig, in zukunft, jedes mal,"
+    r" jede[nmrs]?,"
+    r" merk dir, dir (?:\w+ )?merken, denk daran, vergiss nicht, statt, anstatt, lieber,"
+    r" standardmäßig",
+    r"toujours, jamais, désormais, dorénavant, à partir de maintenant, à l'avenir, chaque, n'oublie"
+    r" pas, souviens-toi, te souvenir, retenir, rappelle-toi, retiens, plutôt que, au lieu de,"
+    r" par défaut",
+    r"siempre, nunca, jamás, de ahora en adelante, a partir de ahora, en el futuro, cada,"
+    r" recuerda, recordar,"
+    r" no olvides, en lugar de, en vez de, por defecto",
+    r"sempre, mai, d'ora in poi, in futuro, ogni, ricorda(?:ti|re)?, non dimenticare, invece di,"
+    r" al posto"
+    r" di, a partir de agora, daqui em diante, no futuro, lembre(?:-se)?, (?:se )?lembrar,"
+    r" não esqueça, em vez de",
+    r"altijd, nooit, voortaan, vanaf nu, in de toekomst, elke, onthoud\w*, vergeet niet,"
+    r" in plaats van,"
+    r" liever, standaard",
+    r"zawsze, nigdy, od teraz, w przyszłości, każd\w+, pamiętaj, zapamięta\w+, nie zapomnij,"
+    r" zamiast,"
+    r" domyślnie",
+    r"всегда, никогда, отныне, впредь, в будущем, кажд\w+, помни, запомни\w*, не забудь,"
+    r" не забывай,"
+    r" вместо, по умолчанию",
+)
+NEAR_ASIA_STANDING = re.compile(
+    r"总是|總是|永远|永遠|从现在|從現在|记住|記住|不要|以后|以後|每次|每天|务必|いつも|必ず|今後|覚え|毎回|毎日|ないで|常に"
+)

@@ -1,0 +1,204 @@
+"""A text becomes statements about things: no language model, the same every time.
+
+Precision comes first: a sentence that asks, doubts, reports or leaves open who is
+meant says nothing, since a text is found by its words all the same and a wrong
+edge leads astray. What is understood: the relations of ``verbs.py`` between names
+(``things.py``) at times (``when.py``), exceptions, negations and changes, and the
+explicit forms of ``triples.py``.
+
+A change of what the same text says raises ``model.graph.STATEMENTS_VERSION``. Its patterns
+take 10 ms to compile: whoever reads texts loads this when the first one comes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from memd.base.limits import STATEMENTS_CHARS_MAX
+from memd.domain.graph import Said, folded
+from memd.extract.clauses import Story, Told, clause
+from memd.extract.things import CHARS_MAX, name
+from memd.extract.triples import triples
+from memd.extract.verbs import SAID
+from memd.extract.when import When, times
+
+STATEMENTS_MAX = 200
+_SENTENCE_CHARS_MAX = 400
+_FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_SENTENCE = re.compile(r"[^\n]+?(?:[.!?]+(?=[\s)\"”*]|$)|;(?=\s)|$)", re.MULTILINE)
+_DOUBT = re.compile(
+    r"\?|\b(?:if|unless|whether|maybe|perhaps|possibly|probably|might|could|would|wish(?:es)?|wonder"
+    r"|think|thinks|thought|guess|hope|hopes|suppose|supposed|seems?|imagine|pretend|kidding|heard"
+    r"|says?|said|told|asked|asks|claims?|claimed|suggest(?:s|ed)?|propos(?:e|es|ed|al)|considering"
+    r"|consider|considered|want|wants|wanted|likely|apparently|rumou?rs?|for example|joke)\b",
+    re.IGNORECASE,
+)
+_LEAD = re.compile(
+    r"\s*(?:[-*>+]\s+|\d{1,3}[.)]\s+)?(?:(?:note|nb|remember|reminder|fyi|btw|by the way|policy"
+    r"|rule|decision|decided|convention|update|adr[ -]?\d*|also|so|and|ok|okay|yes|well|hey"
+    r"|actually|currently|now|today|please|then|but|we (?:have )?(?:decided|agreed)(?: that)?"
+    r"|in short|as a rule)(?:\s*[:,]\s*|\s+(?=[\w`\"“\[]))){0,3}",
+    re.IGNORECASE,
+)
+_BREAK = re.compile(
+    r"\s*;\s*|,?\s+(?:and\s+)?then\s+|,?\s+but\s+(?!not\b)|\s*[\u2014\u2013]\s*"
+    r"|,?\s+(?=except(?:ion)?\b)|,\s+(?:which|who)\s+|\.\s+"
+)
+_AND = re.compile(r",?\s+and\s+|,\s+(?=(?:we|do|don't|never|use|not\s+use)\s)", re.IGNORECASE)
+
+
+def statements(
+    text: str, now_us: int | None = None, *, speaker: str | None = None
+) -> tuple[Said, ...]:
+    """Return what *text* says, in order and each thing once.
+
+    *now_us* is when it was said: relative words count from it, and what changed
+    without a date changed then. *speaker* stands for "I".
+
+    >>> [(one.subject, one.relation, one.object) for one in statements("We use Litestar.")]
+    [('the team', 'uses', 'Litestar')]
+    """
+    text = _FENCE.sub(lambda match: _blank(match.group()), text[:STATEMENTS_CHARS_MAX])
+    explicit = list(triples(text))
+    taken = {(one.start, one.end) for one in explicit}
+    spoken = (one for one in _prose(text, now_us, speaker) if _apart(one, taken))
+    found: dict[object, Said] = {}
+    for one in sorted(chain(explicit, spoken), key=lambda one: (one.start, one.end)):
+        if _sound(one):
+            found.setdefault(_same(one), one)
+    return tuple(found.values())[:STATEMENTS_MAX]
+
+
+def covers(text: str, spans: Iterable[tuple[int, int]]) -> bool:
+    """Return whether each sentence of *text* meets one of *spans*, where statements were read.
+
+    Where it does, the text holds as long as its statements do; where not, it says
+    something more, which nothing can contradict.
+    """
+    read = list(spans)
+    return all(
+        any(start < end_ and begin < end for begin, end_ in read)
+        for start, end in _sentences(text)
+        if any(letter.isalnum() for letter in text[start:end])
+    )
+
+
+def things(text: str) -> tuple[str, ...]:
+    """Return the names that *text*, a question, mentions: the longest first, each once.
+
+    >>> things("What may the data team use instead of Litestar?")
+    ('the data team', 'Litestar')
+    """
+    words = [match.span() for match in re.finditer(r"\[\[[^\]]+\]\]|[^\s?!,;()]+", text)]
+    found: dict[str, str] = {}
+    at = 0
+    while at < len(words):
+        for length in range(min(5, len(words) - at), 0, -1):
+            thing = name(text[words[at][0] : words[at + length - 1][1]])
+            if thing is not None and not any(map(SAID.fullmatch, thing.split())):
+                found.setdefault(folded(thing), thing)
+                at += length - 1
+                break
+        at += 1
+    return tuple(sorted(found.values(), key=len, reverse=True))
+
+
+def _sound(one: Said) -> bool:
+    names = (one.subject, one.object)
+    return all(folded(part) and len(part) <= CHARS_MAX for part in names) and folded(
+        one.subject
+    ) != folded(one.object)
+
+
+def _same(one: Said) -> object:
+    return (
+        folded(one.subject),
+        one.relation,
+        folded(one.object),
+        one.negated,
+        folded(one.qualifier or ""),
+        one.valid_from_us,
+        one.valid_to_us,
+    )
+
+
+def _apart(one: Said, taken: set[tuple[int, int]]) -> bool:
+    return not any(start <= one.start < end for start, end in taken)
+
+
+def _sentences(text: str) -> Iterator[tuple[int, int]]:
+    for match in _SENTENCE.finditer(text):
+        start, end = match.span()
+        while start < end and text[start].isspace():
+            start += 1
+        if start < end:
+            yield start, end
+
+
+def _prose(text: str, now_us: int | None, speaker: str | None) -> Iterator[Said]:
+    story = Story(speaker=speaker, now_us=now_us)
+    for start, end in _sentences(text):
+        sentence = text[start:end]
+        if end - start > _SENTENCE_CHARS_MAX or _DOUBT.search(sentence):
+            continue
+        story.subject = story.using = story.until_us = None
+        found = times(sentence, now_us)
+        bare = _without(sentence.rstrip(".!; "), found)
+        clauses = list(_clauses(bare))
+        for place, (begin, close) in enumerate(clauses):
+            after = clauses[place + 1][0] if place + 1 < len(clauses) else len(sentence)
+            inside = [one for one in found if begin <= one.start < after]
+            lead = _LEAD.match(bare[begin:close])
+            first = begin + (lead.end() if lead else 0)
+            stop = max([close, *(one.end for one in inside)])
+            for told in clause(bare[first:close].strip(" ,"), inside, story):
+                yield _said(told, start + begin, start + max(stop, begin + 1))
+
+
+def _said(told: Told, start: int, end: int) -> Said:
+    return Said(
+        told.subject,
+        told.relation,
+        told.object,
+        start,
+        end,
+        told.negated,
+        told.qualifier,
+        told.from_us,
+        told.to_us,
+    )
+
+
+def _without(sentence: str, found: tuple[When, ...]) -> str:
+    for one in found:
+        sentence = sentence[: one.start] + " " * (one.end - one.start) + sentence[one.end :]
+    return sentence
+
+
+def _clauses(sentence: str) -> Iterator[tuple[int, int]]:
+    """Yield the clauses of a sentence: at "then", "but", a semicolon, and between two subjects."""
+    begin = 0
+    for match in _BREAK.finditer(sentence):
+        if match.start() > begin:
+            yield from _joined(sentence, begin, match.start())
+        begin = match.end()
+    yield from _joined(sentence, begin, len(sentence))
+
+
+def _joined(sentence: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
+    for match in _AND.finditer(sentence, begin, end):
+        right = SAID.search(sentence, match.end(), end)
+        if right is None or not SAID.search(sentence, begin, match.start()):
+            continue
+        subject = sentence[match.end() : right.start()].strip()
+        if not subject or name(subject) is not None:
+            yield begin, match.start()
+            begin = match.end()
+    if begin < end:
+        yield begin, end
+
+
+def _blank(block: str) -> str:
+    return "".join("\n" if letter == "\n" else " " for letter in block)

@@ -1,0 +1,51 @@
+"""The kill switch in the settings, read again whenever it is looked at (SPEC 16.2).
+
+A night looks before every step, so the file is only read when it has changed.
+Switching off takes effect at once; what was off when the daemon started takes a
+restart, like every other setting.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+
+from memd.base.errors import MemdError
+from memd.base.settings import SUFFIXES, find, load
+from memd.domain.settings import Settings
+
+
+class Switch:
+    """Returns whether ``memory.consolidation.enabled`` holds; unreadable, it does."""
+
+    def __init__(self, settings: Settings, config_file: Path, environ: Mapping[str, str]) -> None:
+        self._at_start = settings.memory.consolidation.enabled
+        self._files = [config_file.with_suffix(suffix) for suffix in SUFFIXES]
+        self._config_file = config_file
+        self._environ = environ
+        self._seen: list[tuple[int, int] | None] | None = None
+        self._now = True
+
+    def __call__(self) -> bool:
+        seen = [_stamp(file) for file in self._files]
+        if seen != self._seen:
+            self._seen, self._now = seen, self._read()
+        return self._at_start and self._now
+
+    def _read(self) -> bool:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the start has told them
+            try:
+                settings = load(Settings, find(self._config_file), self._environ)
+            except (MemdError, OSError):
+                return True
+        return settings.memory.consolidation.enabled
+
+
+def _stamp(file: Path) -> tuple[int, int] | None:
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size

@@ -1,0 +1,125 @@
+"""Asking a language model, and being content without an answer (SPEC 16.10, D8).
+
+The one place that calls a provider for consolidation. No answer is not an error:
+whoever asks has a rule to fall back on, so a model that is out of reach or talks
+nonsense costs detail and never a night. Only what the owner must mend, a wrong
+key or an unknown model, goes on upwards.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from memd.base.errors import ProviderError
+from memd.base.limits import PROVIDER_ANSWER_MS_MAX, PROVIDER_REQUESTS_MAX
+from memd.domain.provider import CompletionProvider
+from memd.domain.values import Text
+from memd.guard.outgoing import outgoing
+
+_log = logging.getLogger(__name__)
+_I = TypeVar("_I")
+_T = TypeVar("_T")
+_STORABLE: TypeAdapter[str] = TypeAdapter(Text)
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A provider and what every prompt to it says beside the prompt.
+
+    Raises ValueError when the *name* is blank: a provider needs to know which model.
+    """
+
+    provider: CompletionProvider
+    name: str
+    temperature: float
+    max_tokens: int
+
+    def __post_init__(self) -> None:
+        if not self.name.strip():
+            raise ValueError("model must not be blank")
+
+
+def connected(
+    provider: CompletionProvider | None, model: str | None, *, temperature: float, max_tokens: int
+) -> Model | None:
+    """Return the model to ask, or None where there is no *provider* (SPEC D8).
+
+    Raises ValueError for a provider without a model's name, and for a blank name.
+    """
+    if model is not None and not model.strip():
+        raise ValueError("model must not be blank")
+    if provider is None:
+        return None
+    if model is None:
+        raise ValueError("model is needed with a provider")
+    return Model(provider, model, temperature, max_tokens)
+
+
+async def ask(model: Model, prompt: str, *, system: str = "") -> str | None:
+    """Return the stripped answer to *prompt*, or None when there is none that can be stored.
+
+    Raises as :func:`said` does.
+    """
+    return await said(model, prompt, system=system) or None
+
+
+async def said(model: Model, prompt: str, *, system: str = "") -> str | None:
+    """Return the stripped answer to *prompt*, "" for an empty one, None for none.
+
+    What cannot be stored is no answer. Raises ProviderRefusedError, and what no
+    fallback can mend: exhausted memory or stack, and the cancellation of the caller.
+    """
+    try:
+        async with asyncio.timeout(PROVIDER_ANSWER_MS_MAX / 1000):
+            answer = await model.provider.complete(
+                outgoing(prompt),
+                model=model.name,
+                system=system,
+                temperature=model.temperature,
+                max_tokens=model.max_tokens,
+            )
+        if answer == "" or answer.isspace():
+            _log.warning("the language model answered with nothing")
+            return ""
+        return _STORABLE.validate_python(answer, strict=True).strip()
+    except (MemoryError, RecursionError):
+        raise
+    except ValidationError:
+        _log.warning("the language model answered with nothing that can be stored")
+    except ProviderError as error:
+        if not error.retry:
+            raise
+        _log.warning("the language model did not answer: %s", error.kind)
+    except Exception as error:  # noqa: BLE001  # somebody else's code answers; see the contract
+        _log.warning("the language model's provider failed: %s", type(error).__name__)
+    return None
+
+
+async def together(
+    call: Callable[[_I], Awaitable[_T]],
+    items: Iterable[_I],
+    *,
+    at_once: int = PROVIDER_REQUESTS_MAX,
+) -> list[_T]:
+    """Return what *call* makes of each of *items*, in order, *at_once* at the same time.
+
+    The first error is raised as it is; the other calls are cancelled.
+    """
+    room = asyncio.Semaphore(at_once)
+
+    async def one(item: _I) -> _T:
+        async with room:
+            return await call(item)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(item)) for item in items]
+    except BaseExceptionGroup as several:
+        raise several.exceptions[0] from None
+    return [task.result() for task in tasks]

@@ -1,0 +1,128 @@
+"""A group of memories written together by a language model (SPEC 16.11, D8).
+
+Remembered texts are data: each stands in a fence of its own, seen through
+``view``, and the instructions say so. What does not fit the prompt was not read
+by the model, so it is not among the members that the summary stands for.
+
+Where the model does not answer, the members' beginnings are listed instead, and
+all of them may be removed. In the documents that loses what stands after 200
+characters; in memd a removed original is hidden and archived, byte for byte, and
+comes back by its id (SPEC D9). Whoever cannot put originals away first must not
+remove on a fallback: ``Condensed.fallback`` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memd.domain.consolidation import CONSOLIDATED_TAG, LLMConsolidationConfig
+from memd.domain.enums import MemoryCategory
+from memd.domain.provider import CompletionProvider
+from memd.sleep.strategies.ask import ask, connected
+from memd.sleep.strategies.operations import Condensed, Member, concatenated
+from memd.view.view import untrusted_content_directive, wrapped
+
+SYNTHESIZED_TAG = "llm-synthesized"
+FALLBACK_TAG = "concat-fallback"
+
+_MEMORY = "memory-entry"
+_CONTEXT = "trajectory"
+
+
+class LLMSynthesisOp:
+    """Lets a language model write one summary of a group.
+
+    Without a *provider* every summary is the list that is the fallback, and on
+    purpose (SPEC D8). With one the *model* must be named; raises ValueError when it
+    is not, or is blank.
+    """
+
+    def __init__(
+        self,
+        *,
+        provider: CompletionProvider | None = None,
+        model: str | None = None,
+        config: LLMConsolidationConfig | None = None,
+    ) -> None:
+        self._config = config or LLMConsolidationConfig()
+        self._model = connected(
+            provider,
+            model,
+            temperature=self._config.temperature,
+            max_tokens=self._config.max_summary_tokens,
+        )
+
+    async def condense(
+        self,
+        category: MemoryCategory,
+        members: Sequence[Member],
+        *,
+        kept: Member | None = None,
+        context: Sequence[str] = (),
+    ) -> Condensed:
+        """Return the model's answer as it is, or the fallback.
+
+        Raises ProviderRefusedError when the provider needs its owner.
+        """
+        del kept
+        if self._model is not None and members:
+            asked, prompt = prompted(members, context, self._config)
+            answer = await ask(self._model, prompt, system=_system(category))
+            if answer is not None:
+                ids = tuple(member.id for member in asked)
+                return Condensed(answer, (CONSOLIDATED_TAG, SYNTHESIZED_TAG), ids)
+        listed = concatenated(category, members, chars=self._config.fallback_truncate_length)
+        return Condensed(
+            listed.text,
+            (CONSOLIDATED_TAG, FALLBACK_TAG),
+            listed.removable_ids,
+            fallback=self._model is not None,
+        )
+
+
+def prompted(
+    members: Sequence[Member], context: Sequence[str], config: LLMConsolidationConfig
+) -> tuple[tuple[Member, ...], str]:
+    """Return the members that fit a prompt, in order and at least one, and the prompt.
+
+    The prompt has at most ``max_total_user_content_chars``. *context* comes last
+    and takes what room is left.
+    """
+    total = config.max_total_user_content_chars
+    blocks = [_cut_to_fit(members[0].text[: config.max_entry_input_chars], total)]
+    for member in members[1:]:
+        block = wrapped(_MEMORY, member.text[: config.max_entry_input_chars])
+        if _length([*blocks, block]) > total:
+            break
+        blocks.append(block)
+    asked = tuple(members[: len(blocks)])
+    for text in context[: config.max_trajectory_context_entries]:
+        block = wrapped(_CONTEXT, text[: config.max_trajectory_chars_per_entry])
+        if _length([*blocks, block]) > total:
+            break
+        blocks.append(block)
+    return asked, "\n".join(blocks)
+
+
+def _cut_to_fit(text: str, total: int) -> str:
+    """Return *text* in its fence, shortened until it has *total* characters at most."""
+    block = wrapped(_MEMORY, text)
+    while len(block) > total:
+        text = text[: total - len(block)]
+        block = wrapped(_MEMORY, text)
+    return block
+
+
+def _length(blocks: Sequence[str]) -> int:
+    return sum(map(len, blocks)) + len(blocks) - 1
+
+
+def _system(category: MemoryCategory) -> str:
+    return (
+        f"You write one summary of several remembered texts of the category {category.value}. "
+        "Keep every fact, name, number, date and decision that is in them, once; where two texts "
+        "disagree, say so. Add nothing that is not in them. "
+        f"Texts in <{_CONTEXT}> tell how earlier tasks went: use them to understand, do not "
+        "summarise them. Answer with the summary alone. "
+        + untrusted_content_directive((_MEMORY, _CONTEXT))
+    )

@@ -1,0 +1,286 @@
+"""The documented strategies, over any backend: select, condense, store, put away, remove (SPEC 16).
+
+All of them do the same in the same order, with another operation. For each
+group: the text is made, the summary is stored, and only then are the originals
+it stands for put away, one by one, and removed. What fails before the summary is
+stored has changed nothing; what fails after it leaves an original beside its
+summary, which the next night finds, never a summary without its originals.
+
+*put_away* is how an original reaches the archive: what is passed in, or else the
+backend's own archive, if it has one. It is called before each removal, and an
+original that could not be put away is not removed. The ``delete`` of a backend
+without an archive may be final: then nothing is removed, or stored, when a
+language model that was to write the summary did not (SPEC 16.11.5).
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Self
+
+from memd.base.clock import Clock, SystemClock, from_us
+from memd.base.errors import MemdError
+from memd.base.limits import PAGE_ITEMS_MAX, PROVIDER_REQUESTS_MAX
+from memd.domain.backend import MemoryBackend
+from memd.domain.consolidation import (
+    DISTILLATION_TAG,
+    SUMMARY_SOURCE,
+    ArchivalMode,
+    ArchivalModeAssignment,
+    ConsolidationResult,
+    KeepsArchive,
+    LLMConsolidationConfig,
+)
+from memd.domain.memory import MemoryEntry, MemoryMetadata, MemoryQuery, MemoryStoreRequest
+from memd.domain.provider import CompletionProvider
+from memd.sleep.strategies.abstractive import AbstractiveSummarizer
+from memd.sleep.strategies.ask import together
+from memd.sleep.strategies.extractive import ExtractivePreserver
+from memd.sleep.strategies.llm_synthesis import LLMSynthesisOp
+from memd.sleep.strategies.operations import (
+    ConcatenationOp,
+    Condensed,
+    ConsolidationOp,
+    DensityRoutingOp,
+    Member,
+)
+from memd.sleep.strategies.selection import GROUP_THRESHOLD, Group, HighestRelevanceSelector
+from memd.text.density import DensityClassifier
+
+PutAway = Callable[[str, MemoryEntry, ArchivalMode], Awaitable[bool | None]]
+"""Puts an agent's memory into an archive; returns True when that has removed it already."""
+
+_LLM_THRESHOLD_MIN = 3
+_LOOKUP_FACTOR = 4  # a page of distillations is newest first in memd, but need not be elsewhere
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What became of one group."""
+
+    summary_id: str | None = None
+    removed_ids: tuple[str, ...] = ()
+    assignments: tuple[ArchivalModeAssignment, ...] = ()
+
+
+class CompositeConsolidationStrategy:
+    """A selector and an operation over *backend*: what the documented strategies are made of.
+
+    *put_away* is called before each removal, in place of the backend's own archive;
+    *clock* says how old an entry is.
+    """
+
+    def __init__(
+        self,
+        *,
+        backend: MemoryBackend,
+        selector: HighestRelevanceSelector,
+        op: ConsolidationOp,
+        put_away: PutAway | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._backend = backend
+        self._selector = selector
+        self._op = op
+        self._put_away = put_away or _own_archive(backend)
+        self._clock = clock or SystemClock()
+        self._missing_is_removed = True
+        self._groups_at_once = 1
+
+    def archiving_with(self, put_away: PutAway) -> Self:
+        """Return the same strategy, putting originals away with *put_away* before it removes."""
+        other = copy.copy(self)
+        other._put_away = put_away  # noqa: SLF001  # a copy of oneself
+        return other
+
+    async def consolidate(
+        self, entries: tuple[MemoryEntry, ...], agent_id: str
+    ) -> ConsolidationResult:
+        """Consolidate what may be of *entries* and return what was done.
+
+        Without a group that is large enough the backend is not called. Raises what
+        making or storing a summary raises; groups done before stay done.
+        """
+        groups = self._selector.select(entries, from_us(self._clock.now_us()))
+        if not groups:
+            return ConsolidationResult()
+        context = await self._context(agent_id)
+
+        async def one(group: Group) -> _Done:
+            return await self._consolidate(group, agent_id, context)
+
+        done = await together(one, groups, at_once=self._groups_at_once)
+        return ConsolidationResult(
+            removed_ids=tuple(chain.from_iterable(each.removed_ids for each in done)),
+            summary_ids=tuple(each.summary_id for each in done if each.summary_id is not None),
+            mode_assignments=tuple(chain.from_iterable(each.assignments for each in done)),
+        )
+
+    async def _context(self, agent_id: str) -> tuple[str, ...]:
+        """Return texts that help to understand the others; here none."""
+        del agent_id
+        return ()
+
+    async def _consolidate(self, group: Group, agent_id: str, context: Sequence[str]) -> _Done:
+        made = await self._op.condense(
+            group.category,
+            [_member(entry) for entry in group.to_remove],
+            kept=_member(group.kept),
+            context=context,
+        )
+        if made.fallback and self._put_away is None:
+            _log.warning("a group is left as it is: no language model, and no archive to put it in")
+            return _Done()
+        summary_id = await self._backend.store(agent_id, _request(group, made))
+        modes = {each.original_id: each.mode for each in made.assignments}
+        removable = set(made.removable_ids)
+        removed = [
+            entry.id
+            for entry in group.to_remove
+            if entry.id in removable and await self._remove(agent_id, entry, modes.get(entry.id))
+        ]
+        gone = set(removed)
+        assigned = tuple(each for each in made.assignments if each.original_id in gone)
+        return _Done(summary_id, tuple(removed), assigned)
+
+    async def _remove(self, agent_id: str, entry: MemoryEntry, mode: ArchivalMode | None) -> bool:
+        """Put *entry* away and remove it; return whether it is gone."""
+        try:
+            if self._put_away is not None and await self._put_away(
+                agent_id, entry, mode or ArchivalMode.EXTRACTIVE
+            ):
+                return True
+            found = await self._backend.delete(agent_id, entry.id)
+        except (MemdError, OSError) as error:
+            _log.warning("memory %s was not removed: %s", entry.id, type(error).__name__)
+            return False
+        if not found:
+            _log.warning("memory %s was not there to be removed", entry.id)
+        return found or self._missing_is_removed
+
+
+class SimpleConsolidationStrategy(CompositeConsolidationStrategy):
+    """Lists the beginnings of a group's memories (SPEC 16.6)."""
+
+    def __init__(
+        self,
+        *,
+        backend: MemoryBackend,
+        group_threshold: int = GROUP_THRESHOLD,
+        put_away: PutAway | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        super().__init__(
+            backend=backend,
+            selector=HighestRelevanceSelector(group_threshold=group_threshold),
+            op=ConcatenationOp(),
+            put_away=put_away,
+            clock=clock,
+        )
+
+
+class DualModeConsolidationStrategy(CompositeConsolidationStrategy):
+    """Keeps the facts of dense groups and shortens sparse ones (SPEC 16.9).
+
+    What the backend no longer had is not counted as removed.
+    """
+
+    def __init__(  # noqa: PLR0913  # the documented parameters, all by name
+        self,
+        *,
+        backend: MemoryBackend,
+        classifier: DensityClassifier | None = None,
+        extractor: ExtractivePreserver | None = None,
+        summarizer: AbstractiveSummarizer | None = None,
+        group_threshold: int = GROUP_THRESHOLD,
+        put_away: PutAway | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        super().__init__(
+            backend=backend,
+            selector=HighestRelevanceSelector(group_threshold=group_threshold),
+            op=DensityRoutingOp(classifier=classifier, extractor=extractor, summarizer=summarizer),
+            put_away=put_away,
+            clock=clock,
+        )
+        self._missing_is_removed = False
+
+
+class LLMConsolidationStrategy(CompositeConsolidationStrategy):
+    """Lets a language model write the summaries, of several groups at once (SPEC 16.11).
+
+    Without a *provider* the beginnings are listed.
+    """
+
+    def __init__(
+        self,
+        *,
+        backend: MemoryBackend,
+        provider: CompletionProvider | None = None,
+        model: str | None = None,
+        config: LLMConsolidationConfig | None = None,
+        put_away: PutAway | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._config = config or LLMConsolidationConfig()
+        super().__init__(
+            backend=backend,
+            selector=HighestRelevanceSelector(
+                group_threshold=self._config.group_threshold, threshold_min=_LLM_THRESHOLD_MIN
+            ),
+            op=LLMSynthesisOp(provider=provider, model=model, config=self._config),
+            put_away=put_away,
+            clock=clock,
+        )
+        self._looks_up = provider is not None and self._config.include_distillation_context
+        self._groups_at_once = PROVIDER_REQUESTS_MAX
+
+    async def _context(self, agent_id: str) -> tuple[str, ...]:
+        """Return the newest distillations, once for all groups; none when they cannot be read."""
+        if not self._looks_up:
+            return ()
+        wanted = self._config.max_trajectory_context_entries
+        query = MemoryQuery(
+            tags=(DISTILLATION_TAG,), limit=min(_LOOKUP_FACTOR * wanted, PAGE_ITEMS_MAX)
+        )
+        try:
+            found = await self._backend.retrieve(agent_id, query)
+        except (MemdError, OSError) as error:
+            _log.warning("no context for the summaries: %s", type(error).__name__)
+            return ()
+        newest = sorted(found, key=lambda entry: entry.created_at, reverse=True)[:wanted]
+        return tuple(entry.content for entry in newest)
+
+
+def _own_archive(backend: MemoryBackend) -> PutAway | None:
+    """Return how *backend* itself puts a memory away, if it can."""
+    if not isinstance(backend, KeepsArchive):
+        return None
+
+    async def put_away(agent_id: str, entry: MemoryEntry, mode: ArchivalMode) -> bool:
+        return await backend.put_away(agent_id, entry.id, mode) is not None
+
+    return put_away
+
+
+def _member(entry: MemoryEntry) -> Member:
+    return Member(entry.id, entry.content)
+
+
+def _request(group: Group, made: Condensed) -> MemoryStoreRequest:
+    """Return how the summary of *group* is stored: where its sources are (SPEC D9)."""
+    return MemoryStoreRequest(
+        category=group.category,
+        namespace=group.namespace,
+        content=made.text,
+        metadata=MemoryMetadata(source=SUMMARY_SOURCE, tags=made.tags),
+        level=group.level,
+        project_id=group.project_id,
+        session_id=group.session_id,
+    )

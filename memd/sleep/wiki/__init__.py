@@ -1,0 +1,1 @@
+"""Memories as a folder of Markdown files (SPEC 16.16)."""

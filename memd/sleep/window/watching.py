@@ -1,0 +1,396 @@
+"""From what a usage file says to a nap: the windows, when they call for one, and that it happens.
+
+A window's new state is stored with the nap that it calls for, in one transaction:
+killed before, memd sees the same file again and naps; killed after, it does not.
+What is said while a session naps is looked at when the nap is done. One session
+naps once at a time, few nap at once, and no fault of one file, transcript or nap
+ends the watching.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Coroutine, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from memd.base import log
+from memd.base.clock import Clock, from_us, to_us
+from memd.base.errors import (
+    BusyError,
+    CallerError,
+    InvalidError,
+    MemdError,
+    NotFoundError,
+)
+from memd.base.limits import NAPS_WAITING_MAX
+from memd.domain.caller import LOCAL, Caller
+from memd.domain.events import Emit, EventName, unheard
+from memd.domain.settings import UsageSettings
+from memd.domain.sleep import NapResult, Window
+from memd.guard.outgoing import outgoing
+from memd.signals.usage import Usage
+from memd.signals.watch import UsageWatcher
+from memd.sleep.window import trigger
+from memd.sleep.window.project import project_of
+from memd.sleep.window.trigger import METHOD, Emptying, Reason, State
+from memd.store.access import names
+from memd.store.file.connect import Writing
+from memd.store.file.database import Database
+from memd.store.session import injections, sessions, windows
+from memd.store.session.windows import WindowRow
+
+if TYPE_CHECKING:  # loaded when the first nap is called for, or a window is half full
+    from memd.ingest.sessions import Sessions
+    from memd.sleep.nap.cleaning import Message
+    from memd.sleep.nap.nap import Nap
+
+Key = tuple[str, str]
+"""Source and session of a window."""
+
+NAPS_AT_ONCE = 2
+READY_FILL = 0.5  # of a window, when the first nap is made ready for
+SAID_MEANWHILE_MAX = 8
+RETRY_SECONDS = (1.0, 5.0, 25.0)
+KEPT_US = 30 * 86_400_000_000  # a window that nothing is said of so long is dropped
+
+
+class _Said(NamedTuple):
+    """One thing that was said of a window, by whom or in which file."""
+
+    caller: Caller
+    usage: Usage
+    file: Path | None
+    messages: Sequence[Message] | None = None
+    """The list that it has, where it said so."""
+    answer: asyncio.Future[NapResult | None] | None = None
+    """Wanted: what the nap made that this calls for, None when it calls for none."""
+    emptying: Emptying | None = None
+
+
+@dataclass
+class Watching:
+    """Owns the windows, the naps that they called for, and the task that watches."""
+
+    db: Database
+    clock: Clock
+    nap: Nap
+    sessions: Sessions
+    rule: UsageSettings
+    place: Path
+    """The usage file, or the folder of them, that is watched."""
+    own: Path | None = None
+    """That folder, where it is memd's own: it is made."""
+    emit: Emit = field(default=unheard)
+    _napping: dict[Key, deque[_Said]] = field(default_factory=dict)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _taking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _ready: bool = False
+    _gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(NAPS_AT_ONCE))
+
+    async def report(
+        self,
+        caller: Caller,
+        usage: Usage,
+        messages: Sequence[Message] | None = None,
+        *,
+        returns: bool = False,
+    ) -> Window:
+        """Take what an assistant says of its window (``usage.report``); a nap follows by itself.
+
+        With *messages* it is of these, not of the transcript. With *returns* the nap is
+        waited for and the window has what it made, unless it called for none or the
+        session naps already; raises what ``Nap.nap`` raises. Raises BusyError when too many
+        naps wait: nothing is noted then, so that the same report again is as good.
+        """
+        answer = asyncio.get_running_loop().create_future() if returns else None
+        window = await self._take(_Said(caller, _screened(usage), None, messages, answer))
+        made = None if answer is None else await answer
+        if made is None:
+            return window
+        row = await self.db.read(windows.get, *_key(usage))
+        napped = window if row is None else self._window(row)
+        return napped.model_copy(update={"consolidated": made})
+
+    async def list(self, caller: Caller) -> tuple[Window, ...]:
+        """Return the windows of the caller's agent, the one last heard of first."""
+        rows = await self.db.read(windows.listed, caller.agent_id)
+        return tuple(self._window(row) for row in rows)
+
+    def unreadable(self) -> tuple[int, str | None]:
+        """Return how many usage files cannot be read, and why the last one cannot.
+
+        The reason names what is wrong with it, never what it says.
+        """
+        reasons = tuple(self.watcher.unreadable.values())
+        return len(reasons), reasons[-1] if reasons else None
+
+    @cached_property
+    def watcher(self) -> UsageWatcher:
+        """What looks at the usage files."""
+        return UsageWatcher([self.place], self.on_usage, own=self.own)
+
+    async def run(self) -> None:
+        """Watch for ever; what is under way is given up when the daemon stops."""
+        try:
+            await self._drop_old()
+            await self.watcher.run()
+        finally:
+            for task in list(self._tasks):
+                task.cancel()
+
+    async def settled(self) -> None:
+        """Wait until every nap that was called for is over."""
+        while self._tasks:
+            await asyncio.gather(*self._tasks)
+
+    async def on_usage(self, path: Path, usage: Usage) -> None:
+        """Take what a usage file says (``UsageWatcher``)."""
+        usage = _screened(usage)
+        caller = Caller(client=LOCAL, session_id=usage.session_id, method=METHOD)
+        await self._take(_Said(caller, usage, path))
+
+    # What is made of it.
+
+    async def _take(self, said: _Said) -> Window:
+        key = _key(said.usage)
+        async with self._taking:
+            before = await self.db.read(windows.get, *key)
+            if before is not None and before.agent_id != said.caller.agent_id:
+                before = None  # another agent's session of the same name has a window of its own
+            after, reason = trigger.step(
+                _state(before),
+                said.usage,
+                max_tokens=self.rule.max_tokens,
+                threshold=self.rule.threshold_pct,
+                rearm=self.rule.rearm_pct,
+                drop=self.rule.drop_pct,
+            )
+            row = _row(said, before, after, self.clock.now_us())
+            if key in self._napping:
+                self._napping[key].append(said._replace(answer=None))
+                _answer(said, None)
+                return self._window(row)
+            said = said._replace(
+                emptying=trigger.emptying(_state(before), said.usage, reason, self.rule.drop_pct)
+            )
+            if reason is None:
+                await self._store(row, said.emptying)
+                _answer(said, None)
+            else:
+                self._begin(said, row, reason)
+        window = self._window(row)
+        self.emit(said.caller.agent_id, EventName.USAGE, _event(window, reason))
+        if reason is None and (window.fill or 0.0) >= READY_FILL:
+            self._make_ready()
+        return window
+
+    def _make_ready(self) -> None:
+        """Have read what the process's first nap would wait for, while the window still fills."""
+        if not self._ready:
+            self._ready = True
+            self._keep_going(self._rehearse())
+
+    async def _rehearse(self) -> None:
+        try:
+            await self.nap.rehearse()
+        except MemdError as error:  # the nap itself will say so, too
+            log.warning("no nap could be made ready for", kind=error.kind)
+
+    def _keep_going(self, doing: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(doing)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _begin(self, said: _Said, row: WindowRow, reason: Reason) -> None:
+        if len(self._napping) >= NAPS_WAITING_MAX:
+            raise BusyError(f"{NAPS_WAITING_MAX} naps are waiting")
+        self._napping[_key(said.usage)] = deque(maxlen=SAID_MEANWHILE_MAX)
+        self._keep_going(self._nap(said, row, reason))
+
+    async def _nap(self, said: _Said, row: WindowRow, reason: Reason) -> None:
+        key = _key(said.usage)
+        try:
+            async with self._gate:
+                _answer(said, await self._until_done(said, row, reason))
+            if reason is Reason.ENDED:
+                with suppress(NotFoundError):
+                    await self.sessions.end(said.caller, key[1])
+        except MemdError as error:
+            _answer(said, error)
+            log.error("a nap failed", kind=error.kind)
+        except Exception as error:  # noqa: BLE001  # a bug in one nap must not end the watching
+            _answer(said, error)
+            log.error("a nap failed", trace=log.trace_of(error))
+        finally:
+            waiting = self._napping.pop(key)
+        for later in waiting:
+            with suppress(MemdError):
+                await self._take(later)
+
+    async def _until_done(self, said: _Said, row: WindowRow, reason: Reason) -> NapResult | None:
+        """Nap; what the disk or the load prevents is tried again, anything else is given up.
+
+        Given up or done, the window has fired. Who waits for the list hears at once why it
+        does not come.
+        """
+        for seconds in (*RETRY_SECONDS, None):
+            try:
+                return await self._over_something(said, row, reason)
+            except CallerError as error:
+                _answer(said, error)
+                log.warning("no nap", kind=error.kind, why=error.message)
+                await self._store(row, said.emptying)
+                return None
+            except MemdError as error:
+                _answer(said, error)
+                if seconds is None:
+                    raise
+                log.warning("a nap waits", kind=error.kind)
+                await asyncio.sleep(seconds)
+        return None
+
+    async def _over_something(self, said: _Said, row: WindowRow, reason: Reason) -> NapResult:
+        """Nap over what was handed over, else the transcript, else what the session told memd."""
+        from memd.sleep.nap.keeping import Wanted
+
+        def seen(conn: Writing, now_us: int) -> None:
+            _store(conn, row._replace(napped_at_us=now_us), now_us, said.emptying)
+
+        wanted = Wanted(
+            transcript_path=row.transcript_path,
+            session_id=row.session_id,
+            reason=reason.value,
+            max_tokens=_room(row, self.rule.max_tokens),
+            last=reason is not Reason.FULL,
+            seen=seen,
+            beside=said.file,
+        )
+        project_id = said.caller.project_id or project_of(row.cwd)
+        caller = replace(said.caller, session_id=row.session_id, project_id=project_id)
+        if said.messages is not None:
+            swaps = said.answer is not None
+            return await self.nap.nap(caller, replace(wanted, messages=said.messages, swaps=swaps))
+        if row.transcript_path is not None:
+            try:
+                return await self.nap.nap(caller, wanted)
+            except InvalidError as error:
+                log.warning("a nap without transcript", why=error.message)
+        return await self.nap.nap(caller, replace(wanted, transcript_path=None))
+
+    async def _store(self, row: WindowRow, emptying: Emptying | None) -> None:
+        now_us = self.clock.now_us()
+        await self.db.write(
+            _CALLER.acting_for(row.agent_id), lambda conn: _store(conn, row, now_us, emptying)
+        )
+
+    async def _drop_old(self) -> None:
+        before_us = self.clock.now_us() - KEPT_US
+        try:
+            await self.db.write(_CALLER, lambda conn: windows.forget_idle(conn, before_us))
+        except MemdError as error:
+            log.warning("old windows stay", kind=error.kind)
+
+    def _window(self, row: WindowRow) -> Window:
+        said: dict[str, Any] = row._asdict()
+        napped_us = said.pop("napped_at_us")
+        said.pop("used_percent")
+        return Window(
+            **{name: value for name, value in said.items() if name != "seen_at_us"},
+            fill=trigger.fill(_state(row), self.rule.max_tokens),
+            seen_at=from_us(row.seen_at_us),
+            napped_at=None if napped_us is None else from_us(napped_us),
+        )
+
+
+_CALLER = Caller(client="memd", method="usage")
+
+
+def _answer(said: _Said, made: NapResult | Exception | None) -> None:
+    """Tell who waits for what the nap made, once; whoever went away waits no more."""
+    if said.answer is None or said.answer.done():
+        return
+    if isinstance(made, Exception):
+        said.answer.set_exception(made)
+    else:
+        said.answer.set_result(made)
+
+
+def _screened(usage: Usage) -> Usage:
+    """Return *usage* without secrets: a path that holds one leads nowhere any more."""
+    said: dict[str, Any] = {
+        name: outgoing(value)
+        for name in ("source", "session_id", "model", "cwd", "transcript_path", "event")
+        if (value := getattr(usage, name)) is not None
+    }
+    return replace(usage, **said)
+
+
+def _key(usage: Usage) -> Key:
+    assert usage.source is not None
+    assert usage.session_id is not None
+    return usage.source, usage.session_id
+
+
+def _state(row: WindowRow | None) -> State:
+    if row is None:
+        return State()
+    return State(
+        used=row.used_tokens,
+        window=row.window_tokens,
+        compact_at=row.compact_at_tokens,
+        percent=row.used_percent,
+        event=row.event,
+        at=from_us(row.seen_at_us),
+        armed=row.armed,
+    )
+
+
+def _row(said: _Said, before: WindowRow | None, after: State, now_us: int) -> WindowRow:
+    usage = said.usage
+    source, session_id = _key(usage)
+    return WindowRow(
+        source=source,
+        session_id=session_id,
+        agent_id=said.caller.agent_id,
+        used_tokens=after.used,
+        window_tokens=after.window,
+        compact_at_tokens=after.compact_at,
+        used_percent=after.percent,
+        model=usage.model or (before.model if before else None),
+        cwd=usage.cwd or (before.cwd if before else None),
+        transcript_path=usage.transcript_path or (before.transcript_path if before else None),
+        event=after.event,
+        armed=after.armed,
+        seen_at_us=now_us if usage.at is None else to_us(usage.at),
+        napped_at_us=before.napped_at_us if before else None,
+    )
+
+
+def _store(conn: Writing, row: WindowRow, now_us: int, emptying: Emptying | None) -> None:
+    agent_key = names.agent(conn, row.agent_id, now_us)
+    windows.put(conn, agent_key, row)
+    session_key = sessions.find_key(conn, agent_key, row.session_id)
+    if session_key is None or emptying is None:
+        return
+    if emptying is Emptying.ANNOUNCED:
+        injections.empty(conn, session_key, now_us, announced=True)
+    else:
+        injections.fell(conn, session_key, now_us)
+
+
+def _room(row: WindowRow, max_tokens: int) -> int:
+    """Return the window that a summary is measured by: a small one's own, else the usual one."""
+    ends = (row.window_tokens, row.compact_at_tokens, max_tokens)
+    return min(end for end in ends if end)
+
+
+def _event(window: Window, reason: Reason | None) -> dict[str, Any]:
+    told = window.model_dump(
+        mode="json", include={"source", "session_id", "used_tokens", "window_tokens", "fill"}
+    )
+    return told if reason is None else {**told, "nap": reason.value}

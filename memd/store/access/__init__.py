@@ -1,0 +1,1 @@
+"""Agents and clients, the audit, and writes that happen once."""

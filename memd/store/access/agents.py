@@ -1,0 +1,103 @@
+"""Per-agent configuration (SPEC 7.14): level, retention."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+from memd.domain.enums import MemoryLevel
+from memd.domain.values import RESERVED_AGENT
+from memd.store.file.connect import Reading, Writing
+
+
+class AgentRow(NamedTuple):
+    """One agent's configuration; None means the company's."""
+
+    agent_id: str
+    level: MemoryLevel | None
+    retention_days: int | None
+    retention_overrides: dict[str, int]
+
+
+def _made(row: tuple[str, str | None, int | None, str]) -> AgentRow:
+    agent_id, level, days, overrides = row
+    return AgentRow(
+        agent_id, None if level is None else MemoryLevel(level), days, json.loads(overrides)
+    )
+
+
+def level(conn: Reading, agent_id: str) -> MemoryLevel | None:
+    """Return the agent's own level, None when the configuration decides."""
+    found = find(conn, agent_id)
+    return None if found is None else found.level
+
+
+def find(conn: Reading, agent_id: str) -> AgentRow | None:
+    """Return an agent's configuration, None for an agent never heard of."""
+    row = conn.execute(
+        """
+        SELECT agent_id, level, retention_days, retention_overrides
+          FROM agent
+         WHERE agent_id = :agent_id
+        """,
+        {"agent_id": agent_id},
+    ).fetchone()
+    return None if row is None else _made(row)
+
+
+def listed(conn: Reading, after: str | None, limit: int) -> list[AgentRow]:
+    """Return agents by name, from after *after* on; the reserved one is nobody's."""
+    rows = conn.execute(
+        """
+        SELECT agent_id, level, retention_days, retention_overrides
+          FROM agent
+         WHERE (:after IS NULL OR agent_id > :after) AND agent_id <> :reserved
+         ORDER BY agent_id
+         LIMIT :limit
+        """,
+        {"after": after, "limit": limit, "reserved": RESERVED_AGENT},
+    )
+    return [_made(row) for row in rows]
+
+
+def configure(conn: Writing, agent_key: int, new: AgentRow) -> None:
+    """Set an agent's configuration as a whole."""
+    conn.execute(
+        """
+        UPDATE agent
+           SET level = :level,
+               retention_days = :retention_days,
+               retention_overrides = :retention_overrides
+         WHERE agent_key = :agent_key
+        """,
+        {
+            "agent_key": agent_key,
+            "level": new.level,
+            "retention_days": new.retention_days,
+            "retention_overrides": json.dumps(new.retention_overrides, sort_keys=True),
+        },
+    )
+
+
+def from_file(conn: Reading) -> dict[str, dict[str, Any]]:
+    """Return what was taken from the settings file last: agent -> column -> value."""
+    found = conn.execute("SELECT value FROM meta WHERE key = 'agents_of_file'").get
+    try:
+        told = json.loads(found) if isinstance(found, str) else {}
+    except ValueError:  # damaged: what is in the file now is taken as new
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def note_file(conn: Writing, told: dict[str, dict[str, Any]]) -> None:
+    """Note what was taken from the settings file, so that it can be taken back."""
+    conn.execute(
+        "INSERT OR REPLACE INTO meta (key, value) VALUES ('agents_of_file', :value)",
+        {"value": json.dumps(told, sort_keys=True)},
+    )
+
+
+def first_us(conn: Reading) -> int | None:
+    """Return when the first agent came, with the first memory; None for an empty store."""
+    found = conn.execute("SELECT min(created_at_us) FROM agent").get
+    return found if isinstance(found, int) else None

@@ -1,0 +1,140 @@
+"""Clients with keys: the file knows a hash of each key, never the key (SPEC D14).
+
+A key is 32 random bytes, which nobody can try out, so one keyed hash is enough:
+the file's own secret keeps the same key in two files from being recognised.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from typing import NamedTuple, cast
+
+from memd.base.clock import from_us
+from memd.domain.access import KeyedClient
+from memd.domain.caller import Scope
+from memd.domain.enums import AutonomyLevel, SeniorityLevel
+from memd.store.access import changes, names
+from memd.store.check import intact
+from memd.store.file.connect import Reading, Writing
+
+
+class ClientRow(NamedTuple):
+    """A client that has, or had, a key."""
+
+    key_hash: bytes
+    client: KeyedClient
+
+
+def listed(conn: Reading) -> list[ClientRow]:
+    """Return every client that was ever given a key, by name.
+
+    One whose row is not as it was written has no rights: it is left out.
+    """
+    rows = conn.execute(
+        """
+        SELECT c.key_hash, c.client_id, a.agent_id, c.seniority, c.autonomy_level, c.scopes,
+               c.created_at_us, c.revoked_at_us,
+               c.client_id, c.agent_key, c.key_hash, c.seniority, c.autonomy_level, c.scopes,
+               c.revoked_at_us, c.row_hash
+          FROM client AS c
+               LEFT JOIN agent AS a ON a.agent_key = c.agent_key
+         WHERE c.key_hash IS NOT NULL
+         ORDER BY c.client_id
+        """
+    )
+    sound = intact.unsealed(conn, rows, "client", 8, 0)
+    return [_row(cast("_Columns", row)) for row in sound]
+
+
+_Columns = tuple[bytes, str, str | None, str | None, str | None, str, int, int | None]
+
+
+def _row(columns: _Columns) -> ClientRow:
+    key_hash, name, agent_id, seniority, autonomy, scopes, created_us, revoked_us = columns
+    client = KeyedClient(
+        name=name,
+        agent_id=agent_id,
+        seniority=None if seniority is None else SeniorityLevel(seniority),
+        autonomy_level=None if autonomy is None else AutonomyLevel(autonomy),
+        scopes=frozenset(cast("list[Scope]", json.loads(scopes))),
+        created_at=from_us(created_us),
+        revoked_at=None if revoked_us is None else from_us(revoked_us),
+    )
+    return ClientRow(key_hash, client)
+
+
+def put(conn: Writing, client: KeyedClient, key_hash: bytes, now_us: int) -> None:
+    """Give *client* a key; an earlier key of the same name is one no longer."""
+    agent_key = None if client.agent_id is None else names.agent(conn, client.agent_id, now_us)
+    said = {
+        "name": client.name,
+        "agent_key": agent_key,
+        "key_hash": key_hash,
+        "seniority": client.seniority and client.seniority.value,
+        "autonomy": client.autonomy_level and client.autonomy_level.value,
+        "scopes": json.dumps(sorted(client.scopes)),
+        "now_us": now_us,
+    }
+    conn.execute(
+        """
+        INSERT INTO client (client_id, agent_key, key_hash, seniority, autonomy_level, scopes,
+                            created_at_us)
+        VALUES (:name, :agent_key, :key_hash, :seniority, :autonomy, :scopes, :now_us)
+            ON CONFLICT (client_id) DO UPDATE
+           SET agent_key = :agent_key,
+               key_hash = :key_hash,
+               seniority = :seniority,
+               autonomy_level = :autonomy,
+               scopes = :scopes,
+               created_at_us = :now_us,
+               revoked_at_us = NULL
+        """,
+        said,
+    )
+    changes.touch(conn, key_hash, json.dumps(said, default=bytes.hex, sort_keys=True).encode())
+
+
+def revoke(conn: Writing, name: str, now_us: int) -> bool:
+    """Take the key of client *name* away; returns whether it had one."""
+    found = conn.execute(
+        """
+        UPDATE client
+           SET revoked_at_us = :now_us
+         WHERE client_id = :name
+           AND key_hash IS NOT NULL
+           AND revoked_at_us IS NULL
+     RETURNING key_hash
+        """,
+        {"name": name, "now_us": now_us},
+    ).get
+    if not isinstance(found, bytes):
+        return False
+    changes.touch(conn, found, f"revoked {name} {now_us}".encode())
+    return True
+
+
+def secret(conn: Reading) -> bytes | None:
+    """Return the secret that keys are hashed with, None before the first one."""
+    found = conn.execute("SELECT value FROM meta WHERE key = 'client_secret'").get
+    return found if isinstance(found, bytes) else None
+
+
+def make_secret(conn: Writing) -> bytes:
+    """Return the secret; made with the first key."""
+    conn.execute(
+        """
+        INSERT INTO meta (key, value)
+        VALUES ('client_secret', randomblob(32))
+            ON CONFLICT (key) DO NOTHING
+        """
+    )
+    made = secret(conn)
+    assert made is not None
+    return made
+
+
+def hashed(made: bytes, key: str) -> bytes:
+    """Return what the file keeps of *key*, under the secret *made*."""
+    return hmac.digest(made, key.encode("utf-8", "surrogatepass"), hashlib.sha256)

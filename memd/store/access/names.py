@@ -1,0 +1,178 @@
+"""Agents, clients, sessions, projects and speakers: from public names to keys.
+
+Public ids are text and live outside; keys are integers and never leave the
+store. Asking for a key while writing makes the row when it is not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from memd.store.file.connect import Reading, Writing
+
+
+def find_agent(conn: Reading, agent_id: str) -> int | None:
+    """Return the agent's key, None when it has never been heard of."""
+    found = conn.execute(
+        "SELECT agent_key FROM agent WHERE agent_id = :agent_id", {"agent_id": agent_id}
+    ).get
+    return found if isinstance(found, int) else None
+
+
+def agent(conn: Writing, agent_id: str, now_us: int) -> int:
+    """Return the agent's key; makes the agent."""
+    found = find_agent(conn, agent_id)
+    if found is not None:
+        return found
+    conn.execute(
+        "INSERT INTO agent (agent_id, created_at_us) VALUES (:agent_id, :now_us)",
+        {"agent_id": agent_id, "now_us": now_us},
+    )
+    return conn.last_insert_rowid()
+
+
+def client(conn: Writing, client_id: str, now_us: int) -> int:
+    """Return the client's key; makes the client."""
+    found = conn.execute(
+        "SELECT client_key FROM client WHERE client_id = :client_id", {"client_id": client_id}
+    ).get
+    if isinstance(found, int):
+        return found
+    conn.execute(
+        "INSERT INTO client (client_id, created_at_us) VALUES (:client_id, :now_us)",
+        {"client_id": client_id, "now_us": now_us},
+    )
+    return conn.last_insert_rowid()
+
+
+def find_project(conn: Reading, project_id: str) -> int | None:
+    """Return the project's key, None when it has never been heard of."""
+    found = conn.execute(
+        "SELECT project_key FROM project WHERE project_id = :project_id", {"project_id": project_id}
+    ).get
+    return found if isinstance(found, int) else None
+
+
+def project(conn: Writing, project_id: str | None, now_us: int) -> int | None:
+    """Return the project's key; makes the project. None for None."""
+    if project_id is None:
+        return None
+    found = find_project(conn, project_id)
+    if found is not None:
+        return found
+    conn.execute(
+        "INSERT INTO project (project_id, created_at_us) VALUES (:project_id, :now_us)",
+        {"project_id": project_id, "now_us": now_us},
+    )
+    return conn.last_insert_rowid()
+
+
+def session(
+    conn: Writing,
+    session_id: str | None,
+    *,
+    agent_key: int,
+    client_key: int | None,
+    project_key: int | None,
+    now_us: int,
+) -> int | None:
+    """Return the session's key; makes the session. None for None.
+
+    A session id belongs to one agent: the same id of another agent is another
+    session, so nobody's counters can be moved by somebody else (SPEC 1.8).
+    """
+    if session_id is None:
+        return None
+    found = conn.execute(
+        "SELECT session_key FROM session WHERE agent_key = :agent_key AND session_id = :session_id",
+        {"agent_key": agent_key, "session_id": session_id},
+    ).get
+    if isinstance(found, int):
+        return found
+    conn.execute(
+        """
+        INSERT INTO session (session_id, agent_key, client_key, project_key, started_at_us,
+                             last_activity_us)
+        VALUES (:session_id, :agent_key, :client_key, :project_key, :now_us, :now_us)
+        """,
+        {
+            "session_id": session_id,
+            "agent_key": agent_key,
+            "client_key": client_key,
+            "project_key": project_key,
+            "now_us": now_us,
+        },
+    )
+    return conn.last_insert_rowid()
+
+
+def count_session(conn: Writing, session_key: int, memories: int, tokens: int, now_us: int) -> None:
+    """Add to the session's counters and move its last activity (SPEC 1.8)."""
+    conn.execute(
+        """
+        UPDATE session
+           SET memory_count = max(0, memory_count + :memories),
+               token_count = max(0, token_count + :tokens),
+               last_activity_us = max(last_activity_us, :now_us)
+         WHERE session_key = :session_key
+        """,
+        {"session_key": session_key, "memories": memories, "tokens": tokens, "now_us": now_us},
+    )
+
+
+def set_compressed(conn: Writing, session_key: int) -> None:
+    """Say of a session whether a compression stands in it (SPEC 3.7)."""
+    conn.execute(
+        """
+        UPDATE session
+           SET compressed = EXISTS (SELECT 1
+                                      FROM memory AS m
+                                           JOIN archive AS r ON r.memory_key = m.memory_key
+                                     WHERE m.session_key = :session_key
+                                       AND r.reason = 'compressed')
+         WHERE session_key = :session_key
+        """,
+        {"session_key": session_key},
+    )
+
+
+def next_ordinal(conn: Reading, session_key: int) -> int:
+    """Return the place after the session's last memory."""
+    found = conn.execute(
+        "SELECT max(ordinal) FROM memory WHERE session_key = :session_key",
+        {"session_key": session_key},
+    ).get
+    return found + 1 if isinstance(found, int) else 0
+
+
+def count_speaker(conn: Writing, agent_key: int, name: str, turns: int) -> None:
+    """Note that *name* speaks (with a negative number: no longer speaks) in *turns* memories."""
+    conn.execute(
+        """
+        INSERT INTO speaker (agent_key, name, turns)
+        VALUES (:agent_key, :name, max(0, :turns))
+            ON CONFLICT (agent_key, name) DO UPDATE SET turns = max(0, turns + :turns)
+        """,
+        {"agent_key": agent_key, "name": name.casefold(), "turns": turns},
+    )
+    if turns < 0:  # who no longer speaks is not remembered as a speaker
+        conn.execute(
+            "DELETE FROM speaker WHERE agent_key = :agent_key AND name = :name AND turns = 0",
+            {"agent_key": agent_key, "name": name.casefold()},
+        )
+
+
+def known_speakers(
+    conn: Reading, agent_keys: Sequence[int], names: Iterable[str]
+) -> frozenset[str]:
+    """Return those of *names* (casefolded) who speak in the agents' memories."""
+    known: set[str] = set()
+    for agent_key in agent_keys:
+        for name in names:
+            found = conn.execute(
+                "SELECT turns FROM speaker WHERE agent_key = :agent_key AND name = :name",
+                {"agent_key": agent_key, "name": name},
+            ).get
+            if isinstance(found, int) and found > 0:
+                known.add(name)
+    return frozenset(known)

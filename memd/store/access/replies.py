@@ -1,0 +1,164 @@
+"""A write that is sent twice happens once (SPEC D7).
+
+The reply to a write with an idempotency key is kept in the write's own
+transaction. The same key with the same request gets that reply again, the same
+key with another request is a conflict. Replies hold ids, never a memory's text, and of
+the key and the request only HMACs under a secret of the file: a client may make
+its keys of words, and a bare hash would let anyone who has seen it try out what
+a short text was, long after it was forgotten.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from pydantic import TypeAdapter
+
+from memd.base.clock import DAY_US
+from memd.base.errors import ConflictError
+from memd.base.limits import REPLY_KEPT_DAYS
+from memd.domain.caller import Caller
+from memd.store.file.connect import Reading, Writing
+
+T = TypeVar("T")
+
+
+def find(conn: Reading, caller: Caller) -> str | None:
+    """Return the kept reply as JSON; raises ConflictError when it was another request's."""
+    secret = _secret(conn)
+    if caller.idempotency_key is None or secret is None:
+        return None
+    row = conn.execute(
+        """
+        SELECT request_hash, reply
+          FROM reply
+         WHERE client = :client AND idempotency_key = :idempotency_key
+        """,
+        {"client": caller.client, "idempotency_key": _key(secret, caller.idempotency_key)},
+    ).fetchone()
+    if row is None:
+        return None
+    request_hash, reply = row
+    assert isinstance(request_hash, bytes)
+    if not hmac.compare_digest(request_hash, _sealed(secret, caller.request_hash)):
+        raise ConflictError(
+            "this idempotency key was used for another request",
+            field="idempotency_key",
+            hint="make a new key for each request",
+        )
+    return str(reply)
+
+
+def once(
+    conn: Writing, caller: Caller, now_us: int, reply: type[T] | None, work: Callable[[Writing], T]
+) -> T:
+    """Return the kept reply, or do *work* and keep what it returns."""
+    if reply is None or caller.idempotency_key is None:
+        return work(conn)
+    adapter = TypeAdapter(reply)
+    kept = find(conn, caller)
+    if kept is not None:
+        return adapter.validate_json(kept)
+    result = work(conn)
+    secret = _make_secret(conn)
+    conn.execute(
+        """
+        INSERT INTO reply (client, idempotency_key, request_hash, reply, created_at_us)
+        VALUES (:client, :idempotency_key, :request_hash, :reply, :created_at_us)
+        """,
+        {
+            "client": caller.client,
+            "idempotency_key": _key(secret, caller.idempotency_key),
+            "request_hash": _sealed(secret, caller.request_hash),
+            "reply": adapter.dump_json(result).decode(),
+            "created_at_us": now_us,
+        },
+    )
+    return result
+
+
+def _secret(conn: Reading) -> bytes | None:
+    found = conn.execute("SELECT value FROM meta WHERE key = 'reply_secret'").get
+    return found if isinstance(found, bytes) else None
+
+
+def _make_secret(conn: Writing) -> bytes:
+    """Return the file's secret; made with its first reply."""
+    conn.execute(
+        """
+        INSERT INTO meta (key, value)
+        VALUES ('reply_secret', randomblob(32))
+            ON CONFLICT (key) DO NOTHING
+        """
+    )
+    secret = _secret(conn)
+    assert secret is not None
+    return secret
+
+
+def _sealed(secret: bytes, said: bytes) -> bytes:
+    return hmac.digest(secret, said, hashlib.sha256)
+
+
+def _key(secret: bytes, idempotency_key: str) -> str:
+    return _sealed(secret, b"key " + idempotency_key.encode("utf-8", "surrogatepass")).hex()
+
+
+def scrub(conn: Writing, ids: Sequence[str]) -> None:
+    """Take the names of preferences out of replies that speak of *ids*.
+
+    Such a name is made of a memory's words. The reply itself stays, so that a
+    retry does not store anew what was forgotten.
+    """
+    conn.executemany(
+        """
+        UPDATE reply
+           SET reply = json_set(reply, '$.preferences', json('[]'))
+         WHERE instr(reply, :memory_id) AND json_array_length(reply, '$.preferences') > 0
+        """,
+        ({"memory_id": memory_id} for memory_id in ids),
+    )
+    conn.executemany(
+        """
+        UPDATE reply
+           SET reply = json_set(reply, '$.items',
+                   (SELECT json_group_array(
+                               iif(instr(item.value, :memory_id),
+                                   json_set(item.value, '$.preferences', json('[]')),
+                                   json(item.value)))
+                      FROM json_each(reply, '$.items') AS item))
+         WHERE instr(reply, :memory_id) AND json_type(reply, '$.items') = 'array'
+        """,
+        ({"memory_id": memory_id} for memory_id in ids),
+    )
+
+
+def lasting_us(conn: Reading) -> int | None:
+    """Return the last time that was noted, None before the first."""
+    found = conn.execute("SELECT value FROM meta WHERE key = 'lasting_us'").get
+    return found if isinstance(found, int) else None
+
+
+def note_lasting(conn: Writing, now_us: int) -> None:
+    """Note the time that has lasted, about once an hour: from there a new start goes on."""
+    before_us = lasting_us(conn)
+    if before_us is None or abs(now_us - before_us) >= _NOTE_US:
+        conn.execute(
+            "INSERT OR REPLACE INTO meta (key, value) VALUES ('lasting_us', :now_us)",
+            {"now_us": now_us},
+        )
+
+
+_NOTE_US = 3_600_000_000
+
+
+def purge(conn: Writing, now_us: int) -> int:
+    """Drop replies older than REPLY_KEPT_DAYS; returns how many."""
+    conn.execute(
+        "DELETE FROM reply WHERE created_at_us < :before_us",
+        {"before_us": now_us - REPLY_KEPT_DAYS * DAY_US},
+    )
+    return conn.changes()

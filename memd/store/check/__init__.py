@@ -1,0 +1,1 @@
+"""Whether what is in the file is what was written."""

@@ -1,0 +1,116 @@
+"""The audit's head, noted outside the file: in a text file beside it and with each backup.
+
+The chain in the file proves that nothing in its middle was changed; that its end
+was not cut off, or everything after some link written anew, only a head shows
+that was noted elsewhere before (PROMISES 4). A line here is ``seq at_us head
+sum``, and each sum is over the sum before it: an edited or missing line shows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from memd.store.access.changes import Head
+
+MANIFEST = ".manifest"
+_SUM_CHARS = 32
+_START = ""
+
+
+class Noted(NamedTuple):
+    """A head as it was noted, and where."""
+
+    seq: int
+    hash: bytes
+    source: str
+
+
+def append(path: Path, head: Head, now_us: int) -> None:
+    """Note *head* in the file at *path*, 0600; it is on the disk once this returns."""
+    handle = os.open(
+        path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
+    )
+    try:
+        said = f"{head.seq} {now_us} {head.hash.hex()}"
+        os.write(handle, f"{said} {_sum(_last_sum(handle), said)}\n".encode("ascii"))
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _last_sum(handle: int) -> str:
+    size = os.fstat(handle).st_size
+    tail = os.pread(handle, 4_096, max(0, size - 4_096)).decode("ascii", "replace")
+    lines = tail.split("\n")[:-1]
+    return lines[-1].rpartition(" ")[2] if lines else _START
+
+
+def _sum(before: str, said: str) -> str:
+    return hashlib.sha256(f"{before} {said}".encode()).hexdigest()[:_SUM_CHARS]
+
+
+def read(path: Path) -> tuple[list[Noted], list[str]]:
+    """Return the heads that are noted in *path*, and what is wrong with the file.
+
+    After a line that does not fit, the later ones are checked among themselves.
+    """
+    noted: list[Noted] = []
+    problems: list[str] = []
+    before: str | None = _START
+    with suppress(FileNotFoundError):
+        for number, line in enumerate(path.read_text("ascii", "replace").splitlines(), 1):
+            said, _, check = line.rpartition(" ")
+            if before is not None and check != _sum(before, said):
+                problems.append(f"{path.name}: line {number} was changed, or one before it is gone")
+            one = _parsed(said, path.name)
+            if one is not None:
+                noted.append(one)
+            before = check or None
+    return noted, problems
+
+
+def _parsed(said: str, source: str) -> Noted | None:
+    try:
+        seq, _, head = said.split(" ")
+        return Noted(int(seq), bytes.fromhex(head), source)
+    except ValueError:
+        return None
+
+
+def manifest_of(backup: Path) -> Path:
+    """Return the file that says what is in *backup*."""
+    return backup.with_name(f"{backup.name}{MANIFEST}")
+
+
+def note_backup(backup: Path, head: Head) -> None:
+    """Write beside *backup* how large it is and which head the audit in it has."""
+    said = {
+        "v": 1,
+        "file": backup.name,
+        "bytes": backup.stat().st_size,
+        "audit": {"seq": head.seq, "head": head.hash.hex()},
+    }
+    handle = os.open(
+        manifest_of(backup),
+        os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW,
+        0o600,
+    )
+    try:
+        os.write(handle, f"{json.dumps(said)}\n".encode())
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def of_backups(backups: Iterable[Path]) -> Iterator[Noted]:
+    """Yield the heads that the manifests of *backups* name."""
+    for backup in backups:
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            said = json.loads(manifest_of(backup).read_text("utf-8"))["audit"]
+            yield Noted(int(said["seq"]), bytes.fromhex(said["head"]), manifest_of(backup).name)

@@ -1,0 +1,244 @@
+"""Checking the whole file: what is said to be in it is in it, bit for bit (PROMISES P6).
+
+Rows, earlier versions and kept sources against their hashes, vectors against
+their checksums, the caches against the rows, pages and foreign keys by SQLite
+itself, the audit against its chain. Findings name a memory or a cache, never a
+text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+
+from memd.store.access import changes
+from memd.store.check import kept_check, org_check
+from memd.store.file import page_sums
+from memd.store.file.connect import Reading, Writing, sealed
+from memd.store.memory.rows import hash_of, hashed, tags_of
+from memd.store.org import org_words
+from memd.store.search import vectors, words
+from memd.store.session import session_words
+
+PROBLEMS_MAX = 100
+
+
+def rows(conn: Reading) -> Iterator[str]:
+    """Yield what is wrong with rows and vectors; reads everything once."""
+    for part in (
+        _page_sums, _pages, _hashes, _seals, _versions, _sources, _checksums, _facts, _kept, _audit
+    ):  # fmt: skip
+        try:
+            yield from part(conn)
+        except (apsw.CorruptError, apsw.IOError, TypeError, ValueError, AssertionError) as error:
+            yield f"file: reading{part.__name__.replace('_', ' ')} failed: {type(error).__name__}"
+
+
+def caches(conn: Writing) -> Iterator[str]:
+    """Yield what is wrong with the caches; ``memd rebuild`` mends it."""
+    try:
+        yield from _caches(conn)
+    except (apsw.Error, TypeError, ValueError, AssertionError) as error:
+        yield f"file: reading the caches failed: {type(error).__name__}; run: memd repair"
+
+
+def _caches(conn: Writing) -> Iterator[str]:
+    if not words.is_sound(conn):
+        yield "words cache: it does not agree with the memories; run: memd rebuild"
+    if not org_words.is_sound(conn):
+        yield "words cache of facts: it does not agree with them; run: memd rebuild"
+    if not session_words.is_sound(conn):
+        yield "words cache of sessions: it does not agree with their messages; run: memd rebuild"
+    yield from _vector_cache(conn)
+
+
+def counts(conn: Reading) -> dict[str, int]:
+    """Return how much there is to check."""
+    row = conn.execute(
+        """
+        SELECT (SELECT count(*) FROM memory), (SELECT count(*) FROM embedding),
+               (SELECT count(*) FROM change), (SELECT count(*) FROM org_operation)
+        """
+    ).fetchone()
+    assert row is not None
+    return dict(
+        zip(("memories", "vectors", "changes", "operations"), map(_whole, row), strict=True)
+    )
+
+
+def _whole(value: apsw.SQLiteValue) -> int:
+    assert isinstance(value, int)
+    return value
+
+
+def _page_sums(conn: Reading) -> Iterator[str]:
+    for page in page_sums.damaged(conn, Path(conn.filename)):
+        yield page_finding(conn, page)
+
+
+def page_finding(conn: Reading, page: int) -> str:
+    """Return what is said of a page that does not match its checksum."""
+    where = page_sums.holder(conn, page)
+    return f"file: page {page} ({where}) is damaged, or another program wrote it"
+
+
+def _pages(conn: Reading) -> Iterator[str]:
+    words.look_again(conn)
+    org_words.look_again(conn)
+    session_words.look_again(conn)
+    for (finding,) in conn.execute("PRAGMA integrity_check(20)"):
+        if finding != "ok":
+            yield f"file: {finding}"
+    for table, rowid, parent, _ in conn.execute("PRAGMA foreign_key_check"):
+        yield f"file: row {rowid} of {table} points to a missing {parent}"
+
+
+def _hashes(conn: Reading) -> Iterator[str]:
+    keys = [key for (key,) in conn.execute("SELECT memory_key FROM memory ORDER BY memory_key")]
+    for key in keys:
+        try:
+            row = hashed(conn, key)
+            stored = conn.execute(_STORED, {"key": key}).fetchone()
+            tags = tags_of(conn, key)
+        except UnicodeDecodeError:
+            yield f"memory row {key}: its text is damaged"
+            continue
+        assert stored is not None
+        memory_id, content, content_hash, row_hash = stored
+        assert isinstance(content, str)
+        if row_hash != hash_of(row.columns, tags):
+            yield f"memory {memory_id}: the row does not match its hash"
+        elif content_hash != hashlib.sha256(content.encode()).digest():
+            yield f"memory {memory_id}: the content hash is wrong"
+
+
+_STORED = """
+SELECT memory_id, content, content_hash, row_hash
+  FROM memory
+ WHERE memory_key = :key
+"""
+
+
+def _seals(conn: Reading) -> Iterator[str]:
+    yield from sealed_rows(conn)
+
+
+def sealed_rows(conn: Reading) -> Iterator[str]:
+    """Yield clients, preferences, lessons and patterns that are not as they were written."""
+    for kind, name, told in _SEALED:
+        rows = conn.execute(told)
+        while True:
+            try:
+                *covered, seal = next(rows)
+            except StopIteration:
+                break
+            except UnicodeDecodeError:
+                yield f"{kind}: the text of one is damaged"
+                continue
+            if sealed(*covered) != seal:
+                yield f"{kind} {covered[name]}: the row does not match its hash"
+
+
+# As the triggers of schema.sql seal them: what a finding calls it, which column names it.
+_SEALED = (
+    (
+        "client",
+        0,
+        """
+        SELECT client_id, agent_key, key_hash, seniority, autonomy_level, scopes, revoked_at_us,
+               row_hash
+          FROM client
+        """,
+    ),
+    (
+        "preference",
+        1,
+        "SELECT agent_key, name, value, origin, confirmed_at_us, row_hash FROM preference",
+    ),
+    (
+        "learning",
+        0,
+        """
+        SELECT learning_id, agent_key, task_type, approach, outcome, lesson, at_us, row_hash
+          FROM learning
+        """,
+    ),
+    (
+        "pattern",
+        1,
+        """
+        SELECT agent_key, pattern_id, task_type, description, tool_sequence, prompt_template,
+               row_hash
+          FROM playbook
+        """,
+    ),
+)
+
+
+def _versions(conn: Reading) -> Iterator[str]:
+    for memory_id, version, snapshot, row_hash in conn.execute(
+        """
+        SELECT m.memory_id, v.version, v.snapshot, v.row_hash
+          FROM memory_version AS v
+               JOIN memory AS m ON m.memory_key = v.memory_key
+        """
+    ):
+        try:
+            *columns, tags = json.loads(str(snapshot))
+            sound = row_hash == hash_of(tuple(columns), tuple(tags))
+        except ValueError:
+            sound = False
+        if not sound:
+            yield f"memory {memory_id}: its version {version} does not match its hash"
+
+
+def _sources(conn: Reading) -> Iterator[str]:
+    for key, sha256, packed in conn.execute("SELECT source_key, sha256, zlib FROM source"):
+        assert isinstance(packed, bytes)
+        try:
+            sound = hashlib.sha256(zlib.decompress(packed)).digest() == sha256
+        except zlib.error:
+            sound = False
+        if not sound:
+            yield f"source {key}: the text does not match its hash"
+
+
+def _facts(conn: Reading) -> Iterator[str]:
+    yield from org_check.rows(conn)
+
+
+def _kept(conn: Reading) -> Iterator[str]:
+    yield from kept_check.rows(conn)
+
+
+def _audit(conn: Reading) -> Iterator[str]:
+    broken = changes.verify(conn)
+    if broken is not None:
+        yield f"audit: link {broken} does not follow from the one before"
+
+
+def _checksums(conn: Reading) -> Iterator[str]:
+    for memory_id, model_key, checksum, vector in conn.execute(
+        """
+        SELECT m.memory_id, e.model_key, e.checksum, e.vector
+          FROM embedding AS e
+               JOIN memory AS m ON m.memory_key = e.memory_key
+        """
+    ):
+        assert isinstance(vector, bytes)
+        if checksum != vectors.checksum(vector):
+            yield f"memory {memory_id}: its vector of model {model_key} does not match its checksum"
+
+
+def _vector_cache(conn: Reading) -> Iterator[str]:
+    cache = vectors.live(conn)
+    if cache is None:
+        return
+    wrong = vectors.wrong_rows(conn, cache)
+    if wrong:
+        yield f"vector cache: {wrong} rows do not agree with the vectors; run: memd rebuild"

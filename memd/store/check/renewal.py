@@ -1,0 +1,117 @@
+"""What ``memd rebuild`` makes anew beside the caches: indexes, contexts, damaged vectors.
+
+Everything here follows from rows that have a hash of their own. A damaged vector is taken
+from the vectors' cache where that has it whole, else the queue makes it again from its
+text. Rows themselves are not mended: that is what ``memd repair`` or a backup is for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import apsw
+
+from memd.store.access import changes
+from memd.store.file.connect import Reading, Writing
+from memd.store.file.keys import keys_array
+from memd.store.search import centroids, contexts, vectors, words
+from memd.store.search.vectors import VectorCache
+
+
+def indexes(conn: Reading) -> list[str]:
+    """Return the names of the indexes of ordinary tables."""
+    found = conn.execute(
+        """
+        SELECT name
+          FROM sqlite_schema
+         WHERE type = 'index' AND tbl_name NOT LIKE 'fts\\_%' ESCAPE '\\'
+           AND tbl_name NOT LIKE 'vec\\_%' ESCAPE '\\'
+           AND tbl_name NOT IN (SELECT name FROM pragma_table_list WHERE wr)
+            OR type = 'index' AND sql IS NOT NULL
+         ORDER BY name
+        """
+    )
+    return [cast("str", name) for (name,) in found]
+
+
+def reindex(conn: Writing, name: str) -> None:
+    """Make the index *name* anew from the rows of its table."""
+    conn.execute(f"REINDEX {name}")  # a name of the schema
+
+
+def damaged_vectors(conn: Reading) -> list[int]:
+    """Return the memories of which a vector does not match its checksum; reads all of them."""
+    found = conn.execute("SELECT memory_key, checksum, vector FROM embedding ORDER BY memory_key")
+    return [
+        cast("int", key)
+        for key, checksum, vector in found
+        if vectors.checksum(cast("bytes", vector)) != checksum
+    ]
+
+
+def renew_vectors(conn: Writing, keys: Sequence[int]) -> None:
+    """Put back what the cache has of the damaged vectors of *keys*; let go of the others.
+
+    Those are without a vector then, as after a change of model: the queue finds them. The
+    running sums of their agents are made anew, for what was damaged cannot be taken out.
+    """
+    cache = vectors.live(conn)
+    rows = conn.execute(
+        """
+        SELECT embedding_key, memory_key, model_key, checksum, vector
+          FROM embedding
+         WHERE memory_key IN (SELECT value FROM carray(:keys))
+        """,
+        {"keys": keys_array(keys)},
+    ).fetchall()
+    lost: list[int] = []
+    for row in rows:
+        embedding_key, key, model_key, checksum, vector = cast(
+            "tuple[int, int, int, bytes, bytes]", row
+        )
+        if vectors.checksum(vector) == checksum:  # written anew meanwhile
+            continue
+        spare = _cached(conn, cache, key) if cache and cache.model_key == model_key else None
+        changes.touch(conn, b"vector made anew", checksum)
+        if spare is not None and vectors.checksum(spare) == checksum:
+            conn.execute(
+                "UPDATE embedding SET vector = :vector WHERE embedding_key = :key",
+                {"vector": spare, "key": embedding_key},
+            )
+        else:
+            lost.append(key)
+            conn.execute("DELETE FROM embedding WHERE embedding_key = ?", (embedding_key,))
+    vectors.unindex(conn, lost)
+    centroids.recount(conn, lost)
+
+
+def _cached(conn: Reading, cache: VectorCache, key: int) -> bytes | None:
+    try:
+        said = f"SELECT vector FROM {cache.table} WHERE rowid = ?"  # noqa: S608  # a name of ours
+        found = conn.execute(said, (key,)).get
+    except apsw.Error:
+        return None
+    return found if isinstance(found, bytes) else None
+
+
+def renew_contexts(conn: Writing, after: int, limit: int) -> int | None:
+    """Write anew what is wrong among the contexts of the next memories; None after the last."""
+    rows = conn.execute(
+        """
+        SELECT memory_key, state IN ('active', 'pending')
+          FROM memory
+         WHERE memory_key > :after
+         ORDER BY memory_key
+         LIMIT :limit
+        """,
+        {"after": after, "limit": limit},
+    ).fetchall()
+    if not rows:
+        return None
+    # A hidden memory's context is as old as its hiding.
+    wrong = contexts.wrong(conn, [cast("int", key) for key, visible in rows if visible])
+    words.unindex(conn, wrong)
+    contexts.write(conn, wrong)
+    words.index(conn, wrong)
+    return cast("int", rows[-1][0])

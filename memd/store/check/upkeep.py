@@ -1,0 +1,226 @@
+"""The room that looks after the file: check, rebuild, backup, figures."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, cast
+
+from memd.base.clock import Clock, from_us, to_us
+from memd.base.errors import DamagedError, InvalidError, MemdError
+from memd.domain.caller import Caller
+from memd.domain.memory import MemoryEntry
+from memd.domain.upkeep import CheckReport
+from memd.store.access import replies
+from memd.store.check import check, renewal
+from memd.store.check.self_check import Checking
+from memd.store.file import backup
+from memd.store.file.connect import Reading, Writing
+from memd.store.file.database import Database
+from memd.store.memory import archived
+from memd.store.org import org_facts, org_words
+from memd.store.search import pending, vectors, words
+from memd.store.session import session_words
+
+REBUILD_MESSAGES = 100  # of a step: texts, and some are long
+_TOLD_MAX = 5
+REBUILD_ROWS = 500  # rows of one step: a write waits about 50 ms at most
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Upkeep:
+    """The room's needs, handed in by the daemon."""
+
+    db: Database
+    clock: Clock
+
+    @cached_property
+    def checking(self) -> Checking:
+        """The check that runs by itself."""
+        return Checking(self.db, self.clock)
+
+    async def check(self, caller: Caller) -> CheckReport:
+        """Check the whole file and report; changes nothing."""
+        problems = await self.db.aside(
+            lambda conn: list(islice(check.rows(conn), check.PROBLEMS_MAX))
+        )
+        if self.db.read_only:
+            problems.append("caches were not checked: the store is read-only")
+        else:
+            try:
+                problems += await self.db.write(caller, lambda conn: list(check.caches(conn)))
+            except DamagedError:
+                problems.append("file: the caches could not be checked; run: memd repair")
+        self.db.damage.settle(problems)
+        figures = await self.db.read(check.counts)
+        return CheckReport(ok=not problems, problems=tuple(problems), figures=figures)
+
+    async def rebuild(self, caller: Caller, progress: Progress | None = None) -> None:
+        """Build the caches anew from the rows, beside the live ones, in small steps.
+
+        Indexes, contexts and damaged vectors before (renewal.py). Recall goes on with the
+        old caches; no memory's row changes. Killed half-way, they stay and the next rebuild
+        starts afresh. Messages of sessions are found again as they come in; what a kill
+        left out comes in at the next start.
+        """
+        total = 2 * (await self.db.read(check.counts))["memories"]
+        done = 0
+        await self._renew(caller)
+        await self.db.write(caller, org_words.rebuild)
+        await self.db.write(caller, session_words.start_build)
+        while await self.db.write(
+            caller, lambda conn: session_words.step_build(conn, REBUILD_MESSAGES)
+        ):
+            pass
+        await self.db.write(caller, words.start_build)
+        while await self.db.write(caller, lambda conn: words.step_build(conn, REBUILD_ROWS)):
+            done = min(done + REBUILD_ROWS, total // 2)
+            _tell(progress, done, total)
+        if await self.db.write(caller, vectors.start_build):
+            while await self.db.write(caller, lambda conn: vectors.step_build(conn, REBUILD_ROWS)):
+                done = min(done + REBUILD_ROWS, total)
+                _tell(progress, done, total)
+        _tell(progress, total, total)
+
+    async def _renew(self, caller: Caller) -> None:
+        for name in await self.db.read(renewal.indexes):
+            await self.db.write(caller, partial(renewal.reindex, name=name))
+        damaged = await self.db.aside(renewal.damaged_vectors)
+        for at in range(0, len(damaged), REBUILD_ROWS):
+            keys = damaged[at : at + REBUILD_ROWS]
+            await self.db.write(caller, partial(renewal.renew_vectors, keys=keys))
+        after: int | None = 0
+        while after is not None:
+            step = partial(renewal.renew_contexts, after=after, limit=REBUILD_ROWS)
+            after = await self.db.write(caller, step)
+
+    async def backup(self, caller: Caller, target: str | None = None) -> str:
+        """Write a verified copy and return its path; by default beside the database.
+
+        A copy elsewhere is noted first. A store that cannot be written is copied all
+        the same: that is when it is needed most.
+        """
+        stamp = from_us(self.clock.now_us()).strftime("%Y%m%dT%H%M%S%f")
+        path = backup.place(self.db.path, stamp) if target is None else Path(target).absolute()
+        if target is not None:
+            await self.note_copy(caller, str(path))
+        await self.db.aside(lambda conn: backup.make(conn, path), within=False)
+        return str(path)
+
+    async def note_copy(self, caller: Caller, target: str, *, made: bool = False) -> str:
+        """Note a copy that its caller is about to make, so that forgetting names it.
+
+        Returns the path of the store. Once it is *made*, one that this process cannot see
+        is noted for good. Raises InvalidError for a *target* that is not absolute. A store
+        that cannot be written is copied all the same.
+        """
+        copy = Path(target)
+        if not copy.is_absolute():
+            raise InvalidError("target must be absolute", field="target")
+        if not (made and copy.exists()):
+            with suppress(MemdError):
+                await self.db.write(caller, lambda conn: backup.note(conn, copy, unseen=made))
+        return str(self.db.path.absolute())
+
+    async def sweep(self) -> None:
+        """Remove what backups elsewhere left half-written when they were killed."""
+        await self.db.aside(lambda conn: backup.sweep([path.parent for path in backup.noted(conn)]))
+
+    async def met(self, caller: Caller, entry: MemoryEntry) -> str | None:
+        """Return "known" for what the caller's agent has, "skipped" for what was erased or expired.
+
+        It is known under its id, or as the same text of the same time, so that a file
+        that is imported twice is there once, however long ago the first time was.
+        """
+        met = await self.db.read(_met, caller.agent_id, entry)
+        expired = entry.expires_at and to_us(entry.expires_at) <= self.clock.now_us()
+        return "skipped" if met is None and expired else met
+
+    def why_degraded(self) -> list[str]:
+        """Return why writes are refused, if they are, and what was found damaged."""
+        refused = self.db.look()
+        damaged = self.db.damage.found()
+        told = [f"damaged and withheld: {what}; run: memd check" for what in damaged[:_TOLD_MAX]]
+        if len(damaged) > _TOLD_MAX:
+            told.append(f"and {len(damaged) - _TOLD_MAX} more damaged; run: memd check")
+        return [*([] if refused is None else [refused]), *told]
+
+    async def stats(self) -> dict[str, Any]:
+        """Return counts of rows, where the file is, its size in bytes, and why it is degraded."""
+        why = self.why_degraded()
+        figures = await self.db.read(_figures, self.clock.now_us())
+        path = self.db.path
+        size = path.stat().st_size if path.exists() else 0
+        return {
+            **figures,
+            "database": str(path),
+            "file_bytes": size,
+            "degraded": why,
+            "check": self.checking.told(),
+        }
+
+    async def tidy(self) -> None:
+        """Drop old replies and empty the WAL; for now and then."""
+        now_us = self.db.lasting.now_us()
+
+        def work(conn: Writing) -> int:
+            replies.note_lasting(conn, now_us)
+            return replies.purge(conn, now_us)
+
+        await self.db.write(_CALLER, work)
+        await self.db.checkpoint(truncate=True)
+
+
+_CALLER = Caller(client="memd", method="tidy")
+
+
+def _met(conn: Reading, agent_id: str, entry: MemoryEntry) -> str | None:
+    known = conn.execute(
+        """
+        SELECT 1
+          FROM agent AS a
+               JOIN memory AS m ON m.agent_key = a.agent_key
+         WHERE a.agent_id = :agent_id
+           AND (m.memory_id = :memory_id
+                OR m.content_hash = :content_hash AND m.category = :category
+                   AND m.namespace = :namespace
+                   AND coalesce(m.occurred_at_us, m.created_at_us) = :at_us)
+         LIMIT 1
+        """,
+        {
+            "agent_id": agent_id,
+            "memory_id": entry.id,
+            "content_hash": hashlib.sha256(entry.content.encode()).digest(),
+            "category": entry.category.value,
+            "namespace": entry.namespace,
+            "at_us": to_us(entry.occurred_at or entry.created_at),
+        },
+    ).get
+    if known:
+        return "known"
+    erased = conn.execute("SELECT 1 FROM forgotten WHERE memory_id = ?", (entry.id,)).get
+    return "skipped" if erased else None
+
+
+def _figures(conn: Reading, now_us: int) -> dict[str, int]:
+    rows = conn.execute("SELECT state, count(*) FROM memory GROUP BY state").fetchall()
+    figures = dict(cast("list[tuple[str, int]]", rows))
+    return {
+        **figures,
+        "memories": sum(figures.values()),
+        "pending": pending.count_waiting(conn),
+        "turned_away": archived.count_turned_away(conn, now_us),
+        "facts": org_facts.count(conn),
+    }
+
+
+def _tell(progress: Progress | None, done: int, total: int) -> None:
+    if progress is not None:
+        progress(done, total)

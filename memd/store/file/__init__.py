@@ -1,0 +1,1 @@
+"""The file: opened, migrated, locked, copied, scrubbed."""

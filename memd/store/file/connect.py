@@ -1,0 +1,224 @@
+"""Opening the file: every pragma with its reason, and whose file it is.
+
+Two connection types, so that a function that writes cannot be handed to a
+reader: ``Reading`` and its subclass ``Writing``. A reader is ``query_only`` as
+well, so the type error would also be a run-time error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+
+from memd.base.errors import ForeignFileError, NewerSchemaError, ReadOnlyError, StorageError
+from memd.base.limits import BUSY_MS_MAX
+from memd.store.file.place import unwritable
+
+APPLICATION_ID = int.from_bytes(b"memd", "big")
+SCHEMA_VERSION = 3
+SQLITE_VERSION_MIN = 3_051_003  # older ones have the WAL-reset bug
+PAGE_BYTES = 16_384
+PAGE_SUM_BYTES = 8
+MMAP_BYTES = 1 << 40
+_WRITER_CACHE_KIB = 16_384
+_READER_CACHE_KIB = 8_192
+
+
+class Reading(apsw.Connection):
+    """A connection inside a read transaction."""
+
+    damage: Callable[[str], None] | None = None
+    """Told of each row that was withheld because it is not as it was written (intact.py)."""
+
+
+class Writing(Reading):
+    """The writer's connection inside a transaction. There is one in the process."""
+
+    touched: list[bytes]
+    """What the audit row of this transaction is made of: a salted hash for each row touched."""
+    broken: bool
+    """Set after an error of the disk: nothing may be written any more, only closed."""
+
+
+def schema_sql() -> str:
+    """Return the text of ``schema.sql``."""
+    return (Path(__file__).parent / "schema.sql").read_text(encoding="utf-8")
+
+
+def vec0_path() -> str:
+    """Return the loadable vec0 library without importing its package, which would import numpy."""
+    spec = importlib.util.find_spec("sqlite_vec")
+    if spec is None or not spec.submodule_search_locations:
+        raise StorageError("the sqlite-vec package is missing", hint="reinstall memd")
+    return str(Path(spec.submodule_search_locations[0]) / "vec0")
+
+
+def check_library() -> None:
+    """Refuse a SQLite that can corrupt a WAL."""
+    if apsw.SQLITE_VERSION_NUMBER < SQLITE_VERSION_MIN:
+        version = apsw.sqlite_lib_version()
+        raise StorageError(f"sqlite {version} is too old", hint="memd needs 3.51.3: upgrade apsw")
+
+
+def _corpus(api: apsw.FTS5ExtensionApi, /, *_args: apsw.SQLiteValue) -> str:
+    """Return rows and the tokens of the first two columns, the averages that BM25 needs."""
+    return f"{api.row_count} {api.column_total_size(0)} {api.column_total_size(1)}"
+
+
+def _unpacked(*given: apsw.SQLiteValue) -> str:
+    """Return the text of a kept source; a damaged one is empty here, and found by a check."""
+    (packed,) = given
+    try:
+        return zlib.decompress(packed).decode() if isinstance(packed, bytes) else ""
+    except (zlib.error, UnicodeDecodeError):
+        return ""
+
+
+def sealed(*columns: apsw.SQLiteValue) -> bytes:
+    """Return SHA-256 over *columns*: what the triggers of schema.sql keep as a row's hash."""
+    said = [value.hex() if isinstance(value, bytes) else value for value in columns]
+    text = json.dumps(said, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def has_page_sums(conn: apsw.Connection) -> bool:
+    """Return whether *conn* goes through the VFS that puts a checksum into each page."""
+    return (conn.vfsname("main") or "").startswith("cksm")
+
+
+def prepare(conn: Reading, *, mmap: bool = False) -> None:
+    """Set up any connection. Runs in the connection's own thread, before its first use."""
+    conn.set_busy_timeout(patience_ms())
+    conn.enable_load_extension(True)
+    conn.load_extension(vec0_path())
+    conn.enable_load_extension(False)
+    conn.register_fts5_function("corpus", _corpus)
+    conn.create_scalar_function(
+        "unpacked", _unpacked, 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS
+    )
+    conn.create_scalar_function("sealed", sealed, deterministic=True, flags=apsw.SQLITE_INNOCUOUS)
+    # "word" must never be read as a column that happens not to exist.
+    conn.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)
+    conn.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
+    # A file from elsewhere may carry hostile triggers and views.
+    conn.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    conn.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+    conn.pragma("foreign_keys", True)
+    conn.pragma("cell_size_check", True)  # a damaged page is found when it is read, not later
+    conn.pragma("temp_store", "memory")  # a memory's text never reaches a temporary file
+    if mmap:
+        # Only for the connection that scans vec0: elsewhere random reads of a cold file get slower.
+        conn.pragma("mmap_size", MMAP_BYTES)
+
+
+def prepare_reader(conn: Reading, *, mmap: bool = False) -> None:
+    """Set up a reader of a file of this schema; raises as :func:`prepare_writer` does."""
+    if identify(conn) != SCHEMA_VERSION:
+        raise ReadOnlyError(
+            "the store must be brought to this version but cannot be written",
+            hint="check the file's owner and mode",
+        )
+    prepare(conn, mmap=mmap)
+    conn.pragma("cache_size", -_READER_CACHE_KIB)
+    conn.pragma("query_only", True)
+
+
+def patience_ms() -> int:
+    """Return how long a write may wait for another program's lock."""
+    return BUSY_MS_MAX
+
+
+def prepare_writer(conn: Writing) -> int:
+    """Set up the writer and return the schema's version; creates the schema in an empty file.
+
+    Raises ForeignFileError or NewerSchemaError and leaves the file untouched,
+    ReadOnlyError when it could be read only.
+    """
+    conn.touched = []
+    conn.broken = False
+    # A damaged page of a cache must not end every write; checks and row hashes find it.
+    conn.execute("PRAGMA checksum_verification = OFF")
+    version = identify(conn)
+    if conn.readonly("main"):
+        raise ReadOnlyError("the store cannot be written", hint="check the file's owner and mode")
+    if version is None:
+        _lay_out(conn)
+    prepare(conn)
+    conn.pragma("journal_mode", "wal")
+    conn.pragma("synchronous", "full")  # an acknowledged write survives the power, not only a crash
+    conn.pragma("fullfsync", True)  # on macOS a plain fsync does not reach the drive
+    conn.pragma("checkpoint_fullfsync", True)
+    # Its own checkpoints only: an error in an automatic one would come back from a good COMMIT.
+    conn.wal_autocheckpoint(0)
+    conn.pragma("secure_delete", True)  # what is forgotten is overwritten
+    conn.pragma("journal_size_limit", 64 * 1_048_576)
+    conn.pragma("cache_size", -_WRITER_CACHE_KIB)
+    if version is None:
+        _create(conn)
+        return SCHEMA_VERSION
+    return version
+
+
+def still(path: Path) -> str:
+    """Return the name under which a file is read that nobody can write, nor make files beside.
+
+    SQLite would otherwise need its log's index there. Raises ReadOnlyError when the
+    log holds memories that would be passed over.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    if log.exists() and log.stat().st_size:
+        raise ReadOnlyError(
+            f"the store was not closed, and {unwritable(path) or 'its disk'} cannot be written",
+            hint="make it writable for whoever runs memd",
+        )
+    return f"{path.absolute().as_uri()}?immutable=1"
+
+
+def identify(conn: apsw.Connection) -> int | None:
+    """Return the schema version of the file, None when it is empty.
+
+    Raises ForeignFileError when another program's or no database at all,
+    NewerSchemaError when a later memd wrote it. Reads only, and a file that is
+    refused keeps its write-ahead log as it is.
+    """
+    conn.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    try:
+        application_id = int(conn.pragma("application_id"))
+        version = int(conn.pragma("user_version"))
+        objects = conn.execute("SELECT count(*) FROM sqlite_schema").get
+    except apsw.NotADBError:
+        raise ForeignFileError("the file is not a database; it was left untouched") from None
+    if not objects and not application_id:
+        conn.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+        return None
+    if application_id != APPLICATION_ID:
+        raise ForeignFileError("the file belongs to another program; it was left untouched")
+    if version > SCHEMA_VERSION:
+        raise NewerSchemaError(
+            f"the file has schema {version}, memd knows {SCHEMA_VERSION}; it was left untouched",
+            hint="upgrade memd",
+        )
+    conn.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+    return version
+
+
+def _lay_out(conn: apsw.Connection) -> None:
+    """Choose what cannot be changed once a table exists."""
+    conn.pragma("page_size", PAGE_BYTES)
+    if has_page_sums(conn):
+        # Room for page checksums (page_sums.py). Before auto_vacuum, which would forget it.
+        conn.reserve_bytes(reserve=PAGE_SUM_BYTES)
+    conn.pragma("auto_vacuum", "incremental")
+
+
+def _create(conn: Writing) -> None:
+    with conn:
+        conn.execute(schema_sql())
+        conn.pragma("application_id", APPLICATION_ID)
+        conn.pragma("user_version", SCHEMA_VERSION)

@@ -1,0 +1,400 @@
+"""The only door to the file: one writer, a few readers, each in a thread of its own.
+
+A read runs in one transaction, so all its statements see the same moment. A
+write is one transaction at synchronous=FULL and returns after COMMIT; with an
+idempotency key the reply is kept in that same transaction, so a retry gets the
+first reply and changes nothing (SPEC D7). Once a write has begun it is not
+cancelled by its caller. After any I/O error the writer is closed and reopened:
+a connection that failed inside a statement may hold wrong FTS totals
+(PROMISES 1.4).
+
+The threads are apsw's own asynchronous connections; nothing else starts one for SQL.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+
+import apsw
+import apsw.aio
+
+from memd.base import log
+from memd.base.clock import Clock
+from memd.base.errors import BusyError, MemdError, ReadOnlyError, StorageError
+from memd.base.lasting import LastingTime
+from memd.base.limits import BUSY_MS_MAX, READERS, SCANNERS, WRITE_QUEUE_MAX
+from memd.domain.caller import Caller
+from memd.store.access import replies
+from memd.store.check.intact import Damage
+from memd.store.file import backup, ballast, connect, page_sums, transactions
+from memd.store.file.connect import Reading, Writing, prepare_reader, prepare_writer
+from memd.store.file.faults import translated
+from memd.store.file.migrate import STEPS, Step, migrate
+from memd.store.file.place import Place, mend_modes, unwritten
+from memd.store.file.pool import Pool, closed
+from memd.store.search import caches
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+CHECKPOINT_PAGES = 1_000  # 16 MB of WAL
+_PASSIVE, _TRUNCATE = apsw.SQLITE_CHECKPOINT_PASSIVE, apsw.SQLITE_CHECKPOINT_TRUNCATE
+
+
+class Database:
+    """The open file. Make one with :func:`opened`."""
+
+    def __init__(
+        self,
+        path: Path,
+        clock: Clock,
+        *,
+        vfs: str | None = None,
+        mmap: bool = True,
+        steps: Mapping[int, Step] = STEPS,
+    ) -> None:
+        self.path = path
+        self.clock = clock
+        self.read_only = False
+        self.damage = Damage()
+        self.lasting = LastingTime(clock)
+        self.place = Place(path)
+        self._lost: str | None = None
+        self._refusal: str | None = None
+        self._vfs = vfs
+        self._mmap = mmap
+        self._steps = steps
+        self._writer: Writing | None = None
+        self._readers = Pool()
+        self._scanners = Pool()
+        self._waiting_writes = 0
+        self._wal_pages = 0
+        self._checkpoint: asyncio.Task[bool] | None = None
+        self._reopening: asyncio.Task[None] | None = None
+        self._still = False
+
+    # The doors.
+
+    async def read(
+        self, work: Callable[Concatenate[Reading, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run *work* in a read transaction on a free reader; cancelling the caller stops it."""
+        async with self._readers.lent() as conn:
+            return await self._run(
+                conn, transactions.reading, conn, lambda: work(conn, *args, **kwargs)
+            )
+
+    async def scan(
+        self, work: Callable[Concatenate[Reading, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run *work* as :meth:`read` does, on a connection that maps the file for scans."""
+        async with self._scanners.lent() as conn:
+            return await self._run(
+                conn, transactions.reading, conn, lambda: work(conn, *args, **kwargs)
+            )
+
+    async def write(
+        self,
+        caller: Caller,
+        work: Callable[[Writing], T],
+        *,
+        reply: type[T] | None = None,
+        batch: str | None = None,
+    ) -> T:
+        """Run *work* in one transaction and return after COMMIT.
+
+        With *reply* (the type of what work returns) and an idempotency key in
+        *caller*, an earlier reply to the same request is returned instead.
+        Raises ConflictError for the same key with another request, BusyError when
+        too many writes wait or when another program holds the file for BUSY_MS_MAX
+        since this call, ReadOnlyError and DiskFullError.
+        """
+        if self._waiting_writes >= WRITE_QUEUE_MAX:
+            raise BusyError(f"{WRITE_QUEUE_MAX} writes are waiting")
+        self._waiting_writes += 1
+        # From here, not from its turn: or eight writes wait eight times for another's lock.
+        patience_us = self.clock.monotonic_us() + 1_000 * connect.patience_ms()
+        task = asyncio.ensure_future(self._written(caller, work, reply, batch, patience_us))
+        task.add_done_callback(self._one_write_less)
+        return await asyncio.shield(task)
+
+    async def aside(self, work: Callable[[Reading], T], *, within: bool = True) -> T:
+        """Run *work* as :meth:`read` does on a connection of its own, for what takes long.
+
+        No recall waits behind it, and it sees nothing that an older connection
+        remembers. Without *within* it runs outside any transaction, and every page that
+        it reads is compared with its checksum: that is for copies.
+        """
+        if not within and self._lost is not None and self._writer is not None:
+            # Its path leads nowhere any more: only who has it open can copy it.
+            return await self._run(self._writer, work, self._writer)
+        conn = await self._open_reader(vfs=None if within else page_sums.vfs())
+        try:
+            if within:
+                return await self._run(conn, transactions.reading, conn, lambda: work(conn))
+            return await self._run(conn, transactions.outside, conn, work)
+        finally:
+            await asyncio.shield(closed(conn))
+
+    # Below the doors.
+
+    def _one_write_less(self, task: asyncio.Future[Any]) -> None:
+        self._waiting_writes -= 1
+        if not task.cancelled():
+            task.exception()  # looked at here, so that a cancelled caller leaves no warning
+
+    async def _written(
+        self,
+        caller: Caller,
+        work: Callable[[Writing], T],
+        reply: type[T] | None,
+        batch: str | None,
+        patience_us: int,
+    ) -> T:
+        if self._reopening is not None:
+            await asyncio.shield(self._reopening)
+        writer = self._writer
+        if writer is None:
+            raise unwritten(self.path)
+        self._require_place()
+        now_us = self.clock.now_us()
+
+        def transaction() -> T:
+            writer.set_busy_timeout(max(0, patience_us - self.clock.monotonic_us()) // 1_000)
+            once = partial(replies.once, writer, caller, now_us, reply, work)
+            return transactions.transacted(writer, once, caller, batch, now_us)
+
+        try:
+            result = await self._run(writer, transaction)
+        except MemdError as error:
+            if isinstance(error, StorageError):
+                self._refusal = error.message
+            if writer.broken:
+                await self._reopen(writer)
+            raise
+        self._require_place()  # or what is acknowledged lies in a file that nobody finds again
+        self._refusal = None
+        if self._wal_pages >= CHECKPOINT_PAGES and self._checkpoint is None:
+            self._checkpoint = asyncio.create_task(self.checkpoint())
+            self._checkpoint.add_done_callback(self._checkpoint_done)
+        return result
+
+    def look(self) -> str | None:
+        """Return why no write is taken any more, None when one would be; looks at the files."""
+        if self._lost is None and self._vfs is None and not self._still:
+            self._lost = self.place.left()
+            if self._lost is not None:
+                log.error("the store is not where it was", what=self._lost)
+        if self._lost is not None:
+            return f"{self._lost}; nothing is written until memd is started again"
+        if self._writer is None:
+            return unwritten(self.path).message
+        return None if self._refusal is None else f"the last write was refused: {self._refusal}"
+
+    def _require_place(self) -> None:
+        self.look()
+        if self._lost is not None:
+            raise ReadOnlyError(
+                f"{self._lost}; nothing is written any more",
+                hint="save what memd holds: memd backup; then stop it and restore that copy",
+            )
+
+    async def _run(self, conn: Reading, call: Callable[..., T], *args: Any) -> T:
+        try:
+            return cast("T", await cast("Any", conn).async_run(call, *args))
+        except MemdError:
+            raise
+        except (apsw.Error, UnicodeDecodeError, OSError) as error:
+            found = translated(error)
+            if found is error:
+                raise
+            raise found from error
+
+    async def checkpoint(self, *, truncate: bool = False) -> bool:
+        """Move the WAL into the file, with *truncate* also empty it; False when it has to wait."""
+        try:
+            await self._checkpointed(_TRUNCATE if truncate else _PASSIVE, 0, lambda _: None)
+        except MemdError:
+            return False
+        return True
+
+    async def empty_log(self, then: Callable[[Writing, str | None], T]) -> T:
+        """Cut the WAL to nothing, then do *then* with the writer and its VFS, nothing beside it.
+
+        Raises BusyError when a reader still needs the log, DiskFullError, ReadOnlyError.
+        """
+        vfs = self._vfs or page_sums.vfs()
+        async with self._readers.held(), self._scanners.held():  # or they could read half a page
+            return await self._checkpointed(_TRUNCATE, BUSY_MS_MAX, lambda conn: then(conn, vfs))
+
+    async def _checkpointed(self, mode: int, wait_ms: int, then: Callable[[Writing], T]) -> T:
+        if (writer := self._writer) is None:
+            raise ReadOnlyError("the store is read-only")
+
+        def work() -> T:
+            transactions.checkpointing(writer, mode, wait_ms)
+            return then(writer)
+
+        try:
+            return await self._run(writer, work)
+        except MemdError:
+            if writer.broken:
+                await self._reopen(writer)
+            raise
+        finally:
+            self._wal_pages = 0  # after a failure: asked again after as many pages as before
+
+    def _checkpoint_done(self, _task: asyncio.Task[bool]) -> None:
+        self._checkpoint = None
+
+    # Opening and closing.
+
+    async def open(self) -> None:
+        """Open every connection; see :func:`opened`."""
+        connect.check_library()
+        apsw.async_controller.set(cast("Any", apsw.aio.AsyncIO))
+        with suppress(OSError):  # a file made by SQLite would be as open as the umask
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        if self._vfs is None:
+            mend_modes(self.path)
+        try:
+            await self._open_writer()
+        except ReadOnlyError:
+            self.read_only = True
+        if not self.read_only and self._vfs is None:
+            ballast.keep(self.path)
+            backup.sweep([self.path.parent])
+        try:
+            self._readers.add(await self._open_reader())
+        except ReadOnlyError:
+            if not self.read_only:
+                raise
+            self._still = True  # until the next start: what nobody may write must not change
+            self._readers.add(await self._open_reader())
+        for _ in range(READERS - 1):
+            self._readers.add(await self._open_reader())
+        for _ in range(SCANNERS):
+            self._scanners.add(await self._open_reader(mmap=self._mmap))
+        self.look()
+        self.lasting = LastingTime(self.clock, await self.read(replies.lasting_us))
+
+    async def _open_writer(self) -> None:
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        writer = await self._connect(Writing, flags, self._vfs or page_sums.vfs())
+        try:
+            version = await self._run(writer, prepare_writer, writer)
+            await self._run(writer, lambda: migrate(writer, self.path, version, self._steps))
+            await self._run(writer, page_sums.add, writer)
+            await self._run(writer, caches.ensure, writer)
+        except BaseException:
+            await closed(writer)
+            raise
+        await self._run(writer, writer.set_wal_hook, self._count_wal)
+        self._writer = writer
+
+    async def _open_reader(self, *, mmap: bool = False, vfs: str | None = None) -> Reading:
+        flags = apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE
+        reader = await self._connect(Reading, flags, self._vfs or vfs)
+        try:
+            await self._run(reader, lambda: prepare_reader(reader, mmap=mmap))
+        except BaseException:
+            await closed(reader)
+            raise
+        return reader
+
+    async def _connect(self, kind: type[T], flags: int, vfs: str | None = None) -> T:
+        name = str(self.path)
+        if self._still:
+            flags |= apsw.SQLITE_OPEN_URI
+            name = connect.still(self.path)
+        opening = asyncio.ensure_future(
+            cast("Any", kind).as_async(name, flags=flags, vfs=vfs or self._vfs)
+        )
+        try:
+            conn = await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            # Its thread opens it all the same, and would keep the process alive.
+            with suppress(apsw.Error):
+                await closed(await opening)
+            raise
+        except apsw.Error as error:
+            raise translated(error) from error
+        cast("Reading", conn).damage = self.damage.note
+        return cast("T", conn)
+
+    def _count_wal(self, _conn: object, _name: str, pages: int) -> int:
+        self._wal_pages = pages
+        return apsw.SQLITE_OK
+
+    async def _reopen(self, failed: Writing | None) -> None:
+        """Replace the *failed* writer, once, however many writes failed on it."""
+        if self._reopening is None and self._writer is failed:
+            self._reopening = asyncio.create_task(self._replace_writer())
+        if self._reopening is not None:
+            await asyncio.shield(self._reopening)
+
+    async def _replace_writer(self) -> None:
+        failed, self._writer = self._writer, None
+        try:
+            if failed is not None:
+                await closed(failed)
+            await self._open_writer()
+            self.read_only = False
+        except MemdError:
+            self.read_only = True
+        finally:
+            self._reopening = None
+
+    async def recover(self) -> bool:
+        """Try to get a writer again after the disk refused one; True when writes work."""
+        if self._writer is None:
+            await self._reopen(None)
+        if self._writer is not None and self._vfs is None:
+            ballast.keep(self.path)
+        return self._writer is not None
+
+    def make_room(self) -> bool:
+        """Give a full disk back what was set aside for erasing; False when nothing was."""
+        return ballast.release(self.path)
+
+    async def close(self) -> None:
+        """Checkpoint, then close every connection. May be called again."""
+        if self._checkpoint is not None:
+            await self._checkpoint
+        if self._reopening is not None:
+            await self._reopening
+        await self.checkpoint(truncate=True)
+        conns = [*self._readers.taken_away(), *self._scanners.taken_away()]
+        if self._writer is not None:
+            conns.append(self._writer)
+            self._writer = None
+        for conn in conns:
+            await closed(conn)
+
+
+@asynccontextmanager
+async def opened(
+    path: Path,
+    clock: Clock,
+    *,
+    vfs: str | None = None,
+    mmap: bool = True,
+    steps: Mapping[int, Step] = STEPS,
+) -> AsyncIterator[Database]:
+    """Open the file at *path*, creating it when it is not there; close it at the end.
+
+    An older file is brought to this schema first (*steps*), after a backup. Raises
+    ForeignFileError, NewerSchemaError or DamagedError and leaves the file untouched.
+    A file that cannot be written is opened for reading only.
+    """
+    database = Database(path, clock, vfs=vfs, mmap=mmap, steps=steps)
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(database.close)
+        await database.open()
+        yield database

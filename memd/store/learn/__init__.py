@@ -1,0 +1,1 @@
+"""Lessons of tasks and patterns that worked."""

@@ -1,0 +1,183 @@
+"""What was learnt from tasks (SPEC 5a.1): one row a task, newest first.
+
+The salt keys the audit's hash of a row, so that erasing the row also erases
+what the hash could prove.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, cast
+
+from memd.domain.enums import LearningOutcome, Trust
+from memd.domain.screened import Screened
+from memd.store.access import changes
+from memd.store.check import intact
+from memd.store.file.connect import Reading, Writing, sealed
+from memd.store.memory.filters import Bound
+from memd.store.memory.rows import hash_of
+
+
+class NewLearning(NamedTuple):
+    """One learning to be kept. *approach* are the names of tools."""
+
+    learning_id: str
+    task_type: str
+    approach: tuple[str, ...]
+    outcome: LearningOutcome
+    lesson: Screened
+    salt: bytes
+
+
+class LearningRow(NamedTuple):
+    """One learning as it is read."""
+
+    learning_id: str
+    task_type: str
+    approach: str
+    outcome: str
+    lesson: str
+    at_us: int
+
+
+class SaidRow(NamedTuple):
+    """One memory that is a lesson, as it is read."""
+
+    memory_id: str
+    content: str
+    created_at_us: int
+
+
+class Proof(NamedTuple):
+    """What proves that a row was there: its public id and its hash."""
+
+    public_id: str
+    row_hash: bytes
+
+
+def put(conn: Writing, agent_key: int, new: NewLearning, now_us: int) -> None:
+    """Keep a learning."""
+    conn.execute(
+        """
+        INSERT INTO learning (learning_id, agent_key, task_type, approach, outcome, lesson, salt,
+                              at_us)
+        VALUES (:learning_id, :agent_key, :task_type, :approach, :outcome, :lesson, :salt, :now_us)
+        """,
+        {
+            **new._asdict(),
+            "agent_key": agent_key,
+            "approach": json.dumps(new.approach),
+            "now_us": now_us,
+        },
+    )
+    changes.touch(conn, new.salt, _hash(new.learning_id, new.lesson))
+
+
+def find(conn: Reading, agent_key: int, learning_id: str) -> LearningRow | None:
+    """Return one learning of the agent, None when there is none."""
+    row = conn.execute(  # at most one
+        """
+        SELECT learning_id, task_type, approach, outcome, lesson, at_us, agent_key, row_hash
+          FROM learning
+         WHERE agent_key = :agent_key AND learning_id = :learning_id
+        """,
+        {"agent_key": agent_key, "learning_id": learning_id},
+    )
+    return next(_intact(conn, row), None)
+
+
+def latest(conn: Reading, agent_key: int, limit: int) -> list[LearningRow]:
+    """Return the agent's newest learnings, newest first."""
+    rows = conn.execute(
+        """
+        SELECT learning_id, task_type, approach, outcome, lesson, at_us, agent_key, row_hash
+          FROM learning
+         WHERE agent_key = :agent_key
+         ORDER BY at_us DESC, learning_key DESC
+         LIMIT :limit
+        """,
+        {"agent_key": agent_key, "limit": limit},
+    )
+    return list(_intact(conn, rows))
+
+
+def _intact(conn: Reading, rows: Iterator[intact.Columns]) -> Iterator[LearningRow]:
+    """Leave out what is not as it was written."""
+    for *columns, agent_key, row_hash in intact.readable(conn, rows, "learning"):
+        row = LearningRow._make(columns)
+        if sealed(row.learning_id, agent_key, *row[1:]) == row_hash:
+            yield row
+        else:
+            intact.note(conn, f"learning {row.learning_id}: the row does not match its hash")
+
+
+def said(conn: Reading, wanted: Bound, tag: str, limit: int) -> list[SaidRow]:
+    """Return the newest memories of *wanted* with *tag* that somebody trusted said, newest first.
+
+    What a tool or a page says teaches nothing.
+    """
+    rows = conn.execute(
+        f"""
+        SELECT m.memory_id, m.content, m.created_at_us
+          FROM memory_tag AS t
+               CROSS JOIN memory AS m ON m.memory_key = t.memory_key
+         WHERE t.tag = :tag AND {wanted.where} AND NOT m.is_summary AND m.trust > :untrusted
+         ORDER BY m.created_at_us DESC, m.memory_key DESC
+         LIMIT :limit
+        """,  # noqa: S608  # the filter's own constants
+        {**wanted.params, "tag": tag, "untrusted": Trust.UNTRUSTED, "limit": limit},
+    )
+    found = [SaidRow._make(row) for row in intact.readable(conn, rows, "memory")]
+    sound = intact.named(conn, [row.memory_id for row in found])
+    return [row for row in found if row.memory_id in sound]
+
+
+def proofs(
+    conn: Reading, agent_key: int, ids: Sequence[str], since_us: int | None, until_us: int | None
+) -> list[Proof]:
+    """Return the agent's learnings of these *ids*, or of a time; of no time when none is given."""
+    rows = conn.execute(
+        """
+        SELECT learning_id, lesson
+          FROM learning
+         WHERE agent_key = :agent_key
+           AND (learning_id IN (SELECT value FROM json_each(:ids))
+                OR (:since_us IS NOT NULL OR :until_us IS NOT NULL)
+                   AND (:since_us IS NULL OR at_us >= :since_us)
+                   AND (:until_us IS NULL OR at_us < :until_us))
+         ORDER BY learning_key
+        """,
+        {
+            "agent_key": agent_key,
+            "ids": json.dumps(list(ids)),
+            "since_us": since_us,
+            "until_us": until_us,
+        },
+    )
+    return [Proof(public_id, _hash(public_id, lesson)) for public_id, lesson in rows]
+
+
+def erase(conn: Writing, agent_key: int, ids: Sequence[str]) -> None:
+    """Destroy learnings; the audit says that it was done."""
+    rows = conn.execute(
+        """
+        SELECT learning_id, lesson, salt
+          FROM learning
+         WHERE agent_key = :agent_key AND learning_id IN (SELECT value FROM json_each(:ids))
+        """,
+        {"agent_key": agent_key, "ids": json.dumps(list(ids))},
+    ).fetchall()
+    for learning_id, lesson, salt in cast("list[tuple[str, str, bytes]]", rows):
+        changes.touch(conn, salt, _hash(learning_id, lesson))
+    conn.execute(
+        """
+        DELETE FROM learning
+         WHERE agent_key = :agent_key AND learning_id IN (SELECT value FROM json_each(:ids))
+        """,
+        {"agent_key": agent_key, "ids": json.dumps(list(ids))},
+    )
+
+
+def _hash(learning_id: str, lesson: str) -> bytes:
+    return hash_of((learning_id, lesson), ())

@@ -1,0 +1,210 @@
+"""Patterns of tools that worked, counted (SPEC 5a.2). A pattern recorded again has a new salt."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from memd.domain.consolidation import FIX_TAG, NAP_TAG
+from memd.domain.screened import Screened
+from memd.store.access import changes
+from memd.store.check import intact
+from memd.store.file.connect import Reading, Writing, sealed
+from memd.store.learn.learnings import Proof
+from memd.store.memory.filters import Bound
+from memd.store.memory.rows import hash_of
+
+# Put together from constants of this module only.
+_COLUMNS = """
+SELECT pattern_id, task_type, description, tool_sequence, prompt_template, success_count, promoted,
+       created_at_us, updated_at_us, agent_key, row_hash
+  FROM playbook
+"""
+
+
+class NewPattern(NamedTuple):
+    """One success of a pattern."""
+
+    pattern_id: str
+    task_type: str
+    description: Screened
+    tool_sequence: tuple[str, ...]
+    prompt_template: Screened
+    salt: bytes
+
+
+class PatternRow(NamedTuple):
+    """One pattern as it is read."""
+
+    pattern_id: str
+    task_type: str
+    description: str
+    tool_sequence: str
+    prompt_template: str
+    success_count: int
+    promoted: int
+    created_at_us: int
+    updated_at_us: int
+
+
+class FixRow(NamedTuple):
+    """One memory of an error that was cured, as it is read."""
+
+    memory_id: str
+    content: str
+    created_at_us: int
+
+
+def put(conn: Writing, agent_key: int, new: NewPattern, now_us: int) -> None:
+    """Count a success; the newest description and template stand."""
+    conn.execute(
+        """
+        INSERT INTO playbook (agent_key, pattern_id, task_type, description, tool_sequence,
+                              prompt_template, salt, created_at_us, updated_at_us)
+        VALUES (:agent_key, :pattern_id, :task_type, :description, :tool_sequence,
+                :prompt_template, :salt, :now_us, :now_us)
+            ON CONFLICT (agent_key, pattern_id) DO UPDATE
+           SET success_count = success_count + 1, description = excluded.description,
+               prompt_template = excluded.prompt_template, salt = excluded.salt,
+               updated_at_us = max(updated_at_us, excluded.updated_at_us)
+        """,
+        {
+            **new._asdict(),
+            "agent_key": agent_key,
+            "tool_sequence": json.dumps(new.tool_sequence),
+            "now_us": now_us,
+        },
+    )
+    changes.touch(conn, new.salt, _hash(new.pattern_id, new.description, new.prompt_template))
+
+
+def find(conn: Reading, agent_key: int, pattern_id: str) -> PatternRow | None:
+    """Return one pattern of the agent, None when there is none."""
+    row = conn.execute(
+        f"{_COLUMNS} WHERE agent_key = :agent_key AND pattern_id = :pattern_id",
+        {"agent_key": agent_key, "pattern_id": pattern_id},
+    )
+    return next(_intact(conn, row), None)
+
+
+def _intact(conn: Reading, rows: Iterator[intact.Columns]) -> Iterator[PatternRow]:
+    """Leave out what is not as it was written."""
+    for *columns, agent_key, row_hash in intact.readable(conn, rows, "pattern"):
+        row = PatternRow._make(columns)
+        if sealed(agent_key, *row[: PatternRow._fields.index("success_count")]) == row_hash:
+            yield row
+        else:
+            intact.note(conn, f"pattern {row.pattern_id}: the row does not match its hash")
+
+
+def listed(conn: Reading, agent_key: int, task_type: str | None, limit: int) -> list[PatternRow]:
+    """Return the agent's patterns, of one type or of all, what worked most often first."""
+    rows = conn.execute(
+        f"""
+        {_COLUMNS}
+         WHERE agent_key = :agent_key AND (:task_type IS NULL OR task_type = :task_type)
+         ORDER BY success_count DESC, updated_at_us DESC, pattern_id
+         LIMIT :limit
+        """,
+        {"agent_key": agent_key, "task_type": task_type, "limit": limit},
+    )
+    return list(_intact(conn, rows))
+
+
+def fixes(conn: Reading, wanted: Bound, limit: int) -> list[FixRow]:
+    """Return the newest memories of *wanted* that tell what a nap saw cured, newest first."""
+    rows = conn.execute(
+        f"""
+        SELECT m.memory_id, m.content, m.created_at_us
+          FROM memory_tag AS t
+               CROSS JOIN memory AS m ON m.memory_key = t.memory_key
+         WHERE t.tag = :fix AND {wanted.where}
+           AND EXISTS (SELECT 1
+                         FROM memory_tag AS n
+                        WHERE n.memory_key = m.memory_key AND n.tag = :nap)
+         ORDER BY m.created_at_us DESC, m.memory_key DESC
+         LIMIT :limit
+        """,  # noqa: S608  # the filter's own constants
+        {**wanted.params, "fix": FIX_TAG, "nap": NAP_TAG, "limit": limit},
+    )
+    found = [FixRow._make(row) for row in intact.readable(conn, rows, "memory")]
+    sound = intact.named(conn, [row.memory_id for row in found])
+    return [row for row in found if row.memory_id in sound]
+
+
+def promotable(conn: Reading, agent_key: int, threshold: int, limit: int) -> list[PatternRow]:
+    """Return the patterns that worked *threshold* times and are not promoted, most often first."""
+    rows = conn.execute(
+        f"""
+        {_COLUMNS}
+         WHERE agent_key = :agent_key AND success_count >= :threshold AND NOT promoted
+         ORDER BY success_count DESC, updated_at_us DESC, pattern_id
+         LIMIT :limit
+        """,
+        {"agent_key": agent_key, "threshold": threshold, "limit": limit},
+    )
+    return list(_intact(conn, rows))
+
+
+def mark_promoted(conn: Writing, agent_key: int, pattern_id: str) -> bool:
+    """Say that a pattern was made into a skill; False when there is none of that id."""
+    row = conn.execute(
+        """
+        UPDATE playbook
+           SET promoted = 1
+         WHERE agent_key = :agent_key AND pattern_id = :pattern_id
+        RETURNING salt, description, prompt_template
+        """,
+        {"agent_key": agent_key, "pattern_id": pattern_id},
+    ).fetchone()
+    if row is None:
+        return False
+    salt, description, prompt_template = row
+    changes.touch(conn, salt, _hash(pattern_id, description, prompt_template))
+    return True
+
+
+def proofs(
+    conn: Reading, agent_key: int, ids: Sequence[str], since_us: int | None, until_us: int | None
+) -> list[Proof]:
+    """Return the agent's patterns of these *ids*, or last recorded in a time that is given."""
+    rows = conn.execute(
+        """
+        SELECT pattern_id, description, prompt_template
+          FROM playbook
+         WHERE agent_key = :agent_key
+           AND (pattern_id IN (SELECT value FROM json_each(:ids))
+                OR (:since_us IS NOT NULL OR :until_us IS NOT NULL)
+                   AND (:since_us IS NULL OR updated_at_us >= :since_us)
+                   AND (:until_us IS NULL OR updated_at_us < :until_us))
+         ORDER BY pattern_id
+        """,
+        {
+            "agent_key": agent_key,
+            "ids": json.dumps(list(ids)),
+            "since_us": since_us,
+            "until_us": until_us,
+        },
+    )
+    return [Proof(row[0], _hash(*row)) for row in rows]
+
+
+def erase(conn: Writing, agent_key: int, ids: Sequence[str]) -> None:
+    """Destroy patterns; the audit says that it was done."""
+    for pattern_id in ids:
+        row = conn.execute(
+            """
+            DELETE FROM playbook
+             WHERE agent_key = :agent_key AND pattern_id = :pattern_id
+            RETURNING description, prompt_template, salt
+            """,
+            {"agent_key": agent_key, "pattern_id": pattern_id},
+        ).fetchone()
+        if row is not None:
+            description, prompt_template, salt = row
+            changes.touch(conn, salt, _hash(pattern_id, description, prompt_template))
+
+
+def _hash(pattern_id: str, description: str, prompt_template: str) -> bytes:
+    return hash_of((pattern_id, description, prompt_template), ())

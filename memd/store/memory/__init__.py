@@ -1,0 +1,1 @@
+"""Memory rows, from their first version to their erasure, and preferences."""

@@ -1,0 +1,115 @@
+"""What lies in the archive, read: by its archival id, by its memory's id, by words.
+
+A hidden memory (compressed or archived) is in the archive; one in the trash is
+not, nor one that has expired, nor what was never put away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from memd.store.file.connect import Reading
+from memd.store.file.keys import keys_array
+from memd.store.memory import removal
+from memd.store.memory.filters import Bound
+from memd.store.memory.rows import FoundRow
+
+
+class ArchivedRow(NamedTuple):
+    """Under which id, why and when a memory was put away, and how it was shortened before."""
+
+    memory_key: int
+    archival_id: str
+    reason: str
+    archived_at_us: int
+    abstracted: int
+
+
+def find(conn: Reading, agent_key: int, entry_id: str, now_us: int) -> int | None:
+    """Return the key of the agent's archived memory with this archival id, or this own id."""
+    found = conn.execute(
+        """
+        SELECT r.memory_key
+          FROM archive AS r
+               JOIN memory AS m ON m.memory_key = r.memory_key
+         WHERE m.agent_key = :agent_key AND m.state IN ('archived', 'compressed')
+           AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
+           AND r.memory_key = coalesce(
+                   (SELECT memory_key FROM archive WHERE archival_id = :entry_id),
+                   (SELECT memory_key FROM memory WHERE memory_id = :entry_id))
+        """,
+        {"agent_key": agent_key, "entry_id": entry_id, "now_us": now_us},
+    ).get
+    return found if isinstance(found, int) else None
+
+
+def of(conn: Reading, keys: Sequence[int]) -> dict[int, ArchivedRow]:
+    """Return why and when each of *keys* was put away, as far as it was."""
+    if not keys:
+        return {}
+    rows = conn.execute(
+        """
+        SELECT r.memory_key, r.archival_id, r.reason, r.archived_at_us,
+               EXISTS (SELECT 1
+                         FROM derived AS d
+                              JOIN memory_tag AS t ON t.memory_key = d.to_key
+                        WHERE d.from_key = r.memory_key AND t.tag = 'mode:abstractive')
+          FROM archive AS r
+         WHERE r.memory_key IN (SELECT value FROM carray(:keys))
+        """,
+        {"keys": keys_array(keys)},
+    )
+    return {row[0]: ArchivedRow._make(row) for row in rows}
+
+
+def turned_away(
+    conn: Reading, agent_key: int | None, after: str | None, now_us: int, limit: int
+) -> list[int]:
+    """Return up to *limit* memories that the gate of importance turned away, the newest first.
+
+    Of one agent, or of all without *agent_key*; from after the id *after* on.
+    """
+    rows = conn.execute(
+        """
+        SELECT r.memory_key
+          FROM archive AS r
+               JOIN memory AS m ON m.memory_key = r.memory_key
+         WHERE r.reason = 'low_importance' AND m.state IN ('archived', 'compressed')
+           AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
+           AND (:agent_key IS NULL OR m.agent_key = :agent_key)
+           AND (:after IS NULL OR m.memory_id < :after)
+         ORDER BY m.memory_id DESC
+         LIMIT :limit
+        """,
+        {"agent_key": agent_key, "after": after, "now_us": now_us, "limit": limit},
+    )
+    return [key for (key,) in rows]
+
+
+def count_turned_away(conn: Reading, now_us: int) -> int:
+    """Return how many memories of all agents the gate of importance turned away."""
+    found = conn.execute(
+        """
+        SELECT count(*)
+          FROM archive AS r
+               JOIN memory AS m ON m.memory_key = r.memory_key
+         WHERE r.reason = 'low_importance' AND m.state IN ('archived', 'compressed')
+           AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
+        """,
+        {"now_us": now_us},
+    ).get
+    assert isinstance(found, int)
+    return found
+
+
+def search(
+    conn: Reading, wanted: Bound, text: str | None, limit: int
+) -> list[tuple[FoundRow, ArchivedRow]]:
+    """Return matching rows of the archive: best by words first, without *text* newest first.
+
+    *wanted* must be bound with ``only_hidden``.
+    """
+    rows = removal.search(conn, wanted, text, limit)
+    away = of(conn, [row.memory_key for row in rows])
+    return [(row, away[row.memory_key]) for row in rows if row.memory_key in away]

@@ -1,0 +1,196 @@
+"""What looks suspicious, and what is set aside for it: out of sight, kept as it came.
+
+A row of this table says what a memory looks like. With ``state_before`` the
+memory is, or was, in quarantine: no search, no listing, no summary and no edge
+has it. It has no vector there and counts in no running sum, so coming back is
+like arriving: the embedding queue gives it both.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from memd.base.limits import BURST_ITEMS_MAX
+from memd.domain.enums import MemoryState
+from memd.domain.trust import Flag
+from memd.store.access import changes
+from memd.store.file.connect import Reading, Writing
+from memd.store.memory import memories
+from memd.store.memory.rows import FoundRow, MemoryRow, hash_of, hashed
+from memd.store.org import unread
+from memd.store.search import centroids
+
+
+class FlaggedRow(NamedTuple):
+    """One remark: which memory, what it looks like, who brought it, and since when."""
+
+    memory_key: int
+    memory_id: str
+    agent_id: str
+    state: str
+    flags: str
+    client: str | None
+    flagged_at_us: int
+    released_at_us: int | None
+
+
+def put(
+    conn: Writing, key: int, flags: Sequence[Flag], before: MemoryState | None, now_us: int
+) -> None:
+    """Note what a memory looks like; *before* is the state to which it may be released.
+
+    The audit says so under the memory's salt.
+    """
+    said = json.dumps(sorted(flags))
+    conn.execute(
+        """
+        INSERT INTO flagged (memory_key, flags, state_before, flagged_at_us)
+        VALUES (:key, :flags, :before, :now_us)
+            ON CONFLICT (memory_key) DO UPDATE
+           SET flags = excluded.flags, state_before = excluded.state_before,
+               flagged_at_us = excluded.flagged_at_us, released_at_us = NULL
+        """,
+        {"key": key, "flags": said, "before": before, "now_us": now_us},
+    )
+    changes.touch(conn, hashed(conn, key).salt, hash_of(("flagged", key, said, before), ()))
+
+
+def hide(conn: Writing, key: int, flags: Sequence[Flag], now_us: int) -> None:
+    """Set a visible memory aside: its vector, its edges and its place in the sums go."""
+    centroids.take(conn, [key])
+    memories.set_state(conn, [key], MemoryState.QUARANTINED, now_us)
+    conn.execute("DELETE FROM embedding WHERE memory_key = :key", {"key": key})
+    unread.read_again(conn, key)
+    put(conn, key, flags, MemoryState.PENDING, now_us)
+
+
+def release(conn: Writing, key: int, now_us: int) -> bool:
+    """Bring a memory back out of quarantine; False when it is not there. Its trust stays."""
+    before = conn.execute(
+        """
+        SELECT f.state_before
+          FROM flagged AS f
+               JOIN memory AS m ON m.memory_key = f.memory_key
+         WHERE f.memory_key = :key AND m.state = 'quarantined'
+        """,
+        {"key": key},
+    ).get
+    if not isinstance(before, str):
+        return False
+    conn.execute(
+        "UPDATE flagged SET released_at_us = :now_us WHERE memory_key = :key",
+        {"now_us": now_us, "key": key},
+    )
+    memories.set_state(conn, [key], MemoryState(before), now_us)
+    unread.read_again(conn, key)
+    return True
+
+
+def is_released(conn: Reading, key: int) -> bool:
+    """Return whether the owner released the memory: then nobody sets it aside again by itself."""
+    found = conn.execute(
+        "SELECT released_at_us IS NOT NULL FROM flagged WHERE memory_key = :key", {"key": key}
+    ).get
+    return bool(found)
+
+
+def came_lately(conn: Reading, agent_key: int, client_key: int, since_us: int) -> int:
+    """Return how many texts of tools and pages a client brought since then.
+
+    Whatever sessions it says they are of. Looks at no more than four times BURST_ITEMS_MAX
+    memories, the newest.
+    """
+    found = conn.execute(
+        """
+        SELECT count(*)
+          FROM (SELECT client_key, origin, part, batch
+                  FROM memory
+                 WHERE agent_key = :agent_key AND created_at_us > :since_us
+                 ORDER BY created_at_us DESC
+                 LIMIT :most)
+         WHERE client_key = :client_key
+           AND origin IN ('tool', 'web') AND part = 0 AND batch IS NULL
+        """,
+        {
+            "agent_key": agent_key,
+            "client_key": client_key,
+            "since_us": since_us,
+            "most": 4 * BURST_ITEMS_MAX,
+        },
+    ).get
+    assert isinstance(found, int)
+    return found
+
+
+def same(conn: Reading, row: MemoryRow) -> FoundRow | None:
+    """Return the quarantined memory that *row*, to be set aside, would repeat."""
+    key = conn.execute(
+        """
+        SELECT memory_key
+          FROM memory INDEXED BY memory_by_content
+         WHERE agent_key = :agent_key AND content_hash = :content_hash
+           AND state = 'quarantined'
+           AND session_key IS :session_key AND reference IS :reference
+           AND NOT :as_is
+         ORDER BY memory_key
+         LIMIT 1
+        """,
+        {
+            "agent_key": row.agent_key,
+            "content_hash": row.content_hash,
+            "session_key": row.session_key,
+            "reference": row.reference,
+            "as_is": row.as_is,
+        },
+    ).get
+    return memories.by_keys(conn, [key]).get(key) if isinstance(key, int) else None
+
+
+_COLUMNS = """
+SELECT m.memory_key, m.memory_id, coalesce(p.agent_id, a.agent_id), m.state, f.flags,
+       c.client_id, f.flagged_at_us, f.released_at_us
+  FROM flagged AS f
+       JOIN memory AS m ON m.memory_key = f.memory_key
+       JOIN agent AS a ON a.agent_key = m.agent_key
+       LEFT JOIN client AS c ON c.client_key = m.client_key
+       LEFT JOIN shared AS h ON h.memory_key = m.memory_key
+       LEFT JOIN agent AS p ON p.agent_key = h.publisher_key
+"""
+
+
+def of(conn: Reading, key: int) -> FlaggedRow | None:
+    """Return what is said of one memory, None when nothing is."""
+    row = conn.execute(f"{_COLUMNS} WHERE f.memory_key = :key", {"key": key}).fetchone()
+    return None if row is None else FlaggedRow._make(row)
+
+
+def page(
+    conn: Reading, agent_key: int | None, after: str | None, limit: int, *, aside: bool
+) -> list[FlaggedRow]:
+    """Return what is flagged, the newest first, from before *after* on.
+
+    Of the agent and of what it shared, of everybody for None; with *aside* only
+    what is in quarantine.
+    """
+    rows = conn.execute(
+        f"""
+        {_COLUMNS}
+         WHERE (:agent_key IS NULL OR m.agent_key = :agent_key OR h.publisher_key = :agent_key)
+           AND (:after IS NULL OR m.memory_id < :after)
+           AND m.state <> 'trashed' AND (NOT :aside OR m.state = 'quarantined')
+         ORDER BY m.memory_id DESC
+         LIMIT :limit
+        """,
+        {"agent_key": agent_key, "after": after, "limit": limit, "aside": aside},
+    )
+    return [FlaggedRow._make(row) for row in rows]
+
+
+def find(conn: Reading, memory_id: str) -> int | None:
+    """Return the key of a memory by its id alone, whosever it is and in whatever state."""
+    found = conn.execute(
+        "SELECT memory_key FROM memory WHERE memory_id = :memory_id", {"memory_id": memory_id}
+    ).get
+    return found if isinstance(found, int) else None

@@ -1,0 +1,359 @@
+"""What a night finds to do: rows that are due, in pages, each found again after a kill.
+
+Members of a consolidation are active memories, old enough, not yet part of any
+summary, and nobody's in particular: no preference, no core memory, nothing that a nap
+distilled, no turn in passing, nothing that expires or lives only as long as its session.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from memd.domain.enums import MemoryCategory
+from memd.domain.values import RESERVED_AGENT
+from memd.store.file.connect import Reading
+from memd.store.session.slots import DIGEST
+
+PROTECTED = (
+    "core",
+    "distillation",
+    "detailed_experience",
+    "memory-file",
+    "compressed_experience",
+    "consolidated",
+    "lesson",
+)
+
+# Put together from constants of this module only.
+# ruff: noqa: S608
+_NOBODYS = """
+       NOT m.is_summary
+   AND m.expires_at_us IS NULL
+   AND m.level IN ('persistent', 'project')
+   AND NOT EXISTS (SELECT 1 FROM preference AS p WHERE p.memory_key = m.memory_key)
+   AND NOT EXISTS (SELECT 1 FROM nap_slot AS z WHERE z.memory_key = m.memory_key)
+   AND NOT EXISTS (SELECT 1 FROM passing AS q WHERE q.memory_key = m.memory_key)
+   AND NOT EXISTS (SELECT 1
+                     FROM memory_tag AS t
+                    WHERE t.memory_key = m.memory_key
+                      AND t.tag IN (SELECT value FROM json_each(:protected)))
+"""
+_FREE = f"""{_NOBODYS}
+   AND NOT EXISTS (SELECT 1
+                     FROM derived AS d
+                          JOIN memory AS s ON s.memory_key = d.to_key
+                    WHERE d.from_key = m.memory_key AND s.is_summary)
+"""
+
+
+# What no session will list: it belongs to none, or to one that has too few.
+_LOOSE = f"""
+       m.agent_key = :agent_key AND m.state = 'active' AND m.created_at_us <= :before_us
+   AND {_FREE}
+   AND (m.session_key IS NULL
+        OR (SELECT count(*)
+              FROM (SELECT 1
+                      FROM memory AS o
+                     WHERE o.session_key = m.session_key AND o.category = m.category
+                       AND o.namespace = m.namespace AND o.level = m.level
+                       AND o.project_key IS m.project_key AND o.state = 'active'
+                       AND o.created_at_us <= :before_us AND {_FREE.replace(" m.", " o.")}
+                     LIMIT :threshold)) < :threshold
+       AND NOT EXISTS (SELECT 1
+                         FROM memory AS o
+                        WHERE o.session_key = m.session_key AND o.is_summary
+                          AND o.state <> 'trashed'))
+"""
+# What a list of a night has in front already, and no summary of its session yet.
+_CONDENSED = """
+       m.state IN ('compressed', 'archived')
+   AND EXISTS (SELECT 1 FROM behind AS b WHERE b.memory_key = m.memory_key)
+   AND NOT EXISTS (SELECT 1
+                     FROM derived AS d
+                          JOIN memory AS s ON s.memory_key = d.to_key
+                          JOIN memory_tag AS t ON t.memory_key = s.memory_key
+                    WHERE d.from_key = m.memory_key AND s.state <> 'trashed'
+                      AND t.tag = 'compressed')
+"""
+_MEMBERS = """
+SELECT m.memory_key, m.memory_id, m.row_hash, m.namespace, m.category, m.level, m.project_key,
+       m.origin, m.trust, w.own, m.ordinal, m.part, m.importance, m.created_at_us,
+       m.occurred_at_us, m.state
+  FROM memory AS m
+       JOIN memory_words AS w ON w.memory_key = m.memory_key
+"""
+
+
+class Due(NamedTuple):
+    """Whose memories a consolidation takes, from when at the latest, and how many at least."""
+
+    agent_key: int
+    before_us: int
+    threshold: int
+
+
+class Place(NamedTuple):
+    """Where memories belong that a summary may be of together."""
+
+    category: str
+    namespace: str
+    level: str
+    project_key: int | None
+
+
+class MemberRow(NamedTuple):
+    """One memory that may be consolidated, with what its summary takes over."""
+
+    memory_key: int
+    memory_id: str
+    row_hash: bytes
+    namespace: str
+    category: str
+    level: str
+    project_key: int | None
+    origin: str
+    trust: int
+    own: str
+    ordinal: int | None
+    part: int
+    importance: float | None
+    created_at_us: int
+    occurred_at_us: int | None
+    state: str
+
+
+def agents(conn: Reading, after: int) -> list[tuple[int, str]]:
+    """Return key and id of every agent after key *after*, but not of what agents share.
+
+    A shared memory is its publisher's word: no night sums it up or puts it away.
+    """
+    rows = conn.execute(
+        """
+        SELECT agent_key, agent_id
+          FROM agent
+         WHERE agent_key > :after AND agent_id <> :reserved
+         ORDER BY agent_key
+        """,
+        {"after": after, "reserved": RESERVED_AGENT},
+    )
+    return [(key, agent_id) for key, agent_id in rows]
+
+
+def sessions(conn: Reading, agent_key: int, start: int, limit: int) -> list[int]:
+    """Return up to *limit* sessions of the agent from key *start* on."""
+    rows = conn.execute(
+        """
+        SELECT session_key
+          FROM session
+         WHERE agent_key = :agent_key AND session_key >= :start
+         ORDER BY session_key
+         LIMIT :limit
+        """,
+        {"agent_key": agent_key, "start": start, "limit": limit},
+    )
+    return [key for (key,) in rows]
+
+
+def members(conn: Reading, session_key: int, before_us: int) -> list[MemberRow]:
+    """Return the session's memories that may be consolidated, in the order of the session."""
+    rows = conn.execute(
+        f"""
+        {_MEMBERS}
+         WHERE m.session_key = :session_key AND m.state = 'active'
+           AND m.created_at_us <= :before_us AND {_FREE}
+         ORDER BY m.ordinal, m.part, m.memory_key
+        """,
+        {
+            "session_key": session_key,
+            "before_us": before_us,
+            "protected": json.dumps(PROTECTED),
+        },
+    )
+    return [MemberRow._make(row) for row in rows]
+
+
+def places(conn: Reading, due: Due) -> list[Place]:
+    """Return where enough memories are that no session will list, in the order of their names."""
+    rows = conn.execute(
+        f"""
+        SELECT m.category, m.namespace, m.level, m.project_key
+          FROM memory AS m
+         WHERE {_LOOSE}
+         GROUP BY m.category, m.namespace, m.level, m.project_key
+        HAVING count(*) >= :threshold
+         ORDER BY m.category, m.namespace, m.level, coalesce(m.project_key, 0)
+        """,
+        {**due._asdict(), "protected": json.dumps(PROTECTED)},
+    )
+    return [Place._make(row) for row in rows]
+
+
+def loose(
+    conn: Reading, due: Due, place: Place, after: tuple[int, str], limit: int
+) -> list[MemberRow]:
+    """Return up to *limit* members at *place* that no session will list, in order of arrival.
+
+    *after* is the created_at_us and the id of the last one before.
+    """
+    after_us, after_id = after
+    rows = conn.execute(
+        f"""
+        {_MEMBERS}
+         WHERE {_LOOSE}
+           AND m.category = :category AND m.namespace = :namespace AND m.level = :level
+           AND m.project_key IS :project_key
+           AND m.created_at_us >= :after_us
+           AND (m.created_at_us > :after_us OR m.memory_id > :after_id)
+         ORDER BY m.created_at_us, m.memory_id
+         LIMIT :limit
+        """,
+        {
+            **due._asdict(),
+            "protected": json.dumps(PROTECTED),
+            "after_us": after_us,
+            "after_id": after_id,
+            "limit": limit,
+            **place._asdict(),
+        },
+    )
+    return [MemberRow._make(row) for row in rows]
+
+
+def retired(
+    conn: Reading, agent_key: int, cutoffs_us: Mapping[MemoryCategory, int], after: int, limit: int
+) -> list[int]:
+    """Return up to *limit* memories after key *after* whose category's time is up, in order."""
+    rows = conn.execute(
+        """
+        SELECT m.memory_key
+          FROM json_each(:cutoffs) AS c
+               JOIN memory AS m ON m.category = c.key AND m.created_at_us < c.value
+         WHERE m.agent_key = :agent_key AND m.memory_key > :after AND m.state <> 'trashed'
+           AND NOT m.is_summary
+         ORDER BY m.memory_key
+         LIMIT :limit
+        """,
+        {
+            "cutoffs": json.dumps(cutoffs_us),
+            "agent_key": agent_key,
+            "after": after,
+            "limit": limit,
+        },
+    )
+    return [key for (key,) in rows]
+
+
+def ageing(conn: Reading, agent_key: int, before_us: int, after: int, limit: int) -> list[int]:
+    """Return up to *limit* hidden memories after key *after* that are due for the archive."""
+    rows = conn.execute(
+        """
+        SELECT m.memory_key
+          FROM archive AS r
+               JOIN memory AS m ON m.memory_key = r.memory_key
+         WHERE r.memory_key > :after AND m.state = 'compressed'
+           AND m.agent_key = :agent_key AND m.created_at_us < :before_us
+         ORDER BY r.memory_key
+         LIMIT :limit
+        """,
+        {"agent_key": agent_key, "before_us": before_us, "after": after, "limit": limit},
+    )
+    return [key for (key,) in rows]
+
+
+def visible(conn: Reading, agent_key: int) -> int:
+    """Return how many memories of the agent count against the cap."""
+    found = conn.execute(
+        """
+        SELECT count(*)
+          FROM memory
+         WHERE agent_key = :agent_key AND state IN ('active', 'pending')
+        """,
+        {"agent_key": agent_key},
+    ).get
+    assert isinstance(found, int)
+    return found
+
+
+def oldest(conn: Reading, agent_key: int, limit: int) -> list[int]:
+    """Return the oldest that the cap may put away, turns in passing first (SPEC 16.3.7-8)."""
+    rows = conn.execute(
+        """
+        SELECT m.memory_key
+          FROM memory AS m
+         WHERE m.agent_key = :agent_key AND m.state IN ('active', 'pending')
+           AND NOT EXISTS (SELECT 1 FROM preference AS p WHERE p.memory_key = m.memory_key)
+           AND NOT EXISTS (SELECT 1
+                             FROM memory_tag AS t
+                            WHERE t.memory_key = m.memory_key AND t.tag = 'core')
+         ORDER BY NOT EXISTS (SELECT 1 FROM passing AS q WHERE q.memory_key = m.memory_key),
+                  m.created_at_us, m.memory_id
+         LIMIT :limit
+        """,
+        {"agent_key": agent_key, "limit": limit},
+    )
+    return [key for (key,) in rows]
+
+
+def uncompressed(
+    conn: Reading, agent_key: int, idle_before_us: int, passed: Sequence[int]
+) -> list[int]:
+    """Return the sessions with uncompressed episodic memories, earliest first (SPEC 3.1-3.2).
+
+    A session that is still going on, one of *passed*, and one that a summary would only
+    repeat, since it is of one memory alone or has its digest, is left out.
+    """
+    rows = conn.execute(
+        f"""
+        SELECT left_over.session_key
+          FROM (SELECT m.session_key, m.namespace, m.level, m.project_key, count(*) AS memories
+                  FROM session AS s
+                       JOIN memory AS m ON m.session_key = s.session_key
+                 WHERE s.agent_key = :agent_key AND s.last_activity_us < :idle_before_us
+                   AND m.category = 'episodic' AND m.state = 'active' AND {_NOBODYS}
+                   AND s.session_key NOT IN (SELECT value FROM json_each(:passed))
+                   AND NOT EXISTS (SELECT 1
+                                     FROM nap_slot AS z
+                                          JOIN memory AS d ON d.memory_key = z.memory_key
+                                    WHERE z.session_key = s.session_key AND z.slot = :digest
+                                      AND d.state IN ('active', 'pending'))
+                 GROUP BY m.session_key, m.namespace, m.level, m.project_key) AS left_over
+               JOIN memory AS o ON o.session_key = left_over.session_key
+                               AND o.category = 'episodic' AND NOT o.is_summary
+         WHERE left_over.memories > 1
+            OR EXISTS (SELECT 1
+                         FROM memory AS m
+                        WHERE m.session_key = left_over.session_key
+                          AND m.namespace = left_over.namespace AND m.level = left_over.level
+                          AND m.project_key IS left_over.project_key
+                          AND m.category = 'episodic' AND {_CONDENSED})
+         GROUP BY left_over.session_key
+         ORDER BY min(o.created_at_us), left_over.session_key
+        """,
+        {
+            "agent_key": agent_key,
+            "idle_before_us": idle_before_us,
+            "passed": json.dumps(passed),
+            "digest": DIGEST,
+            "protected": json.dumps(PROTECTED),
+        },
+    )
+    return [key for (key,) in rows]
+
+
+def episodes(conn: Reading, session_key: int) -> list[MemberRow]:
+    """Return the episodic memories that a summary of the session would stand for.
+
+    In chronological order; what a night has put behind a list is among them.
+    """
+    rows = conn.execute(
+        f"""
+        {_MEMBERS}
+         WHERE m.session_key = :session_key AND m.category = 'episodic' AND {_NOBODYS}
+           AND (m.state = 'active' OR ({_CONDENSED}))
+         ORDER BY m.created_at_us, m.ordinal, m.part, m.memory_key
+        """,
+        {"session_key": session_key, "protected": json.dumps(PROTECTED)},
+    )
+    return [MemberRow._make(row) for row in rows]

@@ -1,0 +1,203 @@
+"""What a run does to memories: hide, put away, throw away, summarise; each with its record.
+
+No column that a row's hash covers is ever changed. Every function checks what it
+is about to change inside the transaction that changes it: a memory that was
+deleted, updated or consolidated since the step was planned is left alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from memd.domain.enums import VISIBLE, ArchiveReason, MemoryState, TrashReason
+from memd.store.file.connect import Reading, Writing
+from memd.store.file.keys import keys_array
+from memd.store.memory import lineage, memories, removal
+from memd.store.memory.rows import MemoryRow
+from memd.store.run import runs
+from memd.store.search import contexts, vectors, words
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The run a change belongs to, the time, and where new ids come from."""
+
+    run_key: int
+    run_id: str
+    now_us: int
+    new_id: Callable[[], str]
+
+
+class Planned(NamedTuple):
+    """What a memory was when a step was planned that works on it."""
+
+    memory_key: int
+    row_hash: bytes
+    state: str = MemoryState.ACTIVE
+
+
+def unchanged(conn: Reading, planned: Sequence[Planned]) -> bool:
+    """Return whether all of these are as they were planned."""
+    found = conn.execute(
+        """
+        SELECT m.memory_key, m.row_hash, m.state
+          FROM carray(:keys) AS k
+               CROSS JOIN memory AS m ON m.memory_key = k.value
+        """,
+        {"keys": keys_array([each.memory_key for each in planned])},
+    ).fetchall()
+    return set(found) == set(planned)
+
+
+class Summary(NamedTuple):
+    """A summary to be put in place of *hidden*.
+
+    *sources* are all memories that it stands for; those not in *hidden* stay visible.
+    """
+
+    row: MemoryRow
+    sources: Sequence[int]
+    hidden: Sequence[int]
+    reason: ArchiveReason
+
+
+def summarise(conn: Writing, step: Step, summaries: Sequence[Summary]) -> None:
+    """Put summaries in place of memories, which stay behind them.
+
+    A search still reads what stands behind a summary, so no cache changes for it;
+    for the summaries and those beside, the words cache is written once, in order.
+    """
+    keys = memories.insert_bare(conn, [each.row for each in summaries], step.now_us)
+    conn.executemany(
+        "INSERT INTO derived (from_key, to_key) VALUES (?, ?)",
+        (
+            (source, key)
+            for key, each in zip(keys, summaries, strict=True)
+            for source in each.sources
+        ),
+    )
+    for each in summaries:
+        _put_behind(conn, step, each.hidden, each.reason)
+    hidden = [key for each in summaries for key in each.hidden]
+    beside = [key for key in contexts.neighbours(conn, [*hidden, *keys]) if key not in keys]
+    words.unindex(conn, beside)
+    contexts.write(conn, [*beside, *keys])
+    words.index(conn, sorted([*beside, *keys]))
+    vectors.index(conn, keys)
+    runs.note(conn, step.run_key, keys, runs.MADE, {})
+
+
+def _put_behind(conn: Writing, step: Step, keys: Sequence[int], reason: ArchiveReason) -> None:
+    before = runs.images(conn, keys)
+    conn.executemany(
+        """
+        INSERT INTO archive (memory_key, archival_id, reason, state_before, run, archived_at_us)
+        VALUES (:key, :archival_id, :reason, 'active', :run_id, :now_us)
+        """,
+        (
+            {
+                "key": key,
+                "archival_id": step.new_id(),
+                "reason": reason,
+                "run_id": step.run_id,
+                "now_us": step.now_us,
+            }
+            for key in keys
+        ),
+    )
+    conn.execute(
+        """
+        UPDATE memory
+           SET state = 'compressed', updated_at_us = max(:now_us, created_at_us)
+         WHERE memory_key IN (SELECT value FROM carray(:keys))
+        """,
+        {"now_us": step.now_us, "keys": keys_array(keys)},
+    )
+    memories.touch(conn, keys)
+    runs.note(conn, step.run_key, keys, runs.MOVED, before)
+
+
+def hide(
+    conn: Writing, step: Step, keys: Sequence[int], reason: ArchiveReason, state: MemoryState
+) -> int:
+    """Put visible memories away; ``include_compressed`` finds them, and they can be restored.
+
+    Returns how many they were.
+    """
+    keys = _in_states(conn, keys, VISIBLE)
+    if not keys:
+        return 0
+    before = runs.images(conn, keys)
+    removal.archive(conn, keys, reason, step.now_us, new_id=step.new_id, state=state)
+    conn.execute(
+        """
+        UPDATE archive
+           SET run = :run_id
+         WHERE memory_key IN (SELECT value FROM carray(:keys)) AND run IS NULL
+        """,
+        {"run_id": step.run_id, "keys": keys_array(keys)},
+    )
+    runs.note(conn, step.run_key, keys, runs.MOVED, before)
+    return len(keys)
+
+
+def age(conn: Writing, step: Step, keys: Sequence[int]) -> int:
+    """Move compressed memories to the archive; returns how many they were.
+
+    Both are hidden alike, so no cache changes.
+    """
+    keys = _in_states(conn, keys, {MemoryState.COMPRESSED})
+    if not keys:
+        return 0
+    before = runs.images(conn, keys)
+    array = {"keys": keys_array(keys), "now_us": step.now_us}
+    conn.execute(
+        """
+        UPDATE memory
+           SET state = 'archived', updated_at_us = max(:now_us, created_at_us)
+         WHERE memory_key IN (SELECT value FROM carray(:keys))
+        """,
+        array,
+    )
+    conn.execute(
+        """
+        UPDATE archive
+           SET archived_at_us = :now_us
+         WHERE memory_key IN (SELECT value FROM carray(:keys))
+        """,
+        array,
+    )
+    memories.touch(conn, keys)
+    runs.note(conn, step.run_key, keys, runs.MOVED, before)
+    return len(keys)
+
+
+def _in_states(conn: Reading, keys: Sequence[int], states: Collection[MemoryState]) -> list[int]:
+    """Return those of *keys* that are still what they were planned as."""
+    if not keys:
+        return []
+    rows = conn.execute(
+        """
+        SELECT m.memory_key
+          FROM carray(:keys) AS k
+               CROSS JOIN memory AS m ON m.memory_key = k.value
+         WHERE m.state IN (SELECT value FROM json_each(:states))
+        """,
+        {"keys": keys_array(keys), "states": json.dumps(sorted(states))},
+    )
+    return [key for (key,) in rows]
+
+
+def retire(conn: Writing, step: Step, keys: Sequence[int], undo_us: int) -> int:
+    """Throw memories away whose time is up (SPEC D21); returns how many rows changed.
+
+    A summary goes with the first of its sources, and the others come back.
+    """
+    summaries, sources = lineage.behind(conn, keys)
+    touched = list(dict.fromkeys([*keys, *summaries, *sources]))
+    before = runs.images(conn, touched)
+    removal.trash(conn, keys, TrashReason.RETENTION, step.now_us, undo_us)
+    return runs.note(conn, step.run_key, touched, runs.MOVED, before)

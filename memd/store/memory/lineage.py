@@ -1,0 +1,104 @@
+"""What summaries were made from: who must come back when one of them goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from memd.store.file.connect import Reading
+from memd.store.file.keys import keys_array
+
+
+def behind(conn: Reading, keys: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Return the summaries made from *keys* or among them, and all sources hidden behind them.
+
+    Whoever removes one of *keys* must remove the summaries too, since they hold its
+    words, and bring the other sources back: nothing else shows them. What was put behind
+    another summary than these stays there: the summary of a session is made from what
+    lists have in front, too, and a summary's tag is the reason why its sources are away.
+    Of a summary in the trash they came back when it went there; what was put away since
+    was put away by itself and stays.
+    """
+    if not keys:
+        return [], []
+    summaries = _keys(
+        conn.execute(
+            """
+            SELECT d.to_key
+              FROM carray(:keys) AS k
+                   CROSS JOIN derived AS d ON d.from_key = k.value
+             UNION
+            SELECT d.to_key
+              FROM carray(:keys) AS k
+                   CROSS JOIN derived AS d ON d.to_key = k.value
+             ORDER BY 1
+            """,
+            {"keys": keys_array(keys)},
+        )
+    )
+    if not summaries:
+        return [], []
+    sources = _keys(
+        conn.execute(
+            """
+            SELECT DISTINCT d.from_key
+              FROM carray(:summaries) AS k
+                   CROSS JOIN derived AS d ON d.to_key = k.value
+                   JOIN memory AS s ON s.memory_key = d.to_key AND s.is_summary
+                   JOIN behind AS b ON b.memory_key = d.from_key
+                   JOIN archive AS r ON r.memory_key = d.from_key
+                   LEFT JOIN trash AS t ON t.memory_key = s.memory_key
+             WHERE (t.memory_key IS NULL OR r.archived_at_us < t.deleted_at_us)
+               AND NOT EXISTS (SELECT 1
+                                 FROM derived AS o
+                                      JOIN memory AS n ON n.memory_key = o.to_key
+                                      JOIN memory_tag AS g ON g.memory_key = n.memory_key
+                                WHERE o.from_key = d.from_key AND g.tag = r.reason
+                                  AND n.is_summary AND n.state <> 'trashed'
+                                  AND n.memory_key NOT IN (SELECT value FROM carray(:summaries)))
+             ORDER BY d.from_key
+            """,
+            {"summaries": keys_array(summaries)},
+        )
+    )
+    return summaries, sources
+
+
+def made_from(conn: Reading, key: int) -> list[int]:
+    """Return what a memory was made of and can still be looked at, in the order of its rows."""
+    return _keys(
+        conn.execute(
+            """
+            SELECT d.from_key
+              FROM derived AS d
+                   JOIN memory AS m ON m.memory_key = d.from_key
+             WHERE d.to_key = :key AND m.state NOT IN ('trashed', 'quarantined')
+             ORDER BY d.from_key
+            """,
+            {"key": key},
+        )
+    )
+
+
+def since_in_trash(conn: Reading, key: int) -> list[int]:
+    """Return the sources of a summary in the trash that were put away after it went there.
+
+    They stand behind it when it comes back.
+    """
+    return _keys(
+        conn.execute(
+            """
+            SELECT d.from_key
+              FROM derived AS d
+                   JOIN memory AS s ON s.memory_key = d.to_key AND s.is_summary
+                   JOIN trash AS t ON t.memory_key = d.to_key
+                   JOIN archive AS r ON r.memory_key = d.from_key
+             WHERE d.to_key = :key AND r.archived_at_us >= t.deleted_at_us
+             ORDER BY d.from_key
+            """,
+            {"key": key},
+        )
+    )
+
+
+def _keys(rows: Iterable[tuple[object, ...]]) -> list[int]:
+    return [key for (key,) in rows if isinstance(key, int)]

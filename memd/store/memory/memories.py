@@ -1,0 +1,399 @@
+"""Memory rows: written, read back, found by filter.
+
+Which rows a filter keeps is said once, in ``filters.py``, for listing, counting
+and both arms of a search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from memd.domain.enums import VISIBLE, MemoryState
+from memd.store.access import changes, names
+from memd.store.check import intact
+from memd.store.file.connect import Reading, Writing
+from memd.store.file.keys import keys_array
+from memd.store.memory.filters import Bound
+from memd.store.memory.rows import FoundRow, MemoryRow
+from memd.store.search import caches, contexts
+
+# The statements below are put together from constants of the store only.
+# ruff: noqa: S608
+TIME_US_MAX = 2**62
+
+COLUMNS = """
+       m.memory_key, m.memory_id, a.agent_id, s.session_id, p.project_id, m.namespace, m.category,
+       m.level, m.origin, m.trust, m.speaker, m.content, m.caption, m.reference, m.ordinal, m.part,
+       m.token_count, m.importance, m.confidence, m.created_at_us, m.occurred_at_us, m.state,
+       m.updated_at_us, m.expires_at_us, m.session_key, m.is_summary,
+       (SELECT json_group_array(t.tag ORDER BY t.ordinal)
+          FROM memory_tag AS t WHERE t.memory_key = m.memory_key) AS tags,
+       (SELECT q.kind FROM passing AS q WHERE q.memory_key = m.memory_key) AS passing
+  FROM memory AS m
+       JOIN agent AS a ON a.agent_key = m.agent_key
+       LEFT JOIN session AS s ON s.session_key = m.session_key
+       LEFT JOIN project AS p ON p.project_key = m.project_key
+"""
+
+# Reading.
+
+
+def by_keys(conn: Reading, keys: Sequence[int]) -> dict[int, FoundRow]:
+    """Return the rows of *keys* that exist and are as they were written."""
+    sound = intact.memories(conn, keys)
+    if not sound:
+        return {}
+    rows = conn.execute(
+        f"SELECT {COLUMNS} WHERE m.memory_key IN (SELECT value FROM carray(:keys))",
+        {"keys": keys_array(sound)},
+    )
+    return {row[0]: FoundRow._make(row) for row in rows}
+
+
+def by_id(conn: Reading, agent_key: int, memory_id: str) -> FoundRow | None:
+    """Return the agent's memory in whatever state, None when there is none or it is another's.
+
+    Raises DamagedError for one that is not as it was written.
+    """
+    key = key_of(conn, agent_key, memory_id)
+    if key is None:
+        return None
+    found = by_keys(conn, [key])
+    if not found:
+        raise intact.refused(f"memory {memory_id}")
+    return found[key]
+
+
+def by_key(conn: Reading, key: int) -> FoundRow:
+    """Return a row that is known to exist; raises DamagedError unless it is as it was written."""
+    found = by_keys(conn, [key])
+    if not found:
+        raise intact.refused("the memory")
+    return found[key]
+
+
+def key_of(conn: Reading, agent_key: int, memory_id: str) -> int | None:
+    """Return the key of the agent's memory, whatever its state, and be it damaged."""
+    key = conn.execute(
+        "SELECT memory_key FROM memory WHERE memory_id = :memory_id AND agent_key = :agent_key",
+        {"memory_id": memory_id, "agent_key": agent_key},
+    ).get
+    if not isinstance(key, int):
+        return None
+    named = conn.execute("SELECT memory_id = ? FROM memory WHERE memory_key = ?", (memory_id, key))
+    if not named.get:  # the index is damaged: that row is another's
+        intact.note(conn, "file: the index of ids does not agree with the memories")
+        raise intact.refused(f"memory {memory_id}")
+    return key
+
+
+def client_of(conn: Reading, key: int) -> str | None:
+    """Return which program brought a memory; None when it is not known."""
+    found = conn.execute(
+        """
+        SELECT c.client_id
+          FROM memory AS m
+               JOIN client AS c ON c.client_key = m.client_key
+         WHERE m.memory_key = :key
+        """,
+        {"key": key},
+    ).get
+    return found if isinstance(found, str) else None
+
+
+def matching(conn: Reading, wanted: Bound, limit: int) -> list[int]:
+    """Return up to *limit* keys that match, in no particular order."""
+    rows = conn.execute(
+        f"SELECT m.memory_key FROM memory AS m WHERE {wanted.where} LIMIT :limit",
+        {**wanted.params, "limit": limit},
+    )
+    return [key for (key,) in rows]
+
+
+def happened(conn: Reading, wanted: Bound, low_us: int, high_us: int, limit: int) -> list[int]:
+    """Return up to *limit* keys that match and happened, else were told, between two moments."""
+    rows = conn.execute(
+        f"""
+        SELECT m.memory_key
+          FROM memory AS m
+         WHERE {wanted.where}
+           AND (m.occurred_at_us >= :low_us AND m.occurred_at_us < :high_us
+                OR m.occurred_at_us IS NULL
+                   AND m.created_at_us >= :low_us AND m.created_at_us < :high_us)
+         LIMIT :limit
+        """,
+        {**wanted.params, "low_us": low_us, "high_us": high_us, "limit": limit},
+    )
+    return [key for (key,) in rows]
+
+
+def in_any_state(conn: Reading, wanted: Bound) -> list[int]:
+    """Return the keys that the filter means in whatever state, expired and trashed ones too."""
+    rows = conn.execute(f"SELECT m.memory_key FROM memory AS m WHERE {wanted.meant}", wanted.params)
+    return [key for (key,) in rows]
+
+
+def matching_among(conn: Reading, wanted: Bound, keys: Sequence[int]) -> frozenset[int]:
+    """Return those of *keys* that match."""
+    if not keys:
+        return frozenset()
+    rows = conn.execute(
+        f"""
+        SELECT m.memory_key
+          FROM carray(:keys) AS k
+               CROSS JOIN memory AS m ON m.memory_key = k.value
+         WHERE {wanted.where}
+        """,
+        {**wanted.params, "keys": keys_array(keys)},
+    )
+    return frozenset(key for (key,) in rows)
+
+
+def listed(
+    conn: Reading, wanted: Bound, limit: int, after: tuple[int, str] | None = None
+) -> list[FoundRow]:
+    """Return matching rows newest first, then by id, from after (created_at_us, id) on.
+
+    As many as *limit*, if there are, also where damaged ones are left out.
+    """
+    after_us, after_id = after if after is not None else (TIME_US_MAX, "")
+    found: list[FoundRow] = []
+    skip = 0
+    while limit < 0 or len(found) < limit:
+        lacking = limit if limit < 0 else limit - len(found)
+        rows = conn.execute(
+            f"""
+            SELECT m.memory_key
+              FROM memory AS m
+             WHERE {wanted.where}
+               AND m.created_at_us <= :after_us
+               AND (m.created_at_us < :after_us OR m.memory_id > :after_id)
+             ORDER BY m.created_at_us DESC, m.memory_id
+             LIMIT :lacking OFFSET :skip
+            """,
+            {
+                **wanted.params,
+                "lacking": lacking,
+                "skip": skip,
+                "after_us": after_us,
+                "after_id": after_id,
+            },
+        )
+        keys = [key for (key,) in rows]
+        sound = by_keys(conn, keys)
+        found += [sound[key] for key in keys if key in sound]
+        skip += len(keys)
+        if limit < 0 or len(keys) < lacking:
+            break
+    return found
+
+
+def counted(conn: Reading, wanted: Bound) -> int:
+    """Return how many rows match."""
+    counting = f"SELECT count(*) FROM memory AS m WHERE {wanted.where}"
+    found = conn.execute(counting, wanted.params).get
+    assert isinstance(found, int)
+    return found
+
+
+def same_content(conn: Reading, row: MemoryRow, now_us: int) -> FoundRow | None:
+    """Return the memory that *row* would repeat: text, owner, place, session and source alike.
+
+    A memory that expired, is in the trash or in quarantine, is not repeated; one that was
+    turned away is, so that it is not turned away anew each time (SPEC D7).
+    """
+    key = conn.execute(
+        """
+        SELECT m.memory_key
+          FROM memory AS m
+         WHERE m.agent_key = :agent_key AND m.content_hash = :content_hash
+           AND m.namespace = :namespace AND m.category = :category
+           AND m.session_key IS :session_key AND m.reference IS :reference
+           AND m.speaker IS :speaker
+           AND m.state NOT IN ('trashed', 'stale', 'quarantined')
+           AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
+         ORDER BY m.memory_key
+         LIMIT 1
+        """,
+        {
+            "agent_key": row.agent_key,
+            "content_hash": row.content_hash,
+            "namespace": row.namespace,
+            "category": row.category,
+            "session_key": row.session_key,
+            "reference": row.reference,
+            "speaker": row.speaker,
+            "now_us": now_us,
+        },
+    ).get
+    return by_keys(conn, [key]).get(key) if isinstance(key, int) else None
+
+
+def told_in_session(conn: Reading, row: MemoryRow) -> FoundRow | None:
+    """Return the memory of the row's session that has its text, in whatever state it is.
+
+    Whoever said it, and wherever it is filed: a fact taken from a conversation is not
+    new when the conversation itself was told, nor when it was thrown away since.
+    """
+    key = conn.execute(
+        """
+        SELECT memory_key
+          FROM memory INDEXED BY memory_by_content
+         WHERE agent_key = :agent_key AND content_hash = :content_hash
+           AND session_key IS :session_key
+         ORDER BY state IN ('active', 'pending') DESC, memory_key
+         LIMIT 1
+        """,
+        {
+            "agent_key": row.agent_key,
+            "content_hash": row.content_hash,
+            "session_key": row.session_key,
+        },
+    ).get
+    return by_keys(conn, [key]).get(key) if isinstance(key, int) else None
+
+
+# Writing.
+
+
+def insert(conn: Writing, rows: Sequence[MemoryRow], now_us: int) -> list[int]:
+    """Insert *rows* with tags, counters, neighbours' contexts and both caches; returns their keys.
+
+    The vectors must be put between :func:`insert_bare` and :func:`settle` when
+    there are any; this is the form without.
+    """
+    keys = insert_bare(conn, rows, now_us)
+    settle(conn, keys)
+    return keys
+
+
+def insert_bare(conn: Writing, rows: Sequence[MemoryRow], now_us: int) -> list[int]:
+    """Insert the rows alone; :func:`settle` must follow in the same transaction."""
+    keys: list[int] = []
+    for row in rows:
+        row_hash = row.row_hash
+        conn.execute(
+            _INSERT, {**row._asdict(), "content_hash": row.content_hash, "row_hash": row_hash}
+        )
+        key = conn.last_insert_rowid()
+        conn.executemany(
+            "INSERT INTO memory_tag (tag, memory_key, ordinal) VALUES (?, ?, ?)",
+            ((tag, key, place) for place, tag in enumerate(row.tags)),
+        )
+        if row.session_key is not None and not row.is_summary:  # counted is what arrived
+            names.count_session(conn, row.session_key, 1, row.token_count, now_us)
+        if row.speaker is not None and not row.is_summary:
+            names.count_speaker(conn, row.agent_key, row.speaker, 1)
+        changes.touch(conn, row.salt, row_hash)
+        keys.append(key)
+    return keys
+
+
+_INSERT = """
+INSERT INTO memory (memory_id, agent_key, client_key, session_key, project_key, source_key,
+                    namespace, category, level, origin, trust, speaker, content, caption, reference,
+                    ordinal, part, batch, token_count, importance, confidence, content_hash,
+                    created_at_us, occurred_at_us, row_hash, salt, state, expires_at_us,
+                    is_summary, as_is)
+VALUES (:memory_id, :agent_key, :client_key, :session_key, :project_key, :source_key,
+        :namespace, :category, :level, :origin, :trust, :speaker, :content, :caption, :reference,
+        :ordinal, :part, :batch, :token_count, :importance, :confidence, :content_hash,
+        :created_at_us, :occurred_at_us, :row_hash, :salt, :state, :expires_at_us,
+        :is_summary, :as_is)
+"""
+
+
+def settle(conn: Writing, keys: Sequence[int]) -> None:
+    """Give new rows their place among their neighbours and in the caches."""
+    beside = contexts.neighbours(conn, keys)
+    with caches.rewording(conn, beside):
+        contexts.write(conn, [*keys, *beside])
+    caches.index(conn, keys)
+
+
+def set_state(conn: Writing, keys: Sequence[int], state: MemoryState, now_us: int) -> None:
+    """Move memories to *state*, in rows, neighbours' contexts and caches alike.
+
+    What is hidden keeps the context that it had: its neighbours may be hidden with it.
+    """
+    if not keys:
+        return
+    beside = contexts.neighbours(conn, keys)
+    with caches.rewording(conn, beside):
+        with caches.moving(conn, keys):
+            conn.executemany(
+                """
+                UPDATE memory
+                   SET state = :state, updated_at_us = max(:now_us, created_at_us)
+                 WHERE memory_key = :memory_key
+                """,
+                ({"state": state, "now_us": now_us, "memory_key": key} for key in keys),
+            )
+            if state in VISIBLE:
+                contexts.write(conn, keys)
+        contexts.write(conn, beside)
+    touch(conn, keys)
+
+
+def bump(conn: Writing, key: int, now_us: int, expires_at_us: int | None) -> None:
+    """Move ``updated_at`` of a memory that was told again; it stays as long as the longer-lived."""
+    conn.execute(
+        """
+        UPDATE memory
+           SET updated_at_us = max(:now_us, created_at_us),
+               expires_at_us = max(expires_at_us, :expires_at_us)  -- NULL, for ever, wins
+         WHERE memory_key = :memory_key
+        """,
+        {"now_us": now_us, "expires_at_us": expires_at_us, "memory_key": key},
+    )
+    touch(conn, [key])
+
+
+def touch(conn: Writing, keys: Sequence[int]) -> None:
+    """Say in the audit that these rows were written."""
+    if not keys:
+        return
+    rows = conn.execute(
+        "SELECT salt, row_hash FROM memory WHERE memory_key IN (SELECT value FROM carray(:keys))",
+        {"keys": keys_array(keys)},
+    ).fetchall()
+    for salt, row_hash in cast("list[tuple[bytes, bytes]]", rows):
+        changes.touch(conn, salt, row_hash)
+
+
+def of_reference(conn: Reading, agent_key: int, reference: str) -> list[int]:
+    """Return every memory of the agent that came from the source *reference*, in whatever state.
+
+    ``notes.md`` also means its parts ``notes.md#1``, ``notes.md#2`` and so on.
+    """
+    rows = conn.execute(
+        """
+        SELECT memory_key
+          FROM memory
+         WHERE agent_key = :agent_key AND reference = :reference
+         UNION ALL
+        SELECT memory_key
+          FROM memory
+         WHERE agent_key = :agent_key
+           AND reference >= :reference || '#' AND reference < :reference || '$'
+        """,
+        {"agent_key": agent_key, "reference": reference},
+    )
+    return [key for (key,) in rows]
+
+
+def proofs(conn: Reading, keys: Sequence[int]) -> list[tuple[int, str, bytes]]:
+    """Return key, id and row hash of *keys*, in order of arrival."""
+    if not keys:
+        return []
+    rows = conn.execute(
+        """
+        SELECT memory_key, memory_id, row_hash
+          FROM memory
+         WHERE memory_key IN (SELECT value FROM carray(:keys))
+         ORDER BY memory_key
+        """,
+        {"keys": keys_array(keys)},
+    )
+    return cast("list[tuple[int, str, bytes]]", rows.fetchall())

@@ -1,0 +1,207 @@
+"""Preferences: key-values of one agent, put first in every recall (SPEC D5).
+
+What the owner said or confirmed has the time of it in ``confirmed_at_us``; nothing else
+replaces or removes such a one, and only such a one stands outside of a fence.
+
+Each change of one stands in the audit under the row's salt, which goes with the
+row or with the value that is replaced: from then on the audit proves nothing of
+what it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import NamedTuple, cast
+
+from memd.domain.enums import Origin
+from memd.store.access import changes
+from memd.store.check import intact
+from memd.store.file.connect import Reading, Writing
+from memd.store.file.keys import keys_array
+
+
+class PreferenceRow(NamedTuple):
+    """One preference. *memory_key* is the memory it came from, None when it was set by name."""
+
+    preference_key: int
+    name: str
+    value: str
+    confidence: float
+    token_count: int
+    memory_key: int | None
+    memory_id: str | None
+    created_at_us: int
+    updated_at_us: int
+    origin: str
+    client: str | None
+    confirmed_at_us: int | None
+
+
+class NewPreference(NamedTuple):
+    """A preference to be set. *salt* is random: it keys the audit's hash of it.
+
+    *confirmed_at_us* is when the owner said or confirmed it, None while he has not.
+    """
+
+    name: str
+    value: str
+    confidence: float
+    token_count: int
+    memory_key: int | None
+    salt: bytes
+    origin: Origin = Origin.ASSISTANT
+    client_key: int | None = None
+    confirmed_at_us: int | None = None
+
+
+def put(conn: Writing, agent_key: int, new: NewPreference, now_us: int) -> bool:
+    """Set a preference; the value of the same name is replaced, its age kept.
+
+    False, and nothing is changed, where that is the owner's and *new* is not.
+    """
+    conn.execute(
+        """
+        INSERT INTO preference (agent_key, name, value, confidence, token_count, memory_key,
+                                salt, created_at_us, updated_at_us, origin, client_key,
+                                confirmed_at_us)
+        VALUES (:agent_key, :name, :value, :confidence, :token_count, :memory_key,
+                :salt, :now_us, :now_us, :origin, :client_key, :confirmed_at_us)
+            ON CONFLICT (agent_key, name) DO UPDATE
+           SET value = excluded.value, confidence = excluded.confidence,
+               token_count = excluded.token_count, memory_key = excluded.memory_key,
+               salt = excluded.salt, updated_at_us = excluded.updated_at_us,
+               origin = excluded.origin, client_key = excluded.client_key,
+               confirmed_at_us = excluded.confirmed_at_us
+         WHERE preference.confirmed_at_us IS NULL OR excluded.confirmed_at_us IS NOT NULL
+        """,
+        {**new._asdict(), "agent_key": agent_key, "now_us": now_us},
+    )
+    if not conn.changes():
+        return False
+    changes.touch(conn, new.salt, _hash_of(agent_key, new.name, new.value))
+    return True
+
+
+def confirm(conn: Writing, agent_key: int, name: str, value: str | None, now_us: int) -> bool:
+    """Note that the owner stands by a preference, if it still says *value*; False if not."""
+    found = conn.execute(
+        """
+        UPDATE preference
+           SET confirmed_at_us = coalesce(confirmed_at_us, :now_us)
+         WHERE agent_key = :agent_key AND name = :name AND value = coalesce(:value, value)
+        RETURNING salt, value
+        """,
+        {"agent_key": agent_key, "name": name, "value": value, "now_us": now_us},
+    ).fetchone()
+    if found is None:
+        return False
+    salt, said = cast("tuple[bytes, str]", found)
+    changes.touch(conn, salt, _hash_of(agent_key, name, said, "confirmed"))
+    return True
+
+
+def value_of(conn: Reading, agent_key: int, name: str) -> str | None:
+    """Return what a preference says; None when there is none."""
+    found = conn.execute(
+        "SELECT value FROM preference WHERE agent_key = :agent_key AND name = :name",
+        {"agent_key": agent_key, "name": name},
+    ).get
+    return found if isinstance(found, str) else None
+
+
+def is_confirmed(conn: Reading, agent_key: int, name: str) -> bool:
+    """Return whether there is a preference of that name which the owner said or confirmed."""
+    found = conn.execute(
+        """
+        SELECT confirmed_at_us IS NOT NULL
+          FROM preference
+         WHERE agent_key = :agent_key AND name = :name
+        """,
+        {"agent_key": agent_key, "name": name},
+    ).get
+    return bool(found)
+
+
+def is_confirmed_of(conn: Reading, key: int) -> bool:
+    """Return whether the owner said or confirmed a preference that a memory states."""
+    found = conn.execute(
+        "SELECT 1 FROM preference WHERE memory_key = :key AND confirmed_at_us IS NOT NULL",
+        {"key": key},
+    ).get
+    return found is not None
+
+
+def said_anew(
+    conn: Writing, key: int, origin: Origin, client_key: int, confirmed_at_us: int | None
+) -> None:
+    """Note who gave the preferences that a memory states the words that they have now."""
+    conn.execute(
+        """
+        UPDATE preference
+           SET origin = :origin, client_key = :client_key, confirmed_at_us = :confirmed_at_us
+         WHERE memory_key = :key
+        """,
+        {
+            "key": key,
+            "origin": origin,
+            "client_key": client_key,
+            "confirmed_at_us": confirmed_at_us,
+        },
+    )
+
+
+def listed(conn: Reading, agent_key: int, now_us: int) -> list[PreferenceRow]:
+    """Return the agent's preferences, newest first, but those whose memory is not visible.
+
+    One that is not as it was written is withheld.
+    """
+    rows = conn.execute(
+        """
+        SELECT p.preference_key, p.name, p.value, p.confidence, p.token_count, p.memory_key,
+               m.memory_id, p.created_at_us, p.updated_at_us, p.origin, c.client_id,
+               p.confirmed_at_us,
+               p.agent_key, p.name, p.value, p.origin, p.confirmed_at_us, p.row_hash
+          FROM preference AS p
+               LEFT JOIN memory AS m ON m.memory_key = p.memory_key
+               LEFT JOIN client AS c ON c.client_key = p.client_key
+         WHERE p.agent_key = :agent_key
+           AND (m.memory_key IS NULL
+                OR (m.state IN ('active', 'pending')
+                    AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)))
+         ORDER BY p.updated_at_us DESC, p.name
+        """,
+        {"agent_key": agent_key, "now_us": now_us},
+    )
+    width, named = len(PreferenceRow._fields), 1
+    found = intact.unsealed(conn, rows, "preference", width, named)
+    return [PreferenceRow._make(row) for row in found]
+
+
+def delete(conn: Writing, agent_key: int, name: str) -> bool:
+    """Remove a preference; False when there was none. Its memory, if any, stays."""
+    named = {"agent_key": agent_key, "name": name}
+    found = conn.execute(
+        "SELECT salt, value FROM preference WHERE agent_key = :agent_key AND name = :name", named
+    ).fetchone()
+    if found is None:
+        return False
+    salt, value = cast("tuple[bytes, str]", found)
+    changes.touch(conn, salt, _hash_of(agent_key, name, value))
+    conn.execute("DELETE FROM preference WHERE agent_key = :agent_key AND name = :name", named)
+    return True
+
+
+def erase_of(conn: Writing, keys: Sequence[int]) -> None:
+    """Remove the preferences that came from the memories."""
+    if keys:
+        conn.execute(
+            "DELETE FROM preference WHERE memory_key IN (SELECT value FROM carray(:keys))",
+            {"keys": keys_array(keys)},
+        )
+
+
+def _hash_of(agent_key: int, name: str, value: str, *more: str) -> bytes:
+    text = json.dumps([agent_key, name, value, *more], ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

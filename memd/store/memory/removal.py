@@ -1,0 +1,336 @@
+"""Put away, thrown away, brought back, erased (SPEC D21).
+
+Archive and trash change a memory's state and note why; every column of the row
+stays byte for byte, so bringing back is undoing one state. ``erase`` is the
+only function that destroys, and it destroys everywhere: rows, vectors,
+postings, contexts, versions, preferences, the neighbours' memory of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, cast
+
+from memd.base.limits import QUERY_TERMS_MAX
+from memd.domain.enums import ArchiveReason, MemoryState, TrashReason
+from memd.store.access import names, replies
+from memd.store.file.connect import Reading, Writing
+from memd.store.file.keys import keys_array
+from memd.store.memory import lineage, memories, preferences, sources
+from memd.store.memory.filters import Bound
+from memd.store.memory.rows import FoundRow
+from memd.store.org import statements
+from memd.store.run import runs
+from memd.store.search import caches, centroids, contexts, words
+from memd.store.search.parts import Part, owner
+from memd.store.session import sessions, slots, turns
+
+_Counted = tuple[int, int | None, str | None, int]
+
+
+class TrashRow(NamedTuple):
+    """One memory in the trash."""
+
+    memory_key: int
+    memory_id: str
+    reason: str
+    deleted_at_us: int
+    erase_after_us: int
+
+
+def archive(
+    conn: Writing,
+    keys: Sequence[int],
+    reason: ArchiveReason,
+    now_us: int,
+    *,
+    new_id: Callable[[], str],
+    state: MemoryState = MemoryState.ARCHIVED,
+) -> None:
+    """Put memories away; *state* may be COMPRESSED. ``include_compressed`` still finds them.
+
+    What lies in the trash stays there.
+    """
+    keys = _out_of_trash(conn, keys)
+    conn.executemany(
+        """
+        INSERT INTO archive (memory_key, archival_id, reason, state_before, archived_at_us)
+        SELECT :key, :archival_id, :reason, iif(state = 'pending', 'active', state), :now_us
+          FROM memory
+         WHERE memory_key = :key
+            ON CONFLICT (memory_key) DO NOTHING
+        """,
+        ({"key": key, "archival_id": new_id(), "reason": reason, "now_us": now_us} for key in keys),
+    )
+    memories.set_state(conn, keys, state, now_us)
+
+
+def restore(conn: Writing, key: int, now_us: int) -> bool:
+    """Bring a memory back from the archive to the state it had; False when it is not there.
+
+    A memory in the trash, and one that has expired, is not there.
+    """
+    found = conn.execute(
+        """
+        SELECT r.state_before, iif(r.reason = 'compressed', m.session_key, NULL)
+          FROM archive AS r
+               JOIN memory AS m ON m.memory_key = r.memory_key
+         WHERE r.memory_key = :key AND m.state IN ('archived', 'compressed')
+           AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
+        """,
+        {"key": key, "now_us": now_us},
+    ).fetchone()
+    if found is None:
+        return False
+    before, compressed = cast("tuple[str, int | None]", found)
+    centroids.admit(conn, key)
+    # First the state: the caches are told by its reason where a hidden memory lies in them.
+    memories.set_state(conn, [key], MemoryState(before), now_us)
+    conn.execute("DELETE FROM archive WHERE memory_key = :key", {"key": key})
+    if compressed is not None:
+        names.set_compressed(conn, compressed)
+    return True
+
+
+def trash(
+    conn: Writing, keys: Sequence[int], reason: TrashReason, now_us: int, undo_us: int
+) -> None:
+    """Make memories invisible everywhere; :func:`due` to be erased after *undo_us*.
+
+    Summaries made from them go too, and their other sources come back.
+    """
+    summaries = uncover(conn, keys, now_us)
+    keys = _out_of_trash(conn, [*keys, *(key for key in summaries if key not in keys)])
+    conn.executemany(
+        """
+        INSERT INTO trash (memory_key, reason, state_before, deleted_at_us, erase_after_us)
+        SELECT :key, :reason, state, :now_us, :erase_after_us
+          FROM memory
+         WHERE memory_key = :key
+        """,
+        (
+            {"key": key, "reason": reason, "now_us": now_us, "erase_after_us": now_us + undo_us}
+            for key in keys
+        ),
+    )
+    memories.set_state(conn, keys, MemoryState.TRASHED, now_us)
+
+
+def uncover(
+    conn: Writing, keys: Sequence[int], now_us: int, *, but: Sequence[int] = ()
+) -> list[int]:
+    """Bring back what stands behind the summaries made from *keys*, *but* not those.
+
+    Returns the summaries, for the caller to remove: they hold words of *keys*.
+    """
+    summaries, sources = lineage.behind(conn, keys)
+    left = frozenset(but)
+    for source in sources:
+        if source not in left:
+            restore(conn, source, now_us)
+    return summaries
+
+
+def untrash(conn: Writing, key: int, now_us: int) -> bool:
+    """Bring a memory back from the trash to the state it had; False when it is not there.
+
+    One that has expired would be invisible still: it is brought back without its expiry.
+    """
+    before = conn.execute(
+        "SELECT state_before FROM trash WHERE memory_key = :key", {"key": key}
+    ).get
+    if not isinstance(before, str):
+        return False
+    with caches.moving(conn, lineage.since_in_trash(conn, key)):
+        conn.execute("DELETE FROM trash WHERE memory_key = :key", {"key": key})
+    conn.execute(
+        """
+        UPDATE memory
+           SET expires_at_us = NULL
+         WHERE memory_key = :key AND expires_at_us <= :now_us
+        """,
+        {"key": key, "now_us": now_us},
+    )
+    memories.set_state(conn, [key], MemoryState(before), now_us)
+    return True
+
+
+def _out_of_trash(conn: Reading, keys: Sequence[int]) -> list[int]:
+    if not keys:
+        return []
+    rows = conn.execute(
+        """
+        SELECT memory_key
+          FROM memory
+         WHERE memory_key IN (SELECT value FROM carray(:keys)) AND state <> 'trashed'
+         ORDER BY memory_key
+        """,
+        {"keys": keys_array(keys)},
+    )
+    return [key for (key,) in rows]
+
+
+def trashed(conn: Reading, agent_key: int, after: str | None, limit: int) -> list[TrashRow]:
+    """Return the agent's trash by id, from after *after* on."""
+    rows = conn.execute(
+        """
+        SELECT t.memory_key, m.memory_id, t.reason, t.deleted_at_us, t.erase_after_us
+          FROM trash AS t
+               JOIN memory AS m ON m.memory_key = t.memory_key
+         WHERE m.agent_key = :agent_key AND (:after IS NULL OR m.memory_id > :after)
+         ORDER BY m.memory_id
+         LIMIT :limit
+        """,
+        {"agent_key": agent_key, "after": after, "limit": limit},
+    )
+    return [TrashRow._make(row) for row in rows]
+
+
+def count_archived(conn: Reading, agent_key: int, now_us: int) -> int:
+    """Return how many of the agent's memories are in the archive."""
+    found = conn.execute(
+        """
+        SELECT count(*)
+          FROM archive AS r
+               JOIN memory AS m ON m.memory_key = r.memory_key
+         WHERE m.agent_key = :agent_key AND m.state IN ('archived', 'compressed')
+           AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
+        """,
+        {"agent_key": agent_key, "now_us": now_us},
+    ).get
+    assert isinstance(found, int)
+    return found
+
+
+def search(conn: Reading, wanted: Bound, text: str | None, limit: int) -> list[FoundRow]:
+    """Return matching rows of the archive: best by words first, without *text* newest first.
+
+    *wanted* must be bound with ``only_hidden``.
+    """
+    if text is None:
+        return memories.listed(conn, wanted, limit)
+    terms = words.folder(conn)(text)[:QUERY_TERMS_MAX]
+    if not terms:
+        return []
+    owners = [owner(wanted.agent_key, part) for part in Part]
+    hits = words.search(conn, words.match_text(terms, owners), -1)
+    matching = memories.matching_among(conn, wanted, [hit.memory_key for hit in hits])
+    best = [hit.memory_key for hit in hits if hit.memory_key in matching][:limit]
+    found = memories.by_keys(conn, best)
+    return [found[key] for key in best if key in found]
+
+
+def due(conn: Reading, now_us: int, limit: int) -> list[int]:
+    """Return memories whose time in the trash is up, oldest first."""
+    rows = conn.execute(
+        """
+        SELECT memory_key
+          FROM trash
+         WHERE erase_after_us <= :now_us
+         ORDER BY erase_after_us
+         LIMIT :limit
+        """,
+        {"now_us": now_us, "limit": limit},
+    )
+    return [key for (key,) in rows]
+
+
+def expired(conn: Reading, now_us: int, limit: int) -> list[int]:
+    """Return memories that expired and are not yet in the trash, oldest first."""
+    rows = conn.execute(
+        """
+        SELECT memory_key
+          FROM memory
+         WHERE expires_at_us IS NOT NULL AND expires_at_us <= :now_us AND state <> 'trashed'
+         ORDER BY expires_at_us
+         LIMIT :limit
+        """,
+        {"now_us": now_us, "limit": limit},
+    )
+    return [key for (key,) in rows]
+
+
+def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
+    """Destroy memories everywhere, and the summaries made from them, which hold their words.
+
+    The other sources of those summaries come back. The WAL still holds the pages
+    until it is truncated: checkpoint with ``truncate=True`` after the commit.
+    """
+    if not keys:
+        return
+    keys = list(dict.fromkeys([*keys, *uncover(conn, keys, now_us, but=keys)]))
+    array = {"keys": keys_array(keys), "now_us": now_us}
+    memories.touch(conn, keys)
+    beside = contexts.quoting(conn, keys)
+    said_in = {
+        *_sources_of(conn, keys),
+        *turns.sources_of(conn, slots.but_digests(conn, keys)),
+        *sessions.repeating(conn, keys),
+    }
+    preferences.erase_of(conn, keys)
+    centroids.take(conn, keys)
+    told_in = _uncount(conn, keys)
+    things = statements.things_of(conn, keys)
+    runs.forget(conn, keys)
+    slots.forget(conn, keys)
+    replies.scrub(conn, _may_be_preferences(conn, keys))
+    conn.execute(
+        """
+        INSERT OR IGNORE INTO forgotten (memory_id, forgotten_at_us)
+        SELECT memory_id, :now_us FROM memory WHERE memory_key IN (SELECT value FROM carray(:keys))
+        """,
+        array,
+    )
+    with caches.rewording(conn, beside):
+        with caches.moving(conn, keys):
+            conn.execute(
+                "DELETE FROM memory WHERE memory_key IN (SELECT value FROM carray(:keys))", array
+            )
+        contexts.write(conn, beside)
+    statements.drop_unused(conn, things)
+    sources.erase(conn, list(said_in))
+    for session_key in told_in:
+        names.set_compressed(conn, session_key)
+
+
+def _may_be_preferences(conn: Reading, keys: Sequence[int]) -> list[str]:
+    rows = conn.execute(
+        """
+        SELECT memory_id
+          FROM memory
+         WHERE memory_key IN (SELECT value FROM carray(:keys)) AND category = 'procedural'
+        """,
+        {"keys": keys_array(keys)},
+    )
+    return [memory_id for (memory_id,) in rows]
+
+
+def _sources_of(conn: Reading, keys: Sequence[int]) -> list[int]:
+    # A source goes when any of its chunks is erased: it holds the erased words as well.
+    rows = conn.execute(
+        """
+        SELECT DISTINCT source_key
+          FROM memory
+         WHERE source_key IS NOT NULL AND memory_key IN (SELECT value FROM carray(:keys))
+        """,
+        {"keys": keys_array(keys)},
+    )
+    return [key for (key,) in rows]
+
+
+def _uncount(conn: Writing, keys: Sequence[int]) -> list[int]:
+    """Take the memories off their sessions' and speakers' counters; returns the sessions."""
+    rows = conn.execute(
+        """
+        SELECT agent_key, session_key, speaker, token_count
+          FROM memory
+         WHERE memory_key IN (SELECT value FROM carray(:keys)) AND NOT is_summary
+        """,
+        {"keys": keys_array(keys)},
+    ).fetchall()
+    for agent_key, session_key, speaker, token_count in cast("list[_Counted]", rows):
+        if session_key is not None:
+            names.count_session(conn, session_key, -1, -token_count, 0)
+        if speaker is not None:
+            names.count_speaker(conn, agent_key, speaker, -1)
+    return list(dict.fromkeys(row[1] for row in rows if isinstance(row[1], int)))

@@ -1,0 +1,205 @@
+"""A memory's row, its hash, and the value made from it.
+
+``MemoryRow`` is what is written; ``FoundRow`` what is read back, with the names
+of agent, session and project and with its tags. The row hash covers every
+immutable column and the tags, so that one flipped bit in any of them is found
+(PROMISES P6); state, updated_at_us and expires_at_us are left out because they
+change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import NamedTuple, cast
+
+from memd.base.clock import from_us
+from memd.domain.enums import MemoryCategory, MemoryLevel, MemoryState, Origin, Passing, Trust
+from memd.domain.memory import MemoryEntry, MemoryMetadata
+from memd.domain.screened import Screened
+from memd.store.file.connect import Reading
+
+
+class MemoryRow(NamedTuple):
+    """One memory as it is written, in the table's own terms."""
+
+    memory_id: str
+    agent_key: int
+    client_key: int | None
+    session_key: int | None
+    project_key: int | None
+    source_key: int | None
+    namespace: str
+    category: MemoryCategory
+    level: MemoryLevel
+    origin: Origin
+    trust: Trust
+    speaker: str | None
+    content: Screened
+    caption: Screened | None
+    reference: str | None
+    ordinal: int | None
+    part: int
+    batch: str | None
+    token_count: int
+    importance: float | None
+    confidence: float
+    created_at_us: int
+    occurred_at_us: int | None
+    salt: bytes
+    state: MemoryState
+    expires_at_us: int | None
+    tags: tuple[str, ...] = ()
+    is_summary: bool = False
+    as_is: bool = False
+    """Stored as it is, never gated (``memory.store``): working ones end with their session."""
+
+    @property
+    def content_hash(self) -> bytes:
+        """SHA-256 of the content, by which the same text is recognised."""
+        return hashlib.sha256(self.content.encode()).digest()
+
+    @property
+    def row_hash(self) -> bytes:
+        """SHA-256 over the immutable columns and the tags."""
+        return hash_of(self.hashed_columns, self.tags)
+
+    @property
+    def hashed_columns(self) -> tuple[object, ...]:
+        """The immutable columns, in the order of HASHED."""
+        return (
+            self.memory_id,
+            self.agent_key,
+            self.client_key,
+            self.session_key,
+            self.project_key,
+            self.namespace,
+            self.category,
+            self.level,
+            self.origin,
+            int(self.trust),
+            self.speaker,
+            self.content,
+            self.caption,
+            self.reference,
+            self.ordinal,
+            self.part,
+            self.batch,
+            self.token_count,
+            self.importance,
+            self.confidence,
+            self.created_at_us,
+            self.occurred_at_us,
+            int(self.is_summary),
+            int(self.as_is),
+        )
+
+
+def hash_of(columns: tuple[object, ...], tags: tuple[str, ...]) -> bytes:
+    """Return the row hash of immutable *columns* (in HASHED order) and *tags*."""
+    text = json.dumps([*columns, list(tags)], ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+HASHED_COLUMNS = """
+       memory_id, agent_key, client_key, session_key, project_key, namespace, category, level,
+       origin, trust, speaker, content, caption, reference, ordinal, part, batch, token_count,
+       importance, confidence, created_at_us, occurred_at_us, is_summary, as_is"""
+HASHED = f"SELECT {HASHED_COLUMNS}, salt FROM memory WHERE memory_key = :key"  # noqa: S608
+HASHED_NAMES = tuple(HASHED_COLUMNS.replace(",", "").split())
+"""The names of what :func:`hash_of` covers, in its order."""
+
+
+class Hashed(NamedTuple):
+    """What the hash of a stored row covers, and the row's salt."""
+
+    columns: tuple[object, ...]
+    salt: bytes
+
+
+def hashed(conn: Reading, key: int) -> Hashed:
+    """Return what :func:`hash_of` covers of a row that exists, in its order."""
+    row = conn.execute(HASHED, {"key": key}).fetchone()
+    assert row is not None
+    return Hashed(tuple(row[:-1]), cast("bytes", row[-1]))
+
+
+def tags_of(conn: Reading, key: int) -> tuple[str, ...]:
+    """Return a memory's tags in the order given."""
+    rows = conn.execute(
+        "SELECT tag FROM memory_tag WHERE memory_key = :key ORDER BY ordinal", {"key": key}
+    )
+    return tuple(tag for (tag,) in rows)
+
+
+class FoundRow(NamedTuple):
+    """One memory as it is read, in the order of the readers' column list (memories.py)."""
+
+    memory_key: int
+    memory_id: str
+    agent_id: str
+    session_id: str | None
+    project_id: str | None
+    namespace: str
+    category: str
+    level: str
+    origin: str
+    trust: int
+    speaker: str | None
+    content: str
+    caption: str | None
+    reference: str | None
+    ordinal: int | None
+    part: int
+    token_count: int
+    importance: float | None
+    confidence: float
+    created_at_us: int
+    occurred_at_us: int | None
+    state: str
+    updated_at_us: int | None
+    expires_at_us: int | None
+    session_key: int | None
+    is_summary: int
+    tags: str
+    passing: str | None = None
+    """What the turn does, if it states nothing."""
+
+    @property
+    def tag_names(self) -> tuple[str, ...]:
+        return tuple(json.loads(self.tags)) if self.tags != "[]" else ()
+
+    @property
+    def shown_level(self) -> MemoryLevel:
+        """The level that holds: a working memory is its session's (SPEC 7.13), if it ends."""
+        ends = self.session_key is not None or self.expires_at_us is not None
+        working = self.category == MemoryCategory.WORKING and ends
+        return MemoryLevel.SESSION if working else MemoryLevel(self.level)
+
+    def entry(self, *, relevance: float | None = None) -> MemoryEntry:
+        """Return the row as the documented value (SPEC 7.4)."""
+        return MemoryEntry(
+            id=self.memory_id,
+            agent_id=self.agent_id,
+            namespace=self.namespace,
+            category=MemoryCategory(self.category),
+            content=self.content,
+            metadata=MemoryMetadata(
+                source=self.reference, confidence=self.confidence, tags=self.tag_names
+            ),
+            created_at=from_us(self.created_at_us),
+            updated_at=None if self.updated_at_us is None else from_us(self.updated_at_us),
+            expires_at=None if self.expires_at_us is None else from_us(self.expires_at_us),
+            relevance_score=relevance,
+            session_id=self.session_id,
+            project_id=self.project_id,
+            speaker=self.speaker,
+            occurred_at=None if self.occurred_at_us is None else from_us(self.occurred_at_us),
+            importance=self.importance,
+            token_count=self.token_count,
+            level=self.shown_level,
+            state=MemoryState(self.state),
+            origin=Origin(self.origin),
+            trust=Trust(self.trust),
+            passing=None if self.passing is None else Passing(self.passing),
+        )

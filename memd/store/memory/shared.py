@@ -1,0 +1,97 @@
+"""Who published what is shared: rows of the reserved agent, beside the name of their publisher.
+
+A shared memory is a memory like any other of the agent ``__shared__``; this
+table only says whose word it is. A row without a publisher is nobody's: it is
+shown under the reserved agent's name, and nobody may take it back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from memd.domain.values import RESERVED_AGENT
+from memd.store.access import changes, names
+from memd.store.file.connect import Reading, Writing
+from memd.store.file.keys import keys_array
+from memd.store.memory.rows import FoundRow, hash_of, hashed
+
+
+def put(conn: Writing, memory_key: int, publisher_key: int) -> None:
+    """Note that *publisher_key* published the memory; the audit says so under the memory's salt."""
+    conn.execute(
+        "INSERT INTO shared (memory_key, publisher_key) VALUES (:memory_key, :publisher_key)",
+        {"memory_key": memory_key, "publisher_key": publisher_key},
+    )
+    salt = hashed(conn, memory_key).salt
+    changes.touch(conn, salt, hash_of(("published", memory_key, publisher_key), ()))
+
+
+def publisher(conn: Reading, memory_key: int) -> int | None:
+    """Return the key of the agent that published the memory, None when nobody is known to have."""
+    found = conn.execute(
+        "SELECT publisher_key FROM shared WHERE memory_key = :memory_key",
+        {"memory_key": memory_key},
+    ).get
+    return found if isinstance(found, int) else None
+
+
+def owner_key(conn: Reading, reader_key: int | None) -> int | None:
+    """Return the key of the reserved agent when it holds what others than *reader_key* published.
+
+    None when there is nothing: then nobody need look. *reader_key* None reads everything.
+    """
+    agent_key = names.find_agent(conn, RESERVED_AGENT)
+    if agent_key is None:
+        return None
+    found = conn.execute(
+        """
+        SELECT EXISTS (SELECT 1 FROM shared WHERE publisher_key < :reader_key)
+               OR EXISTS (SELECT 1 FROM shared WHERE publisher_key > :reader_key)
+        """,
+        {"reader_key": reader_key or 0},
+    ).get
+    return agent_key if found else None
+
+
+def has_published(conn: Reading, publisher_key: int) -> bool:
+    """Return whether anything that the agent published is there."""
+    found = conn.execute(
+        "SELECT EXISTS (SELECT 1 FROM shared WHERE publisher_key = :publisher_key)",
+        {"publisher_key": publisher_key},
+    ).get
+    return bool(found)
+
+
+def published_among(conn: Reading, publisher_key: int, keys: Sequence[int]) -> list[int]:
+    """Return those of *keys* that the agent published, in order of arrival."""
+    if not keys:
+        return []
+    rows = conn.execute(
+        """
+        SELECT memory_key
+          FROM shared
+         WHERE publisher_key = :publisher_key
+           AND memory_key IN (SELECT value FROM carray(:keys))
+         ORDER BY memory_key
+        """,
+        {"publisher_key": publisher_key, "keys": keys_array(keys)},
+    )
+    return [key for (key,) in rows]
+
+
+def signed(conn: Reading, rows: Mapping[int, FoundRow]) -> dict[int, FoundRow]:
+    """Return *rows*, those that are shared under the name of their publisher."""
+    keys = [key for key, row in rows.items() if row.agent_id == RESERVED_AGENT]
+    if not keys:
+        return dict(rows)
+    found = conn.execute(
+        """
+        SELECT h.memory_key, a.agent_id
+          FROM shared AS h
+               JOIN agent AS a ON a.agent_key = h.publisher_key
+         WHERE h.memory_key IN (SELECT value FROM carray(:keys))
+        """,
+        {"keys": keys_array(keys)},
+    )
+    named = {key: rows[key]._replace(agent_id=agent_id) for key, agent_id in found}
+    return {**rows, **named}

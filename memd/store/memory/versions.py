@@ -1,0 +1,188 @@
+"""Earlier versions of a memory: whole rows, kept until the memory is forgotten (SPEC D21)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import NamedTuple, cast
+
+from memd.domain.enums import MemoryCategory, Origin, Trust
+from memd.domain.screened import Screened
+from memd.store.file.connect import Writing
+from memd.store.memory.rows import HASHED_NAMES, hashed, tags_of
+from memd.store.org import unread
+from memd.store.search import caches, centroids, contexts, pending
+
+_TAKEN_BACK = (
+    "content", "token_count", "category", "origin", "trust", "reference", "confidence",
+    "occurred_at_us",
+)  # fmt: skip
+
+
+class NewVersion(NamedTuple):
+    """What a memory becomes. *content* None leaves the text, and the vector, as they are.
+
+    *occurred_at_us* None leaves the time as it is.
+    """
+
+    content: Screened | None
+    token_count: int
+    reference: str | None
+    confidence: float
+    tags: tuple[str, ...]
+    expires_at_us: int | None
+    origin: Origin
+    trust: Trust
+    occurred_at_us: int | None = None
+
+
+def replace(conn: Writing, key: int, new: NewVersion, now_us: int) -> None:
+    """Keep the row as it is as a version, then rewrite it; neighbours and caches follow."""
+    _keep(conn, key, now_us)
+    beside = contexts.neighbours(conn, [key])
+    with caches.rewording(conn, beside):
+        with caches.moving(conn, [key]):
+            if new.content is not None:
+                unread.read_again(conn, key)
+                centroids.take(conn, [key])
+                conn.execute("DELETE FROM embedding WHERE memory_key = :key", {"key": key})
+            _rewrite(conn, key, new, now_us)
+        contexts.write(conn, beside)
+    pending.rehash(conn, key)
+
+
+def take_back(conn: Writing, key: int) -> None:
+    """Let a memory say again what it said before its last version, which is gone then.
+
+    To be called while it is out of the caches (``caches.moving``). It waits for a vector
+    again. A preference that came from it keeps its value.
+    """
+    number, snapshot = cast(
+        "tuple[int, str]",
+        conn.execute(
+            """
+            SELECT version, snapshot
+              FROM memory_version
+             WHERE memory_key = :key
+             ORDER BY version DESC
+             LIMIT 1
+            """,
+            {"key": key},
+        ).fetchone(),
+    )
+    *columns, tags = json.loads(snapshot)
+    before = dict(zip(HASHED_NAMES, columns, strict=True))
+    unread.read_again(conn, key)
+    centroids.take(conn, [key])
+    conn.execute("DELETE FROM embedding WHERE memory_key = :key", {"key": key})
+    conn.execute(
+        """
+        UPDATE memory
+           SET content = :content, content_hash = :content_hash, token_count = :token_count,
+               category = :category, origin = :origin, trust = :trust, reference = :reference,
+               confidence = :confidence, occurred_at_us = :occurred_at_us, state = 'pending'
+         WHERE memory_key = :key
+        """,
+        {
+            **{name: before[name] for name in _TAKEN_BACK},
+            "content_hash": hashlib.sha256(before["content"].encode()).digest(),
+            "key": key,
+        },
+    )
+    _tag(conn, key, tags)
+    conn.execute(
+        "DELETE FROM memory_version WHERE memory_key = :key AND version = :version",
+        {"key": key, "version": number},
+    )
+    pending.rehash(conn, key)
+
+
+def file_anew(conn: Writing, key: int, category: MemoryCategory, now_us: int) -> None:
+    """Keep the row as it is as a version, then give it another category; nothing else changes."""
+    _keep(conn, key, now_us)
+    conn.execute(
+        """
+        UPDATE memory
+           SET category = :category, updated_at_us = max(:now_us, created_at_us)
+         WHERE memory_key = :key
+        """,
+        {"key": key, "category": category, "now_us": now_us},
+    )
+    pending.rehash(conn, key)
+
+
+def _keep(conn: Writing, key: int, now_us: int) -> None:
+    snapshot = json.dumps(
+        [*hashed(conn, key).columns, list(tags_of(conn, key))], ensure_ascii=False
+    )
+    conn.execute(
+        """
+        INSERT INTO memory_version (memory_key, version, snapshot, row_hash, replaced_at_us)
+        SELECT :key,
+               1 + (SELECT count(*) FROM memory_version WHERE memory_key = :key),
+               :snapshot, row_hash, :now_us
+          FROM memory
+         WHERE memory_key = :key
+        """,
+        {"key": key, "snapshot": snapshot, "now_us": now_us},
+    )
+
+
+def _rewrite(conn: Writing, key: int, new: NewVersion, now_us: int) -> None:
+    params = {
+        **new._asdict(),
+        "key": key,
+        "now_us": now_us,
+        "content_hash": None
+        if new.content is None
+        else hashlib.sha256(new.content.encode()).digest(),
+    }
+    del params["tags"]
+    conn.execute(
+        """
+        UPDATE memory
+           SET content = coalesce(:content, content),
+               content_hash = coalesce(:content_hash, content_hash),
+               token_count = :token_count,
+               origin = :origin,
+               trust = :trust,
+               occurred_at_us = coalesce(:occurred_at_us, occurred_at_us),
+               reference = :reference,
+               confidence = :confidence,
+               expires_at_us = :expires_at_us,
+               state = iif(:content IS NULL, state, 'pending'),
+               updated_at_us = max(:now_us, created_at_us)
+         WHERE memory_key = :key
+        """,
+        params,
+    )
+    _tag(conn, key, new.tags)
+    # A preference that came from this memory says what the memory says now.
+    conn.execute(
+        """
+        UPDATE preference
+           SET value = coalesce(:content, value),
+               token_count = :token_count,
+               updated_at_us = :now_us
+         WHERE memory_key = :key
+        """,
+        {"content": new.content, "token_count": new.token_count, "now_us": now_us, "key": key},
+    )
+
+
+def _tag(conn: Writing, key: int, tags: Sequence[str]) -> None:
+    conn.execute("DELETE FROM memory_tag WHERE memory_key = :key", {"key": key})
+    conn.executemany(
+        "INSERT INTO memory_tag (tag, memory_key, ordinal) VALUES (?, ?, ?)",
+        ((tag, key, place) for place, tag in enumerate(tags)),
+    )
+
+
+def count(conn: Writing, key: int) -> int:
+    """Return how many earlier versions a memory has."""
+    found = conn.execute(
+        "SELECT count(*) FROM memory_version WHERE memory_key = :key", {"key": key}
+    ).get
+    assert isinstance(found, int)
+    return found

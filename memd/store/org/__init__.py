@@ -1,0 +1,1 @@
+"""Organisational facts, their log, and the graph of statements."""

@@ -1,0 +1,119 @@
+"""How far the organisation's log has been learnt from, and the log as it is learnt from."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+from memd.domain.enums import AutonomyLevel, OperationType, OrgFactCategory, SeniorityLevel
+from memd.domain.org import OrgFactAuthor
+from memd.store.file.connect import Reading, Writing
+from memd.store.org.org import Operation
+
+
+class Progress(NamedTuple):
+    """Which way of reading was used, and up to which operation; None: all, and those to come.
+
+    -1: what was learnt before is being erased.
+    """
+
+    version: int
+    upto: int | None
+
+
+_KEY = "statements"
+
+
+def progress(conn: Reading) -> Progress | None:
+    """Return how far it is; None where nothing was ever learnt."""
+    found = conn.execute("SELECT value FROM meta WHERE key = :key", {"key": _KEY}).get
+    return Progress(*json.loads(str(found))) if found is not None else None
+
+
+def note(conn: Writing, said: Progress) -> None:
+    """Note how far it is."""
+    conn.execute(
+        """
+        INSERT INTO meta (key, value)
+        VALUES (:key, :value)
+            ON CONFLICT (key) DO UPDATE SET value = excluded.value
+        """,
+        {"key": _KEY, "value": json.dumps(said)},
+    )
+
+
+def is_any(conn: Reading, *, before: int | None = None) -> bool:
+    """Return whether there is anything to learn from, *before* one operation if it is given."""
+    return bool(
+        conn.execute(
+            """
+            SELECT EXISTS (SELECT 1
+                             FROM org_operation
+                            WHERE :before IS NULL OR operation_key < :before)
+            """,
+            {"before": before},
+        ).get
+    )
+
+
+def previous(conn: Reading, fact_id: str, version: int) -> int | None:
+    """Return the operation before *version* of a fact, None for the first."""
+    found = conn.execute(
+        """
+        SELECT operation_key
+          FROM org_operation
+         WHERE fact_id = :fact_id AND version = :version - 1
+        """,
+        {"fact_id": fact_id, "version": version},
+    ).get
+    return found if isinstance(found, int) else None
+
+
+def operations(conn: Reading, after_key: int, limit: int) -> list[Operation]:
+    """Return the operations after *after_key* in the order in which they were written."""
+    rows = conn.execute(
+        """
+        SELECT operation_key, operation_id, fact_id, version, kind, category, content, is_human,
+               author_id, seniority, autonomy_level, at_us, valid_from_us, valid_to_us
+          FROM org_operation
+         WHERE operation_key > :after_key
+         ORDER BY operation_key
+         LIMIT :limit
+        """,
+        {"after_key": after_key, "limit": limit},
+    )
+    found: list[Operation] = []
+    for (
+        key,
+        name,
+        fact_id,
+        version,
+        kind,
+        category,
+        content,
+        human,
+        who,
+        rank,
+        free,
+        *times,
+    ) in rows:
+        author = OrgFactAuthor(
+            is_human=bool(human),
+            agent_id=who,
+            seniority=SeniorityLevel(rank) if rank else None,
+            autonomy_level=AutonomyLevel(free) if free else None,
+        )
+        found.append(
+            Operation(
+                key,
+                name,
+                fact_id,
+                version,
+                OperationType(kind),
+                OrgFactCategory(category),
+                content,
+                author,
+                *times,
+            )
+        )
+    return found

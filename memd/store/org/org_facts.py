@@ -1,0 +1,230 @@
+"""Facts as they stand, their log, and all facts as they stood at a moment: the reading side.
+
+What ``org.py`` writes. Facts that are retracted are found by none of these but by
+``history`` and ``snapshot_at``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from typing import NamedTuple, cast
+
+from memd.base.errors import OrgMemoryQueryError
+from memd.domain.enums import AutonomyLevel, OrgFactCategory, SeniorityLevel
+from memd.domain.org import OrgFactAuthor
+from memd.store.check import intact
+from memd.store.file.connect import Reading
+
+
+class FactRow(NamedTuple):
+    """A fact as it stands, with who wrote it so."""
+
+    fact_key: int
+    fact_id: str
+    version: int
+    category: str
+    content: str
+    tags: str
+    created_at_us: int
+    valid_from_us: int | None
+    valid_to_us: int | None
+    is_human: int
+    author_id: str | None
+    seniority: str | None
+    autonomy_level: str | None
+
+
+class OperationRow(NamedTuple):
+    """One row of the log. *until_us* is when the next version came, None for the last."""
+
+    operation_id: str
+    fact_id: str
+    version: int
+    kind: str
+    category: str
+    content: str | None
+    tags: str
+    at_us: int
+    valid_from_us: int | None
+    valid_to_us: int | None
+    is_human: int
+    author_id: str | None
+    seniority: str | None
+    autonomy_level: str | None
+    until_us: int | None
+
+
+class SnapshotRow(NamedTuple):
+    """A fact as it stood; *content* is the last one published, retracted or not."""
+
+    fact_id: str
+    content: str
+    category: str
+    tags: str
+    created_at_us: int
+    retracted_at_us: int | None
+    version: int
+
+
+def get(conn: Reading, fact_id: str) -> FactRow | None:
+    """Return a fact; None when there is none, or it is retracted (SPEC 15.5.4).
+
+    Raises OrgMemoryQueryError for one that is not as it was written (SPEC 15.5.11).
+    """
+    found = conn.execute(
+        """
+        SELECT f.fact_key, f.fact_id, f.version, f.category, f.content, f.tags, f.created_at_us,
+               o.valid_from_us, o.valid_to_us, o.is_human, o.author_id, o.seniority,
+               o.autonomy_level
+          FROM org_fact AS f
+               JOIN org_operation AS o ON o.operation_key = f.operation_key
+         WHERE f.fact_id = :fact_id AND f.retracted_at_us IS NULL
+        """,
+        {"fact_id": fact_id},
+    ).fetchone()
+    if found is None:
+        return None
+    row = FactRow._make(found)
+    if row.fact_key not in intact.facts(conn, [row.fact_key]):
+        raise OrgMemoryQueryError(f"fact {fact_id} cannot be read", hint=intact.HINT)
+    return row
+
+
+def newest(
+    conn: Reading,
+    categories: Collection[OrgFactCategory],
+    limit: int,
+    offset: int = 0,
+    *,
+    at_us: int | None = None,
+) -> list[FactRow]:
+    """Return facts of *categories*, newest first; a negative *limit* returns all.
+
+    With *at_us* only those that by their own times hold then.
+    """
+    rows = conn.execute(
+        """
+        SELECT f.fact_key, f.fact_id, f.version, f.category, f.content, f.tags, f.created_at_us,
+               o.valid_from_us, o.valid_to_us, o.is_human, o.author_id, o.seniority,
+               o.autonomy_level
+          FROM org_fact AS f
+               JOIN org_operation AS o ON o.operation_key = f.operation_key
+         WHERE f.category IN (SELECT value FROM json_each(:categories))
+           AND f.retracted_at_us IS NULL
+           AND (:at_us IS NULL OR (coalesce(o.valid_from_us, :at_us) <= :at_us
+                                   AND coalesce(o.valid_to_us, :at_us + 1) > :at_us))
+         ORDER BY f.created_at_us DESC, f.fact_key DESC
+         LIMIT :limit OFFSET :offset
+        """,
+        {
+            "categories": json.dumps(sorted(categories)),
+            "limit": limit,
+            "offset": offset,
+            "at_us": at_us,
+        },
+    )
+    return _intact(conn, rows)
+
+
+def of_keys(conn: Reading, keys: Collection[int]) -> list[FactRow]:
+    """Return the facts with *keys*, in the order of *keys*."""
+    rows = conn.execute(
+        """
+        SELECT f.fact_key, f.fact_id, f.version, f.category, f.content, f.tags, f.created_at_us,
+               o.valid_from_us, o.valid_to_us, o.is_human, o.author_id, o.seniority,
+               o.autonomy_level
+          FROM json_each(:keys) AS k
+               JOIN org_fact AS f ON f.fact_key = k.value
+               JOIN org_operation AS o ON o.operation_key = f.operation_key
+         ORDER BY k.key
+        """,
+        {"keys": json.dumps(list(keys))},
+    )
+    return _intact(conn, rows)
+
+
+def _intact(conn: Reading, rows: Iterator[intact.Columns]) -> list[FactRow]:
+    """Leave out what is not as it was written."""
+    found = [FactRow._make(row) for row in intact.readable(conn, rows, "fact")]
+    sound = intact.facts(conn, [row.fact_key for row in found])
+    return [row for row in found if row.fact_key in sound]
+
+
+def count(
+    conn: Reading, category: OrgFactCategory | None = None, *, at_us: int | None = None
+) -> int:
+    """Return how many facts there are, retracted ones not counted; as ``newest`` lists them."""
+    found = conn.execute(
+        """
+        SELECT count(*)
+          FROM org_fact AS f
+               JOIN org_operation AS o ON o.operation_key = f.operation_key
+         WHERE (:category IS NULL OR f.category = :category) AND f.retracted_at_us IS NULL
+           AND (:at_us IS NULL OR (coalesce(o.valid_from_us, :at_us) <= :at_us
+                                   AND coalesce(o.valid_to_us, :at_us + 1) > :at_us))
+        """,
+        {"category": category, "at_us": at_us},
+    ).get
+    assert isinstance(found, int)
+    return found
+
+
+def history(conn: Reading, fact_id: str) -> list[OperationRow]:
+    """Return every operation on a fact, the first version first."""
+    rows = conn.execute(
+        """
+        SELECT operation_key, operation_id, fact_id, version, kind, category, content, tags, at_us,
+               valid_from_us, valid_to_us, is_human, author_id, seniority, autonomy_level,
+               lead(at_us) OVER (ORDER BY version)
+          FROM org_operation
+         WHERE fact_id = :fact_id
+         ORDER BY version
+        """,
+        {"fact_id": fact_id},
+    )
+    found = list(intact.readable(conn, rows, f"fact {fact_id}"))
+    sound = intact.operations(conn, [cast("int", row[0]) for row in found])
+    return [OperationRow._make(row[1:]) for row in found if row[0] in sound]
+
+
+def snapshot_at(
+    conn: Reading, at_us: int, after: str | None = None, limit: int = -1
+) -> Iterator[SnapshotRow]:
+    """Yield every fact as it stood at *at_us*, retracted ones included, by fact id (SPEC 15.5.7).
+
+    *after* and *limit* take a page of it.
+    """
+    rows = conn.execute(
+        """
+        WITH stood AS (
+            SELECT fact_id, max(version) AS version, min(at_us) AS created_at_us,
+                   max(CASE WHEN kind = 'PUBLISH' THEN version END) AS published
+              FROM org_operation
+             WHERE at_us <= :at_us AND (:after IS NULL OR fact_id > :after)
+             GROUP BY fact_id
+             ORDER BY fact_id
+             LIMIT :limit
+        )
+        SELECT s.fact_id, p.content, o.category, o.tags, s.created_at_us,
+               CASE WHEN o.kind = 'RETRACT' THEN o.at_us END, s.version
+          FROM stood AS s
+               JOIN org_operation AS o ON o.fact_id = s.fact_id AND o.version = s.version
+               JOIN org_operation AS p ON p.fact_id = s.fact_id AND p.version = s.published
+         ORDER BY s.fact_id
+        """,
+        {"at_us": at_us, "after": after, "limit": limit},
+    )
+    found = [SnapshotRow._make(row) for row in intact.readable(conn, rows, "fact")]
+    sound = intact.logs(conn, [row.fact_id for row in found])
+    return (row for row in found if row.fact_id in sound)
+
+
+def author(row: FactRow | OperationRow) -> OrgFactAuthor:
+    """Return who wrote a row; raises ValueError for one that cannot be."""
+    return OrgFactAuthor(
+        is_human=bool(row.is_human),
+        agent_id=row.author_id,
+        seniority=SeniorityLevel(row.seniority) if row.seniority else None,
+        autonomy_level=AutonomyLevel(row.autonomy_level) if row.autonomy_level else None,
+    )

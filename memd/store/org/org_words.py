@@ -1,0 +1,195 @@
+"""The words cache of facts: one FTS5 table over those that stand, and the search in it.
+
+A cache like that of memories (``words.py``), but small: an organisation knows
+thousands of things, not millions, so it is rebuilt in one step. A search brings
+first the facts that hold the context literally, as documented, then those that
+share words with it.
+
+Its postings are deleted securely, as those of memories are. What a fact said before
+stands in the log anyhow, and a version would cost a third less without; but what is
+only marked as deleted is read by every search, which then costs half as much again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Sequence
+
+import apsw
+
+from memd.domain.enums import OrgFactCategory
+from memd.store.file.connect import Reading, Writing
+from memd.store.org.org_facts import count
+from memd.store.search.words import stemmer
+
+
+def create(conn: Writing) -> None:
+    """Create the empty cache of a new file."""
+    conn.execute(_CREATE)
+
+
+_CREATE = """
+CREATE VIRTUAL TABLE fts_org USING fts5(
+    content, category, content='org_fact_words', content_rowid='fact_key',
+    tokenize='porter unicode61 remove_diacritics 2'
+);
+CREATE VIRTUAL TABLE fts_org_terms USING fts5vocab(fts_org, col);
+INSERT INTO fts_org (fts_org, rank) VALUES ('secure-delete', 1);
+INSERT INTO fts_org (fts_org, rank) VALUES ('rank', 'bm25(1.0, 0.0)');
+"""
+
+
+def rebuild(conn: Writing) -> None:
+    """Build the cache anew from the facts."""
+    conn.execute("INSERT INTO fts_org (fts_org) VALUES ('rebuild')")
+
+
+def index(conn: Writing, fact_key: int) -> None:
+    """Add a fact as it is now."""
+    conn.execute(
+        """
+        INSERT INTO fts_org (rowid, content, category)
+        SELECT fact_key, content, category FROM org_fact_words WHERE fact_key = :fact_key
+        """,
+        {"fact_key": fact_key},
+    )
+
+
+def unindex(conn: Writing, fact_key: int) -> None:
+    """Take a fact out, before its row changes; nothing for one that is retracted."""
+    conn.execute(
+        """
+        INSERT INTO fts_org (fts_org, rowid, content, category)
+        SELECT 'delete', fact_key, content, category
+          FROM org_fact_words
+         WHERE fact_key = :fact_key
+        """,
+        {"fact_key": fact_key},
+    )
+
+
+def look_again(conn: Reading) -> None:
+    """Let FTS5 see what other connections wrote, as ``words.look_again``."""
+    conn.execute("SELECT rowid FROM fts_org WHERE rowid = 0").fetchall()
+
+
+def is_sound(conn: Writing) -> bool:
+    """Return whether the cache agrees with the facts, word for word."""
+    try:
+        conn.execute("INSERT INTO fts_org (fts_org, rank) VALUES ('integrity-check', 1)")
+    except apsw.CorruptError:
+        return False
+    return True
+
+
+def literal(conn: Reading, text: str, categories: Collection[str], limit: int) -> list[int]:
+    """Return the facts that hold *text* as it stands, ASCII letters of either case (SPEC 15.5.5).
+
+    First those where it stands nearest to the beginning, then shorter facts, then newer ones.
+    """
+    wanted = {"text": text, "categories": json.dumps(sorted(categories)), "limit": limit}
+    rarest = _rarest(conn, text)
+    if rarest is None:
+        like = f"%{_LIKE.sub(_ESCAPED, text)}%" if len(text) <= _LIKE_CHARS_MAX else "%"
+        rows = conn.execute(_LITERAL_ANYWHERE, {**wanted, "like": like})
+    else:
+        rows = conn.execute(_LITERAL_AMONG, {**wanted, "match": rarest})
+    return [key for (key,) in rows]
+
+
+_LITERAL_ANYWHERE = """
+SELECT fact_key
+  FROM (SELECT fact_key, length(content) AS chars, created_at_us,
+               instr(lower(content), lower(:text)) AS place
+          FROM org_fact
+         WHERE retracted_at_us IS NULL
+           AND content LIKE :like ESCAPE '\\'  -- twice as fast as folding every fact
+           AND category IN (SELECT value FROM json_each(:categories)))
+ WHERE place
+ ORDER BY place, chars, created_at_us DESC, fact_key DESC
+ LIMIT :limit
+"""
+_LITERAL_AMONG = """
+SELECT fact_key
+  FROM (SELECT f.fact_key, length(f.content) AS chars, f.created_at_us,
+               instr(lower(f.content), lower(:text)) AS place
+          FROM fts_org AS w
+               JOIN org_fact AS f ON f.fact_key = w.rowid
+         WHERE fts_org MATCH :match
+           AND f.category IN (SELECT value FROM json_each(:categories)))
+ WHERE place
+ ORDER BY place, chars, created_at_us DESC, fact_key DESC
+ LIMIT :limit
+"""
+
+
+def _rarest(conn: Reading, text: str) -> str | None:
+    """Return a search for the rarest word that every fact with *text* in it must hold, or None.
+
+    That is a word with a boundary on both sides within *text*: the first and the
+    last may go on in the fact. ASCII only, where the index cuts words as this does.
+    """
+    whole = _WHOLE_WORD.findall(text[:_WORDS_FROM_CHARS]) if text.isascii() else []
+    if not whole:
+        return None
+    held = holding(conn, whole)
+    return _quoted(min(whole, key=lambda word: held[word]))
+
+
+_LIKE, _ESCAPED = re.compile(r"[\\%_]"), r"\\\g<0>"
+_LIKE_CHARS_MAX = 10_000  # SQLite takes patterns of 50,000 bytes
+_WHOLE_WORD = re.compile(r"(?<=[^A-Za-z0-9])[A-Za-z0-9]+(?=[^A-Za-z0-9])")
+_WORDS_FROM_CHARS = 1_000
+
+
+def holding(conn: Reading, words: Collection[str]) -> dict[str, int]:
+    """Return for each word how many facts hold it, in whatever form."""
+    stem = stemmer(conn)
+    held = dict.fromkeys(words, 0)
+    for word in held:
+        numbers = [
+            conn.execute(
+                "SELECT doc FROM fts_org_terms WHERE term = :term AND col = 'content'",
+                {"term": term},
+            ).get
+            for term in stem(word)
+        ]
+        held[word] = min((n if isinstance(n, int) else 0 for n in numbers), default=0)
+    return held
+
+
+def sharing(
+    conn: Reading, words: Sequence[str], categories: Collection[OrgFactCategory], limit: int
+) -> list[int]:
+    """Return the facts that share any of *words*, by BM25, best first; of equals the newer.
+
+    Words that more than half of the facts hold say nothing and are left out, unless
+    all are such. Every word is quoted: FTS syntax in it is words like any other (H26).
+    """
+    if not words or not categories:
+        return []
+    held = {word: facts for word, facts in holding(conn, words).items() if facts}
+    if not held:
+        return []
+    most = max(1, count(conn) // 2)
+    telling = [word for word in held if held[word] <= most] or [min(held, key=held.__getitem__)]
+    match = f"content:({' OR '.join(map(_quoted, telling))})"
+    if len(categories) < len(OrgFactCategory):
+        kinds = " OR ".join(map(_quoted, sorted(categories)))
+        match = f"category:({kinds}) AND {match}"
+    rows = conn.execute(
+        """
+        SELECT rowid
+          FROM fts_org
+         WHERE fts_org MATCH :match
+         ORDER BY rank, rowid DESC
+         LIMIT :limit
+        """,
+        {"match": match, "limit": limit},
+    )
+    return [key for (key,) in rows]
+
+
+def _quoted(word: str) -> str:
+    return '"' + word.replace('"', '""') + '"'

@@ -1,0 +1,186 @@
+"""Facts that somebody asks for without the right to write them; the owner decides.
+
+What one client asks for twice is one proposal, whoever it says the author is: an
+assistant can name as many agents as it likes, and they count once (PROMISES H60).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import NamedTuple, cast
+
+from memd.domain.enums import ProposalState
+from memd.domain.screened import Screened
+from memd.store.access import changes
+from memd.store.file.connect import Reading, Writing
+
+
+class New(NamedTuple):
+    """What is asked for. *tags* sorted; *content* None to retract."""
+
+    proposal_id: str
+    fact_id: str | None
+    kind: str
+    category: str
+    content: Screened | None
+    tags: tuple[str, ...]
+    valid_from_us: int | None
+    valid_to_us: int | None
+    author_id: str
+    client: str
+    salt: bytes
+
+
+class ProposalRow(NamedTuple):
+    """A proposal, and how many clients have one that says the same."""
+
+    proposal_id: str
+    fact_id: str | None
+    kind: str
+    category: str
+    content: str | None
+    tags: str
+    valid_from_us: int | None
+    valid_to_us: int | None
+    author_id: str
+    client: str
+    at_us: int
+    state: str
+    decided_at_us: int | None
+    operation_id: str | None
+    clients: int
+
+
+def same(conn: Reading, new: New) -> str | None:
+    """Return the id of the open proposal of the same client that says the same."""
+    found = conn.execute(
+        """
+        SELECT proposal_id
+          FROM org_proposal
+         WHERE state = 'open'
+           AND client = :client
+           AND kind = :kind
+           AND category = :category
+           AND fact_id IS :fact_id
+           AND content IS :content
+           AND tags = :tags
+           AND valid_from_us IS :valid_from_us
+           AND valid_to_us IS :valid_to_us
+        """,
+        _said(new),
+    ).get
+    return found if isinstance(found, str) else None
+
+
+def count_open(conn: Reading, client: str) -> int:
+    """Return how many proposals of *client* wait."""
+    found = conn.execute(
+        "SELECT count(*) FROM org_proposal WHERE state = 'open' AND client = :client",
+        {"client": client},
+    ).get
+    assert isinstance(found, int)
+    return found
+
+
+def insert(conn: Writing, new: New, now_us: int) -> None:
+    """Note what is asked for."""
+    said = {**_said(new), "at_us": now_us}
+    conn.execute(
+        """
+        INSERT INTO org_proposal (proposal_id, fact_id, kind, category, content, tags,
+                                  valid_from_us, valid_to_us, author_id, client, at_us)
+        VALUES (:proposal_id, :fact_id, :kind, :category, :content, :tags,
+                :valid_from_us, :valid_to_us, :author_id, :client, :at_us)
+        """,
+        said,
+    )
+    changes.touch(conn, new.salt, hashlib.sha256(json.dumps(said).encode()).digest())
+
+
+def _said(new: New) -> dict[str, str | int | None]:
+    said = new._asdict()
+    del said["salt"]
+    return {**said, "tags": json.dumps(new.tags)}
+
+
+def get(conn: Reading, proposal_id: str) -> ProposalRow | None:
+    """Return one proposal, whatever became of it."""
+    found = _found(conn, proposal_id=proposal_id)
+    return found[0] if found else None
+
+
+def waiting(conn: Reading, after: str | None, limit: int) -> list[ProposalRow]:
+    """Return open proposals, the oldest first, those after *after*."""
+    return _found(conn, state=ProposalState.OPEN.value, after=after, limit=limit)
+
+
+def _found(
+    conn: Reading,
+    *,
+    proposal_id: str | None = None,
+    state: str | None = None,
+    after: str | None = None,
+    limit: int = 1,
+) -> list[ProposalRow]:
+    rows = conn.execute(
+        """
+        SELECT p.proposal_id, p.fact_id, p.kind, p.category, p.content, p.tags,
+               p.valid_from_us, p.valid_to_us, p.author_id, p.client, p.at_us,
+               p.state, p.decided_at_us, p.operation_id,
+               (SELECT count(DISTINCT q.client)
+                  FROM org_proposal AS q
+                 WHERE q.state = p.state AND q.kind = p.kind AND q.category = p.category
+                   AND q.fact_id IS p.fact_id AND q.content IS p.content AND q.tags = p.tags
+                   AND q.valid_from_us IS p.valid_from_us AND q.valid_to_us IS p.valid_to_us)
+          FROM org_proposal AS p
+         WHERE (:proposal_id IS NULL OR p.proposal_id = :proposal_id)
+           AND (:state IS NULL OR p.state = :state)
+           AND (:after IS NULL OR p.proposal_id > :after)
+         ORDER BY p.proposal_id
+         LIMIT :limit
+        """,
+        {"proposal_id": proposal_id, "state": state, "after": after, "limit": limit},
+    )
+    return [ProposalRow._make(cast("tuple[object, ...]", row)) for row in rows]
+
+
+def decide(
+    conn: Writing,
+    row: ProposalRow,
+    state: ProposalState,
+    *,
+    operation_id: str | None,
+    salt: bytes,
+    now_us: int,
+) -> int:
+    """Close *row* and every open proposal that says the same; returns how many."""
+    conn.execute(
+        """
+        UPDATE org_proposal
+           SET state = :state, decided_at_us = :now_us, operation_id = :operation_id
+         WHERE state = 'open'
+           AND kind = :kind
+           AND category = :category
+           AND fact_id IS :fact_id
+           AND content IS :content
+           AND tags = :tags
+           AND valid_from_us IS :valid_from_us
+           AND valid_to_us IS :valid_to_us
+        """,
+        {
+            "state": state.value,
+            "now_us": now_us,
+            "operation_id": operation_id,
+            "kind": row.kind,
+            "category": row.category,
+            "fact_id": row.fact_id,
+            "content": row.content,
+            "tags": row.tags,
+            "valid_from_us": row.valid_from_us,
+            "valid_to_us": row.valid_to_us,
+        },
+    )
+    closed = conn.changes()
+    changes.touch(conn, salt, f"{row.proposal_id} {state.value} {operation_id}".encode())
+    return closed

@@ -1,0 +1,1 @@
+"""The ledger of naps and nights, and how each is undone."""

@@ -1,0 +1,64 @@
+"""Which memories a run took out of sight and which it made, as its ledger holds them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from memd.store.file.connect import Reading
+
+# Whatever was visible before and is not afterwards; what only aged was hidden before.
+_TOUCHED = """
+  FROM run_change AS c
+       JOIN memory AS m ON m.memory_key = c.memory_key
+ WHERE c.run_key = :run_key AND c.change > :after
+   AND m.agent_key IN (SELECT value FROM json_each(:agents))
+   AND (c.what = 'made'
+        OR (c.before ->> '$.state' IN ('active', 'pending')
+            AND c.after ->> '$.state' NOT IN ('active', 'pending')))
+"""  # put together from constants of this module only
+# ruff: noqa: S608
+
+
+class TouchedRow(NamedTuple):
+    """One memory that a run made or removed; *mode* is how it was shortened, if that is known."""
+
+    change: int
+    memory_id: str
+    is_made: bool
+    archival_id: str | None
+    mode: str | None
+
+
+def touched(
+    conn: Reading, run_key: int, agent_keys: Sequence[int], after: int, limit: int
+) -> tuple[list[TouchedRow], int]:
+    """Return up to *limit* of what was done after change *after*, and how much comes behind that.
+
+    Only of these agents. What was undone, and what was forgotten since, is not among it.
+    """
+    given: Mapping[str, Any] = {
+        "run_key": run_key, "after": after, "agents": json.dumps(list(agent_keys)),
+    }  # fmt: skip
+    rows = conn.execute(
+        f"""
+        SELECT c.change, m.memory_id, c.what = 'made', c.after ->> '$.archive[0]',
+               (SELECT substr(t.tag, 6)
+                  FROM derived AS d
+                       JOIN memory_tag AS t ON t.memory_key = d.to_key
+                 WHERE d.from_key = c.memory_key
+                   AND t.tag IN ('mode:abstractive', 'mode:extractive')
+                 LIMIT 1)
+        {_TOUCHED}
+         ORDER BY c.change
+         LIMIT :limit
+        """,
+        {**given, "limit": limit},
+    )
+    found = [TouchedRow._make(row)._replace(is_made=bool(row[2])) for row in rows]
+    if len(found) < limit:
+        return found, 0
+    left = conn.execute(f"SELECT count(*) {_TOUCHED}", {**given, "after": found[-1].change}).get
+    assert isinstance(left, int)
+    return found, left

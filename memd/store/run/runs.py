@@ -1,0 +1,382 @@
+"""The ledger of naps, nights, compressions and undoings: what was asked, done, and how to undo it.
+
+Each step of a run is recorded in the transaction that does it, together with
+where the next one begins, so a killed run goes on without doing anything twice.
+What it did to a memory is kept as an image of the row before and after: enough
+to bring the old state back exactly, or to see that somebody touched it since.
+Nothing here holds a memory's text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from memd.domain.enums import RunKind, RunState
+from memd.store.file.connect import Reading, Writing
+from memd.store.file.keys import keys_array
+
+Image = dict[str, Any]
+"""One memory's mutable columns, its row hash, its archive and trash rows, and which neighbours
+its context quotes."""
+
+MADE, MOVED = "made", "moved"
+
+
+class RunRow(NamedTuple):
+    """One run as it stands."""
+
+    run_key: int
+    run_id: str
+    kind: str
+    agent_id: str | None
+    state: str
+    asked: dict[str, Any]
+    cursor: dict[str, Any]
+    report: dict[str, Any]
+    started_at_us: int
+    finished_at_us: int | None
+
+
+class StepSum(NamedTuple):
+    """All steps of one name of a run."""
+
+    name: str
+    rows: int
+    steps: int
+
+
+class Changed(NamedTuple):
+    """What a run did to one memory."""
+
+    change: int
+    memory_key: int
+    what: str
+    before: Image | None
+    after: Image
+
+
+_COLUMNS = """
+SELECT r.run_key, r.run_id, r.kind, a.agent_id, r.state, r.asked, r.cursor, r.report,
+       r.started_at_us, r.finished_at_us
+  FROM run AS r
+       LEFT JOIN agent AS a ON a.agent_key = r.agent_key
+"""
+
+
+def start(
+    conn: Writing,
+    run_id: str,
+    kind: RunKind,
+    agent_key: int | None,
+    asked: Mapping[str, Any],
+    now_us: int,
+) -> int:
+    """Begin a run and return its key."""
+    conn.execute(
+        """
+        INSERT INTO run (run_id, kind, agent_key, state, asked, started_at_us)
+        VALUES (:run_id, :kind, :agent_key, 'running', :asked, :now_us)
+        """,
+        {
+            "run_id": run_id,
+            "kind": kind,
+            "agent_key": agent_key,
+            "asked": json.dumps(asked),
+            "now_us": now_us,
+        },
+    )
+    return conn.last_insert_rowid()
+
+
+def step(
+    conn: Writing, run_key: int, name: str, rows: int, cursor: Mapping[str, Any], now_us: int
+) -> None:
+    """Record a step, in its own transaction, and where the next one begins."""
+    conn.execute(
+        """
+        INSERT INTO run_step (run_key, step, name, rows, at_us)
+        SELECT :run_key, coalesce(max(step), 0) + 1, :name, :rows, :now_us
+          FROM run_step
+         WHERE run_key = :run_key
+        """,
+        {"run_key": run_key, "name": name, "rows": rows, "now_us": now_us},
+    )
+    conn.execute(
+        "UPDATE run SET cursor = :cursor WHERE run_key = :run_key",
+        {"cursor": json.dumps(cursor), "run_key": run_key},
+    )
+
+
+def finish(
+    conn: Writing, run_key: int, state: RunState, report: Mapping[str, Any], now_us: int
+) -> None:
+    """End a run: what it did stays to be read, its cursor goes."""
+    conn.execute(
+        """
+        UPDATE run
+           SET state = :state, report = :report, cursor = '{}', finished_at_us = :now_us
+         WHERE run_key = :run_key
+        """,
+        {"state": state, "report": json.dumps(report), "now_us": now_us, "run_key": run_key},
+    )
+
+
+def put_off(conn: Writing, run_key: int, report: Mapping[str, Any]) -> None:
+    """Note why an unfinished run waits, and until when; its state and its cursor stay."""
+    conn.execute(
+        "UPDATE run SET report = :report WHERE run_key = :run_key",
+        {"report": json.dumps(report), "run_key": run_key},
+    )
+
+
+def set_state(conn: Writing, run_key: int, state: RunState) -> None:
+    """Move a run to *state*."""
+    conn.execute(
+        "UPDATE run SET state = :state WHERE run_key = :run_key",
+        {"state": state, "run_key": run_key},
+    )
+
+
+def find(conn: Reading, run_id: str) -> RunRow | None:
+    """Return a run by its id."""
+    return next(_runs(conn, "WHERE r.run_id = :run_id", {"run_id": run_id}), None)
+
+
+def listed(
+    conn: Reading, after: str | None, limit: int, kinds: Sequence[RunKind] = tuple(RunKind)
+) -> list[RunRow]:
+    """Return up to *limit* runs, newest first, from the one before *after* on."""
+    where = """
+    WHERE r.kind IN (SELECT value FROM json_each(:kinds))
+      AND (:after IS NULL OR r.run_key < (SELECT run_key FROM run WHERE run_id = :after))
+    ORDER BY r.run_key DESC
+    LIMIT :limit
+    """
+    return list(_runs(conn, where, {"kinds": json.dumps(kinds), "after": after, "limit": limit}))
+
+
+def last_whole(conn: Reading, steps: Sequence[str]) -> RunRow | None:
+    """Return the last night that was asked for all *steps* of every agent."""
+    where = """
+    WHERE r.kind = 'night' AND r.asked ->> '$.agent_id' IS NULL
+      AND NOT EXISTS (SELECT 1 FROM json_each(:steps) AS s
+                       WHERE s.value NOT IN (SELECT value FROM json_each(r.asked, '$.steps')))
+    ORDER BY r.run_key DESC
+    LIMIT 1
+    """
+    return next(_runs(conn, where, {"steps": json.dumps(steps)}), None)
+
+
+def unfinished(conn: Reading) -> list[RunRow]:
+    """Return the runs that a kill interrupted, oldest first."""
+    return list(_runs(conn, "WHERE r.state IN ('running', 'undoing') ORDER BY r.run_key", {}))
+
+
+def _runs(conn: Reading, where: str, params: Mapping[str, Any]) -> Iterator[RunRow]:
+    for row in conn.execute(_COLUMNS + where, params):
+        found = RunRow._make(row)
+        yield found._replace(
+            asked=json.loads(str(found.asked)),
+            cursor=json.loads(str(found.cursor)),
+            report=json.loads(str(found.report)),
+        )
+
+
+def steps(conn: Reading, run_key: int) -> list[StepSum]:
+    """Return what a run did, by the names of its steps, in the order in which they began."""
+    rows = conn.execute(
+        """
+        SELECT name, sum(rows), count(*)
+          FROM run_step
+         WHERE run_key = :run_key
+         GROUP BY name
+         ORDER BY min(step)
+        """,
+        {"run_key": run_key},
+    )
+    return [StepSum._make(row) for row in rows]
+
+
+# What was done to memories.
+
+
+def images(conn: Reading, keys: Sequence[int]) -> dict[int, Image]:
+    """Return what undo must bring back of each of *keys*, or find unchanged."""
+    if not keys:
+        return {}
+    rows = conn.execute(
+        """
+        SELECT m.memory_key,
+               json_object(
+                   'state', m.state,
+                   'row_hash', hex(m.row_hash),
+                   'updated_at_us', m.updated_at_us,
+                   'expires_at_us', m.expires_at_us,
+                   'archive', iif(r.memory_key IS NULL, NULL,
+                                  json_array(r.archival_id, r.reason, r.state_before, r.run,
+                                             r.archived_at_us)),
+                   'beside', iif(c.memory_key IS NULL, NULL,
+                                 json_array(c.before_key, c.after_key)),
+                   'trash', iif(t.memory_key IS NULL, NULL,
+                                json_array(t.reason, t.state_before, t.deleted_at_us,
+                                           t.erase_after_us)))
+          FROM carray(:keys) AS k
+               CROSS JOIN memory AS m ON m.memory_key = k.value
+               LEFT JOIN archive AS r ON r.memory_key = m.memory_key
+               LEFT JOIN trash AS t ON t.memory_key = m.memory_key
+               LEFT JOIN memory_context AS c ON c.memory_key = m.memory_key
+        """,
+        {"keys": keys_array(keys)},
+    )
+    return {key: json.loads(str(image)) for key, image in rows}
+
+
+def note(
+    conn: Writing, run_key: int, keys: Sequence[int], what: str, before: Mapping[int, Image]
+) -> int:
+    """Record what was done to *keys*, after it was done; *before* is empty for what was made.
+
+    What is gone or as it was is left out; returns how many the others are. :func:`step`
+    must follow in the same transaction.
+    """
+    after = images(conn, keys)
+    keys = [key for key in keys if key in after and after[key] != before.get(key)]
+    found = conn.execute(
+        """
+        SELECT (SELECT coalesce(max(change), 0) FROM run_change WHERE run_key = :run_key),
+               (SELECT coalesce(max(step), 0) + 1 FROM run_step WHERE run_key = :run_key)
+        """,
+        {"run_key": run_key},
+    ).fetchone()
+    assert found is not None
+    last, number = found
+    conn.executemany(
+        """
+        INSERT INTO run_change (run_key, change, step, memory_key, what, before, after)
+        VALUES (:run_key, :change, :step, :memory_key, :what, :before, :after)
+        """,
+        (
+            {
+                "run_key": run_key,
+                "change": last + place,
+                "step": number,
+                "memory_key": key,
+                "what": what,
+                "before": json.dumps(before[key]) if key in before else None,
+                "after": json.dumps(after[key]),
+            }
+            for place, key in enumerate(keys, start=1)
+        ),
+    )
+    return len(keys)
+
+
+def forget(conn: Writing, keys: Sequence[int]) -> None:
+    """Take what could prove what *keys* said out of the ledger; that they were there stays."""
+    conn.execute(
+        """
+        UPDATE run_change
+           SET before = json_remove(before, '$.row_hash'),
+               after = json_remove(after, '$.row_hash')
+         WHERE memory_key IN (SELECT value FROM carray(:keys))
+        """,
+        {"keys": keys_array(keys)},
+    )
+
+
+def changes(conn: Reading, run_key: int, limit: int) -> list[Changed]:
+    """Return the last changes of a run that are not undone, last first: its last steps, whole.
+
+    They are the fewest steps with *limit* changes: what one transaction did, one must
+    undo, or between two a summary would be gone and its sources still hidden.
+    """
+    rows = conn.execute(
+        """
+        SELECT change, memory_key, what, before, after, step
+          FROM run_change
+         WHERE run_key = :run_key
+         ORDER BY change DESC
+        """,
+        {"run_key": run_key},
+    )
+    found: list[Changed] = []
+    last = 0
+    for *row, number in rows:
+        if len(found) >= limit and number != last:
+            break
+        found.append(_changed(tuple(row)))
+        last = number
+    rows.close()
+    return found
+
+
+def made(conn: Reading, run_key: int) -> int:
+    """Return how many memories a run made: its summaries."""
+    found = conn.execute(
+        "SELECT count(*) FROM run_change WHERE run_key = ? AND what = 'made'", (run_key,)
+    ).get
+    assert isinstance(found, int)
+    return found
+
+
+def every_change(conn: Reading, run_key: int) -> Iterator[Changed]:
+    """Yield every change of a run that is not undone, in order."""
+    rows = conn.execute(
+        """
+        SELECT change, memory_key, what, before, after
+          FROM run_change
+         WHERE run_key = :run_key
+         ORDER BY change
+        """,
+        {"run_key": run_key},
+    )
+    return map(_changed, rows)
+
+
+def _changed(row: tuple[Any, ...]) -> Changed:
+    change, key, what, before, after = row
+    return Changed(
+        change, key, what, None if before is None else json.loads(before), json.loads(after)
+    )
+
+
+def undone(conn: Writing, run_key: int, done: Sequence[Changed]) -> None:
+    """Strike changes out: they are undone."""
+    conn.executemany(
+        "DELETE FROM run_change WHERE run_key = ? AND change = ?",
+        ((run_key, each.change) for each in done),
+    )
+
+
+def later(conn: Reading, run_key: int, memory_key: int) -> str | None:
+    """Return the id of the last later run that touched the memory, None when none did."""
+    found = conn.execute(
+        """
+        SELECT r.run_id
+          FROM run_change AS c
+               JOIN run AS r ON r.run_key = c.run_key
+         WHERE c.memory_key = :memory_key AND c.run_key > :run_key
+         ORDER BY c.run_key DESC
+         LIMIT 1
+        """,
+        {"memory_key": memory_key, "run_key": run_key},
+    ).get
+    return found if isinstance(found, str) else None
+
+
+# The kill switch at run time.
+
+
+def paused(conn: Reading) -> bool:
+    """Return whether somebody told memd not to sleep."""
+    return bool(conn.execute("SELECT value = 1 FROM meta WHERE key = 'sleep_paused'").get)
+
+
+def set_paused(conn: Writing, *, paused: bool) -> None:
+    """Tell memd not to sleep, or that it may again; holds over restarts."""
+    conn.execute(
+        "INSERT OR REPLACE INTO meta (key, value) VALUES ('sleep_paused', :paused)",
+        {"paused": int(paused)},
+    )

@@ -1,0 +1,223 @@
+"""A run is undone: every row it touched gets back, exactly, what it had before.
+
+First it is made sure that nobody touched those rows since; then the changes are
+taken back, last first, in small steps, each struck out of the ledger in its own
+transaction. What arrived after the run stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memd.base.errors import ConflictError
+from memd.domain.enums import HIDDEN
+from memd.store.access import names
+from memd.store.file.connect import Reading, Writing
+from memd.store.file.keys import keys_array
+from memd.store.memory import memories, versions
+from memd.store.run import runs
+from memd.store.run.runs import Changed, Image
+from memd.store.search import caches, contexts
+
+CHECK_ROWS = 500
+
+
+def check(conn: Reading, run_key: int) -> None:
+    """Raise ConflictError when a row is not as the run left it: undoing could not be exact."""
+    latest: dict[int, Changed] = {}
+    for changed in runs.every_change(conn, run_key):
+        latest[changed.memory_key] = changed
+        if len(latest) == CHECK_ROWS:
+            _check(conn, run_key, latest)
+            latest = {}
+    _check(conn, run_key, latest)
+
+
+def _check(conn: Reading, run_key: int, latest: dict[int, Changed]) -> None:
+    now = runs.images(conn, list(latest))
+    for key, changed in latest.items():
+        if key in now and _alike(now[key], changed.after):
+            continue
+        if _newer(conn, run_key, changed.change, key):
+            continue  # the run itself touched it again, in a change still to be looked at
+        blamed = runs.later(conn, run_key, key)
+        if blamed is not None:
+            raise ConflictError(
+                "a later run works on what this one left", hint=f"undo that first: {blamed}"
+            )
+        raise ConflictError(
+            "memories of this run were changed or erased since; undoing it would not be exact",
+            hint="bring back single memories: memd archive search, memd archive restore ID",
+        )
+
+
+def _newer(conn: Reading, run_key: int, change: int, key: int) -> bool:
+    found = conn.execute(
+        """
+        SELECT 1
+          FROM run_change
+         WHERE memory_key = :key AND run_key = :run_key AND change > :change
+        """,
+        {"key": key, "run_key": run_key, "change": change},
+    ).get
+    return found is not None
+
+
+def _alike(now: Image, then: Image) -> bool:
+    """Return whether nobody touched the row; that its vector has come since is no touching."""
+    return _settled(now) == _settled(then)
+
+
+def _settled(image: Image) -> Image:
+    state = "active" if image["state"] == "pending" else image["state"]
+    return image | {"state": state, "beside": None}
+
+
+def take_back(conn: Writing, run_key: int, limit: int) -> int:
+    """Undo about *limit* of a run's changes, last first; returns how many, 0 when none are left.
+
+    What somebody did to one of the rows meanwhile stays done, as if it had been
+    done after all was undone.
+    """
+    done = runs.changes(conn, run_key, limit)
+    made = [each.memory_key for each in done if each.what == runs.MADE]
+    now = runs.images(conn, [each.memory_key for each in done])
+    before: dict[int, Image] = {}
+    for each in done:  # last first: the oldest image of a memory wins
+        key = each.memory_key
+        if each.before is None or key not in now:
+            continue
+        if key in before or _alike(now[key], each.after):
+            before[key] = each.before
+        else:
+            _outlived(conn, key, each.before)
+    keys = list(before)
+    beside = {*contexts.neighbours(conn, [*made, *keys]), *contexts.quoting(conn, made)}
+    behind = frozenset(_behind(conn, keys))
+    quoting = {key: image["beside"] for key, image in before.items() if _quotes(image, now[key])}
+    quiet = [key for key in behind if before[key]["state"] in HIDDEN and key not in quoting]
+    reworded = sorted(behind - {*quiet})
+    moved = [*made, *(key for key in keys if key not in behind)]
+    with caches.rewording(conn, reworded), caches.moving(conn, moved):
+        _unmake(conn, made)
+        for key, image in before.items():
+            _restore(conn, key, image, now[key])
+        contexts.write(conn, _visible(conn, keys))
+        for key, others in quoting.items():
+            contexts.quote(conn, key, *(others or (None, None)))
+    beside |= {*contexts.neighbours(conn, keys)}
+    _reword(conn, sorted(beside - {*made, *keys}))
+    for session_key in _sessions(conn, keys):
+        names.set_compressed(conn, session_key)
+    memories.touch(conn, keys)
+    runs.undone(conn, run_key, done)
+    return len(done)
+
+
+def _quotes(before: Image, now: Image) -> bool:
+    """Return whether a memory goes back behind others than those whose words it quotes now.
+
+    What is hidden keeps the context of the time when it was hidden.
+    """
+    return before["state"] in HIDDEN and before.get("beside") != now["beside"]
+
+
+def _behind(conn: Reading, keys: Sequence[int]) -> list[int]:
+    """Return those of *keys* that are hidden behind a summary: the caches hold them as visible."""
+    if not keys:
+        return []
+    rows = conn.execute(
+        """
+        SELECT b.memory_key
+          FROM carray(:keys) AS k
+               CROSS JOIN behind AS b ON b.memory_key = k.value
+        """,
+        {"keys": keys_array(keys)},
+    )
+    return [key for (key,) in rows]
+
+
+def _reword(conn: Writing, keys: Sequence[int]) -> None:
+    with caches.rewording(conn, keys):
+        contexts.write(conn, keys)
+
+
+def _unmake(conn: Writing, keys: Sequence[int]) -> None:
+    if not keys:
+        return
+    conn.execute(
+        "DELETE FROM memory WHERE memory_key IN (SELECT value FROM carray(:keys)) AND is_summary",
+        {"keys": keys_array(keys)},
+    )
+
+
+def _outlived(conn: Writing, key: int, before: Image) -> None:
+    """Let a row that was deleted meanwhile come back from the trash as what it was before."""
+    conn.execute(
+        "UPDATE trash SET state_before = :state WHERE memory_key = :key",
+        {"state": before["state"], "key": key},
+    )
+
+
+def _restore(conn: Writing, key: int, image: Image, now: Image) -> None:
+    conn.execute(
+        """
+        UPDATE memory
+           SET state = :state, updated_at_us = :updated_at_us, expires_at_us = :expires_at_us
+         WHERE memory_key = :key
+        """,
+        {
+            "state": image["state"],
+            "updated_at_us": image["updated_at_us"],
+            "expires_at_us": image["expires_at_us"],
+            "key": key,
+        },
+    )
+    conn.execute("DELETE FROM archive WHERE memory_key = :key", {"key": key})
+    conn.execute("DELETE FROM trash WHERE memory_key = :key", {"key": key})
+    if image["archive"] is not None:
+        conn.execute(
+            """
+            INSERT INTO archive (memory_key, archival_id, reason, state_before, run, archived_at_us)
+            VALUES (?, ?, ?, ?, ?, ?)
+            """,
+            (key, *image["archive"]),
+        )
+    if image["trash"] is not None:
+        conn.execute(
+            """
+            INSERT INTO trash (memory_key, reason, state_before, deleted_at_us, erase_after_us)
+            VALUES (?, ?, ?, ?, ?)
+            """,
+            (key, *image["trash"]),
+        )
+    if image["row_hash"] != now["row_hash"]:
+        versions.take_back(conn, key)  # the run gave it other words
+
+
+def _visible(conn: Reading, keys: Sequence[int]) -> list[int]:
+    if not keys:
+        return []
+    rows = conn.execute(
+        """
+        SELECT memory_key
+          FROM memory
+         WHERE memory_key IN (SELECT value FROM carray(:keys)) AND state IN ('active', 'pending')
+        """,
+        {"keys": keys_array(keys)},
+    )
+    return [key for (key,) in rows]
+
+
+def _sessions(conn: Reading, keys: Sequence[int]) -> list[int]:
+    if not keys:
+        return []
+    rows = conn.execute(
+        """
+        SELECT DISTINCT session_key
+          FROM memory
+         WHERE memory_key IN (SELECT value FROM carray(:keys)) AND session_key IS NOT NULL
+        """,
+        {"keys": keys_array(keys)},
+    )
+    return [key for (key,) in rows]

@@ -1,0 +1,1 @@
+"""The full-text index and the vectors, and what the ranker reads."""

@@ -1,0 +1,142 @@
+"""The neighbours of a turn: half of what a short turn means stands beside it (decision 0032).
+
+Each memory of a session keeps, stored, the words of the one before and the one
+after (their place: ordinal, part, key). Adding, hiding or erasing a memory
+rewrites its neighbours' contexts in the same transaction, so no forgotten word
+lives on in a context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memd.store.file.connect import Reading, Writing
+from memd.store.file.keys import keys_array
+
+SIDE_CHARS = 600  # of a long neighbour only what touches this memory
+
+_BESIDE = """
+SELECT (SELECT n.memory_key
+          FROM memory AS n INDEXED BY memory_beside
+         WHERE n.session_key = m.session_key
+           AND (n.ordinal, n.part, n.memory_key) < (m.ordinal, m.part, m.memory_key)
+           AND n.state IN ('active', 'pending')
+         ORDER BY n.ordinal DESC, n.part DESC, n.memory_key DESC
+         LIMIT 1) AS before_key,
+       (SELECT n.memory_key
+          FROM memory AS n INDEXED BY memory_beside
+         WHERE n.session_key = m.session_key
+           AND (n.ordinal, n.part, n.memory_key) > (m.ordinal, m.part, m.memory_key)
+           AND n.state IN ('active', 'pending')
+         ORDER BY n.ordinal, n.part, n.memory_key
+         LIMIT 1) AS after_key
+  FROM memory AS m
+ WHERE m.memory_key = :memory_key
+"""
+
+
+def beside(conn: Reading, key: int) -> tuple[int | None, int | None]:
+    """Return the visible memories before and after *key* in its session."""
+    row = conn.execute(_BESIDE, {"memory_key": key}).fetchone()
+    return (None, None) if row is None else (row[0], row[1])
+
+
+def neighbours(conn: Reading, keys: Sequence[int]) -> list[int]:
+    """Return the neighbours of *keys* that are not themselves among them."""
+    mine = frozenset(keys)
+    found = {other for key in keys for other in beside(conn, key) if other is not None}
+    return sorted(found - mine)
+
+
+def quoting(conn: Reading, keys: Sequence[int]) -> list[int]:
+    """Return the other memories whose context holds words of *keys*, whatever their state.
+
+    A hidden memory's context is as old as its hiding; whom it quotes stands beside it.
+    """
+    if not keys:
+        return []
+    rows = conn.execute(
+        """
+        SELECT memory_key
+          FROM memory_context
+         WHERE before_key IN (SELECT value FROM carray(:keys))
+         UNION
+        SELECT memory_key
+          FROM memory_context
+         WHERE after_key IN (SELECT value FROM carray(:keys))
+        """,
+        {"keys": keys_array(keys)},
+    )
+    mine = frozenset(keys)
+    return sorted(key for (key,) in rows if key not in mine)
+
+
+def write(conn: Writing, keys: Sequence[int]) -> None:
+    """Write the contexts of *keys* as their sessions are now; their words must be uncached."""
+    for key in keys:
+        quote(conn, key, *beside(conn, key))
+
+
+def quote(conn: Writing, key: int, before: int | None, after: int | None) -> None:
+    """Write the context of *key* from the words of these two; its own must be uncached."""
+    context = _context(conn, before, after)
+    if context:
+        conn.execute(
+            """
+            INSERT INTO memory_context (memory_key, before_key, after_key, context)
+            VALUES (:memory_key, :before_key, :after_key, :context)
+                ON CONFLICT (memory_key) DO UPDATE
+               SET before_key = excluded.before_key, after_key = excluded.after_key,
+                   context = excluded.context
+            """,
+            {"memory_key": key, "before_key": before, "after_key": after, "context": context},
+        )
+    else:
+        conn.execute(
+            "DELETE FROM memory_context WHERE memory_key = :memory_key", {"memory_key": key}
+        )
+
+
+def wrong(conn: Reading, keys: Sequence[int]) -> list[int]:
+    """Return those of the visible memories *keys* whose context is not what stands beside them.
+
+    One beside which a text is damaged is left as it is.
+    """
+    found: list[int] = []
+    for key in keys:
+        kept = conn.execute(
+            "SELECT CAST(context AS BLOB) FROM memory_context WHERE memory_key = ?", (key,)
+        ).get
+        try:
+            if (kept or b"") != _context(conn, *beside(conn, key)).encode():
+                found.append(key)
+        except UnicodeDecodeError:
+            continue
+    return found
+
+
+def _context(conn: Reading, before: int | None, after: int | None) -> str:
+    return "\n".join(part for part in (_tail(conn, before), _head(conn, after)) if part)
+
+
+def _tail(conn: Reading, key: int | None) -> str:
+    return _own(conn, key)[-SIDE_CHARS:]
+
+
+def _head(conn: Reading, key: int | None) -> str:
+    return _own(conn, key)[:SIDE_CHARS]
+
+
+def _own(conn: Reading, key: int | None) -> str:
+    if key is None:
+        return ""
+    found = conn.execute(
+        """
+        SELECT iif(speaker IS NULL, '', speaker || ': ') || content
+                   || iif(caption IS NULL, '', ' [shares photo: ' || caption || ']')
+          FROM memory
+         WHERE memory_key = :memory_key
+        """,
+        {"memory_key": key},
+    ).get
+    return found if isinstance(found, str) else ""

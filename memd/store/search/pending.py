@@ -1,0 +1,168 @@
+"""The embedding queue is the rows without a vector: nothing to lose, nothing to replay.
+
+A row in state ``pending`` waits for its first vector. With ``importance`` NULL
+it is also still to be gated (SPEC D4). After a change of model every row waits
+for a vector of the new one, whatever its state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from memd.domain.enums import MemoryState
+from memd.store.access import changes
+from memd.store.file.connect import Reading, Writing
+from memd.store.memory.rows import hash_of, hashed, tags_of
+from memd.store.search import centroids, vectors
+
+
+class Waiting(NamedTuple):
+    """One memory that waits for a vector, with the words that will be embedded."""
+
+    memory_key: int
+    agent_key: int
+    state: str
+    importance: float | None
+    own: str
+    content: str
+    speaker: str | None
+    memory_id: str
+    is_summary: int
+    """Its vector stays out of the running sum: a summary says nothing new."""
+    agent_id: str
+    created_at_us: int
+    batch: str | None
+
+    @property
+    def call(self) -> tuple[int, int, str | None]:
+        """What the rows of one call have in common."""
+        return self.agent_key, self.created_at_us, self.batch
+
+
+def waiting(conn: Reading, limit: int) -> list[Waiting]:
+    """Return up to *limit* pending memories: single texts before bulk, then in order of arrival."""
+    rows = conn.execute(
+        """
+        SELECT m.memory_key, m.agent_key, m.state, m.importance, w.own, m.content, m.speaker,
+               m.memory_id, m.is_summary, a.agent_id, m.created_at_us, m.batch
+          FROM memory AS m
+               JOIN memory_words AS w ON w.memory_key = m.memory_key
+               JOIN agent AS a ON a.agent_key = m.agent_key
+         WHERE m.state = 'pending'
+         ORDER BY m.batch IS NOT NULL, m.memory_key
+         LIMIT :limit
+        """,
+        {"limit": limit},
+    )
+    return [Waiting._make(row) for row in rows]
+
+
+def count_waiting(conn: Reading) -> int:
+    """Return how many memories are pending."""
+    found = conn.execute("SELECT count(*) FROM memory WHERE state = 'pending'").get
+    assert isinstance(found, int)
+    return found
+
+
+def missing(conn: Reading, model_key: int, after: int, limit: int) -> list[Waiting]:
+    """Return up to *limit* memories after key *after* without a vector of it, in order."""
+    rows = conn.execute(
+        """
+        SELECT m.memory_key, m.agent_key, m.state, m.importance, w.own, m.content, m.speaker,
+               m.memory_id, m.is_summary, a.agent_id, m.created_at_us, m.batch
+          FROM memory AS m
+               JOIN memory_words AS w ON w.memory_key = m.memory_key
+               JOIN agent AS a ON a.agent_key = m.agent_key
+         WHERE m.memory_key > :after
+           AND m.state <> 'pending'
+           AND NOT EXISTS (SELECT 1
+                             FROM embedding AS e
+                            WHERE e.memory_key = m.memory_key
+                              AND e.model_key = :model_key AND e.kind = 'own')
+         ORDER BY m.memory_key
+         LIMIT :limit
+        """,
+        {"after": after, "model_key": model_key, "limit": limit},
+    )
+    return [Waiting._make(row) for row in rows]
+
+
+def told_with(conn: Reading, row: Waiting) -> list[int]:
+    """Return the memories that came by the same call as *row*, itself among them."""
+    agent_key, created_at_us, batch = row.call
+    rows = conn.execute(
+        """
+        SELECT memory_key
+          FROM memory
+         WHERE agent_key = :agent_key AND created_at_us = :created_at_us AND batch IS :batch
+        """,
+        {"agent_key": agent_key, "created_at_us": created_at_us, "batch": batch},
+    )
+    return [key for (key,) in rows]
+
+
+def unchanged(conn: Reading, rows: Sequence[Waiting]) -> frozenset[int]:
+    """Return the keys of those *rows* whose words are still the ones that were embedded.
+
+    Others were erased, embedded meanwhile, or updated: their new words wait anew.
+    """
+    found = set()
+    for row in rows:
+        now = conn.execute(
+            """
+            SELECT m.state = 'pending', w.own
+              FROM memory AS m
+                   JOIN memory_words AS w ON w.memory_key = m.memory_key
+             WHERE m.memory_key = :key
+            """,
+            {"key": row.memory_key},
+        ).fetchone()
+        if now == (row.state == MemoryState.PENDING, row.own):
+            found.add(row.memory_key)
+    return frozenset(found)
+
+
+def give(conn: Writing, model_key: int, vectored: Sequence[tuple[int, bytes]]) -> None:
+    """Store vectors of memories whose state may have changed; erased ones are passed over.
+
+    A vector that is replaced leaves the running sum: the caller adds the new one.
+    """
+    there = [
+        (key, vector)
+        for key, vector in vectored
+        if conn.execute("SELECT 1 FROM memory WHERE memory_key = :key", {"key": key}).get
+    ]
+    keys = [key for key, _ in there]
+    centroids.take(conn, keys, model_key)
+    vectors.unindex(conn, keys)
+    vectors.put(conn, model_key, there)
+    vectors.index(conn, keys)
+
+
+def set_importance(conn: Writing, key: int, importance: float) -> None:
+    """Write a memory's importance, once, and the row hash that covers it."""
+    conn.execute(
+        "UPDATE memory SET importance = :importance WHERE memory_key = :key",
+        {"importance": importance, "key": key},
+    )
+    rehash(conn, key)
+
+
+def rehash(conn: Writing, key: int) -> None:
+    """Write the hash of a row whose immutable columns were just given their values."""
+    row = hashed(conn, key)
+    salt, row_hash = row.salt, hash_of(row.columns, tags_of(conn, key))
+    conn.execute(
+        "UPDATE memory SET row_hash = :row_hash WHERE memory_key = :key",
+        {"row_hash": row_hash, "key": key},
+    )
+    changes.touch(conn, salt, row_hash)
+
+
+def activate(conn: Writing, keys: Sequence[int]) -> None:
+    """Move pending memories to active; both are visible, so words and vectors stay put."""
+    conn.executemany(
+        "UPDATE memory SET state = 'active' WHERE memory_key = ? AND state = 'pending'",
+        ((key,) for key in keys),
+    )

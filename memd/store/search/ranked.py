@@ -1,0 +1,134 @@
+"""What the ranker reads of its candidates, in one statement."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple, cast
+
+from memd.domain.consolidation import COMPOSED_TAGS, NAP_TAG
+from memd.store.check import intact
+from memd.store.file.connect import Reading
+from memd.store.file.keys import keys_array
+from memd.store.memory.filters import Bound
+
+# The statement is put together from constants of the store only.
+# ruff: noqa: S608
+
+
+class Candidate(NamedTuple):
+    """One memory that may answer: its words, its neighbours, its place."""
+
+    memory_key: int
+    session_key: int | None
+    project_id: str | None
+    speaker: str | None
+    has_caption: int
+    own: str
+    context: str
+    before_key: int | None
+    after_key: int | None
+    importance: float | None
+    created_at_us: int
+    occurred_at_us: int | None
+    token_count: int
+    memory_id: str
+    is_hidden: int
+    origin: str = "person"
+    trust: int = 2
+    client_key: int | None = None
+    reference: str | None = None
+    is_burst: int = 0
+    """One of very many that came at once (``flagged``)."""
+    is_composed: int = 0
+    """A nap composed it of an exchange (``COMPOSED_TAGS``)."""
+
+
+_COLUMNS = f"""
+       m.memory_key, m.session_key, p.project_id, m.speaker, m.caption IS NOT NULL,
+       iif(m.speaker IS NULL, '', m.speaker || ': ') || m.content
+           || iif(m.caption IS NULL, '', ' [shares photo: ' || m.caption || ']'),
+       coalesce(c.context, ''), c.before_key, c.after_key, m.importance,
+       m.created_at_us, m.occurred_at_us, m.token_count, m.memory_id,
+       m.state IN ('compressed', 'archived'), m.origin, m.trust, m.client_key, m.reference,
+       EXISTS (SELECT 1
+                 FROM flagged AS f
+                WHERE f.memory_key = m.memory_key AND f.flags LIKE '%"burst"%'),
+       EXISTS (SELECT 1
+                 FROM memory_tag AS n
+                      JOIN memory_tag AS d USING (memory_key)
+                WHERE n.memory_key = m.memory_key AND n.tag = '{NAP_TAG}'
+                  AND d.tag IN ({", ".join(f"'{tag}'" for tag in sorted(COMPOSED_TAGS))}))
+"""
+_JOINED_PROJECT = "LEFT JOIN project AS p ON p.project_key = m.project_key"
+_JOINED = f"""
+       LEFT JOIN memory_context AS c ON c.memory_key = m.memory_key
+       {_JOINED_PROJECT}
+"""
+
+
+def candidates(conn: Reading, wanted: Bound, keys: Sequence[int]) -> list[Candidate]:
+    """Return those of *keys* that match the filter, with what the ranker needs."""
+    if not keys:
+        return []
+    rows = conn.execute(
+        f"""
+        SELECT {_COLUMNS}
+          FROM carray(:keys) AS k
+               CROSS JOIN memory AS m ON m.memory_key = k.value
+               {_JOINED}
+         WHERE {wanted.where}
+        """,
+        {**wanted.params, "keys": keys_array(keys)},
+    )
+    return [Candidate._make(row) for row in intact.readable(conn, rows, "memory")]
+
+
+def in_front(conn: Reading, wanted: Bound, keys: Sequence[int]) -> dict[int, Candidate]:
+    """Return the summary that stands before each of *keys*, where there is one that matches.
+
+    If there are several, the newest of those that it was put away for: that one holds
+    its words. A session's summary is made from what a list has in front, and a list
+    names what stayed visible beside it.
+    """
+    if not keys:
+        return {}
+    # First which: a summary is long, and stands before many.
+    found = conn.execute(
+        f"""
+        SELECT d.from_key, d.to_key
+          FROM carray(:keys) AS k
+               CROSS JOIN derived AS d ON d.from_key = k.value
+               CROSS JOIN memory AS m ON m.memory_key = d.to_key AND m.is_summary
+               {_JOINED_PROJECT}
+         WHERE {wanted.where}
+         ORDER BY d.to_key
+        """,
+        {**wanted.params, "keys": keys_array(keys)},
+    ).fetchall()
+    pairs = cast("list[tuple[int, int]]", found)
+    before = dict(pairs)
+    if len(before) < len(pairs):
+        several = {key for key, front in pairs if before[key] != front}
+        matching = {*pairs}
+        before |= dict(pair for pair in _put_away_for(conn, several) if pair in matching)
+    fronts = {each.memory_key: each for each in candidates(conn, wanted, [*set(before.values())])}
+    return {key: fronts[front] for key, front in before.items()}
+
+
+def _put_away_for(conn: Reading, keys: Collection[int]) -> list[tuple[int, int]]:
+    """Return each of *keys* with the summaries it was put behind, the newest last.
+
+    A summary's tag is the reason why what stands behind it is in the archive.
+    """
+    rows = conn.execute(
+        """
+        SELECT d.from_key, d.to_key
+          FROM carray(:keys) AS k
+               CROSS JOIN derived AS d ON d.from_key = k.value
+               JOIN archive AS r ON r.memory_key = d.from_key
+               JOIN memory_tag AS g ON g.memory_key = d.to_key AND g.tag = r.reason
+         ORDER BY d.to_key
+        """,
+        {"keys": keys_array(list(keys))},
+    )
+    return cast("list[tuple[int, int]]", rows.fetchall())

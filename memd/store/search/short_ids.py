@@ -1,0 +1,114 @@
+"""Public ids by their ends: what a person types of an id that a list showed shortened.
+
+The ends of ids are random (``base/ids.py``), their beginnings are times and alike. No index
+begins with an end, so each of these reads one: of ids alone, never the table's rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Sequence
+
+from memd.domain.enums import OrgFactCategory
+from memd.store.file.connect import Reading
+
+END_CHARS = 6
+"""How many characters of an end are compared at least; nobody asks with fewer."""
+
+
+def of_memories(conn: Reading, agents: Collection[str], ends: Sequence[str]) -> list[str]:
+    """Return the ids of memories of *agents*, in any state, that end in one of *ends*."""
+    rows = conn.execute(
+        """
+        SELECT m.memory_id
+          FROM memory AS m
+         WHERE m.agent_key IN (SELECT agent_key FROM agent
+                                WHERE agent_id IN (SELECT value FROM json_each(:agents)))
+           AND substr(m.memory_id, -:chars) IN (SELECT value FROM json_each(:ends))
+        """,
+        {"agents": json.dumps(sorted(agents)), **_compared(ends)},
+    )
+    return _ending(ends, (found for (found,) in rows))
+
+
+def of_archive(conn: Reading, agent_id: str, ends: Sequence[str]) -> list[str]:
+    """Return the archival ids of the agent's memories that end in one of *ends*."""
+    rows = conn.execute(
+        """
+        SELECT r.archival_id
+          FROM archive AS r
+               JOIN memory AS m ON m.memory_key = r.memory_key
+               JOIN agent AS a ON a.agent_key = m.agent_key
+         WHERE a.agent_id = :agent_id
+           AND substr(r.archival_id, -:chars) IN (SELECT value FROM json_each(:ends))
+        """,
+        {"agent_id": agent_id, **_compared(ends)},
+    )
+    return _ending(ends, (found for (found,) in rows))
+
+
+def of_lessons(conn: Reading, agent_id: str, ends: Sequence[str]) -> list[str]:
+    """Return the ids of the agent's lessons that end in one of *ends*."""
+    rows = conn.execute(
+        """
+        SELECT l.learning_id
+          FROM learning AS l
+               JOIN agent AS a ON a.agent_key = l.agent_key
+         WHERE a.agent_id = :agent_id
+           AND substr(l.learning_id, -:chars) IN (SELECT value FROM json_each(:ends))
+        """,
+        {"agent_id": agent_id, **_compared(ends)},
+    )
+    return _ending(ends, (found for (found,) in rows))
+
+
+def of_everybody(conn: Reading, ends: Sequence[str]) -> list[tuple[str, str]]:
+    """Return agent and id of each memory of anybody's that ends in one of *ends*."""
+    rows = conn.execute(
+        """
+        SELECT a.agent_id, m.memory_id
+          FROM memory AS m
+               JOIN agent AS a ON a.agent_key = m.agent_key
+         WHERE substr(m.memory_id, -:chars) IN (SELECT value FROM json_each(:ends))
+        """,
+        _compared(ends),
+    )
+    whole = tuple(ends)
+    return [(agent_id, memory_id) for agent_id, memory_id in rows if memory_id.endswith(whole)]
+
+
+def of_facts(
+    conn: Reading, categories: Collection[OrgFactCategory], ends: Sequence[str]
+) -> list[str]:
+    """Return the ids of facts of *categories*, retracted ones too, that end in one of *ends*."""
+    rows = conn.execute(
+        """
+        SELECT f.fact_id
+          FROM org_fact AS f
+         WHERE f.category IN (SELECT value FROM json_each(:categories))
+           AND substr(f.fact_id, -:chars) IN (SELECT value FROM json_each(:ends))
+        """,
+        {"categories": json.dumps(sorted(categories)), **_compared(ends)},
+    )
+    return _ending(ends, (found for (found,) in rows))
+
+
+def of_runs(conn: Reading, ends: Sequence[str]) -> list[str]:
+    """Return the ids of runs that end in one of *ends*."""
+    rows = conn.execute(
+        """
+        SELECT run_id
+          FROM run
+         WHERE substr(run_id, -:chars) IN (SELECT value FROM json_each(:ends))
+        """,
+        _compared(ends),
+    )
+    return _ending(ends, (found for (found,) in rows))
+
+
+def _compared(ends: Iterable[str]) -> dict[str, str | int]:
+    return {"chars": END_CHARS, "ends": json.dumps([end[-END_CHARS:] for end in ends])}
+
+
+def _ending(ends: Sequence[str], ids: Iterable[str]) -> list[str]:
+    return [found for found in ids if found.endswith(tuple(ends))]

@@ -1,0 +1,388 @@
+"""Vectors: the ``embedding`` rows are the truth, a vec0 table per generation is their cache.
+
+L2 on normalised vectors (cos = 1 - d^2 / 2): vec0's own cosine is slower. The
+owner and the part of the cache are the partition key, so a search costs what the
+owner has, not what the file has, and nothing that it would drop. Each is
+cut into shards, so that one search can use two cores.
+
+A cache generation belongs to one model. Vectors of different models are never
+in one table, and never compared.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import operator
+import sys
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, cast
+
+from memd.base.errors import EmbeddingError
+from memd.base.limits import KNN_ROWS_MAX
+from memd.domain.encoding import ModelFingerprint
+from memd.store.file.connect import Reading, Writing
+from memd.store.file.keys import keys_array
+from memd.store.search.parts import Part
+
+# Table names carry a model's key and a generation, numbers from meta, and _PARTITION is fixed.
+# ruff: noqa: S608
+CHUNK_ROWS = 512
+SHARDS = 2  # partitions of an owner, scanned side by side: on two cores in half the time
+_SHARD_BITS = 13  # blocks of 8,192 memories take turns, so a small store has one partition
+_PARTS = "".join(part for part in Part if part is not Part.PASSING)
+_SHARD = f"(m.memory_key >> {_SHARD_BITS}) % {SHARDS}"
+# Turns in passing came later: below zero, so that no other partition has a new number.
+_PARTITION = f"""iif(p.part = '{Part.PASSING}',
+    -1 - (m.agent_key * {SHARDS} + {_SHARD}),
+    (m.agent_key * {len(_PARTS)} + instr('{_PARTS}', p.part) - 1) * {SHARDS} + {_SHARD}
+)"""
+SQUARE_ERROR_MAX = 2e-3  # of a length within 0.001 of 1
+
+
+class Near(NamedTuple):
+    """One memory and its cosine to the query."""
+
+    memory_key: int
+    cosine: float
+
+
+class VectorCache(NamedTuple):
+    """The live vec0 table: which model it is of and which generation."""
+
+    model_key: int
+    generation: int
+
+    @property
+    def table(self) -> str:
+        return f"vec_{self.model_key}_{self.generation}"
+
+
+def partition(agent_key: int, part: Part, shard: int) -> int:
+    """Return the partition of a *shard* (below SHARDS) of an agent's vectors of one part."""
+    if part is Part.PASSING:
+        return -1 - (agent_key * SHARDS + shard)
+    return (agent_key * len(_PARTS) + _PARTS.index(part)) * SHARDS + shard
+
+
+def shard(memory_key: int) -> int:
+    """Return the shard that a memory's vector is in."""
+    return (memory_key >> _SHARD_BITS) % SHARDS
+
+
+def checksum(vector: bytes) -> bytes:
+    """Return what the checksum column of *vector* must hold."""
+    return hashlib.sha256(vector).digest()[:16]
+
+
+def find_model(conn: Reading, fingerprint: str) -> int | None:
+    """Return the key of a model by its fingerprint."""
+    found = conn.execute(
+        "SELECT model_key FROM embedding_model WHERE fingerprint = :fingerprint",
+        {"fingerprint": fingerprint},
+    ).get
+    return found if isinstance(found, int) else None
+
+
+def model(conn: Writing, fingerprint: ModelFingerprint, now_us: int) -> int:
+    """Return the key of a model; notes it when it is new."""
+    found = find_model(conn, str(fingerprint))
+    if found is not None:
+        return found
+    conn.execute(
+        """
+        INSERT INTO embedding_model (fingerprint, name, dimension, created_at_us)
+        VALUES (:fingerprint, :name, :dimension, :now_us)
+        """,
+        {
+            "fingerprint": str(fingerprint),
+            "name": fingerprint.name,
+            "dimension": fingerprint.dimension,
+            "now_us": now_us,
+        },
+    )
+    return conn.last_insert_rowid()
+
+
+def live(conn: Reading) -> VectorCache | None:
+    """Return the live cache, None before the first vector was stored."""
+    found = conn.execute("SELECT value FROM meta WHERE key = 'vector_cache'").get
+    if not isinstance(found, str):
+        return None
+    model_key, generation = found.split(" ")
+    return VectorCache(int(model_key), int(generation))
+
+
+def cached(conn: Reading, fingerprint: str) -> bool | None:
+    """Return whether the live cache is of the model *fingerprint*; None when there is no cache."""
+    cache = live(conn)
+    return None if cache is None else find_model(conn, fingerprint) == cache.model_key
+
+
+def create(conn: Writing, cache: VectorCache, dimension: int) -> None:
+    """Create an empty cache beside the live one."""
+    conn.execute(
+        f"""
+        CREATE VIRTUAL TABLE {cache.table} USING vec0(
+            owner INTEGER PARTITION KEY, vector FLOAT[{dimension}], chunk_size={CHUNK_ROWS}
+        )
+        """
+    )
+
+
+def activate(conn: Writing, cache: VectorCache) -> None:
+    """Make *cache* the live one and drop the one before."""
+    before = live(conn)
+    conn.execute(
+        "INSERT OR REPLACE INTO meta (key, value) VALUES ('vector_cache', :value)",
+        {"value": f"{cache.model_key} {cache.generation}"},
+    )
+    if before is not None:
+        conn.execute(f"DROP TABLE {before.table}")
+
+
+def ready(conn: Writing, fingerprint: ModelFingerprint, now_us: int) -> int:
+    """Return the model's key, with a live cache for it if the store has none at all."""
+    model_key = model(conn, fingerprint, now_us)
+    if live(conn) is None:
+        cache = VectorCache(model_key, 1)
+        create(conn, cache, fingerprint.dimension)
+        activate(conn, cache)
+    return model_key
+
+
+def put(conn: Writing, model_key: int, vectors: Sequence[tuple[int, bytes]]) -> None:
+    """Store the vectors of memories, as (memory_key, vector); the cache is :func:`index`'s work.
+
+    Raises EmbeddingError for what is not a unit vector of the model's dimension: a
+    NaN would come first in every search (PROMISES 4).
+    """
+    dimension = _dimension(conn, model_key)
+    for _, vector in vectors:
+        check(vector, dimension)
+    conn.executemany(
+        """
+        INSERT INTO embedding (memory_key, model_key, kind, checksum, vector)
+        VALUES (:memory_key, :model_key, 'own', :checksum, :vector)
+            ON CONFLICT (memory_key, model_key, kind)
+            DO UPDATE SET checksum = excluded.checksum, vector = excluded.vector
+        """,
+        (
+            {
+                "memory_key": memory_key,
+                "model_key": model_key,
+                "checksum": checksum(vector),
+                "vector": vector,
+            }
+            for memory_key, vector in vectors
+        ),
+    )
+
+
+def check(vector: bytes, dimension: int) -> None:
+    """Raise EmbeddingError unless *vector* is a finite unit vector of *dimension* float32."""
+    if len(vector) != dimension * 4:
+        raise EmbeddingError(f"a vector must have {dimension} dimensions")
+    numbers = array("f")
+    numbers.frombytes(vector)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    square = sum(map(operator.mul, numbers, numbers))
+    if not abs(square - 1.0) <= SQUARE_ERROR_MAX:  # false for NaN and infinity, too
+        raise EmbeddingError("a vector must be finite and of length 1")
+
+
+def _dimension(conn: Reading, model_key: int) -> int:
+    found = conn.execute(
+        "SELECT dimension FROM embedding_model WHERE model_key = :model_key",
+        {"model_key": model_key},
+    ).get
+    assert isinstance(found, int)
+    return found
+
+
+def index(conn: Writing, keys: Sequence[int]) -> None:
+    """Add those of the memories that are searchable and have a vector of the cache's model."""
+    for cache, some in _targets(conn, keys):
+        _fill(conn, cache, some)
+
+
+def _fill(conn: Writing, cache: VectorCache, keys: Sequence[int]) -> None:
+    conn.execute(
+        f"""
+        INSERT INTO {cache.table} (rowid, owner, vector)
+        SELECT m.memory_key, {_PARTITION}, e.vector
+          FROM memory AS m
+               JOIN cache_part AS p ON p.memory_key = m.memory_key
+               JOIN embedding AS e ON e.memory_key = m.memory_key
+         WHERE m.memory_key IN (SELECT value FROM carray(:keys))
+           AND e.model_key = :model_key AND e.kind = 'own'
+        """,
+        {"keys": keys_array(keys), "model_key": cache.model_key},
+    )
+
+
+def unindex(conn: Writing, keys: Sequence[int]) -> None:
+    """Take the memories out of the cache; those that are not there are passed over."""
+    for cache, some in _targets(conn, keys):
+        conn.executemany(f"DELETE FROM {cache.table} WHERE rowid = ?", ((key,) for key in some))
+
+
+def _targets(conn: Reading, keys: Sequence[int]) -> Iterator[tuple[VectorCache, Sequence[int]]]:
+    """Yield the live cache and one being built, each with those of *keys* that are in it."""
+    cache = live(conn)
+    if cache is None or not keys:
+        return
+    yield cache, keys
+    building = build(conn)
+    if building is not None:
+        filled = [key for key in keys if key <= building[1]]
+        if filled:
+            yield building[0], filled
+
+
+def search(conn: Reading, vector: bytes, partitions: Sequence[int], limit: int) -> list[Near]:
+    """Return the *limit* (<= KNN_ROWS_MAX) nearest memories of the partitions, in order."""
+    cache = live(conn)
+    if cache is None:
+        return []
+    assert limit <= KNN_ROWS_MAX
+    found: list[Near] = []
+    for owner in partitions:
+        rows = conn.execute(
+            f"""
+            SELECT rowid, distance
+              FROM {cache.table}
+             WHERE vector MATCH :vector AND k = :limit AND owner = :owner
+            """,
+            {"vector": vector, "limit": limit, "owner": owner},
+        )
+        found.extend(Near(key, cosine(distance)) for key, distance in rows)
+    found.sort(key=lambda near: (-near.cosine, near.memory_key))
+    return found[:limit]
+
+
+def cosine(distance: float) -> float:
+    """Return the cosine of two unit vectors at Euclidean *distance*.
+
+    >>> cosine(0.0)
+    1.0
+    """
+    return 1.0 - distance * distance / 2.0
+
+
+def among(conn: Reading, vector: bytes, keys: Sequence[int]) -> dict[int, float]:
+    """Return the cosine of each of *keys* that has a vector of the live model."""
+    cache = live(conn)
+    if cache is None or not keys:
+        return {}
+    rows = conn.execute(
+        """
+        SELECT e.memory_key, vec_distance_L2(e.vector, :vector)
+          FROM carray(:keys) AS k
+               CROSS JOIN embedding AS e
+                  ON e.memory_key = k.value AND e.model_key = :model_key AND e.kind = 'own'
+        """,
+        {"keys": keys_array(keys), "vector": vector, "model_key": cache.model_key},
+    )
+    return {key: cosine(distance) for key, distance in rows}
+
+
+def cosines(conn: Reading, vector: bytes, others: Sequence[bytes]) -> list[float]:
+    """Return the cosine of *vector* with each of *others*, which need not be in the file."""
+    found = (
+        conn.execute("SELECT vec_distance_L2(:other, :vector)", {"other": one, "vector": vector})
+        for one in others
+    )
+    return [cosine(cast("float", rows.get)) for rows in found]
+
+
+# Building beside the live cache.
+
+
+def start_build(conn: Writing, model_key: int | None = None) -> bool:
+    """Begin a new generation, dropping one left half built; False without a live cache.
+
+    It is of the live model, or of *model_key*, whose cache is live once it is complete.
+    """
+    cache = live(conn)
+    if cache is None:
+        return False
+    left = build(conn)
+    if left is not None:
+        conn.execute(f"DROP TABLE {left[0].table}")
+    wanted = cache.model_key if model_key is None else model_key
+    fresh = VectorCache(wanted, max(cache.generation, left[0].generation if left else 0) + 1)
+    create(conn, fresh, _dimension(conn, wanted))
+    _note_build(conn, fresh, 0)
+    return True
+
+
+def build(conn: Reading) -> tuple[VectorCache, int] | None:
+    """Return the cache that is being built and the last memory in it, if any."""
+    found = conn.execute("SELECT value FROM meta WHERE key = 'vector_build'").get
+    if not isinstance(found, str):
+        return None
+    model_key, generation, last_key = map(int, found.split())
+    return VectorCache(model_key, generation), last_key
+
+
+def step_build(conn: Writing, rows: int) -> bool:
+    """Fill the next *rows* memories; False once the build is complete and the live one."""
+    building = build(conn)
+    if building is None:  # another rebuild completed it meanwhile
+        return False
+    cache, after = building
+    now = live(conn)
+    if now is None or now.generation >= cache.generation:  # another model came meanwhile
+        conn.execute(f"DROP TABLE {cache.table}")
+        conn.execute("DELETE FROM meta WHERE key = 'vector_build'")
+        return False
+    keys = [
+        key
+        for (key,) in conn.execute(
+            """
+            SELECT memory_key
+              FROM memory
+             WHERE memory_key > :after
+             ORDER BY memory_key
+             LIMIT :rows
+            """,
+            {"after": after, "rows": rows},
+        )
+    ]
+    if keys:
+        _fill(conn, cache, keys)
+        _note_build(conn, cache, keys[-1])
+        return True
+    activate(conn, cache)
+    conn.execute("DELETE FROM meta WHERE key = 'vector_build'")
+    return False
+
+
+def _note_build(conn: Writing, cache: VectorCache, last_key: int) -> None:
+    conn.execute(
+        "INSERT OR REPLACE INTO meta (key, value) VALUES ('vector_build', :value)",
+        {"value": f"{cache.model_key} {cache.generation} {last_key}"},
+    )
+
+
+def wrong_rows(conn: Reading, cache: VectorCache) -> int:
+    """Return how many rows of the cache are missing, too many, misplaced or changed."""
+    expected = {
+        key: (owner, digest)
+        for key, owner, digest in conn.execute(
+            f"""
+            SELECT m.memory_key, {_PARTITION}, e.checksum
+              FROM memory AS m
+                   JOIN cache_part AS p ON p.memory_key = m.memory_key
+                   JOIN embedding AS e ON e.memory_key = m.memory_key
+             WHERE e.model_key = {cache.model_key} AND e.kind = 'own'
+            """
+        )
+    }
+    wrong = 0
+    for key, owner, vector in conn.execute(f"SELECT rowid, owner, vector FROM {cache.table}"):
+        assert isinstance(vector, bytes)
+        wrong += expected.pop(key, None) != (owner, checksum(vector))
+    return wrong + len(expected)

@@ -1,0 +1,329 @@
+"""The words cache: one FTS5 table per generation over the view ``memory_words``.
+
+External content, so its integrity check compares it with the rows; secure
+delete, so what is forgotten leaves no posting behind. Two text columns: the
+memory's own words, and the words of its neighbours in the session, which carry
+half the context of a short turn (decision 0032). The third column holds the owner's
+token and weighs nothing: ``owner:a12 AND ...`` is many times faster than a
+join.
+
+A cache: rebuilt beside the live one, never repaired. Every function that
+removes or adds rows runs in the transaction that changes the memories.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, cast
+
+import apsw
+
+from memd.store.file.connect import Reading, Writing
+from memd.store.file.keys import keys_array
+
+# Table names carry a generation, a number from meta; nothing else is ever put into the SQL.
+# ruff: noqa: S608
+TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2")
+CONTEXT_WEIGHT = 0.3
+SEGMENTS_MAX = 4  # as many as are left alone
+MERGE_PAGES = 400  # of 4 KB, in one step: about 20 ms
+
+
+class WordsHit(NamedTuple):
+    """One memory that holds some of the words, best first."""
+
+    memory_key: int
+    bm25: float
+
+
+class Corpus(NamedTuple):
+    """How large the store is, for BM25."""
+
+    rows: int
+    own_tokens: int
+    context_tokens: int
+
+
+def generation(conn: Reading) -> int:
+    """Return the live generation, 0 before the first."""
+    found = conn.execute("SELECT value FROM meta WHERE key = 'words_generation'").get
+    return found if isinstance(found, int) else 0
+
+
+def create(conn: Writing, number: int) -> None:
+    """Create the empty tables of a generation, beside the live one."""
+    conn.execute(
+        f"""
+        CREATE VIRTUAL TABLE fts_{number} USING fts5(
+            own, context, owner,
+            content='memory_words', content_rowid='memory_key',
+            tokenize='{" ".join(TOKENIZER)}'
+        );
+        CREATE VIRTUAL TABLE fts_{number}_terms USING fts5vocab(fts_{number}, col);
+        INSERT INTO fts_{number}(fts_{number}, rank) VALUES ('secure-delete', 1);
+        INSERT INTO fts_{number}(fts_{number}, rank)
+        VALUES ('rank', 'bm25(1.0, {CONTEXT_WEIGHT}, 0.0)');
+        """
+    )
+
+
+def activate(conn: Writing, number: int) -> None:
+    """Make a generation the live one and drop the one before."""
+    before = generation(conn)
+    conn.execute(
+        "INSERT OR REPLACE INTO meta (key, value) VALUES ('words_generation', :number)",
+        {"number": number},
+    )
+    if before:
+        conn.execute(f"DROP TABLE fts_{before}_terms; DROP TABLE fts_{before}")
+
+
+def index(conn: Writing, keys: Sequence[int]) -> None:
+    """Add the memories, as they are now, to the live generation and to one that is being built."""
+    for number, some in _targets(conn, keys):
+        conn.execute(
+            f"""
+            INSERT INTO fts_{number} (rowid, own, context, owner)
+            SELECT memory_key, own, context, owner
+              FROM memory_words
+             WHERE memory_key IN (SELECT value FROM carray(:keys))
+            """,
+            {"keys": keys_array(some)},
+        )
+
+
+def unindex(conn: Writing, keys: Sequence[int]) -> None:
+    """Take the memories out, before their rows change: FTS5 needs the words it was given."""
+    for number, some in _targets(conn, keys):
+        conn.execute(
+            f"""
+            INSERT INTO fts_{number} (fts_{number}, rowid, own, context, owner)
+            SELECT 'delete', memory_key, own, context, owner
+              FROM memory_words
+             WHERE memory_key IN (SELECT value FROM carray(:keys))
+            """,
+            {"keys": keys_array(some)},
+        )
+
+
+def _targets(conn: Reading, keys: Sequence[int]) -> Iterator[tuple[int, Sequence[int]]]:
+    """Yield each generation with those of *keys* that are in it.
+
+    One that is being built holds the memories up to its last key; those beyond
+    come in as they are when their turn comes.
+    """
+    if not keys:
+        return
+    yield generation(conn), keys
+    building = build(conn)
+    if building is not None:
+        filled = [key for key in keys if key <= building.last_key]
+        if filled:
+            yield building.number, filled
+
+
+class Build(NamedTuple):
+    """A generation being filled beside the live one, up to *last_key*."""
+
+    number: int
+    last_key: int
+
+
+def build(conn: Reading) -> Build | None:
+    """Return the generation that is being built, if any."""
+    found = conn.execute("SELECT value FROM meta WHERE key = 'words_build'").get
+    return Build(*map(int, found.split())) if isinstance(found, str) else None
+
+
+def start_build(conn: Writing) -> None:
+    """Begin a new generation beside the live one, dropping one that was left half built."""
+    left = build(conn)
+    if left is not None:
+        conn.execute(f"DROP TABLE fts_{left.number}_terms; DROP TABLE fts_{left.number}")
+    number = max(generation(conn), left.number if left else 0) + 1
+    create(conn, number)
+    _note_build(conn, number, 0)
+
+
+def step_build(conn: Writing, rows: int) -> bool:
+    """Fill the next *rows* memories; False once the build is complete and the live one."""
+    building = build(conn)
+    if building is None:  # another rebuild completed it meanwhile
+        return False
+    last = fill(conn, building.number, building.last_key, rows)
+    if last:
+        _note_build(conn, building.number, last)
+        return True
+    activate(conn, building.number)
+    conn.execute("DELETE FROM meta WHERE key = 'words_build'")
+    return False
+
+
+def _note_build(conn: Writing, number: int, last_key: int) -> None:
+    conn.execute(
+        "INSERT OR REPLACE INTO meta (key, value) VALUES ('words_build', :value)",
+        {"value": f"{number} {last_key}"},
+    )
+
+
+def merge(conn: Writing) -> bool:
+    """Write the live generation's segments together, a step of it; False when that is done.
+
+    Every search reads each segment, and small transactions leave many.
+    """
+    number = generation(conn)
+    found = conn.execute(f"SELECT count(DISTINCT segid) FROM fts_{number}_idx").get
+    if not isinstance(found, int) or found <= SEGMENTS_MAX:
+        return False
+    before = conn.total_changes()
+    conn.execute(
+        f"INSERT INTO fts_{number} (fts_{number}, rank) VALUES ('merge', :pages)",
+        {"pages": -MERGE_PAGES},
+    )
+    return conn.total_changes() - before > 1  # as FTS5 tells that nothing was left to merge
+
+
+def stemmer(conn: Reading) -> Callable[[str], list[str]]:
+    """Return the index's own rule: a text's terms, folded and stemmed, in order."""
+    return _rule(conn, TOKENIZER)
+
+
+def _rule(conn: Reading, tokenizer_words: Sequence[str]) -> Callable[[str], list[str]]:
+    tokenizer = conn.fts5_tokenizer(tokenizer_words[0], list(tokenizer_words[1:]))
+
+    def terms(text: str) -> list[str]:
+        found = tokenizer(
+            text.encode(),
+            apsw.FTS5_TOKENIZE_DOCUMENT,
+            None,
+            include_offsets=False,
+            include_colocated=False,
+        )
+        return cast("list[str]", found)  # without offsets it is the terms alone
+
+    return terms
+
+
+def folder(conn: Reading) -> Callable[[str], list[str]]:
+    """Return the rule without its stemmer: a text's words, as :func:`match_text` takes them."""
+    return _rule(conn, TOKENIZER[1:])
+
+
+def match_text(terms: Sequence[str], owners: Sequence[str]) -> str:
+    """Return the FTS5 query for memories of *owners* that hold any of *terms*.
+
+    FTS5 stems them, so they are words and not stems: the stem of "databases" is
+    "databas", and the stem of that is another. Each is quoted: FTS syntax in a query is
+    words like any other (H26).
+
+    >>> match_text(["cat", 'a"b'], ["a1"])
+    'owner:("a1") AND {own context}:("cat" OR "a""b")'
+    """
+    quoted = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
+    owned = " OR ".join(f'"{owner}"' for owner in owners)
+    return f"owner:({owned}) AND {{own context}}:({quoted})"
+
+
+def search(conn: Reading, match: str, limit: int) -> list[WordsHit]:
+    """Return the best *limit* memories for *match* by BM25, best first."""
+    number = generation(conn)
+    rows = conn.execute(
+        f"""
+        SELECT rowid, -rank
+          FROM fts_{number}
+         WHERE fts_{number} MATCH :match
+         ORDER BY rank
+         LIMIT :limit
+        """,
+        {"match": match, "limit": limit},
+    )
+    return [WordsHit(*row) for row in rows]
+
+
+def search_among(conn: Reading, match: str, keys: Sequence[int], limit: int) -> list[WordsHit]:
+    """Return the best *limit* of *keys* for *match*, best first and exactly."""
+    number = generation(conn)
+    wanted = frozenset(keys)
+    rows = conn.execute(
+        f"SELECT rowid, -rank FROM fts_{number} WHERE fts_{number} MATCH :match ORDER BY rank",
+        {"match": match},
+    )
+    found: list[WordsHit] = []
+    for key, score in rows:
+        if key in wanted:
+            found.append(WordsHit(key, score))
+            if len(found) == limit:
+                break
+    return found
+
+
+def corpus(conn: Reading, owners: Sequence[str]) -> Corpus:
+    """Return the size of the live generation, of all agents; zeros when *owners* have nothing."""
+    number = generation(conn)
+    owned = " OR ".join(f'"{owner}"' for owner in owners)
+    # An auxiliary function only runs on a row that matches; the first one will do.
+    found = conn.execute(
+        f"SELECT corpus(fts_{number}) FROM fts_{number} WHERE fts_{number} MATCH :match LIMIT 1",
+        {"match": f"owner:({owned})"},
+    ).get
+    return Corpus(*map(int, found.split())) if isinstance(found, str) else Corpus(0, 0, 0)
+
+
+def frequencies(conn: Reading, terms: Sequence[str]) -> dict[str, int]:
+    """Return for each term how many memories hold it in their own words; 0 for an unknown one."""
+    number = generation(conn)
+    counted = dict.fromkeys(terms, 0)
+    for term in terms:
+        found = conn.execute(
+            f"SELECT doc FROM fts_{number}_terms WHERE term = :term AND col = 'own'", {"term": term}
+        ).get
+        counted[term] = found if isinstance(found, int) else 0
+    return counted
+
+
+def fill(conn: Writing, number: int, after: int, rows: int) -> int:
+    """Add up to *rows* memories after *after* to generation *number*; returns the last key or 0."""
+    last = conn.execute(
+        """
+        SELECT max(memory_key)
+          FROM (SELECT memory_key
+                  FROM memory
+                 WHERE memory_key > :after
+                 ORDER BY memory_key
+                 LIMIT :rows)
+        """,
+        {"after": after, "rows": rows},
+    ).get
+    if not isinstance(last, int):
+        return 0
+    conn.execute(
+        f"""
+        INSERT INTO fts_{number} (rowid, own, context, owner)
+        SELECT memory_key, own, context, owner
+          FROM memory_words
+         WHERE memory_key > :after AND memory_key <= :last
+        """,
+        {"after": after, "last": last},
+    )
+    return last
+
+
+def look_again(conn: Reading) -> None:
+    """Let FTS5 see what other connections wrote; any query does, SQLite's integrity check does not.
+
+    Without it ``PRAGMA integrity_check`` looks for segments that were merged away
+    since this connection last searched, and calls a sound file corrupt.
+    """
+    number = generation(conn)
+    if number:
+        conn.execute(f"SELECT rowid FROM fts_{number} WHERE rowid = 0").fetchall()
+
+
+def is_sound(conn: Writing) -> bool:
+    """Return whether the live generation agrees with the rows, word for word."""
+    number = generation(conn)
+    try:
+        conn.execute(f"INSERT INTO fts_{number}(fts_{number}, rank) VALUES ('integrity-check', 1)")
+    except apsw.CorruptError:
+        return False
+    return True

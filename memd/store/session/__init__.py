@@ -1,0 +1,1 @@
+"""Sessions, their messages, windows, and what their prompts gave."""

@@ -1,0 +1,191 @@
+"""What a new session may be told before it asks: what the last sessions of its project left.
+
+One read, and no search: the naps of the latest sessions, what was told since outside of any,
+and what was superseded meanwhile. However large the store is, it looks at so many sessions
+and at so many of the latest memories.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from memd.base.limits import BRIEF_LATEST_ITEMS_MAX, BRIEF_SESSIONS_MAX
+from memd.domain.consolidation import COMPOSED_TAGS
+from memd.store.access import names
+from memd.store.check import intact
+from memd.store.file.connect import Reading
+from memd.store.file.keys import keys_array
+
+
+class BriefRow(NamedTuple):
+    """One memory. *kind* is what a nap made it, None of what was told; *at_us* its own time."""
+
+    memory_id: str
+    kind: str | None
+    category: str
+    content: str
+    origin: str
+    trust: int
+    session_key: int | None
+    at_us: int
+
+
+class Material(NamedTuple):
+    """What there is for a brief.
+
+    *own_key* is the session that asks, *since_us* when the last other one began;
+    *superseded* are texts that no longer hold, the latest first.
+    """
+
+    rows: tuple[BriefRow, ...] = ()
+    superseded: tuple[str, ...] = ()
+    own_key: int | None = None
+    since_us: int = 0
+
+
+class Asker(NamedTuple):
+    """Whose brief it is."""
+
+    agent_id: str
+    session_id: str | None
+    project_id: str | None
+
+
+def material(conn: Reading, asker: Asker, now_us: int) -> Material:
+    """Return what there is to tell *asker*: of its project, else its session's, else of all.
+
+    Nothing for an agent that memd has not heard of; of a project that it has not, what was
+    told outside of any.
+    """
+    agent_key = names.find_agent(conn, asker.agent_id)
+    if agent_key is None:
+        return Material()
+    own_key, project_key = _session(conn, agent_key, asker.session_id)
+    if asker.project_id is not None:
+        project_key = names.find_project(conn, asker.project_id) or 0  # 0 is nobody's
+    place = {"agent_key": agent_key, "project_key": project_key, "now_us": now_us}
+    latest = _sessions(conn, place)
+    keys = [key for key, _ in latest]
+    since_us = max((at_us for key, at_us in latest if key != own_key), default=0)
+    return Material(
+        (*_composed(conn, place, keys), *_told(conn, place)),
+        _superseded(conn, keys, since_us),
+        own_key,
+        since_us,
+    )
+
+
+def _session(
+    conn: Reading, agent_key: int, session_id: str | None
+) -> tuple[int | None, int | None]:
+    row = conn.execute(
+        """
+        SELECT session_key, project_key
+          FROM session
+         WHERE agent_key = :agent_key AND session_id = :session_id
+        """,
+        {"agent_key": agent_key, "session_id": session_id},
+    ).fetchone()
+    return (None, None) if row is None else (row[0], row[1])
+
+
+def _sessions(conn: Reading, place: dict[str, Any]) -> list[tuple[int, int]]:
+    """Return key and beginning of the latest sessions that a nap made something of."""
+    rows = conn.execute(
+        """
+        SELECT s.session_key, s.started_at_us
+          FROM session AS s
+         WHERE s.agent_key = :agent_key
+           AND (:project_key IS NULL OR s.project_key = :project_key)
+           AND EXISTS (SELECT 1
+                         FROM nap_slot AS t
+                        WHERE t.session_key = s.session_key AND t.memory_key IS NOT NULL)
+         ORDER BY s.last_activity_us DESC, s.session_key DESC
+         LIMIT :most
+        """,
+        {**place, "most": BRIEF_SESSIONS_MAX},
+    )
+    return [(key, at_us) for key, at_us in rows]
+
+
+def _composed(conn: Reading, place: dict[str, Any], keys: Sequence[int]) -> list[BriefRow]:
+    if not keys:
+        return []
+    rows = conn.execute(
+        """
+        SELECT m.memory_id,
+               (SELECT g.tag
+                  FROM memory_tag AS g
+                 WHERE g.memory_key = m.memory_key
+                   AND g.tag IN (SELECT value FROM json_each(:kinds))
+                 LIMIT 1),
+               m.category, m.content, m.origin, m.trust, m.session_key,
+               coalesce(m.occurred_at_us, m.created_at_us)
+          FROM nap_slot AS t
+               JOIN memory AS m ON m.memory_key = t.memory_key
+         WHERE t.session_key IN (SELECT value FROM carray(:keys))
+           AND m.agent_key = :agent_key AND m.state IN ('active', 'pending')
+           AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
+           AND (m.level <> 'project' OR m.project_key IS :project_key)
+        """,
+        {**place, "keys": keys_array(keys), "kinds": json.dumps(sorted(COMPOSED_TAGS))},
+    )
+    return _intact(conn, rows)
+
+
+def _told(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
+    """Return what was told outside of any session, or stored on purpose, of the latest."""
+    rows = conn.execute(
+        """
+        SELECT m.memory_id, NULL, m.category, m.content, m.origin, m.trust, m.session_key,
+               coalesce(m.occurred_at_us, m.created_at_us)
+          FROM (SELECT memory_key
+                  FROM memory
+                 WHERE agent_key = :agent_key
+                 ORDER BY created_at_us DESC, memory_id
+                 LIMIT :most) AS w
+               JOIN memory AS m ON m.memory_key = w.memory_key
+         WHERE (m.as_is OR m.session_key IS NULL)
+           AND m.origin IN ('person', 'assistant') AND m.category <> 'working'
+           AND m.state IN ('active', 'pending') AND NOT m.is_summary
+           AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
+           AND (:project_key IS NULL OR m.project_key IS NULL OR m.project_key = :project_key)
+           AND (m.level <> 'project' OR m.project_key IS :project_key)
+           AND NOT EXISTS (SELECT 1 FROM passing AS q WHERE q.memory_key = m.memory_key)
+           AND NOT EXISTS (SELECT 1 FROM nap_slot AS t WHERE t.memory_key = m.memory_key)
+           AND NOT EXISTS (SELECT 1 FROM preference AS f WHERE f.memory_key = m.memory_key)
+        """,
+        {**place, "most": BRIEF_LATEST_ITEMS_MAX},
+    )
+    return _intact(conn, rows)
+
+
+def _superseded(conn: Reading, keys: Sequence[int], since_us: int) -> tuple[str, ...]:
+    """Return what held for good until then; where things are is told by what is there now."""
+    if not keys:
+        return ()
+    rows = conn.execute(
+        """
+        SELECT m.memory_id, m.content
+          FROM nap_slot AS t
+               JOIN memory AS m ON m.memory_key = t.memory_key
+               JOIN archive AS r ON r.memory_key = m.memory_key
+         WHERE t.session_key IN (SELECT value FROM carray(:keys))
+           AND m.state = 'archived' AND r.reason = 'superseded' AND r.archived_at_us >= :since_us
+           AND t.slot NOT LIKE 'env:%' AND t.slot <> 'digest'
+         ORDER BY r.archived_at_us DESC, m.memory_key DESC
+        """,
+        {"keys": keys_array(keys), "since_us": since_us},
+    )
+    found = {str(one): str(text) for one, text in intact.readable(conn, rows, "memory")}
+    sound = intact.named(conn, list(found))
+    return tuple(content for memory_id, content in found.items() if memory_id in sound)
+
+
+def _intact(conn: Reading, rows: Iterator[intact.Columns]) -> list[BriefRow]:
+    """Leave out what is not as it was written."""
+    found = [BriefRow._make(row) for row in intact.readable(conn, rows, "memory")]
+    sound = intact.named(conn, [row.memory_id for row in found])
+    return [row for row in found if row.memory_id in sound]

@@ -1,0 +1,191 @@
+"""What a session's prompts gave, and since when its context window holds it.
+
+Who was told something still has it before its eyes until the window is emptied. A memory
+that was edited since is news; one that is erased takes its rows along. A prompt costs
+one lookup of each of its candidates here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from memd.base.limits import SESSION_INJECTIONS_MAX, SESSION_TOLD_MAX
+from memd.store.access import names
+from memd.store.file.connect import Reading, Writing
+
+
+class Place(NamedTuple):
+    """One client's window of one agent's session."""
+
+    agent_id: str
+    client_id: str
+    session_id: str
+
+
+class InWindow(NamedTuple):
+    """What a session has before its eyes: what it said itself, and what it was given."""
+
+    own: frozenset[str] = frozenset()
+    given: frozenset[str] = frozenset()
+
+
+def in_window(conn: Reading, place: Place, ids: Sequence[str]) -> InWindow:
+    """Return which of *ids* the session has before its eyes since its window was last emptied.
+
+    Its own are what this client told in it and what naps made of it; the same text of
+    another session is as good.
+    """
+    rows = conn.execute(
+        """
+        SELECT m.memory_id, 1
+          FROM session AS s
+               JOIN agent AS a ON a.agent_key = s.agent_key
+               JOIN json_each(:ids) AS w
+               JOIN memory AS m ON m.memory_id = w.value
+               JOIN memory AS n INDEXED BY memory_by_content
+                    ON n.agent_key = s.agent_key AND n.content_hash = m.content_hash
+               LEFT JOIN session_window AS e ON e.session_key = s.session_key
+               LEFT JOIN client AS c ON c.client_key = n.client_key
+         WHERE a.agent_id = :agent_id AND s.session_id = :session_id
+           AND n.session_key = s.session_key
+           AND n.created_at_us > coalesce(e.emptied_at_us, 0)
+           AND (c.client_id IS :client_id
+                OR EXISTS (SELECT 1 FROM nap_slot AS t WHERE t.memory_key = n.memory_key))
+         UNION ALL
+        SELECT w.value, 0
+          FROM session AS s
+               JOIN agent AS a ON a.agent_key = s.agent_key
+               JOIN client AS c ON c.client_id = :client_id
+               JOIN json_each(:ids) AS w
+               LEFT JOIN memory AS m ON m.memory_id = w.value
+               LEFT JOIN memory AS n INDEXED BY memory_by_content
+                    ON n.agent_key = m.agent_key AND n.content_hash = m.content_hash
+               JOIN injection AS i ON i.session_key = s.session_key
+                                  AND i.client_key = c.client_key
+                                  AND i.item_id = coalesce(n.memory_id, w.value)
+         WHERE a.agent_id = :agent_id AND s.session_id = :session_id
+           AND NOT EXISTS (SELECT 1
+                             FROM memory_version AS v
+                            WHERE v.memory_key = i.memory_key AND v.replaced_at_us > i.at_us)
+        """,
+        {**place._asdict(), "ids": json.dumps(ids)},
+    ).fetchall()
+    own = frozenset(str(item_id) for item_id, is_own in rows if is_own)
+    return InWindow(own, frozenset(str(item_id) for item_id, is_own in rows if not is_own))
+
+
+def told(conn: Reading, agent_id: str, session_id: str) -> list[str]:
+    """Return the texts that the session was given, the newest first, and the agent's preferences.
+
+    Whichever client gave them: an assistant has one for its tools and one for its hooks.
+    """
+    rows = conn.execute(
+        """
+        SELECT content
+          FROM (SELECT m.content, i.at_us
+                  FROM session AS s
+                       JOIN agent AS a ON a.agent_key = s.agent_key
+                       JOIN injection AS i ON i.session_key = s.session_key
+                       JOIN memory AS m ON m.memory_key = i.memory_key
+                 WHERE a.agent_id = :agent_id AND s.session_id = :session_id
+                 ORDER BY i.at_us DESC
+                 LIMIT :most)
+         UNION ALL
+        SELECT * FROM (SELECT p.value
+                         FROM preference AS p
+                              JOIN agent AS a ON a.agent_key = p.agent_key
+                        WHERE a.agent_id = :agent_id
+                        ORDER BY p.updated_at_us DESC
+                        LIMIT :preferences)
+        """,
+        {
+            "agent_id": agent_id,
+            "session_id": session_id,
+            "most": SESSION_TOLD_MAX,
+            "preferences": SESSION_TOLD_MAX // 4,
+        },
+    )
+    return [str(content) for (content,) in rows]
+
+
+def add(conn: Writing, place: Place, project_id: str | None, ids: Sequence[str], now: int) -> None:
+    """Note that *ids* stood in a prompt of the session, which began if it had not.
+
+    Nothing of before its window was last emptied. Of more than SESSION_INJECTIONS_MAX the
+    oldest go.
+    """
+    agent_key = names.agent(conn, place.agent_id, now)
+    client_key = names.client(conn, place.client_id, now)
+    session_key = names.session(
+        conn,
+        place.session_id,
+        agent_key=agent_key,
+        client_key=client_key,
+        project_key=names.project(conn, project_id, now),
+        now_us=now,
+    )
+    assert session_key is not None
+    bound = {"session_key": session_key, "client_key": client_key, "now": now}
+    conn.execute(
+        """
+        INSERT OR REPLACE INTO injection (session_key, client_key, item_id, memory_key, at_us)
+        SELECT :session_key, :client_key, w.value, m.memory_key, :now
+          FROM json_each(:ids) AS w
+               LEFT JOIN memory AS m ON m.memory_id = w.value
+         WHERE NOT EXISTS (SELECT 1 FROM forgotten AS f WHERE f.memory_id = w.value)
+           AND NOT EXISTS (SELECT 1
+                             FROM session_window AS e
+                            WHERE e.session_key = :session_key AND e.emptied_at_us > :now)
+        """,
+        {**bound, "ids": json.dumps(ids)},
+    )
+    conn.execute(
+        """
+        DELETE FROM injection
+         WHERE session_key = :session_key
+           AND (client_key, item_id) IN (SELECT client_key, item_id
+                                           FROM injection
+                                          WHERE session_key = :session_key
+                                          ORDER BY at_us DESC, item_id
+                                          LIMIT -1 OFFSET :most)
+        """,
+        {"session_key": session_key, "most": SESSION_INJECTIONS_MAX},
+    )
+    names.count_session(conn, session_key, 0, 0, now)
+
+
+def empty(conn: Writing, session_key: int, now_us: int, *, announced: bool = False) -> None:
+    """Note that the session's window holds nothing of before *now_us* any more."""
+    conn.execute(
+        """
+        INSERT INTO session_window (session_key, emptied_at_us, announced)
+        VALUES (:session_key, :now_us, :announced)
+            ON CONFLICT (session_key) DO UPDATE
+           SET emptied_at_us = max(emptied_at_us, excluded.emptied_at_us),
+               announced = excluded.announced
+        """,
+        {"session_key": session_key, "now_us": now_us, "announced": int(announced)},
+    )
+    clear(conn, session_key)
+
+
+def fell(conn: Writing, session_key: int, now_us: int) -> None:
+    """Note that less is in the window than before: it was emptied, unless that was announced."""
+    conn.execute(
+        """
+        UPDATE session_window SET announced = 0
+         WHERE session_key = :session_key AND announced = 1
+        """,
+        {"session_key": session_key},
+    )
+    if not conn.changes():
+        empty(conn, session_key, now_us)
+
+
+def clear(conn: Writing, session_key: int) -> None:
+    """Drop what the session was given: its window is empty, or it has ended."""
+    conn.execute(
+        "DELETE FROM injection WHERE session_key = :session_key", {"session_key": session_key}
+    )

@@ -1,0 +1,391 @@
+"""Sessions: begun, ended, listed, and the messages that naps kept of them (SPEC 1.8, D2)."""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, cast
+
+from memd.domain.enums import MemoryCategory
+from memd.store.access import changes
+from memd.store.file.connect import Reading, Writing
+from memd.store.file.keys import keys_array
+from memd.store.memory import memories, sources, versions
+from memd.store.session import injections, session_words
+
+IDLE_US = 6 * 3_600_000_000  # a session that says nothing so long has ended (SPEC D2)
+
+
+class SessionRow(NamedTuple):
+    """One conversation of one agent."""
+
+    session_key: int
+    session_id: str
+    agent_id: str
+    project_id: str | None
+    started_at_us: int
+    last_activity_us: int
+    ended_at_us: int | None
+    memory_count: int
+    token_count: int
+    messages: int
+    compressed: int
+
+
+class MessageRow(NamedTuple):
+    """One message as it was kept; *zlib* holds its text."""
+
+    ordinal: int
+    role: str
+    at_us: int
+    zlib: bytes
+
+
+class NewMessage(NamedTuple):
+    """One message to keep: the *nth* of its text; and when it was said, where that is known."""
+
+    source_key: int
+    nth: int
+    role: str
+    said_at_us: int | None = None
+
+
+class ToldRow(NamedTuple):
+    """One memory of the session as it was told, not as something made of it."""
+
+    memory_key: int
+    ordinal: int | None
+    content: str
+    speaker: str | None
+    origin: str
+    at_us: int
+
+
+_COLUMNS = """
+SELECT s.session_key, s.session_id, a.agent_id, p.project_id, s.started_at_us, s.last_activity_us,
+       s.ended_at_us, s.memory_count, s.token_count,
+       (SELECT count(*) FROM session_message AS g WHERE g.session_key = s.session_key),
+       s.compressed
+  FROM session AS s
+       JOIN agent AS a ON a.agent_key = s.agent_key
+       LEFT JOIN project AS p ON p.project_key = s.project_key
+"""
+
+# Reading.
+
+
+def find_key(conn: Reading, agent_key: int, session_id: str) -> int | None:
+    """Return the key of the agent's session, None when there is none of this name."""
+    found = conn.execute(
+        "SELECT session_key FROM session WHERE agent_key = :agent_key AND session_id = :session_id",
+        {"agent_key": agent_key, "session_id": session_id},
+    ).get
+    return found if isinstance(found, int) else None
+
+
+def find(conn: Reading, agent_key: int, session_id: str) -> SessionRow | None:
+    """Return the agent's session, None when there is none of this name."""
+    row = conn.execute(
+        f"{_COLUMNS} WHERE s.agent_key = :agent_key AND s.session_id = :session_id",
+        {"agent_key": agent_key, "session_id": session_id},
+    ).fetchone()
+    return None if row is None else SessionRow._make(row)
+
+
+def listed(conn: Reading, agent_key: int, after: str | None, limit: int) -> list[SessionRow]:
+    """Return the agent's sessions, the one that began last first, from after *after* on."""
+    before = None if after is None else find_key(conn, agent_key, after)
+    rows = conn.execute(
+        f"""
+        {_COLUMNS}
+         WHERE s.agent_key = :agent_key AND (:before IS NULL OR s.session_key < :before)
+         ORDER BY s.session_key DESC
+         LIMIT :limit
+        """,
+        {"agent_key": agent_key, "before": before, "limit": limit},
+    )
+    return [SessionRow._make(row) for row in rows]
+
+
+def messages(conn: Reading, session_key: int, after: int, limit: int) -> list[MessageRow]:
+    """Return the session's messages in order, from after the *after*-th on."""
+    rows = conn.execute(
+        """
+        SELECT g.ordinal, g.role, o.created_at_us, o.zlib
+          FROM session_message AS g
+               JOIN source AS o ON o.source_key = g.source_key
+         WHERE g.session_key = :session_key AND g.ordinal > :after
+         ORDER BY g.ordinal
+         LIMIT :limit
+        """,
+        {"session_key": session_key, "after": after, "limit": limit},
+    )
+    return [MessageRow._make(row) for row in rows]
+
+
+def repeating(conn: Reading, keys: Sequence[int]) -> list[int]:
+    """Return the sources of messages in which the text of one of these memories stands too.
+
+    A session's memory and a message of the same session may say the same without one
+    being made from the other. How white space is laid out makes no difference.
+    """
+    rows = conn.execute(
+        """
+        SELECT DISTINCT m.session_key, m.content
+          FROM memory AS m
+         WHERE m.memory_key IN (SELECT value FROM carray(:keys)) AND m.session_key IS NOT NULL
+           AND EXISTS (SELECT 1 FROM session_message AS g WHERE g.session_key = m.session_key)
+        """,
+        {"keys": keys_array(keys)},
+    )
+    wanted: dict[int, list[str]] = {}
+    for session_key, content in rows:
+        wanted.setdefault(session_key, []).append(_flat(content))
+    return [key for each, texts in wanted.items() for key in _holding(conn, each, texts)]
+
+
+def _holding(conn: Reading, session_key: int, texts: Sequence[str]) -> Iterator[int]:
+    rows = conn.execute(
+        """
+        SELECT DISTINCT o.source_key, o.zlib
+          FROM session_message AS g
+               JOIN source AS o ON o.source_key = g.source_key
+         WHERE g.session_key = :session_key
+        """,
+        {"session_key": session_key},
+    )
+    for key, blob in rows:
+        said = _flat(zlib.decompress(blob).decode())
+        if any(text in said for text in texts):
+            yield key
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def told(conn: Reading, session_key: int, limit: int) -> list[ToldRow]:
+    """Return the last *limit* memories that the session was told, in order; no nap's, no summary.
+
+    Hidden ones are among them, since they were said; what was thrown away is not.
+    """
+    rows = conn.execute(
+        """
+        SELECT m.memory_key, m.ordinal, m.content, m.speaker, m.origin,
+               coalesce(m.occurred_at_us, m.created_at_us)
+          FROM memory AS m
+         WHERE m.session_key = :session_key AND NOT m.is_summary
+           AND m.state IN ('active', 'pending', 'compressed', 'archived')
+           AND NOT EXISTS (SELECT 1 FROM run AS r WHERE r.run_id = m.batch AND r.kind = 'nap')
+         ORDER BY m.ordinal DESC, m.part DESC, m.memory_key DESC
+         LIMIT :limit
+        """,
+        {"session_key": session_key, "limit": limit},
+    ).fetchall()
+    return [ToldRow._make(row) for row in reversed(rows)]
+
+
+def idle(conn: Reading, now_us: int, limit: int) -> list[tuple[int, str]]:
+    """Return key and agent of sessions last heard of long ago, and not ended since then."""
+    rows = conn.execute(
+        """
+        SELECT s.session_key, a.agent_id
+          FROM session AS s
+               JOIN agent AS a ON a.agent_key = s.agent_key
+         WHERE (s.ended_at_us IS NULL OR s.ended_at_us < s.last_activity_us)
+           AND s.last_activity_us <= :before_us
+         ORDER BY s.last_activity_us
+         LIMIT :limit
+        """,
+        {"before_us": now_us - IDLE_US, "limit": limit},
+    )
+    return [(key, agent_id) for key, agent_id in rows]
+
+
+def ending(conn: Reading, session_key: int, limit: int) -> list[int]:
+    """Return up to *limit* memories that go when their session ends (SPEC D2, D21).
+
+    Those of level session, and working ones that were stored as they are.
+    """
+    rows = conn.execute(
+        """
+        SELECT memory_key
+          FROM memory
+         WHERE session_key = :session_key AND state <> 'trashed'
+           AND (level = 'session' OR (category = 'working' AND as_is))
+         ORDER BY memory_key
+         LIMIT :limit
+        """,
+        {"session_key": session_key, "limit": limit},
+    )
+    return [key for (key,) in rows]
+
+
+def working(conn: Reading, session_key: int, limit: int) -> list[int]:
+    """Return up to *limit* working memories that arrived as text and outlive the session."""
+    rows = conn.execute(
+        """
+        SELECT memory_key
+          FROM memory
+         WHERE session_key = :session_key AND state <> 'trashed'
+           AND category = 'working' AND level <> 'session' AND NOT as_is
+         ORDER BY memory_key
+         LIMIT :limit
+        """,
+        {"session_key": session_key, "limit": limit},
+    )
+    return [key for (key,) in rows]
+
+
+def outliving(conn: Reading, keys: Sequence[int]) -> list[int]:
+    """Return those of *keys* that are working memories of no session, arrived as text.
+
+    Their time as such is over (:data:`IDLE_US`); what happened stays, as with a session's.
+    """
+    if not keys:
+        return []
+    rows = conn.execute(
+        """
+        SELECT memory_key
+          FROM memory
+         WHERE memory_key IN (SELECT value FROM carray(:keys))
+           AND category = 'working' AND session_key IS NULL
+           AND level <> 'session' AND NOT as_is
+           AND expires_at_us = created_at_us + :idle_us
+        """,
+        {"keys": keys_array(keys), "idle_us": IDLE_US},
+    )
+    return [key for (key,) in rows]
+
+
+# Writing.
+
+
+def stay(conn: Writing, key: int, now_us: int) -> None:
+    """File a working memory that outlives its task as a thing that happened, without an end."""
+    versions.file_anew(conn, key, MemoryCategory.EPISODIC, now_us)
+    memories.bump(conn, key, now_us, None)
+
+
+def open_again(
+    conn: Writing, session_key: int, now_us: int, project_key: int | None = None
+) -> None:
+    """Say that the session goes on, ended or not, in this project, and with an empty window."""
+    conn.execute(
+        """
+        UPDATE session
+           SET ended_at_us = NULL, last_activity_us = max(last_activity_us, :now_us),
+               project_key = coalesce(:project_key, project_key)
+         WHERE session_key = :session_key
+        """,
+        {"session_key": session_key, "now_us": now_us, "project_key": project_key},
+    )
+    injections.empty(conn, session_key, now_us)
+
+
+def end(conn: Writing, session_key: int, now_us: int) -> None:
+    """Say that the session is over; the first end counts, unless it was heard of since."""
+    injections.clear(conn, session_key)
+    conn.execute(
+        """
+        UPDATE session
+           SET ended_at_us = max(:now_us, last_activity_us)
+         WHERE session_key = :session_key
+           AND (ended_at_us IS NULL OR ended_at_us < last_activity_us)
+        """,
+        {"session_key": session_key, "now_us": now_us},
+    )
+
+
+def known_messages(conn: Reading, session_key: int) -> dict[tuple[bytes, int], tuple[int, int]]:
+    """Return source and place of each message that is kept, by its text's hash and *nth*."""
+    rows = conn.execute(
+        """
+        SELECT o.sha256, g.nth, g.source_key, g.ordinal
+          FROM session_message AS g
+               JOIN source AS o ON o.source_key = g.source_key
+         WHERE g.session_key = :session_key
+        """,
+        {"session_key": session_key},
+    )
+    return {(sha256, nth): (key, ordinal) for sha256, nth, key, ordinal in rows}
+
+
+def known_texts(conn: Reading, session_key: int, limit: int) -> frozenset[bytes]:
+    """Return the hashes of the session's memories, in whatever state, of its latest *limit*."""
+    rows = conn.execute(
+        """
+        SELECT content_hash
+          FROM memory
+         WHERE session_key = :session_key
+         ORDER BY ordinal DESC, part DESC, memory_key DESC
+         LIMIT :limit
+        """,
+        {"session_key": session_key, "limit": limit},
+    )
+    return frozenset(content_hash for (content_hash,) in rows)
+
+
+def heard(conn: Reading, session_key: int) -> int:
+    """Return how many messages of the session were ever kept, erased ones among them."""
+    found = conn.execute(
+        "SELECT heard FROM session WHERE session_key = :session_key", {"session_key": session_key}
+    ).get
+    assert isinstance(found, int)
+    return found
+
+
+def add_messages(conn: Writing, session_key: int, rows: Sequence[NewMessage]) -> None:
+    """Append messages after the last one that there ever was; they can be searched from now on."""
+    start = heard(conn, session_key)
+    new = session_words.unheard(conn, [row.source_key for row in rows])
+    conn.executemany(
+        """
+        INSERT INTO session_message (session_key, ordinal, source_key, nth, role, said_at_us)
+        VALUES (:session_key, :ordinal, :source_key, :nth, :role, :said_at_us)
+        """,
+        (
+            {"session_key": session_key, "ordinal": ordinal, **row._asdict()}
+            for ordinal, row in enumerate(rows, start)
+        ),
+    )
+    session_words.index(conn, new)
+    conn.execute(
+        "UPDATE session SET heard = heard + :new WHERE session_key = :session_key",
+        {"new": len(rows), "session_key": session_key},
+    )
+
+
+def derive(conn: Writing, from_key: int, memory_ids: Sequence[str]) -> None:
+    """Note that these memories were taken from another one: with it they become stale."""
+    conn.executemany(
+        """
+        INSERT OR IGNORE INTO derived (from_key, to_key)
+        SELECT :from_key, memory_key FROM memory WHERE memory_id = :memory_id
+        """,
+        ({"from_key": from_key, "memory_id": memory_id} for memory_id in memory_ids),
+    )
+
+
+def count_messages(conn: Reading, session_key: int | None) -> int:
+    """Return how many messages of the session are kept; 0 for no session."""
+    found = conn.execute(
+        "SELECT count(*) FROM session_message WHERE session_key = :session_key",
+        {"session_key": session_key},
+    ).get
+    assert isinstance(found, int)
+    return found
+
+
+def erase_messages(conn: Writing, session_key: int | None) -> int:
+    """Erase every message of the session, text and all; returns how many there were."""
+    rows = conn.execute(
+        "SELECT source_key FROM session_message WHERE session_key = :session_key",
+        {"session_key": session_key},
+    ).fetchall()
+    if rows:
+        sources.erase(conn, list({key for (key,) in cast("list[tuple[int]]", rows)}))
+        said = f"messages:{session_key}:{len(rows)}".encode()  # what was done, no word of a text
+        changes.touch(conn, b"", hashlib.sha256(said).digest())
+    return len(rows)

@@ -1,0 +1,152 @@
+"""What the memories of naps are about, so that a later nap replaces them and repeats nothing.
+
+A slot is of a session; of several rows of one slot the last made is the one that stands.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from memd.domain.enums import VISIBLE, MemoryState
+from memd.store.file.connect import Reading, Writing
+from memd.store.file.keys import keys_array
+
+DIGEST = "digest"
+"""The slot of a session's digest, which is one memory for as long as the session lives."""
+
+
+class SlotRow(NamedTuple):
+    """What a slot holds: the memory, and whether it is as the nap wrote it."""
+
+    memory_key: int
+    memory_id: str
+    state: str
+    content_hash: bytes
+    at_us: int
+    as_written: bool
+
+    @property
+    def is_visible(self) -> bool:
+        return self.state in VISIBLE
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether its owner has decided: deleted it, or rewritten it."""
+        return self.state == MemoryState.TRASHED or not self.as_written
+
+
+_COLUMNS = """
+       t.slot, m.memory_key, m.memory_id, m.state, m.content_hash,
+       coalesce(m.occurred_at_us, m.created_at_us), t.row_hash IS m.row_hash
+  FROM nap_slot AS t
+"""
+# ruff: noqa: S608  # constants of this module only
+
+
+def of_session(conn: Reading, session_key: int) -> dict[str, SlotRow | None]:
+    """Return what stands in each slot of a session; None where it was forgotten."""
+    rows = conn.execute(
+        f"""
+        SELECT {_COLUMNS}
+               LEFT JOIN memory AS m ON m.memory_key = t.memory_key
+         WHERE t.session_key = :session_key
+         ORDER BY t.slot_key
+        """,
+        {"session_key": session_key},
+    )
+    return {slot: None if row[0] is None else _row(row) for slot, *row in rows}
+
+
+def of_project(
+    conn: Reading, agent_key: int, project_key: int, wanted: Sequence[str]
+) -> dict[str, SlotRow]:
+    """Return the latest visible memory of each of the *wanted* slots in all of a project."""
+    rows = conn.execute(
+        f"""
+        SELECT {_COLUMNS}
+               JOIN memory AS m ON m.memory_key = t.memory_key
+         WHERE t.slot IN (SELECT value FROM json_each(:wanted))
+           AND m.agent_key = :agent_key AND m.project_key = :project_key
+           AND m.state IN ('active', 'pending')
+         ORDER BY coalesce(m.occurred_at_us, m.created_at_us), t.slot_key
+        """,
+        {"wanted": json.dumps(wanted), "agent_key": agent_key, "project_key": project_key},
+    )
+    return {slot: _row(row) for slot, *row in rows}
+
+
+def told_elsewhere(
+    conn: Reading,
+    agent_key: int,
+    project_key: int | None,
+    session_key: int | None,
+    hashes: Iterable[bytes],
+) -> frozenset[bytes]:
+    """Return which texts, by their *hashes*, a nap remembers of another session of the project.
+
+    Digests are of their sessions alone, and what is put away or was rewritten is not told.
+    """
+    query = """
+        SELECT 1
+          FROM memory AS m INDEXED BY memory_by_content JOIN nap_slot AS t USING (memory_key)
+         WHERE m.agent_key = :agent_key AND m.content_hash = :content_hash
+           AND m.project_key IS :project_key AND t.session_key IS NOT :session_key
+           AND m.state IN ('active', 'pending') AND t.row_hash IS m.row_hash
+           AND t.slot <> :digest
+         LIMIT 1
+        """
+    place = {"agent_key": agent_key, "project_key": project_key, "session_key": session_key}
+    return frozenset(
+        content_hash
+        for content_hash in hashes
+        if conn.execute(query, {**place, "content_hash": content_hash, "digest": DIGEST}).get
+    )
+
+
+def _row(row: Sequence[Any]) -> SlotRow:
+    return SlotRow._make((*row[:-1], bool(row[-1])))
+
+
+def put(conn: Writing, session_key: int, slot: str, memory_key: int) -> None:
+    """Note that a memory, as it is now, is what stands in a slot."""
+    conn.execute(
+        """
+        INSERT OR REPLACE INTO nap_slot (session_key, slot, memory_key, row_hash)
+        SELECT :session_key, :slot, memory_key, row_hash
+          FROM memory
+         WHERE memory_key = :memory_key
+        """,
+        {"session_key": session_key, "slot": slot, "memory_key": memory_key},
+    )
+
+
+def but_digests(conn: Reading, keys: Sequence[int]) -> list[int]:
+    """Return *keys* without the digests: these are of whole sessions, whose messages stay."""
+    rows = conn.execute(
+        """
+        SELECT memory_key
+          FROM nap_slot
+         WHERE memory_key IN (SELECT value FROM carray(:keys)) AND slot = :digest
+        """,
+        {"keys": keys_array(keys), "digest": DIGEST},
+    )
+    digests = {key for (key,) in rows}
+    return [key for key in keys if key not in digests]
+
+
+def forget(conn: Writing, keys: Sequence[int]) -> None:
+    """Leave nothing of what these memories are about but that a digest was forgotten.
+
+    The messages of the others are erased with them, so that no nap learns them again;
+    a digest is of all of its session.
+    """
+    conn.execute(
+        """
+        UPDATE nap_slot
+           SET memory_key = NULL, row_hash = NULL
+         WHERE memory_key IN (SELECT value FROM carray(:keys)) AND slot = :digest
+        """,
+        {"keys": keys_array(keys), "digest": DIGEST},
+    )

@@ -1,0 +1,140 @@
+"""The assistants' context windows as they last said (SPEC 6): what the trigger remembers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from memd.store.file.connect import Reading, Writing
+
+
+class WindowRow(NamedTuple):
+    """One assistant's window; None is unknown. *armed*: the next crossing fires."""
+
+    source: str
+    session_id: str
+    agent_id: str
+    used_tokens: int | None
+    window_tokens: int | None
+    compact_at_tokens: int | None
+    used_percent: float | None
+    model: str | None
+    cwd: str | None
+    transcript_path: str | None
+    event: str | None
+    armed: bool
+    seen_at_us: int
+    napped_at_us: int | None
+
+
+def get(conn: Reading, source: str, session_id: str) -> WindowRow | None:
+    """Return one window, None when nothing was ever said of it."""
+    row = conn.execute(
+        """
+        SELECT w.source, w.session_id, a.agent_id, w.used_tokens, w.window_tokens,
+               w.compact_at_tokens, w.used_percent, w.model, w.cwd, w.transcript_path, w.event,
+               w.armed, w.seen_at_us, w.napped_at_us
+          FROM usage_window AS w
+               JOIN agent AS a ON a.agent_key = w.agent_key
+         WHERE w.source = :source AND w.session_id = :session_id
+        """,
+        {"source": source, "session_id": session_id},
+    ).fetchone()
+    return None if row is None else _made(row)
+
+
+def listed(
+    conn: Reading, agent_id: str | None = None, since_us: int = 0, limit: int = 1_000
+) -> list[WindowRow]:
+    """Return the windows seen since *since_us*, newest first, of one agent or of all."""
+    rows = conn.execute(
+        """
+        SELECT w.source, w.session_id, a.agent_id, w.used_tokens, w.window_tokens,
+               w.compact_at_tokens, w.used_percent, w.model, w.cwd, w.transcript_path, w.event,
+               w.armed, w.seen_at_us, w.napped_at_us
+          FROM usage_window AS w
+               JOIN agent AS a ON a.agent_key = w.agent_key
+         WHERE w.seen_at_us >= :since_us
+           AND (:agent_id IS NULL OR a.agent_id = :agent_id)
+         ORDER BY w.seen_at_us DESC, w.source, w.session_id
+         LIMIT :limit
+        """,
+        {"agent_id": agent_id, "since_us": since_us, "limit": limit},
+    )
+    return [_made(row) for row in rows]
+
+
+def quiet(conn: Reading, before_us: int, limit: int) -> list[WindowRow]:
+    """Return windows that nothing was said of since *before_us*, and no nap was over since then.
+
+    Those that were heard of last come first.
+    """
+    rows = conn.execute(
+        """
+        SELECT w.source, w.session_id, a.agent_id, w.used_tokens, w.window_tokens,
+               w.compact_at_tokens, w.used_percent, w.model, w.cwd, w.transcript_path, w.event,
+               w.armed, w.seen_at_us, w.napped_at_us
+          FROM usage_window AS w
+               JOIN agent AS a ON a.agent_key = w.agent_key
+         WHERE w.seen_at_us <= :before_us
+           AND (w.napped_at_us IS NULL OR w.napped_at_us < w.seen_at_us)
+         ORDER BY w.seen_at_us DESC, w.source, w.session_id
+         LIMIT :limit
+        """,
+        {"before_us": before_us, "limit": limit},
+    )
+    return [_made(row) for row in rows]
+
+
+def put(conn: Writing, agent_key: int, new: WindowRow) -> None:
+    """Keep *new* as what is known of its window now; its agent_id is not read.
+
+    Numbers, event and *armed* are kept as given: the trigger has merged them. Model,
+    cwd, transcript and the time of the last nap stay where *new* does not say.
+    """
+    conn.execute(
+        """
+        INSERT INTO usage_window (source, session_id, agent_key, used_tokens, window_tokens,
+                                  compact_at_tokens, used_percent, model, cwd, transcript_path,
+                                  event, armed, seen_at_us, napped_at_us)
+        VALUES (:source, :session_id, :agent_key, :used_tokens, :window_tokens,
+                :compact_at_tokens, :used_percent, :model, :cwd, :transcript_path,
+                :event, :armed, :seen_at_us, :napped_at_us)
+            ON CONFLICT (source, session_id) DO UPDATE
+           SET agent_key = excluded.agent_key,
+               used_tokens = excluded.used_tokens,
+               window_tokens = excluded.window_tokens,
+               compact_at_tokens = excluded.compact_at_tokens,
+               used_percent = excluded.used_percent,
+               model = coalesce(excluded.model, model),
+               cwd = coalesce(excluded.cwd, cwd),
+               transcript_path = coalesce(excluded.transcript_path, transcript_path),
+               event = excluded.event,
+               armed = excluded.armed,
+               seen_at_us = excluded.seen_at_us,
+               napped_at_us = coalesce(excluded.napped_at_us, napped_at_us)
+        """,
+        {**new._asdict(), "agent_key": agent_key, "armed": int(new.armed)},
+    )
+
+
+def napped(conn: Writing, source: str, session_id: str, now_us: int) -> None:
+    """Note when the session was last napped."""
+    conn.execute(
+        """
+        UPDATE usage_window
+           SET napped_at_us = :now_us
+         WHERE source = :source AND session_id = :session_id
+        """,
+        {"source": source, "session_id": session_id, "now_us": now_us},
+    )
+
+
+def forget_idle(conn: Writing, before_us: int) -> int:
+    """Drop the windows that nothing was said of since *before_us*; returns how many."""
+    conn.execute("DELETE FROM usage_window WHERE seen_at_us < :before_us", {"before_us": before_us})
+    return conn.changes()
+
+
+def _made(row: tuple[object, ...]) -> WindowRow:
+    made = WindowRow._make(row)
+    return made._replace(armed=bool(made.armed))

@@ -1,0 +1,106 @@
+"""What a few languages say by single words: nothing, yes, no, always. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from memd.text.function_words import FUNCTION_WORDS as ENGLISH
+
+# A text without them is no sentence of these languages: a log, a list of names, a heading.
+_OTHERS = """
+    der die das den dem des ein eine einen einem einer und oder aber nicht kein keine ist sind war
+    wir ich du er sie es ihr mit von zu zum zur auf in im an am für als auch nur noch wie wenn dass
+    bitte soll sollte muss kann haben hat wird werden immer nie bei nach über aus
+    le la les un une des du de et ou mais ne pas est sont nous je tu il elle vous avec pour dans sur
+    que qui ce cette ces au aux par plus on y en si se toujours jamais doit
+    el los las una unos y o pero no es son nosotros yo con para por del al se lo que como si siempre
+    nunca debe hay está en
+    il lo gli i uno e ma non è sono noi io con per nel nella del della che di da si sempre mai deve
+    o os as um uma e mas não são com por para do da dos das no na que se sempre nunca deve
+    de het een en of maar niet geen is zijn wij ik met van voor op aan bij dat die deze altijd nooit
+    moet wordt
+    yes yeah yep ok okay please don doesn isn wasn won shouldn couldn wouldn
+    want need use instead still already must always never every each less often without ever
+"""
+FUNCTION_WORDS = ENGLISH | frozenset(_OTHERS.split())
+
+_HAPPENED = """
+    happen happened happening happens go going goes went talk talked discuss discussed say said tell
+    told make made new news anything something everything thing things work worked learn learned
+    learnt remember know s
+    was passiert passierte geschehen geschah los gemacht getan gesprochen besprochen gesagt gelernt
+    alles etwas neues haben hatten waren mir uns
+    quoi quelle quelles passé arrivé fait faites avons avez ont était dit parlé appris tout nouveau
+    ai as a qu est ce c
+    qué pasó pasado ocurrió hice hicimos hiciste hecho hemos he has dije dijimos hablamos hubo nuevo
+    fue era todo
+    cosa successo accaduto fatto abbiamo ho hai detto imparato novità stato tutto
+    o que aconteceu fiz fizemos feito houve foi disse falamos novo tudo
+    wat gebeurd gebeurde gedaan heb hebben hebt gezegd besproken geleerd nieuws alles was er
+"""
+ASKS_FOR_ALL = FUNCTION_WORDS | frozenset(_HAPPENED.split())
+"""A question of nothing but these asks for whatever there is."""
+
+_GERMAN_ONLY = """
+    der das dem den ein eine einen einem einer ist sind wie wo wann wer wem wen welche welcher
+    welches ich wir mein meine meinen meiner unser unsere und nicht mit von für auf
+"""
+_GERMAN = frozenset(_GERMAN_ONLY.split())
+
+
+def capitals_name(words: frozenset[str]) -> bool:
+    """Return whether a capital letter inside a sentence of *words*, casefolded, marks a name.
+
+    In German every noun has one.
+
+    >>> capitals_name(frozenset("wo ist der schlüssel".split()))
+    False
+    """
+    return _GERMAN.isdisjoint(words)
+
+
+YES = re.compile(
+    r"\W*+(?:y|yes|yeah|yea|yep|yup|sure|agreed?|exactly|absolutely|definitely|lgtm|sounds good"
+    r"|looks good|go ahead|go for it|do it|do that|let'?s do (?:it|that|this)|please do|proceed"
+    r"|approved?|i agree|i like|ja|oui|si|sí|sim|d'accord|genau|gerne|claro|vale|certo|va bene"
+    r"|prima|akkoord|klopt)(?!\w)",
+    re.IGNORECASE,
+)
+"""A message that begins so agrees with what the agent proposed."""
+WELL = re.compile(
+    r"\W*+(?:ok(?:ay)?|k|fine|perfect|great|good|right|correct|nice|cool)(?!\w)", re.IGNORECASE
+)
+"""A short message that begins so agrees; a long one only begins to speak."""
+REFUSES = re.compile(
+    r"\W*+(?:nein|nicht|kein|non|ne|pas|nee|não|nao|niet|geen|falsch|faux)(?!\w)", re.IGNORECASE
+)
+"""A sentence that begins so refuses, in another language than English."""
+ALWAYS_OR_NEVER = re.compile(
+    r"(?<!\w)(?:immer|niemals|nie wieder|ab jetzt|toujours|jamais|désormais|siempre|nunca|sempre"
+    r"|d'ora in poi|de ahora en adelante|altijd|nooit|voortaan)(?!\w)",
+    re.IGNORECASE,
+)
+"""A sentence with it holds for longer than today, in another language than English."""
+LASTING = re.compile(
+    r"(?<!\w)(?:bitte (?:nicht|keine?n?|nur|immer|nie)\b|(?:ich|wir) (?:bevorzuge|mag|hasse)\w*"
+    r"|mir ist [^.]*lieber|in zukunft|künftig|ab sofort|hör auf|je (?:préfère|déteste|n'aime pas)"
+    r"|à l'avenir|dorénavant|arrête (?:de|d')|dis-moi juste|prefiero|odio|no me gusta que"
+    r"|en adelante|de ahora en más|deja de|eu prefiro|prefiro|odeio|não gosto (?:de|que)"
+    r"|daqui (?:para|pra) frente"
+    r"|a partir de agora|pare de|preferisco|non mi piace|d'ora in avanti|smetti(?:la)? di"
+    r"|ik (?:wil liever|haat)|liever (?:niet|geen)|vanaf nu|hou op|stop met)(?!\w)",
+    re.IGNORECASE,
+)
+"""How somebody wants things done, in other languages than English."""
+REPROACH = re.compile(
+    r"(?<!\w)(?:(?:warum|wieso) \w+st du (?:immer|ständig|schon wieder|dauernd)"
+    r"|(?:ich|wir) (?:habe?n?|hab) (?:dir )?(?:doch |schon |bereits |ja )+gesagt"
+    r"|wie oft (?:muss|soll) ich|je t'ai (?:déjà )?dit|combien de fois|pourquoi (?:tu )?continues?"
+    r"|te (?:he dicho|dije) (?:que|ya)|ya te (?:he dicho|dije)|cuántas veces"
+    r"|por qué sigues"
+    r"|(?:eu )?já (?:te )?(?:disse|falei)|quantas vezes|por que (?:você )?continua"
+    r"|ti ho (?:già )?detto|quante volte|perché continui"
+    r"|ik (?:heb|had) (?:je )?(?:al |toch )?gezegd|hoe vaak moet ik)(?!\w)",
+    re.IGNORECASE,
+)
+"""What was said before and not heeded, in other languages than English."""

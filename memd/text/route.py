@@ -1,0 +1,125 @@
+"""Step five of ingest: what kind of memory a text becomes (SPEC 1.7, D2, seed 004's table).
+
+A hint wins. Then, first match: a preference of the owner is procedural, a
+statement about this very session is working, a rule of the work is procedural,
+what somebody else likes or whom he answers to is social, a plain fact is
+semantic, and all else is episodic. Working memories end with their session, so
+that rule asks for the session or the task in so many words: "now" and "today"
+stand in half of all messages and say nothing about how long something is true.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memd.domain.enums import MemoryCategory
+from memd.text.clean import folded
+from memd.text.preference import is_preference
+
+_THIS_SESSION = re.compile(
+    r"\b(?:in|during|within|for) (?:this|the current) (?:very |coding |chat |working )?session\b"
+    r"|\b(?:currently|I'm|I am|we're|we are) "
+    r"(?:implementing|refactoring|debugging|rebasing|bisecting|compiling)\b",
+    re.IGNORECASE,
+)
+
+_VERBS = (
+    "is|are|has|have|works?|uses?|prefers|runs?|lives?|owns?|speaks?|belongs?|depends?|requires?"
+    "|supports?|provides?|contains?|includes?|stores?|maintains?|manages|implements?|replaces?"
+    "|created|founded|invented|designed|wrote|built"
+)
+_THIS = (
+    "project|repo|repository|codebase|service|app|application|team|company|package|module|library"
+)
+
+# A rule of the work: a step that people go through, and what it asks for.
+_STEP = (
+    "(?:code |design |security )?reviews?|pull requests?|PRs?|merges?|commits?|deploys?"
+    "|deployments?|releases?|hotfix(?:es)?|migrations?|rollbacks?|incidents?|refunds?|invoices?|purchases?"
+)
+_RULE = re.compile(
+    rf"(?:^(?:[-*] )?|[.!?][\"')]* )(?:(?:all|every|each|any|our|the|production) ){{0,2}}"
+    rf"(?:{_STEP}) (?:(?:always|here|also) )?"
+    r"(?:requires?|needs?|must|has to|have to|goes? through)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+# Capitalised at the start of a sentence, and yet no name.
+_NO_SUBJECT = (
+    "It|There|That|This|These|Those|He|She|They|We|You|Here|What|Who|Where|When|Why|How|Which|If|Then"
+    "|But|Because|Every(?:thing|one|body)|Some(?:thing|one|body)?|No(?:thing|body)|Any(?:thing|one)"
+    "|All|Both|Not|Let|Is|Are|Do|Does|Did|Have|Has|Can|Could|Will|Would|Should|Life|Things"
+)
+
+# A sentence that begins with a subject and goes on with a verb of state. Case
+# counts: a name is known by its capital.
+_FACT = re.compile(
+    rf"""
+    (?:^(?:[-*]\ )?|[.!?]["')]*\ )
+    (?:(?:Well|So|And|Also|Actually|Yes|Yeah|No|FYI|Note),?\ (?:that\ )?)?
+    (?:
+        I\ (?:am|have|work|use|own|live|speak|run)
+      | I'm\ (?=an?\b|the\b|from\b|based\b|allergic\b|married\b|\d)
+      | (?:[Tt]he|[Oo]ur|[Mm]y)\ [\w./'-]+(?:\ [\w./'-]+){{0,3}}?\ (?:{_VERBS})
+      | [Tt]his\ (?:{_THIS})\ (?:{_VERBS})
+      | (?!(?:{_NO_SUBJECT})\b)[A-Z][\w.+#-]+(?:\ (?:[A-Z]|v?\d)[\w.+#-]*){{0,3}}\ (?:{_VERBS})
+    )
+    \b(?!\ (?:been|gone|done|just|never|ever|going|to|so|gonna)\b|\ \w+ing\b)
+    (?!\ (?:not\ )?(?:sure|glad|happy|sorry|excited|proud|here)\b)
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+# Who likes what, and whom he answers to: a person by role or by name, never the user.
+_ROLE = (
+    "lead|manager|boss|director|architect|designer|developer|engineer|reviewer|tester|team|client"
+    "|customer|colleague|coworker|friend|neighbou?r|teacher|wife|husband|partner|mother|father|mom|dad"
+    "|sister|brother|son|daughter"
+)
+_SOCIAL = re.compile(
+    rf"""
+    (?:^(?:[-*]\ )?|[.!?]["')]*\ )
+    (?:
+        (?:[Tt]he|[Oo]ur|[Mm]y)\ (?:[\w./'-]+\ ){{0,2}}?(?:{_ROLE})
+      | (?!(?:{_NO_SUBJECT}|User|Users)\b)[A-Z][\w'-]+(?:\ [A-Z][\w'-]*){{0,2}}
+    )
+    \ (?:prefers|dislikes|insists\ on|reports\ to|mentors|gets\ along\ with)\b
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+_SHAPES = (
+    (_RULE, MemoryCategory.PROCEDURAL),
+    (_SOCIAL, MemoryCategory.SOCIAL),
+    (_FACT, MemoryCategory.SEMANTIC),
+)
+_CHARS_MAX = 16_384  # of a text stored whole; a chunk has less
+_SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
+
+
+def route(
+    text: str, hint: MemoryCategory | None = None, *, by_owner: bool = True
+) -> MemoryCategory:
+    """Return the category of *text* (SPEC 1.7.1-3).
+
+    Only what the owner says can be a preference (SPEC D5): the same words of
+    somebody else are routed as if the signal were not there.
+
+    >>> route("The user is a backend engineer.").value
+    'semantic'
+    """
+    if hint is not None:
+        return hint
+    if by_owner and is_preference(text):
+        return MemoryCategory.PROCEDURAL
+    lines = folded(text[:_CHARS_MAX])
+    if _THIS_SESSION.search(lines):
+        return MemoryCategory.WORKING
+    return next((kind for shape, kind in _SHAPES if _states(shape, lines)), MemoryCategory.EPISODIC)
+
+
+def _states(pattern: re.Pattern[str], text: str) -> bool:
+    """Return whether *text* states what *pattern* looks for, and does not ask for it."""
+    found = pattern.search(text)
+    if found is None:
+        return False
+    end = _SENTENCE_END.search(text, found.end())
+    return end is None or end[0] != "?"

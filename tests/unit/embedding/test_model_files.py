@@ -1,0 +1,95 @@
+"""The model's folder: what is checked, and how it says what is wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.encoders import a_model_folder
+
+from memd.base.errors import ModelError
+from memd.embedding.model_files import (
+    FINGERPRINT,
+    MANIFEST_FILE,
+    ModelFolder,
+    read_manifest,
+    status,
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return a_model_folder(tmp_path / "model")
+
+
+def test_a_whole_folder_is_installed_and_says_what_it_holds(folder: Path) -> None:
+    found = status(folder)
+    assert found.installed
+    assert found.problem is None
+    assert found.fingerprint == FINGERPRINT
+    assert [(file.name, file.size_bytes) for file in found.files] == [
+        ("config.json", 2),
+        ("model.onnx", 7),
+    ]
+
+
+def test_no_folder_is_no_model_and_no_error(tmp_path: Path) -> None:
+    assert status(tmp_path / "nowhere").problem == "no model is installed"
+    assert read_manifest(tmp_path) is None
+
+
+def _flip(folder: Path) -> None:
+    (folder / "model.onnx").write_bytes(b"weighty")
+
+
+def _cut(folder: Path) -> None:
+    (folder / "model.onnx").write_bytes(b"weigh")
+
+
+def _lose(folder: Path) -> None:
+    (folder / "config.json").unlink()
+
+
+def _scribble(folder: Path) -> None:
+    (folder / MANIFEST_FILE).write_text("[]")
+
+
+def _point_outside(folder: Path) -> None:
+    path = folder / MANIFEST_FILE
+    document = json.loads(path.read_text())
+    document["files"]["../model.onnx"] = document["files"]["model.onnx"]
+    path.write_text(json.dumps(document))
+
+
+@pytest.mark.parametrize(
+    ("harm", "named"),
+    [
+        (_flip, "model.onnx is damaged: its sha256"),
+        (_cut, "model.onnx is damaged: it has 5 bytes, not 7"),
+        (_lose, "config.json is missing"),
+        (_scribble, "memd-model.json is damaged"),
+        (_point_outside, "memd-model.json is damaged"),
+    ],
+)
+def test_whatever_is_wrong_with_a_folder_is_found_and_named(
+    folder: Path, harm: Callable[[Path], None], named: str
+) -> None:
+    harm(folder)
+    found = status(folder)
+    assert not found.installed
+    assert found.fingerprint is None
+    assert found.problem is not None
+    assert named in found.problem
+
+
+def test_a_condemned_folder_stays_so_until_another_model_is_installed(folder: Path) -> None:
+    model = ModelFolder(folder)
+    first = model.read()
+    assert first is not None
+    model.condemn(first[1], ModelError("damaged"))
+    with pytest.raises(ModelError, match="damaged"):
+        model.read()
+    a_model_folder(folder, weights=b"better weights")
+    assert model.read() is not None

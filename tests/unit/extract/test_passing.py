@@ -1,0 +1,129 @@
+"""Turns that state nothing are told from statements, and rather not than wrongly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.effort import effort
+
+from memd.domain.enums import Passing
+from memd.extract.passing import TEXT_CHARS_MAX, passing
+
+LETTERS = {
+    "s": None,
+    "q": Passing.QUESTION,
+    "r": Passing.REQUEST,
+    "a": Passing.ACKNOWLEDGEMENT,
+    "m": Passing.REMARK,
+}
+LABELLED = [
+    (LETTERS[line[0]], line[2:])
+    for line in (Path(__file__).parent / "passing.txt").read_text("utf-8").splitlines()
+    if line and not line.startswith("#")
+]
+
+
+def test_no_statement_is_kept_apart_and_hardly_anything_else_is_remembered() -> None:
+    """The list is of many kinds in ten languages; what is wrong with a statement is lost."""
+    statements = [text for does, text in LABELLED if does is None]
+    others = [text for does, text in LABELLED if does is not None]
+    assert len(statements) >= 290
+    assert len(others) >= 230
+    lost = [text for text in statements if passing(text) is not None]
+    remembered = [text for text in others if passing(text) is None]
+    assert lost == []
+    assert len(remembered) <= 0.02 * len(others), remembered
+
+
+@pytest.mark.parametrize(("does", "text"), [each for each in LABELLED if each[0] is not None])
+def test_what_a_turn_does_is_told(does: Passing, text: str) -> None:
+    assert passing(text) is does
+
+
+@pytest.mark.parametrize(
+    ("text", "does"),
+    [
+        ("Let me look at the parser.", Passing.REMARK),
+        ("I'll now run the tests.", Passing.REMARK),
+        ("Now let me check the callers, and then the tests.", Passing.REMARK),
+        ("Now fix the import:", Passing.REMARK),
+        ("Ich schaue mir das an.", Passing.REMARK),
+        ("Done.", Passing.ACKNOWLEDGEMENT),
+        ("Would you like me to go on?", Passing.QUESTION),
+        ("The parser reads one line too many.", None),
+        ("I found it: the cache is never emptied.", None),
+        ("I'll remember that you prefer tabs.", None),
+        ("Let me always run the tests first from now on.", None),
+        ("I'm allergic to nuts.", None),
+    ],
+)
+def test_an_assistant_remarks_on_what_it_does(text: str, does: Passing | None) -> None:
+    assert passing(text, by_assistant=True) is does
+
+
+@pytest.mark.parametrize("text", ["Let me look at the parser.", "I'll now run to the station."])
+def test_what_a_person_means_to_do_is_no_remark(text: str) -> None:
+    assert passing(text) is None
+
+
+def test_a_turn_does_what_its_sentences_do_together() -> None:
+    assert passing("Thanks! That looks great. Can you run it again?") is Passing.REQUEST
+    assert passing("ok. What is left?") is Passing.QUESTION
+    assert passing("What is left? The docs are done.") is None
+    assert passing("Fix this:\n```py\nx = 1\n```") is Passing.REQUEST
+    assert passing("```py\nx = 1\n```") is None
+    assert passing("") is None
+
+
+def test_what_is_typed_to_the_program_states_nothing() -> None:
+    assert passing("/review 150") is Passing.REQUEST
+    assert passing("/etc/memd is where the settings are kept") is None
+
+
+def test_a_text_that_is_too_long_is_remembered() -> None:
+    assert passing("What is that? " * 10) is Passing.QUESTION
+    assert passing("What is that? " * (TEXT_CHARS_MAX // 14 + 1)) is None
+
+
+@given(st.text(max_size=300), st.booleans())
+def test_any_text_is_judged(text: str, by_assistant: bool) -> None:
+    assert passing(text, by_assistant=by_assistant) in {None, *Passing}
+
+
+WORDS = [text for _, each in LABELLED for text in each.split()]
+
+
+@given(st.lists(st.sampled_from([*WORDS, ",", "?", ":", "…", "\n", "yes please", "no problem"])))
+def test_words_in_any_order_are_judged(words: list[str]) -> None:
+    assert passing(" ".join(words)) in {None, *Passing}
+
+
+# Each could be read in very many ways by a pattern that tries them all.
+HOSTILE = [
+    "yes please ",
+    "no problem ",
+    "ok ",
+    "k",
+    "ha",
+    "嗯",
+    "好的",
+    "so ",
+    "?",
+    "' ",
+    ", ",
+    "-",
+    "a b-",
+]
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_no_text_takes_long(piece: str) -> None:
+    """A pattern that tries every reading of such a text never comes to an end of it."""
+    text = (piece * TEXT_CHARS_MAX)[: TEXT_CHARS_MAX - 1] + "X"
+    with effort() as spent:
+        passing(text)
+        passing(text, by_assistant=True)
+    assert spent.units < 20

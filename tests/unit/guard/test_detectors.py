@@ -1,0 +1,172 @@
+"""No text costs a detector much more than any other of its length.
+
+A detector is every public function of the packages below whose first parameter is a text.
+They are found in the modules, so that a new one is here without anybody thinking of it. Each
+reads honest texts, of which the dearest sets the measure, and texts made to be slow: what its
+module's patterns begin with, long runs of what they repeat, and the one before the other.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import random
+import time
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+import pytest
+from support.effort import effort
+from support.largest import HONEST, UNITS
+from support.patterns import patterns_of, units
+
+import memd.extract
+import memd.guard
+import memd.recall
+import memd.signals
+import memd.text
+import memd.view
+from memd.guard import secrets
+
+PACKAGES = (memd.extract, memd.guard, memd.text, memd.recall, memd.signals, memd.view)
+CHARS = 6_000
+FACTOR_MAX = 3.0
+"""What a hostile text may cost, of what the dearest honest one does."""
+FREE_UNITS = 0.5
+"""What any text of CHARS may cost: a fraction of what memd does with an honest one in all."""
+PATTERN_UNITS_MAX = 30
+ROUNDS = 5
+
+DEARER = {
+    # Lines that read on as one key are walked back line by line, a fixed number of letters for
+    # each, where honest texts cost next to nothing.
+    **dict.fromkeys(
+        ("outgoing.outgoing", "secrets.admitted", "secrets.screen", "secrets.screened_name"), 6.0
+    ),
+    # A text of nothing but the beginnings of tags, each of which is looked at and written anew.
+    **dict.fromkeys(("labels.body", "view.neutralised", "view.one_line", "view.view"), 2.0),
+    # As many blocks of code, or turns, as there are lines.
+    "chunk.chunk": 1.2,
+    "triples.triples": 1.4,
+    "specstory.messages": 0.5,
+    # Honest texts cost it a third as much: at the factor itself a run is right or wrong by chance.
+    "statements.statements": 4.0,
+}
+"""Detectors that may cost more than FACTOR_MAX, each for a reason: how many units, for CHARS."""
+
+
+class Quarters:
+    """Counts four characters for a token."""
+
+    def count(self, text: str) -> int:
+        return len(text) // 4
+
+
+MORE: dict[str, Any] = {
+    "counter": Quarters(),
+    "now_us": 1_790_000_000_000_000,
+    "names": frozenset({"ann", "kafka"}),
+    "tags": ("memory",),
+    "policy": "redact",
+    "stem": lambda word: (word,),
+    "tag": "memory-entry",
+}
+"""What a detector takes besides the text, by the parameter's name."""
+NO_DETECTORS = {
+    "alternations", "client_key", "embed", "fetch", "install", "install_reranker", "model_files",
+    "reranker_files", "time_words", "secret_shapes", "timeline", "cells", "recall", "rerank",
+}  # fmt: skip
+"""Modules that read no text of a stranger's, or a short one that another module cut."""
+SHORT = {"things.name", "things.unwrapped", "things.loosely", "verbs.relation"}
+"""Read a name of a few words, and refuse a longer text unread."""
+
+HONEST_TEXTS = (
+    HONEST,
+    "def parse(line: str) -> list[int]:\n    return [int(x) for x in line.split(',')]  # '1,2'\n\n",
+    "2026-01-03T10:11:12Z ERROR [worker-3] request id=9f8e7d6c failed: refused (10.0.0.7:5432)\n",
+    "# Notes\n\n- **Deploy**: run `make deploy`, see https://example.org/a?x=1\n- I use tabs.\n\n",
+    '{"name": "value", "n": 12.5, "items": ["a", "b"], "ok": true}\n',
+    "Die Besprechung ist am Montag um 10 Uhr; wir m\u00fcssen das Caf\u00e9 buchen. "
+    "\u79c1\u306f\u6771\u4eac\u306b\u884c\u304d\u307e\u3059\u3002 ",
+)  # fmt: skip
+
+
+def detectors() -> Iterator[tuple[str, Callable[[str], object], ModuleType]]:
+    """Yield every detector as a function of a text alone, and its module."""
+    for package in PACKAGES:
+        for info in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            if info.name.rsplit(".", 1)[1] not in NO_DETECTORS and not info.ispkg:
+                yield from _of(importlib.import_module(info.name))
+
+
+def _of(module: ModuleType) -> Iterator[tuple[str, Callable[[str], object], ModuleType]]:
+    for name, function in vars(module).items():
+        called = f"{module.__name__.rsplit('.', 1)[1]}.{name}"
+        if name.startswith("_") or not inspect.isfunction(function) or called in SHORT:
+            continue
+        if function.__module__ == module.__name__ and (more := _more(function)) is not None:
+            yield called, _alone(function, more), module
+
+
+def _more(function: Callable[..., object]) -> dict[str, Any] | None:
+    """Return what *function* takes besides a text; None when it takes no text, or more."""
+    takes = list(inspect.signature(function).parameters.values())
+    if not takes or takes[0].annotation not in {"str", str}:
+        return None
+    needed = [each.name for each in takes[1:] if each.default is each.empty]
+    return {name: MORE[name] for name in needed} if set(needed) <= MORE.keys() else None
+
+
+def _alone(function: Callable[..., Any], more: dict[str, Any]) -> Callable[[str], object]:
+    def call(text: str) -> object:
+        found = function(text, **more)
+        return list(found) if isinstance(found, Iterator) else found
+
+    return call
+
+
+FOUND = {name: (call, module) for name, call, module in detectors()}
+
+
+def hostile(module: ModuleType) -> Iterator[str]:
+    """Yield texts of CHARS that are made for the patterns of *module*."""
+    chance = random.Random(7)  # the same texts each time
+    own = {unit for pattern in patterns_of(module) for unit in units(pattern, chance)}
+    picked = chance.sample(sorted(own), min(len(own), PATTERN_UNITS_MAX))
+    for unit in (*UNITS, *picked):
+        yield (unit * (CHARS // len(unit) + 1))[:CHARS]
+    for unit in picked[: PATTERN_UNITS_MAX // 3]:
+        for run in ("a", " ", "\n"):
+            yield (unit + run * CHARS)[:CHARS]
+
+
+def cost_s(call: Callable[[str], object], text: str) -> float:
+    secrets.KNOWN.clear()  # as if seen for the first time
+    before = time.thread_time()
+    call(text)
+    return time.thread_time() - before
+
+
+@pytest.mark.parametrize("name", sorted(FOUND))
+def test_no_text_costs_a_detector_much_more_than_honest_ones(name: str) -> None:
+    call, module = FOUND[name]
+    with effort() as spent:
+        honest = [(text * CHARS)[:CHARS] for text in HONEST_TEXTS]
+        plain = max(honest, key=lambda text: min(cost_s(call, text) for _ in range(3)))
+        dearest = max(hostile(module), key=lambda text: cost_s(call, text))
+        # In turns, and the least of each: what else the machine does costs time, too.
+        rounds = [(cost_s(call, plain), cost_s(call, dearest)) for _ in range(ROUNDS)]
+        plain_s, dearest_s = map(min, zip(*rounds, strict=True))
+    allowed = max(FACTOR_MAX * plain_s, DEARER.get(name, FREE_UNITS) * spent.unit_s)
+    assert dearest_s <= allowed, (dearest[:40], dearest_s / plain_s, dearest_s / spent.unit_s)
+
+
+def test_the_known_detectors_are_found() -> None:
+    known = {"suspicion.suspicion", "secrets.screen", "passing.passing", "statements.statements",
+             "preference.is_preference", "importance.salience", "route.route", "density.score",
+             "lessons.lessons_in", "periods.periods", "entities.has_name", "clean.clean",
+             "triples.triples", "view.view"}  # fmt: skip
+    assert known - FOUND.keys() == set()
+    assert not DEARER.keys() - FOUND.keys()
