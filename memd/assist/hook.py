@@ -17,8 +17,8 @@ import sys
 import time
 
 from memd.assist import events, hook_log, once, shown
-from memd.assist.line import Line, LineError
-from memd.assist.payload import TEXT_CHARS_MAX, Said, Unusable, read
+from memd.assist.line import HookConnection, LineError
+from memd.assist.payload import TEXT_CHARS_MAX, HookEvent, Unusable, read
 
 STDIN_BYTES_MAX = 4 * 1_048_576
 STDIN_SECONDS_MAX = 2.0
@@ -41,7 +41,7 @@ _TELLS_NO_USAGE = ("codex", "gemini", "copilot")
 """Whose transcripts tell how full the window is, and nothing else does."""
 
 
-class Call:
+class HookCall:
     """What was typed: whose event, and with which key."""
 
     __slots__ = ("client", "event", "profile", "source")
@@ -58,7 +58,7 @@ class Call:
 
 def run(arguments: list[str]) -> int:
     """Do what one event asks for; always 0, whatever happens."""
-    call = Call(arguments)
+    call = HookCall(arguments)
     try:
         said = read(call.source, call.event, stdin(STDIN_SECONDS_MAX))
         if said is not None:
@@ -70,13 +70,13 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-def done(said: Said, call: Call) -> str:
+def done(said: HookEvent, call: HookCall) -> str:
     """Tell the daemon what *said* says, and return what the assistant is to read."""
     # Another program that reads this one's settings is itself: with its own key, or not at all.
     client = call.client if said.source == call.source else None
     waits = said.action in (events.BEGIN, events.PROMPT)
     seconds = ANSWER_SECONDS_MAX if waits else TOLD_SECONDS_MAX
-    line = Line("memd-hook", client or said.source, call.profile, seconds)
+    line = HookConnection("memd-hook", client or said.source, call.profile, seconds)
     try:
         marks = once.Marks(line.path)
         if not marks.take(once.stamp(said.session, said.action, said.mark, said.text or "")):
@@ -95,7 +95,7 @@ def done(said: Said, call: Call) -> str:
         line.close()
 
 
-def _begun(line: Line, said: Said) -> str:
+def _begun(line: HookConnection, said: HookEvent) -> str:
     """Return the brief of a session that begins or whose window was emptied."""
     if said.aside or said.resumed:
         return ""
@@ -104,7 +104,7 @@ def _begun(line: Line, said: Said) -> str:
     return _shown(said, brief)
 
 
-def _asked(line: Line, said: Said, marks: once.Marks) -> str:
+def _asked(line: HookConnection, said: HookEvent, marks: once.Marks) -> str:
     """Return what is known about a person's prompt, and have the prompt kept."""
     if said.aside and said.mark:
         marks.put(once.stamp("aside", said.session, said.mark))
@@ -141,7 +141,7 @@ def typed(prompt: str) -> str:
     return head.rpartition("\n\n")[0].rstrip() or head.rpartition("\n")[0].rstrip() or head
 
 
-def _answered(line: Line, said: Said, marks: once.Marks) -> None:
+def _answered(line: HookConnection, said: HookEvent, marks: once.Marks) -> None:
     """Have the answer kept, and tell how full the window is where the transcript knows."""
     if said.mark and marks.has(once.stamp("aside", said.session, said.mark)):
         return
@@ -158,7 +158,7 @@ def _answered(line: Line, said: Said, marks: once.Marks) -> None:
     _report(line, said, usage)
 
 
-def _keep(line: Line, said: Said, text: str, origin: str) -> None:
+def _keep(line: HookConnection, said: HookEvent, text: str, origin: str) -> None:
     """Send a turn of the session, under a key that the same event always has."""
     if len(text) > TEXT_CHARS_MAX:
         return  # no frame's worth was typed: what is pasted whole stands in the transcript
@@ -167,7 +167,7 @@ def _keep(line: Line, said: Said, text: str, origin: str) -> None:
     line.tell("memory.ingest", {**said.where, **turn})
 
 
-def _report(line: Line, said: Said, usage: dict[str, object]) -> None:
+def _report(line: HookConnection, said: HookEvent, usage: dict[str, object]) -> None:
     """Tell what is known of the window; a nap follows by itself where the event calls for one."""
     told: dict[str, object] = {
         "source": said.source,
@@ -199,7 +199,7 @@ def _newest(messages: list[object]) -> list[object]:
     return kept[::-1]
 
 
-def _shown(said: Said, result: dict[str, object]) -> str:
+def _shown(said: HookEvent, result: dict[str, object]) -> str:
     return shown.printed(said.source, said.event, shown.text_of(result))
 
 

@@ -25,7 +25,7 @@ class LineError(Exception):
     """There is no daemon, or none that answers us; the text says which, never a memory's."""
 
 
-class Line:
+class HookConnection:
     """A connection to *profile*'s daemon as *client*, until *usual* seconds are over.
 
     Raises LineError when there is none, or the key is not the daemon's.

@@ -41,7 +41,7 @@ class Unusable(Exception):  # noqa: N818  # a reason for the log, not a fault of
     """What came on stdin is nothing that memd understands; the text says why, never what came."""
 
 
-class Said:
+class HookEvent:
     """One event: whose session, where, and what was said in it."""
 
     __slots__ = (
@@ -76,7 +76,7 @@ class Said:
         return named if self.project is None else {**named, "project_id": self.project}
 
 
-def read(source: str, event: str, raw: bytes) -> Said | None:
+def read(source: str, event: str, raw: bytes) -> HookEvent | None:
     """Return what *event* of *source* says; None for what is nothing to memd.
 
     Raises Unusable for what cannot be read.
@@ -96,7 +96,7 @@ def read(source: str, event: str, raw: bytes) -> Said | None:
     teller = _teller(source, found)
     if teller is None or any(found.get(name) for name in _OF_A_PART):
         return None
-    return Said(teller, event, action, found)
+    return HookEvent(teller, event, action, found)
 
 
 def project_of(cwd: str | None) -> str | None:
@@ -120,7 +120,7 @@ def _teller(source: str, found: dict[str, object]) -> str | None:
     return None if is_camel and source != "copilot" else source
 
 
-def _is_aside(said: Said, found: dict[str, object]) -> bool:
+def _is_aside(said: HookEvent, found: dict[str, object]) -> bool:
     if said.action == events.BEGIN:
         return bool(found.get("is_background_agent"))
     if said.action != events.PROMPT:

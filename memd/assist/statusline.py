@@ -12,7 +12,7 @@ import sys
 
 from memd.assist import hook_log, once, quick_json
 from memd.assist.hook import STDIN_SECONDS_MAX, options, stdin
-from memd.assist.line import Line, LineError
+from memd.assist.line import HookConnection, LineError
 
 SECONDS_MAX = 0.3
 CHAINED_SECONDS_MAX = 5.0
@@ -85,7 +85,7 @@ def _told(raw: bytes, client: str, profile: str | None) -> str:
     if not usage:
         return ""
     try:
-        line = Line("memd-statusline", client, profile, SECONDS_MAX)
+        line = HookConnection("memd-statusline", client, profile, SECONDS_MAX)
     except LineError as error:
         hook_log.note("the status line", str(error))
         return "memd off"

@@ -24,7 +24,7 @@ from memd.domain.settings import MemoryConfig, Settings
 from memd.ingest.agents import Agents
 from memd.ingest.queue import EmbeddingQueue
 from memd.ingest.sessions import Sessions
-from memd.org.learning import Learning
+from memd.org.learning import RelationExtractor
 from memd.org.org import Org
 from memd.store.check.upkeep import Upkeep
 from memd.store.file.database import Database, opened
@@ -64,7 +64,7 @@ class Assembly:
     work: Work
     counter: TokenCounter
     graph: Graph
-    learning: Learning
+    learning: RelationExtractor
     org: Org
 
     async def due(self) -> None:
@@ -98,7 +98,7 @@ async def assembled(  # noqa: PLR0913  # all that the rooms stand on
     stack.callback(work.close)
     ground = _Ground(settings, db, embedder, counter_for(model_dir), clock, Ids(clock), work)
     queue = EmbeddingQueue(db, embedder, ground.counter, clock, ground.ids, emit)
-    learning = Learning(db, clock, work)
+    learning = RelationExtractor(db, clock, work)
     ingest = later(partial(_ingest, ground, queue, learning.hearing(emit)))
     graph = later(partial(_graph, ground, partial(_add, ingest, learning)))
     memory = settings.memory
@@ -266,7 +266,7 @@ def _org(ground: _Ground, graph: Graph) -> Org:
     )
 
 
-async def _add(ingest: Ingest, learning: Learning, caller: Caller, text: str) -> Added:
+async def _add(ingest: Ingest, learning: RelationExtractor, caller: Caller, text: str) -> Added:
     """Store the text of a triple as a memory of the caller's, and read it at once."""
     request = MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content=text)
     memory_id = await ingest.store(caller, request)

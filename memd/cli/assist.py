@@ -12,8 +12,8 @@ from memd.cli import options, say
 from memd.cli.reach import daemon
 
 if TYPE_CHECKING:
-    from memd.assist.connect.clients import Assistant, Place
-    from memd.assist.connect.connect import Change
+    from memd.assist.connect.clients import Assistant, Locations
+    from memd.assist.connect.connect import FileChange
 
 SCOPES = ["read", "write", "propose"]
 YOURS = "default"
@@ -114,11 +114,11 @@ def assistant_of(name: str) -> Assistant:
     return ASSISTANTS[name]
 
 
-def place_of(profile: str | None) -> Place:
+def place_of(profile: str | None) -> Locations:
     """Return where the person's things are, and memd's of *profile*."""
     from pathlib import Path
 
-    from memd.assist.connect.clients import Place
+    from memd.assist.connect.clients import Locations
     from memd.assist.connect.entries import PASSED_ON
     from memd.cli.service import command_path
 
@@ -126,7 +126,7 @@ def place_of(profile: str | None) -> Place:
     variables = {name: environ[name] for name in PASSED_ON if environ.get(name)}
     if variables.get("XDG_RUNTIME_DIR") == f"/run/user/{os.getuid()}":
         del variables["XDG_RUNTIME_DIR"]  # looked for there without being told
-    return Place(
+    return Locations(
         Path.home(),
         Paths.resolve(profile).data_dir,
         str(command_path()),
@@ -136,7 +136,7 @@ def place_of(profile: str | None) -> Place:
     )
 
 
-def show(changes: list[Change]) -> None:
+def show(changes: list[FileChange]) -> None:
     """Print what changes, as ``diff -u`` would."""
     import difflib
 
@@ -170,12 +170,12 @@ def key_for(name: str, profile: str | None, agent: str = YOURS) -> str | None:
     return str(made["key_file"])
 
 
-def _question(changes: list[Change], assistant: Assistant) -> str:
+def _question(changes: list[FileChange], assistant: Assistant) -> str:
     files = "1 file" if len(changes) == 1 else f"{len(changes)} files"
     return f"Change {files} of {assistant.title}?"
 
 
-def _tell(name: str, assistant: Assistant, changes: list[Change], *, remove: bool) -> None:
+def _tell(name: str, assistant: Assistant, changes: list[FileChange], *, remove: bool) -> None:
     if not changes:
         say.note("nothing of memd's is there" if remove else f"{assistant.title} is connected")
         return
@@ -189,7 +189,7 @@ def _tell(name: str, assistant: Assistant, changes: list[Change], *, remove: boo
         say.note(assistant.then)
 
 
-def is_installed(assistant: Assistant, place: Place) -> bool:
+def is_installed(assistant: Assistant, place: Locations) -> bool:
     """Return whether an assistant's program or folder is here."""
     import shutil
 

@@ -38,7 +38,7 @@ SAID = (
 )  # fmt: skip
 
 
-class Question(NamedTuple):
+class DemoQuestion(NamedTuple):
     """A question; *kind* says which part of the answer the demonstration shows."""
 
     text: str
@@ -46,10 +46,10 @@ class Question(NamedTuple):
 
 
 QUESTIONS = (
-    Question("Which database does the billing service use now?"),
-    Question("What was wrong with the login?"),
-    Question("How long should an answer be?", "preference"),
-    Question("What is the melting point of tungsten?", "nothing"),
+    DemoQuestion("Which database does the billing service use now?"),
+    DemoQuestion("What was wrong with the login?"),
+    DemoQuestion("How long should an answer be?", "preference"),
+    DemoQuestion("What is the melting point of tungsten?", "nothing"),
 )
 
 
@@ -105,13 +105,13 @@ def _text(file: Path | None) -> tuple[str, str]:
         raise InvalidError(f"{chosen} cannot be read as UTF-8 text", field="file") from error
 
 
-def _questions(file: Path | None, text: str) -> list[Question]:
+def _questions(file: Path | None, text: str) -> list[DemoQuestion]:
     """Return the questions: about the text first, then about what the user said."""
     if file is None:
-        return [Question("Does memd need a network connection?"), *QUESTIONS]
+        return [DemoQuestion("Does memd need a network connection?"), *QUESTIONS]
     headings = [line.strip("# ") for line in text.splitlines() if line.startswith("#")]
     about = headings[min(1, len(headings) - 1)] if headings else text.strip()[:80]
-    return [Question(about or "What is this text about?"), *QUESTIONS]
+    return [DemoQuestion(about or "What is this text about?"), *QUESTIONS]
 
 
 def _remember(client: Client, title: str, text: str) -> dict[str, Any]:
@@ -164,7 +164,7 @@ def _settle(client: Client) -> None:
         time.sleep(_POLL_S)
 
 
-def _ask(client: Client, question: Question) -> dict[str, Any]:
+def _ask(client: Client, question: DemoQuestion) -> dict[str, Any]:
     began = time.monotonic()
     found = client.call("memory.recall", {"query": question.text})
     took_ms = (time.monotonic() - began) * 1_000

@@ -12,7 +12,7 @@ from memd.cli.assist import key_for, place_of, show
 from memd.cli.reach import ask, how_to_start
 
 if TYPE_CHECKING:
-    from memd.assist.connect.clients import Place
+    from memd.assist.connect.clients import Locations
     from memd.assist.connect.doctor import Finding
 
 
@@ -43,7 +43,7 @@ def doctor(
         say.note("nothing is wrong with what is connected")
 
 
-def _findings(place: Place, profile: str | None) -> list[Finding]:
+def _findings(place: Locations, profile: str | None) -> list[Finding]:
     from memd.assist.connect import connect
     from memd.assist.connect.clients import ASSISTANTS
     from memd.assist.connect.doctor import Finding, findings
@@ -68,7 +68,7 @@ def _findings(place: Place, profile: str | None) -> list[Finding]:
 
 
 def _mend(
-    found: list[Finding], place: Place, profile: str | None, *, yes: bool, json: bool
+    found: list[Finding], place: Locations, profile: str | None, *, yes: bool, json: bool
 ) -> None:
     from memd.assist.connect import connect
     from memd.assist.connect.clients import ASSISTANTS

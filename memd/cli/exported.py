@@ -10,7 +10,7 @@ from memd.base.errors import InvalidError
 from memd.cli import chats, foreign, opencode, recorded
 from memd.cli.notes import claude_mem, elsewhere
 from memd.cli.notes.folder import LINES
-from memd.cli.notes.send import Options, Outcome, send_items
+from memd.cli.notes.send import FileOutcome, Options, send_items
 
 if TYPE_CHECKING:
     from memd.client import Client
@@ -37,7 +37,7 @@ def is_one(path: Path) -> bool:
     return head.lstrip().startswith(chats.AIDER.encode())
 
 
-def send(client: Client, outcome: Outcome, said: Options, tell: Callable[[str], None]) -> None:
+def send(client: Client, outcome: FileOutcome, said: Options, tell: Callable[[str], None]) -> None:
     """Hand over what the file of *outcome* holds. Raises InvalidError for one that is unknown."""
     tell(f"reading {outcome.file.name}")
     if outcome.file.is_dir():
@@ -62,7 +62,7 @@ def send(client: Client, outcome: Outcome, said: Options, tell: Callable[[str], 
 
 
 def _send_database(
-    client: Client, outcome: Outcome, said: Options, tell: Callable[[str], None]
+    client: Client, outcome: FileOutcome, said: Options, tell: Callable[[str], None]
 ) -> None:
     with foreign.opened(outcome.file) as (conn, tables):
         if opencode.knows(tables):
@@ -76,7 +76,7 @@ def _send_database(
             raise InvalidError("a database of neither opencode nor claude-mem")
 
 
-def _read(outcome: Outcome) -> str:
+def _read(outcome: FileOutcome) -> str:
     try:
         with outcome.file.open("rb") as stream:
             raw = stream.read(chats.BYTES_MAX + 1)

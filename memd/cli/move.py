@@ -21,7 +21,7 @@ from memd.cli.progress import Progress
 from memd.cli.reach import LONG_SECONDS_MAX, daemon
 
 if TYPE_CHECKING:
-    from memd.cli.notes.send import Outcome
+    from memd.cli.notes.send import FileOutcome
     from memd.client import Client
 
 _BATCH_ITEMS_MAX = 200
@@ -115,7 +115,9 @@ def is_whole(file: Path) -> bool:
     return isinstance(head, dict) and parts.is_whole(head)
 
 
-def bring(client: Client, outcome: Outcome, *, dry_run: bool, tell: Callable[[str], None]) -> None:
+def bring(
+    client: Client, outcome: FileOutcome, *, dry_run: bool, tell: Callable[[str], None]
+) -> None:
     """Store every record of an export; a bad line is told by its number and stops no other.
 
     *tell* is told how far it is.
@@ -175,7 +177,7 @@ def _batches(lines: Iterator[Line]) -> Iterator[list[Line]]:
         yield batch
 
 
-def _send(client: Client, batch: list[Line], outcome: Outcome, problems: list[str]) -> None:
+def _send(client: Client, batch: list[Line], outcome: FileOutcome, problems: list[str]) -> None:
     """Send *batch*; where the whole of it is refused, half of it, down to the line at fault."""
     try:
         done = client.call("store.load", {"items": [record for _, record in batch]})

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from memd.domain.memory import MemoryEntry, MemoryQuery
 
 
-class Pages:
+class RemotePages:
     """What ``WikiExporter`` asks of a backend, over one connection."""
 
     def __init__(self, client: Client) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from memd.base.errors import InvalidError
 from memd.base.limits import FRAME_BYTES_MAX, NAP_TRANSCRIPT_BYTES_MAX
 from memd.cli.notes.folder import LINES, MARKDOWN
-from memd.cli.notes.send import Options, Outcome
+from memd.cli.notes.send import FileOutcome, Options
 from memd.cli.options import given
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def is_one(path: Path) -> bool:
     return not head.lstrip().startswith(b'{"memd"') and transcripts.is_one(head)
 
 
-def send(client: Client, outcome: Outcome, said: Options, tell: Callable[[str], None]) -> None:
+def send(client: Client, outcome: FileOutcome, said: Options, tell: Callable[[str], None]) -> None:
     """Hand over the file of *outcome*, in parts, and count in *outcome* what came of it.
 
     A kill in between leaves nothing. *tell* is told how far it is.
@@ -47,7 +47,7 @@ def send(client: Client, outcome: Outcome, said: Options, tell: Callable[[str], 
 
 def send_chats(
     client: Client,
-    outcome: Outcome,
+    outcome: FileOutcome,
     chats: Iterable[Chat],
     count: int,
     said: Options,
@@ -72,7 +72,7 @@ def send_chats(
 
 
 def _hand_over(
-    client: Client, outcome: Outcome, text: str, said: Options, tell: Callable[[str], None]
+    client: Client, outcome: FileOutcome, text: str, said: Options, tell: Callable[[str], None]
 ) -> None:
     common = given(agent_id=said.agent)
     last = (len(text) - 1) // _PART_CHARS * _PART_CHARS
@@ -92,7 +92,7 @@ def _hand_over(
     )
 
 
-def _count(outcome: Outcome, made: dict[str, Any]) -> None:
+def _count(outcome: FileOutcome, made: dict[str, Any]) -> None:
     outcome.new += made["new"]
     outcome.kept += made["kept"]
     outcome.quarantined += made["quarantined"]

@@ -30,7 +30,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _GAP = "  "
 
 
-class Kind(Enum):
+class ColumnKind(Enum):
     """What a column holds, in the order in which a terminal shows the columns."""
 
     TEXT = 0
@@ -43,7 +43,7 @@ class Column(NamedTuple):
     """A column. One of a table may be the *text*, which is cut to what is left."""
 
     head: str
-    kind: Kind = Kind.WORD
+    kind: ColumnKind = ColumnKind.WORD
     in_place: bool = False
     """A text that stays where the command names it, and so does the rest."""
     whole: bool = False
@@ -54,12 +54,12 @@ class Column(NamedTuple):
 
 def text_column(head: str, *, in_place: bool = False) -> Column:
     """Return the column that gets the room that is left."""
-    return Column(head, Kind.TEXT, in_place, stored=True)
+    return Column(head, ColumnKind.TEXT, in_place, stored=True)
 
 
 def an_id(head: str = "ID") -> Column:
     """Return a column of ids."""
-    return Column(head, Kind.ID)
+    return Column(head, ColumnKind.ID)
 
 
 def word(head: str, *, whole: bool = False, stored: bool = False) -> Column:
@@ -72,7 +72,7 @@ def word(head: str, *, whole: bool = False, stored: bool = False) -> Column:
 
 def time(head: str) -> Column:
     """Return a column of times of the wire."""
-    return Column(head, Kind.TIME)
+    return Column(head, ColumnKind.TIME)
 
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
@@ -109,9 +109,9 @@ def _piped(cell: str) -> str:
 
 
 def _shown(column: Column, cell: str) -> str:
-    if column.kind is Kind.ID:
+    if column.kind is ColumnKind.ID:
         return short(_piped(cell))
-    if column.kind is Kind.TIME:
+    if column.kind is ColumnKind.TIME:
         return say.moment(cell)
     return _piped(cell)
 
@@ -142,14 +142,16 @@ def _widths(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[in
     from memd.view.cells import width
 
     needs = [max(width(row[place]) for row in rows) for place in range(len(columns))]
-    texts = [place for place, column in enumerate(columns) if column.kind is Kind.TEXT]
+    texts = [place for place, column in enumerate(columns) if column.kind is ColumnKind.TEXT]
     if not texts:
         return needs
     left = say.width() - len(_GAP) * (len(columns) - 1) - len(say.BAR) * columns[0].stored
     wide = min(TEXT_CELLS_MIN, needs[texts[0]])
     if left - sum(needs) + needs[texts[0]] < wide:
         needs = [
-            min(need, WORD_CELLS_MAX) if column.kind is Kind.WORD and not column.whole else need
+            min(need, WORD_CELLS_MAX)
+            if column.kind is ColumnKind.WORD and not column.whole
+            else need
             for need, column in zip(needs, columns, strict=True)
         ]
     rest = left - sum(needs) + needs[texts[0]]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from memd.base.errors import IngestionError, InvalidError, SecretRefusedError, TooLargeError
 from memd.cli import exported, move, options, parts, recorded, say
 from memd.cli.notes import folder
-from memd.cli.notes.send import Options, Outcome, in_batches, send_note
+from memd.cli.notes.send import FileOutcome, Options, in_batches, send_note
 from memd.cli.progress import Progress
 from memd.cli.reach import LONG_SECONDS_MAX, daemon
 
@@ -75,7 +75,7 @@ def import_(
         raise InvalidError(f"no such format: {format_}", hint="text, markdown or jsonl")
     said = Options(tag or (), namespace, agent, dry_run)
     found = folder.find(files)
-    outcomes = [Outcome(path, error=why) for path, why in found.failed.items()]
+    outcomes = [FileOutcome(path, error=why) for path, why in found.failed.items()]
     if found.files:
         outcomes += _import(found.files, format_, said, profile)
     _report(outcomes, found.skipped, said, json=json)
@@ -85,8 +85,8 @@ def import_(
 
 def _import(
     files: Sequence[Path], kind: str | None, said: Options, profile: str | None
-) -> list[Outcome]:
-    outcomes: list[Outcome] = []
+) -> list[FileOutcome]:
+    outcomes: list[FileOutcome] = []
     with (
         daemon(profile, seconds_max=LONG_SECONDS_MAX) as client,
         Progress("importing", unit="files") as progress,
@@ -102,12 +102,12 @@ def _import(
 
 def _import_file(
     client: Client, path: Path, kind: str | None, said: Options, tell: Callable[[str], None]
-) -> Outcome:
+) -> FileOutcome:
     """Import one file and return what became of it; what is wrong with the file is kept there.
 
     *tell* is told what is being done where that may take minutes.
     """
-    outcome = Outcome(path)
+    outcome = FileOutcome(path)
     suffix = path.suffix.lower()
     try:
         if kind is None and not path.is_dir() and recorded.is_one(path):
@@ -127,7 +127,7 @@ def _import_file(
     return outcome
 
 
-def _send_lines(client: Client, outcome: Outcome, said: Options) -> None:
+def _send_lines(client: Client, outcome: FileOutcome, said: Options) -> None:
     """Store what memd exported, or texts as requests, one a line."""
     try:
         text = outcome.file.read_text(encoding="utf-8-sig")
@@ -149,7 +149,7 @@ def _send_lines(client: Client, outcome: Outcome, said: Options) -> None:
 
 
 def _send_batch(
-    client: Client, batch: Sequence[dict[str, Any]], outcome: Outcome, said: Options
+    client: Client, batch: Sequence[dict[str, Any]], outcome: FileOutcome, said: Options
 ) -> None:
     common = options.given(tags=list(said.tags) or None, namespace=said.namespace)
     texts = [{**common, "deliberate": True, **item} for item in batch if "text" in item]
@@ -172,7 +172,7 @@ def _send_batch(
 
 
 def _report(
-    outcomes: Sequence[Outcome], skipped: Counter[str], said: Options, *, json: bool
+    outcomes: Sequence[FileOutcome], skipped: Counter[str], said: Options, *, json: bool
 ) -> None:
     counts = {name: sum(getattr(each, name) for each in outcomes) for name in COUNTS}
     failed = sum(each.error is not None for each in outcomes)
@@ -200,7 +200,7 @@ def _report(
         say.note("what looks like an attack is out of sight: memd flagged list")
 
 
-def _report_file(outcome: Outcome) -> None:
+def _report_file(outcome: FileOutcome) -> None:
     """Say what became of one file; nothing of one that says what it said before."""
     name = _short(outcome.file)
     for problem in outcome.problems:

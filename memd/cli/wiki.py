@@ -55,13 +55,13 @@ def _written(client: Client, profile: str | None, agent: str | None, root: Path)
 
     from memd.base.paths import Paths
     from memd.cli.config import settings_of
-    from memd.cli.pages import Pages
+    from memd.cli.pages import RemotePages
     from memd.sleep.wiki.wiki import WikiExporter, folder_name
 
     agent_id = agent or client.call("system.hello")["caller"]["agent_id"]
     settings, _ = settings_of(Paths.resolve(profile))
     config = settings.memory.consolidation.wiki_export
-    exporter = WikiExporter(backend=Pages(client), config=config, root=root)
+    exporter = WikiExporter(backend=RemotePages(client), config=config, root=root)
     copy = {"target": str(root / folder_name(agent_id))}
     if not exporter.is_off:
         client.call("store.note_copy", copy)

@@ -22,7 +22,7 @@ what was learnt under an older one is then learnt again from the texts."""
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ExtractedStatement:
     """What one part of a text says, before it is stored; *start* and *end* are characters.
 
     ``valid_*_us`` are microseconds, None where the text names no time.

@@ -28,10 +28,10 @@ from memd.base.limits import (
 )
 from memd.domain.encoding import ModelFingerprint
 from memd.embedding.model_files import Manifest, check_hashes
-from memd.embedding.model_thread import Kind, ModelThread, Request, keep_libraries_quiet
+from memd.embedding.model_thread import ModelKind, ModelRequest, ModelThread, keep_libraries_quiet
 from memd.embedding.reranker_files import NAME, RERANKER_HINT
 
-_KIND = Kind("re-ranker", counted="questions", hint=RERANKER_HINT, thread="memd-rerank")
+_KIND = ModelKind("re-ranker", counted="questions", hint=RERANKER_HINT, thread="memd-rerank")
 
 
 class PairModel(Protocol):
@@ -51,7 +51,7 @@ def load_pair_model(folder: Path, manifest: Manifest) -> PairModel:
     return _FastembedPairs(folder)
 
 
-class _Pairs(Request[PairModel, list[float]]):
+class _Pairs(ModelRequest[PairModel, list[float]]):
     """The texts of one call, of which each is scored beside its question."""
 
     def __init__(self, query: str, texts: Sequence[str]) -> None:

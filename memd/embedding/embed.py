@@ -26,9 +26,9 @@ from memd.base.limits import EMBED_CACHE_TEXTS_MAX, EMBED_QUEUE_TEXTS_MAX, MODEL
 from memd.domain.encoding import ModelFingerprint
 from memd.embedding.embed_request import EmbedRequest, Encoder
 from memd.embedding.model_files import INSTALL_HINT, REPOSITORY, Manifest, check_hashes
-from memd.embedding.model_thread import Kind, ModelThread, keep_libraries_quiet
+from memd.embedding.model_thread import ModelKind, ModelThread, keep_libraries_quiet
 from memd.embedding.patience import left
-from memd.text.tokens import TOKENIZER_FILE, ModelTokens, Window
+from memd.text.tokens import TOKENIZER_FILE, ModelTokens, TextWindow
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _SPECIAL_TOKENS = 2  # [CLS] and [SEP] share the window with the text
 _NORM_ERROR_MAX = 1e-3
-_KIND = Kind("embedding model", counted="texts", hint=INSTALL_HINT, thread="memd-model")
+_KIND = ModelKind("embedding model", counted="texts", hint=INSTALL_HINT, thread="memd-model")
 
 Loader = Callable[[Path, Manifest], Encoder]
 
@@ -153,7 +153,7 @@ class _FastembedEncoder:
                 f"the model cannot be loaded: {type(error).__name__}", hint=INSTALL_HINT
             ) from error
 
-    def windows(self, text: str) -> list[Window]:
+    def windows(self, text: str) -> list[TextWindow]:
         return self._tokens.windows(text, tokens_max=self._window)
 
     def encode(self, texts: list[str]) -> Rows:

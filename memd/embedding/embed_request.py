@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from memd.base.errors import EmbeddingError
 from memd.base.limits import EMBED_BATCH_TEXTS, EMBED_BATCH_TOKENS, EMBED_CUT_CHARS
-from memd.embedding.model_thread import Request
-from memd.text.tokens import Window
+from memd.embedding.model_thread import ModelRequest
+from memd.text.tokens import TextWindow
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class Encoder(Protocol):
     """A model in memory."""
 
-    def windows(self, text: str) -> list[Window]:
+    def windows(self, text: str) -> list[TextWindow]:
         """Return the parts of *text* that fit the model's window; at least one."""
         ...
 
@@ -35,7 +35,7 @@ class Encoder(Protocol):
         ...
 
 
-class EmbedRequest(Request[Encoder, list[bytes]]):
+class EmbedRequest(ModelRequest[Encoder, list[bytes]]):
     """The texts of one call, of which each becomes a vector."""
 
     def __init__(self, texts: list[str]) -> None:
@@ -92,7 +92,7 @@ class EmbedRequest(Request[Encoder, list[bytes]]):
 
 class _Part(NamedTuple):
     at: int
-    window: Window
+    window: TextWindow
 
 
 def _as_bytes(total: Rows) -> bytes:

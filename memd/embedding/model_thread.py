@@ -37,7 +37,7 @@ Model = TypeVar("Model")
 Answer = TypeVar("Answer")
 
 
-class Kind(NamedTuple):
+class ModelKind(NamedTuple):
     """How a model is spoken of."""
 
     name: str
@@ -48,7 +48,7 @@ class Kind(NamedTuple):
     thread: str
 
 
-class Request(ABC, Generic[Model, Answer]):
+class ModelRequest(ABC, Generic[Model, Answer]):
     """One call, made in the loop whose caller waits, and how far it has come."""
 
     size = 1
@@ -101,7 +101,7 @@ class ModelThread(Generic[Model]):
         self,
         folder: Path,
         loader: Callable[[Path, Manifest], Model],
-        kind: Kind,
+        kind: ModelKind,
         *,
         idle_ms: int,
         waiting_max: int,
@@ -113,8 +113,8 @@ class ModelThread(Generic[Model]):
         self._waiting_max = waiting_max
         # Below this line: shared with the thread, touched under the condition only.
         self._turn = threading.Condition()
-        self._interactive: deque[Request[Model, Any]] = deque()
-        self._bulk: deque[Request[Model, Any]] = deque()
+        self._interactive: deque[ModelRequest[Model, Any]] = deque()
+        self._bulk: deque[ModelRequest[Model, Any]] = deque()
         self._waiting = 0
         self._closing = False
         self._on_end: Callable[[], object] = bool  # nobody waits yet
@@ -163,7 +163,7 @@ class ModelThread(Generic[Model]):
             raise DegradedError(f"no {self._kind.name} is installed", hint=self._kind.hint)
         return found
 
-    async def _ask(self, request: Request[Model, Answer], *, bulk: bool = False) -> Answer:
+    async def _ask(self, request: ModelRequest[Model, Answer], *, bulk: bool = False) -> Answer:
         """Return the answer to *request*, which is never too large for an idle queue."""
         kind = self._kind
         with self._turn:
@@ -201,7 +201,7 @@ class ModelThread(Generic[Model]):
         else:
             self._release()
 
-    def _next(self) -> Request[Model, Any] | None:
+    def _next(self) -> ModelRequest[Model, Any] | None:
         """Wait for work and return it, still first in its queue; None when idle or closing."""
         with self._turn:
             idle_s = self._idle_s if self.loaded else None
@@ -221,7 +221,7 @@ class ModelThread(Generic[Model]):
         with suppress(RuntimeError):  # the loop may be gone
             self._on_end()
 
-    def _serve(self, request: Request[Model, Any]) -> None:
+    def _serve(self, request: ModelRequest[Model, Any]) -> None:
         """Do one batch of *request*; when it is over, answer it, having made room first."""
         if request.answer.cancelled():
             self._drop(request)
@@ -240,7 +240,7 @@ class ModelThread(Generic[Model]):
             self._drop(request)
             answer()
 
-    def _drop(self, request: Request[Model, Any]) -> None:
+    def _drop(self, request: ModelRequest[Model, Any]) -> None:
         """Take *request* out of its queue, if it is still there."""
         with self._turn:
             for queue in (self._interactive, self._bulk):

@@ -32,7 +32,7 @@ class Story:
     last: str | None = None
 
 
-class Told(NamedTuple):
+class ClauseStatement(NamedTuple):
     """One statement of a clause, without its place in the text."""
 
     subject: str
@@ -102,7 +102,7 @@ _ONE_OF = frozenset(("member_of",))
 _GROUP = re.compile(r"(?:team|department|group|squad|guild|company|organisation)s?$", re.IGNORECASE)
 
 
-def clause(said: str, times: Sequence[When], story: Story) -> Iterator[Told]:
+def clause(said: str, times: Sequence[When], story: Story) -> Iterator[ClauseStatement]:
     """Yield what *said*, a clause without its words of time, says at *times*."""
     exception = _EXCEPTION.match(said)
     if exception is None:
@@ -115,11 +115,11 @@ def clause(said: str, times: Sequence[When], story: Story) -> Iterator[Told]:
     subject = found[0].subject if found else only
     if subject and subject not in {excepted, TEAM}:
         story.subject = subject
-        yield Told(subject, "except_for", excepted)
+        yield ClauseStatement(subject, "except_for", excepted)
     yield from found
 
 
-def _plainly(said: str, times: Sequence[When], story: Story) -> Iterator[Told]:
+def _plainly(said: str, times: Sequence[When], story: Story) -> Iterator[ClauseStatement]:
     standard = list(_standard(said, times, story))
     if standard:
         yield from standard
@@ -148,7 +148,7 @@ def _form(match: re.Match[str]) -> Verb:
 
 def _verb(
     subject: str, match: re.Match[str], said: str, times: Sequence[When], story: Story
-) -> Iterator[Told]:
+) -> Iterator[ClauseStatement]:
     verb = _form(match)
     rest = said[match.end() :].strip()
     negated = bool(match["no"] or match["after"])
@@ -186,7 +186,7 @@ def _means_it(match: re.Match[str], verb: Verb, times: Sequence[When]) -> bool:
 # The kinds of verbs.
 
 
-def _standard(said: str, times: Sequence[When], story: Story) -> Iterator[Told]:
+def _standard(said: str, times: Sequence[When], story: Story) -> Iterator[ClauseStatement]:
     match = _STANDARD.match(said) or _STANDARD_IS.match(said)
     thing = loosely(match["thing"]) if match else None
     if match is None or thing is None:
@@ -198,12 +198,12 @@ def _standard(said: str, times: Sequence[When], story: Story) -> Iterator[Told]:
     span = _Span(_moment(times)) if match["begins"] else _lasting(times)
     story.subject, story.last = subject, thing
     negated = bool(match["no"])
-    yield Told(subject, "standardises_on", thing, negated, purpose, *span)
+    yield ClauseStatement(subject, "standardises_on", thing, negated, purpose, *span)
 
 
 def _state(
     subject: str, rest: str, verb: Verb, *, negated: bool, times: Sequence[When], story: Story
-) -> Iterator[Told]:
+) -> Iterator[ClauseStatement]:
     span = _lasting(times)
     if verb.tense == "past" and span == _Span():
         if story.now_us is None:
@@ -214,16 +214,16 @@ def _state(
         if not _can_be(verb, thing):
             continue
         one, other = (thing, subject) if verb.turned else (subject, thing)
-        yield Told(one, verb.relation, other, negated, behind.qualifier, *span)
+        yield ClauseStatement(one, verb.relation, other, negated, behind.qualifier, *span)
         if verb.relation == "uses":
             story.using, story.until_us = thing, span.to_us
     for thing in behind.ruled_out if not negated else ():
-        yield Told(subject, verb.relation, thing, True, behind.qualifier, *span)
+        yield ClauseStatement(subject, verb.relation, thing, True, behind.qualifier, *span)
 
 
 def _event(
     subject: str, rest: str, verb: Verb, times: Sequence[When], story: Story
-) -> Iterator[Told]:
+) -> Iterator[ClauseStatement]:
     moment = _moment(times)
     behind = _objects(rest, loose=verb.relation in _LOOSE)
     if verb.relation == "replaces" and behind.instead and behind.things:
@@ -234,7 +234,7 @@ def _event(
         if not _can_be(verb, thing):
             continue
         one, other = (thing, subject) if verb.turned else (subject, thing)
-        yield Told(one, verb.relation, other, stops, behind.qualifier, moment)
+        yield ClauseStatement(one, verb.relation, other, stops, behind.qualifier, moment)
 
 
 def _can_be(verb: Verb, thing: str) -> bool:
@@ -246,7 +246,7 @@ def _can_be(verb: Verb, thing: str) -> bool:
 
 def _switch(
     subject: str, rest: str, match: re.Match[str], times: Sequence[When], story: Story
-) -> Iterator[Told]:
+) -> Iterator[ClauseStatement]:
     way = _TO_FROM.match(rest) or _TO.match(rest)
     if way is None:
         return
@@ -260,25 +260,29 @@ def _switch(
         if new.things[0].startswith("the "):
             return
         for thing in old[:1]:
-            yield Told(subject, "located_in", thing, to_us=moment)
-        yield Told(subject, "located_in", new.things[0], from_us=moment)
+            yield ClauseStatement(subject, "located_in", thing, to_us=moment)
+        yield ClauseStatement(subject, "located_in", new.things[0], from_us=moment)
         return
     before = old[0] if old else story.using
     if before is None and not moved:
-        yield Told(subject, "uses", new.things[0], qualifier=new.qualifier, from_us=moment)
+        yield ClauseStatement(
+            subject, "uses", new.things[0], qualifier=new.qualifier, from_us=moment
+        )
     if before is not None:
         yield from _changed(subject, before, new.things[0], moment, new.qualifier)
 
 
 def _changed(
     subject: str, old: str, new: str, moment: int | None, qualifier: str | None = None
-) -> Iterator[Told]:
-    yield Told(subject, "uses", old, qualifier=qualifier, to_us=moment)
-    yield Told(subject, "uses", new, qualifier=qualifier, from_us=moment)
-    yield Told(new, "replaces", old, qualifier=qualifier, from_us=moment)
+) -> Iterator[ClauseStatement]:
+    yield ClauseStatement(subject, "uses", old, qualifier=qualifier, to_us=moment)
+    yield ClauseStatement(subject, "uses", new, qualifier=qualifier, from_us=moment)
+    yield ClauseStatement(new, "replaces", old, qualifier=qualifier, from_us=moment)
 
 
-def _is(subject: str, rest: str, verb: Verb, *, negated: bool, span: _Span) -> Iterator[Told]:
+def _is(
+    subject: str, rest: str, verb: Verb, *, negated: bool, span: _Span
+) -> Iterator[ClauseStatement]:
     """Yield who is in which role, what is of which kind, and "the owner of X is Y"."""
     attribute = _HAS.match(subject)
     if attribute is not None:
@@ -288,7 +292,7 @@ def _is(subject: str, rest: str, verb: Verb, *, negated: bool, span: _Span) -> I
     if kind is not None:
         thing = _objects(rest[kind.end() :], loose=True).things
         if thing and subject != TEAM and not subject.startswith("the "):
-            yield Told(subject, "is_a", thing[0], negated, None, *span)
+            yield ClauseStatement(subject, "is_a", thing[0], negated, None, *span)
         return
     behind = _objects(rest, loose=False)
     if len(behind.things) != 1:
@@ -296,19 +300,21 @@ def _is(subject: str, rest: str, verb: Verb, *, negated: bool, span: _Span) -> I
     who = behind.things[0]
     roles = [one.startswith("the ") for one in (subject, who)]
     if roles == [False, True]:
-        yield Told(who, "is", subject, negated, behind.qualifier, *span)
+        yield ClauseStatement(who, "is", subject, negated, behind.qualifier, *span)
     elif roles == [True, False] and subject != TEAM:
-        yield Told(subject, "is", who, negated, behind.qualifier, *span)
+        yield ClauseStatement(subject, "is", who, negated, behind.qualifier, *span)
 
 
-def _attribute(match: re.Match[str], rest: str, *, negated: bool, span: _Span) -> Iterator[Told]:
+def _attribute(
+    match: re.Match[str], rest: str, *, negated: bool, span: _Span
+) -> Iterator[ClauseStatement]:
     verb = FIELDS.get((match["key"] or match["own"]).casefold())
     whose = name(match["of"] or match["whose"])
     things = _objects(rest, loose=False).things
     if verb is None or whose is None or not things:
         return
     one, other = (things[0], whose) if verb.turned else (whose, things[0])
-    yield Told(one, verb.relation, other, negated, None, *span)
+    yield ClauseStatement(one, verb.relation, other, negated, None, *span)
 
 
 # What stands behind a verb.

@@ -28,7 +28,7 @@ _COMPOUND_WORDS = 3
 _COMPOUND_FIRST = frozenset(each[0] for each in words.COMPOUNDS)
 
 
-class Word(NamedTuple):
+class DateWord(NamedTuple):
     """A word as the tables spell it, as it is written, and its characters."""
 
     word: str
@@ -41,7 +41,7 @@ class Text(NamedTuple):
     """A text's words, and when and where it is read."""
 
     whole: str
-    words: tuple[Word, ...]
+    words: tuple[DateWord, ...]
     now: datetime
     zone: tzinfo | None
 
@@ -86,23 +86,23 @@ _FILLERS = words.FILLERS
 AROUND = _FILLERS | frozenset(("on", "at", "am", "in", "over"))
 
 
-def split(text: str) -> tuple[Word, ...]:
+def split(text: str) -> tuple[DateWord, ...]:
     """Return the words, folded; what means one thing together is one."""
-    single = [Word(folded(m.group()), m.group(), *m.span()) for m in _WORD.finditer(text)]
-    joined: list[Word] = []
+    single = [DateWord(folded(m.group()), m.group(), *m.span()) for m in _WORD.finditer(text)]
+    joined: list[DateWord] = []
     place = 0
     while place < len(single):
         one: str | None = None
-        part: Sequence[Word] = single[place : place + 1]
+        part: Sequence[DateWord] = single[place : place + 1]
         if part[0].word in _COMPOUND_FIRST:
             part, one = _compound(single, place)
         start, end = part[0].start, part[-1].end
-        joined.append(Word(one, text[start:end], start, end) if one else part[0])
+        joined.append(DateWord(one, text[start:end], start, end) if one else part[0])
         place += len(part)
     return tuple(joined)
 
 
-def _compound(single: Sequence[Word], place: int) -> tuple[Sequence[Word], str | None]:
+def _compound(single: Sequence[DateWord], place: int) -> tuple[Sequence[DateWord], str | None]:
     """Return the longest run of words at *place* that means one thing, and that."""
     for length in range(_COMPOUND_WORDS, 0, -1):
         part = single[place : place + length]

@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from memd.base.limits import STATEMENTS_CHARS_MAX
-from memd.domain.graph import Said, folded
-from memd.extract.clauses import Story, Told, clause
+from memd.domain.graph import ExtractedStatement, folded
+from memd.extract.clauses import ClauseStatement, Story, clause
 from memd.extract.things import CHARS_MAX, name
 from memd.extract.triples import triples
 from memd.extract.verbs import SAID
@@ -51,7 +51,7 @@ _AND = re.compile(r",?\s+and\s+|,\s+(?=(?:we|do|don't|never|use|not\s+use)\s)", 
 
 def statements(
     text: str, now_us: int | None = None, *, speaker: str | None = None
-) -> tuple[Said, ...]:
+) -> tuple[ExtractedStatement, ...]:
     """Return what *text* says, in order and each thing once.
 
     *now_us* is when it was said: relative words count from it, and what changed
@@ -64,7 +64,7 @@ def statements(
     explicit = list(triples(text))
     taken = {(one.start, one.end) for one in explicit}
     spoken = (one for one in _prose(text, now_us, speaker) if _apart(one, taken))
-    found: dict[object, Said] = {}
+    found: dict[object, ExtractedStatement] = {}
     for one in sorted(chain(explicit, spoken), key=lambda one: (one.start, one.end)):
         if _sound(one):
             found.setdefault(_same(one), one)
@@ -105,14 +105,14 @@ def things(text: str) -> tuple[str, ...]:
     return tuple(sorted(found.values(), key=len, reverse=True))
 
 
-def _sound(one: Said) -> bool:
+def _sound(one: ExtractedStatement) -> bool:
     names = (one.subject, one.object)
     return all(folded(part) and len(part) <= CHARS_MAX for part in names) and folded(
         one.subject
     ) != folded(one.object)
 
 
-def _same(one: Said) -> object:
+def _same(one: ExtractedStatement) -> object:
     return (
         folded(one.subject),
         one.relation,
@@ -124,7 +124,7 @@ def _same(one: Said) -> object:
     )
 
 
-def _apart(one: Said, taken: set[tuple[int, int]]) -> bool:
+def _apart(one: ExtractedStatement, taken: set[tuple[int, int]]) -> bool:
     return not any(start <= one.start < end for start, end in taken)
 
 
@@ -137,7 +137,7 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
             yield start, end
 
 
-def _prose(text: str, now_us: int | None, speaker: str | None) -> Iterator[Said]:
+def _prose(text: str, now_us: int | None, speaker: str | None) -> Iterator[ExtractedStatement]:
     story = Story(speaker=speaker, now_us=now_us)
     for start, end in _sentences(text):
         sentence = text[start:end]
@@ -157,8 +157,8 @@ def _prose(text: str, now_us: int | None, speaker: str | None) -> Iterator[Said]
                 yield _said(told, start + begin, start + max(stop, begin + 1))
 
 
-def _said(told: Told, start: int, end: int) -> Said:
-    return Said(
+def _said(told: ClauseStatement, start: int, end: int) -> ExtractedStatement:
+    return ExtractedStatement(
         told.subject,
         told.relation,
         told.object,

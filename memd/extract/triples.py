@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memd.domain.graph import Said
+from memd.domain.graph import ExtractedStatement
 from memd.extract.things import CHARS_MAX, unwrapped
 from memd.extract.verbs import FIELDS, relation
 
@@ -33,7 +33,7 @@ _LINK = re.compile(r"\[\[(?P<name>[^\[\]|#\n]{1,80})(?:[|#][^\[\]\n]{0,80})?\]\]
 _BULLET = re.compile(r"^\s*(?:[-*]|\d{1,3}[.)])\s+")
 
 
-def triples(text: str) -> Iterator[Said]:
+def triples(text: str) -> Iterator[ExtractedStatement]:
     """Yield what *text* says in arrows, bars, keys and links, in order."""
     heading: str | None = None
     for match in _LINE.finditer(text):
@@ -53,7 +53,7 @@ def triples(text: str) -> Iterator[Said]:
         end = match.start() + len(line.rstrip())
         for one in found:
             if one[0] != one[2] and end > start:
-                yield Said(one[0], one[1], one[2], start, end, qualifier=one[3])
+                yield ExtractedStatement(one[0], one[1], one[2], start, end, qualifier=one[3])
 
 
 _Edge = tuple[str, str, str, str | None]

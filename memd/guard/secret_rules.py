@@ -19,7 +19,7 @@ from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memd.guard.secret_shapes import SHAPES, Shape, mixed
+from memd.guard.secret_shapes import SHAPES, SecretShape, mixed
 
 _RULES = Path(__file__).with_suffix(".json")
 _BYTES_MAX = 4 << 20  # of memory that one compiled pattern may take
@@ -42,7 +42,7 @@ _DOCUMENTED = re.compile(
 class Match(NamedTuple):
     """Where *shape* found its secret; *start* is where what leads to the secret begins."""
 
-    shape: Shape
+    shape: SecretShape
     start: int
     secret_start: int
     end: int
@@ -51,7 +51,7 @@ class Match(NamedTuple):
 class Detector:
     """All shapes, each compiled when a text first has its keywords, and kept."""
 
-    def __init__(self, shapes: tuple[Shape, ...]) -> None:
+    def __init__(self, shapes: tuple[SecretShape, ...]) -> None:
         import re2
 
         self._shapes = shapes
@@ -75,7 +75,7 @@ class Detector:
             for start, at, end in spans if plain else _in_characters(data, spans):
                 yield Match(shape, start, at, end)
 
-    def is_whole(self, shape: Shape, text: str) -> bool:
+    def is_whole(self, shape: SecretShape, text: str) -> bool:
         """Return whether *text* is one secret of *shape* from end to end."""
         data = text.encode("utf-8", "surrogatepass")
         return self._pattern(self._index[id(shape)]).fullmatch(data) is not None
@@ -101,7 +101,7 @@ def detector() -> Detector:
     return Detector(shapes())
 
 
-def shapes() -> tuple[Shape, ...]:
+def shapes() -> tuple[SecretShape, ...]:
     """Return all shapes, memd's own first."""
     return (*SHAPES, *_rules())
 
@@ -132,12 +132,12 @@ def rules() -> dict[str, Any]:
     return dict(json.loads(_RULES.read_text("utf-8")))
 
 
-def _rules() -> Iterator[Shape]:
+def _rules() -> Iterator[SecretShape]:
     held = rules()
     spared, without = _any_of(held["spared"]), held["without"]
     for rule in held["rules"]:
         named = _AFTER_A_NAME in rule["pattern"]
-        yield Shape(
+        yield SecretShape(
             rule["kind"],
             rule["pattern"],
             keywords=rule["keywords"],
@@ -190,7 +190,7 @@ def _entropy(secret: str) -> float:
     return -sum(share * math.log2(share) for share in shares) + 0.0
 
 
-def _spans(shape: Shape, match: Any) -> tuple[int, int, int]:
+def _spans(shape: SecretShape, match: Any) -> tuple[int, int, int]:
     group = shape.group
     if group is None:
         # As gitleaks has it: the first group that took part, else all of it.

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 
-class Shape(NamedTuple):
+class SecretShape(NamedTuple):
     """One form of secret, in the syntax of RE2.
 
     A text that has one has a match of *keywords* too, in letters of any case; without it
@@ -144,54 +144,54 @@ IBAN_LENGTHS = {country[:2]: int(country[2:]) for country in _LENGTHS.split()}
 _PEM_NAME = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 
 SHAPES = (
-    Shape(
+    SecretShape(
         "private-key",
         rf"-----BEGIN {_PEM_NAME}"
         rf"(?:(?:[^-]|-{{1,4}}[^-])*-----END {_PEM_NAME}|(?:\s*[A-Za-z0-9+/=]{{40,}})+)",
         wraps=False,
         keywords="-----BEGIN ",
     ),
-    Shape(
+    SecretShape(
         "private-key",
         r"PuTTY-User-Key-File-\d: [^\x00]{0,999}?Private-Lines: \d+\s+(?:[A-Za-z0-9+/=]{8,}\s*)+"
         r"(?:Private-(?:MAC|Hash): [0-9a-f]+)?",
         wraps=False,
         keywords="PuTTY-User-Key-File-",
     ),
-    Shape("aws-key", r"(A[KS]IA[A-Z0-9]{16})(?:[^A-Za-z0-9]|$)", keywords="A[KS]IA"),
-    Shape(
+    SecretShape("aws-key", r"(A[KS]IA[A-Z0-9]{16})(?:[^A-Za-z0-9]|$)", keywords="A[KS]IA"),
+    SecretShape(
         "aws-secret",
         r"(?i:secret_?access_?key|aws_?secret_?key)[\"']?\s{0,4}[=:]\s{0,4}[\"']?"
         r"([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=]|$)",
         wraps=False,
         keywords="secret",
     ),
-    Shape("github-token", r"gh[pousr]_[A-Za-z0-9]{30,255}", keywords="gh[pousr]_"),
-    Shape("github-token", r"github_pat_[A-Za-z0-9_]{22,255}", keywords="github_pat_"),
-    Shape(
+    SecretShape("github-token", r"gh[pousr]_[A-Za-z0-9]{30,255}", keywords="gh[pousr]_"),
+    SecretShape("github-token", r"github_pat_[A-Za-z0-9_]{22,255}", keywords="github_pat_"),
+    SecretShape(
         "slack-token",
         r"xox[abcdeoprs]-[A-Za-z0-9-]{10,250}",
         check=mixed,
         keywords="xox[abcdeoprs]-",
     ),
-    Shape("anthropic-key", r"sk-ant-[A-Za-z0-9_-]{16,200}", check=mixed, keywords="sk-ant-"),
-    Shape("openai-key", r"sk-[A-Za-z0-9_-]{20,250}", check=dense, keywords="sk-"),
-    Shape("stripe-key", r"[sr]k_live_[A-Za-z0-9]{16,250}", keywords="[sr]k_live_"),
-    Shape("google-key", r"AIza[A-Za-z0-9_-]{30,60}", check=mixed, keywords="AIza"),
-    Shape("gitlab-token", r"glpat-[A-Za-z0-9_.-]{20,250}", keywords="glpat-"),
-    Shape("npm-token", r"(npm_[A-Za-z0-9]{36})(?:[^A-Za-z0-9]|$)", keywords="npm_"),
-    Shape("pypi-token", r"pypi-[A-Za-z0-9_-]{32,500}", check=dense, keywords="pypi-"),
-    Shape("huggingface-token", r"hf_[A-Za-z0-9]{30,100}", keywords="hf_"),
-    Shape(
+    SecretShape("anthropic-key", r"sk-ant-[A-Za-z0-9_-]{16,200}", check=mixed, keywords="sk-ant-"),
+    SecretShape("openai-key", r"sk-[A-Za-z0-9_-]{20,250}", check=dense, keywords="sk-"),
+    SecretShape("stripe-key", r"[sr]k_live_[A-Za-z0-9]{16,250}", keywords="[sr]k_live_"),
+    SecretShape("google-key", r"AIza[A-Za-z0-9_-]{30,60}", check=mixed, keywords="AIza"),
+    SecretShape("gitlab-token", r"glpat-[A-Za-z0-9_.-]{20,250}", keywords="glpat-"),
+    SecretShape("npm-token", r"(npm_[A-Za-z0-9]{36})(?:[^A-Za-z0-9]|$)", keywords="npm_"),
+    SecretShape("pypi-token", r"pypi-[A-Za-z0-9_-]{32,500}", check=dense, keywords="pypi-"),
+    SecretShape("huggingface-token", r"hf_[A-Za-z0-9]{30,100}", keywords="hf_"),
+    SecretShape(
         "sendgrid-key",
         r"(SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43})(?:[^A-Za-z0-9_-]|$)",
         keywords=r"SG\.",
     ),
-    Shape("age-key", r"AGE-SECRET-KEY-1[A-Z0-9]{58}", keywords="AGE-SECRET-KEY-1"),
-    Shape(
+    SecretShape("age-key", r"AGE-SECRET-KEY-1[A-Z0-9]{58}", keywords="AGE-SECRET-KEY-1"),
+    SecretShape(
         "jwt", r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?", keywords=r"\.eyJ"
     ),
-    Shape(
+    SecretShape(
         "url-password",
         # The last @ before the path ends the password; what a template or a placeholder
         # stands for is no secret.
@@ -200,28 +200,28 @@ SHAPES = (
         check=is_password,
         keywords="://",
     ),
-    Shape(
+    SecretShape(
         "url-password",  # with a slash in it: then the first @ ends it
         r"://[^\s/:@\"'<>\[]{1,100}:([^$<{\[*%\s/@\"'<>][^\s@\"'<>]{0,199})@[\w\[]",
         wraps=False,
         check=is_password,
         keywords="://",
     ),
-    Shape(
+    SecretShape(
         "bearer-token",
         r"(?i)\bbearer {1,4}([A-Za-z0-9._~+/-]{20,}=*)",
         wraps=False,
         check=mixed,
         keywords="bearer",
     ),
-    Shape(
+    SecretShape(
         "basic-credentials",
         r"(?i)\bauthorization[\"']?\s{0,4}[:=]\s{0,4}[\"']?basic {1,4}([A-Za-z0-9+/]{8,}={0,2})",
         wraps=False,
         check=is_credentials,
         keywords="authorization",
     ),
-    Shape(
+    SecretShape(
         "netrc-password",
         r"(?i)\bmachine\s{1,8}\S{1,200}\s{1,8}login\s{1,8}\S{1,200}\s{1,8}password\s{1,8}"
         r"([^\s$<{*]\S{0,199})",
@@ -229,14 +229,14 @@ SHAPES = (
         check=is_password,
         keywords="password",
     ),
-    Shape(
+    SecretShape(
         "pgpass-password",
         r"(?m)^[\w.-]{1,200}:(?:[1-6]\d{3,4}|\*):[\w*-]{1,100}:[\w*-]{1,100}:([^\s:$<{*]\S{3,199})$",
         wraps=False,
         check=is_password,
         keywords=":",
     ),
-    Shape(
+    SecretShape(
         "password",
         r"\b(?:PGPASSWORD|MYSQL_PWD|MYSQL_ROOT_PASSWORD|POSTGRES_PASSWORD|REDISCLI_AUTH|SSHPASS)"
         r"[\"']?\s{0,2}[=:]\s{0,2}[\"']?([^\s\"'$<{*]{4,200})",
@@ -244,32 +244,32 @@ SHAPES = (
         check=is_password,
         keywords="PASSWORD|MYSQL_PWD|REDISCLI_AUTH|SSHPASS",
     ),
-    Shape(
+    SecretShape(
         "discord-webhook",
         r"discord(?:app)?\.com/api/webhooks/\d{15,21}/([\w-]{60,80})",
         keywords=r"\.com/api/webhooks/",
     ),
-    Shape("google-token", r"ya29\.[\w-]{20,}", check=mixed, keywords=r"ya29\."),
-    Shape("google-secret", r"GOCSPX-[\w-]{20,60}", check=mixed, keywords="GOCSPX-"),
-    Shape("vault-token", r"\bhv[sbr]\.[\w-]{24,400}", check=mixed, keywords=r"hv[sbr]\."),
-    Shape("stripe-secret", r"whsec_[A-Za-z0-9+/=]{24,100}", check=mixed, keywords="whsec_"),
-    Shape("tailscale-key", r"tskey-[a-z]{3,12}-[\w-]{20,80}", check=mixed, keywords="tskey-"),
-    Shape(
+    SecretShape("google-token", r"ya29\.[\w-]{20,}", check=mixed, keywords=r"ya29\."),
+    SecretShape("google-secret", r"GOCSPX-[\w-]{20,60}", check=mixed, keywords="GOCSPX-"),
+    SecretShape("vault-token", r"\bhv[sbr]\.[\w-]{24,400}", check=mixed, keywords=r"hv[sbr]\."),
+    SecretShape("stripe-secret", r"whsec_[A-Za-z0-9+/=]{24,100}", check=mixed, keywords="whsec_"),
+    SecretShape("tailscale-key", r"tskey-[a-z]{3,12}-[\w-]{20,80}", check=mixed, keywords="tskey-"),
+    SecretShape(
         "newrelic-key",
         r"NR(?:AK|JS|II)-[A-Za-z0-9_-]{19,64}",
         check=mixed,
         keywords="NR(?:AK|JS|II)-",
     ),
-    Shape(
+    SecretShape(
         "hubspot-token",
         r"\bpat-[a-z]{2}\d-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
         keywords="pat-",
     ),
-    Shape("mapbox-token", r"\bsk\.eyJ[\w-]{20,500}\.[\w-]{20,60}", keywords=r"sk\.eyJ"),
-    Shape("dropbox-token", r"\bsl\.[\w-]{100,1000}", check=mixed, keywords=r"sl\."),
-    Shape("fly-token", r"\bfo1_[\w-]{40,60}", check=mixed, keywords="fo1_"),
-    Shape("crates-token", r"\bcio[A-Za-z0-9]{32}\b", check=mixed, keywords="cio"),
-    Shape(
+    SecretShape("mapbox-token", r"\bsk\.eyJ[\w-]{20,500}\.[\w-]{20,60}", keywords=r"sk\.eyJ"),
+    SecretShape("dropbox-token", r"\bsl\.[\w-]{100,1000}", check=mixed, keywords=r"sl\."),
+    SecretShape("fly-token", r"\bfo1_[\w-]{40,60}", check=mixed, keywords="fo1_"),
+    SecretShape("crates-token", r"\bcio[A-Za-z0-9]{32}\b", check=mixed, keywords="cio"),
+    SecretShape(
         "aliyun-secret",
         r"(?i:aliyun|alibaba)\w{0,30}(?i:secret)[\"']?\s{0,4}[=:]\s{0,4}[\"']?([A-Za-z0-9]{30})\b",
         wraps=False,
@@ -279,9 +279,9 @@ SHAPES = (
 )
 """What memd knows by itself: wider than the rules of others, or not among them."""
 
-CARD = Shape("card-number", "", wraps=False, check=is_card)
+CARD = SecretShape("card-number", "", wraps=False, check=is_card)
 CARDS = re.compile(r"(?<![\w.-])(?=[2-6])\d(?:[ -]?\d){12,18}(?![\w-])(?!\.\d)")
-IBAN = Shape("iban", "", wraps=False, check=is_iban)
+IBAN = SecretShape("iban", "", wraps=False, check=is_iban)
 IBANS = re.compile(r"(?<!\w)[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?!\w)")
 
 EXAMPLES = frozenset(

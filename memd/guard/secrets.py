@@ -32,7 +32,7 @@ from memd.guard.secret_shapes import (
     EXAMPLES,
     IBAN,
     IBANS,
-    Shape,
+    SecretShape,
     is_said_to_be_a_card,
 )
 from memd.view.view import hidden
@@ -224,7 +224,7 @@ def _of(match: Match, text: str) -> Iterator[_Found]:
         yield from _judged(match.shape, text, start, match.end)
 
 
-def _judged(shape: Shape, text: str, start: int, end: int) -> Iterator[_Found]:
+def _judged(shape: SecretShape, text: str, start: int, end: int) -> Iterator[_Found]:
     secret = "".join(text[start:end].split())
     if secret.startswith("[secret:") and _PLACEHOLDER.fullmatch(secret):
         return  # a rule takes whatever stands behind its word for the secret
@@ -260,7 +260,7 @@ def _wrapped(text: str) -> Iterator[_Found]:
             yield from _judged(match.shape, text, start, end)
 
 
-def _without_words(shape: Shape, text: str, start: int, end: int) -> int:
+def _without_words(shape: SecretShape, text: str, start: int, end: int) -> int:
     """Move *end* back over lines that are not the key's, as long as what is left is a key.
 
     A key that is complete at its line's end is followed by an ordinary word or

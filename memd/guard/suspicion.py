@@ -20,7 +20,7 @@ from functools import lru_cache
 
 from memd.domain.trust import NOTHING, Flag, Suspicion
 from memd.guard.suspicion_languages import LANGUAGES
-from memd.guard.suspicion_shapes import LOOKALIKES, SHAPES, SMUGGLED, Shape
+from memd.guard.suspicion_shapes import LOOKALIKES, SHAPES, SMUGGLED, SuspicionShape
 from memd.view.view import without_hidden
 
 SEAM_CHARS = 240  # of two neighbouring pieces: an attack may be cut in two
@@ -180,7 +180,7 @@ def _may_be_spaced(seen: str) -> bool:
     return not seen.isascii() or b"wswswswswsw" in seen.encode().translate(_KINDS)
 
 
-def _shaped(shapes: Iterable[Shape], seen: str) -> Suspicion:
+def _shaped(shapes: Iterable[SuspicionShape], seen: str) -> Suspicion:
     flags: set[Flag] = set()
     live: set[Flag] = set()
     strong: set[Flag] = set()

@@ -8,10 +8,10 @@ and Russian. Who writes in another language is still fenced and marked.
 from __future__ import annotations
 
 from memd.domain.trust import Flag
-from memd.guard.suspicion_shapes import Shape
+from memd.guard.suspicion_shapes import SuspicionShape
 
-LANGUAGES: tuple[Shape, ...] = (
-    Shape(
+LANGUAGES: tuple[SuspicionShape, ...] = (
+    SuspicionShape(
         Flag.INSTRUCTION,
         ("ignorier", "vergiss", "missacht", "anweisung", "anordnung"),
         (
@@ -22,7 +22,7 @@ LANGUAGES: tuple[Shape, ...] = (
         ),
         strong=True,
     ),
-    Shape(
+    SuspicionShape(
         Flag.INSTRUCTION,
         ("ignor", "oubli", "tiens pas compte", "tenez pas compte"),
         (
@@ -33,7 +33,7 @@ LANGUAGES: tuple[Shape, ...] = (
         ),
         strong=True,
     ),
-    Shape(
+    SuspicionShape(
         Flag.INSTRUCTION,
         ("ignor", "olvid", "descart", "esquec", "desobed", "dimentic", "desconsider"),
         (
@@ -47,7 +47,7 @@ LANGUAGES: tuple[Shape, ...] = (
         ),
         strong=True,
     ),
-    Shape(
+    SuspicionShape(
         Flag.INSTRUCTION,
         ("忽略", "无视", "無視", "忘记", "忘記", "忽視", "不要理会", "不要遵"),
         (
@@ -57,13 +57,13 @@ LANGUAGES: tuple[Shape, ...] = (
         ),
         strong=True,
     ),
-    Shape(
+    SuspicionShape(
         Flag.INSTRUCTION,
         ("무시", "잊"),
         (r"(?:이전|위의|앞의|모든)[^.\n]{0,12}(?:지시|명령|지침|규칙)[^.\n]{0,12}(?:무시|잊)"),
         strong=True,
     ),
-    Shape(
+    SuspicionShape(
         Flag.INSTRUCTION,
         ("игнорир", "забудь", "забыть"),
         (
@@ -73,7 +73,7 @@ LANGUAGES: tuple[Shape, ...] = (
         ),
         strong=True,
     ),
-    Shape(
+    SuspicionShape(
         Flag.TRIGGER,
         ("ab jetzt", "ab sofort", "von nun an", "künftig", "immer wenn"),
         (
@@ -82,7 +82,7 @@ LANGUAGES: tuple[Shape, ...] = (
         ),
         strong=True,
     ),
-    Shape(
+    SuspicionShape(
         Flag.TRIGGER,
         ("désormais", "a partir de", "à partir de", "de ahora en", "dorénavant", "d'ora in poi"),
         (
@@ -94,7 +94,7 @@ LANGUAGES: tuple[Shape, ...] = (
         ),
         strong=True,
     ),
-    Shape(
+    SuspicionShape(
         Flag.TRIGGER,
         ("从现在", "從現在", "今后", "今後", "以后"),
         (

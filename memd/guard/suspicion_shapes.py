@@ -19,7 +19,7 @@ def _compiled(words: str) -> re.Pattern[str]:
     return re.compile(words, re.MULTILINE)
 
 
-class Shape(NamedTuple):
+class SuspicionShape(NamedTuple):
     """One way of looking suspicious."""
 
     flag: Flag
@@ -94,14 +94,14 @@ _WHERE = r"(?:https?://|ftp://|\bto [\w.+-]+@[\w-]+\.\w|webhook|\b[\w.+-]+@[\w-]
 _OWNER = r"(?:user|owner|human|operator|account holder|customer|boss|ceo|administrator|admin)"
 
 
-SHAPES: tuple[Shape, ...] = (
-    Shape(
+SHAPES: tuple[SuspicionShape, ...] = (
+    SuspicionShape(
         Flag.INSTRUCTION,
         ("ignor", "disregard", "forget", "overrid", "bypass", "discard", "drop", "unlearn"),
         (rf"\b{_OVER}{_FILL}{{0,5}}\W+{_BEFORE}(?:\W+\w+){{0,2}}?\W+{_ORDERS}\b"),
         strong=True,
     ),
-    Shape(
+    SuspicionShape(
         Flag.INSTRUCTION,
         ("ignor", "disregard", "forget", "overrid", "bypass", "discard", "unlearn"),
         (
@@ -113,7 +113,7 @@ SHAPES: tuple[Shape, ...] = (
         ),
         strong=True,
     ),
-    Shape(
+    SuspicionShape(
         Flag.INSTRUCTION,
         ("ignor", "disregard", "forget", "overrid"),
         (
@@ -122,13 +122,13 @@ SHAPES: tuple[Shape, ...] = (
         ),
         strong=True,
     ),
-    Shape(
+    SuspicionShape(
         Flag.INSTRUCTION,
         ("follow", "obey", "heed"),
         (rf"\b{_NOT}{_FILL}{{0,4}}\W+(?:{_BEFORE}|your)(?:\W+\w+){{0,2}}?\W+{_ORDERS}\b"),
         strong=True,
     ),
-    Shape(
+    SuspicionShape(
         Flag.INSTRUCTION,
         ("system prompt", "system message", "initial prompt", "hidden prompt"),
         (
@@ -138,7 +138,7 @@ SHAPES: tuple[Shape, ...] = (
         ),
         strong=True,
     ),
-    Shape(
+    SuspicionShape(
         Flag.INSTRUCTION,
         ("you are now", "you're now", "you are no longer", "act as if you", "pretend you"),
         (
@@ -152,7 +152,7 @@ SHAPES: tuple[Shape, ...] = (
         ),
         strong=True,
     ),
-    Shape(
+    SuspicionShape(
         Flag.INSTRUCTION,
         ("tell", "inform", "alert", "notify", "mention", "knowledge", "reveal", "warn"),
         (
@@ -162,7 +162,7 @@ SHAPES: tuple[Shape, ...] = (
             r"(?:the |your )(?:user|human|owner|operator)\b"
         ),
     ),
-    Shape(
+    SuspicionShape(
         Flag.INSTRUCTION,
         ("assistant", "claude", "gpt", " ai", "ai ", "ai,", "ai:", "agent", "llm", "model"),
         (
@@ -178,7 +178,7 @@ SHAPES: tuple[Shape, ...] = (
             *("approve", "authori", "disable", "bypass", "recommend", "obey", "comply", "override"),
         ),
     ),
-    Shape(
+    SuspicionShape(
         Flag.INSTRUCTION,
         ("instruction", "directive", "override", "order"),
         (
@@ -192,7 +192,7 @@ SHAPES: tuple[Shape, ...] = (
             r"|\bsystem override\b"
         ),
     ),
-    Shape(
+    SuspicionShape(
         Flag.TRIGGER,
         ("from now on", "from this point", "going forward", "henceforth", "in future", "in the fu"),
         (
@@ -205,7 +205,7 @@ SHAPES: tuple[Shape, ...] = (
         ),
         strong=True,
     ),
-    Shape(
+    SuspicionShape(
         Flag.TRIGGER,
         ("when", "if", "time"),
         (
@@ -214,7 +214,7 @@ SHAPES: tuple[Shape, ...] = (
             rf"(?:[,:;]|\bthen)\W+{_MUST}{{0,3}}{_DO}\b|\b{_MUST}{{1,3}}{_DO}\b)"
         ),
     ),
-    Shape(
+    SuspicionShape(
         Flag.TRIGGER,
         ("when", "if", "time"),
         (
@@ -226,7 +226,7 @@ SHAPES: tuple[Shape, ...] = (
             rf"{_DO}\b"
         ),
     ),
-    Shape(
+    SuspicionShape(
         Flag.TRIGGER,
         ("future ",),
         (
@@ -238,7 +238,7 @@ SHAPES: tuple[Shape, ...] = (
             r"|you must|must|recommend|prefer)\b"
         ),
     ),
-    Shape(
+    SuspicionShape(
         Flag.TRIGGER,
         ("your answer", "your repl", "your response", "your output", "of your "),
         (
@@ -247,7 +247,7 @@ SHAPES: tuple[Shape, ...] = (
             r"(?:answers?|repl(?:y|ies)|responses?|outputs?|messages?)\b"
         ),
     ),
-    Shape(
+    SuspicionShape(
         Flag.ROLE,
         ("<|", "[inst]", "<<sys>>", "### instruction", "### system", "[/inst]"),
         (
@@ -256,7 +256,7 @@ SHAPES: tuple[Shape, ...] = (
             r"|^#{2,4} ?(?:instructions?|system(?: prompt)?) ?:\W*\n?\W*\w"
         ),
     ),
-    Shape(
+    SuspicionShape(
         Flag.ROLE,
         ("system", "human", "assistant", "developer"),
         (
@@ -267,7 +267,7 @@ SHAPES: tuple[Shape, ...] = (
             r"|of course|certainly|okay|ok|understood|i will|i'll|absolutely)\b"
         ),
     ),
-    Shape(
+    SuspicionShape(
         Flag.AUTHORITY,
         ("authori", "approved", "consent", "permission", "waive", "signed off"),
         (
@@ -287,7 +287,7 @@ SHAPES: tuple[Shape, ...] = (
         ),
         strong=True,
     ),
-    Shape(
+    SuspicionShape(
         Flag.AUTHORITY,
         ('"trust"', '"origin"', "trust=", "trust:", "[memd:", "trust level", "origin="),
         (
@@ -298,7 +298,7 @@ SHAPES: tuple[Shape, ...] = (
             r"|verified|system)\b|^\[memd:[0-9a-f]{4,}\]"
         ),
     ),
-    Shape(
+    SuspicionShape(
         Flag.FENCE,
         ("memory", "memory-entry", "rnemory", "memd"),
         (
@@ -306,7 +306,7 @@ SHAPES: tuple[Shape, ...] = (
             r"|untrusted[\w-]*|memd[\w-]*)\b"
         ),
     ),
-    Shape(
+    SuspicionShape(
         Flag.EXFILTRATION,
         ("http", "@", "webhook", "ftp://", "pastebin"),
         (
@@ -315,7 +315,7 @@ SHAPES: tuple[Shape, ...] = (
         ),
         strong=True,
     ),
-    Shape(
+    SuspicionShape(
         Flag.EXFILTRATION,
         ("](http",),
         (
@@ -324,7 +324,7 @@ SHAPES: tuple[Shape, ...] = (
             r"|prompt|history|memor|token|key|env|leak|exfil)\w*(?:\}|>|%7d|\])?"
         ),
     ),
-    Shape(
+    SuspicionShape(
         Flag.TOOL_CALL,
         ("tool_call", "function_call", "tool_use", "<invoke", "the tool", " tool ", "the function"),
         (

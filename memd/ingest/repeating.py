@@ -15,11 +15,11 @@ from memd.domain.ingest import IngestRequest
 from memd.ingest.draft import Draft, Drafts, is_assistant, is_owner
 from memd.store.file.database import Database
 from memd.store.session import injections
-from memd.text.restating import Told, unsaid
+from memd.text.restating import KnownWords, unsaid
 from memd.view.echo import shown, spoken
 
 
-async def told(db: Database, caller: Caller, request: IngestRequest) -> Told | None:
+async def told(db: Database, caller: Caller, request: IngestRequest) -> KnownWords | None:
     """Return what the session of *request* was told; None for what is no turn of a session."""
     origin = request.origin
     if origin is None:
@@ -28,10 +28,10 @@ async def told(db: Database, caller: Caller, request: IngestRequest) -> Told | N
     if not streams or origin not in {Origin.PERSON, Origin.ASSISTANT}:
         return None
     if origin is Origin.PERSON or not is_assistant(request.speaker):
-        return Told(())
+        return KnownWords(())
     assert request.session_id is not None
     given = await db.read(injections.told, caller.agent_id, request.session_id)
-    return Told([*given, *shown(request.text)])
+    return KnownWords([*given, *shown(request.text)])
 
 
 def without_fences(request: IngestRequest) -> IngestRequest:
@@ -41,14 +41,14 @@ def without_fences(request: IngestRequest) -> IngestRequest:
     return request if same else request.model_copy(update={"text": text})
 
 
-def apart(found: Drafts, known: Told) -> Drafts:
+def apart(found: Drafts, known: KnownWords) -> Drafts:
     """Return *found*, its chunks that say nothing but what was told kept apart, each whole."""
     if not known:
         return found
     return replace(found, items=tuple(_apart(each, known) for each in found.items))
 
 
-def _apart(draft: Draft, known: Told) -> Draft:
+def _apart(draft: Draft, known: KnownWords) -> Draft:
     if draft.preference is not None or unsaid(draft.content, known).strip():
         return draft
     return replace(draft, passing=Passing.REMARK)

@@ -216,7 +216,7 @@ def _search(
     )
     for each in (True, False):
         match = session_words.match_text(terms, agent_key, each=each)
-        bound = session_words.Wanted(agent_key, match, *limits)
+        bound = session_words.MessageFilter(agent_key, match, *limits)
         rows = session_words.search(conn, bound, wanted.limit)
         if rows:
             return tuple(map(_hit, rows))

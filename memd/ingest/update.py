@@ -22,7 +22,7 @@ from memd.store.memory.versions import NewVersion
 from memd.store.session import passing
 
 
-class Wanted(NamedTuple):
+class AdmittedUpdate(NamedTuple):
     """An update as it may be stored: its content, if it has one, admitted and counted."""
 
     update: MemoryUpdate
@@ -33,19 +33,19 @@ class Wanted(NamedTuple):
     """When it was so that the new words say, where that is another time."""
 
 
-def wanted(update: MemoryUpdate, counter: TokenCounter, secrets: SecretsPolicy) -> Wanted:
+def wanted(update: MemoryUpdate, counter: TokenCounter, secrets: SecretsPolicy) -> AdmittedUpdate:
     """Return what *update* comes to; its text as it is but for secrets, like memory.store."""
     if update.content is None:
-        return Wanted(update, None, 0)
+        return AdmittedUpdate(update, None, 0)
     content = admitted(update.content, secrets).text
-    return Wanted(update, content, max(1, counter.count(content)), suspicion(content))
+    return AdmittedUpdate(update, content, max(1, counter.count(content)), suspicion(content))
 
 
 def change(
     conn: Writing,
     caller: Caller,
     memory_id: str,
-    wanted: Wanted,
+    wanted: AdmittedUpdate,
     now_us: int,
 ) -> str:
     """Rewrite a memory inside a transaction and return its id.

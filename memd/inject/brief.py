@@ -24,8 +24,8 @@ from memd.domain.inject import Brief, BriefItem, BriefRequest
 from memd.domain.org import OrgFact
 from memd.domain.trust import mark as mark_of
 from memd.guard.outgoing import outgoing
-from memd.inject.format import Part, pack
-from memd.inject.in_window import SessionWindows, Window
+from memd.inject.format import PromptPart, pack
+from memd.inject.in_window import PromptWindow, SessionWindows
 from memd.inject.isolated import Failed, isolated
 from memd.inject.known import FACT_LABELS
 from memd.inject.known import mark as mark_of_text
@@ -60,7 +60,7 @@ SHARES = (1.0, 0.25, 0.15, 1.0)
 """Of the digest, new facts, what no longer holds, and all else."""
 
 
-class Line(NamedTuple):
+class BriefLine(NamedTuple):
     """One line of a brief; without an id it is of something that no longer holds.
 
     *about* stands behind the kind in the label, *mark* before it.
@@ -125,7 +125,7 @@ class _Making:
 
     def __post_init__(self) -> None:
         self.prompt = Prompt(self.request.token_budget, DefaultTokenEstimator())
-        self.window = Window(self.room.windows, self.caller, self.request)
+        self.window = PromptWindow(self.room.windows, self.caller, self.request)
 
     async def compose(self) -> None:
         policies, preferences, facts, material = await asyncio.gather(
@@ -147,12 +147,12 @@ class _Making:
         best = [_line(row) for row in ranked(rows)]
         self._add([digest, known, _superseded(material), unsaid(best, (*digest, *known))])
 
-    def _add(self, parts: Sequence[Sequence[Line]]) -> None:
+    def _add(self, parts: Sequence[Sequence[BriefLine]]) -> None:
         """Add the lines that fit, each part within its share; what a share leaves is the next's."""
         most = min(self.prompt.left, BRIEF_TOKENS)
         packed = pack(
             [
-                Part([inner(line) for line in lines], int(most * share))
+                PromptPart([inner(line) for line in lines], int(most * share))
                 for lines, share in zip(parts, SHARES, strict=True)
             ],
             estimator=self.prompt.estimator,
@@ -203,10 +203,10 @@ def ranked(rows: Sequence[BriefRow]) -> list[BriefRow]:
     return sorted((row for row in rows if row.kind != DIGEST), key=worth, reverse=True)
 
 
-def unsaid(lines: Sequence[Line], told: Sequence[Line]) -> list[Line]:
+def unsaid(lines: Sequence[BriefLine], told: Sequence[BriefLine]) -> list[BriefLine]:
     """Return *lines* without those that say in other order what *told* and better ones said."""
     said = {word for line in told for word in _words(line.text)}
-    kept: list[Line] = []
+    kept: list[BriefLine] = []
     for line in lines:
         words = _words(line.text)
         if len(words & said) < SAID_SHARE * len(words):
@@ -219,7 +219,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.casefold()))
 
 
-def _digest(rows: Sequence[BriefRow], material: Material) -> list[Line]:
+def _digest(rows: Sequence[BriefRow], material: Material) -> list[BriefLine]:
     """Return the digest of this session, where its window was emptied, else of the last one."""
     digests = [row for row in rows if row.kind == DIGEST]
     if not digests:
@@ -234,24 +234,24 @@ def _since(facts: Offered, since_us: int) -> list[OrgFact]:
     return [fact for fact in facts.others if to_us(fact.created_at) >= since_us][:NEW_FACTS_MAX]
 
 
-def _superseded(material: Material) -> list[Line]:
+def _superseded(material: Material) -> list[BriefLine]:
     texts = [one_line(outgoing(text)) for text in material.superseded[:SUPERSEDED_MAX]]
     short = [shorten(text, SUPERSEDED_CHARS, placeholder=" …") for text in texts]
-    return [Line(None, "superseded", text) for text in short]
+    return [BriefLine(None, "superseded", text) for text in short]
 
 
-def _fact(fact: OrgFact) -> Line:
+def _fact(fact: OrgFact) -> BriefLine:
     text = outgoing(fact.content)
     doubt = "" if fact.author.is_human else mark_of_text(text)
-    return Line(fact.id, FACT_LABELS[fact.category], text, mark=doubt)
+    return BriefLine(fact.id, FACT_LABELS[fact.category], text, mark=doubt)
 
 
-def _line(row: BriefRow) -> Line:
+def _line(row: BriefRow) -> BriefLine:
     mark = mark_of(Origin(row.origin), Trust(row.trust))
-    return Line(row.memory_id, row.kind or row.category, outgoing(row.content), mark=mark)
+    return BriefLine(row.memory_id, row.kind or row.category, outgoing(row.content), mark=mark)
 
 
-def inner(line: Line) -> str:
+def inner(line: BriefLine) -> str:
     """Return what stands inside the line's fence; no line of the text begins like a label."""
     return f"{line.mark}[{line.kind}{line.about}] {body(line.text, tags=(ENTRY_TAG,))}"
 

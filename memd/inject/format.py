@@ -41,14 +41,14 @@ class Formatted(NamedTuple):
     minimum: int | None = None
 
 
-class Part(NamedTuple):
+class PromptPart(NamedTuple):
     """Lines of one kind, best first, and the most tokens that their fences may take."""
 
     lines: Sequence[str]
     tokens_max: int
 
 
-class Packed(NamedTuple):
+class PackedMessages(NamedTuple):
     """The messages, the places of the lines of each part that are in them, and the cost."""
 
     messages: tuple[ChatMessage, ...]
@@ -89,7 +89,7 @@ def formatted(
     """
     lines = [inner_line(memory) for memory in memories]
     packed = pack(
-        [Part(lines, token_budget)],
+        [PromptPart(lines, token_budget)],
         estimator=estimator,
         token_budget=token_budget,
         injection_point=injection_point,
@@ -101,14 +101,14 @@ def formatted(
 
 
 def pack(
-    parts: Sequence[Part],
+    parts: Sequence[PromptPart],
     *,
     estimator: TokenEstimator,
     token_budget: int,
     injection_point: InjectionPoint = InjectionPoint.SYSTEM,
     nonce: str | None = None,
     directed: bool = False,
-) -> Packed:
+) -> PackedMessages:
     """Return one message of fenced lines, part after part, behind the directive.
 
     A prompt that is *directed* has the directive already.
@@ -134,9 +134,9 @@ def pack(
                 places.append(place)
         taken.append(tuple(places))
     if not blocks:
-        return Packed((), ((),) * len(parts))
+        return PackedMessages((), ((),) * len(parts))
     message = ChatMessage(role=role, content="\n".join(blocks))
-    return Packed((*said, message), tuple(taken), used)
+    return PackedMessages((*said, message), tuple(taken), used)
 
 
 def least_tokens(

@@ -25,7 +25,7 @@ from memd.domain.retrieval import ScoredMemory
 from memd.inject.known import Fits, Known
 from memd.store.file.database import Database
 from memd.store.session import injections
-from memd.store.session.injections import InWindow, Place
+from memd.store.session.injections import InWindow, WindowKey
 
 REPEATED_US = 60_000_000  # what comes again so soon is the same question, sent again
 SESSIONS_MAX = 256  # whose last question is known
@@ -47,10 +47,10 @@ class SessionWindows:
 
     db: Database
     clock: Clock
-    _last: OrderedDict[Place, Last] = field(default_factory=OrderedDict)
-    _notes: dict[asyncio.Task[None], tuple[Place, frozenset[str]]] = field(default_factory=dict)
+    _last: OrderedDict[WindowKey, Last] = field(default_factory=OrderedDict)
+    _notes: dict[asyncio.Task[None], tuple[WindowKey, frozenset[str]]] = field(default_factory=dict)
 
-    async def look(self, place: Place, asked: Asked, ids: Sequence[str]) -> InWindow:
+    async def look(self, place: WindowKey, asked: Asked, ids: Sequence[str]) -> InWindow:
         """Return which of *ids* the session has; what the same question was given is news."""
         on_their_way = [given for at, given in self._notes.values() if at == place]
         found = await self.db.read(injections.in_window, place, ids)
@@ -58,7 +58,7 @@ class SessionWindows:
         last = self._repeated(place, _hash(asked))
         return InWindow(found.own, given if last is None else given - last.ids)
 
-    def note(self, caller: Caller, place: Place, asked: Asked, ids: Iterable[str]) -> None:
+    def note(self, caller: Caller, place: WindowKey, asked: Asked, ids: Iterable[str]) -> None:
         """Note what was given; nothing is waited for."""
         given, question = frozenset(ids), _hash(asked)
         if self._repeated(place, question) is None:
@@ -76,14 +76,14 @@ class SessionWindows:
         while self._notes:
             await asyncio.wait(list(self._notes))
 
-    def _repeated(self, place: Place, asked: bytes) -> Last | None:
+    def _repeated(self, place: WindowKey, asked: bytes) -> Last | None:
         """Return what the last question was given, if this is that one, sent again."""
         last = self._last.get(place)
         if last is None or last.asked != asked:
             return None
         return last if self.clock.monotonic_us() - last.at_us <= REPEATED_US else None
 
-    async def _write(self, caller: Caller, place: Place, ids: Sequence[str]) -> None:
+    async def _write(self, caller: Caller, place: WindowKey, ids: Sequence[str]) -> None:
         project_id, now_us = caller.project_id, self.clock.now_us()
         try:
             await self.db.write(
@@ -100,7 +100,7 @@ def _hash(asked: Asked) -> bytes:
 
 
 @dataclass
-class Window:
+class PromptWindow:
     """One prompt's view of its session's window; without a session nothing is in it."""
 
     windows: SessionWindows | None
@@ -112,11 +112,11 @@ class Window:
     _looked: set[str] = field(default_factory=set)
 
     @property
-    def _place(self) -> Place | None:
+    def _place(self) -> WindowKey | None:
         session_id = self.asked.session_id
         if self.windows is None or session_id is None:
             return None
-        return Place(self.caller.agent_id, self.caller.client, session_id)
+        return WindowKey(self.caller.agent_id, self.caller.client, session_id)
 
     async def foreign(self, found: RecallResult) -> RecallResult:
         """Return *found* without what the session said itself: that must not take a place."""

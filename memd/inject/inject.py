@@ -43,12 +43,12 @@ from memd.inject.context import ContextInjectionStrategy
 from memd.inject.editing_tools import instruction
 from memd.inject.fact_tool import NO_FACTS, SEARCH_FACTS
 from memd.inject.format import directive, formatted
-from memd.inject.in_window import SessionWindows, Window
+from memd.inject.in_window import PromptWindow, SessionWindows
 from memd.inject.isolated import Failed, isolated, spoken
 from memd.inject.known import Fits, Knowledge, Offers
 from memd.inject.own import MemoryRooms, OwnMemories
 from memd.inject.pipeline import Pools, as_recalled, fuses, gated, possible, without
-from memd.inject.prompt import Fitted, Prompt, Said, said_of
+from memd.inject.prompt import Fitted, PreferenceLine, Prompt, said_of
 from memd.inject.session_tool import NO_MESSAGES, SEARCH_SESSIONS
 from memd.inject.sources import memories, pools_of, preferences, recalled
 from memd.inject.tool_based import QUALIFIES, UNAVAILABLE, UNEXPECTED
@@ -192,7 +192,7 @@ class _Making:
 
     def __post_init__(self) -> None:
         self.prompt = Prompt(self.request.token_budget, DefaultTokenEstimator(), nonce=self.nonce)
-        self.window = Window(self.room.windows, self.caller, self.request)
+        self.window = PromptWindow(self.room.windows, self.caller, self.request)
 
     async def compose(self) -> None:
         """Gather what there is, and add it in the order in which it matters."""
@@ -281,7 +281,7 @@ class _Making:
         found = await self.room.org.list_policies(self.caller, limit=POLICIES_SHOWN_ITEMS_MAX)
         return tuple(outgoing(policy.content) for policy in found)
 
-    async def _gathered(self) -> tuple[list[tuple[str, Said]], RecallResult]:
+    async def _gathered(self) -> tuple[list[tuple[str, PreferenceLine]], RecallResult]:
         """Return the preferences, each with the id of its memory, and what was recalled."""
         if self.strategy is InjectionStrategy.CONTEXT:
             found = await recalled(self.room.rooms, self.caller, self.request, self.room.config)
@@ -356,9 +356,9 @@ class _Making:
         self.prompt.leave_out_block()
 
 
-def _recalled(chunk: MemoryChunk) -> Said:
+def _recalled(chunk: MemoryChunk) -> PreferenceLine:
     confirmed = chunk.trust is Trust.OWNER
-    return Said(chunk.content, mark_of_preference(chunk.origin, confirmed=confirmed))
+    return PreferenceLine(chunk.content, mark_of_preference(chunk.origin, confirmed=confirmed))
 
 
 def _with(message: ChatMessage, said: str) -> ChatMessage:

@@ -26,8 +26,8 @@ from memd.domain.retrieval import ScoredMemory
 from memd.domain.trust import mark_of_preference
 from memd.inject.format import (
     Formatted,
-    Packed,
-    Part,
+    PackedMessages,
+    PromptPart,
     directive,
     fenced,
     inner_line,
@@ -65,7 +65,7 @@ class Fitted:
         return [*(each.text for each in told), *(each.entry.content for each in self.memories)]
 
 
-class Said(NamedTuple):
+class PreferenceLine(NamedTuple):
     """A preference, and memd's mark of one that the owner neither said nor confirmed."""
 
     text: str
@@ -86,7 +86,7 @@ class Prompt:
     left_out: LeftOut = field(default_factory=LeftOut)
     minimum: int | None = None
     policies: Sequence[str] = ()
-    preferences: Sequence[Said] = ()
+    preferences: Sequence[PreferenceLine] = ()
     warnings: tuple[str, ...] = ()
     nonce: str | None = None
     directed: bool = False
@@ -141,7 +141,7 @@ class Prompt:
                 "and are left out",
             )
 
-    def add_preferences(self, preferences: Sequence[Said]) -> list[int]:
+    def add_preferences(self, preferences: Sequence[PreferenceLine]) -> list[int]:
         """Add what the owner prefers, for at most half of the budget; return which fitted.
 
         What he neither said nor confirmed stands behind it, in a fence.
@@ -154,7 +154,7 @@ class Prompt:
         taken = self._listed(PREFERENCES, [preferences[place].text for place in own], most)
         most -= self.used - used
         packed = pack(
-            [Part([preference_line(*preferences[place]) for place in others], most)],
+            [PromptPart([preference_line(*preferences[place]) for place in others], most)],
             estimator=self.estimator,
             token_budget=most,
             nonce=self.nonce,
@@ -198,16 +198,18 @@ class Prompt:
         told = [part for lesson in taken for part in (lesson.id, lesson.text)]
         return replace(fitted, memories=without(fitted.memories, told))
 
-    def _pack(self, fitted: Fitted, memories: Sequence[str]) -> Packed:
+    def _pack(self, fitted: Fitted, memories: Sequence[str]) -> PackedMessages:
         known = fitted.known
         shares = (
             (known.facts, FACTS_SHARE),
             (known.lessons, LESSONS_SHARE),
             (known.patterns, PATTERNS_SHARE),
         )
-        parts = [Part([*map(known_line, its)], int(self.budget * share)) for its, share in shares]
+        parts = [
+            PromptPart([*map(known_line, its)], int(self.budget * share)) for its, share in shares
+        ]
         return pack(
-            [*parts, Part(memories, self.left)],
+            [*parts, PromptPart(memories, self.left)],
             estimator=self.estimator,
             token_budget=self.left,
             injection_point=fitted.point,
@@ -318,9 +320,9 @@ class Prompt:
         self.left_out = self.left_out.model_copy(update=counts)
 
 
-def said_of(known: Preference) -> Said:
+def said_of(known: Preference) -> PreferenceLine:
     """Return a preference with memd's mark, if it needs one."""
-    return Said(known.value, mark_of_preference(known.origin, confirmed=known.confirmed))
+    return PreferenceLine(known.value, mark_of_preference(known.origin, confirmed=known.confirmed))
 
 
 def _told(known: Sequence[Known], taken: Sequence[int]) -> tuple[InjectedText, ...]:

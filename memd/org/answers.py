@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from memd.domain.enums import Trust
 from memd.domain.graph import folded
-from memd.org.asking import Hop, Reading, stem
+from memd.org.asking import Hop, QuestionReading, stem
 from memd.org.paths import Way, beside, least_trust, other_end
 from memd.store.org.graph import Edge
 
@@ -39,7 +39,7 @@ IMPLIED: Mapping[str, tuple[str, ...]] = {
 }
 
 
-class Found(NamedTuple):
+class ReachedThing(NamedTuple):
     """One thing and a way to it from *start*."""
 
     key: int
@@ -62,15 +62,15 @@ Along = Callable[[Sequence[int], Hop], Mapping[int, Sequence[Edge]]]
 
 
 def following(
-    along: Along, readings: Sequence[Reading], keys: Mapping[str, int]
-) -> tuple[Reading | None, tuple[Found, ...]]:
+    along: Along, readings: Sequence[QuestionReading], keys: Mapping[str, int]
+) -> tuple[QuestionReading | None, tuple[ReachedThing, ...]]:
     """Return the likeliest reading that leads anywhere and what it leads to, most trusted first.
 
     Readings that cost the same count as one. *keys* are the things by folded name.
     """
     for implied in (False, True):
-        best: list[Found] = []
-        chosen: Reading | None = None
+        best: list[ReachedThing] = []
+        chosen: QuestionReading | None = None
         for reading in readings:
             if chosen is not None and reading.cost > chosen.cost:
                 break
@@ -83,7 +83,7 @@ def following(
     return None, ()
 
 
-def _follow(along: Along, start: int, hops: Sequence[Hop], *, implied: bool) -> list[Found]:
+def _follow(along: Along, start: int, hops: Sequence[Hop], *, implied: bool) -> list[ReachedThing]:
     ways = [_Going(start, (), int(Trust.OWNER))]
     for hop in hops:
         meant = [hop]
@@ -92,7 +92,7 @@ def _follow(along: Along, start: int, hops: Sequence[Hop], *, implied: bool) -> 
         ways = _one_hop(along, start, _with_names(along, start, ways), meant)
         if not ways:
             break
-    return [Found(one.key, start, one.way) for one in ways]
+    return [ReachedThing(one.key, start, one.way) for one in ways]
 
 
 class _Going(NamedTuple):
@@ -146,24 +146,24 @@ def _been(start: int, way: Way) -> set[int]:
     return {start, *(key for edge in way for key in (edge.subject_key, edge.object_key))}
 
 
-def _each_once(found: Iterable[Found]) -> tuple[Found, ...]:
+def _each_once(found: Iterable[ReachedThing]) -> tuple[ReachedThing, ...]:
     """Return each thing with its most trusted, then shortest way."""
-    best: dict[int, Found] = {}
+    best: dict[int, ReachedThing] = {}
     for one in sorted(found, key=lambda one: (-one.trust, len(one.way))):
         best.setdefault(one.key, one)
     return tuple(best.values())
 
 
-def near(edges: Iterable[Edge], starts: Collection[int], hops: int) -> tuple[Found, ...]:
+def near(edges: Iterable[Edge], starts: Collection[int], hops: int) -> tuple[ReachedThing, ...]:
     """Return what lies around *starts*: each thing with its shortest, then most trusted way."""
     around = beside(edges)
-    found: dict[int, Found] = {start: Found(start, start, ()) for start in starts}
+    found: dict[int, ReachedThing] = {start: ReachedThing(start, start, ()) for start in starts}
     frontier = list(found.values())
     for _ in range(hops):
-        reached: dict[int, Found] = {}
+        reached: dict[int, ReachedThing] = {}
         for one in frontier:
             for edge in around.get(one.key, ()):
-                further = Found(other_end(edge, one.key), one.start, (*one.way, edge))
+                further = ReachedThing(other_end(edge, one.key), one.start, (*one.way, edge))
                 known = found.get(further.key) or reached.get(further.key)
                 if known is None or known.rank > further.rank:
                     reached[further.key] = further
@@ -175,17 +175,17 @@ def near(edges: Iterable[Edge], starts: Collection[int], hops: int) -> tuple[Fou
 
 
 def ranked(
-    found: Iterable[Found],
+    found: Iterable[ReachedThing],
     asked: Collection[str],
     wanted: Collection[str],
-    said: Callable[[Found], Collection[str]],
-) -> list[tuple[float, Found]]:
+    said: Callable[[ReachedThing], Collection[str]],
+) -> list[tuple[float, ReachedThing]]:
     """Return what is near with a score from 0 to 1, best first.
 
     *asked* are the question's words, *wanted* the relations it asks for, *said* tells
     the words of a way's evidence.
     """
-    scored: list[tuple[float, Found]] = []
+    scored: list[tuple[float, ReachedThing]] = []
     for one in found:
         overlap = len(set(asked) & set(said(one))) / len(asked) if asked else 0.0
         fits = 1.0 if one.way[-1].relation in wanted else 0.0

@@ -67,7 +67,7 @@ OTHER = "related_to"
 _OTHER_READING, _ACROSS, _WITHIN, _LEFT_OUT, _FAR = 1.0, 1.0, 3.0, 1.5, 0.05
 
 
-class Word(NamedTuple):
+class QuestionWord(NamedTuple):
     """One word of a question; *text* is in lower case and without its genitive."""
 
     raw: str
@@ -108,7 +108,7 @@ class Hop(NamedTuple):
     """Of a relation that memd has no word of its own for: the question's word for it."""
 
 
-class Reading(NamedTuple):
+class QuestionReading(NamedTuple):
     """One way to understand a question: where it begins and what is walked."""
 
     cost: float
@@ -116,20 +116,20 @@ class Reading(NamedTuple):
     hops: tuple[Hop, ...]
 
 
-def words(question: str) -> tuple[Word, ...]:
+def words(question: str) -> tuple[QuestionWord, ...]:
     """Return the words of a question, QUERY_TERMS_MAX at most."""
-    found: list[Word] = []
+    found: list[QuestionWord] = []
     for match in _WORD.finditer(question):
         raw = match.group().strip(_EDGES) or match.group()
         text = _GENITIVE.sub("", match.group().casefold().strip(".:`*"))
         genitive = bool(_GENITIVE.search(match.group()))
-        found.append(Word(raw, text.replace("\u2019", "'"), genitive))
+        found.append(QuestionWord(raw, text.replace("\u2019", "'"), genitive))
         if len(found) == QUERY_TERMS_MAX:
             break
     return tuple(found)
 
 
-def candidates(said: Sequence[Word]) -> dict[str, list[tuple[int, int]]]:
+def candidates(said: Sequence[QuestionWord]) -> dict[str, list[tuple[int, int]]]:
     """Return every name that could stand in a question, folded, with where it would stand.
 
     "we" stands for the team that texts without a subject are about.
@@ -150,7 +150,7 @@ def candidates(said: Sequence[Word]) -> dict[str, list[tuple[int, int]]]:
 
 
 def mentions(
-    said: Sequence[Word],
+    said: Sequence[QuestionWord],
     places: dict[str, list[tuple[int, int]]],
     known: Collection[str],
 ) -> tuple[Mention, ...]:
@@ -172,7 +172,7 @@ def mentions(
     return tuple(sorted(meant or found, key=lambda one: one.first))
 
 
-def _is_kind(said: Sequence[Word], one: Mention) -> bool:
+def _is_kind(said: Sequence[QuestionWord], one: Mention) -> bool:
     word = said[one.last]
     bare = one.first + (said[one.first].text in _ARTICLES)
     if bare != one.last or word.raw != word.raw.lower():
@@ -189,7 +189,7 @@ def _is_kind(said: Sequence[Word], one: Mention) -> bool:
     )
 
 
-def cues(said: Sequence[Word], named: Sequence[Mention]) -> tuple[Cue, ...]:
+def cues(said: Sequence[QuestionWord], named: Sequence[Mention]) -> tuple[Cue, ...]:
     """Return the words of a question that ask for relations, in order, CUES_MAX at most."""
     taken = {place for one in named for place in range(one.first, one.last + 1)}
     found: list[Cue] = []
@@ -212,7 +212,7 @@ def cues(said: Sequence[Word], named: Sequence[Mention]) -> tuple[Cue, ...]:
     return tuple(found)
 
 
-def _own_words(said: Sequence[Word], taken: Collection[int]) -> list[Cue]:
+def _own_words(said: Sequence[QuestionWord], taken: Collection[int]) -> list[Cue]:
     """Return what may be the words of a triple's own relation: "Ann -> mentors -> Bob"."""
     return [
         Cue(
@@ -245,7 +245,7 @@ def stem(word: str) -> str:
     return word
 
 
-def _noun(said: Sequence[Word], at: int) -> Cue | None:
+def _noun(said: Sequence[QuestionWord], at: int) -> Cue | None:
     options = NOUNS.get(said[at].text)
     if options is None:
         return None
@@ -259,7 +259,7 @@ def _noun(said: Sequence[Word], at: int) -> Cue | None:
 
 
 def _verb(
-    said: Sequence[Word], at: int, taken: Collection[int], before: Sequence[Cue]
+    said: Sequence[QuestionWord], at: int, taken: Collection[int], before: Sequence[Cue]
 ) -> Cue | None:
     for length in range(min(PHRASE_WORDS_MAX, len(said) - at), 0, -1):
         if any(place in taken for place in range(at, at + length)):
@@ -279,17 +279,17 @@ def _verb(
     return None
 
 
-def _leads_in(said: Sequence[Word], at: int) -> bool:
+def _leads_in(said: Sequence[QuestionWord], at: int) -> bool:
     """Return whether a preposition only opens a question: "in which city", "to whom"."""
     return said[at].text in _OPENING and at + 1 < len(said) and said[at + 1].text in _WH
 
 
-def _negated(said: Sequence[Word], at: int) -> bool:
+def _negated(said: Sequence[QuestionWord], at: int) -> bool:
     near = said[max(0, at - 2) : at]
     return any(word.text in _NEGATIONS or word.text.endswith("n't") for word in near)
 
 
-def _inverted(said: Sequence[Word], at: int, after: int, before: Sequence[Cue]) -> bool:
+def _inverted(said: Sequence[QuestionWord], at: int, after: int, before: Sequence[Cue]) -> bool:
     """Return whether an auxiliary before its subject comes first: "where is X hosted".
 
     In "the team led by Ann" what it is led by comes after, whatever stood before.
@@ -305,9 +305,11 @@ def _inverted(said: Sequence[Word], at: int, after: int, before: Sequence[Cue]) 
     return False
 
 
-def readings(said: Sequence[Word], named: Sequence[Mention], asked: Sequence[Cue]) -> list[Reading]:
+def readings(
+    said: Sequence[QuestionWord], named: Sequence[Mention], asked: Sequence[Cue]
+) -> list[QuestionReading]:
     """Return how a question can be understood, the likeliest first, READINGS_MAX at most."""
-    found: list[Reading] = []
+    found: list[QuestionReading] = []
     for mention in named[:MENTIONS_MAX]:
         outside = [cue for cue in asked if cue.last < mention.first or cue.first > mention.last]
         for left_out, chosen in _chosen(outside):
@@ -316,7 +318,7 @@ def readings(said: Sequence[Word], named: Sequence[Mention], asked: Sequence[Cue
                 for cost, hops in _walks(mention, order):
                     whole = left_out + order_cost + cost
                     if whole <= COST_MAX:
-                        found.append(Reading(whole + far, mention, hops))
+                        found.append(QuestionReading(whole + far, mention, hops))
     found.sort(key=lambda reading: reading.cost)
     return found[:READINGS_MAX]
 
@@ -331,7 +333,7 @@ def _chosen(asked: Sequence[Cue]) -> Iterator[tuple[float, tuple[Cue, ...]]]:
 
 
 def _orders(
-    said: Sequence[Word], mention: Mention, asked: Sequence[Cue]
+    said: Sequence[QuestionWord], mention: Mention, asked: Sequence[Cue]
 ) -> Iterator[tuple[float, tuple[Cue, ...]]]:
     near = sorted(asked, key=lambda cue: _distance(said, mention, cue))
     for order in permutations(near):
@@ -358,7 +360,7 @@ def _walks(mention: Mention, order: Sequence[Cue]) -> Iterator[tuple[float, tupl
         yield sum(cost for cost, _ in choice), tuple(hop for _, hop in choice)
 
 
-def _distance(said: Sequence[Word], mention: Mention, cue: Cue) -> float:
+def _distance(said: Sequence[QuestionWord], mention: Mention, cue: Cue) -> float:
     """Return how far a cue stands from a thing: what lies between, clauses above all.
 
     "The owner of Atlas" and "Ann's team" hold together more closely than any verb.

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from memd.domain.graph import folded
-from memd.store.org.statements import Claim, Group, Held
+from memd.store.org.statements import Claim, Held, StatementGroup
 
 ONE_A_SUBJECT = frozenset(("standardises_on", "is", "part_of", "located_in", "reports_to"))
 ONE_AN_OBJECT = frozenset(("owns", "leads"))
@@ -40,13 +40,13 @@ class _Piece(NamedTuple):
     ended_by: int | None = None
 
 
-def group(claim: Claim) -> Group:
+def group(claim: Claim) -> StatementGroup:
     """Return the statements among which those are that *claim* could contradict."""
     if claim.relation in ONE_A_SUBJECT:
-        return Group(claim.relation, claim.subject_key, None)
+        return StatementGroup(claim.relation, claim.subject_key, None)
     if claim.relation in ONE_AN_OBJECT:
-        return Group(claim.relation, None, claim.object_key)
-    return Group(claim.relation, claim.subject_key, claim.object_key)
+        return StatementGroup(claim.relation, None, claim.object_key)
+    return StatementGroup(claim.relation, claim.subject_key, claim.object_key)
 
 
 def believed(claims: Sequence[Claim], may_end: MayEnd) -> list[Held]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from memd.extract.verbs import FORMS
 
 
-class Option(NamedTuple):
+class CueEdge(NamedTuple):
     """One reading of a cue."""
 
     relation: str
@@ -30,45 +30,45 @@ class Noun(NamedTuple):
 _PLAIN = frozenset(("is", "are", "was", "were"))
 
 # Forms that statements do not have, in questions' own shapes.
-_ASKED: dict[tuple[Option, ...], str] = {
-    (Option("uses"),): "use|used|using|rely on|work with|working with",
-    (Option("uses", True),): "used by|used at|used in",
-    (Option("standardises_on"),): "standardise on|standardize on|standardised on|standardized on",
-    (Option("prefers"),): "prefer|prefers|preferred",
-    (Option("prefers", True),): "preferred by",
-    (Option("requires"), Option("depends_on")): "require|need|needs|required|needed",
-    (Option("requires", True), Option("depends_on", True)): "required by|needed by",
-    (Option("depends_on"), Option("requires")): "depend on|depends on|depend|depends|based on"
+_ASKED: dict[tuple[CueEdge, ...], str] = {
+    (CueEdge("uses"),): "use|used|using|rely on|work with|working with",
+    (CueEdge("uses", True),): "used by|used at|used in",
+    (CueEdge("standardises_on"),): "standardise on|standardize on|standardised on|standardized on",
+    (CueEdge("prefers"),): "prefer|prefers|preferred",
+    (CueEdge("prefers", True),): "preferred by",
+    (CueEdge("requires"), CueEdge("depends_on")): "require|need|needs|required|needed",
+    (CueEdge("requires", True), CueEdge("depends_on", True)): "required by|needed by",
+    (CueEdge("depends_on"), CueEdge("requires")): "depend on|depends on|depend|depends|based on"
     "|built on|built upon|build on",
-    (Option("replaces"),): "replace|replaces|replaced|supersede|supersedes|superseded",
-    (Option("replaces", True),): "replaced by|superseded by",
-    (Option("owns"),): "own|owns|owned|responsible for|in charge of|maintain|maintains|maintaining"
+    (CueEdge("replaces"),): "replace|replaces|replaced|supersede|supersedes|superseded",
+    (CueEdge("replaces", True),): "replaced by|superseded by",
+    (CueEdge("owns"),): "own|owns|owned|responsible for|in charge of|maintain|maintains|maintaining"
     "|looks after|look after|builds|build|develops",
-    (Option("owns", True),): "owned by|maintained by|looked after by|built by|developed by",
-    (Option("owns", True), Option("part_of"), Option("member_of")): "belong to|belongs to",
-    (Option("leads"),): "lead|leads|leading|led|head|heads|run by|manages|manage|managed",
-    (Option("leads", True), Option("reports_to")): "led by|headed by|managed by",
-    (Option("works_on"), Option("member_of")): "work on|works on|working on|worked on",
-    (Option("works_on", True),): "worked on by",
-    (Option("member_of"), Option("works_on"), Option("located_in")): "work|works|working|work in"
+    (CueEdge("owns", True),): "owned by|maintained by|looked after by|built by|developed by",
+    (CueEdge("owns", True), CueEdge("part_of"), CueEdge("member_of")): "belong to|belongs to",
+    (CueEdge("leads"),): "lead|leads|leading|led|head|heads|run by|manages|manage|managed",
+    (CueEdge("leads", True), CueEdge("reports_to")): "led by|headed by|managed by",
+    (CueEdge("works_on"), CueEdge("member_of")): "work on|works on|working on|worked on",
+    (CueEdge("works_on", True),): "worked on by",
+    (CueEdge("member_of"), CueEdge("works_on"), CueEdge("located_in")): "work|works|working|work in"
     "|works in|work at|works at|work for|works for|employed at|joined|join",
-    (Option("member_of"), Option("part_of"), Option("located_in")): "is in|are in|is on|are on"
+    (CueEdge("member_of"), CueEdge("part_of"), CueEdge("located_in")): "is in|are in|is on|are on"
     "|member of|members of|in|on",
-    (Option("part_of"), Option("member_of")): "part of|component of|module of|contained in",
-    (Option("part_of", True),): "contain|contains|consist of|consists of|include|includes",
-    (Option("located_in"),): "located|located in|live|lives|live in|lives in|hosted|hosted in"
+    (CueEdge("part_of"), CueEdge("member_of")): "part of|component of|module of|contained in",
+    (CueEdge("part_of", True),): "contain|contains|consist of|consists of|include|includes",
+    (CueEdge("located_in"),): "located|located in|live|lives|live in|lives in|hosted|hosted in"
     "|hosted on|hosted at|based|based in|deployed|deployed in|deployed on|deployed to|stored"
     "|stored in|run in|runs in|running in|sit|sits",
-    (Option("located_in"), Option("uses")): "run|runs|run on|runs on|running on",
-    (Option("located_in", True), Option("uses", True)): "host|hosts|hosting",
-    (Option("reports_to"),): "report to|reports to|reporting to|report|reports",
-    (Option("except_for"),): "exempt from|exempt|exception to|exception from",
-    (Option("links_to"),): "link to|links to|linked to",
+    (CueEdge("located_in"), CueEdge("uses")): "run|runs|run on|runs on|running on",
+    (CueEdge("located_in", True), CueEdge("uses", True)): "host|hosts|hosting",
+    (CueEdge("reports_to"),): "report to|reports to|reporting to|report|reports",
+    (CueEdge("except_for"),): "exempt from|exempt|exception to|exception from",
+    (CueEdge("links_to"),): "link to|links to|linked to",
 }  # fmt: skip
 
-VERBS: dict[str, tuple[Option, ...]] = {
+VERBS: dict[str, tuple[CueEdge, ...]] = {
     **{
-        form: (Option(verb.relation, verb.turned),)
+        form: (CueEdge(verb.relation, verb.turned),)
         for form, verb in FORMS.items()
         if form not in _PLAIN
     },

@@ -27,14 +27,14 @@ from memd.domain.graph import (
     folded,
 )
 from memd.org import answers, asking, shown
-from memd.org.answers import Found
+from memd.org.answers import ReachedThing
 from memd.org.asking import Hop
 from memd.org.paths import most_trusted_first, shortest
 from memd.org.sight import ReadRules, sight
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
 from memd.store.org import graph
-from memd.store.org.graph import Edge, Sight
+from memd.store.org.graph import Edge, StatementFilter
 
 NEAR_HOPS = 3
 
@@ -99,7 +99,7 @@ class Graph:
             goal, _ = _thing(conn, seen, target, "target")
             walked = graph.between(conn, seen, start, goal, hops)
             ways = shortest(walked.edges.values(), start, goal, hops=hops, limit=limit)
-            found = [Found(goal, start, way) for way in ways]
+            found = [ReachedThing(goal, start, way) for way in ways]
             return GraphPaths(
                 items=tuple(shown.paths(conn, found).values()), truncated=walked.truncated
             )
@@ -160,7 +160,7 @@ class Graph:
 
         return await self.db.read(work)
 
-    def _sight(self, conn: Reading, caller: Caller, at: Moment) -> Sight:
+    def _sight(self, conn: Reading, caller: Caller, at: Moment) -> StatementFilter:
         now_us = self.clock.now_us()
         known_us = None if at.known is None else to_us(at.known)
         may = sight(conn, self.read_access, caller).at(now_us if known_us is None else known_us)
@@ -174,7 +174,7 @@ class Graph:
         )
 
 
-def _thing(conn: Reading, seen: Sight, name: str, field_name: str) -> tuple[int, str]:
+def _thing(conn: Reading, seen: StatementFilter, name: str, field_name: str) -> tuple[int, str]:
     found = graph.things(conn, seen, [folded(name)])
     if not found:
         raise OrgMemoryQueryError(
@@ -190,7 +190,7 @@ class _Edges:
     """The edges that readings follow, each looked up once, all of them under one bound."""
 
     conn: Reading
-    seen: Sight
+    seen: StatementFilter
     left: int = WALK_EDGES_MAX
     known: dict[tuple[int, str, bool], list[Edge]] = field(default_factory=dict)
 
@@ -210,7 +210,7 @@ class _Edges:
         return {key: self.known[key, hop.relation, hop.forward] for key in keys}
 
 
-def _answered(conn: Reading, seen: Sight, question: str, limit: int) -> GraphAnswers:
+def _answered(conn: Reading, seen: StatementFilter, question: str, limit: int) -> GraphAnswers:
     said = asking.words(question)
     places = asking.candidates(said)
     known = graph.things(conn, seen, list(places))
@@ -245,6 +245,6 @@ def _answered(conn: Reading, seen: Sight, question: str, limit: int) -> GraphAns
     )
 
 
-def _score(one: Found) -> float:
+def _score(one: ReachedThing) -> float:
     """Return 1 for what the owner says, less for what is trusted less."""
     return (1.0, 0.9, 0.5)[2 - one.trust]

@@ -27,7 +27,7 @@ from memd.base.limits import LEARN_QUIET_MS, LEARN_ROWS, STATEMENTS_CHARS_MAX
 from memd.base.work import Work
 from memd.domain.caller import Caller
 from memd.domain.events import Emit, EventName
-from memd.domain.graph import STATEMENTS_VERSION, Said
+from memd.domain.graph import STATEMENTS_VERSION, ExtractedStatement
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database
 from memd.store.org import graph, unread
@@ -42,7 +42,7 @@ _CALLER = Caller(client="memd", method="learn")
 
 
 @dataclass
-class Learning:
+class RelationExtractor:
     """Reads memories for their statements."""
 
     db: Database
@@ -130,11 +130,11 @@ class Learning:
         await self.db.write(_CALLER, work)
         return len(rows)
 
-    async def _said(self, rows: Sequence[Unread]) -> dict[int, tuple[Said, ...]]:
+    async def _said(self, rows: Sequence[Unread]) -> dict[int, tuple[ExtractedStatement, ...]]:
         return await self.work.run(_read, rows)
 
 
-def _read(rows: Sequence[Unread]) -> dict[int, tuple[Said, ...]]:
+def _read(rows: Sequence[Unread]) -> dict[int, tuple[ExtractedStatement, ...]]:
     from memd.extract.statements import statements
 
     return {
@@ -143,7 +143,7 @@ def _read(rows: Sequence[Unread]) -> dict[int, tuple[Said, ...]]:
 
 
 def _write(
-    conn: Writing, rows: Sequence[Unread], said: Mapping[int, tuple[Said, ...]]
+    conn: Writing, rows: Sequence[Unread], said: Mapping[int, tuple[ExtractedStatement, ...]]
 ) -> list[int]:
     """Write what memories say that are still as they were read; returns the statements' keys."""
     return [

@@ -26,7 +26,7 @@ from memd.org.temporal import relearn, stale
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
 from memd.store.org import org, past, rules, statements
-from memd.store.org.past import StretchRow, ThenRow, Wanted
+from memd.store.org.past import FactFilter, StretchRow, ThenRow
 
 _LEARNER = Caller(client="memd", method="relearn")
 
@@ -82,7 +82,7 @@ class Past:
 
         def work(conn: Reading) -> FactsThen:
             may = self._sight(conn, caller).at(known_us)
-            wanted = Wanted(
+            wanted = FactFilter(
                 known_us,
                 may & (asked.categories or frozenset(OrgFactCategory)),
                 asked.limit + 1,
@@ -178,7 +178,7 @@ def _end(conn: Reading, operation_id: str | None) -> int | None:
     return key
 
 
-def _page(conn: Reading, wanted: Wanted, valid_us: int) -> tuple[list[FactThen], str | None]:
+def _page(conn: Reading, wanted: FactFilter, valid_us: int) -> tuple[list[FactThen], str | None]:
     """Return one page, and the operation after which the next begins.
 
     A page may be short, even empty, and still have a next: only so much is looked at.
@@ -202,7 +202,9 @@ def _page(conn: Reading, wanted: Wanted, valid_us: int) -> tuple[list[FactThen],
     return items, None if last is None else last.operation_id
 
 
-def _held(conn: Reading, rows: list[ThenRow], wanted: Wanted, valid_us: int) -> dict[int, FactThen]:
+def _held(
+    conn: Reading, rows: list[ThenRow], wanted: FactFilter, valid_us: int
+) -> dict[int, FactThen]:
     keys = [row.operation_key for row in rows]
     spans = past.spans_of(conn, keys)
     said: dict[int, list[StretchRow]] = {}
@@ -234,7 +236,7 @@ def holds(row: StretchRow | ThenRow, valid_us: int) -> bool:
 
 def _holding(conn: Reading, facts: tuple[OrgFact, ...], now_us: int) -> tuple[OrgFact, ...]:
     rows = list(past.of_facts(conn, [fact.id for fact in facts]).values())
-    held = _held(conn, rows, Wanted(now_us, (), len(rows)), now_us)
+    held = _held(conn, rows, FactFilter(now_us, (), len(rows)), now_us)
     left = {row.fact_id for row in rows if row.operation_key not in held}
     return tuple(fact for fact in facts if fact.id not in left)
 

@@ -18,8 +18,8 @@ from memd.store.org.past import StretchRow
 from memd.text.function_words import FUNCTION_WORDS
 
 if TYPE_CHECKING:
-    from memd.org.answers import Found
-    from memd.org.asking import Mention, Word
+    from memd.org.answers import ReachedThing
+    from memd.org.asking import Mention, QuestionWord
 
 _WORD = re.compile(r"[^\W_]+")
 _UNSAFE = re.compile(r"[|\n\r\x00-\x1f\x7f\u2028\u2029]|->|-->|\[\[|\]\]|`")
@@ -65,7 +65,7 @@ def stated(row: StatementRow | StretchRow, evidence: Evidence) -> Statement:
     )
 
 
-def paths(conn: Reading, found: Iterable[Found]) -> dict[Found, GraphPath]:
+def paths(conn: Reading, found: Iterable[ReachedThing]) -> dict[ReachedThing, GraphPath]:
     """Return each way as a path, in order; none of which a step has no evidence."""
     found = list(found)
     rows = graph.told(conn, [edge.statement_key for one in found for edge in one.way])
@@ -84,11 +84,11 @@ def paths(conn: Reading, found: Iterable[Found]) -> dict[Found, GraphPath]:
 
 def by_words(
     conn: Reading,
-    found: Sequence[Found],
-    said: Sequence[Word],
+    found: Sequence[ReachedThing],
+    said: Sequence[QuestionWord],
     named: Sequence[Mention],
     relations: Collection[str],
-) -> list[tuple[float, Found]]:
+) -> list[tuple[float, ReachedThing]]:
     """Return what is near a question's things, ranked by what its evidence has of the question."""
     from memd.org import answers
 
@@ -100,7 +100,7 @@ def by_words(
     }
     rows = graph.told(conn, [edge.statement_key for one in found for edge in one.way])
 
-    def evidence(one: Found) -> set[str]:
+    def evidence(one: ReachedThing) -> set[str]:
         quotes = " ".join(rows[edge.statement_key].quote for edge in one.way)
         return {match.group() for match in _WORD.finditer(quotes.casefold())}
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _SCRYPT = {"n": 2**16, "r": 8, "p": 1}  # 64 MiB and about 0.2 s for each guess
 
 
-class Made(NamedTuple):
+class NewKey(NamedTuple):
     """A new key: the text of its file, and its public half as hex."""
 
     text: str
@@ -89,7 +89,7 @@ def verify(public_key: bytes, signature: bytes, said: bytes) -> None:
 # The owner's side.
 
 
-def new_key(passphrase: str) -> Made:
+def new_key(passphrase: str) -> NewKey:
     """Make a key; with an empty *passphrase* its file holds it bare."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -106,7 +106,7 @@ def new_key(passphrase: str) -> Made:
         }  # fmt: skip
     else:
         kept["bare"] = raw.hex()
-    return Made(json.dumps(kept), public)
+    return NewKey(json.dumps(kept), public)
 
 
 def is_wrapped(text: str) -> bool:

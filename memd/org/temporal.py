@@ -17,7 +17,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from memd.domain.enums import OperationType, OrgFactCategory, SeniorityLevel
-from memd.domain.graph import STATEMENTS_VERSION, Said
+from memd.domain.graph import STATEMENTS_VERSION, ExtractedStatement
 from memd.domain.org import OrgFactAuthor
 from memd.domain.settings_org import OrgRules
 from memd.org.access import check_write_access
@@ -26,7 +26,7 @@ from memd.store.file.connect import Reading, Writing
 from memd.store.org import learnt, rules
 from memd.store.org import statements as store
 from memd.store.org.org import Operation
-from memd.store.org.statements import Claim, Group
+from memd.store.org.statements import Claim, StatementGroup
 
 RELEARN_OPERATIONS = 50  # of one step: a write waits some 50 ms at most
 UNLEARN_ROWS = 500
@@ -39,9 +39,9 @@ def learn(conn: Writing, operation: Operation) -> None:
     """
     progress = learnt.progress(conn)
     if progress is None and not learnt.is_any(conn, before=operation.operation_key):
-        progress = learnt.Progress(STATEMENTS_VERSION, None)
+        progress = learnt.ExtractionProgress(STATEMENTS_VERSION, None)
         learnt.note(conn, progress)
-    if progress != learnt.Progress(STATEMENTS_VERSION, None):
+    if progress != learnt.ExtractionProgress(STATEMENTS_VERSION, None):
         return
     _learn(conn, operation, _may_end(conn))
 
@@ -60,7 +60,7 @@ def _learn(conn: Writing, operation: Operation, may_end: MayEnd) -> None:
 
 
 def _settle(
-    conn: Writing, one: Group, wanted: Sequence[store.Held], at_us: int
+    conn: Writing, one: StatementGroup, wanted: Sequence[store.Held], at_us: int
 ) -> list[store.Held]:
     """Close the rows of a group that are not *wanted*; returns what has no row yet."""
     missing = dict.fromkeys(wanted)
@@ -103,7 +103,7 @@ def _claims(conn: Writing, operation: Operation) -> list[Claim]:
     return sorted(found, key=lambda one: (one.span_from, one.span_to, one[1], one[3]))
 
 
-def _when(one: Said, operation: Operation) -> tuple[int | None, int | None]:
+def _when(one: ExtractedStatement, operation: Operation) -> tuple[int | None, int | None]:
     """Return the times of the text itself, else those that the writer gave for all of it."""
     start, stop = one.valid_from_us, one.valid_to_us
     if start is None and stop is None:
@@ -157,16 +157,16 @@ def relearn(conn: Writing) -> bool:
     if progress is None or progress.version != STATEMENTS_VERSION or progress.upto is None:
         if not stale(conn):
             return False
-        learnt.note(conn, learnt.Progress(STATEMENTS_VERSION, -1))
+        learnt.note(conn, learnt.ExtractionProgress(STATEMENTS_VERSION, -1))
         return True
     if progress.upto < 0:
         if not store.unlearn(conn, UNLEARN_ROWS):
-            learnt.note(conn, learnt.Progress(STATEMENTS_VERSION, 0))
+            learnt.note(conn, learnt.ExtractionProgress(STATEMENTS_VERSION, 0))
         return True
     may_end = _may_end(conn)
     steps = learnt.operations(conn, progress.upto, RELEARN_OPERATIONS)
     for operation in steps:
         _learn(conn, operation, may_end)
     upto = steps[-1].operation_key if steps else None
-    learnt.note(conn, learnt.Progress(STATEMENTS_VERSION, upto))
+    learnt.note(conn, learnt.ExtractionProgress(STATEMENTS_VERSION, upto))
     return bool(steps)

@@ -25,7 +25,7 @@ PREFERENCES_SHARE = 2  # preferences take at most one part in two of the budget 
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RankedCandidates:
     """Ranked candidates, what the gate thinks of them, and why meaning was not searched, if so.
 
     *cut* is what is not told, and why.
@@ -117,7 +117,7 @@ def render(
     rows: Mapping[int, FoundRow],
     request: RecallRequest,
     agent_id: str,
-    found: Found,
+    found: RankedCandidates,
 ) -> RecallResult:
     """Return the answer with its prompt block (SPEC 4)."""
     chunks = [_preference(row, agent_id) for row in chosen.preferences]

@@ -24,7 +24,7 @@ from memd.recall.weights import HYBRID, WITHOUT_VECTORS
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
 from memd.store.search import vectors, words
-from memd.store.search.ranked import Candidate
+from memd.store.search.ranked import SearchCandidate
 from memd.store.search.words import Corpus
 
 RELEVANCE_MIN = 0.25  # a fact or lesson that nobody asked for by name has to be likely
@@ -120,8 +120,8 @@ def _statistics(asked: Question, texts: Sequence[Sequence[str]]) -> Statistics:
     )
 
 
-def _candidate(place: int, given: Apart) -> Candidate:
-    return Candidate(
+def _candidate(place: int, given: Apart) -> SearchCandidate:
+    return SearchCandidate(
         memory_key=place,
         session_key=None,
         project_id=None,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 
-class Packed(NamedTuple):
+class PackedItems(NamedTuple):
     """Which items fit, by place, what they cost, and what the smallest would have cost."""
 
     places: list[int]
@@ -14,11 +14,11 @@ class Packed(NamedTuple):
     minimum: int | None
 
 
-def pack(costs: Sequence[int], budget: int, most: int) -> Packed:
+def pack(costs: Sequence[int], budget: int, most: int) -> PackedItems:
     """Take items in order while they fit; what does not is skipped, smaller ones still tried.
 
     >>> pack([900, 1500, 1000, 100, 50], 2000, 5)
-    Packed(places=[0, 2, 3], tokens=2000, minimum=50)
+    PackedItems(places=[0, 2, 3], tokens=2000, minimum=50)
     """
     places: list[int] = []
     tokens = 0
@@ -28,4 +28,4 @@ def pack(costs: Sequence[int], budget: int, most: int) -> Packed:
         if tokens + cost <= budget:
             places.append(place)
             tokens += cost
-    return Packed(places, tokens, min(costs, default=None))
+    return PackedItems(places, tokens, min(costs, default=None))

@@ -22,7 +22,7 @@ from memd.domain.enums import Origin, Trust
 from memd.domain.trust import FOREIGN
 from memd.recall.diversify import bigram_jaccard
 from memd.recall.rankings import Ranked
-from memd.store.search.ranked import Candidate
+from memd.store.search.ranked import SearchCandidate
 
 ALIKE = 0.5  # of their word pairs in common: the same thing said again
 
@@ -48,12 +48,12 @@ def spread(items: Sequence[Ranked]) -> list[Ranked]:
     return kept
 
 
-def is_foreign(its: Candidate) -> bool:
+def is_foreign(its: SearchCandidate) -> bool:
     """Return whether neither the owner nor his assistant wrote it."""
     return its.trust == Trust.UNTRUSTED or Origin(its.origin) in FOREIGN
 
 
-def _groups(its: Candidate) -> Iterator[tuple[Hashable, int]]:
+def _groups(its: SearchCandidate) -> Iterator[tuple[Hashable, int]]:
     """Yield what a memory belongs to, and how many of that an answer may hold."""
     if its.is_burst:
         yield ("burst", its.client_key), RECALL_BURST_ITEMS_MAX

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from memd.base.clock import DAY_US, from_us
 from memd.extract.periods import Period, periods
 from memd.extract.time_words import Grain
-from memd.store.search.ranked import Candidate
+from memd.store.search.ranked import SearchCandidate
 
 TEXT_CHARS = 1_000  # of a memory, in which times are looked for
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -42,7 +42,7 @@ class Fit(NamedTuple):
     period: float = 0.0
 
 
-def fits(asked: Sequence[Period], found: Sequence[Candidate]) -> list[Fit]:
+def fits(asked: Sequence[Period], found: Sequence[SearchCandidate]) -> list[Fit]:
     """Return how well each of *found* fits the times *asked* for."""
     if not asked:
         return [Fit()] * len(found)
@@ -60,7 +60,7 @@ def _is_dated(period: Period) -> bool:
     return any(date.year for date in period.dates)
 
 
-def _fit(asked: Sequence[Period], candidate: Candidate) -> Fit:
+def _fit(asked: Sequence[Period], candidate: SearchCandidate) -> Fit:
     moment_us = candidate.occurred_at_us
     if moment_us is None:
         moment_us = candidate.created_at_us

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from memd.recall.dates import Fit, fits
 from memd.recall.question import Question
-from memd.store.search.ranked import Candidate
+from memd.store.search.ranked import SearchCandidate
 from memd.store.search.words import CONTEXT_WEIGHT, Corpus
 
 K1 = 1.2
@@ -60,7 +60,7 @@ so that it is 0 without them (decision 0108). ``strange``, the same for all cand
 class Measured:
     """One candidate with its features."""
 
-    candidate: Candidate
+    candidate: SearchCandidate
     features: dict[str, float]
     covx: float
     matched: tuple[str, ...]
@@ -128,7 +128,7 @@ class _Session:
 
 def measure(
     question: Question,
-    found: Sequence[Candidate],
+    found: Sequence[SearchCandidate],
     cosines: Mapping[int, float],
     statistics: Statistics,
     stem: Callable[[str], list[str]],
@@ -187,7 +187,7 @@ def _weighed(question: Question, statistics: Statistics) -> _Weighed:
 
 
 def _texts(
-    candidate: Candidate,
+    candidate: SearchCandidate,
     wanted: frozenset[str],
     pairs: frozenset[tuple[str, str]],
     stem: Callable[[str], list[str]],
@@ -239,7 +239,7 @@ def _words(weighed: _Weighed, text: _Texts) -> dict[str, float]:
     }
 
 
-def _meaning(candidate: Candidate, cosines: Mapping[int, float]) -> dict[str, float]:
+def _meaning(candidate: SearchCandidate, cosines: Mapping[int, float]) -> dict[str, float]:
     beside = [
         cosines[key]
         for key in (candidate.before_key, candidate.after_key)
@@ -249,7 +249,7 @@ def _meaning(candidate: Candidate, cosines: Mapping[int, float]) -> dict[str, fl
     return {"cos": own, "nlift": max(own, *beside) - own if beside else 0.0}
 
 
-def _signs(question: Question, candidate: Candidate, fit: Fit) -> dict[str, float]:
+def _signs(question: Question, candidate: SearchCandidate, fit: Fit) -> dict[str, float]:
     speaks = (
         len(question.names) == 1
         and candidate.speaker is not None
@@ -264,13 +264,13 @@ def _signs(question: Question, candidate: Candidate, fit: Fit) -> dict[str, floa
     }
 
 
-def _place(candidate: Candidate) -> int:
+def _place(candidate: SearchCandidate) -> int:
     """Return the candidate's session, or the candidate itself (negated) where it has none."""
     return candidate.session_key if candidate.session_key is not None else -candidate.memory_key
 
 
 def _sessions(
-    found: Sequence[Candidate], texts: Sequence[_Texts], weighed: _Weighed
+    found: Sequence[SearchCandidate], texts: Sequence[_Texts], weighed: _Weighed
 ) -> dict[int, _Session]:
     sessions: dict[int, _Session] = defaultdict(_Session)
     for candidate, text in zip(found, texts, strict=True):
@@ -280,7 +280,9 @@ def _sessions(
     return sessions
 
 
-def _mean_of_best(found: Sequence[Candidate], cosines: Mapping[int, float]) -> dict[int, float]:
+def _mean_of_best(
+    found: Sequence[SearchCandidate], cosines: Mapping[int, float]
+) -> dict[int, float]:
     sessions: dict[int, dict[int, float]] = defaultdict(dict)
     for candidate in found:
         for key in (candidate.memory_key, candidate.before_key, candidate.after_key):

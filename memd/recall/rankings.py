@@ -12,7 +12,7 @@ from memd.domain.enums import SearchMode
 from memd.recall.features import Measured
 from memd.recall.search import ARM_ROWS
 from memd.recall.weights import COMPOSED, HYBRID, Weights, logistic
-from memd.store.search.ranked import Candidate
+from memd.store.search.ranked import SearchCandidate
 
 GATE_TOP = 10
 MANY = ARM_ROWS  # candidates: one arm alone finds as many in any store that is not small
@@ -114,7 +114,7 @@ def _lies_in_time(measured: Measured) -> bool:
     return max(measured.features["date"], measured.features["period"]) >= IN_TIME
 
 
-def _worth_telling(its: Candidate) -> tuple[int, float, int]:
+def _worth_telling(its: SearchCandidate) -> tuple[int, float, int]:
     return its.is_composed, its.importance or 0.0, _moment_us(its)
 
 
@@ -181,7 +181,7 @@ def _newer_first(scored: Sequence[Scored]) -> list[Scored]:
     return _sorted([*lifted, *scored[GATE_TOP:]])
 
 
-def _moment_us(its: Candidate) -> int:
+def _moment_us(its: SearchCandidate) -> int:
     return its.created_at_us if its.occurred_at_us is None else its.occurred_at_us
 
 
@@ -215,7 +215,7 @@ def _score(item: Measured, weights: Weights, mode: SearchMode) -> float:
 
 
 def _lift(
-    its: Candidate, mode: SearchMode, project_id: str | None, request_us: int | None
+    its: SearchCandidate, mode: SearchMode, project_id: str | None, request_us: int | None
 ) -> float:
     if mode is not SearchMode.HYBRID or project_id is None or its.project_id != project_id:
         return 0.0

@@ -24,13 +24,13 @@ from memd.domain.retrieval import MemoryRetrievalConfig
 from memd.domain.values import RESERVED_AGENT
 from memd.guard.outgoing import look_at, outgoing_entry
 from memd.recall import answer, listing, provenance
-from memd.recall.answer import Found
+from memd.recall.answer import RankedCandidates
 from memd.recall.apart import Apart, Ranker
 from memd.recall.crowding import spread
 from memd.recall.listing import Paging
 from memd.recall.question import name_candidates
-from memd.recall.scopes import Wanted, of_caller, of_others
-from memd.recall.search import ARM_ROWS, Reach, Scope, by_meaning, by_words, gathered
+from memd.recall.scopes import RecallFilter, of_caller, of_others
+from memd.recall.search import ARM_ROWS, Reach, SearchScope, by_meaning, by_words, gathered
 from memd.recall.second import looked_again, looks_again
 from memd.recall.select import select
 from memd.recall.sought import Sought, ranked, understood
@@ -134,12 +134,15 @@ class Recall:
         if not self.shares:
             return ()
         reader = None if exclude_agent is None else Caller(agent_id=exclude_agent)
-        asked = Wanted(query, self.clock.now_us(), query.include_compressed)
+        asked = RecallFilter(query, self.clock.now_us(), query.include_compressed)
         scope = await self.db.read(of_others, reader, asked)
         return () if scope is None else await self._retrieved([scope], query)
 
     async def _retrieved(
-        self, scopes: Sequence[Scope], query: MemoryQuery, mode: SearchMode = SearchMode.HYBRID
+        self,
+        scopes: Sequence[SearchScope],
+        query: MemoryQuery,
+        mode: SearchMode = SearchMode.HYBRID,
     ) -> tuple[MemoryEntry, ...]:
         if query.text is None:
             rows = await self.db.read(_listed, scopes, query.limit)
@@ -203,17 +206,17 @@ class Recall:
 
     async def _scopes(
         self, caller: Caller, asked: MemoryFilter, *, hidden: bool, also_shared: bool, passing: bool
-    ) -> Sequence[Scope]:
+    ) -> Sequence[SearchScope]:
         if caller.agent_id == RESERVED_AGENT:
             raise MemoryRetrievalError(f"{RESERVED_AGENT} is reserved", field="agent_id")
-        wanted = Wanted(asked, self.clock.now_us(), hidden, passing)
+        wanted = RecallFilter(asked, self.clock.now_us(), hidden, passing)
         return await self.db.read(
             of_caller, caller, wanted, also_shared=also_shared and self.shares
         )
 
     async def _found(
-        self, scopes: Sequence[Scope], text: str, mode: SearchMode, rows: int, fill: int = 0
-    ) -> Found:
+        self, scopes: Sequence[SearchScope], text: str, mode: SearchMode, rows: int, fill: int = 0
+    ) -> RankedCandidates:
         fingerprint = None if mode is SearchMode.WORDS else self.embedder.fingerprint
         asked, each, cached = await self.db.read(
             understood, scopes, text[:QUERY_CHARS_MAX], fingerprint
@@ -254,7 +257,9 @@ class Recall:
         )
         return held, counts
 
-    async def _preferences(self, scope: Scope, request: RecallRequest) -> Sequence[PreferenceRow]:
+    async def _preferences(
+        self, scope: SearchScope, request: RecallRequest
+    ) -> Sequence[PreferenceRow]:
         """Return the preferences, the relevant ones first, then the newest (SPEC D5).
 
         Where only *matching* ones are wanted, one that is a memory is found and ranked as
@@ -295,7 +300,7 @@ def found_terms(text: str) -> frozenset[str]:
     return frozenset(name_candidates(text))
 
 
-def _listed(conn: Reading, scopes: Sequence[Scope], limit: int) -> list[FoundRow]:
+def _listed(conn: Reading, scopes: Sequence[SearchScope], limit: int) -> list[FoundRow]:
     """Return the newest rows of all *scopes*, newest first, then by id."""
     found = [row for scope in scopes for row in memories.listed(conn, scope.wanted, limit)]
     found.sort(key=lambda row: (-row.created_at_us, row.memory_id))
@@ -312,7 +317,7 @@ def _rows(conn: Reading, keys: Sequence[int]) -> dict[int, FoundRow]:
 
 
 def _preferences(
-    conn: Reading, scope: Scope, request: RecallRequest, asked: frozenset[str]
+    conn: Reading, scope: SearchScope, request: RecallRequest, asked: frozenset[str]
 ) -> list[PreferenceRow]:
     """Return the preferences that are in every recall, whatever it is filtered by.
 

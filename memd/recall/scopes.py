@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from memd.domain.caller import Caller
 from memd.domain.memory import MemoryFilter
-from memd.recall.search import Scope
+from memd.recall.search import SearchScope
 from memd.store.access import names
 from memd.store.file.connect import Reading
 from memd.store.memory import shared
@@ -19,7 +19,7 @@ from memd.store.memory.filters import Bound, bound, by_others, evidence, stating
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RecallFilter:
     """What is asked for, at which moment; *hidden* adds what was put away."""
 
     filter: MemoryFilter
@@ -29,7 +29,9 @@ class Wanted:
     """Whether turns that state nothing are among it."""
 
 
-def of_caller(conn: Reading, caller: Caller, wanted: Wanted, *, also_shared: bool) -> list[Scope]:
+def of_caller(
+    conn: Reading, caller: Caller, wanted: RecallFilter, *, also_shared: bool
+) -> list[SearchScope]:
     """Return the caller's own scope and, if anything is there, that of what others shared.
 
     Empty for an agent that nobody has heard of, when nothing is shared either.
@@ -43,7 +45,7 @@ def of_caller(conn: Reading, caller: Caller, wanted: Wanted, *, also_shared: boo
     return [] if agent_key is None else [_scope(kept, here, wanted)]
 
 
-def of_others(conn: Reading, reader: Caller | None, wanted: Wanted) -> Scope | None:
+def of_others(conn: Reading, reader: Caller | None, wanted: RecallFilter) -> SearchScope | None:
     """Return the scope of what others than *reader* published, None when there is nothing.
 
     The project that is asked from hides what was shared for another one alone.
@@ -60,11 +62,11 @@ def of_others(conn: Reading, reader: Caller | None, wanted: Wanted) -> Scope | N
     return _scope(kept, here, wanted)
 
 
-def _bound(agent_key: int, wanted: Wanted, active: Caller | None) -> Bound:
+def _bound(agent_key: int, wanted: RecallFilter, active: Caller | None) -> Bound:
     kept = bound(agent_key, wanted.filter, wanted.now_us, hidden=wanted.hidden, active=active)
     return kept if wanted.passing else stating(kept)
 
 
-def _scope(kept: Bound, here: Bound, wanted: Wanted) -> Scope:
+def _scope(kept: Bound, here: Bound, wanted: RecallFilter) -> SearchScope:
     reach = evidence(kept, hidden=wanted.hidden)
-    return Scope(kept, reach, here, wanted.hidden, wanted.passing)
+    return SearchScope(kept, reach, here, wanted.hidden, wanted.passing)

@@ -21,7 +21,7 @@ from memd.store.file.database import Database
 from memd.store.memory import memories
 from memd.store.memory.filters import Bound, found
 from memd.store.search import vectors, words
-from memd.store.search.parts import Part, owner
+from memd.store.search.parts import CachePart, owner
 
 ARM_ROWS = 64  # of each arm; 100 find no more and cost a third more
 LISTED_ROWS_MAX = 2_000  # a filter that keeps no more is listed and scored row by row
@@ -30,7 +30,7 @@ WORDS_ROWS = 3_000  # memories that the terms looked up may hold in all: about 1
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class SearchScope:
     """Which rows are searched."""
 
     wanted: Bound
@@ -48,12 +48,12 @@ class Scope:
         return self.wanted.agent_key
 
     @property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[CachePart]:
         """Return the parts of the caches that hold all of *reach*."""
-        more = [Part.PASSING] if self.passing else []
+        more = [CachePart.PASSING] if self.passing else []
         if self.hidden:
-            return [Part.READ, Part.AWAY, *more]
-        return [Part.READ, *([Part.SUMMARY] if self.reach.apart else []), *more]
+            return [CachePart.READ, CachePart.AWAY, *more]
+        return [CachePart.READ, *([CachePart.SUMMARY] if self.reach.apart else []), *more]
 
     @property
     def shown(self) -> Bound:
@@ -73,7 +73,7 @@ class Scope:
         return [vectors.partition(self.agent_key, part, shard) for part in self.parts]
 
 
-def few(conn: Reading, scope: Scope) -> list[int] | None:
+def few(conn: Reading, scope: SearchScope) -> list[int] | None:
     """Return the rows of a filter that keeps few; None without a filter, or if it keeps many."""
     if not scope.reach.narrow:
         return None
@@ -81,17 +81,17 @@ def few(conn: Reading, scope: Scope) -> list[int] | None:
     return keys if len(keys) <= LISTED_ROWS_MAX else None
 
 
-Reach = tuple[Scope, Sequence[int] | None]
+Reach = tuple[SearchScope, Sequence[int] | None]
 """What an arm reads: a scope, and its rows where a filter or a time keeps few."""
 
 
-def reaches(conn: Reading, scopes: Sequence[Scope], asked: Question) -> list[Reach]:
+def reaches(conn: Reading, scopes: Sequence[SearchScope], asked: Question) -> list[Reach]:
     """Return what the arms read: each scope, and each once more for what lies in its times."""
     each: list[Reach] = [(scope, few(conn, scope)) for scope in scopes]
     return each + [(scope, rows) for scope in scopes if (rows := _in_time(conn, scope, asked))]
 
 
-def _in_time(conn: Reading, scope: Scope, asked: Question) -> list[int]:
+def _in_time(conn: Reading, scope: SearchScope, asked: Question) -> list[int]:
     """Return the rows that lie in one of *times*, a stretch like last week; none for very many.
 
     "What did I do yesterday" has hardly another word to be found by. For a date of the
@@ -110,7 +110,9 @@ def _in_time(conn: Reading, scope: Scope, asked: Question) -> list[int]:
     return list(keys) if len(keys) <= LISTED_ROWS_MAX else []
 
 
-def gathered(scope: Scope, read: Sequence[Reach], *arms: Sequence[Sequence[int]]) -> list[int]:
+def gathered(
+    scope: SearchScope, read: Sequence[Reach], *arms: Sequence[Sequence[int]]
+) -> list[int]:
     """Return what *arms* found of *scope*, each once; they answer in the order of *read*."""
     each = (keys for arm in arms for (its, _), keys in zip(read, arm, strict=True) if its is scope)
     return list(dict.fromkeys(itertools.chain.from_iterable(each)))
@@ -118,7 +120,7 @@ def gathered(scope: Scope, read: Sequence[Reach], *arms: Sequence[Sequence[int]]
 
 def by_words(
     conn: Reading,
-    scope: Scope,
+    scope: SearchScope,
     written: Mapping[str, str],
     rows: int,
     listed: Sequence[int] | None,
@@ -145,7 +147,7 @@ def by_words(
 
 
 def rare(
-    conn: Reading, scope: Scope, terms: Sequence[str], counts: Mapping[str, int] | None = None
+    conn: Reading, scope: SearchScope, terms: Sequence[str], counts: Mapping[str, int] | None = None
 ) -> Sequence[str]:
     """Return the terms worth looking up: the rarest, as many as WORDS_ROWS holds, but one at least.
 
@@ -163,7 +165,7 @@ def rare(
 
 
 async def by_meaning(
-    db: Database, scope: Scope, vector: bytes, rows: int, listed: Sequence[int] | None
+    db: Database, scope: SearchScope, vector: bytes, rows: int, listed: Sequence[int] | None
 ) -> list[int]:
     """Return up to *rows* matching memories nearest to *vector*; shards are scanned side by side.
 
@@ -190,7 +192,7 @@ def _nearest(shards: Sequence[Sequence[vectors.Near]], rows: int) -> list[int]:
     return [each.memory_key for each in near[:rows]]
 
 
-def _of_shard(conn: Reading, scope: Scope, vector: bytes, shard: int) -> list[vectors.Near]:
+def _of_shard(conn: Reading, scope: SearchScope, vector: bytes, shard: int) -> list[vectors.Near]:
     every = memories.matching(conn, scope.reach, -1)
     return _among(conn, vector, [key for key in every if vectors.shard(key) == shard])
 
@@ -199,11 +201,11 @@ def _among(conn: Reading, vector: bytes, listed: Sequence[int]) -> list[vectors.
     return [vectors.Near(*each) for each in vectors.among(conn, vector, listed).items()]
 
 
-def _first(scope: Scope, rows: int) -> int:
+def _first(scope: SearchScope, rows: int) -> int:
     """Return how many are fetched at first: more than *rows* where a filter drops some."""
     return rows * 2 if scope.reach.narrow else rows
 
 
-def _matching(conn: Reading, scope: Scope, keys: Sequence[int]) -> list[int]:
+def _matching(conn: Reading, scope: SearchScope, keys: Sequence[int]) -> list[int]:
     matching = memories.matching_among(conn, scope.candidates, keys)
     return [key for key in keys if key in matching]

@@ -10,7 +10,7 @@ from memd.base.errors import ModelError, UnavailableError
 from memd.domain.encoding import PairScorer
 from memd.domain.recall import RecallRequest
 from memd.domain.retrieval import MemoryRetrievalConfig
-from memd.recall.answer import Found, blended
+from memd.recall.answer import RankedCandidates, blended
 from memd.recall.rankings import Ranked
 from memd.recall.rerank import CANDIDATES, second_scores
 
@@ -25,8 +25,8 @@ def looks_again(request: RecallRequest, config: MemoryRetrievalConfig) -> bool:
 
 
 async def looked_again(
-    scorer: PairScorer | None, query: str, items: Sequence[Ranked], found: Found
-) -> tuple[list[Ranked], Found]:
+    scorer: PairScorer | None, query: str, items: Sequence[Ranked], found: RankedCandidates
+) -> tuple[list[Ranked], RankedCandidates]:
     """Return *items* in the order of a second look, and what there is to say about it.
 
     Without a model, and when it fails or is too slow, they are in the order of their

@@ -19,7 +19,7 @@ from memd.domain.enums import SearchMode
 from memd.domain.recall import Cut, RecallRequest
 from memd.recall.diversify import jaccard
 from memd.recall.rankings import Ranked
-from memd.store.search.ranked import Candidate
+from memd.store.search.ranked import SearchCandidate
 from memd.text.function_words import FUNCTION_WORDS
 
 ENTRIES_MAX = 20  # of one answer
@@ -115,7 +115,7 @@ def _each_once(items: Sequence[Ranked]) -> tuple[list[Ranked], list[_Left]]:
     return [*once, *others], cut
 
 
-def _precedence(its: Candidate) -> tuple[int, int]:
+def _precedence(its: SearchCandidate) -> tuple[int, int]:
     """Return what decides between two that say the same: the trust, then the time."""
     moment_us = its.created_at_us if its.occurred_at_us is None else its.occurred_at_us
     return int(its.trust), moment_us

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from memd.domain.encoding import ModelFingerprint
 from memd.domain.enums import SearchMode
 from memd.extract.periods import periods
-from memd.recall.answer import Found
+from memd.recall.answer import RankedCandidates
 from memd.recall.features import Statistics, measure
 from memd.recall.question import Question, name_candidates, question
 from memd.recall.rankings import Ranked, in_time, judged
-from memd.recall.search import Reach, Scope, reaches
+from memd.recall.search import Reach, SearchScope, reaches
 from memd.recall.weights import HYBRID, WITHOUT_VECTORS
 from memd.store.access import names
 from memd.store.file.connect import Reading
@@ -33,7 +33,7 @@ class Sought:
 
 
 def understood(
-    conn: Reading, scopes: Sequence[Scope], text: str, fingerprint: ModelFingerprint | None
+    conn: Reading, scopes: Sequence[SearchScope], text: str, fingerprint: ModelFingerprint | None
 ) -> tuple[Question, list[Reach], bool | None]:
     """Return the question, what is to be read for it, and whether vectors fit the model."""
     agent_keys = [scope.agent_key for scope in scopes]
@@ -45,8 +45,8 @@ def understood(
 
 
 def ranked(
-    conn: Reading, scopes: Sequence[Scope], sought: Sought, keys: Sequence[Sequence[int]]
-) -> Found:
+    conn: Reading, scopes: Sequence[SearchScope], sought: Sought, keys: Sequence[Sequence[int]]
+) -> RankedCandidates:
     """Measure and order the candidates of all *scopes* together, and ask the gate.
 
     The first scope is the caller's own: its summaries and project are what counts.
@@ -74,10 +74,10 @@ def ranked(
     items, chance = judged(measured, weights, mode, project_id, request_us)
     if asked.only_time and mode is SearchMode.HYBRID:
         items, chance = in_time(items), 1.0
-    return Found(_shown(conn, scopes[0], items), chance, sought.degraded)
+    return RankedCandidates(_shown(conn, scopes[0], items), chance, sought.degraded)
 
 
-def _shown(conn: Reading, scope: Scope, items: Sequence[Ranked]) -> list[Ranked]:
+def _shown(conn: Reading, scope: SearchScope, items: Sequence[Ranked]) -> list[Ranked]:
     """Return *items* with the summary, once, in place of what stands behind it."""
     if scope.hidden:
         return list(items)

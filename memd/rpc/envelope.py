@@ -31,7 +31,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class InvalidMember:
     """One member that is no request, with the reason and the id to answer under."""
 
     id: Id
@@ -39,7 +39,7 @@ class Refused:
     notification: bool = False
 
 
-Member = Request | Refused
+Member = Request | InvalidMember
 
 
 def members(message: Any) -> tuple[list[Member], bool]:
@@ -59,17 +59,17 @@ def members(message: Any) -> tuple[list[Member], bool]:
 
 def _member(item: Any) -> Member:
     if not isinstance(item, dict):
-        return Refused(None, InvalidRequestError("a request must be an object"))
+        return InvalidMember(None, InvalidRequestError("a request must be an object"))
     request_id = item.get("id")
     if not _is_id(request_id):
-        return Refused(None, InvalidRequestError("id must be a string or a whole number"))
+        return InvalidMember(None, InvalidRequestError("id must be a string or a whole number"))
     notification = "id" not in item
     try:
         return _request(item, request_id, notification=notification)
     except MemdError as error:
         # What is no request at all is answered even without an id (JSON-RPC 2.0, section 5).
         silent = notification and not isinstance(error, InvalidRequestError)
-        return Refused(request_id, error, silent)
+        return InvalidMember(request_id, error, silent)
 
 
 def _request(item: dict[str, Any], request_id: Id, *, notification: bool) -> Request:

@@ -29,7 +29,7 @@ CLAIMS: Final = frozenset({"author", "autonomy_level", "is_human", "scopes", "se
 
 
 @dataclass(slots=True)
-class Seat:
+class Credentials:
     """Who sits at a connection's other end, as far as the daemon knows."""
 
     identity: Identity = LOCAL_CLIENT
@@ -51,7 +51,7 @@ class Authority:
         self._operator = operator
         self.note = note
 
-    def seat(self, seat: Seat, key: str) -> None:
+    def seat(self, seat: Credentials, key: str) -> None:
         """Let whoever *key* belongs to sit at *seat*; raises DeniedError when nobody's it is."""
         if self._operator is not None and hmac.compare_digest(
             key.encode("utf-8", "replace"), self._operator.encode()

@@ -21,8 +21,8 @@ from typing import Any, Protocol, cast
 from memd.base import errors, limits
 from memd.base.errors import InvalidRequestError, MemdError, StoppingError, TooLargeError
 from memd.rpc import envelope, framing
-from memd.serve.authority import Seat
-from memd.serve.dispatch import Call, Dispatch, failed
+from memd.serve.authority import Credentials
+from memd.serve.dispatch import ActiveRequest, Dispatch, failed
 from memd.serve.events import Listener
 
 _PAUSE_BYTES = 262_144
@@ -56,14 +56,14 @@ class Connection(asyncio.Protocol):
         self._backlog: deque[bytes | MemdError] = deque()
         self._slots = asyncio.Semaphore(limits.IN_FLIGHT_REQUESTS_MAX)
         self._frames: set[asyncio.Task[None]] = set()
-        self._calls: dict[asyncio.Task[Any], Call] = {}
+        self._calls: dict[asyncio.Task[Any], ActiveRequest] = {}
         self._by_id: dict[str | int, asyncio.Task[Any]] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._reading = False  # a large frame, beside the loop
         self._deaf = False  # nothing more is read: we are closing
         self._stopping = False
         self.listener: Listener | None = None
-        self.seat = Seat()
+        self.seat = Credentials()
 
     @property
     def in_flight(self) -> int:
@@ -203,7 +203,7 @@ class Connection(asyncio.Protocol):
 
     def _at_once(self, member: envelope.Member) -> bool:
         """Answer what needs no waiting: refusals and cancellations. Return whether it was such."""
-        if isinstance(member, envelope.Refused):
+        if isinstance(member, envelope.InvalidMember):
             if not member.notification:
                 self.send(failed(member.id, member.error))
             return True
@@ -236,7 +236,7 @@ class Connection(asyncio.Protocol):
 
     async def _member(self, member: envelope.Member) -> bytes | None:
         """Return the answer of one request, which runs in a task of its own, to be cancelled."""
-        if isinstance(member, envelope.Refused):
+        if isinstance(member, envelope.InvalidMember):
             return None if member.notification else failed(member.id, member.error)
         if self._stopping:
             return failed(member.id, StoppingError("memd is stopping"))
@@ -244,7 +244,7 @@ class Connection(asyncio.Protocol):
             return failed(
                 member.id, InvalidRequestError("this id is in use by a request in flight")
             )
-        call = Call(self.seat, self._tell, peer=self)
+        call = ActiveRequest(self.seat, self._tell, peer=self)
         task = self._loop.create_task(self._run(member, call))
         self._calls[task] = call
         if member.id is not None:
@@ -260,7 +260,7 @@ class Connection(asyncio.Protocol):
             if member.id is not None:
                 del self._by_id[member.id]
 
-    async def _run(self, request: envelope.Request, call: Call) -> bytes | None:
+    async def _run(self, request: envelope.Request, call: ActiveRequest) -> bytes | None:
         async with self._slots:
             return await self._hub.dispatch.answer(request, call)
 

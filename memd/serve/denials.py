@@ -18,9 +18,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from memd.base import log
 from memd.base.errors import MemdError
 from memd.base.limits import DENIED_WAIT_MS_MAX, DENIED_WAIT_MS_MIN
-from memd.store.access.changes import Refused
+from memd.store.access.changes import RefusedAttempt
 
-Write = Callable[[Sequence[Refused]], Awaitable[None]]
+Write = Callable[[Sequence[RefusedAttempt]], Awaitable[None]]
 
 
 class Denials:
@@ -63,7 +63,9 @@ class Denials:
 
     async def _written(self, counted: Counter[tuple[str, str]]) -> None:
         """Write rows; what a full disk or a locked file refuses is counted again."""
-        rows = [Refused(client, method, times) for (client, method), times in counted.items()]
+        rows = [
+            RefusedAttempt(client, method, times) for (client, method), times in counted.items()
+        ]
         try:
             await self._write(rows)
         except MemdError as error:

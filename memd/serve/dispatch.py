@@ -26,13 +26,13 @@ from memd.domain.screened import SecretsPolicy
 from memd.domain.values import DEFAULT_AGENT, RESERVED_AGENT, alike
 from memd.guard.outgoing import check_refused, incoming, outgoing_all
 from memd.rpc import envelope, faults
-from memd.serve.authority import Authority, Seat, refuse_claims
+from memd.serve.authority import Authority, Credentials, refuse_claims
 from memd.serve.beside import LARGE_WEIGHT_A_BYTE, Beside, is_large
 from memd.serve.events import Peer
 from memd.serve.metrics import Metrics
 from memd.serve.params import Params, validate
 from memd.serve.rooms import Rooms
-from memd.serve.route import Context, Progress, Route
+from memd.serve.route import Context, ProgressCallback, Route
 from memd.serve.routes.routes import METHODS
 from memd.serve.routes.system import HelloParams
 from memd.serve.status import System
@@ -44,10 +44,10 @@ Send = Callable[[bytes], None]
 
 
 @dataclass(slots=True)
-class Call:
+class ActiveRequest:
     """One request on its way: who sent it and how to tell the sender something meanwhile."""
 
-    seat: Seat
+    seat: Credentials
     notify: Send | None = None
     writing: bool = False
     """It has begun to write: it is finished, whoever goes away."""
@@ -108,7 +108,7 @@ class Dispatch:
         self._system = system
         self._mcp: Mcp = later(_mcp)
 
-    async def answer(self, request: envelope.Request, call: Call) -> bytes | None:
+    async def answer(self, request: envelope.Request, call: ActiveRequest) -> bytes | None:
         """Return the answer to *request* as a frame, None for a notification.
 
         Never raises but for cancellation.
@@ -135,7 +135,7 @@ class Dispatch:
         return None if request.notification else reply
 
     async def _answer_mcp(
-        self, request: envelope.Request, call: Call, started_us: int
+        self, request: envelope.Request, call: ActiveRequest, started_us: int
     ) -> bytes | None:
         """Answer a request of the Model Context Protocol, whose tools ask our own methods."""
         if request.notification:
@@ -176,7 +176,7 @@ class Dispatch:
                 self._in_use -= 1
                 self._used_us = self._clock.monotonic_us()
 
-    async def _call(self, route: Route, call: Call, raw: dict[str, Any]) -> Any:
+    async def _call(self, route: Route, call: ActiveRequest, raw: dict[str, Any]) -> Any:
         """Return what the method returns; raises nothing but what a caller may be told."""
         try:
             # At this moment, not when the frame came: a hello before it counts, a revocation too.
@@ -296,7 +296,7 @@ def _hash(route: Route, raw: dict[str, Any]) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
-def _reporter(token: str | int, call: Call) -> Progress:
+def _reporter(token: str | int, call: ActiveRequest) -> ProgressCallback:
     def report(done: int, total: int) -> None:
         if call.notify is not None:
             value = {"done": done, "total": total}

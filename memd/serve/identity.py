@@ -17,14 +17,14 @@ _LOCAL_PEERPID = 2
 _XUCRED = struct.Struct("=IIh2x16I")
 
 
-class Peer(NamedTuple):
+class PeerProcess(NamedTuple):
     """The peer's user and, where the kernel tells it, its process."""
 
     uid: int
     pid: int | None
 
 
-def peer_of(sock: socket.socket) -> Peer | None:
+def peer_of(sock: socket.socket) -> PeerProcess | None:
     """Return who is connected to *sock*, or None when the kernel does not say (then: refuse)."""
     try:
         return _darwin(sock) if sys.platform == "darwin" else _linux(sock)
@@ -32,13 +32,13 @@ def peer_of(sock: socket.socket) -> Peer | None:
         return None
 
 
-def _linux(sock: socket.socket) -> Peer:
+def _linux(sock: socket.socket) -> PeerProcess:
     pid, uid, _ = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-    return Peer(uid, pid or None)
+    return PeerProcess(uid, pid or None)
 
 
-def _darwin(sock: socket.socket) -> Peer:
+def _darwin(sock: socket.socket) -> PeerProcess:
     told = sock.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED.size)
     uid = _XUCRED.unpack(told)[1]
     (pid,) = struct.unpack("=i", sock.getsockopt(_SOL_LOCAL, _LOCAL_PEERPID, 4))
-    return Peer(uid, pid or None)
+    return PeerProcess(uid, pid or None)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 IdKind = Literal["memory", "forgettable", "archived", "anybody's", "fact", "run"]
 
 
-class Progress(Protocol):
+class ProgressCallback(Protocol):
     """What long work calls as it goes."""
 
     def __call__(self, done: int, total: int) -> None: ...
@@ -42,7 +42,7 @@ class Context:
     rooms: Rooms
     system: System
     caller: Caller
-    progress: Progress | None = None
+    progress: ProgressCallback | None = None
     """Where the client wants to hear how far long work is."""
     peer: Peer | None = None
     """The connection that the request came by."""

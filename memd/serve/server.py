@@ -20,7 +20,7 @@ from memd.base.errors import BusyError
 from memd.base.limits import CONNECTIONS_MAX, DRAIN_MS_MAX
 from memd.serve.connection import Connection
 from memd.serve.dispatch import Dispatch
-from memd.serve.identity import Peer, peer_of
+from memd.serve.identity import PeerProcess, peer_of
 from memd.serve.metrics import Metrics
 
 _NO_DESCRIPTORS = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
@@ -37,7 +37,7 @@ class Server:
         metrics: Metrics,
         clock: Clock,
         *,
-        peer: Callable[[socket.socket], Peer | None] = peer_of,
+        peer: Callable[[socket.socket], PeerProcess | None] = peer_of,
     ) -> None:
         self.dispatch = dispatch
         self._sock = sock

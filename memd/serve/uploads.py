@@ -15,7 +15,7 @@ from memd.base.limits import NAP_TRANSCRIPT_BYTES_MAX, TRANSCRIPTS_ARRIVING_MAX
 from memd.serve.events import Peer
 
 
-class Part(NamedTuple):
+class UploadState(NamedTuple):
     """How many characters have arrived, and the transcript if it is whole."""
 
     taken: int
@@ -28,7 +28,7 @@ class Uploads:
     def __init__(self) -> None:
         self._arriving: WeakKeyDictionary[Peer, _Upload] = WeakKeyDictionary()
 
-    def add(self, peer: Peer, text: str, offset: int, *, more: bool) -> Part:
+    def add(self, peer: Peer, text: str, offset: int, *, more: bool) -> UploadState:
         """Keep a part that *peer* sent; return the whole transcript unless there is *more*.
 
         Raises InvalidError for a part that does not follow, TooLargeError for one too many.
@@ -38,11 +38,11 @@ class Uploads:
             upload = _Upload()
         upload.add(text, offset)
         if not more:
-            return Part(upload.chars, bytes(upload.raw))
+            return UploadState(upload.chars, bytes(upload.raw))
         for oldest in list(self._arriving)[: 1 - TRANSCRIPTS_ARRIVING_MAX]:
             del self._arriving[oldest]
         self._arriving[peer] = upload
-        return Part(upload.chars, None)
+        return UploadState(upload.chars, None)
 
 
 class _Upload:

@@ -31,7 +31,7 @@ _LEAD = frozenset(
 _NAMES = re.compile(r"\d|[a-z][A-Z]|[./:_]")
 
 
-class Told:
+class KnownWords:
     """What somebody was told, by its words."""
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -47,7 +47,7 @@ class Told:
     def says(self, sentence: str) -> bool:
         """Return whether one sentence that was told says all that *sentence* says.
 
-        >>> told = Told(["We deploy with blue-green since March."])
+        >>> told = KnownWords(["We deploy with blue-green since March."])
         >>> told.says("As noted, you deploy with blue-green since March.")
         True
         >>> told.says("We no longer deploy with blue-green since March.")
@@ -66,7 +66,7 @@ class Told:
         )
 
 
-def unsaid(text: str, told: Told) -> str:
+def unsaid(text: str, told: KnownWords) -> str:
     """Return *text* without the sentences that *told* says; as it is when there are none."""
     if not told:
         return text
@@ -76,7 +76,7 @@ def unsaid(text: str, told: Told) -> str:
     return "\n".join(line for line, same in lines if same or line.strip()).strip()
 
 
-def _unsaid(line: str, told: Told) -> tuple[str, bool]:
+def _unsaid(line: str, told: KnownWords) -> tuple[str, bool]:
     """Return what is left of a line, and whether that is all of it."""
     parts = sentences(line)
     kept = [part for part in parts if not told.says(part)]

@@ -36,7 +36,7 @@ _WORDS_AND_SPACE = b"\t\n\r 0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 _WORDS_KNOWN = 8_192  # one to two megabytes; a full window has some four thousand different ones
 
 
-class Window(NamedTuple):
+class TextWindow(NamedTuple):
     """A part of a text that fits the model: *text*, and how many *pieces* it has."""
 
     text: str
@@ -85,7 +85,7 @@ class ModelTokens:
         unknown = sum(len(word) // _CHARS_PER_TOKEN for word in _LONG_WORD.findall(text))
         return pieces + unknown
 
-    def windows(self, text: str, *, tokens_max: int) -> list[Window]:
+    def windows(self, text: str, *, tokens_max: int) -> list[TextWindow]:
         """Split *text* into as few windows of at most *tokens_max* pieces as words allow.
 
         Windows are in order, do not overlap, and leave out nothing but the white
@@ -96,9 +96,9 @@ class ModelTokens:
         encoding = self._encoded(text)
         total = len(encoding)
         if total <= tokens_max:
-            return [Window(text, total)]
+            return [TextWindow(text, total)]
         words, offsets = encoding.word_ids, encoding.offsets
-        found: list[Window] = []
+        found: list[TextWindow] = []
         start = 0
         while start < total:
             end = min(start + tokens_max, total)
@@ -106,7 +106,7 @@ class ModelTokens:
                 end = _word_start(words, end, after=start)
             first = offsets[start][0]
             last = max(offset[1] for offset in offsets[start:end])
-            found.append(Window(text[first:last], end - start))
+            found.append(TextWindow(text[first:last], end - start))
             start = end
         return found
 

@@ -39,7 +39,7 @@ from bench.kept_scores import (
 from bench.readings import HELD, SECOND, SPLITS, WORTH, readings, session_lines, split
 from bench.scores import quantile
 from bench.transcripts import Message, exported, specstory
-from memd.sleep.distil.candidates import Kind
+from memd.sleep.distil.candidates import NapKind
 from memd.sleep.distil.distilled import distilled as distil
 from memd.sleep.nap.consolidator import (
     CHARS_PER_TOKEN,
@@ -106,7 +106,7 @@ def measure(folder: Path, which: str, keeping: Keeping) -> dict[str, Any]:
 def distilled(messages: Sequence[Message]) -> list[Memory]:
     """Return what the daemon's own naps keep of *messages*."""
     made = distil(messages)
-    return [Memory(each.text, each.kind, each.kind is Kind.DIGEST) for each in made]
+    return [Memory(each.text, each.kind, each.kind is NapKind.DIGEST) for each in made]
 
 
 def before(messages: Sequence[Message]) -> list[Memory]:

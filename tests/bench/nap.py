@@ -38,7 +38,7 @@ from memd.domain.caller import Caller
 from memd.domain.recall import RecallRequest
 from memd.domain.settings import Settings
 from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator
-from memd.sleep.nap.keeping import Wanted
+from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.naps import Naps
 from memd.sleep.window.trigger import Reason
 
@@ -112,9 +112,9 @@ class Rooms:
         naps = Naps(self.rooms, Settings.model_validate({"usage": usage}), self.folder)
         path = self.folder / "window.jsonl"
         path.write_text("".join(f"{json.dumps(message)}\n" for message in window), "utf-8")
-        wanted = Wanted(messages=window, session_id=self.session_id)
+        wanted = NapRequest(messages=window, session_id=self.session_id)
         if self.rule.mention_share:
-            wanted = Wanted(
+            wanted = NapRequest(
                 transcript_path=str(path), session_id=self.session_id, reason=Reason.FULL.value
             )
         nap = naps.nap

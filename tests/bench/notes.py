@@ -21,17 +21,17 @@ from support import notebook
 from bench.stage import Stage, staged
 from memd.base.limits import QUERY_CHARS_MAX
 from memd.cli.notes import folder
-from memd.cli.notes.send import Options, Outcome, send_note
+from memd.cli.notes.send import FileOutcome, Options, send_note
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTES, SHOWN, LINE_WORDS = 200, 10, 12
 
 
-def brought(stage: Stage, agent: str, path: Path) -> list[Outcome]:
+def brought(stage: Stage, agent: str, path: Path) -> list[FileOutcome]:
     """Import a folder or a file as the command line does; return what became of each file."""
     outcomes = []
     for file in folder.find([path]).files:
-        outcome = Outcome(file)
+        outcome = FileOutcome(file)
         markdown = file.suffix in folder.MARKDOWN
         send_note(stage.client, outcome, folder.read(file), Options(agent=agent), markdown=markdown)
         outcomes.append(outcome)

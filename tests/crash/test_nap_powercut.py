@@ -14,9 +14,9 @@ from support.powercut import Looked, RecordingVFS, images
 from support.store import ADA
 
 from memd.domain.enums import MemoryLevel, Origin
-from memd.sleep.distil.candidates import Distilled, Kind
+from memd.sleep.distil.candidates import Distilled, NapKind
 from memd.sleep.nap.consolidator import MemoryConsolidator
-from memd.sleep.nap.keeping import Heard, Keeping, Wanted
+from memd.sleep.nap.keeping import Heard, Keeping, NapRequest
 from memd.sleep.nap.preparation import drafted, sifted
 from memd.store.access import changes
 from memd.store.check import check
@@ -59,7 +59,7 @@ def nap(
         windows.put(conn, 1, WINDOW)
 
     ids, run_id = an_id_source(seed), f"run{seed}"
-    wanted = Wanted(messages=MESSAGES, seen=seen)
+    wanted = NapRequest(messages=MESSAGES, seen=seen)
     keeping = Keeping(ids, run_id, MemoryLevel.PERSISTENT, Heard(MESSAGES, "s"), ready, wanted)
     if whole:
         transacted(conn, lambda: keeping.keep(conn, ADA, 7), ADA, run_id, 7)
@@ -70,9 +70,9 @@ def nap(
 
 def distilled(port: int, end: str) -> list[Distilled]:
     return [
-        Distilled("Check the config first.", Kind.PREFERENCE, (0,), "a", Origin.PERSON),
-        Distilled(f"The port is {port}.", Kind.ENVIRONMENT, (1, 2), "env:port", Origin.TOOL),
-        Distilled(f"It ended {end}.", Kind.DIGEST, (0, 2), "digest", Origin.ASSISTANT),
+        Distilled("Check the config first.", NapKind.PREFERENCE, (0,), "a", Origin.PERSON),
+        Distilled(f"The port is {port}.", NapKind.ENVIRONMENT, (1, 2), "env:port", Origin.TOOL),
+        Distilled(f"It ended {end}.", NapKind.DIGEST, (0, 2), "digest", Origin.ASSISTANT),
     ]
 
 

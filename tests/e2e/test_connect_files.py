@@ -10,29 +10,29 @@ from pathlib import Path
 import pytest
 
 from memd.assist.connect import connect, edits, files
-from memd.assist.connect.clients import ASSISTANTS, Assistant, Place
+from memd.assist.connect.clients import ASSISTANTS, Assistant, Locations
 from memd.base.errors import InvalidStateError
 
 QWEN = ASSISTANTS["qwen"]
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path, tmp_path / "memd", "/opt/memd", {}, {})
+def place(tmp_path: Path) -> Locations:
+    return Locations(tmp_path, tmp_path / "memd", "/opt/memd", {}, {})
 
 
-def settings(place: Place, text: str) -> Path:
+def settings(place: Locations, text: str) -> Path:
     file = place.home / ".qwen" / "settings.json"
     file.parent.mkdir(exist_ok=True)
     file.write_text(text, "utf-8")
     return file
 
 
-def left(place: Place) -> list[str]:
+def left(place: Locations) -> list[str]:
     return sorted(each.name for each in place.home.rglob("*") if not each.is_dir())
 
 
-def test_a_file_that_changed_since_it_was_shown_is_left_as_it_is(place: Place) -> None:
+def test_a_file_that_changed_since_it_was_shown_is_left_as_it_is(place: Locations) -> None:
     file = settings(place, "{}")
     plan = connect.connecting(QWEN, place)
     file.write_text('{"mine": 1}', "utf-8")
@@ -43,7 +43,7 @@ def test_a_file_that_changed_since_it_was_shown_is_left_as_it_is(place: Place) -
 
 
 def test_what_fails_half_way_leaves_the_file_whole(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    place: Locations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = settings(place, "{}")
     plan = connect.connecting(QWEN, place)
@@ -59,7 +59,7 @@ def test_what_fails_half_way_leaves_the_file_whole(
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "large", "below a file"])
-def test_what_is_no_text_of_moderate_size_is_refused_by_name(place: Place, kind: str) -> None:
+def test_what_is_no_text_of_moderate_size_is_refused_by_name(place: Locations, kind: str) -> None:
     folder = place.home / ".qwen"
     file = folder / "settings.json"
     if kind == "below a file":
@@ -76,7 +76,7 @@ def test_what_is_no_text_of_moderate_size_is_refused_by_name(place: Place, kind:
         connect.connecting(QWEN, place)
 
 
-def test_a_link_that_leads_nowhere_is_written_through(place: Place) -> None:
+def test_a_link_that_leads_nowhere_is_written_through(place: Locations) -> None:
     link = place.home / ".qwen" / "settings.json"
     link.parent.mkdir()
     link.symlink_to(place.home / "dots" / "qwen.json")
@@ -86,7 +86,7 @@ def test_a_link_that_leads_nowhere_is_written_through(place: Place) -> None:
     assert stat.S_IMODE(link.stat().st_mode) == 0o600
 
 
-def test_what_somebody_added_to_memds_entry_stays_when_it_is_renewed(place: Place) -> None:
+def test_what_somebody_added_to_memds_entry_stays_when_it_is_renewed(place: Locations) -> None:
     connect.write(connect.connecting(QWEN, place), place.data)
     file = place.home / ".qwen" / "settings.json"
     found = json.loads(file.read_text("utf-8"))
@@ -100,7 +100,7 @@ def test_what_somebody_added_to_memds_entry_stays_when_it_is_renewed(place: Plac
     assert connect.connecting(QWEN, moved) == []
 
 
-def test_a_hook_that_shares_its_group_with_anothers_goes_alone(place: Place) -> None:
+def test_a_hook_that_shares_its_group_with_anothers_goes_alone(place: Locations) -> None:
     gemini = ASSISTANTS["gemini"]
     connect.write(connect.connecting(gemini, place), place.data)
     file = place.home / ".gemini" / "settings.json"
@@ -113,7 +113,7 @@ def test_a_hook_that_shares_its_group_with_anothers_goes_alone(place: Place) -> 
     }
 
 
-def test_what_claude_code_noted_of_the_plugin_is_taken_out(place: Place) -> None:
+def test_what_claude_code_noted_of_the_plugin_is_taken_out(place: Locations) -> None:
     claude = ASSISTANTS["claude-code"]
     connect.write(connect.connecting(claude, place), place.data)
     noted = place.home / ".claude" / "plugins" / "known_marketplaces.json"
@@ -130,7 +130,7 @@ def test_what_claude_code_noted_of_the_plugin_is_taken_out(place: Place) -> None
 
 
 @pytest.mark.parametrize("name", ASSISTANTS)
-def test_memds_own_is_known_whatever_its_path_was(place: Place, name: str) -> None:
+def test_memds_own_is_known_whatever_its_path_was(place: Locations, name: str) -> None:
     assistant: Assistant = ASSISTANTS[name]
     odd = place._replace(command="/a 'b/\\\"é/memd", variables={"MEMD_HOME": '/m "x" $y'})
     connect.write(connect.connecting(assistant, odd), place.data)
@@ -158,7 +158,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_what_cannot_be_edited_in_place_is_refused(place: Place, what: str) -> None:
+def test_what_cannot_be_edited_in_place_is_refused(place: Locations, what: str) -> None:
     name, text = REFUSED[what]
     assistant = ASSISTANTS[name]
     file = assistant.targets(place)[0].file

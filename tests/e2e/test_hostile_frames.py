@@ -23,7 +23,7 @@ from memd.base import limits
 from memd.base.paths import Paths
 from memd.client import AsyncClient
 from memd.serve import connection, server
-from memd.serve.identity import Peer
+from memd.serve.identity import PeerProcess
 from memd.serve.status import rss_bytes
 
 HELLO = req("system.hello")
@@ -209,9 +209,9 @@ async def test_h06_a_client_beyond_the_cap_is_not_read(daemon: Paths, house: Fak
         sending.cancel()
 
 
-@pytest.mark.parametrize("peer", [Peer(65534, 1), None])
+@pytest.mark.parametrize("peer", [PeerProcess(65534, 1), None])
 async def test_h07_another_user_gets_no_byte(
-    home: Path, house: FakeHouse, monkeypatch: pytest.MonkeyPatch, peer: Peer | None
+    home: Path, house: FakeHouse, monkeypatch: pytest.MonkeyPatch, peer: PeerProcess | None
 ) -> None:
     monkeypatch.setattr(server.Server.__init__, "__kwdefaults__", {"peer": lambda _sock: peer})
     async with running(home, house.build) as paths, wire(paths.socket) as stranger:

@@ -33,6 +33,15 @@ def test_the_map_names_every_room_and_only_those() -> None:
     assert sorted(said) == sorted(rooms | doors)
 
 
+def test_a_public_class_name_has_one_meaning() -> None:
+    places: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert {name: its for name, its in places.items() if len(its) > 1} == {}
+
+
 def test_a_room_has_a_docstring_and_nothing_else_in_its_init() -> None:
     for path in PACKAGE.glob("*/__init__.py"):
         body = ast.parse(path.read_text("utf-8")).body

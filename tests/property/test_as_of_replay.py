@@ -116,7 +116,7 @@ async def test_learning_the_whole_log_again_gives_the_same_rows(tmp_path: Path, 
     with a_writer(path) as conn:
         before = conn.execute(ROWS).fetchall()
         assert before
-        learnt.note(conn, learnt.Progress(VERSION - 1, None))
+        learnt.note(conn, learnt.ExtractionProgress(VERSION - 1, None))
         steps = 0
         while temporal.relearn(conn):
             steps += 1
@@ -135,7 +135,7 @@ async def test_what_is_written_while_the_log_is_learnt_again_is_learnt_in_its_tu
     async with a_house(path, clock) as house:
         ids = await written(house, clock, log[:30])
         await house.db.write(
-            ANN, lambda conn: learnt.note(conn, learnt.Progress(VERSION - 1, None))
+            ANN, lambda conn: learnt.note(conn, learnt.ExtractionProgress(VERSION - 1, None))
         )
         assert await house.db.write(ANN, temporal.relearn)
         for entry in log[30:]:
@@ -151,7 +151,7 @@ async def test_what_is_written_while_the_log_is_learnt_again_is_learnt_in_its_tu
         await house.org.past.catch_up()
     with a_writer(path) as conn:
         before = conn.execute(ROWS).fetchall()
-        learnt.note(conn, learnt.Progress(VERSION - 1, None))
+        learnt.note(conn, learnt.ExtractionProgress(VERSION - 1, None))
         while temporal.relearn(conn):
             pass
         assert conn.execute(ROWS).fetchall() == before

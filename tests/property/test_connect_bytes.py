@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 from support.gate import drawn
 
 from memd.assist.connect import edits, json_text, toml_text, yaml_text
-from memd.assist.connect.clients import ASSISTANTS, Place
+from memd.assist.connect.clients import ASSISTANTS, Locations
 from memd.assist.connect.entries import Needed, Target
 from memd.assist.connect.text import UnreadableError
 
-PLACE = Place(Path("/nowhere/ada"), Path("/nowhere/memd"), "/opt/a b/memd", {"MEMD_HOME": "/m"}, {})
+PLACE = Locations(
+    Path("/nowhere/ada"), Path("/nowhere/memd"), "/opt/a b/memd", {"MEMD_HOME": "/m"}, {}
+)
 
 KEYS = st.sampled_from(["a", "mcpServers", "hooks", "statusLine2", "é", "mcp", "extensions", "x y"])
 SCALARS = (

@@ -26,7 +26,7 @@ from memd.domain.caller import Caller
 from memd.domain.enums import HIDDEN, MemoryCategory, MemoryLevel, MemoryState, Passing
 from memd.domain.memory import MemoryFilter, MemoryQuery
 from memd.recall import search
-from memd.recall.search import Scope
+from memd.recall.search import SearchScope
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import filters, memories
@@ -247,7 +247,7 @@ def test_a_search_returns_rows_of_the_filter_only_and_all_of_them_where_they_are
     assert len(found) == len(set(found)) == min(200, len(may))
 
 
-def scope_of(wanted: dict[str, Any], caller: Caller) -> Scope:
+def scope_of(wanted: dict[str, Any], caller: Caller) -> SearchScope:
     query = MemoryQuery(**wanted)
     hidden, also_passing = query.include_compressed, query.include_passing
     now_us = to_us(NOW)
@@ -255,7 +255,7 @@ def scope_of(wanted: dict[str, Any], caller: Caller) -> Scope:
     if not also_passing:
         params = filters.stating(params)
     here = filters.bound(1, MemoryFilter(), now_us, active=caller)
-    return Scope(params, filters.evidence(params, hidden=hidden), here, hidden, also_passing)
+    return SearchScope(params, filters.evidence(params, hidden=hidden), here, hidden, also_passing)
 
 
 @SOME

@@ -72,5 +72,5 @@ def test_a_walk_from_several_things_reaches_each_with_the_fewest_hops(
         assert walked.hops.get(key) == min(reached, default=None)
 
 
-def _things(conn: Reading, seen: graph.Sight) -> dict[str, tuple[int, str]]:
+def _things(conn: Reading, seen: graph.StatementFilter) -> dict[str, tuple[int, str]]:
     return graph.things(conn, seen, [f"t{n}" for n in range(8)])

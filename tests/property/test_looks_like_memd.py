@@ -27,11 +27,11 @@ from memd.domain.retrieval import ScoredMemory
 from memd.domain.session import SessionHit
 from memd.domain.trust import TRUST, mark, mark_of_preference
 from memd.inject import brief, file_text, files, session_tool, tool_based
-from memd.inject.brief import Line
+from memd.inject.brief import BriefLine
 from memd.inject.file_text import Sized
 from memd.inject.format import directive, fenced, inner_line, known_line, preference_line
 from memd.inject.known import FACT_LABELS, LESSON, PATTERN, Known
-from memd.inject.prompt import Prompt, Said
+from memd.inject.prompt import PreferenceLine, Prompt
 from memd.inject.results import listed, searched, told
 from memd.inject.synthesizer import BASE_RELEVANCE, MemoryFragment, line
 from memd.sleep.wiki.wiki import raw_page
@@ -59,7 +59,7 @@ def _hit(text: str, role: str) -> SessionHit:
 def _prompt(text: str, mark: str) -> str:
     prompt = Prompt(100_000_000, DefaultTokenEstimator(), nonce=NONCE if mark else None)
     prompt.add_policies([text])
-    prompt.add_preferences([Said(text, mark)])
+    prompt.add_preferences([PreferenceLine(text, mark)])
     return "\n".join(message.content for message in prompt.messages)
 
 
@@ -90,7 +90,7 @@ def _block(category: MemoryCategory, text: str) -> str:
 
 
 def _brief(kind: str, text: str) -> str:
-    return fenced(brief.inner(Line("i", kind, text, about=" of session, 2026-01-01")))
+    return fenced(brief.inner(BriefLine("i", kind, text, about=" of session, 2026-01-01")))
 
 
 def _fragment(source: str, text: str) -> str:

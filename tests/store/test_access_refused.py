@@ -16,7 +16,7 @@ from memd.org.clients import Clients
 from memd.org.owner import Owner
 from memd.org.review import Review
 from memd.store.access.audit import Audit
-from memd.store.access.changes import Wanted
+from memd.store.access.changes import AuditFilter
 
 
 async def test_a_read_only_store_still_knows_its_clients_and_refuses_every_change(
@@ -41,7 +41,7 @@ async def test_a_read_only_store_still_knows_its_clients_and_refuses_every_chang
             assert [one.id for one in waiting] == [proposal]
             audit = Audit(house.db, house.clock)
             assert (await audit.verify()).ok
-            assert len((await audit.show(Wanted(), None, 9))[0]) == 2
+            assert len((await audit.show(AuditFilter(), None, 9))[0]) == 2
             for name, attempt in of_access(house).items():
                 with pytest.raises(ReadOnlyError):
                     await attempt()

@@ -15,7 +15,7 @@ from support.store import ADA, a_house, stored, tampering
 from memd.domain.access import AuditReport
 from memd.store.access import changes
 from memd.store.access.audit import GIVEN, Audit
-from memd.store.access.changes import Head, Refused
+from memd.store.access.changes import Head, RefusedAttempt
 from memd.store.check import anchors
 
 Tamper = Callable[[apsw.Connection], None]
@@ -29,7 +29,7 @@ async def filled(path: Path, *, noted_at: tuple[int, ...] = ()) -> list[bytes]:
         audit = Audit(house.db, house.clock, notes_of(path))
         for number in range(1, LINKS + 1):
             if number == 4:
-                await audit.refused([Refused("mallory", "org.write", 3)])
+                await audit.refused([RefusedAttempt("mallory", "org.write", 3)])
             else:
                 await stored(house, f"Fact number {number}.")
             heads.append(await house.db.read(changes.head))
@@ -80,7 +80,7 @@ def relinked(conn: apsw.Connection, first: int) -> None:
         (first,),
     ).fetchall()
     for row in rows:
-        link = changes.Change._make(row)
+        link = changes.AuditLink._make(row)
         fresh = changes.link(prev, link.said, link.digest)
         conn.execute("UPDATE change SET prev = ?, hash = ? WHERE seq = ?", (prev, fresh, link.seq))
         prev = fresh
@@ -239,11 +239,11 @@ async def test_the_audit_shows_who_what_and_how_often_page_by_page(tmp_path: Pat
     await filled(path)
     async with a_house(path) as house:
         audit = Audit(house.db, house.clock)
-        first, after = await audit.show(changes.Wanted(), None, 5)
-        rest, end = await audit.show(changes.Wanted(), after, 5)
+        first, after = await audit.show(changes.AuditFilter(), None, 5)
+        rest, end = await audit.show(changes.AuditFilter(), after, 5)
         assert [row.seq for row in (*first, *rest)] == list(range(LINKS, 0, -1))
         assert end is None
-        (refused,), _ = await audit.show(changes.Wanted(outcome="denied"), None, 5)
+        (refused,), _ = await audit.show(changes.AuditFilter(outcome="denied"), None, 5)
         assert (refused.client, refused.method, refused.attempts, refused.rows) == (
             "mallory", "org.write", 3, 0,
         )  # fmt: skip
@@ -258,7 +258,7 @@ async def test_a_judge_that_trusts_the_hashes_misses_the_edit(tmp_path: Path) ->
     with tampering(path) as conn:
         IN_THE_CHAIN["edited client"](conn)
     async with a_house(path) as house:
-        rows = await house.db.read(changes.page, changes.Wanted(), None, LINKS)
+        rows = await house.db.read(changes.page, changes.AuditFilter(), None, LINKS)
     linked = all(new.prev == old.hash for new, old in itertools.pairwise(rows))
     assert linked, "only recomputing a link shows that it was edited"
 
@@ -267,7 +267,7 @@ async def test_a_link_that_leaves_the_outcome_out_would_hide_a_denial(tmp_path: 
     path = tmp_path / "memd.db"
     await filled(path)
     async with a_house(path) as house:
-        rows = await house.db.read(changes.page, changes.Wanted(outcome="denied"), None, 1)
+        rows = await house.db.read(changes.page, changes.AuditFilter(outcome="denied"), None, 1)
     (denied,) = rows
     said = list(denied.said)
     said[3] = "done"

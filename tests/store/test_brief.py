@@ -19,17 +19,17 @@ from memd.domain.enums import MemoryLevel, Origin
 from memd.domain.inject import Brief, BriefRequest
 from memd.inject.brief import BRIEF_TOKENS, Briefs
 from memd.inject.in_window import REPEATED_US, Asked, SessionWindows
-from memd.sleep.distil.candidates import Kind
+from memd.sleep.distil.candidates import NapKind
 from memd.store.access import names
 from memd.store.file.connect import Writing
 from memd.store.session import injections, sessions
-from memd.store.session.injections import InWindow, Place
+from memd.store.session.injections import InWindow, WindowKey
 
 PROJECT = "/home/ada/hives"
-RULE = Said("Never push on Fridays.", "rule", Kind.PREFERENCE)
+RULE = Said("Never push on Fridays.", "rule", NapKind.PREFERENCE)
 TABS = Said("We indent with tabs.", "indent")
 SPACES = Said("We indent with spaces after all.", "indent")
-BUILD = Said("The build broke; make clean mended it.", "fix:1", Kind.FIX, Origin.TOOL)
+BUILD = Said("The build broke; make clean mended it.", "fix:1", NapKind.FIX, Origin.TOOL)
 ENDED = digest("Asked first: indent the sources\nOpen: the Makefile")
 
 
@@ -220,7 +220,7 @@ async def test_what_fails_is_left_out_and_named(
 
 async def test_a_window_that_cannot_be_looked_at_empties_no_brief(room: Room) -> None:
     class Failing(SessionWindows):
-        async def look(self, place: Place, asked: Asked, ids: Sequence[str]) -> InWindow:
+        async def look(self, place: WindowKey, asked: Asked, ids: Sequence[str]) -> InWindow:
             raise MemoryRetrievalError("gone")
 
     await napped(room.bed, RULE, session_id="one", project_id=PROJECT)

@@ -13,7 +13,7 @@ from memd.domain.enums import ArchiveReason, MemoryCategory, SearchMode
 from memd.domain.recall import RecallRequest
 from memd.store.file.connect import Reading
 from memd.store.search import vectors, words
-from memd.store.search.parts import Part
+from memd.store.search.parts import CachePart
 
 TURNS = tuple(f"the bees of hive {number} fly at {number + 6}" for number in range(12))
 SLEEP = frozenset({"consolidation"})
@@ -40,7 +40,7 @@ async def in_parts(bed: Bed) -> dict[str, set[str]]:
                LEFT JOIN archive AS r ON r.memory_key = p.memory_key
         """
     )
-    found: dict[str, set[str]] = {part: set() for part in Part}
+    found: dict[str, set[str]] = {part: set() for part in CachePart}
     for part, what in rows:
         found[str(part)].add(str(what))
     return found
@@ -52,10 +52,10 @@ async def test_a_night_leaves_summaries_and_what_was_put_away_by_itself_in_parts
     async with a_bed(tmp_path) as bed:
         await slept(bed)
         assert await in_parts(bed) == {
-            Part.READ: {"visible", "consolidated"},
-            Part.AWAY: {"low_importance"},
-            Part.SUMMARY: {"summary"},
-            Part.PASSING: set(),
+            CachePart.READ: {"visible", "consolidated"},
+            CachePart.AWAY: {"low_importance"},
+            CachePart.SUMMARY: {"summary"},
+            CachePart.PASSING: set(),
         }
         assert (await bed.house.upkeep.check(ADA)).problems == ()
 
@@ -64,7 +64,7 @@ async def test_what_an_archival_store_put_away_stands_behind_no_summary(tmp_path
     async with a_bed(tmp_path) as bed:
         (memory_id,) = await bed.tell(TURNS[0], session_id=None)
         await put_away(bed, ADA, memory_id, ArchiveReason.CONSOLIDATED)
-        assert (await in_parts(bed))[Part.AWAY] == {"consolidated"}
+        assert (await in_parts(bed))[CachePart.AWAY] == {"consolidated"}
         assert (await bed.house.upkeep.check(ADA)).problems == ()
 
 

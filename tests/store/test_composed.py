@@ -10,11 +10,11 @@ from support.store import ADA, a_house
 from memd.domain.consolidation import COMPOSED_TAGS, is_composed
 from memd.domain.enums import MemoryCategory
 from memd.domain.memory import MemoryFilter, MemoryMetadata, MemoryStoreRequest
-from memd.sleep.distil.candidates import Kind
+from memd.sleep.distil.candidates import NapKind
 from memd.store.access.names import find_agent
 from memd.store.file.connect import Reading
 from memd.store.memory.filters import bound
-from memd.store.search.ranked import Candidate, candidates
+from memd.store.search.ranked import SearchCandidate, candidates
 
 NOW_US = 2**60
 
@@ -48,10 +48,10 @@ async def test_a_memory_of_a_nap_and_a_kind_is_a_composed_one(
 
 
 def test_every_kind_of_what_a_nap_distils_is_known_to_recall() -> None:
-    assert set(Kind) == COMPOSED_TAGS
+    assert set(NapKind) == COMPOSED_TAGS
 
 
-def _every_candidate(conn: Reading) -> list[Candidate]:
+def _every_candidate(conn: Reading) -> list[SearchCandidate]:
     agent_key = find_agent(conn, ADA.agent_id)
     assert agent_key is not None
     keys = [key for (key,) in conn.execute("SELECT memory_key FROM memory")]

@@ -163,7 +163,7 @@ async def test_a_log_from_before_statements_is_learnt_in_the_background(tmp_path
         assert await held(house) == ["the team standardises_on Litestar", "Billing uses Redis"]
     with a_writer(path) as conn:
         assert not temporal.stale(conn)
-        assert learnt.progress(conn) == learnt.Progress(VERSION, None)
+        assert learnt.progress(conn) == learnt.ExtractionProgress(VERSION, None)
 
 
 async def test_a_locked_file_is_busy_and_what_was_not_written_is_not_learnt(

@@ -13,7 +13,7 @@ from memd.domain.memory import MemoryFilter
 from memd.domain.settings import Settings
 from memd.domain.sleep import NapResult
 from memd.learn.learn import Learn
-from memd.sleep.nap.keeping import Wanted
+from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.naps import Naps
 from memd.sleep.window.trigger import Reason
 
@@ -49,7 +49,7 @@ SESSION: list[dict[str, Any]] = [
 
 async def napped(bed: Bed, folder: Path) -> NapResult:
     bed.clock.advance(minutes=1)
-    wanted = Wanted(messages=SESSION, session_id="talk", reason=Reason.ENDED.value, last=True)
+    wanted = NapRequest(messages=SESSION, session_id="talk", reason=Reason.ENDED.value, last=True)
     made = await Naps(bed.house, Settings(), folder).nap.nap(ADA, wanted)
     await bed.house.queue.drain()
     return made

@@ -23,7 +23,7 @@ from memd.inject.in_window import REPEATED_US, Asked, SessionWindows
 from memd.inject.inject import Inject
 from memd.inject.own import MemoryRooms
 from memd.store.file import connect
-from memd.store.session.injections import InWindow, Place
+from memd.store.session.injections import InWindow, WindowKey
 
 QUESTION = "Which port does nginx use?"
 OTHERWISE = "On which port does nginx listen?"
@@ -183,7 +183,7 @@ async def test_a_note_that_fails_refuses_no_prompt(
 
 async def test_a_window_that_cannot_be_looked_at_refuses_no_prompt(bed: Bed) -> None:
     class Failing(SessionWindows):
-        async def look(self, place: Place, asked: Asked, ids: Sequence[str]) -> InWindow:
+        async def look(self, place: WindowKey, asked: Asked, ids: Sequence[str]) -> InWindow:
             raise MemoryRetrievalError("gone")
 
     [port] = await stored(bed.house, PORT)

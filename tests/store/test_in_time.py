@@ -16,7 +16,7 @@ from memd.domain.ingest import IngestManyRequest, IngestRequest
 from memd.domain.memory import MemoryFilter
 from memd.domain.recall import RecallRequest
 from memd.recall.rankings import IN_TIME_ENTRIES
-from memd.recall.scopes import Wanted, of_caller
+from memd.recall.scopes import RecallFilter, of_caller
 from memd.recall.search import LISTED_ROWS_MAX
 from memd.store.file.connect import Reading
 from memd.store.memory import memories
@@ -57,7 +57,7 @@ async def test_what_happened_is_found_by_when_it_did_or_else_by_when_it_was_told
             low = to_us(NOW - timedelta(days=days))
 
             def keys(conn: Reading) -> list[int]:
-                wanted = Wanted(MemoryFilter(), to_us(NOW))
+                wanted = RecallFilter(MemoryFilter(), to_us(NOW))
                 (scope,) = of_caller(conn, Caller(agent_id=ADA.agent_id), wanted, also_shared=False)
                 return memories.happened(conn, scope.reach, low, low + 1, LISTED_ROWS_MAX)
 

@@ -16,9 +16,9 @@ from memd.domain.memory import MemoryUpdate
 from memd.store.access import names
 from memd.store.file.connect import Writing
 from memd.store.session import injections, sessions
-from memd.store.session.injections import InWindow, Place
+from memd.store.session.injections import InWindow, WindowKey
 
-PLACE = Place("ada", ADA.client, "s")
+PLACE = WindowKey("ada", ADA.client, "s")
 MINUTE = 60_000_000
 
 
@@ -33,12 +33,12 @@ async def house(tmp_path: Path, clock: HeldClock) -> AsyncIterator[Assembly]:
         yield house
 
 
-async def note(house: Assembly, *ids: str, place: Place = PLACE, by: Caller = ADA) -> None:
+async def note(house: Assembly, *ids: str, place: WindowKey = PLACE, by: Caller = ADA) -> None:
     now = house.clock.now_us()
     await house.db.write(by, lambda conn: injections.add(conn, place, None, ids, now))
 
 
-async def in_window(house: Assembly, *ids: str, place: Place = PLACE) -> InWindow:
+async def in_window(house: Assembly, *ids: str, place: WindowKey = PLACE) -> InWindow:
     return await house.db.read(injections.in_window, place, ids)
 
 

@@ -19,7 +19,7 @@ from memd.inject.known import Knowledge
 from memd.inject.own import MemoryRooms
 from memd.learn.learn import Learn
 from memd.recall.apart import Ranker
-from memd.sleep.nap.keeping import Wanted
+from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.naps import Naps
 
 REDIS = "The tests need Redis on port 6380."
@@ -41,7 +41,7 @@ def a_learn(bed: Bed) -> Learn:
 
 async def napped(bed: Bed, folder: Path, *messages: dict[str, Any], **more: Any) -> NapResult:
     bed.clock.advance(minutes=1)
-    wanted = Wanted(messages=[*messages, *TALK], session_id="talk", **more)
+    wanted = NapRequest(messages=[*messages, *TALK], session_id="talk", **more)
     made = await Naps(bed.house, Settings(), folder).nap.nap(ADA, wanted)
     await bed.house.queue.drain()
     return made
@@ -87,7 +87,7 @@ async def test_a_lesson_in_a_message_is_listed_and_stands_once_in_prompts_that_i
 async def test_what_the_session_told_memd_before_stands_once_too(tmp_path: Path) -> None:
     async with a_bed(tmp_path) as bed:
         await bed.tell(f"Lesson: {REDIS}", *(each["content"] for each in TALK), session_id="talk")
-        await Naps(bed.house, Settings(), tmp_path).nap.nap(ADA, Wanted(session_id="talk"))
+        await Naps(bed.house, Settings(), tmp_path).nap.nap(ADA, NapRequest(session_id="talk"))
         await bed.house.queue.drain()
 
         assert await lessons(bed) == [REDIS]

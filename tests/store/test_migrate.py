@@ -131,7 +131,7 @@ async def test_sessions_of_version_1_are_searched_and_their_facts_know_their_mes
     a_file_of_version_1(path)
     async with opened(path, HeldClock()) as db:
         match = session_words.match_text(["north", "barn"], 1, each=True)
-        wanted = session_words.Wanted(1, match)
+        wanted = session_words.MessageFilter(1, match)
         (hit,) = await db.read(session_words.search, wanted, 10)
         assert (hit.session_id, hit.ordinal, hit.role, hit.at_us) == ("s", 1, "assistant", 5)
         (turn,) = await db.read(turns.turns_of, 1)

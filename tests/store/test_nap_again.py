@@ -15,7 +15,7 @@ from memd.domain.memory import MemoryEntry
 from memd.domain.settings import Settings
 from memd.domain.sleep import NapResult
 from memd.signals.usage import Usage
-from memd.sleep.nap.keeping import Wanted
+from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.naps import Naps
 
 BEGUN: list[dict[str, Any]] = [
@@ -88,7 +88,7 @@ async def test_a_client_that_hands_over_its_window_only_has_one_digest_of_all_of
         nap = Naps(house, Settings(), tmp_path).nap
 
         async def napped(messages: Sequence[dict[str, Any]]) -> NapResult:
-            return await nap.nap(ADA, Wanted(messages, session_id="s", reason="full"))
+            return await nap.nap(ADA, NapRequest(messages, session_id="s", reason="full"))
 
         talk = [{"role": "assistant", "content": f"So it goes on in part {n}."} for n in range(4)]
         first = await napped([*BEGUN, *talk])

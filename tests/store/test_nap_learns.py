@@ -15,7 +15,7 @@ from support.store import ADA, a_house
 from memd.backends.assembly import Assembly
 from memd.base.clock import to_us
 from memd.domain.settings import Settings
-from memd.sleep.nap.keeping import Wanted
+from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.naps import Naps
 
 TALK: list[dict[str, Any]] = [
@@ -35,7 +35,7 @@ class Cold(HashEmbedder):
 
 async def napped(house: Assembly, folder: Path, *messages: dict[str, Any]) -> tuple[int, int]:
     nap = Naps(house, Settings(), folder).nap
-    made = await nap.nap(ADA, Wanted(messages=[*messages, *TALK], session_id="s"))
+    made = await nap.nap(ADA, NapRequest(messages=[*messages, *TALK], session_id="s"))
     return made.stored, made.merged
 
 

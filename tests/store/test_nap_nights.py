@@ -9,13 +9,16 @@ from support.distilling import Said, digest, napped
 from support.nights import ADA, Bed, a_bed, settled
 
 from memd.domain.consolidation import ConsolidationStrategyType
-from memd.sleep.distil.candidates import Kind
+from memd.sleep.distil.candidates import NapKind
 
 DIGEST = digest("Asked for a staging server; it runs. Open: the certificate.")
 MADE = (
-    *(Said(f"Never push on day {n} of a month.", f"c{n}", Kind.CONSTRAINT) for n in range(5)),
-    *(Said(f"Port {n} is the staging server's.", f"env:{n}", Kind.ENVIRONMENT) for n in range(5)),
-    *(Said(f"Error {n} went away with a restart.", f"f{n}", Kind.FIX) for n in range(5)),
+    *(Said(f"Never push on day {n} of a month.", f"c{n}", NapKind.CONSTRAINT) for n in range(5)),
+    *(
+        Said(f"Port {n} is the staging server's.", f"env:{n}", NapKind.ENVIRONMENT)
+        for n in range(5)
+    ),
+    *(Said(f"Error {n} went away with a restart.", f"f{n}", NapKind.FIX) for n in range(5)),
     DIGEST,
 )
 TURNS = [f"On day {n} it rained in the mountains." for n in range(8)]

@@ -12,7 +12,7 @@ from memd.domain.enums import Origin
 from memd.domain.ingest import IngestRequest
 from memd.domain.memory import MemoryQuery
 from memd.domain.settings import Settings
-from memd.sleep.nap.keeping import Wanted
+from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.naps import Naps
 from memd.sleep.window.trigger import Reason
 
@@ -104,7 +104,7 @@ async def test_a_session_that_was_streamed_is_told_once_by_its_nap(tmp_path: Pat
         await told(bed, "why does make import fail?\nValueError: numpy is missing", Origin.PERSON)
         await told(bed, f"Let me look. {CAUSE}")
         nap = Naps(bed.house, Settings(), tmp_path).nap
-        made = await nap.nap(ADA, Wanted(session_id="talk", reason=Reason.ENDED.value))
+        made = await nap.nap(ADA, NapRequest(session_id="talk", reason=Reason.ENDED.value))
         assert made.stored
         holding = [text for text in await seen(bed) if CAUSE in text]
         assert len(holding) == 1

@@ -16,7 +16,7 @@ from support.nights import ADA, Bed, a_bed, differing
 from memd.base.errors import ConflictError
 from memd.domain.enums import MemoryCategory, Origin
 from memd.domain.memory import MemoryMetadata, MemoryQuery, MemoryUpdate
-from memd.sleep.distil.candidates import Kind
+from memd.sleep.distil.candidates import NapKind
 
 PORT, OTHER_PORT = "The staging server listens on 8443.", "The staging server listens on 9000."
 TABS, SPACES = Said("We indent with tabs.", "a"), Said("We indent with spaces after all.", "a")
@@ -64,7 +64,7 @@ async def test_of_two_things_in_one_slot_the_later_one_is_made(tmp_path: Path) -
 
 
 async def test_the_same_nap_again_changes_no_row(tmp_path: Path) -> None:
-    said = (TABS, Said(PORT, "env:port", Kind.ENVIRONMENT), FIRST)
+    said = (TABS, Said(PORT, "env:port", NapKind.ENVIRONMENT), FIRST)
     async with a_bed(tmp_path) as bed:
         await napped(bed, *said, project_id="p")
         before = await everything(bed)
@@ -183,7 +183,7 @@ async def test_what_looks_like_an_attack_takes_no_place(tmp_path: Path) -> None:
         await napped(
             bed,
             Said(attack, "a", origin=Origin.TOOL),
-            Said(attack, "digest", Kind.DIGEST, Origin.TOOL),
+            Said(attack, "digest", NapKind.DIGEST, Origin.TOOL),
         )
         assert await seen(bed) == {TABS.text, FIRST.text}
 
@@ -192,7 +192,7 @@ async def test_what_is_about_the_project_is_superseded_across_its_sessions(
     tmp_path: Path,
 ) -> None:
     async with a_bed(tmp_path) as bed:
-        old, new = (Said(text, "env:port", Kind.ENVIRONMENT) for text in (PORT, OTHER_PORT))
+        old, new = (Said(text, "env:port", NapKind.ENVIRONMENT) for text in (PORT, OTHER_PORT))
         await napped(bed, old, session_id="one", project_id="p")
         await napped(bed, new, session_id="elsewhere", project_id="q")
         await napped(bed, new, session_id="nowhere")
@@ -205,8 +205,8 @@ async def test_what_is_about_the_project_is_superseded_across_its_sessions(
 
 async def test_an_older_session_that_naps_later_overrules_no_newer_one(tmp_path: Path) -> None:
     async with a_bed(tmp_path) as bed:
-        now = Said(PORT, "env:port", Kind.ENVIRONMENT, at="2026-03-17T10:00:00Z")
-        then = Said(OTHER_PORT, "env:port", Kind.ENVIRONMENT, at="2026-03-16T10:00:00Z")
+        now = Said(PORT, "env:port", NapKind.ENVIRONMENT, at="2026-03-17T10:00:00Z")
+        then = Said(OTHER_PORT, "env:port", NapKind.ENVIRONMENT, at="2026-03-16T10:00:00Z")
         await napped(bed, now, session_id="two", project_id="p")
         late = await napped(bed, then, session_id="one", project_id="p")
         assert (late.stored, late.merged) == (0, 1)
@@ -217,10 +217,10 @@ async def test_what_the_owner_rewrote_in_one_session_stays_beside_anothers_word(
     tmp_path: Path,
 ) -> None:
     async with a_bed(tmp_path) as bed:
-        await napped(bed, Said(PORT, "env:port", Kind.ENVIRONMENT), project_id="p")
+        await napped(bed, Said(PORT, "env:port", NapKind.ENVIRONMENT), project_id="p")
         update = MemoryUpdate(content="The port is 7000.")
         await bed.house.ingest.update(ADA, await id_of(bed, PORT), update)
-        new = Said(OTHER_PORT, "env:port", Kind.ENVIRONMENT)
+        new = Said(OTHER_PORT, "env:port", NapKind.ENVIRONMENT)
         await napped(bed, new, session_id="two", project_id="p")
         assert await seen(bed) == {"The port is 7000.", OTHER_PORT}
 
@@ -276,6 +276,6 @@ async def test_a_digest_is_no_more_trusted_than_any_of_its_words_ever_were(
     tmp_path: Path,
 ) -> None:
     async with a_bed(tmp_path) as bed:
-        await napped(bed, Said("A page said so.", "digest", Kind.DIGEST, Origin.TOOL))
-        await napped(bed, Said("And the user, too.", "digest", Kind.DIGEST, Origin.PERSON))
+        await napped(bed, Said("A page said so.", "digest", NapKind.DIGEST, Origin.TOOL))
+        await napped(bed, Said("And the user, too.", "digest", NapKind.DIGEST, Origin.PERSON))
         assert await bed.rows("SELECT origin, trust FROM memory") == [("tool", 0)]

@@ -13,7 +13,7 @@ from memd.domain.enums import RunState
 from memd.domain.memory import MemoryQuery, MemoryUpdate
 from memd.domain.settings import Settings
 from memd.domain.sleep import NapResult
-from memd.sleep.nap.keeping import Wanted
+from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.naps import Naps
 
 TALK: list[dict[str, Any]] = [
@@ -31,7 +31,7 @@ async def napped(bed: Bed, folder: Path, *texts: str) -> NapResult:
     bed.clock.advance(minutes=1)
     said = [{"role": "user", "content": text} for text in texts]
     nap = Naps(bed.house, Settings(), folder).nap
-    made = await nap.nap(ADA, Wanted(messages=[*said, *TALK], session_id="talk"))
+    made = await nap.nap(ADA, NapRequest(messages=[*said, *TALK], session_id="talk"))
     await bed.house.queue.drain()
     return made
 

@@ -25,9 +25,9 @@ from memd.domain.ingest import IngestRequest
 from memd.domain.memory import MemoryMetadata, MemoryQuery
 from memd.domain.settings import MemoryConfig
 from memd.sleep.night.night import STEPS, Night
-from memd.sleep.night.task import Cursor, Planned, Scope
+from memd.sleep.night.task import Cursor, NightScope, PlannedStep
 from memd.sleep.night.tasks import Consolidation
-from memd.sleep.strategies.operations import Condensed, Member
+from memd.sleep.strategies.operations import Condensed, GroupMember
 
 TURNS = tuple(f"Lamp {number} hangs in the hall." for number in range(6))
 CONSOLIDATION = frozenset({"consolidation"})
@@ -52,7 +52,7 @@ class Failing:
     error: Exception
     name: str = "retention"
 
-    async def plan(self, scope: Scope, cursor: Cursor, limit: int) -> Planned | None:
+    async def plan(self, scope: NightScope, cursor: Cursor, limit: int) -> PlannedStep | None:
         del cursor, limit
         if scope.agent_id == self.agent_id:
             raise self.error
@@ -373,9 +373,9 @@ class Helpless:
     async def condense(
         self,
         category: MemoryCategory,
-        members: Sequence[Member],
+        members: Sequence[GroupMember],
         *,
-        kept: Member | None = None,
+        kept: GroupMember | None = None,
         context: Sequence[str] = (),
     ) -> Condensed:
         del category, members, kept, context

@@ -229,13 +229,13 @@ def test_sessions_and_agents_come_in_pages(conn: Writing) -> None:
 
 def test_what_was_touched_since_it_was_planned_is_not_as_it_was(conn: Writing) -> None:
     keys = filed(conn, "a", "b")
-    planned = [hiding.Planned(row[0], row[2]) for row in memories.proofs(conn, keys)]
+    planned = [hiding.PlannedRow(row[0], row[2]) for row in memories.proofs(conn, keys)]
     assert hiding.unchanged(conn, planned)
-    assert not hiding.unchanged(conn, [hiding.Planned(keys[0], b"another hash"), planned[1]])
+    assert not hiding.unchanged(conn, [hiding.PlannedRow(keys[0], b"another hash"), planned[1]])
     removal.archive(conn, keys[:1], ArchiveReason.CAP, NOW, new_id=IDS.new)
     assert not hiding.unchanged(conn, planned)
     assert hiding.unchanged(conn, planned[1:])
-    assert not hiding.unchanged(conn, [*planned[1:], hiding.Planned(999, b"never was")])
+    assert not hiding.unchanged(conn, [*planned[1:], hiding.PlannedRow(999, b"never was")])
 
 
 def test_what_was_touched_since_it_was_planned_is_left_alone(conn: Writing) -> None:

@@ -17,7 +17,7 @@ from memd.domain.provenance import Provenance
 from memd.domain.session import SessionQuery
 from memd.domain.settings import DaemonSettings, Settings
 from memd.ingest.sessions import DROP_STEP_MESSAGES
-from memd.sleep.nap.keeping import Wanted
+from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.naps import Naps
 from memd.store.file.connect import Reading, Writing
 from memd.store.session import turns
@@ -39,7 +39,7 @@ def message(text: str) -> dict[str, Any]:
 
 
 async def nap(house: Assembly, session_id: str, *texts: str) -> int:
-    wanted = Wanted(messages=[*map(message, texts)], session_id=session_id, last=True)
+    wanted = NapRequest(messages=[*map(message, texts)], session_id=session_id, last=True)
     return (await Naps(house, Settings(), Path("nowhere"), environ={}).nap.nap(ADA, wanted)).stored
 
 

@@ -17,7 +17,7 @@ from memd.domain.caller import Caller
 from memd.domain.memory import MemoryFilter
 from memd.domain.session import SessionHit, SessionQuery
 from memd.domain.settings import Settings
-from memd.sleep.nap.keeping import Wanted
+from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.naps import Naps
 from memd.store.file.connect import Reading
 from memd.store.file.restore import restore
@@ -56,7 +56,7 @@ async def nap(
     session_id: str = "s",
     caller: Caller = ADA,
 ) -> None:
-    wanted = Wanted(messages=messages, session_id=session_id, last=True)
+    wanted = NapRequest(messages=messages, session_id=session_id, last=True)
     await Naps(house, Settings(), Path("nowhere"), environ={}).nap.nap(caller, wanted)
 
 

@@ -19,7 +19,7 @@ from memd.domain.memory import MemoryEntry, MemoryFilter, MemoryQuery, MemorySto
 from memd.domain.recall import RecallRequest
 from memd.domain.settings import MemoryConfig, Settings, UsageSettings
 from memd.domain.sleep import NapResult
-from memd.sleep.nap.keeping import Wanted
+from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.naps import Naps
 from memd.store.memory import versions
 from memd.store.session.sessions import IDLE_US
@@ -42,7 +42,7 @@ async def house(tmp_path: Path) -> AsyncIterator[Assembly]:
 
 
 async def nap(house: Assembly, session_id: str | None = "s", **more: Any) -> NapResult:
-    wanted = Wanted(**{"messages": MESSAGES, "session_id": session_id, **more})
+    wanted = NapRequest(**{"messages": MESSAGES, "session_id": session_id, **more})
     return await Naps(house, Settings(), Path("nowhere"), environ={}).nap.nap(ADA, wanted)
 
 
@@ -312,7 +312,7 @@ async def test_what_was_forgotten_is_not_learned_again_from_the_transcript(
         transcript.write_text(lines, "utf-8")
         settings = Settings(usage=UsageSettings(transcript_roots=(str(tmp_path),)))
         naps = Naps(house, settings, tmp_path / "nowhere", environ={})
-        wanted = Wanted(transcript_path=str(transcript), session_id="s", last=True)
+        wanted = NapRequest(transcript_path=str(transcript), session_id="s", last=True)
         return await naps.nap.nap(ADA, wanted)
 
     await again()

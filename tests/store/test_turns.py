@@ -14,7 +14,7 @@ from support.store import ADA, a_house
 from memd.backends.assembly import Assembly
 from memd.domain.memory import MemoryFilter
 from memd.domain.settings import Settings
-from memd.sleep.nap.keeping import Wanted
+from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.naps import Naps
 from memd.store.file.connect import Reading, Writing
 from memd.store.session import turns
@@ -30,7 +30,7 @@ MESSAGES: list[dict[str, Any]] = [
 @pytest.fixture
 async def house(tmp_path: Path) -> AsyncIterator[Assembly]:
     async with a_house(tmp_path / "memd.db", HeldClock()) as opened:
-        wanted = Wanted(messages=MESSAGES, session_id="s")
+        wanted = NapRequest(messages=MESSAGES, session_id="s")
         await Naps(opened, Settings(), Path("nowhere"), environ={}).nap.nap(ADA, wanted)
         yield opened
 

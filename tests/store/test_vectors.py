@@ -17,7 +17,7 @@ from memd.store.access import names
 from memd.store.file.connect import Writing
 from memd.store.memory import memories
 from memd.store.search import vectors
-from memd.store.search.parts import Part
+from memd.store.search.parts import CachePart
 
 GOOD = hash_vector("a cat")
 
@@ -61,7 +61,7 @@ def test_a_unit_vector_is_stored_and_found(conn: Writing) -> None:
     rounded = struct.pack(f"<{DIMENSION}f", *(n * 1.0004 for n in numbers(GOOD)))
     vectors.put(conn, 1, [(1, rounded)])
     vectors.index(conn, [1])
-    (near,) = vectors.search(conn, GOOD, [vectors.partition(1, Part.READ, 0)], 10)
+    (near,) = vectors.search(conn, GOOD, [vectors.partition(1, CachePart.READ, 0)], 10)
     assert near.memory_key == 1
     assert near.cosine == pytest.approx(1.0, abs=1e-3)
-    assert vectors.search(conn, GOOD, [vectors.partition(1, Part.AWAY, 0)], 10) == []
+    assert vectors.search(conn, GOOD, [vectors.partition(1, CachePart.AWAY, 0)], 10) == []

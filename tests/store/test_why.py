@@ -16,7 +16,7 @@ from memd.domain.memory import MemoryFilter
 from memd.domain.provenance import Provenance
 from memd.domain.settings import Settings
 from memd.recall.provenance import SOURCES_MAX, TURN_CHARS_MAX
-from memd.sleep.nap.keeping import Wanted
+from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.naps import Naps
 from memd.store.file.connect import Writing
 from memd.store.session import sessions, turns
@@ -33,7 +33,7 @@ async def house(tmp_path: Path) -> AsyncIterator[Assembly]:
 
 async def a_nap(house: Assembly) -> str:
     messages = [{"role": "assistant", "content": LONG}, {"role": "user", "content": FACT}]
-    wanted = Wanted(messages=messages, session_id="s", last=True)
+    wanted = NapRequest(messages=messages, session_id="s", last=True)
     caller = replace(ADA, project_id="pottery")
     await Naps(house, Settings(), Path("nowhere"), environ={}).nap.nap(caller, wanted)
     items, _ = await house.recall.list(ADA, MemoryFilter(), None, 10)

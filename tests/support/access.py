@@ -24,9 +24,9 @@ from memd.domain.org import OrgFactWriteRequest
 from memd.org.clients import Clients
 from memd.org.owner import Owner
 from memd.org.review import Review
-from memd.serve.authority import Authority, Seat
+from memd.serve.authority import Authority, Credentials
 from memd.store.access.audit import Audit
-from memd.store.access.changes import Refused, Wanted
+from memd.store.access.changes import AuditFilter, RefusedAttempt
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -94,21 +94,21 @@ class FakeClients:
 class FakeAudit:
     """Remembers what was refused."""
 
-    rows: list[Refused] = field(default_factory=list)
+    rows: list[RefusedAttempt] = field(default_factory=list)
     writes: int = 0
     fail: Exception | None = None
 
-    async def refused(self, attempts: Sequence[Refused]) -> None:
+    async def refused(self, attempts: Sequence[RefusedAttempt]) -> None:
         if self.fail is not None:
             raise self.fail
         self.writes += 1
         self.rows.extend(attempts)
 
     async def note(self, client: str, method: str) -> None:
-        await self.refused([Refused(client, method, 1)])
+        await self.refused([RefusedAttempt(client, method, 1)])
 
     async def show(
-        self, wanted: Wanted, after: int | None, limit: int
+        self, wanted: AuditFilter, after: int | None, limit: int
     ) -> tuple[tuple[AuditRow, ...], int | None]:
         del wanted, after
         found = (
@@ -186,7 +186,7 @@ def of_access(house: Assembly) -> dict[str, Callable[[], Coroutine[Any, Any, Any
     return {
         "client.add": lambda: clients.add(caller, "no", scopes=frozenset({"read"})),
         "client.revoke": lambda: clients.revoke(caller, "no"),
-        "audit": lambda: Audit(house.db, house.clock).refused([Refused("no", "x", 1)]),
+        "audit": lambda: Audit(house.db, house.clock).refused([RefusedAttempt("no", "x", 1)]),
         "owner.state": lambda: owner.state(caller),
         "owner.set": lambda: owner.set(caller, "00" * 32, None),
         "org.propose": lambda: review.propose(caller, fact),
@@ -200,6 +200,6 @@ def an_authority(
     return Authority(known, operator, (audit or FakeAudit()).note)
 
 
-def the_operator() -> Seat:
+def the_operator() -> Credentials:
     """Return the seat of the owner's own commands, which may call everything."""
-    return Seat(OWNERS_COMMANDS)
+    return Credentials(OWNERS_COMMANDS)

@@ -10,9 +10,9 @@ from support.nights import ADA, Bed
 
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryLevel, Origin
-from memd.sleep.distil.candidates import Distilled, Kind
+from memd.sleep.distil.candidates import Distilled, NapKind
 from memd.sleep.nap.consolidator import MemoryConsolidator
-from memd.sleep.nap.keeping import Heard, Keeping, Kept, Wanted
+from memd.sleep.nap.keeping import Heard, Keeping, Kept, NapRequest
 from memd.sleep.nap.preparation import drafted, sifted
 from memd.sleep.window.trigger import Reason
 from memd.text.tokens import DefaultTokenEstimator
@@ -26,13 +26,13 @@ class Said:
 
     text: str
     slot: str
-    kind: Kind = Kind.DECISION
+    kind: NapKind = NapKind.DECISION
     origin: Origin = Origin.PERSON
     at: str | None = None
 
 
 def digest(text: str) -> Said:
-    return Said(text, "digest", Kind.DIGEST, Origin.ASSISTANT)
+    return Said(text, "digest", NapKind.DIGEST, Origin.ASSISTANT)
 
 
 async def napped(
@@ -64,7 +64,7 @@ async def napped(
         MemoryLevel.PERSISTENT,
         Heard(given, session_id),
         ready,
-        Wanted(reason=Reason.ENDED.value),
+        NapRequest(reason=Reason.ENDED.value),
     )
     by = replace(caller, session_id=session_id, project_id=project_id)
     kept = await bed.house.db.write(

@@ -11,7 +11,7 @@ import numpy as np
 from support.daemon import WAIT_S
 
 from memd.embedding.model_files import ONNX_FILE, Manifest, write_manifest
-from memd.text.tokens import Window
+from memd.text.tokens import TextWindow
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,13 +52,13 @@ class FakeEncoder:
         self.loads += 1
         return self
 
-    def windows(self, text: str) -> list[Window]:
+    def windows(self, text: str) -> list[TextWindow]:
         self.cut.append(text)
         words = text.split()
         if len(words) <= self._window:
-            return [Window(text, len(words))]
+            return [TextWindow(text, len(words))]
         parts = [words[at : at + self._window] for at in range(0, len(words), self._window)]
-        return [Window(" ".join(part), len(part)) for part in parts]
+        return [TextWindow(" ".join(part), len(part)) for part in parts]
 
     def encode(self, texts: list[str]) -> NDArray[np.float32]:
         self.entered.set()

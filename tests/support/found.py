@@ -7,7 +7,7 @@ from itertools import count
 from memd.recall.features import NAMES, Measured
 from memd.recall.rankings import Ranked
 from memd.store.memory.preferences import PreferenceRow
-from memd.store.search.ranked import Candidate
+from memd.store.search.ranked import SearchCandidate
 
 _keys = count(1)
 
@@ -15,7 +15,7 @@ _keys = count(1)
 def a_found(tokens: int = 10, own: str | None = None, relevance: float = 0.5) -> Ranked:
     """Return a candidate of *tokens* tokens, with a key of its own."""
     key = next(_keys)
-    candidate = Candidate(
+    candidate = SearchCandidate(
         memory_key=key,
         session_key=None,
         project_id=None,

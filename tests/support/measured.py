@@ -10,7 +10,7 @@ from typing import Any
 from memd.extract.periods import periods
 from memd.recall.features import Measured, Statistics, measure
 from memd.recall.question import Question, question
-from memd.store.search.ranked import Candidate
+from memd.store.search.ranked import SearchCandidate
 from memd.store.search.words import Corpus
 
 
@@ -24,7 +24,7 @@ def asked(text: str, *names: str, now_us: int = 0) -> Question:
     return question(text, frozenset(names), words_of, periods(text, now_us, UTC))
 
 
-def a_candidate(key: int, own: str, **fields: Any) -> Candidate:
+def a_candidate(key: int, own: str, **fields: Any) -> SearchCandidate:
     """Return a memory that says *own*."""
     given: dict[str, Any] = {
         "memory_key": key,
@@ -43,11 +43,11 @@ def a_candidate(key: int, own: str, **fields: Any) -> Candidate:
         "memory_id": f"m{key:04}",
         "is_hidden": 0,
     }
-    return Candidate(**(given | fields))
+    return SearchCandidate(**(given | fields))
 
 
 def measured(
-    about: Question, found: Sequence[Candidate], cosines: Mapping[int, float] | None = None
+    about: Question, found: Sequence[SearchCandidate], cosines: Mapping[int, float] | None = None
 ) -> list[Measured]:
     """Return *found* measured in a store that holds just them."""
     texts = [set(words_of(candidate.own)) for candidate in found]

@@ -61,7 +61,7 @@ from memd.serve.dispatch import Dispatch
 from memd.serve.events import Events
 from memd.serve.metrics import Metrics
 from memd.serve.rooms import Rooms
-from memd.serve.route import Progress
+from memd.serve.route import ProgressCallback
 from memd.serve.status import System
 
 Memories = tuple[MemoryEntry, ...]
@@ -182,7 +182,7 @@ class FakeIngest:
         return Receipt(stored=(ReceiptItem(id=memory_id, category=category, token_count=1),))
 
     async def ingest_many(
-        self, caller: Caller, request: IngestManyRequest, progress: Progress | None = None
+        self, caller: Caller, request: IngestManyRequest, progress: ProgressCallback | None = None
     ) -> Receipts:
         receipts = []
         for number, item in enumerate(request.items, 1):
@@ -443,7 +443,7 @@ class FakeUpkeep:
         await self.house.pass_through(caller)
         return CheckReport(ok=True)
 
-    async def rebuild(self, caller: Caller, progress: Progress | None) -> None:
+    async def rebuild(self, caller: Caller, progress: ProgressCallback | None) -> None:
         await self.house.pass_through(caller)
         if progress is not None:
             progress(1, 1)

@@ -28,7 +28,7 @@ from memd.assist.opencode import plugin
 HOOK_SECONDS_MAX: Final = 10
 
 
-class Place(NamedTuple):
+class Locations(NamedTuple):
     """Where things are for the person whose assistants are connected."""
 
     home: Path
@@ -62,21 +62,21 @@ class Assistant(NamedTuple):
 
     title: str
     programs: tuple[str, ...]
-    folder: Callable[[Place], Path]
-    targets: Callable[[Place], list[Target]]
+    folder: Callable[[Locations], Path]
+    targets: Callable[[Locations], list[Target]]
     then: str = ""
     """What is left to do for the person."""
-    also: Callable[[Place, Path], list[Path]] = lambda place, here: []
+    also: Callable[[Locations, Path], list[Path]] = lambda place, here: []
     """What else it reads, in the folder *here* as well: there memd would be a second time."""
 
 
-def server(place: Place, name: str, **more: Any) -> dict[str, Any]:
+def server(place: Locations, name: str, **more: Any) -> dict[str, Any]:
     """Return how memd is started, in the words most assistants use."""
     entry: dict[str, Any] = {**more, "command": place.command, "args": ["mcp", "--client", name]}
     return {**entry, "env": dict(place.variables)} if place.variables else entry
 
 
-def hook(place: Place, name: str, event: str) -> str:
+def hook(place: Locations, name: str, event: str) -> str:
     """Return the command of a hook, for a shell.
 
     It never fails: several assistants take a prompt back when a hook's code is 2, which is also
@@ -85,13 +85,13 @@ def hook(place: Place, name: str, event: str) -> str:
     return f"{_shell(place, 'hook', name, event, '--client', name)} || true"
 
 
-def _shell(place: Place, *words: str) -> str:
+def _shell(place: Locations, *words: str) -> str:
     variables = [f"{key}={value}" for key, value in place.variables.items()]
     before = ["env", *variables] if variables else []
     return shlex.join([*before, place.command, *words])
 
 
-def _grouped(place: Place, source: str, timeout: int, **more: str) -> dict[str, Any]:
+def _grouped(place: Locations, source: str, timeout: int, **more: str) -> dict[str, Any]:
     """Return hooks in the nesting that Claude Code began."""
     return {
         event: {
@@ -116,11 +116,11 @@ def _text(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
-def _claude_folder(place: Place) -> Path:
+def _claude_folder(place: Locations) -> Path:
     return place.folder("CLAUDE_CONFIG_DIR", ".claude")
 
 
-def _claude_code(place: Place) -> list[Target]:
+def _claude_code(place: Locations) -> list[Target]:
     """Return a plugin in a folder of memd's, and the settings that name and switch it on."""
     from memd import __version__
 
@@ -162,11 +162,11 @@ def _claude_code(place: Place) -> list[Target]:
     ]
 
 
-def _codex_folder(place: Place) -> Path:
+def _codex_folder(place: Locations) -> Path:
     return place.folder("CODEX_HOME", ".codex")
 
 
-def _codex(place: Place) -> list[Target]:
+def _codex(place: Locations) -> list[Target]:
     folder = _codex_folder(place)
     return [
         Target(
@@ -178,21 +178,21 @@ def _codex(place: Place) -> list[Target]:
     ]
 
 
-def _gemini_folder(place: Place) -> Path:
+def _gemini_folder(place: Locations) -> Path:
     return place.folder("GEMINI_CLI_HOME", "") / ".gemini"
 
 
-def _gemini(place: Place) -> list[Target]:
+def _gemini(place: Locations) -> list[Target]:
     entries: tuple[Entry, ...] = (Setting(("mcpServers", "memd"), server(place, "gemini")),)
     entries += _items(_grouped(place, "gemini", HOOK_SECONDS_MAX * 1000, name="memd"))
     return [Target(_gemini_folder(place) / "settings.json", "json", entries)]
 
 
-def _copilot_folder(place: Place) -> Path:
+def _copilot_folder(place: Locations) -> Path:
     return place.folder("COPILOT_HOME", ".copilot")
 
 
-def _copilot(place: Place) -> list[Target]:
+def _copilot(place: Locations) -> list[Target]:
     hooks = {
         event: [
             {
@@ -211,7 +211,7 @@ def _copilot(place: Place) -> list[Target]:
     ]
 
 
-def _opencode(place: Place) -> list[Target]:
+def _opencode(place: Locations) -> list[Target]:
     folder = place.config / "opencode"
     known = [folder / name for name in ("opencode.jsonc", "opencode.json")]
     file = next((each for each in known if each.exists()), known[-1])
@@ -231,7 +231,7 @@ def _opencode(place: Place) -> list[Target]:
     ]
 
 
-def _cursor(place: Place) -> list[Target]:
+def _cursor(place: Locations) -> list[Target]:
     folder = place.home / ".cursor"
     hooks: tuple[Entry, ...] = tuple(
         Item(
@@ -246,21 +246,21 @@ def _cursor(place: Place) -> list[Target]:
     ]
 
 
-def _servers(place: Place, name: str, file: Path) -> Target:
+def _servers(place: Locations, name: str, file: Path) -> Target:
     return Target(file, "json", (Setting(("mcpServers", "memd"), server(place, name)),))
 
 
-def _vscode(place: Place) -> list[Target]:
+def _vscode(place: Locations) -> list[Target]:
     entry = Setting(("servers", "memd"), server(place, "vscode", type="stdio"))
     return [Target(place.desktop("Code") / "User" / "mcp.json", "json", (entry,))]
 
 
-def _zed(place: Place) -> list[Target]:
+def _zed(place: Locations) -> list[Target]:
     entry = Setting(("context_servers", "memd"), server(place, "zed", source="custom"))
     return [Target(place.config / "zed" / "settings.json", "json", (entry,))]
 
 
-def _goose(place: Place) -> list[Target]:
+def _goose(place: Locations) -> list[Target]:
     entry = {
         "name": "memd",
         "description": "What was said, decided and learnt in earlier sessions.",
@@ -275,7 +275,7 @@ def _goose(place: Place) -> list[Target]:
     return [Target(file, "yaml", (Setting(("extensions", "memd"), entry),))]
 
 
-def _continue(place: Place) -> list[Target]:
+def _continue(place: Locations) -> list[Target]:
     entries = (
         Needed(("name",), "Local config"),
         Needed(("version",), "1.0.0"),
@@ -285,7 +285,7 @@ def _continue(place: Place) -> list[Target]:
     return [Target(place.home / ".continue" / "config.yaml", "yaml", entries)]
 
 
-def _lmstudio_folder(place: Place) -> Path:
+def _lmstudio_folder(place: Locations) -> Path:
     known = (place.home / ".lmstudio", place.home / ".cache" / "lm-studio")
     return next((each for each in known if each.is_dir()), known[0])
 

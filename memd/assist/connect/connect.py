@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memd.assist.connect import edits, files
-from memd.assist.connect.clients import Assistant, Place
+from memd.assist.connect.clients import Assistant, Locations
 from memd.assist.connect.entries import Target
 from memd.assist.connect.text import UnreadableError
 from memd.base.errors import InvalidStateError
 
 
-class Change(NamedTuple):
+class FileChange(NamedTuple):
     """A file, what it holds, and what it is to hold; None: there is no file."""
 
     file: Path
@@ -31,7 +31,7 @@ class Change(NamedTuple):
     drops_backup: bool = False
 
 
-def connecting(assistant: Assistant, place: Place) -> list[Change]:
+def connecting(assistant: Assistant, place: Locations) -> list[FileChange]:
     """Return what has to change for an assistant to be connected; nothing when it is.
 
     Raises InvalidStateError, naming file and line, for a file that memd cannot edit.
@@ -40,13 +40,13 @@ def connecting(assistant: Assistant, place: Place) -> list[Change]:
     return [change for change in found if change.before != change.after]
 
 
-def removing(assistant: Assistant, place: Place) -> list[Change]:
+def removing(assistant: Assistant, place: Locations) -> list[FileChange]:
     """Return what has to change so that nothing of memd is left in an assistant's files."""
     found = (_without(target) for target in assistant.targets(place))
     return [change for change in found if change.before != change.after]
 
 
-def is_connected(assistant: Assistant, place: Place) -> bool:
+def is_connected(assistant: Assistant, place: Locations) -> bool:
     """Return whether anything of memd's is in an assistant's files; unreadable ones have none."""
     for target in assistant.targets(place):
         with contextlib.suppress(InvalidStateError, UnreadableError):
@@ -56,7 +56,7 @@ def is_connected(assistant: Assistant, place: Place) -> bool:
     return False
 
 
-def write(changes: Iterable[Change], stop: Path) -> None:
+def write(changes: Iterable[FileChange], stop: Path) -> None:
     """Make the changes, each file as a whole. Folders below *stop* that are empty then go.
 
     Raises InvalidStateError where a file has changed since the plan was made.
@@ -79,26 +79,26 @@ def write(changes: Iterable[Change], stop: Path) -> None:
             files.remove(kept)
 
 
-def _with(target: Target) -> Change:
+def _with(target: Target) -> FileChange:
     text = files.read(target.file)
     if target.format == "own":
-        return Change(target.file, text, target.text, is_own=True)
+        return FileChange(target.file, text, target.text, is_own=True)
     if text is None and not any(hasattr(entry, "value") for entry in target.entries):
-        return Change(target.file, None, None)
+        return FileChange(target.file, None, None)
     with _named(target.file):
         after = edits.added(target, text or "")
         clean = text is not None and not edits.present(target, text)
-    return Change(target.file, text, after, backup=text if clean else None)
+    return FileChange(target.file, text, after, backup=text if clean else None)
 
 
-def _without(target: Target) -> Change:
+def _without(target: Target) -> FileChange:
     text = files.read(target.file)
     if text is None or target.format == "own":
-        return Change(target.file, text, None, is_own=True)
+        return FileChange(target.file, text, None, is_own=True)
     kept = files.read(files.backup_of(target.file))
     with _named(target.file):
         after = edits.removed(target, text, kept)
-    return Change(target.file, text, after, drops_backup=kept is not None and kept == after)
+    return FileChange(target.file, text, after, drops_backup=kept is not None and kept == after)
 
 
 @contextlib.contextmanager

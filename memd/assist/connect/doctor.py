@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memd.assist.connect import connect, files, json_text
-from memd.assist.connect.clients import Assistant, Place
+from memd.assist.connect.clients import Assistant, Locations
 from memd.assist.connect.entries import Item, Setting, Target, is_hook, is_server, own
 from memd.assist.connect.text import Path as Keys
 from memd.assist.connect.text import UnreadableError, at
@@ -29,7 +29,7 @@ class Finding(NamedTuple):
     """``memd doctor --fix`` does what helps."""
 
 
-def findings(name: str, assistant: Assistant, place: Place, here: Path) -> Iterator[Finding]:
+def findings(name: str, assistant: Assistant, place: Locations, here: Path) -> Iterator[Finding]:
     """Yield what is wrong with the files of an assistant that is connected; of others nothing.
 
     *here* is the folder in which somebody works: its own settings count as well.
@@ -90,7 +90,7 @@ def _traces(values: Any, path: Keys) -> Iterator[Keys]:
             yield from _traces(value, (*path, place))
 
 
-def _untrusted(name: str, assistant: Assistant, place: Place, here: Path) -> Iterator[Finding]:
+def _untrusted(name: str, assistant: Assistant, place: Locations, here: Path) -> Iterator[Finding]:
     folder = assistant.folder(place)
     if name == "codex":
         state = at(_values(folder / "config.toml"), ("hooks", "state"))

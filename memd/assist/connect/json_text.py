@@ -32,11 +32,11 @@ class Node:
     """Of a scalar; of a container None."""
     opens: str = ""
     """``{`` or ``[`` of a container."""
-    members: list[Member] = field(default_factory=list)
+    members: list[JsonMember] = field(default_factory=list)
 
 
 @dataclass(slots=True)
-class Member:
+class JsonMember:
     """A key and its value, or an item of a list; *start* is that of the key."""
 
     key: str | int
@@ -145,7 +145,7 @@ def _container(text: str, at: int, depth: int) -> Node:
             keys.add(name.value)
             key, at = name.value, _skip(text, at + 1)
         inner = _node(text, at, depth + 1)
-        node.members.append(Member(key, start, inner))
+        node.members.append(JsonMember(key, start, inner))
         at = _skip(text, inner.end)
         if text[at : at + 1] == ",":
             at = _skip(text, at + 1)
@@ -182,7 +182,7 @@ def _at(node: Node, path: Path) -> Node | None:
     return node
 
 
-def _member(node: Node, key: str | int) -> Member | None:
+def _member(node: Node, key: str | int) -> JsonMember | None:
     return next((each for each in node.members if each.key == key), None)
 
 
@@ -218,7 +218,7 @@ def _closing(text: str, above: Node) -> str:
     return line if text.startswith(line, at) else ""
 
 
-def _without(text: str, above: Node, member: Member) -> str:
+def _without(text: str, above: Node, member: JsonMember) -> str:
     """Return *text* as it was before *member* was put into it."""
     place = above.members.index(member)
     start, end = _back(text, member.start), member.node.end

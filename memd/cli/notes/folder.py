@@ -18,7 +18,7 @@ NOTES = MARKDOWN | LINES | {".txt"}
 
 
 @dataclass(slots=True)
-class Found:
+class FolderNotes:
     """The notes of some folders in order, what was passed over and why, and what failed."""
 
     files: list[Path] = field(default_factory=list)
@@ -31,14 +31,14 @@ def absolute(path: Path) -> Path:
     return Path(os.path.abspath(path.expanduser()))  # noqa: PTH100  # resolve() follows links
 
 
-def find(paths: Sequence[Path]) -> Found:
+def find(paths: Sequence[Path]) -> FolderNotes:
     """Return the files that *paths* name, and the notes in the folders that they name.
 
     Each once, under its absolute path; a folder of opencode's sessions is one. In a folder,
     what is hidden, a link or no note is passed over; a file that was named is read whatever
     it is called.
     """
-    found = Found()
+    found = FolderNotes()
     for path in paths:
         whole = absolute(path)
         if opencode.is_folder(whole):
@@ -81,7 +81,7 @@ def is_binary(path: Path) -> bool:
         return False  # reading it will say why
 
 
-def _walk(folder: Path, found: Found) -> None:
+def _walk(folder: Path, found: FolderNotes) -> None:
     for place, names, files in os.walk(folder, onerror=lambda error: _failed(error, found)):
         inner = Path(place)
         kept = []
@@ -117,5 +117,5 @@ def _unfit(path: Path) -> str | None:
     return "binary" if is_binary(path) else None
 
 
-def _failed(error: OSError, found: Found) -> None:
+def _failed(error: OSError, found: FolderNotes) -> None:
     found.failed[Path(str(error.filename))] = f"cannot be read: {error.strerror}"

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from memd.base.limits import HEADING_CHARS_MAX, NAME_CHARS_MAX, TAGS_MAX, TEXT_CHARS_MAX
 from memd.cli.notes.front_matter import FrontMatter, front_matter, leading_day
-from memd.cli.notes.sections import Section, sections
+from memd.cli.notes.sections import NoteSection, sections
 
 TEXT_PART_CHARS = 64_000
 """Characters of one text on its way: as JSON at most half a frame, whatever they are."""
@@ -32,7 +32,7 @@ class Note(NamedTuple):
 def note(text: str, path: PurePath, *, markdown: bool) -> Note:
     """Return what the file at *path* says; the same text always comes to the same requests."""
     front = front_matter(text) if markdown else FrontMatter(text)
-    parts = sections(front.text) if markdown else [Section((), front.text)]
+    parts = sections(front.text) if markdown else [NoteSection((), front.text)]
     outermost = _outermost(front, parts, path.stem)
     occurred_at = front.occurred_at or leading_day(path.stem)
     items = [
@@ -62,7 +62,7 @@ def with_tags(tags: list[str], more: list[str]) -> list[str]:
     return list(dict.fromkeys([*tags, *more]))[:TAGS_MAX]
 
 
-def _outermost(front: FrontMatter, parts: list[Section], stem: str) -> str | None:
+def _outermost(front: FrontMatter, parts: list[NoteSection], stem: str) -> str | None:
     """Return what the whole note is about, unless its own first heading says it."""
     if front.title:
         return front.title
@@ -73,7 +73,7 @@ def _outermost(front: FrontMatter, parts: list[Section], stem: str) -> str | Non
     return " ".join(stem.split())[:HEADING_CHARS_MAX] or None
 
 
-def _headed(outermost: str | None, section: Section) -> tuple[str | None, str]:
+def _headed(outermost: str | None, section: NoteSection) -> tuple[str | None, str]:
     """Return the line of headings of a section, and its text with those that do not fit."""
     path = [*([outermost] if outermost else []), *section.headings]
     path = [each for n, each in enumerate(path) if n == 0 or not _alike(each, path[n - 1])]

@@ -19,7 +19,7 @@ _NOT_TEXT = re.compile(r"\s*([-*+>|#]|\d+[.)]\s)|\s{4}|\t")
 """How a line begins that no underline makes a heading: a list, a quote, a table, code."""
 
 
-class Section(NamedTuple):
+class NoteSection(NamedTuple):
     """A text and the headings that it stands under, the outermost first."""
 
     headings: tuple[str, ...]
@@ -39,11 +39,11 @@ class _Block(NamedTuple):
         return not any(line.strip() for line in self.lines)
 
 
-def sections(text: str) -> list[Section]:
+def sections(text: str) -> list[NoteSection]:
     r"""Return the sections of *text* that say something, in order.
 
     >>> sections("# Billing\n\n## Decision\nPostgreSQL 16.")
-    [Section(headings=('Billing', 'Decision'), text='PostgreSQL 16.')]
+    [NoteSection(headings=('Billing', 'Decision'), text='PostgreSQL 16.')]
     """
     gathered = _Gathered()
     path: list[tuple[int, str]] = []
@@ -66,7 +66,7 @@ class _Gathered:
     """The sections so far, and the headings without a text that wait for one beside them."""
 
     def __init__(self) -> None:
-        self._done: list[Section] = []
+        self._done: list[NoteSection] = []
         self._above: tuple[str, ...] = ()
         self._waiting: list[str] = []
 
@@ -75,7 +75,7 @@ class _Gathered:
             text = "\n".join([*self._waiting, text])
             self._waiting = []
         self._settle()
-        self._done.append(Section(headings, text))
+        self._done.append(NoteSection(headings, text))
 
     def add_bare(self, above: tuple[str, ...], heading: str) -> None:
         """Put a heading that nothing stands below to the section before it, or let it wait."""
@@ -83,19 +83,19 @@ class _Gathered:
             self._settle()
         last = self._done[-1] if self._done else None
         if not self._waiting and last is not None and last.headings[: len(above)] == above:
-            self._done[-1] = Section(last.headings, f"{last.text}\n\n{heading}")
+            self._done[-1] = NoteSection(last.headings, f"{last.text}\n\n{heading}")
             return
         self._above = above
         self._waiting.append(heading)
 
-    def all(self) -> list[Section]:
+    def all(self) -> list[NoteSection]:
         self._settle()
         return self._done
 
     def _settle(self) -> None:
         """Let what waits in vain stand by itself, under the headings above it."""
         if self._waiting:
-            self._done.append(Section(self._above, "\n".join(self._waiting)))
+            self._done.append(NoteSection(self._above, "\n".join(self._waiting)))
             self._waiting = []
 
 

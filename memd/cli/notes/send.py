@@ -21,7 +21,7 @@ BATCH_BYTES_MAX = FRAME_BYTES_MAX // 2  # JSON may write a character as six byte
 
 
 @dataclass(slots=True)
-class Outcome:
+class FileOutcome:
     """What became of one file, counted in memories. *error* is None unless it failed."""
 
     file: Path
@@ -53,7 +53,7 @@ class Options:
 
 
 def send_note(
-    client: Client, outcome: Outcome, text: str, said: Options, *, markdown: bool
+    client: Client, outcome: FileOutcome, text: str, said: Options, *, markdown: bool
 ) -> None:
     """Let the file of *outcome* say *text* now, and count in *outcome* what came of it.
 
@@ -66,7 +66,7 @@ def send_note(
 
 
 def send_items(
-    client: Client, outcome: Outcome, items: Sequence[dict[str, Any]], said: Options
+    client: Client, outcome: FileOutcome, items: Sequence[dict[str, Any]], said: Options
 ) -> None:
     """Let the file of *outcome* bring *items* and nothing else."""
     common = given(
@@ -104,7 +104,7 @@ def _with(item: dict[str, Any], said: Options) -> dict[str, Any]:
     return {**item, **given(tags=tags or None, namespace=said.namespace)}
 
 
-def _ask(client: Client, params: Mapping[str, Any], outcome: Outcome) -> list[str]:
+def _ask(client: Client, params: Mapping[str, Any], outcome: FileOutcome) -> list[str]:
     answer = client.call("memory.replace_source", dict(params))
     outcome.new += answer["new"]
     outcome.kept += answer["unchanged"]

@@ -20,7 +20,7 @@ from memd.domain.enums import AutonomyLevel, Outcome, SeniorityLevel
 from memd.domain.values import Name, Value
 from memd.serve.params import KeyParams, Params
 from memd.serve.route import Context, Router
-from memd.store.access.changes import Wanted
+from memd.store.access.changes import AuditFilter
 
 router = Router()
 
@@ -150,7 +150,7 @@ async def revoke_client(context: Context, params: RevokeClientParams) -> KeyedCl
 )
 async def audit(context: Context, params: AuditParams) -> AuditPage:
     outcome = None if params.outcome is None else params.outcome.value
-    wanted = Wanted(params.client, params.method, outcome)
+    wanted = AuditFilter(params.client, params.method, outcome)
     items, after = await context.rooms.audit.show(wanted, params.after, params.limit)
     return AuditPage(items=items, next=after)
 

@@ -12,7 +12,7 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
-from memd.sleep.distil.candidates import Kind
+from memd.sleep.distil.candidates import NapKind
 from memd.sleep.distil.moment import is_this_time
 from memd.sleep.distil.signs import (
     FIRM_ORDER,
@@ -126,11 +126,11 @@ _ACKNOWLEDGES = re.compile(
 _COUNT = re.compile(r"\w+")
 
 _KINDS = {
-    Act.DECISION: Kind.DECISION,
-    Act.CORRECTION: Kind.CORRECTION,
-    Act.PREFERENCE: Kind.PREFERENCE,
-    Act.CONSTRAINT: Kind.CONSTRAINT,
-    Act.ENVIRONMENT: Kind.ENVIRONMENT,
+    Act.DECISION: NapKind.DECISION,
+    Act.CORRECTION: NapKind.CORRECTION,
+    Act.PREFERENCE: NapKind.PREFERENCE,
+    Act.CONSTRAINT: NapKind.CONSTRAINT,
+    Act.ENVIRONMENT: NapKind.ENVIRONMENT,
 }
 
 
@@ -147,7 +147,7 @@ def act(text: str, *, stopped: bool = False) -> Judged:
     return best
 
 
-def kind_of(judged: Judged) -> Kind | None:
+def kind_of(judged: Judged) -> NapKind | None:
     """Return what a memory of *judged* is, None for what is none by itself."""
     return _KINDS.get(judged.act)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from memd.domain.enums import Origin
 
 
-class Kind(StrEnum):
+class NapKind(StrEnum):
     """What a memory of a nap is; also its tag."""
 
     DECISION = "decision"
@@ -30,13 +30,13 @@ class Distilled(NamedTuple):
     """
 
     text: str
-    kind: Kind
+    kind: NapKind
     places: tuple[int, ...]
     slot: str
     origin: Origin
 
 
-class Candidate(NamedTuple):
+class NapCandidate(NamedTuple):
     """A memory and its *score*, 0 to 1: the best ones of a stretch of the session are kept.
 
     *fills* says that it takes only room which others leave.

@@ -14,7 +14,7 @@ from math import ceil
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
-from memd.sleep.distil.candidates import Candidate, Distilled, Kind
+from memd.sleep.distil.candidates import Distilled, NapCandidate, NapKind
 from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.consolidator import CHARS_PER_TOKEN
 from memd.sleep.nap.messages import said
@@ -30,7 +30,7 @@ ALIKE = 0.72
 _OF_EARLIER = 0.6
 _WORDS_MIN = 3
 _BACK_MAX = 200
-_TAKEN_BACK = frozenset({Kind.DECISION, Kind.CORRECTION, Kind.PREFERENCE})
+_TAKEN_BACK = frozenset({NapKind.DECISION, NapKind.CORRECTION, NapKind.PREFERENCE})
 
 _WORD = re.compile(r"[^\W_][\w'-]*")
 _TAKES_BACK = re.compile(
@@ -43,7 +43,7 @@ _TAKES_BACK = re.compile(
 
 
 class _Settled(NamedTuple):
-    candidate: Candidate
+    candidate: NapCandidate
     words: frozenset[str]
     users: frozenset[str]
     """Those that the user wrote."""
@@ -53,18 +53,20 @@ class _Settled(NamedTuple):
         return self.candidate.memory
 
 
-def chosen(candidates: Sequence[Candidate], messages: Sequence[Message]) -> tuple[Distilled, ...]:
+def chosen(
+    candidates: Sequence[NapCandidate], messages: Sequence[Message]
+) -> tuple[Distilled, ...]:
     """Return what is kept of *candidates*, those of *messages*, in the order of their places.
 
     What an earlier stretch has not used is room for the later ones; a session that has
     just begun has most of a stretch's.
     """
     chars = list(accumulate(len(said(message)) for message in messages))
-    by_stretch: dict[int, list[Candidate]] = {}
+    by_stretch: dict[int, list[NapCandidate]] = {}
     for candidate in _settled(sorted(candidates, key=lambda each: each.memory.places[0])):
         stretch = chars[candidate.memory.places[0]] // _STRETCH_CHARS
         by_stretch.setdefault(stretch, []).append(candidate)
-    kept: list[Candidate] = []
+    kept: list[NapCandidate] = []
     for stretch, each in by_stretch.items():
         length = min(max(chars[-1] / _STRETCH_CHARS, _BEGUN), stretch + 1)
         used = sum(not candidate.fills for candidate in kept)
@@ -72,7 +74,7 @@ def chosen(candidates: Sequence[Candidate], messages: Sequence[Message]) -> tupl
     return tuple(candidate.memory for candidate in kept)
 
 
-def _best(candidates: Sequence[Candidate], room: int) -> Iterator[Candidate]:
+def _best(candidates: Sequence[NapCandidate], room: int) -> Iterator[NapCandidate]:
     """Yield the *room* best of *candidates* in their order, the earlier of equals.
 
     What only fills takes what the others leave of one stretch, and nothing from later ones.
@@ -84,7 +86,7 @@ def _best(candidates: Sequence[Candidate], room: int) -> Iterator[Candidate]:
     yield from (candidates[at] for at in sorted(best))
 
 
-def _settled(candidates: Sequence[Candidate]) -> list[Candidate]:
+def _settled(candidates: Sequence[NapCandidate]) -> list[NapCandidate]:
     """Return *candidates* without those that say it again, or that a later one takes back.
 
     The later one then has the earlier one's slot, and so its place in the store.
@@ -100,16 +102,16 @@ def _settled(candidates: Sequence[Candidate]) -> list[Candidate]:
             continue
         for at in (back or alike)[:1]:
             memory = candidate.memory._replace(slot=settled.pop(at).memory.slot)
-            mine = mine._replace(candidate=Candidate(memory, candidate.score))
+            mine = mine._replace(candidate=NapCandidate(memory, candidate.score))
         settled.append(mine)
     return [each.candidate for each in settled]
 
 
 def _is_more(later: Distilled, earlier: Distilled) -> bool:
     """Return whether *later* is the user's word where *earlier* was the agent's, or says more."""
-    if Kind.OUTCOME is later.kind is earlier.kind:
+    if NapKind.OUTCOME is later.kind is earlier.kind:
         return len(later.text) > len(earlier.text)
-    if Kind.OUTCOME is earlier.kind and later.kind in _TAKEN_BACK:
+    if NapKind.OUTCOME is earlier.kind and later.kind in _TAKEN_BACK:
         return True
     return later.origin is Origin.PERSON and earlier.origin is not Origin.PERSON
 
@@ -117,7 +119,7 @@ def _is_more(later: Distilled, earlier: Distilled) -> bool:
 def _is_alike(one: _Settled, other: _Settled) -> bool:
     """Return whether two memories say the same; of two outcomes one may say more."""
     shared, both = len(one.words & other.words), len(one.words | other.words)
-    if Kind.OUTCOME is one.memory.kind is other.memory.kind:
+    if NapKind.OUTCOME is one.memory.kind is other.memory.kind:
         both = min(len(one.words), len(other.words))
     return shared > ALIKE * max(1, both)
 

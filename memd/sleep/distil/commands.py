@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from memd.domain.enums import Origin
 from memd.sleep.distil.calls import Command, about, command, edited, is_check, is_noise, shortened
-from memd.sleep.distil.candidates import Candidate, Distilled, Kind
+from memd.sleep.distil.candidates import Distilled, NapCandidate, NapKind
 from memd.sleep.distil.exchanges import Exchange
 from memd.sleep.distil.failures import failed
 
@@ -59,7 +59,7 @@ class _Passed(NamedTuple):
     place: int
 
 
-def commands(exchanges: Sequence[Exchange]) -> Iterator[Candidate]:
+def commands(exchanges: Sequence[Exchange]) -> Iterator[NapCandidate]:
     """Yield the memory of the commands that passed and of what the user runs by hand."""
     by_hand = {
         name: (line, exchange.place)
@@ -75,8 +75,8 @@ def commands(exchanges: Sequence[Exchange]) -> Iterator[Candidate]:
     told[_BY_HAND] = [line for line, _ in by_hand.values()][-_BY_HAND_MAX:]
     if text := _told(told):
         place = max([each.place for each in ran] + [place for _, place in by_hand.values()])
-        memory = Distilled(text, Kind.ENVIRONMENT, (place,), COMMANDS_SLOT, Origin.ASSISTANT)
-        yield Candidate(memory, _SCORE)
+        memory = Distilled(text, NapKind.ENVIRONMENT, (place,), COMMANDS_SLOT, Origin.ASSISTANT)
+        yield NapCandidate(memory, _SCORE)
 
 
 def _passed(exchanges: Sequence[Exchange]) -> list[_Passed]:

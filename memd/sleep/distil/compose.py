@@ -27,7 +27,7 @@ from memd.sleep.distil.acts import (
 )
 from memd.sleep.distil.answers import Answered, answered, cut, only_picks
 from memd.sleep.distil.calls import command, edited, shortened
-from memd.sleep.distil.candidates import Candidate, Distilled, Kind
+from memd.sleep.distil.candidates import Distilled, NapCandidate, NapKind
 from memd.sleep.distil.exchanges import AgentText, Exchange
 from memd.sleep.distil.moment import (
     asks_leave,
@@ -92,7 +92,7 @@ class OwnExchange(NamedTuple):
     template: Words = _NOTHING
 
 
-class Part(NamedTuple):
+class UserPassage(NamedTuple):
     """Some of the user's words in one message that belong together."""
 
     text: str
@@ -128,9 +128,9 @@ def turns(exchanges: Sequence[Exchange]) -> tuple[OwnExchange, ...]:
     return tuple(found)
 
 
-def composed(all_: Sequence[OwnExchange]) -> list[Candidate]:
+def composed(all_: Sequence[OwnExchange]) -> list[NapCandidate]:
     """Return what of the turns of a session may be remembered, in their order."""
-    found: list[Candidate] = []
+    found: list[NapCandidate] = []
     said: list[AgentText] = []
     flat: list[str] = []
     before: OwnExchange | None = None
@@ -169,21 +169,21 @@ def slot_of(text: str, number: int) -> str:
     return hashlib.sha256(f"{number}:{text}".encode(errors="replace")).hexdigest()[:12]
 
 
-def parts(own: Words, *, stopped: bool = False) -> list[Part]:
+def parts(own: Words, *, stopped: bool = False) -> list[UserPassage]:
     """Return what of a message is worth keeping, in parts of at most PART_CHARS characters."""
-    found: list[Part] = []
+    found: list[UserPassage] = []
     for paragraph in () if own.is_brief else own.paragraphs:
         for piece in _pieces(paragraph, stopped=stopped):
             last = found[-1] if found else None
             if last and len(last.text) + len(piece.text) < PART_CHARS:
                 best = max(last.judged, piece.judged, key=lambda judged: judged.score)
-                found[-1] = Part(f"{last.text}\n{piece.text}", best)
+                found[-1] = UserPassage(f"{last.text}\n{piece.text}", best)
             else:
                 found.append(piece)
     return found
 
 
-def _pieces(paragraph: str, *, stopped: bool) -> Iterator[Part]:
+def _pieces(paragraph: str, *, stopped: bool) -> Iterator[UserPassage]:
     """Yield what is worth keeping of *paragraph*, of each line what stands beside it too."""
     lines = [(line, act(line, stopped=stopped)) for line in paragraph.split("\n")]
     if max(judged.score for _, judged in lines) < WORTH:
@@ -193,7 +193,7 @@ def _pieces(paragraph: str, *, stopped: bool) -> Iterator[Part]:
         if judged.score < _BESIDE or (judged.score < WORTH and judged.act in _LEFT_OUT):
             continue
         kept += [(text, judged) for text in _within(line, PART_CHARS)]
-    yield from (Part(text, judged) for text, judged in kept)
+    yield from (UserPassage(text, judged) for text, judged in kept)
 
 
 def _unquoted(own: Words, said: Sequence[str]) -> Words:
@@ -274,7 +274,7 @@ def _memories(
     said: Sequence[AgentText],
     ended: str,
     stopped_at: Answered | None,
-) -> Iterator[Candidate]:
+) -> Iterator[NapCandidate]:
     """Yield the memories of one turn; *ended* is what came of it, "" where nobody can tell.
 
     *own* are the words of it that the agent had not said before.
@@ -285,11 +285,13 @@ def _memories(
     kept = parts(own, stopped=turn.stopped)
     if not kept and asked and _answers(whole, asked):
         left = "\n".join(line for line in mine.split("\n") if not only_picks(line))
-        kept = [Part(left, Judged(Act.DECISION, _ANSWERED))] if left or asked.is_marked else []
+        kept = (
+            [UserPassage(left, Judged(Act.DECISION, _ANSWERED))] if left or asked.is_marked else []
+        )
     elif not kept and ended and (quoted := _quoted(turn.own, own)) and not _asks(mine):
-        asked, kept = Answered(quoted, turn.exchange.place), [Part("", _PICKED)]
+        asked, kept = Answered(quoted, turn.exchange.place), [UserPassage("", _PICKED)]
     elif not kept and ended and (judged := act(mine, stopped=turn.stopped)).score >= _BESIDE:
-        kept = [Part(cut(_told(mine), PART_CHARS), judged)] if kind_of(judged) else []
+        kept = [UserPassage(cut(_told(mine), PART_CHARS), judged)] if kind_of(judged) else []
     leave = before_leave(asked.text) if asked and not asked.is_marked else None
     if kept and leave is not None and len(leave) < _SAYS_CHARS_MIN:
         asked = None  # what was said beside "shall I go on?" is no answer to it
@@ -307,8 +309,8 @@ def _memories(
 
 
 def _memory(
-    turn: OwnExchange, number: int, part: Part, asked: Answered | None, ended: str
-) -> Candidate:
+    turn: OwnExchange, number: int, part: UserPassage, asked: Answered | None, ended: str
+) -> NapCandidate:
     place = turn.exchange.place
     text = part.text
     if asked and not text:
@@ -323,22 +325,22 @@ def _memory(
     places = (place, *([asked.place] if asked else ()), *end)
     memory = Distilled(
         cut(text, CHARS_MAX),
-        kind_of(part.judged) or Kind.DECISION,
+        kind_of(part.judged) or NapKind.DECISION,
         tuple(dict.fromkeys(places)),
         f"{turn.slot}-{number}" if number else turn.slot,
         Origin.ASSISTANT if asked or ended else Origin.PERSON,
     )
-    return Candidate(memory, part.judged.score)
+    return NapCandidate(memory, part.judged.score)
 
 
 def _stands_alone(ended: str) -> bool:
     return len(ended) >= _ENDED_CHARS_MIN and not _LEANS.match(ended)
 
 
-def _outcome(turn: OwnExchange, ended: str, score: float) -> Candidate:
+def _outcome(turn: OwnExchange, ended: str, score: float) -> NapCandidate:
     places = (turn.exchange.place, _told_at(turn.exchange, ended))
-    memory = Distilled(ended, Kind.OUTCOME, places, turn.slot, Origin.ASSISTANT)
-    return Candidate(memory, score)
+    memory = Distilled(ended, NapKind.OUTCOME, places, turn.slot, Origin.ASSISTANT)
+    return NapCandidate(memory, score)
 
 
 def _told_at(exchange: Exchange, ended: str) -> int:
@@ -348,13 +350,13 @@ def _told_at(exchange: Exchange, ended: str) -> int:
     return next((said.place for said in texts if last in _flat(said.text)), exchange.end)
 
 
-def _plan(turn: OwnExchange) -> Iterator[Candidate]:
+def _plan(turn: OwnExchange) -> Iterator[NapCandidate]:
     """Yield the plan that was pasted to be carried out: its title and what it is about."""
     if turn.own.plan:
         text = cut(f"Plan: {turn.own.plan.removeprefix('Plan: ')}", PART_CHARS)
         slot = f"{turn.slot}-plan"
-        memory = Distilled(text, Kind.DECISION, (turn.exchange.place,), slot, Origin.PERSON)
-        yield Candidate(memory, _PLANNED)
+        memory = Distilled(text, NapKind.DECISION, (turn.exchange.place,), slot, Origin.PERSON)
+        yield NapCandidate(memory, _PLANNED)
 
 
 def _answers(text: str, asked: Answered) -> bool:

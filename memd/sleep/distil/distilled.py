@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from memd.domain.enums import Origin
-from memd.sleep.distil.candidates import Distilled, Kind
+from memd.sleep.distil.candidates import Distilled, NapKind
 from memd.sleep.distil.choice import chosen
 from memd.sleep.distil.compose import composed, turns
 from memd.sleep.distil.digest import WENT_WRONG, digest
@@ -44,4 +44,4 @@ def _digest(exchanges: Sequence[Exchange]) -> Iterator[Distilled]:
     if text := digest(exchanges):
         places = (exchanges[0].place, exchanges[-1].end)
         origin = Origin.TOOL if WENT_WRONG in text else Origin.ASSISTANT
-        yield Distilled(text, Kind.DIGEST, places, "digest", origin)
+        yield Distilled(text, NapKind.DIGEST, places, "digest", origin)

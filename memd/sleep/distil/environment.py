@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from memd.domain.enums import Origin
 from memd.sleep.distil import phrases
-from memd.sleep.distil.candidates import Candidate, Distilled, Kind
+from memd.sleep.distil.candidates import Distilled, NapCandidate, NapKind
 from memd.sleep.distil.commands import commands
 from memd.sleep.distil.exchanges import Exchange
 from memd.sleep.distil.prose import sentences
@@ -93,7 +93,7 @@ class _Told(NamedTuple):
     subject: str
 
 
-def environment(exchanges: Sequence[Exchange]) -> list[Candidate]:
+def environment(exchanges: Sequence[Exchange]) -> list[NapCandidate]:
     """Return what *exchanges* tell of where and how things run, in their order.
 
     At most two memories for each stretch of thirty thousand tokens, ENVIRONMENT_CHARS_MAX
@@ -103,7 +103,7 @@ def environment(exchanges: Sequence[Exchange]) -> list[Candidate]:
     return sorted(found, key=lambda each: each.memory.places[0])
 
 
-def _sentences(exchanges: Sequence[Exchange]) -> Iterator[Candidate]:
+def _sentences(exchanges: Sequence[Exchange]) -> Iterator[NapCandidate]:
     """Yield the best sentence of each stretch; of one subject only the newest."""
     newest: dict[str, _Told] = {}
     for told in _told(exchanges):
@@ -116,8 +116,8 @@ def _sentences(exchanges: Sequence[Exchange]) -> Iterator[Candidate]:
             best[stretch] = told
     for told in best.values():
         slot = f"env:{told.subject}"
-        memory = Distilled(told.text, Kind.ENVIRONMENT, (told.place,), slot, Origin.ASSISTANT)
-        yield Candidate(memory, min(_SCORE_MAX, told.score))
+        memory = Distilled(told.text, NapKind.ENVIRONMENT, (told.place,), slot, Origin.ASSISTANT)
+        yield NapCandidate(memory, min(_SCORE_MAX, told.score))
 
 
 def _stretches(exchanges: Sequence[Exchange]) -> dict[int, int]:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
-from memd.sleep.distil.candidates import Candidate, Distilled, Kind
+from memd.sleep.distil.candidates import Distilled, NapCandidate, NapKind
 from memd.sleep.distil.exchanges import Exchange
 from memd.sleep.distil.prose import PROSE_CHARS_MAX, plain
 from memd.sleep.distil.words import words
@@ -70,9 +70,9 @@ def listed(text: str) -> Listed | None:
     return sections[min(ranked)[1]] if ranked else None
 
 
-def findings(exchanges: Sequence[Exchange]) -> list[Candidate]:
+def findings(exchanges: Sequence[Exchange]) -> list[NapCandidate]:
     """Return what the answers of *exchanges* list, a memory for each answer that does."""
-    found: list[Candidate] = []
+    found: list[NapCandidate] = []
     command = ""
     for exchange in exchanges:
         own = words(exchange.user)
@@ -83,7 +83,7 @@ def findings(exchanges: Sequence[Exchange]) -> list[Candidate]:
     return found
 
 
-def _of(exchange: Exchange, asked: str, command: str) -> Candidate | None:
+def _of(exchange: Exchange, asked: str, command: str) -> NapCandidate | None:
     for said in reversed(exchange.said):
         made = listed(said.text)
         if made is None:
@@ -94,8 +94,8 @@ def _of(exchange: Exchange, asked: str, command: str) -> Candidate | None:
         # A message may say the same as another one, but not with the same list below it.
         mark = hashlib.sha256(f"{exchange.user}:{made.heading}".encode(errors="replace"))
         slot = f"list:{mark.hexdigest()[:12]}"
-        memory = Distilled(text, Kind.OUTCOME, places, slot, Origin.ASSISTANT)
-        return Candidate(memory, _SCORE)
+        memory = Distilled(text, NapKind.OUTCOME, places, slot, Origin.ASSISTANT)
+        return NapCandidate(memory, _SCORE)
     return None
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from memd.domain.enums import Origin
 from memd.sleep.distil.answers import cut
 from memd.sleep.distil.calls import Command, command, edited, is_check, is_noise, shortened
-from memd.sleep.distil.candidates import Candidate, Distilled, Kind
+from memd.sleep.distil.candidates import Distilled, NapCandidate, NapKind
 from memd.sleep.distil.exchanges import Exchange, Run
 from memd.sleep.distil.failures import error_line, failed
 from memd.sleep.distil.outcomes import reason
@@ -54,14 +54,14 @@ class _Broken(NamedTuple):
     exchange: Exchange
 
 
-def fixes(exchanges: Sequence[Exchange]) -> list[Candidate]:
+def fixes(exchanges: Sequence[Exchange]) -> list[NapCandidate]:
     """Return what was cured in *exchanges*, in the order in which it passed.
 
     One memory for a failure of at most FIX_CHARS_MAX characters; its first place is that
     of the failure. What of it a tool printed is untrusted.
     """
     broken: dict[str, _Broken] = {}
-    cured: list[Candidate] = []
+    cured: list[NapCandidate] = []
     runs = [(run, exchange) for exchange in exchanges for run in exchange.runs]
     for number, (run, exchange) in enumerate(runs):
         called = command(run)
@@ -79,7 +79,7 @@ def fixes(exchanges: Sequence[Exchange]) -> list[Candidate]:
 
 def _cured(
     before: _Broken, now: Command, between: Sequence[Run], exchange: Exchange
-) -> Iterator[Candidate]:
+) -> Iterator[NapCandidate]:
     error = error_line(before.run.result or "")
     if not error or _COMPILING.search(error) or _ON_PURPOSE.search(error):
         return
@@ -101,8 +101,8 @@ def _cured(
     text = _told(before.command, error, why, list(files), did, now)
     slot = hashlib.sha256(f"{before.command.about}:{error}".encode(errors="replace"))
     places = (before.run.place, last)
-    memory = Distilled(text, Kind.FIX, places, f"fix:{slot.hexdigest()[:12]}", Origin.TOOL)
-    yield Candidate(memory, _WITH_REASON if why else _SCORE)
+    memory = Distilled(text, NapKind.FIX, places, f"fix:{slot.hexdigest()[:12]}", Origin.TOOL)
+    yield NapCandidate(memory, _WITH_REASON if why else _SCORE)
 
 
 def _did(between: Sequence[Run]) -> str:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from memd.domain.enums import Origin
 from memd.sleep.distil.calls import edited
-from memd.sleep.distil.candidates import Candidate, Distilled, Kind
+from memd.sleep.distil.candidates import Distilled, NapCandidate, NapKind
 from memd.sleep.distil.compose import corrects
 from memd.sleep.distil.exchanges import Exchange, Run
 from memd.sleep.distil.outcomes import best, rated, trusted
@@ -33,7 +33,7 @@ _LEAST = 1.0  # the score from which a sentence is told
 _TITLE_CHARS_MAX = 90
 _TEXTS_BACK = 3
 _RUNS_MIN = 8  # of an exchange in which the agent worked by itself
-_SCORES = {Kind.DECISION: 0.55, Kind.OUTCOME: 0.35}
+_SCORES = {NapKind.DECISION: 0.55, NapKind.OUTCOME: 0.35}
 _PAGE_SCORE = 0.3
 
 _FENCES = ("```", "~~~")
@@ -63,30 +63,30 @@ _LEAD_CHARS = 24
 _NOTHING_SAID = re.compile(r"\b(?:test plan|verification|table of contents|references)\b", re.I)
 
 
-class Section(NamedTuple):
+class TextSection(NamedTuple):
     """A heading, "" before the first, and what stands below it."""
 
     heading: str
     body: str
 
 
-def reports(exchanges: Sequence[Exchange]) -> list[Candidate]:
+def reports(exchanges: Sequence[Exchange]) -> list[NapCandidate]:
     """Return what the plans, the pages and the last long answer of each exchange say."""
-    found: list[Candidate] = []
+    found: list[NapCandidate] = []
     for exchange, after in zip_longest(exchanges, exchanges[1:]):
         if words(exchange.user).plan:
-            found += _memories(exchange.user, Kind.DECISION, exchange.place, "plan", "Plan")
+            found += _memories(exchange.user, NapKind.DECISION, exchange.place, "plan", "Plan")
         for run in exchange.runs:
             if plan := approved(run):
-                found += _memories(plan, Kind.DECISION, run.place, "plan", "Plan approved")
+                found += _memories(plan, NapKind.DECISION, run.place, "plan", "Plan approved")
             elif page := written(run):
-                found += _memories(page, Kind.OUTCOME, run.place, f"page:{edited(run)}", "")
+                found += _memories(page, NapKind.OUTCOME, run.place, f"page:{edited(run)}", "")
         if after is None or len(exchange.runs) >= _RUNS_MIN:
             found += _answer(exchange, after.user if after else "")
     return list(_told_apart(found))
 
 
-def _told_apart(found: Sequence[Candidate]) -> Iterator[Candidate]:
+def _told_apart(found: Sequence[NapCandidate]) -> Iterator[NapCandidate]:
     """Yield *found*, each with a slot of its own: a heading may stand in a text more than once."""
     count: Counter[str] = Counter()
     for each in found:
@@ -97,7 +97,7 @@ def _told_apart(found: Sequence[Candidate]) -> Iterator[Candidate]:
         yield each._replace(memory=each.memory._replace(slot=slot))
 
 
-def _answer(exchange: Exchange, following: str) -> Iterator[Candidate]:
+def _answer(exchange: Exchange, following: str) -> Iterator[NapCandidate]:
     """Yield what the last long answer says, without what the user takes back in what follows."""
     if trusted(following) <= 0:
         return
@@ -105,7 +105,7 @@ def _answer(exchange: Exchange, following: str) -> Iterator[Candidate]:
     for said in exchange.said[: -1 - _TEXTS_BACK : -1]:
         if len(said.text) >= ANSWER_CHARS_MIN:
             slot = hashlib.sha256(exchange.user.encode(errors="replace")).hexdigest()[:12]
-            told = _memories(said.text, Kind.OUTCOME, said.place, f"report:{slot}", "")
+            told = _memories(said.text, NapKind.OUTCOME, said.place, f"report:{slot}", "")
             yield from (each for each in told if not corrects(following, each.memory.text, own))
             return
 
@@ -134,7 +134,9 @@ def written(run: Run) -> str:
     return text if isinstance(text, str) and len(text) >= ANSWER_CHARS_MIN else ""
 
 
-def _memories(text: str, kind: Kind, place: int, slot: str, label: str) -> Iterator[Candidate]:
+def _memories(
+    text: str, kind: NapKind, place: int, slot: str, label: str
+) -> Iterator[NapCandidate]:
     """Yield a memory for each of the best sections of *text*, in their order, under its *label*."""
     title, found = sections(text)
     told = [each for each in map(_told, found) if len(each[2]) >= _SAID_CHARS_MIN]
@@ -155,7 +157,7 @@ def _memories(text: str, kind: Kind, place: int, slot: str, label: str) -> Itera
             f"{slot}:{heading or at}",
             Origin.ASSISTANT,
         )
-        yield Candidate(memory, score, fills=True)
+        yield NapCandidate(memory, score, fills=True)
 
 
 def _subject(title: str) -> str:
@@ -168,7 +170,7 @@ def _subject(title: str) -> str:
     return subject if len(subject.split()) >= _SUBJECT_WORDS else title
 
 
-def _told(section: Section) -> tuple[float, str, str]:
+def _told(section: TextSection) -> tuple[float, str, str]:
     """Return how much a section says, its heading, and its best sentences."""
     if _NOTHING_SAID.search(section.heading):
         return 0.0, section.heading, ""
@@ -183,15 +185,16 @@ def _told(section: Section) -> tuple[float, str, str]:
     return sum(scores) + gist, section.heading, told
 
 
-def sections(text: str) -> tuple[str, list[Section]]:
+def sections(text: str) -> tuple[str, list[TextSection]]:
     r"""Return the title of *text*, "" without one, and its sections.
 
-    >>> sections("# Ports\nOf the lab.\n## 1. Web\nIt is `80`.")
-    ('Ports', [Section(heading='', body='Of the lab.'), Section(heading='Web', body='It is `80`.')])
+    >>> title, parts = sections("# Ports\nOf the lab.\n## 1. Web\nIt is `80`.")
+    >>> title, [tuple(part) for part in parts]
+    ('Ports', [('', 'Of the lab.'), ('Web', 'It is `80`.')])
     """
     title, heading = "", ""
     body: list[str] = []
-    found: list[Section] = []
+    found: list[TextSection] = []
     fenced = False
     for raw in text.splitlines():
         line = raw.strip()
@@ -202,9 +205,9 @@ def sections(text: str) -> tuple[str, list[Section]]:
             continue
         if line.startswith("# ") and not title:
             title, named = _PLAN.sub("", named), ""
-        found.append(Section(heading, "\n".join(body).strip()))
+        found.append(TextSection(heading, "\n".join(body).strip()))
         heading, body = named, []
-    found.append(Section(heading, "\n".join(body).strip()))
+    found.append(TextSection(heading, "\n".join(body).strip()))
     return title, [each for each in found if each.body]
 
 

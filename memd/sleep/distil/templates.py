@@ -13,7 +13,7 @@ from itertools import takewhile
 from memd.domain.enums import Origin
 from memd.sleep.distil.acts import WORTH, Act, sentence_act
 from memd.sleep.distil.answers import cut
-from memd.sleep.distil.candidates import Candidate, Distilled, Kind
+from memd.sleep.distil.candidates import Distilled, NapCandidate, NapKind
 from memd.sleep.distil.words import Words
 from memd.text.sentences import sentences
 
@@ -31,14 +31,16 @@ _HEED = re.compile(
 _POINT = re.compile(r"\s*(?:[-*+]|\d{1,2}[.)])\s+")
 
 
-def rules(command: str, template: Words, place: int, slot: str) -> Iterator[Candidate]:
+def rules(command: str, template: Words, place: int, slot: str) -> Iterator[NapCandidate]:
     """Yield the rules in what *command* expands to, the *template* of the message at *place*."""
     told = {"rules": " ".join(_standing(template)), "list": _heeded(command, template)}
     for name, text in told.items():
         if text:
             short = cut(text, RULES_CHARS_MAX)
-            memory = Distilled(short, Kind.PREFERENCE, (place,), f"{slot}-{name}", Origin.ASSISTANT)
-            yield Candidate(memory, _SCORE)
+            memory = Distilled(
+                short, NapKind.PREFERENCE, (place,), f"{slot}-{name}", Origin.ASSISTANT
+            )
+            yield NapCandidate(memory, _SCORE)
 
 
 def _standing(template: Words) -> Iterator[str]:

@@ -23,7 +23,7 @@ _CALL = "tool_use"
 _SILENT = frozenset(("thinking", "redacted_thinking", "image", "image_url", "document", _CALL))
 
 
-class Call(NamedTuple):
+class ToolCall(NamedTuple):
     """A tool that a message calls. *id* is "" where the program gives none."""
 
     id: str
@@ -38,12 +38,12 @@ class Result(NamedTuple):
     text: str
 
 
-class Turn(NamedTuple):
+class TranscriptTurn(NamedTuple):
     """One message: its own *text* without the *results* that it carries."""
 
     role: str
     text: str
-    calls: tuple[Call, ...]
+    calls: tuple[ToolCall, ...]
     results: tuple[Result, ...]
 
 
@@ -58,25 +58,27 @@ class Pairs(NamedTuple):
     """Of a message, the names of tools that it calls and that never answered."""
 
 
-def turn(message: object) -> Turn:
+def turn(message: object) -> TranscriptTurn:
     """Return *message* as it is understood. A tool message is a turn with one result and no text.
 
     >>> turn({"role": "tool", "name": "ls", "content": "a.py"}).results
     (Result(id='', name='ls', text='a.py'),)
     """
     if not isinstance(message, Mapping):
-        return Turn("", text_of(message), (), ())
+        return TranscriptTurn("", text_of(message), (), ())
     role, content = _word(message.get("role")), message.get("content")
     calls = tuple(_openai_calls(message.get("tool_calls")))
     if role == TOOL_ROLE:
         said = Result(_word(message.get("tool_call_id")), _name(message), text_of(content))
-        return Turn(role, "", calls, (said,))
+        return TranscriptTurn(role, "", calls, (said,))
     blocks = _blocks(content)
     if blocks is None:
-        return Turn(role, text_of(content), calls, ())
+        return TranscriptTurn(role, text_of(content), calls, ())
     results = (_result(block) for block in blocks if _kind(block) == _RESULT)
-    called = (Call(_word(b["id"]) if "id" in b else "", _name(b)) for b in _dicts(blocks, _CALL))
-    return Turn(role, _own_text(blocks), (*calls, *called), tuple(results))
+    called = (
+        ToolCall(_word(b["id"]) if "id" in b else "", _name(b)) for b in _dicts(blocks, _CALL)
+    )
+    return TranscriptTurn(role, _own_text(blocks), (*calls, *called), tuple(results))
 
 
 def text_of(content: object) -> str:
@@ -133,7 +135,7 @@ def argument_chars(message: object) -> int:
     return sum(len(_sent(each)) for each in _arguments(message))
 
 
-def paired(turns: Sequence[Turn]) -> Pairs:
+def paired(turns: Sequence[TranscriptTurn]) -> Pairs:
     """Match results with calls: by id with the latest call of that id, without one in order.
 
     Some programs number their calls anew in every turn, so an id means the call
@@ -163,7 +165,7 @@ def paired(turns: Sequence[Turn]) -> Pairs:
     return pairs
 
 
-def _by_id(calls: Sequence[Call]) -> OrderedDict[str, str]:
+def _by_id(calls: Sequence[ToolCall]) -> OrderedDict[str, str]:
     """Return the names of *calls* by id; one without an id is known by its number."""
     return OrderedDict((call.id or f"\0{number}", call.name) for number, call in enumerate(calls))
 
@@ -210,12 +212,12 @@ def _dicts(blocks: Sequence[object], kind: str) -> Iterator[Mapping[str, Any]]:
     return (b for b in blocks if isinstance(b, Mapping) and _kind(b) == kind)
 
 
-def _openai_calls(calls: object) -> Iterator[Call]:
+def _openai_calls(calls: object) -> Iterator[ToolCall]:
     for call in calls if isinstance(calls, list | tuple) else ():
         if isinstance(call, Mapping):
             function = call.get("function")
             named = function if isinstance(function, Mapping) else call
-            yield Call(_word(call.get("id")), _name(named))
+            yield ToolCall(_word(call.get("id")), _name(named))
 
 
 def _arguments(message: object) -> Iterator[object]:

@@ -13,7 +13,7 @@ from memd.domain.encoding import TokenCounter
 from memd.domain.enums import MemoryCategory, Origin
 from memd.domain.ingest import IngestRequest
 from memd.ingest.draft import Drafts, drafts
-from memd.sleep.distil.candidates import Distilled, Kind
+from memd.sleep.distil.candidates import Distilled, NapKind
 from memd.sleep.nap.blocks import TOOL_ROLE
 from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.facts import SUMMARY_ROLE, Fact
@@ -23,9 +23,9 @@ from memd.text.route import route
 
 _USER_ROLES = frozenset({"user", "human"})
 _CATEGORIES = {
-    Kind.PREFERENCE: MemoryCategory.PROCEDURAL,
-    Kind.FIX: MemoryCategory.PROCEDURAL,
-    Kind.DIGEST: MemoryCategory.EPISODIC,
+    NapKind.PREFERENCE: MemoryCategory.PROCEDURAL,
+    NapKind.FIX: MemoryCategory.PROCEDURAL,
+    NapKind.DIGEST: MemoryCategory.EPISODIC,
 }
 """Where what is distilled is filed; the other kinds are knowledge."""
 
@@ -83,7 +83,7 @@ def of_distilled(
     It has a preference by name only where it is one in the words of its owner.
     """
     category = _CATEGORIES.get(memory.kind, MemoryCategory.SEMANTIC)
-    place = max(memory.places) if memory.kind is Kind.DIGEST else memory.places[0]
+    place = max(memory.places) if memory.kind is NapKind.DIGEST else memory.places[0]
     request = IngestRequest(
         text=as_stored(memory.text),
         session_id=session_id,
@@ -92,7 +92,7 @@ def of_distilled(
         origin=memory.origin,
     )
     made = drafts(request, counter, whole=True)
-    prefers = memory.kind is Kind.PREFERENCE
+    prefers = memory.kind is NapKind.PREFERENCE
     items = tuple(
         replace(each, category=category, preference=each.preference if prefers else None)
         for each in made.items

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from memd.sleep.nap.blocks import TOOL_ROLE, Turn, paired, turn
+from memd.sleep.nap.blocks import TOOL_ROLE, TranscriptTurn, paired, turn
 from memd.sleep.nap.cleaning import Message
-from memd.text.restating import Told, unsaid
+from memd.text.restating import KnownWords, unsaid
 from memd.view.echo import shown, spoken, unlabelled
 
 _OWN_TOOL = re.compile(r"(?:mcp_{1,2})?(?:plugin_memd_)?memd(?:[_.:/-].*)?", re.IGNORECASE)
@@ -30,12 +30,14 @@ def without_echoes(messages: Sequence[Message], told: Sequence[str] = ()) -> lis
     """
     turns = [turn(message) for message in messages]
     names = paired(turns).names
-    known = Told([*told, *_shown_in(turns, names)])
+    known = KnownWords([*told, *_shown_in(turns, names)])
     heard = [_heard(message, place, names) for place, message in enumerate(messages)]
     return [_own_words(message, known) for message in heard] if known else heard
 
 
-def _shown_in(turns: Sequence[Turn], names: Mapping[tuple[int, int], str]) -> Iterator[str]:
+def _shown_in(
+    turns: Sequence[TranscriptTurn], names: Mapping[tuple[int, int], str]
+) -> Iterator[str]:
     """Yield what memd's fences and its tools' answers showed."""
     for place, each in enumerate(turns):
         yield from shown(each.text)
@@ -46,7 +48,7 @@ def _shown_in(turns: Sequence[Turn], names: Mapping[tuple[int, int], str]) -> It
             yield from found
 
 
-def _own_words(message: Message, known: Told) -> Message:
+def _own_words(message: Message, known: KnownWords) -> Message:
     """Return an assistant's *message* without the sentences that memd had told it."""
     content = message.get("content")
     if message.get("role") != "assistant":
@@ -58,7 +60,7 @@ def _own_words(message: Message, known: Told) -> Message:
     return message
 
 
-def _own_block(block: Any, known: Told) -> Any:
+def _own_block(block: Any, known: KnownWords) -> Any:
     if isinstance(block, str):
         return unsaid(block, known)
     text = block.get("text") if isinstance(block, Mapping) else None

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from memd.sleep.nap.blocks import TOOL_ROLE, Pairs, Turn, paired, turn
+from memd.sleep.nap.blocks import TOOL_ROLE, Pairs, TranscriptTurn, paired, turn
 
 HEADER = "[Session context consolidated]"
 NO_FACTS = "Previous context had no extractable key facts."
@@ -58,7 +58,7 @@ def facts(messages: Sequence[object]) -> tuple[Fact, ...]:
     return facts_of(turns, paired(turns), len(turns))
 
 
-def facts_of(turns: Sequence[Turn], pairs: Pairs, end: int) -> tuple[Fact, ...]:
+def facts_of(turns: Sequence[TranscriptTurn], pairs: Pairs, end: int) -> tuple[Fact, ...]:
     """Return the facts of the first *end* of *turns*; *pairs* are those of all of them."""
     first: dict[str, Fact] = {}
     for index, said in enumerate(turns[:end]):
@@ -96,7 +96,7 @@ def from_summary(text: str) -> list[str] | None:
     return [part for part in found if part.strip() and part != NO_FACTS]
 
 
-def _of_turn(said: Turn, index: int, pairs: Pairs) -> Iterator[Fact]:
+def _of_turn(said: TranscriptTurn, index: int, pairs: Pairs) -> Iterator[Fact]:
     for number, result in enumerate(said.results):
         # Cut first, then stripped: a text that begins with much space may leave nothing.
         text = result.text[:TOOL_TEXT_CHARS].strip()
@@ -112,7 +112,7 @@ def _of_turn(said: Turn, index: int, pairs: Pairs) -> Iterator[Fact]:
         yield Fact(f"called {name}", said.role, name, index)
 
 
-def _spoken(said: Turn) -> Iterator[str]:
+def _spoken(said: TranscriptTurn) -> Iterator[str]:
     """Yield the lines with a keyword, verbatim, and a short message of the user as it is."""
     text = said.text
     if said.role == "user" and text.startswith(HEADER):

@@ -28,7 +28,7 @@ from memd.sleep.nap.drafting import Drafted
 from memd.sleep.nap.earlier import NONE, Earlier
 from memd.sleep.nap.preparation import Prepared
 from memd.sleep.nap.repeats import put_away
-from memd.sleep.nap.replacing import Place, fates, rewrite, settle
+from memd.sleep.nap.replacing import NapTarget, fates, rewrite, settle
 from memd.store.access import changes, names
 from memd.store.file.connect import Writing
 from memd.store.memory import sources
@@ -41,7 +41,7 @@ AHEAD_US = 86_400_000_000  # what a clock may be ahead of memd's before nobody b
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class NapRequest:
     """Which session to nap, from where its messages come, and why.
 
     *last*: take the facts of all messages, since nobody will nap over the rest.
@@ -95,7 +95,7 @@ class Keeping:
     level: MemoryLevel
     heard: Heard
     ready: Prepared
-    wanted: Wanted
+    wanted: NapRequest
 
     def keep(self, conn: Writing, caller: Caller, now_us: int) -> Kept:
         agent_key = names.agent(conn, caller.agent_id, now_us)
@@ -118,7 +118,7 @@ class Keeping:
             **self._keep_messages(conn, agent_key, session_key, now_us),
             **self.heard.earlier.kept_as,
         }
-        place = Place(conn, caller, run_key, agent_key, session_key, project_key, now_us)
+        place = NapTarget(conn, caller, run_key, agent_key, session_key, project_key, now_us)
         kept = self._store(place, kept_as)
         if session_key is None:
             sources.drop_unused(conn, list(kept_as.values()))
@@ -129,7 +129,7 @@ class Keeping:
             self.wanted.seen(conn, now_us)
         return kept
 
-    def _store(self, place: Place, kept_as: Mapping[int, int]) -> Kept:
+    def _store(self, place: NapTarget, kept_as: Mapping[int, int]) -> Kept:
         """Make memories of what is new, and let them take the places of others."""
         drafted = self._drafted()
         planned = fates(place, drafted)

@@ -38,7 +38,7 @@ from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator
 from memd.sleep.nap.drafting import known_as
 from memd.sleep.nap.earlier import NONE, Earlier, as_messages, start_of
 from memd.sleep.nap.erased import NEW, History
-from memd.sleep.nap.keeping import ASKED, Heard, Keeping, Kept, Wanted
+from memd.sleep.nap.keeping import ASKED, Heard, Keeping, Kept, NapRequest
 from memd.sleep.nap.preparation import Before, Prepared, Sifted, drafted, remembered, sifted
 from memd.sleep.window.trigger import METHOD, Reason
 from memd.store.access import agents, names
@@ -74,7 +74,7 @@ class Nap:
     """Below which transcripts are read."""
     emit: Emit = field(default=unheard)
 
-    async def nap(self, caller: Caller, wanted: Wanted) -> NapResult:
+    async def nap(self, caller: Caller, wanted: NapRequest) -> NapResult:
         """Nap and return the shorter list, after COMMIT (SPEC 6).
 
         Raises InvalidError for a transcript that cannot be read, NotFoundError for a
@@ -115,7 +115,7 @@ class Nap:
         self.emit(caller.agent_id, EventName.CONSOLIDATED, _told(result, wanted.reason))
         return result
 
-    async def foretell(self, caller: Caller, wanted: Wanted) -> tuple[int, int]:
+    async def foretell(self, caller: Caller, wanted: NapRequest) -> tuple[int, int]:
         """Return how many memories the nap would make, and how many are known; none is stored.
 
         Raises as :meth:`nap` does. What somebody deleted counts as new here.
@@ -134,7 +134,7 @@ class Nap:
         Afterwards the vocabulary is read and the patterns are made, for which a process's
         first nap would wait. Raises ModelError for a vocabulary that cannot be read.
         """
-        rule = self._rule(Wanted(reason=Reason.FULL.value))
+        rule = self._rule(NapRequest(reason=Reason.FULL.value))
         found = await self.work.run(sifted, _REHEARSAL, rule=rule, distils=True)
         await self.work.run(drafted, found, self.counter, None, self.chunking)
 
@@ -146,7 +146,7 @@ class Nap:
             raise MemoryStoreError("the memory level is none: nothing is stored", field="agent_id")
         return level
 
-    def _rule(self, wanted: Wanted) -> MemoryConsolidator:
+    def _rule(self, wanted: NapRequest) -> MemoryConsolidator:
         return MemoryConsolidator(
             self.rule.threshold_pct,
             wanted.max_tokens or self.rule.max_tokens,
@@ -155,7 +155,7 @@ class Nap:
         )
 
     async def _sifted(
-        self, caller: Caller, wanted: Wanted
+        self, caller: Caller, wanted: NapRequest
     ) -> tuple[Heard, frozenset[bytes], Sifted]:
         """Return what was heard, which texts its session has, and what is worth storing."""
         heard = await self._heard(caller, wanted)
@@ -182,7 +182,7 @@ class Nap:
 
     # Where the messages come from.
 
-    async def _heard(self, caller: Caller, wanted: Wanted) -> Heard:
+    async def _heard(self, caller: Caller, wanted: NapRequest) -> Heard:
         session_id = wanted.session_id or caller.session_id
         if wanted.messages is not None:
             return Heard(wanted.messages, session_id)

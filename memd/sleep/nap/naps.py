@@ -118,9 +118,9 @@ class Naps:
         max_tokens: int | None = None,
     ) -> NapResult:
         """Nap because somebody asks for it (``Nap.nap``); the session is the caller's."""
-        from memd.sleep.nap.keeping import Wanted
+        from memd.sleep.nap.keeping import NapRequest
 
-        wanted = Wanted(
+        wanted = NapRequest(
             messages=messages,
             transcript_path=transcript_path,
             max_tokens=max_tokens,

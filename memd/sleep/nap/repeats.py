@@ -14,18 +14,18 @@ from memd.base.ids import Ids
 from memd.domain.enums import ArchiveReason
 from memd.sleep.distil.phrases import NARRATION
 from memd.sleep.distil.prose import sentences
-from memd.sleep.nap.replacing import Place
+from memd.sleep.nap.replacing import NapTarget
 from memd.store.memory import removal
 from memd.store.run import runs
 from memd.store.session import turns
-from memd.text.restating import Told
+from memd.text.restating import KnownWords
 
 TURNS_MAX = 500
 _SPARE = 1.5
 """A turn of so much more characters than all that was told says more."""
 
 
-def put_away(place: Place, ids: Ids, texts: Sequence[str]) -> int:
+def put_away(place: NapTarget, ids: Ids, texts: Sequence[str]) -> int:
     """Supersede the turns of the place's session that only say what the *texts* say.
 
     Returns how many. A nap's undoing brings them back.
@@ -49,11 +49,11 @@ def repeating(found: Iterable[tuple[int, str]], texts: Sequence[str]) -> list[in
     ...           ["Outcome: The port of the stage is 8443."])
     [1]
     """
-    told = Told(texts)
+    told = KnownWords(texts)
     room = _SPARE * sum(map(len, texts))
     return [key for key, text in found if len(text) <= room and _is_told(text, told)]
 
 
-def _is_told(text: str, told: Told) -> bool:
+def _is_told(text: str, told: KnownWords) -> bool:
     says = [each.text for each in sentences(text) if not NARRATION.match(each.text)]
     return bool(says) and all(told.says(each) for each in says)

@@ -34,7 +34,7 @@ PROJECT_WIDE = "env:"
 """How the slots begin that are of a whole project."""
 
 
-class Place(NamedTuple):
+class NapTarget(NamedTuple):
     """Where one nap's memories belong, and the transaction in which they are stored."""
 
     conn: Writing
@@ -57,7 +57,7 @@ class Fate(NamedTuple):
 NEW, KNOWN = Fate(), Fate(is_new=False)
 
 
-def fates(place: Place, drafted: Sequence[Drafted]) -> list[Fate]:
+def fates(place: NapTarget, drafted: Sequence[Drafted]) -> list[Fate]:
     """Return what becomes of each of *drafted*, in order; nothing is written."""
     named = [each.slot for each in drafted if each.slot is not None]
     if place.session_key is None or not named:
@@ -117,12 +117,12 @@ def _at(new: Drafted, now_us: int) -> int:
     return now_us if at is None else to_us(at)
 
 
-def rewrite(place: Place, new: Drafted, there: SlotRow) -> None:
+def rewrite(place: NapTarget, new: Drafted, there: SlotRow) -> None:
     """Let the memory *there* say what is *new*, under its id; the version before is kept."""
     conn, draft = place.conn, new.drafts.items[0]
     assert place.session_key is not None
     before = runs.images(conn, [there.memory_key])
-    words = update.Wanted(
+    words = update.AdmittedUpdate(
         MemoryUpdate(content=draft.content, origin=new.drafts.origin),
         draft.content,
         draft.token_count,
@@ -134,7 +134,7 @@ def rewrite(place: Place, new: Drafted, there: SlotRow) -> None:
     runs.note(conn, place.run_key, [there.memory_key], runs.MOVED, before)
 
 
-def settle(place: Place, ids: Ids, new: Drafted, fate: Fate, receipt: Receipt) -> None:
+def settle(place: NapTarget, ids: Ids, new: Drafted, fate: Fate, receipt: Receipt) -> None:
     """Note what was stored for a slot, and put away what it takes the place of.
 
     What looks like an attack takes no place. What the session was told in the same words
@@ -161,7 +161,7 @@ def settle(place: Place, ids: Ids, new: Drafted, fate: Fate, receipt: Receipt) -
         runs.note(place.conn, place.run_key, fate.supersedes, runs.MOVED, before)
 
 
-def _row(place: Place, receipt: Receipt) -> FoundRow | None:
+def _row(place: NapTarget, receipt: Receipt) -> FoundRow | None:
     """Return the memory that says what was to be said, None when that is out of sight."""
     said = (*receipt.stored, *receipt.pending, *receipt.merged)
     return memories.by_id(place.conn, place.agent_key, said[0].id) if said else None

@@ -14,7 +14,7 @@ from memd.sleep.night.task import Cursor
 from memd.sleep.strategies.batches import Batch, cut, cut_by_time
 from memd.store.file.connect import Reading
 from memd.store.memory import groups
-from memd.store.memory.groups import Due, MemberRow, Place
+from memd.store.memory.groups import Due, GroupKey, MemberRow
 
 _SESSIONS_AT_ONCE = 100
 _START = (-1, "")
@@ -62,7 +62,7 @@ def _of_a_session(conn: Reading, due: Due, start: int) -> Members | None:
 
 def _of_a_place(conn: Reading, due: Due, cursor: Cursor) -> Members | None:
     """Return those of the next page of a place, or of the next place with enough of them."""
-    place = Place(*cursor["place"]) if "place" in cursor else None
+    place = GroupKey(*cursor["place"]) if "place" in cursor else None
     after = tuple(cursor.get("after", _START))
     while True:
         rows = [] if place is None else groups.loose(conn, due, place, after, NIGHT_PAGE_ROWS)
@@ -75,11 +75,11 @@ def _of_a_place(conn: Reading, due: Due, cursor: Cursor) -> Members | None:
             return None
 
 
-def _after(places: Sequence[Place], last: Place | None) -> Place | None:
+def _after(places: Sequence[GroupKey], last: GroupKey | None) -> GroupKey | None:
     if last is None:
         return places[0] if places else None
     return next((place for place in places if _named(place) > _named(last)), None)
 
 
-def _named(place: Place) -> tuple[str, str, str, int]:
+def _named(place: GroupKey) -> tuple[str, str, str, int]:
     return place.category, place.namespace, place.level, place.project_key or 0

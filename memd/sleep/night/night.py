@@ -32,7 +32,7 @@ from memd.domain.sleep import RunReport
 from memd.sleep.night import reports, way_back
 from memd.sleep.night.backoff import PutOff, Waits, of_the_disk
 from memd.sleep.night.reports import report_of
-from memd.sleep.night.task import Cursor, Scope, Task
+from memd.sleep.night.task import Cursor, NightScope, Task
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database
 from memd.store.memory import groups
@@ -206,7 +206,7 @@ class Night:
         self,
         caller: Caller,
         row: RunRow,
-        scope: Scope,
+        scope: NightScope,
         progress: Progress | None,
         failed: list[str],
     ) -> bool:
@@ -223,17 +223,17 @@ class Night:
             failed.append(InternalError.kind)
         return True
 
-    async def _scopes(self, row: RunRow) -> list[Scope]:
+    async def _scopes(self, row: RunRow) -> list[NightScope]:
         after = int(row.cursor.get("agent_key", 1)) - 1
         wanted = row.asked.get("agent_id")
         return [
-            Scope(key, agent_id, row.started_at_us)
+            NightScope(key, agent_id, row.started_at_us)
             for key, agent_id in await self.db.read(groups.agents, after)
             if wanted is None or agent_id == wanted
         ]
 
     async def _of_agent(
-        self, caller: Caller, row: RunRow, scope: Scope, progress: Progress | None
+        self, caller: Caller, row: RunRow, scope: NightScope, progress: Progress | None
     ) -> bool:
         """Do all steps for one agent; False when told to stop."""
         tasks = self.tasks(row.asked)
@@ -261,7 +261,7 @@ class Night:
         self,
         caller: Caller,
         row: RunRow,
-        scope: Scope,
+        scope: NightScope,
         task: Task,
         apply: Callable[[Writing, Step], int],
         at: Cursor,

@@ -28,7 +28,7 @@ from memd.sleep.night.tasks import (
 )
 from memd.sleep.strategies.ask import Model, connected
 from memd.sleep.strategies.choice import operation_of
-from memd.sleep.strategies.compression import Told, by_rule, fitting, summarised
+from memd.sleep.strategies.compression import SessionText, by_rule, fitting, summarised
 from memd.sleep.strategies.operations import ConsolidationOp
 from memd.store.file.database import Database
 
@@ -91,7 +91,7 @@ class Plan:
         by_model = config.strategy is ConsolidationStrategyType.LLM
         return config.llm.group_threshold if by_model else config.group_threshold
 
-    async def _shorten(self, told: Sequence[Told]) -> tuple[str, Sequence[int]]:
+    async def _shorten(self, told: Sequence[SessionText]) -> tuple[str, Sequence[int]]:
         model = self._asked()
         if model is None:
             return await self._by_rule(told)
@@ -104,7 +104,7 @@ class Plan:
         answer = await summarised(model, list(read.values()))
         return await self._by_rule(told) if answer is None else (answer, list(read))
 
-    async def _by_rule(self, told: Sequence[Told]) -> tuple[str, Sequence[int]]:
+    async def _by_rule(self, told: Sequence[SessionText]) -> tuple[str, Sequence[int]]:
         return await self.work.run(by_rule, told), range(len(told))
 
     def _asked(self) -> Model | None:

@@ -56,7 +56,7 @@ class Nights(Protocol):
     async def paused(self) -> bool: ...
 
 
-class Moment(NamedTuple):
+class MachineState(NamedTuple):
     """How it is right now: seconds since the last request, load a core, power."""
 
     quiet_s: float
@@ -93,7 +93,7 @@ def overdue(interval: ConsolidationInterval, due_at: datetime, now: datetime) ->
 
 
 def may_begin(
-    due_at: datetime | None, now: datetime, moment: Moment, *, overdue: bool
+    due_at: datetime | None, now: datetime, moment: MachineState, *, overdue: bool
 ) -> str | None:
     """Return why a night does not begin now, None when it does.
 
@@ -213,7 +213,7 @@ class Rhythm:
             next_at = due(self.interval, began, now)
         waits_for = None
         if next_at is not None and next_at <= now:
-            moment = Moment(self.quiet_s(), self.load(), self.on_battery())
+            moment = MachineState(self.quiet_s(), self.load(), self.on_battery())
             late = overdue(self.interval, next_at, now)
             waits_for = may_begin(next_at, now, moment, overdue=late)
         waiting = self.nights.put_off

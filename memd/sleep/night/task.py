@@ -13,7 +13,7 @@ Cursor = dict[str, Any]
 """Where a task goes on; kept in the ledger."""
 
 
-class Scope(NamedTuple):
+class NightScope(NamedTuple):
     """Whose memories a task works on, and when the run began."""
 
     agent_key: int
@@ -21,7 +21,7 @@ class Scope(NamedTuple):
     now_us: int
 
 
-class Planned(NamedTuple):
+class PlannedStep(NamedTuple):
     """One transaction of a task: how many memories it changes, and where the next one begins."""
 
     rows: int
@@ -35,6 +35,6 @@ class Task(Protocol):
     @property
     def name(self) -> str: ...
 
-    async def plan(self, scope: Scope, cursor: Cursor, limit: int) -> Planned | None:
+    async def plan(self, scope: NightScope, cursor: Cursor, limit: int) -> PlannedStep | None:
         """Return the next transaction, of about *limit* memories; None when all is done."""
         ...

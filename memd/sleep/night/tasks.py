@@ -17,11 +17,11 @@ from memd.base.work import Work
 from memd.domain.encoding import TokenCounter
 from memd.domain.enums import ArchiveReason, MemoryCategory, MemoryState
 from memd.sleep.night.members import next_members
-from memd.sleep.night.task import Cursor, Planned, Scope
+from memd.sleep.night.task import Cursor, NightScope, PlannedStep
 from memd.sleep.strategies import compression
-from memd.sleep.strategies.batches import Batch, Made, alike, summary_row
-from memd.sleep.strategies.compression import Told
-from memd.sleep.strategies.operations import Condensed, ConsolidationOp, Member
+from memd.sleep.strategies.batches import Batch, NewSummary, alike, summary_row
+from memd.sleep.strategies.compression import SessionText
+from memd.sleep.strategies.operations import Condensed, ConsolidationOp, GroupMember
 from memd.store.access import names
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database
@@ -48,7 +48,7 @@ class Retention:
     undo_us: int
     name: str = "retention"
 
-    async def plan(self, scope: Scope, cursor: Cursor, limit: int) -> Planned | None:
+    async def plan(self, scope: NightScope, cursor: Cursor, limit: int) -> PlannedStep | None:
         cutoffs = await self.cutoffs_us(scope.agent_id, scope.now_us)
         if not cutoffs:
             return None
@@ -57,7 +57,7 @@ class Retention:
         )
         if not keys:
             return None
-        return Planned(
+        return PlannedStep(
             len(keys),
             {"after": keys[-1]},
             lambda conn, step: hiding.retire(conn, step, keys, self.undo_us),
@@ -79,7 +79,7 @@ class Consolidation:
     threshold: int
     name: str = "consolidation"
 
-    async def plan(self, scope: Scope, cursor: Cursor, limit: int) -> Planned | None:
+    async def plan(self, scope: NightScope, cursor: Cursor, limit: int) -> PlannedStep | None:
         due = Due(scope.agent_key, scope.now_us - AGE_US_MIN, self.threshold)
         while True:
             found = await self.db.read(next_members, due, cursor)
@@ -110,11 +110,11 @@ class Consolidation:
         done = any(condensed.removable_ids for _, condensed in ready)
         more = done and len(some) < len(batches)
         rows = sum(len(batch.removed) for batch in some)
-        return Planned(rows, found.here if more else found.following, apply)
+        return PlannedStep(rows, found.here if more else found.following, apply)
 
     async def _condensed(self, batch: Batch) -> Condensed:
-        members = [Member(each.memory_id, each.own) for each in batch.removed]
-        kept = Member(batch.kept.memory_id, batch.kept.own)
+        members = [GroupMember(each.memory_id, each.own) for each in batch.removed]
+        kept = GroupMember(batch.kept.memory_id, batch.kept.own)
         return await self.operation.condense(batch.category, members, kept=kept)
 
 
@@ -130,8 +130,10 @@ def _some(batches: Sequence[Batch], limit: int) -> list[Batch]:
     return some
 
 
-def _made(conn: Writing, scope: Scope, ids: Ids, session_key: int | None, tokens: int) -> Made:
-    return Made(
+def _made(
+    conn: Writing, scope: NightScope, ids: Ids, session_key: int | None, tokens: int
+) -> NewSummary:
+    return NewSummary(
         memory_id=ids.new(),
         salt=ids.salt(),
         agent_key=scope.agent_key,
@@ -147,17 +149,17 @@ def _summary(
     sources: Sequence[MemberRow],
     hidden: Sequence[MemberRow],
     reason: ArchiveReason,
-) -> tuple[Summary, list[hiding.Planned]]:
+) -> tuple[Summary, list[hiding.PlannedRow]]:
     """Return a summary to be made, and what its sources must still be."""
     summary = Summary(
         row, [each.memory_key for each in sources], [each.memory_key for each in hidden], reason
     )
-    were = [hiding.Planned(each.memory_key, each.row_hash, each.state) for each in sources]
+    were = [hiding.PlannedRow(each.memory_key, each.row_hash, each.state) for each in sources]
     return summary, were
 
 
 def _summarise(
-    conn: Writing, step: Step, planned: Sequence[tuple[Summary, list[hiding.Planned]]]
+    conn: Writing, step: Step, planned: Sequence[tuple[Summary, list[hiding.PlannedRow]]]
 ) -> int:
     """Carry out what none of whose memories was touched since; returns the rows hidden."""
     ready = [summary for summary, were in planned if hiding.unchanged(conn, were)]
@@ -166,7 +168,7 @@ def _summarise(
     return sum(len(summary.hidden) for summary in ready)
 
 
-Shorten = Callable[[Sequence[Told]], Awaitable[tuple[str, Sequence[int]]]]
+Shorten = Callable[[Sequence[SessionText]], Awaitable[tuple[str, Sequence[int]]]]
 """Of what was told: a summary, empty when there is none, and the places of what it is of."""
 
 
@@ -200,7 +202,7 @@ class Compression:
     force: bool = False
     name: str = "compression"
 
-    async def plan(self, scope: Scope, cursor: Cursor, limit: int) -> Planned | None:
+    async def plan(self, scope: NightScope, cursor: Cursor, limit: int) -> PlannedStep | None:
         del limit  # a session is one transaction, whole
         passed: list[int] = cursor.get("passed", [])
         waiting = await self.db.read(
@@ -219,7 +221,7 @@ class Compression:
         return None
 
     async def _short(self, members: Sequence[MemberRow]) -> Short:
-        told = [Told(member.own, left_over=_is_left_over(member)) for member in members]
+        told = [SessionText(member.own, left_over=_is_left_over(member)) for member in members]
         text, places = await self.shorten(told)
         return Short(text, [members[place] for place in places])
 
@@ -230,12 +232,12 @@ class Compression:
 
     def _planned(
         self,
-        scope: Scope,
+        scope: NightScope,
         session_key: int,
         shorts: Sequence[Short],
         left: int,
         passed: list[int],
-    ) -> Planned:
+    ) -> PlannedStep:
         def apply(conn: Writing, step: Step) -> int:
             summaries = []
             for short in shorts:
@@ -249,7 +251,7 @@ class Compression:
             return done
 
         rows = sum(len(short.left_over) for short in shorts)
-        return Planned(rows, {"left": left, "passed": passed}, apply)
+        return PlannedStep(rows, {"left": left, "passed": passed}, apply)
 
 
 def _is_left_over(member: MemberRow) -> bool:
@@ -268,7 +270,7 @@ class Ageing:
     age_us: int
     name: str = "ageing"
 
-    async def plan(self, scope: Scope, cursor: Cursor, limit: int) -> Planned | None:
+    async def plan(self, scope: NightScope, cursor: Cursor, limit: int) -> PlannedStep | None:
         keys = await self.db.read(
             groups.ageing,
             scope.agent_key,
@@ -279,7 +281,7 @@ class Ageing:
         if not keys:
             return None
 
-        return Planned(
+        return PlannedStep(
             len(keys), {"after": keys[-1]}, lambda conn, step: hiding.age(conn, step, keys)
         )
 
@@ -292,7 +294,7 @@ class Cap:
     memories_max: int
     name: str = "cap"
 
-    async def plan(self, scope: Scope, cursor: Cursor, limit: int) -> Planned | None:
+    async def plan(self, scope: NightScope, cursor: Cursor, limit: int) -> PlannedStep | None:
         left = cursor.get("left")
         if left is None:
             left = await self.db.read(groups.visible, scope.agent_key) - self.memories_max
@@ -307,4 +309,4 @@ class Cap:
         def apply(conn: Writing, step: Step) -> int:
             return hiding.hide(conn, step, keys, ArchiveReason.CAP, MemoryState.ARCHIVED)
 
-        return Planned(len(keys), {"left": left}, apply)
+        return PlannedStep(len(keys), {"left": left}, apply)

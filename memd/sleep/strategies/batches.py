@@ -116,7 +116,7 @@ def kept(members: Sequence[MemberRow]) -> MemberRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class NewSummary:
     """What a summary's row is made of besides its sources."""
 
     memory_id: str
@@ -129,7 +129,7 @@ class Made:
 
 
 def summary_row(
-    made: Made,
+    made: NewSummary,
     sources: Sequence[MemberRow],
     text: str,
     category: MemoryCategory,

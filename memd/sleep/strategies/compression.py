@@ -32,20 +32,20 @@ _FENCE = "conversation"
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 
-class Told(NamedTuple):
+class SessionText(NamedTuple):
     """One memory of a session; one that is *left_over* has no list of a night in front."""
 
     text: str
     left_over: bool = True
 
 
-def by_rule(told: Sequence[Told]) -> str:
+def by_rule(told: Sequence[SessionText]) -> str:
     """Return the first three sentences of *told*, and the beginnings of what else is left over.
 
     Where nothing was put behind a list before, the sentences alone (SPEC 3.5). What is left
     over is shown by this summary only, so its words stand in it, each with as much room.
 
-    >>> by_rule([Told("We met. It rained. We left.", False), Told("Ann won.")])
+    >>> by_rule([SessionText("We met. It rained. We left.", False), SessionText("Ann won.")])
     'We met. It rained. We left. Ann won.'
     """
     short = in_short([each.text for each in told])
@@ -81,13 +81,14 @@ def prompted(contents: Sequence[str]) -> str:
     return PROMPT.replace("{session_content}", fenced)
 
 
-def fitting(told: Sequence[Told], *, each_max: int, chars_max: int) -> dict[int, str]:
+def fitting(told: Sequence[SessionText], *, each_max: int, chars_max: int) -> dict[int, str]:
     """Return by their places what of *told* a prompt has room for, each cut short, in order.
 
     What is left over comes before what has a list in front, so that a summary is always of
     some of it; one at least is taken.
 
-    >>> fitting([Told("abcdef"), Told("ab"), Told("abc")], each_max=4, chars_max=8)
+    >>> texts = [SessionText("abcdef"), SessionText("ab"), SessionText("abc")]
+    >>> fitting(texts, each_max=4, chars_max=8)
     {0: 'abcd', 1: 'ab'}
     """
     taken: dict[int, str] = {}

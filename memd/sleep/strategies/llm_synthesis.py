@@ -19,7 +19,7 @@ from memd.domain.consolidation import CONSOLIDATED_TAG, LLMConsolidationConfig
 from memd.domain.enums import MemoryCategory
 from memd.domain.provider import CompletionProvider
 from memd.sleep.strategies.ask import ask, connected
-from memd.sleep.strategies.operations import Condensed, Member, concatenated
+from memd.sleep.strategies.operations import Condensed, GroupMember, concatenated
 from memd.view.view import untrusted_content_directive, wrapped
 
 SYNTHESIZED_TAG = "llm-synthesized"
@@ -55,9 +55,9 @@ class LLMSynthesisOp:
     async def condense(
         self,
         category: MemoryCategory,
-        members: Sequence[Member],
+        members: Sequence[GroupMember],
         *,
-        kept: Member | None = None,
+        kept: GroupMember | None = None,
         context: Sequence[str] = (),
     ) -> Condensed:
         """Return the model's answer as it is, or the fallback.
@@ -81,8 +81,8 @@ class LLMSynthesisOp:
 
 
 def prompted(
-    members: Sequence[Member], context: Sequence[str], config: LLMConsolidationConfig
-) -> tuple[tuple[Member, ...], str]:
+    members: Sequence[GroupMember], context: Sequence[str], config: LLMConsolidationConfig
+) -> tuple[tuple[GroupMember, ...], str]:
     """Return the members that fit a prompt, in order and at least one, and the prompt.
 
     The prompt has at most ``max_total_user_content_chars``. *context* comes last

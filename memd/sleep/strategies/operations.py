@@ -32,7 +32,7 @@ SEPARATOR = "\n---\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class GroupMember:
     """One memory of a group: what an operation needs to know of it."""
 
     id: str
@@ -65,9 +65,9 @@ class ConsolidationOp(Protocol):
     async def condense(
         self,
         category: MemoryCategory,
-        members: Sequence[Member],
+        members: Sequence[GroupMember],
         *,
-        kept: Member | None = None,
+        kept: GroupMember | None = None,
         context: Sequence[str] = (),
     ) -> Condensed:
         """Return what is to be stored for *members*, and which of them it stands for."""
@@ -83,9 +83,9 @@ class ConcatenationOp:
     async def condense(
         self,
         category: MemoryCategory,
-        members: Sequence[Member],
+        members: Sequence[GroupMember],
         *,
-        kept: Member | None = None,
+        kept: GroupMember | None = None,
         context: Sequence[str] = (),
     ) -> Condensed:
         del kept, context
@@ -112,9 +112,9 @@ class DensityRoutingOp:
     async def condense(
         self,
         category: MemoryCategory,
-        members: Sequence[Member],
+        members: Sequence[GroupMember],
         *,
-        kept: Member | None = None,
+        kept: GroupMember | None = None,
         context: Sequence[str] = (),
     ) -> Condensed:
         del category, context
@@ -129,7 +129,7 @@ class DensityRoutingOp:
 
 def concatenated(
     category: MemoryCategory,
-    members: Sequence[Member],
+    members: Sequence[GroupMember],
     *,
     chars: int = SHORT_CHARS,
     tags: tuple[str, ...] = (CONSOLIDATED_TAG,),
@@ -146,7 +146,7 @@ def voted(classifier: DensityClassifier, texts: Iterable[str]) -> ArchivalMode:
     return ArchivalMode.EXTRACTIVE if 2 * sum(votes) > len(votes) else ArchivalMode.ABSTRACTIVE
 
 
-def routed(mode: ArchivalMode, members: Sequence[Member], parts: Sequence[str]) -> Condensed:
+def routed(mode: ArchivalMode, members: Sequence[GroupMember], parts: Sequence[str]) -> Condensed:
     """Return *parts*, one for each of *members* and made in *mode*, as one text."""
     made = _joined((), members, parts, SEPARATOR, (CONSOLIDATED_TAG, f"mode:{mode.value}"))
     return Condensed(
@@ -161,7 +161,7 @@ def routed(mode: ArchivalMode, members: Sequence[Member], parts: Sequence[str]) 
 
 def _joined(
     heading: tuple[str, ...],
-    members: Sequence[Member],
+    members: Sequence[GroupMember],
     parts: Sequence[str],
     separator: str,
     tags: tuple[str, ...],

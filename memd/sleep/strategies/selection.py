@@ -24,7 +24,7 @@ AGE_DAYS_MIN = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ConsolidationGroup:
     """Memories that become one summary: *kept* stays beside it, *to_remove* are in it.
 
     *to_remove* are in the order in which they came.
@@ -75,7 +75,9 @@ class HighestRelevanceSelector:
         self._threshold = group_threshold
         self._age_min = timedelta(days=age_days_min)
 
-    def select(self, entries: Iterable[MemoryEntry], now: datetime) -> tuple[Group, ...]:
+    def select(
+        self, entries: Iterable[MemoryEntry], now: datetime
+    ) -> tuple[ConsolidationGroup, ...]:
         """Return the groups of *entries*, by category and then namespace."""
         found: dict[tuple[str, ...], list[MemoryEntry]] = {}
         for entry in {entry.id: entry for entry in entries}.values():
@@ -113,6 +115,6 @@ def _place(entry: MemoryEntry) -> tuple[str, ...]:
     return entry.category.value, entry.namespace, entry.level.value, fate.get(entry.level) or ""
 
 
-def _group(members: list[MemoryEntry]) -> Group:
+def _group(members: list[MemoryEntry]) -> ConsolidationGroup:
     kept = kept_of(members)
-    return Group(kept, tuple(entry for entry in members if entry is not kept))
+    return ConsolidationGroup(kept, tuple(entry for entry in members if entry is not kept))

@@ -46,9 +46,13 @@ from memd.sleep.strategies.operations import (
     Condensed,
     ConsolidationOp,
     DensityRoutingOp,
-    Member,
+    GroupMember,
 )
-from memd.sleep.strategies.selection import GROUP_THRESHOLD, Group, HighestRelevanceSelector
+from memd.sleep.strategies.selection import (
+    GROUP_THRESHOLD,
+    ConsolidationGroup,
+    HighestRelevanceSelector,
+)
 from memd.text.density import DensityClassifier
 
 PutAway = Callable[[str, MemoryEntry, ArchivalMode], Awaitable[bool | None]]
@@ -112,7 +116,7 @@ class CompositeConsolidationStrategy:
             return ConsolidationResult()
         context = await self._context(agent_id)
 
-        async def one(group: Group) -> _Done:
+        async def one(group: ConsolidationGroup) -> _Done:
             return await self._consolidate(group, agent_id, context)
 
         done = await together(one, groups, at_once=self._groups_at_once)
@@ -127,7 +131,9 @@ class CompositeConsolidationStrategy:
         del agent_id
         return ()
 
-    async def _consolidate(self, group: Group, agent_id: str, context: Sequence[str]) -> _Done:
+    async def _consolidate(
+        self, group: ConsolidationGroup, agent_id: str, context: Sequence[str]
+    ) -> _Done:
         made = await self._op.condense(
             group.category,
             [_member(entry) for entry in group.to_remove],
@@ -269,11 +275,11 @@ def _own_archive(backend: MemoryBackend) -> PutAway | None:
     return put_away
 
 
-def _member(entry: MemoryEntry) -> Member:
-    return Member(entry.id, entry.content)
+def _member(entry: MemoryEntry) -> GroupMember:
+    return GroupMember(entry.id, entry.content)
 
 
-def _request(group: Group, made: Condensed) -> MemoryStoreRequest:
+def _request(group: ConsolidationGroup, made: Condensed) -> MemoryStoreRequest:
     """Return how the summary of *group* is stored: where its sources are (SPEC D9)."""
     return MemoryStoreRequest(
         category=group.category,

@@ -56,7 +56,7 @@ class Quiet:
         return len(rows)
 
     async def _over(self, row: WindowRow) -> None:
-        from memd.sleep.nap.keeping import Wanted
+        from memd.sleep.nap.keeping import NapRequest
 
         caller = Caller(
             client=LOCAL,
@@ -66,7 +66,7 @@ class Quiet:
             method=METHOD,
         )
         place = row.source, row.session_id
-        wanted = Wanted(
+        wanted = NapRequest(
             transcript_path=row.transcript_path,
             session_id=row.session_id,
             reason=Reason.QUIET.value,

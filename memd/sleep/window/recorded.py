@@ -20,7 +20,7 @@ from memd.domain.sleep import ImportedSession
 from memd.guard.outgoing import outgoing
 from memd.signals import transcripts
 from memd.signals.usage import UnreadableSignal
-from memd.sleep.nap.keeping import Kept, Wanted
+from memd.sleep.nap.keeping import Kept, NapRequest
 from memd.sleep.nap.nap import Nap
 from memd.sleep.window.project import project_of
 from memd.sleep.window.trigger import METHOD, Reason
@@ -74,7 +74,7 @@ class Recorded:
         if not read.messages:
             return told
         by = replace(caller, session_id=session_id, project_id=project_id, method=METHOD)
-        wanted = Wanted(
+        wanted = NapRequest(
             transcript=read, session_id=session_id, reason=Reason.ENDED.value, last=True
         )
         if dry_run:

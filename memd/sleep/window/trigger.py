@@ -49,7 +49,7 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class WindowState:
     """One assistant's window as it is known; None is unknown.
 
     *used* and *percent* say the same thing, so that a new one replaces both.
@@ -66,10 +66,10 @@ class State:
     armed: bool = True
 
 
-def merge(state: State, usage: Usage) -> State:
+def merge(state: WindowState, usage: Usage) -> WindowState:
     """Return *state* with what *usage* says; what it does not say stays."""
     says_fill = usage.used_tokens is not None or usage.used_percent is not None
-    return State(
+    return WindowState(
         used=usage.used_tokens if says_fill else state.used,
         percent=usage.used_percent if says_fill else state.percent,
         window=state.window if usage.window_tokens is None else usage.window_tokens,
@@ -80,13 +80,14 @@ def merge(state: State, usage: Usage) -> State:
     )
 
 
-def fill(state: State, max_tokens: int = MAX_TOKENS) -> float | None:
+def fill(state: WindowState, max_tokens: int = MAX_TOKENS) -> float | None:
     """Return how full the window is, as a share of where it ends; None when nobody said.
 
     It ends where the assistant compacts, at its size, or after *max_tokens* when
     neither is known. A *max_tokens* of 0 never fills.
 
-    >>> fill(State(used=24_000)), fill(State(used=162_000, window=1_000_000, compact_at=400_000))
+    >>> compacting = WindowState(used=162_000, window=1_000_000, compact_at=400_000)
+    >>> fill(WindowState(used=24_000)), fill(compacting)
     (0.8, 0.405)
     """
     ends = [size for size in (state.window, state.compact_at) if size]
@@ -100,14 +101,14 @@ def fill(state: State, max_tokens: int = MAX_TOKENS) -> float | None:
 
 
 def step(
-    state: State,
+    state: WindowState,
     usage: Usage,
     *,
     max_tokens: int = MAX_TOKENS,
     threshold: float = THRESHOLD,
     rearm: float = REARM,
     drop: float = DROP,
-) -> tuple[State, Reason | None]:
+) -> tuple[WindowState, Reason | None]:
     """Return the state after *usage* and why a nap is due, None when it is not.
 
     Equality fires. A *rearm* that is not below *threshold* becomes three quarters of
@@ -138,7 +139,7 @@ class Emptying(StrEnum):
 
 
 def emptying(
-    before: State, usage: Usage, reason: Reason | None, drop: float = DROP
+    before: WindowState, usage: Usage, reason: Reason | None, drop: float = DROP
 ) -> Emptying | None:
     """Return whether *usage* says that the window is emptied: by an event, or by its fill.
 
@@ -154,7 +155,9 @@ def _letters(event: str) -> str:
     return "".join(letter for letter in event.lower() if letter.isalpha())
 
 
-def _announced(state: State, usage: Usage, share: float | None, rearm: float) -> Reason | None:
+def _announced(
+    state: WindowState, usage: Usage, share: float | None, rearm: float
+) -> Reason | None:
     """Return what the event of *usage* calls for, if it is news.
 
     Gemini announces a compression on every attempt, also on those that do nothing.
@@ -170,7 +173,7 @@ def _announced(state: State, usage: Usage, share: float | None, rearm: float) ->
     return Reason.EVENT if name in _PERHAPS_BEFORE_COMPACTION and likely else None
 
 
-def _told(state: State, usage: Usage) -> bool:
+def _told(state: WindowState, usage: Usage) -> bool:
     """Return whether *usage* is what was read last, as after a restart."""
     if usage.event != state.event:
         return False
@@ -179,7 +182,7 @@ def _told(state: State, usage: Usage) -> bool:
     return merge(state, usage) == state
 
 
-def _fell(before: State, now: State, drop: float) -> bool:
+def _fell(before: WindowState, now: WindowState, drop: float) -> bool:
     """Return whether less is used than before, by more than *drop* of it."""
     used, left = _tokens(before), _tokens(now)
     if used is None or left is None:
@@ -187,7 +190,7 @@ def _fell(before: State, now: State, drop: float) -> bool:
     return used is not None and left is not None and left < used * (1 - drop)
 
 
-def _tokens(state: State) -> float | None:
+def _tokens(state: WindowState) -> float | None:
     if state.used is None and state.percent is not None and state.window is not None:
         return state.percent / 100 * state.window
     return state.used

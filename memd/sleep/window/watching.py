@@ -37,7 +37,7 @@ from memd.signals.usage import Usage
 from memd.signals.watch import UsageWatcher
 from memd.sleep.window import trigger
 from memd.sleep.window.project import project_of
-from memd.sleep.window.trigger import METHOD, Emptying, Reason, State
+from memd.sleep.window.trigger import METHOD, Emptying, Reason, WindowState
 from memd.store.access import names
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database
@@ -256,12 +256,12 @@ class Watching:
 
     async def _over_something(self, said: _Said, row: WindowRow, reason: Reason) -> NapResult:
         """Nap over what was handed over, else the transcript, else what the session told memd."""
-        from memd.sleep.nap.keeping import Wanted
+        from memd.sleep.nap.keeping import NapRequest
 
         def seen(conn: Writing, now_us: int) -> None:
             _store(conn, row._replace(napped_at_us=now_us), now_us, said.emptying)
 
-        wanted = Wanted(
+        wanted = NapRequest(
             transcript_path=row.transcript_path,
             session_id=row.session_id,
             reason=reason.value,
@@ -336,10 +336,10 @@ def _key(usage: Usage) -> Key:
     return usage.source, usage.session_id
 
 
-def _state(row: WindowRow | None) -> State:
+def _state(row: WindowRow | None) -> WindowState:
     if row is None:
-        return State()
-    return State(
+        return WindowState()
+    return WindowState(
         used=row.used_tokens,
         window=row.window_tokens,
         compact_at=row.compact_at_tokens,
@@ -350,7 +350,7 @@ def _state(row: WindowRow | None) -> State:
     )
 
 
-def _row(said: _Said, before: WindowRow | None, after: State, now_us: int) -> WindowRow:
+def _row(said: _Said, before: WindowRow | None, after: WindowState, now_us: int) -> WindowRow:
     usage = said.usage
     source, session_id = _key(usage)
     return WindowRow(

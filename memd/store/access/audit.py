@@ -20,7 +20,7 @@ from memd.domain.access import Anchor, AuditReport, AuditRow
 from memd.domain.caller import Caller
 from memd.domain.enums import Outcome
 from memd.store.access import changes
-from memd.store.access.changes import Change, Head, Refused, Wanted
+from memd.store.access.changes import AuditFilter, AuditLink, Head, RefusedAttempt
 from memd.store.check import anchors
 from memd.store.check.anchors import Noted
 from memd.store.file import backup
@@ -40,7 +40,7 @@ class Audit:
     notes: Path | None = None
     _noted: int | None = None
 
-    async def refused(self, attempts: Sequence[Refused]) -> None:
+    async def refused(self, attempts: Sequence[RefusedAttempt]) -> None:
         """Write down what was refused, a row for each kind; it is kept once this returns."""
         now_us = self.clock.now_us()
 
@@ -50,7 +50,7 @@ class Audit:
         await self.db.write(_CALLER, work)
 
     async def show(
-        self, wanted: Wanted, after: int | None, limit: int
+        self, wanted: AuditFilter, after: int | None, limit: int
     ) -> tuple[tuple[AuditRow, ...], int | None]:
         """Return rows, newest first, and what to ask the following ones after."""
         found = await self.db.read(changes.page, wanted, after, limit)
@@ -96,7 +96,7 @@ class Audit:
             await self.try_to_anchor()
 
 
-def _row(found: Change) -> AuditRow:
+def _row(found: AuditLink) -> AuditRow:
     return AuditRow(
         seq=found.seq,
         at=from_us(found.at_us),

@@ -22,7 +22,7 @@ Said = tuple[int | str | None, ...]
 """What a link says: at_us, client, method, outcome, attempts, batch, rows."""
 
 
-class Change(NamedTuple):
+class AuditLink(NamedTuple):
     """One link of the chain."""
 
     seq: int
@@ -49,7 +49,7 @@ class Head(NamedTuple):
     hash: bytes
 
 
-class Refused(NamedTuple):
+class RefusedAttempt(NamedTuple):
     """What a client tried in vain, and how often."""
 
     client: str
@@ -57,7 +57,7 @@ class Refused(NamedTuple):
     attempts: int
 
 
-class Wanted(NamedTuple):
+class AuditFilter(NamedTuple):
     """Which links to show: all of *client*, *method*, *outcome* that are given."""
 
     client: str | None = None
@@ -80,7 +80,7 @@ def record(conn: Writing, caller: Caller, now_us: int, batch: str | None) -> Non
     _append(conn, said, digest)
 
 
-def refused(conn: Writing, attempts: Iterable[Refused], now_us: int) -> None:
+def refused(conn: Writing, attempts: Iterable[RefusedAttempt], now_us: int) -> None:
     """Add a link for each kind of attempt that was refused."""
     for client, method, times in attempts:
         _append(conn, (now_us, client, method, Outcome.DENIED.value, times, None, 0), _NOTHING)
@@ -140,7 +140,7 @@ def ever(conn: Reading) -> int:
     return found if isinstance(found, int) else 0
 
 
-def page(conn: Reading, wanted: Wanted, after: int | None, limit: int) -> Sequence[Change]:
+def page(conn: Reading, wanted: AuditFilter, after: int | None, limit: int) -> Sequence[AuditLink]:
     """Return links, newest first, those before *after*."""
     rows = conn.execute(
         """
@@ -155,7 +155,7 @@ def page(conn: Reading, wanted: Wanted, after: int | None, limit: int) -> Sequen
         """,
         {"after": after, "limit": limit, **wanted._asdict()},
     )
-    return [Change._make(cast("Iterable[object]", row)) for row in rows]
+    return [AuditLink._make(cast("Iterable[object]", row)) for row in rows]
 
 
 def verify(conn: Reading) -> int | None:
@@ -172,7 +172,7 @@ def verify(conn: Reading) -> int | None:
          ORDER BY seq
         """
     )
-    for found in map(Change._make, links):
+    for found in map(AuditLink._make, links):
         expected = link(prev, found.said, found.digest)
         if found.seq != seq + 1 or found.prev != prev or found.hash != expected:
             return found.seq

@@ -36,7 +36,7 @@ from memd.store.file import backup, ballast, connect, page_sums, transactions
 from memd.store.file.connect import Reading, Writing, prepare_reader, prepare_writer
 from memd.store.file.faults import translated
 from memd.store.file.migrate import STEPS, Step, migrate
-from memd.store.file.place import Place, mend_modes, unwritten
+from memd.store.file.place import OpenFiles, mend_modes, unwritten
 from memd.store.file.pool import Pool, closed
 from memd.store.search import caches
 
@@ -64,7 +64,7 @@ class Database:
         self.read_only = False
         self.damage = Damage()
         self.lasting = LastingTime(clock)
-        self.place = Place(path)
+        self.place = OpenFiles(path)
         self._lost: str | None = None
         self._refusal: str | None = None
         self._vfs = vfs

@@ -22,7 +22,7 @@ _BY_EFFECTIVE = os.access in os.supports_effective_ids
 Identity = tuple[int, int]
 
 
-class Place:
+class OpenFiles:
     """The database, its log and the log's index, as they were when they were opened."""
 
     def __init__(self, database: Path) -> None:

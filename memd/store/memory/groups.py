@@ -94,7 +94,7 @@ class Due(NamedTuple):
     threshold: int
 
 
-class Place(NamedTuple):
+class GroupKey(NamedTuple):
     """Where memories belong that a summary may be of together."""
 
     category: str
@@ -174,7 +174,7 @@ def members(conn: Reading, session_key: int, before_us: int) -> list[MemberRow]:
     return [MemberRow._make(row) for row in rows]
 
 
-def places(conn: Reading, due: Due) -> list[Place]:
+def places(conn: Reading, due: Due) -> list[GroupKey]:
     """Return where enough memories are that no session will list, in the order of their names."""
     rows = conn.execute(
         f"""
@@ -187,11 +187,11 @@ def places(conn: Reading, due: Due) -> list[Place]:
         """,
         {**due._asdict(), "protected": json.dumps(PROTECTED)},
     )
-    return [Place._make(row) for row in rows]
+    return [GroupKey._make(row) for row in rows]
 
 
 def loose(
-    conn: Reading, due: Due, place: Place, after: tuple[int, str], limit: int
+    conn: Reading, due: Due, place: GroupKey, after: tuple[int, str], limit: int
 ) -> list[MemberRow]:
     """Return up to *limit* members at *place* that no session will list, in order of arrival.
 

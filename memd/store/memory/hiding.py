@@ -31,7 +31,7 @@ class Step:
     new_id: Callable[[], str]
 
 
-class Planned(NamedTuple):
+class PlannedRow(NamedTuple):
     """What a memory was when a step was planned that works on it."""
 
     memory_key: int
@@ -39,7 +39,7 @@ class Planned(NamedTuple):
     state: str = MemoryState.ACTIVE
 
 
-def unchanged(conn: Reading, planned: Sequence[Planned]) -> bool:
+def unchanged(conn: Reading, planned: Sequence[PlannedRow]) -> bool:
     """Return whether all of these are as they were planned."""
     found = conn.execute(
         """

@@ -22,7 +22,7 @@ from memd.store.memory.rows import FoundRow
 from memd.store.org import statements
 from memd.store.run import runs
 from memd.store.search import caches, centroids, contexts, words
-from memd.store.search.parts import Part, owner
+from memd.store.search.parts import CachePart, owner
 from memd.store.session import sessions, slots, turns
 
 _Counted = tuple[int, int | None, str | None, int]
@@ -212,7 +212,7 @@ def search(conn: Reading, wanted: Bound, text: str | None, limit: int) -> list[F
     terms = words.folder(conn)(text)[:QUERY_TERMS_MAX]
     if not terms:
         return []
-    owners = [owner(wanted.agent_key, part) for part in Part]
+    owners = [owner(wanted.agent_key, part) for part in CachePart]
     hits = words.search(conn, words.match_text(terms, owners), -1)
     matching = memories.matching_among(conn, wanted, [hit.memory_key for hit in hits])
     best = [hit.memory_key for hit in hits if hit.memory_key in matching][:limit]

@@ -65,7 +65,7 @@ class StatementRow(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class StatementFilter:
     """Which statements a walk sees: *nearly* is asked of the index, *where* of the row."""
 
     nearly: str
@@ -114,7 +114,7 @@ def sight(
     categories: Iterable[str] | None = None,
     valid_us: int | None = None,
     known_us: int | None = None,
-) -> Sight:
+) -> StatementFilter:
     """Return what *caller* sees: what holds now, or at *valid_us*, as it is known or was.
 
     *categories* are the facts that the caller may read, None for all. Of memories
@@ -136,7 +136,7 @@ def sight(
         known = """
         s.known_from_us <= :known_us AND (s.known_to_us IS NULL OR s.known_to_us > :known_us)
         """
-    return Sight(
+    return StatementFilter(
         nearly="t.known_to_us IS NULL" if known_us is None else "TRUE",
         where=f"""
         ({holds} AND {known}
@@ -167,7 +167,7 @@ def _facts(categories: Iterable[str] | None, known_us: int | None) -> tuple[str,
 
 def around(
     conn: Reading,
-    seen: Sight,
+    seen: StatementFilter,
     keys: Sequence[int],
     *,
     relations: Sequence[str] | None = None,
@@ -199,7 +199,7 @@ def around(
     return list(found.values()), looked_at
 
 
-def _hop(seen: Sight, end: str, relations: Sequence[str] | None) -> str:
+def _hop(seen: StatementFilter, end: str, relations: Sequence[str] | None) -> str:
     return _HOP.format(
         trust=_TRUST,
         where=seen.where,
@@ -212,7 +212,7 @@ def _hop(seen: Sight, end: str, relations: Sequence[str] | None) -> str:
 
 def walk(
     conn: Reading,
-    seen: Sight,
+    seen: StatementFilter,
     starts: Sequence[int],
     hops: int,
     *,
@@ -231,7 +231,7 @@ def walk(
 
 def between(
     conn: Reading,
-    seen: Sight,
+    seen: StatementFilter,
     start: int,
     goal: int,
     hops: int,
@@ -266,7 +266,7 @@ def between(
 
 def _step(
     conn: Reading,
-    seen: Sight,
+    seen: StatementFilter,
     walked: Walked,
     frontier: Sequence[int],
     relations: Sequence[str] | None,
@@ -286,7 +286,9 @@ def _step(
     return reached
 
 
-def things(conn: Reading, seen: Sight, folded: Sequence[str]) -> dict[str, tuple[int, str]]:
+def things(
+    conn: Reading, seen: StatementFilter, folded: Sequence[str]
+) -> dict[str, tuple[int, str]]:
     """Return key and name of those of *folded* about which something is in sight."""
     rows = conn.execute(
         """
@@ -300,7 +302,7 @@ def things(conn: Reading, seen: Sight, folded: Sequence[str]) -> dict[str, tuple
     return {name: (key, shown) for name, key, shown in known if _met(conn, seen, key)}
 
 
-def _met(conn: Reading, seen: Sight, key: int) -> bool:
+def _met(conn: Reading, seen: StatementFilter, key: int) -> bool:
     """Return whether any edge of the thing is in sight: a name that nobody may know is none."""
     return any(
         conn.execute(

@@ -11,7 +11,7 @@ from memd.store.file.connect import Reading, Writing
 from memd.store.org.org import Operation
 
 
-class Progress(NamedTuple):
+class ExtractionProgress(NamedTuple):
     """Which way of reading was used, and up to which operation; None: all, and those to come.
 
     -1: what was learnt before is being erased.
@@ -24,13 +24,13 @@ class Progress(NamedTuple):
 _KEY = "statements"
 
 
-def progress(conn: Reading) -> Progress | None:
+def progress(conn: Reading) -> ExtractionProgress | None:
     """Return how far it is; None where nothing was ever learnt."""
     found = conn.execute("SELECT value FROM meta WHERE key = :key", {"key": _KEY}).get
-    return Progress(*json.loads(str(found))) if found is not None else None
+    return ExtractionProgress(*json.loads(str(found))) if found is not None else None
 
 
-def note(conn: Writing, said: Progress) -> None:
+def note(conn: Writing, said: ExtractionProgress) -> None:
     """Note how far it is."""
     conn.execute(
         """

@@ -62,7 +62,7 @@ class Operation:
     valid_to_us: int | None
 
 
-class State(NamedTuple):
+class FactState(NamedTuple):
     """What a write to a fact has to know of it."""
 
     fact_key: int
@@ -76,7 +76,7 @@ class State(NamedTuple):
 # Writing.
 
 
-def state(conn: Reading, fact_id: str) -> State | None:
+def state(conn: Reading, fact_id: str) -> FactState | None:
     """Return how a fact stands, retracted ones included; None when there never was one."""
     found = conn.execute(
         """
@@ -91,7 +91,7 @@ def state(conn: Reading, fact_id: str) -> State | None:
     key, version, category, content, tags, retracted = found
     assert isinstance(key, int)
     assert isinstance(version, int)
-    return State(
+    return FactState(
         key,
         version,
         OrgFactCategory(category),

@@ -37,7 +37,7 @@ class ThenRow(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class FactFilter:
     """Which facts: known at a moment, of categories, about a thing, with *text* literally in them.
 
     *before_key* goes on after a page.
@@ -82,7 +82,7 @@ class StretchRow(NamedTuple):
     ended_autonomy: str | None
 
 
-def standing(conn: Reading, wanted: Wanted) -> list[ThenRow]:
+def standing(conn: Reading, wanted: FactFilter) -> list[ThenRow]:
     """Return versions of facts that stood at a moment, those written last first."""
     rows = conn.execute(
         _STANDING if wanted.thing_key is None else _STANDING_ABOUT,

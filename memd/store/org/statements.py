@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from memd.domain.graph import Said, folded
+from memd.domain.graph import ExtractedStatement, folded
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.keys import keys_array
 
@@ -58,7 +58,7 @@ class Open(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class StatementGroup:
     """Statements that can contradict each other; None stands for any thing."""
 
     relation: str
@@ -121,7 +121,7 @@ def drop_unused(conn: Writing, keys: Iterable[int]) -> None:
 
 
 def say(
-    conn: Writing, memory_key: int, memory_id: str, said: Sequence[Said], now_us: int
+    conn: Writing, memory_key: int, memory_id: str, said: Sequence[ExtractedStatement], now_us: int
 ) -> list[int]:
     """Write what a memory's text says, known since *now_us*; returns the statements' keys.
 
@@ -176,7 +176,7 @@ def _id(*parts: object) -> str:
 # What operations say.
 
 
-def claims(conn: Reading, group: Group, until_key: int) -> list[Claim]:
+def claims(conn: Reading, group: StatementGroup, until_key: int) -> list[Claim]:
     """Return what texts that stood after the operation *until_key* claim, the oldest first."""
     rows = conn.execute(
         _CLAIMS_BY_OBJECT if group.subject_key is None else _CLAIMS_BY_SUBJECT,
@@ -224,7 +224,7 @@ def said_by(conn: Reading, operation_key: int) -> list[Claim]:
     return [Claim._make(row) for row in rows]
 
 
-def open_rows(conn: Reading, group: Group) -> list[Open]:
+def open_rows(conn: Reading, group: StatementGroup) -> list[Open]:
     """Return the rows of *group* that are believed, of operations only."""
     rows = conn.execute(
         _OPEN_BY_OBJECT if group.subject_key is None else _OPEN_BY_SUBJECT,

@@ -34,7 +34,7 @@ class Cell(NamedTuple):
     columns: tuple[Value, ...]
 
 
-class Pages:
+class FilePages:
     """The bytes of a file, cut into pages. *page_bytes* and *reserved* where its header is lost."""
 
     def __init__(self, raw: bytes | mmap, page_bytes: int, reserved: int) -> None:

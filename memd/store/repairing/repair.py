@@ -20,7 +20,7 @@ import apsw
 from memd.base.errors import DamagedError
 from memd.domain.caller import Caller
 from memd.store.access import changes
-from memd.store.access.changes import GENESIS, Change
+from memd.store.access.changes import GENESIS, AuditLink
 from memd.store.check import check
 from memd.store.file import page_sums, restore
 from memd.store.file.backup import PARTIAL
@@ -35,7 +35,7 @@ from memd.store.file.connect import (
 from memd.store.file.faults import translated
 from memd.store.memory.rows import hash_of, hashed, tags_of
 from memd.store.org import org_words
-from memd.store.repairing.pages import Pages
+from memd.store.repairing.pages import FilePages
 from memd.store.repairing.salvage import Salvage
 from memd.store.search import caches, contexts, vectors, words
 from memd.store.search.vectors import VectorCache
@@ -98,7 +98,7 @@ def _made(copy: Path, fresh: Path, now_us: int) -> Salvage:
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as raw,
         closing(Writing(str(fresh), flags=flags, vfs=page_sums.vfs())) as conn,
     ):
-        pages = Pages(raw, PAGE_BYTES, PAGE_SUM_BYTES)
+        pages = FilePages(raw, PAGE_BYTES, PAGE_SUM_BYTES)
         if pages.version not in (None, 0, SCHEMA_VERSION):
             raise DamagedError(
                 f"the file has schema {pages.version}, memd repairs {SCHEMA_VERSION}",
@@ -223,7 +223,7 @@ def _chain(conn: Writing, salvage: Salvage, now_us: int) -> None:
     prev = GENESIS
     for seq in range(1, len(salvage.links) + 1):
         row = salvage.links.get(seq)
-        link = None if row is None else Change(**row)  # type: ignore[arg-type]
+        link = None if row is None else AuditLink(**row)  # type: ignore[arg-type]
         if link is None or link.prev != prev:
             break
         if changes.link(prev, link.said, link.digest) != link.hash:

@@ -16,7 +16,7 @@ from typing import NamedTuple, cast
 import apsw
 
 from memd.store.file.connect import Writing, sealed
-from memd.store.repairing.pages import Cell, Pages, Value
+from memd.store.repairing.pages import Cell, FilePages, Value
 from memd.store.search import vectors
 
 Row = dict[str, Value]
@@ -34,7 +34,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 # ruff: noqa: S608
 
 
-class Column(NamedTuple):
+class SchemaColumn(NamedTuple):
     """One column, as the schema says it."""
 
     name: str
@@ -47,7 +47,7 @@ class Table(NamedTuple):
     """A table of the schema; *columns* in the order in which its records hold them."""
 
     name: str
-    columns: tuple[Column, ...]
+    columns: tuple[SchemaColumn, ...]
     rowid_name: str | None
     """The column that the rowid is."""
     has_rowid: bool
@@ -76,7 +76,7 @@ class Table(NamedTuple):
 class Salvage:
     """Brings the rows of *pages* into the new file behind *conn*."""
 
-    def __init__(self, conn: Writing, pages: Pages) -> None:
+    def __init__(self, conn: Writing, pages: FilePages) -> None:
         self._conn = conn
         self._pages = pages
         self.tables = {table.name: table for table in _tables(conn)}
@@ -162,7 +162,9 @@ def _tables(conn: Writing) -> Iterator[Table]:
             'SELECT name, type, "notnull", pk FROM pragma_table_info(:name) ORDER BY cid',
             {"name": name},
         )
-        columns = [Column(str(n), str(t), bool(r), int(cast("int", p))) for n, t, r, p in found]
+        columns = [
+            SchemaColumn(str(n), str(t), bool(r), int(cast("int", p))) for n, t, r, p in found
+        ]
         alone = [one for one in columns if one.primary]
         rowid = alone[0].name if len(alone) == 1 and alone[0].kind == "INTEGER" else None
         if without_rowid:  # its records begin with the primary key

@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 
-class Part(StrEnum):
+class CachePart(StrEnum):
     """One part; the letter begins the owner's token, the order numbers the partitions."""
 
     READ = "a"
@@ -22,10 +22,10 @@ class Part(StrEnum):
     """Turns that state nothing: searched on request."""
 
 
-def owner(agent_key: int, part: Part) -> str:
+def owner(agent_key: int, part: CachePart) -> str:
     """Return the token of an agent's rows of one part in the words cache.
 
-    >>> owner(12, Part.READ)
+    >>> owner(12, CachePart.READ)
     'a12'
     """
     return f"{part}{agent_key}"

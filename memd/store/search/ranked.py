@@ -15,7 +15,7 @@ from memd.store.memory.filters import Bound
 # ruff: noqa: S608
 
 
-class Candidate(NamedTuple):
+class SearchCandidate(NamedTuple):
     """One memory that may answer: its words, its neighbours, its place."""
 
     memory_key: int
@@ -66,7 +66,7 @@ _JOINED = f"""
 """
 
 
-def candidates(conn: Reading, wanted: Bound, keys: Sequence[int]) -> list[Candidate]:
+def candidates(conn: Reading, wanted: Bound, keys: Sequence[int]) -> list[SearchCandidate]:
     """Return those of *keys* that match the filter, with what the ranker needs."""
     if not keys:
         return []
@@ -80,10 +80,10 @@ def candidates(conn: Reading, wanted: Bound, keys: Sequence[int]) -> list[Candid
         """,
         {**wanted.params, "keys": keys_array(keys)},
     )
-    return [Candidate._make(row) for row in intact.readable(conn, rows, "memory")]
+    return [SearchCandidate._make(row) for row in intact.readable(conn, rows, "memory")]
 
 
-def in_front(conn: Reading, wanted: Bound, keys: Sequence[int]) -> dict[int, Candidate]:
+def in_front(conn: Reading, wanted: Bound, keys: Sequence[int]) -> dict[int, SearchCandidate]:
     """Return the summary that stands before each of *keys*, where there is one that matches.
 
     If there are several, the newest of those that it was put away for: that one holds

@@ -23,17 +23,17 @@ from memd.base.limits import KNN_ROWS_MAX
 from memd.domain.encoding import ModelFingerprint
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.keys import keys_array
-from memd.store.search.parts import Part
+from memd.store.search.parts import CachePart
 
 # Table names carry a model's key and a generation, numbers from meta, and _PARTITION is fixed.
 # ruff: noqa: S608
 CHUNK_ROWS = 512
 SHARDS = 2  # partitions of an owner, scanned side by side: on two cores in half the time
 _SHARD_BITS = 13  # blocks of 8,192 memories take turns, so a small store has one partition
-_PARTS = "".join(part for part in Part if part is not Part.PASSING)
+_PARTS = "".join(part for part in CachePart if part is not CachePart.PASSING)
 _SHARD = f"(m.memory_key >> {_SHARD_BITS}) % {SHARDS}"
 # Turns in passing came later: below zero, so that no other partition has a new number.
-_PARTITION = f"""iif(p.part = '{Part.PASSING}',
+_PARTITION = f"""iif(p.part = '{CachePart.PASSING}',
     -1 - (m.agent_key * {SHARDS} + {_SHARD}),
     (m.agent_key * {len(_PARTS)} + instr('{_PARTS}', p.part) - 1) * {SHARDS} + {_SHARD}
 )"""
@@ -58,9 +58,9 @@ class VectorCache(NamedTuple):
         return f"vec_{self.model_key}_{self.generation}"
 
 
-def partition(agent_key: int, part: Part, shard: int) -> int:
+def partition(agent_key: int, part: CachePart, shard: int) -> int:
     """Return the partition of a *shard* (below SHARDS) of an agent's vectors of one part."""
-    if part is Part.PASSING:
+    if part is CachePart.PASSING:
         return -1 - (agent_key * SHARDS + shard)
     return (agent_key * len(_PARTS) + _PARTS.index(part)) * SHARDS + shard
 

@@ -16,7 +16,7 @@ from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 
 
-class Place(NamedTuple):
+class WindowKey(NamedTuple):
     """One client's window of one agent's session."""
 
     agent_id: str
@@ -31,7 +31,7 @@ class InWindow(NamedTuple):
     given: frozenset[str] = frozenset()
 
 
-def in_window(conn: Reading, place: Place, ids: Sequence[str]) -> InWindow:
+def in_window(conn: Reading, place: WindowKey, ids: Sequence[str]) -> InWindow:
     """Return which of *ids* the session has before its eyes since its window was last emptied.
 
     Its own are what this client told in it and what naps made of it; the same text of
@@ -110,7 +110,9 @@ def told(conn: Reading, agent_id: str, session_id: str) -> list[str]:
     return [str(content) for (content,) in rows]
 
 
-def add(conn: Writing, place: Place, project_id: str | None, ids: Sequence[str], now: int) -> None:
+def add(
+    conn: Writing, place: WindowKey, project_id: str | None, ids: Sequence[str], now: int
+) -> None:
     """Note that *ids* stood in a prompt of the session, which began if it had not.
 
     Nothing of before its window was last emptied. Of more than SESSION_INJECTIONS_MAX the

@@ -43,7 +43,7 @@ class HitRow(NamedTuple):
     snippet: str
 
 
-class Wanted(NamedTuple):
+class MessageFilter(NamedTuple):
     """Whose messages are searched for what; None leaves a limit out. *until_us* is exclusive."""
 
     agent_key: int
@@ -171,7 +171,7 @@ def _within(conn: Reading, keys: Sequence[int]) -> list[int]:
     return [key for key in keys if filled is None or key <= filled]
 
 
-def search(conn: Reading, wanted: Wanted, limit: int) -> list[HitRow]:
+def search(conn: Reading, wanted: MessageFilter, limit: int) -> list[HitRow]:
     """Return the best *limit* messages by BM25, of equals the newer, each text once."""
     rows = conn.execute(
         """

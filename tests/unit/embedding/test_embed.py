@@ -32,7 +32,7 @@ from memd.embedding import model_thread
 from memd.embedding.embed import EmbedderThread, check_rows, load_encoder
 from memd.embedding.model_files import Manifest
 from memd.embedding.patience import patience
-from memd.text.tokens import Window
+from memd.text.tokens import TextWindow
 
 
 @asynccontextmanager
@@ -332,7 +332,7 @@ async def test_nobody_waits_for_a_thread_that_died(
     monkeypatch.setattr(model_thread, "EMBED_CLOSE_MS_MAX", 50)
 
     class Deadly(FakeEncoder):
-        def windows(self, text: str) -> list[Window]:
+        def windows(self, text: str) -> list[TextWindow]:
             raise SystemExit(text)
 
     encoder = Deadly()

@@ -18,7 +18,7 @@ from support.token_formats import formats, token
 
 from memd.guard.outgoing import incoming, outgoing
 from memd.guard.secret_rules import Detector, rules, shapes
-from memd.guard.secret_shapes import Shape
+from memd.guard.secret_shapes import SecretShape
 from memd.guard.secrets import KNOWN, screen, screened_name
 
 FORMATS = formats()
@@ -70,7 +70,7 @@ def test_the_rules_say_where_they_are_from_and_keep_their_licences() -> None:
 
 
 @pytest.mark.parametrize("shape", shapes(), ids=lambda shape: shape.kind)
-def test_whatever_a_pattern_matches_has_its_keywords(shape: Shape) -> None:
+def test_whatever_a_pattern_matches_has_its_keywords(shape: SecretShape) -> None:
     needed = words(shape.pattern)
     assert needed
     assert all(re.search(shape.keywords, word, re.IGNORECASE) for word in needed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memd.inject.brief import Line, ranked, unsaid
+from memd.inject.brief import BriefLine, ranked, unsaid
 from memd.store.session.briefs import BriefRow
 
 DAY = 86_400_000_000
@@ -47,8 +47,8 @@ def test_what_was_told_on_purpose_ages_with_the_sessions_after_it() -> None:
     assert names(told._replace(at_us=0), *sessions).index("told") == 3
 
 
-def line(text: str) -> Line:
-    return Line(text, "decision", text)
+def line(text: str) -> BriefLine:
+    return BriefLine(text, "decision", text)
 
 
 def test_what_others_said_in_other_order_is_not_said_again() -> None:

@@ -11,7 +11,7 @@ from support.entries import a_scored
 
 from memd.inject.format import directive, fenced, formatted, known_line
 from memd.inject.known import Fits, Known
-from memd.inject.prompt import FACTS_SHARE, Fitted, Prompt, Said
+from memd.inject.prompt import FACTS_SHARE, Fitted, PreferenceLine, Prompt
 from memd.text.tokens import DefaultTokenEstimator
 
 ESTIMATOR = DefaultTokenEstimator()
@@ -19,10 +19,10 @@ NGINX = a_scored("nginx listens on 8080", 0.9)
 NEAR = 16
 
 
-def said(preferences: Sequence[str]) -> list[Said]:
+def said(preferences: Sequence[str]) -> list[PreferenceLine]:
     """Return every second one as what nobody confirmed: it stands in a fence."""
     marks = ("", "[unconfirmed: assistant] ")
-    return [Said(text, marks[place % 2]) for place, text in enumerate(preferences)]
+    return [PreferenceLine(text, marks[place % 2]) for place, text in enumerate(preferences)]
 
 
 def a_prompt(budget: int, policies: Sequence[str], preferences: Sequence[str]) -> Prompt:

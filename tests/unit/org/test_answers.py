@@ -8,7 +8,7 @@ import pytest
 
 from memd.domain.enums import Trust
 from memd.org.answers import following
-from memd.org.asking import Hop, Mention, Reading
+from memd.org.asking import Hop, Mention, QuestionReading
 from memd.store.org.graph import Edge
 
 ANN, CTO, TEAM = 1, 2, 3
@@ -32,7 +32,7 @@ def led_to(asked: Hop, *edges: tuple[int, str, int]) -> list[int]:
             for key in keys
         }
 
-    reading = Reading(0.0, Mention("ann", 0, 1), (asked,))
+    reading = QuestionReading(0.0, Mention("ann", 0, 1), (asked,))
     _, found = following(along, [reading], {"ann": ANN})
     return [one.key for one in found]
 

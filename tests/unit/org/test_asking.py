@@ -6,12 +6,12 @@ import pytest
 from support.effort import effort
 
 from memd.org import asking
-from memd.org.asking import READINGS_MAX, Reading
+from memd.org.asking import READINGS_MAX, QuestionReading
 
 KNOWN = {"ann", "kafka", "data team", "team", "litestar", "atlas", "search team", "search"}
 
 
-def likeliest(question: str) -> Reading | None:
+def likeliest(question: str) -> QuestionReading | None:
     said = asking.words(question)
     places = asking.candidates(said)
     named = asking.mentions(said, places, KNOWN & places.keys())

@@ -10,7 +10,7 @@ from support.found import a_found, a_preference
 from memd.domain.enums import MemoryState
 from memd.domain.recall import RecallRequest
 from memd.domain.retrieval import MemoryRetrievalConfig
-from memd.recall.answer import Chosen, Found, blended, choose, nothing, render
+from memd.recall.answer import Chosen, RankedCandidates, blended, choose, nothing, render
 from memd.recall.rankings import Ranked
 from memd.store.memory.rows import FoundRow
 
@@ -48,7 +48,7 @@ def a_row(item: Ranked, **more: Any) -> FoundRow:
 
 
 def told(items: list[Ranked], rows: list[FoundRow], **more: Any) -> Any:
-    found = Found(items, 0.9, degraded=None)
+    found = RankedCandidates(items, 0.9, degraded=None)
     by_key = {row.memory_key: row for row in rows}
     chosen = Chosen(preferences=[], items=items, left_out=0, minimum=None)
     return render(chosen, by_key, a_request(**more), "ada", found)

@@ -12,7 +12,7 @@ from support.store import a_writer
 from memd.domain.memory import MemoryFilter
 from memd.recall import search
 from memd.recall.question import question
-from memd.recall.search import Scope, by_words, rare
+from memd.recall.search import SearchScope, by_words, rare
 from memd.store.access import names
 from memd.store.file.connect import Writing
 from memd.store.memory import memories
@@ -32,9 +32,9 @@ def conn(tmp_path: Path) -> Iterator[Writing]:
         yield conn
 
 
-def _scope() -> Scope:
+def _scope() -> SearchScope:
     everything = bound(1, MemoryFilter(), 1)
-    return Scope(everything, everything, everything, hidden=False)
+    return SearchScope(everything, everything, everything, hidden=False)
 
 
 def test_in_a_small_store_every_term_is_looked_up(conn: Writing) -> None:

@@ -15,11 +15,11 @@ from memd.base.errors import (
     ModelError,
     StoppingError,
 )
-from memd.recall.answer import Found, blended
+from memd.recall.answer import RankedCandidates, blended
 from memd.recall.rerank import CANDIDATES, WEIGHT, logit, second_scores
 from memd.recall.second import DAMAGED, NO_RERANKER, looked_again
 
-FOUND = Found([], 0.9, degraded=None)
+FOUND = RankedCandidates([], 0.9, degraded=None)
 
 
 async def test_the_score_is_a_weighted_mean_of_two_logits_from_0_to_1() -> None:
@@ -78,7 +78,7 @@ async def test_x12_without_it_the_blended_score_counts_and_the_answer_says_so(
 
 
 async def test_two_reasons_are_both_told() -> None:
-    already = Found([], 0.9, degraded="only words are searched")
+    already = RankedCandidates([], 0.9, degraded="only words are searched")
 
     _, found = await looked_again(None, "q", [a_found()], already)
 

@@ -26,7 +26,7 @@ def test_a_request_is_read_with_its_params() -> None:
 
 def test_an_id_is_as_long_as_a_name_may_be() -> None:
     assert isinstance(only({**GOOD, "id": "x" * NAME_CHARS_MAX}), envelope.Request)
-    assert isinstance(only({**GOOD, "id": "x" * (NAME_CHARS_MAX + 1)}), envelope.Refused)
+    assert isinstance(only({**GOOD, "id": "x" * (NAME_CHARS_MAX + 1)}), envelope.InvalidMember)
 
 
 def test_a_request_with_a_null_id_is_a_request_and_one_without_is_a_notification() -> None:
@@ -38,7 +38,7 @@ def test_a_request_with_a_null_id_is_a_request_and_one_without_is_a_notification
 @pytest.mark.parametrize("bad", [True, 1.5, {}, [], "x" * 257, "a\nb"])
 def test_an_id_is_a_short_string_or_a_whole_number(bad: Any) -> None:
     member = only({**GOOD, "id": bad})
-    assert isinstance(member, envelope.Refused)
+    assert isinstance(member, envelope.InvalidMember)
     assert isinstance(member.error, InvalidRequestError)
     assert member.id is None
 
@@ -49,14 +49,14 @@ def test_an_id_is_a_short_string_or_a_whole_number(bad: Any) -> None:
 )
 def test_what_is_no_request_is_refused(bad: Any) -> None:
     member = only(bad)
-    assert isinstance(member, envelope.Refused)
+    assert isinstance(member, envelope.InvalidMember)
     assert isinstance(member.error, InvalidRequestError)
     assert not member.notification
 
 
 def test_params_go_by_name() -> None:
     member = only({**GOOD, "params": [1]})
-    assert isinstance(member, envelope.Refused)
+    assert isinstance(member, envelope.InvalidMember)
     assert isinstance(member.error, InvalidError)
     assert member.id == 1
 
@@ -64,7 +64,7 @@ def test_params_go_by_name() -> None:
 def test_one_bad_member_of_a_batch_is_refused_alone() -> None:
     found, batch = envelope.members([GOOD, 1, {**GOOD, "id": 2}])
     assert batch
-    assert [type(member).__name__ for member in found] == ["Request", "Refused", "Request"]
+    assert [type(member).__name__ for member in found] == ["Request", "InvalidMember", "Request"]
 
 
 def test_a_batch_holds_one_request_at_least_and_not_too_many() -> None:

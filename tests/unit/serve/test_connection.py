@@ -13,7 +13,7 @@ from support.daemon import WAIT_S, until
 
 from memd.rpc import envelope
 from memd.serve.connection import Connection
-from memd.serve.dispatch import Call
+from memd.serve.dispatch import ActiveRequest
 
 ANSWER = b"." * 1_048_576 + b"\n"  # more than a socket and the buffer before it take
 EVENT, PROGRESS = b"an event\n", b"progress\n"
@@ -23,12 +23,12 @@ class Hub:
     """What a connection shares with the others; keeps the calls that it was asked to answer."""
 
     def __init__(self) -> None:
-        self.calls: list[Call] = []
+        self.calls: list[ActiveRequest] = []
         self.tasks: list[asyncio.Task[None]] = []
         self.reasons: list[str] = []
         self.dispatch: Any = self
 
-    async def answer(self, request: envelope.Request, call: Call) -> bytes | None:
+    async def answer(self, request: envelope.Request, call: ActiveRequest) -> bytes | None:
         del request
         self.calls.append(call)
         return None

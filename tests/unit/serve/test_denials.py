@@ -12,7 +12,7 @@ from memd.base.errors import DiskFullError
 from memd.base.limits import DENIED_WAIT_MS_MAX, DENIED_WAIT_MS_MIN
 from memd.serve import denials
 from memd.serve.denials import Denials
-from memd.store.access.changes import Refused
+from memd.store.access.changes import RefusedAttempt
 
 
 async def test_the_first_attempt_of_a_kind_is_written_before_it_is_answered() -> None:
@@ -22,9 +22,9 @@ async def test_the_first_attempt_of_a_kind_is_written_before_it_is_answered() ->
     await refused.note("ann", "org.write")
     await refused.note("bob", "memory.store")
     assert audit.rows == [
-        Refused("ann", "memory.store", 1),
-        Refused("ann", "org.write", 1),
-        Refused("bob", "memory.store", 1),
+        RefusedAttempt("ann", "memory.store", 1),
+        RefusedAttempt("ann", "org.write", 1),
+        RefusedAttempt("bob", "memory.store", 1),
     ]
 
 
@@ -64,7 +64,7 @@ async def test_what_a_full_disk_refuses_is_written_later() -> None:
     assert audit.rows == []
     audit.fail = None
     await refused.flush()
-    assert audit.rows == [Refused("ann", "memory.store", 2)]
+    assert audit.rows == [RefusedAttempt("ann", "memory.store", 2)]
 
 
 async def test_counts_are_written_at_the_end_of_each_wait(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from support.rooms import FakeHouse
 
 from memd.rpc.envelope import Request
 from memd.serve.discover import document
-from memd.serve.dispatch import Call, Dispatch
+from memd.serve.dispatch import ActiveRequest, Dispatch
 from memd.serve.events import Listener
 from memd.serve.metrics import BOUNDS_US, Metrics
 from memd.serve.routes.routes import METHODS
@@ -35,7 +35,9 @@ class APeer:
 
 
 async def ask(dispatch: Dispatch, method: str, **params: Any) -> dict[str, Any]:
-    frame = await dispatch.answer(Request(7, method, params), Call(the_operator(), peer=APeer()))
+    frame = await dispatch.answer(
+        Request(7, method, params), ActiveRequest(the_operator(), peer=APeer())
+    )
     assert frame is not None
     answer: dict[str, Any] = json.loads(frame)
     assert answer["id"] == 7

@@ -14,13 +14,13 @@ from support.sleeping import FakeNight
 
 from memd.cli.sleep import _DID
 from memd.rpc.envelope import Request
-from memd.serve.dispatch import Call, Dispatch
+from memd.serve.dispatch import ActiveRequest, Dispatch
 from memd.serve.routes.sleep import NightStep
 from memd.sleep.night.night import STEPS
 
 
 async def ask(dispatch: Dispatch, method: str, **params: Any) -> Any:
-    frame = await dispatch.answer(Request(7, method, params), Call(the_operator()))
+    frame = await dispatch.answer(Request(7, method, params), ActiveRequest(the_operator()))
     assert frame is not None
     answer = json.loads(frame)
     return answer["result"] if "result" in answer else answer["error"]["data"]
@@ -111,7 +111,9 @@ async def test_a_night_tells_its_progress() -> None:
     await (
         FakeHouse()
         .dispatch()
-        .answer(request, Call(the_operator(), lambda frame: told.append(json.loads(frame))))
+        .answer(
+            request, ActiveRequest(the_operator(), lambda frame: told.append(json.loads(frame)))
+        )
     )
     assert [message["params"]["token"] for message in told] == ["t"]
 

@@ -10,7 +10,7 @@ from support.rooms import FakeHouse
 
 from memd.base.limits import FRAME_BYTES_MAX, NAP_TRANSCRIPT_BYTES_MAX, TRANSCRIPTS_ARRIVING_MAX
 from memd.rpc.envelope import Request
-from memd.serve.dispatch import Call
+from memd.serve.dispatch import ActiveRequest
 from memd.serve.events import Listener
 
 
@@ -35,7 +35,7 @@ class Desk:
         self._dispatch = house.dispatch()
 
     async def send(self, line: Line, text: str, **params: Any) -> dict[str, Any]:
-        call = Call(the_operator(), peer=line)
+        call = ActiveRequest(the_operator(), peer=line)
         asked = Request(1, "session.import", {"text": text, **params})
         frame = await self._dispatch.answer(asked, call)
         assert frame is not None

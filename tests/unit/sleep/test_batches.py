@@ -14,7 +14,7 @@ from memd.sleep.strategies.batches import (
     LINE_CHARS,
     SUMMARY_TOKENS,
     Batch,
-    Made,
+    NewSummary,
     alike,
     cut,
     summary_row,
@@ -127,7 +127,7 @@ def test_the_newest_stays_and_of_equals_the_first() -> None:
 
 
 def row_of(*members: MemberRow) -> Any:
-    made = Made("id", b"salt", 1, 2, 3, 40, 10**15)
+    made = NewSummary("id", b"salt", 1, 2, 3, 40, 10**15)
     return summary_row(made, members, "The text.", MemoryCategory.EPISODIC, ("consolidated",))
 
 

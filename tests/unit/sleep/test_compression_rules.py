@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memd.sleep.night.night import ROWS_MAX, ROWS_MIN, STEP_MS, next_limit
-from memd.sleep.strategies.compression import CHARS, Told, by_rule, fitting, in_short, prompted
+from memd.sleep.strategies.compression import (
+    CHARS,
+    SessionText,
+    by_rule,
+    fitting,
+    in_short,
+    prompted,
+)
 
 
 @pytest.mark.parametrize(
@@ -57,12 +64,12 @@ def test_the_prompt_is_the_documents_with_the_conversation_in_a_fence() -> None:
 
 
 @given(
-    st.lists(st.builds(Told, st.text(min_size=1, max_size=50), st.booleans()), min_size=1),
+    st.lists(st.builds(SessionText, st.text(min_size=1, max_size=50), st.booleans()), min_size=1),
     st.integers(1, 60),
     st.integers(1, 400),
 )
 def test_what_fits_is_in_order_and_begins_with_what_is_left_over(
-    told: list[Told], each_max: int, chars_max: int
+    told: list[SessionText], each_max: int, chars_max: int
 ) -> None:
     taken = fitting(told, each_max=each_max, chars_max=chars_max)
     assert taken
@@ -76,14 +83,18 @@ def test_what_fits_is_in_order_and_begins_with_what_is_left_over(
 
 def test_where_nothing_was_listed_before_the_rule_is_the_documents() -> None:
     texts = ["One.", "Two.", "Three.", "Four."]
-    assert by_rule([Told(text) for text in texts]) == in_short(texts)
+    assert by_rule([SessionText(text) for text in texts]) == in_short(texts)
 
 
 def test_what_is_left_over_stands_in_the_summary_that_alone_shows_it() -> None:
-    listed = [Told(text, left_over=False) for text in ("One.", "Two.", "Three.", "Four.")]
-    assert by_rule([*listed, Told("Five  is\nlast")]) == "One. Two. Three. Five is last."
-    assert by_rule([Told("One."), *listed[1:]]) == "One. Two. Three."  # it stands there already
-    many = by_rule([Told("x" * 2_000, left_over=False), *(Told(f"{n} " * 99) for n in range(8))])
+    listed = [SessionText(text, left_over=False) for text in ("One.", "Two.", "Three.", "Four.")]
+    assert by_rule([*listed, SessionText("Five  is\nlast")]) == "One. Two. Three. Five is last."
+    assert (
+        by_rule([SessionText("One."), *listed[1:]]) == "One. Two. Three."
+    )  # it stands there already
+    many = by_rule(
+        [SessionText("x" * 2_000, left_over=False), *(SessionText(f"{n} " * 99) for n in range(8))]
+    )
     assert len(many) <= CHARS
     assert all(f"{n} {n} {n}" in many for n in range(8))
 

@@ -14,13 +14,13 @@ from memd.sleep.strategies.abstractive import AbstractiveSummarizer
 from memd.sleep.strategies.choice import operation_of
 from memd.sleep.strategies.extractive import ExtractivePreserver
 from memd.sleep.strategies.llm_synthesis import LLMSynthesisOp
-from memd.sleep.strategies.operations import ConcatenationOp, DensityRoutingOp, Member, voted
+from memd.sleep.strategies.operations import ConcatenationOp, DensityRoutingOp, GroupMember, voted
 from memd.text.density import DensityClassifier
 
 SEMANTIC = MemoryCategory.SEMANTIC
-PROSE = Member("p", "We met last week and talked about the move to the coast.")
-DENSE = Member("d", "host: db1\nport: 5432\ndebug: true")
-LONG = Member("l", "We walked " + "and walked " * 40)
+PROSE = GroupMember("p", "We met last week and talked about the move to the coast.")
+DENSE = GroupMember("d", "host: db1\nport: 5432\ndebug: true")
+LONG = GroupMember("l", "We walked " + "and walked " * 40)
 
 
 async def test_a_list_has_a_heading_and_the_first_200_characters_of_each() -> None:
@@ -33,12 +33,12 @@ async def test_a_list_has_a_heading_and_the_first_200_characters_of_each() -> No
 
 
 async def test_a_text_of_200_characters_is_not_cut() -> None:
-    made = await ConcatenationOp().condense(SEMANTIC, [Member("x", "x" * 200)])
+    made = await ConcatenationOp().condense(SEMANTIC, [GroupMember("x", "x" * 200)])
     assert made.text.endswith("- " + "x" * 200)
 
 
 async def test_a_member_that_has_no_room_in_the_summary_is_not_removable() -> None:
-    members = [Member(f"m{number}", "x" * 300_000) for number in range(4)]
+    members = [GroupMember(f"m{number}", "x" * 300_000) for number in range(4)]
     made = await ConcatenationOp(truncate_length=300_000).condense(SEMANTIC, members)
     assert made.removable_ids == ("m0", "m1")
     assert len(made.text) <= TEXT_CHARS_MAX
@@ -60,7 +60,7 @@ def test_a_group_is_extractive_when_more_than_half_of_it_is_dense() -> None:
 async def test_the_member_that_is_kept_votes_and_is_not_in_the_text() -> None:
     op = DensityRoutingOp()
     without = await op.condense(SEMANTIC, [DENSE, PROSE])
-    made = await op.condense(SEMANTIC, [DENSE, PROSE], kept=Member("k", '{"kept": 1}'))
+    made = await op.condense(SEMANTIC, [DENSE, PROSE], kept=GroupMember("k", '{"kept": 1}'))
 
     assert without.tags == ("consolidated", "mode:abstractive")
     assert made.tags == ("consolidated", "mode:extractive")
@@ -87,7 +87,7 @@ async def test_a_dense_group_keeps_its_facts() -> None:
 async def test_abstractive_parts_are_asked_for_at_the_same_time_in_the_order_given() -> None:
     provider = StubProvider(lambda prompt: prompt.split("\n")[1][-1])
     op = DensityRoutingOp(summarizer=AbstractiveSummarizer(provider=provider, model="small"))
-    members = [Member(f"m{number}", f"we spoke of {number}") for number in range(6)]
+    members = [GroupMember(f"m{number}", f"we spoke of {number}") for number in range(6)]
 
     made = await op.condense(SEMANTIC, members)
 

@@ -20,10 +20,10 @@ from memd.domain.enums import ConsolidationInterval, RunState
 from memd.domain.sleep import RunReport
 from memd.sleep.night import rhythm
 from memd.sleep.night.backoff import PutOff
-from memd.sleep.night.rhythm import Moment, Rhythm, due, may_begin, overdue
+from memd.sleep.night.rhythm import MachineState, Rhythm, due, may_begin, overdue
 
 HOURLY, DAILY, WEEKLY, NEVER = ConsolidationInterval
-QUIET = Moment(quiet_s=120.0, load=0.0, on_battery=False)
+QUIET = MachineState(quiet_s=120.0, load=0.0, on_battery=False)
 DAY = timedelta(days=1)
 CALLER = Caller()
 
@@ -75,12 +75,12 @@ def test_a_night_that_is_due_begins_at_a_quiet_moment_on_mains_power() -> None:
         (QUIET._replace(on_battery=True), True, "battery"),
     ],
 )
-def test_a_night_that_waits_says_why(moment: Moment, late: bool, why: str) -> None:
+def test_a_night_that_waits_says_why(moment: MachineState, late: bool, why: str) -> None:
     assert why in (may_begin(NOW, NOW, moment, overdue=late) or "")
 
 
 @pytest.mark.parametrize("moment", [QUIET._replace(quiet_s=0.0), QUIET._replace(load=9.0)])
-def test_an_overdue_night_waits_for_mains_power_alone(moment: Moment) -> None:
+def test_an_overdue_night_waits_for_mains_power_alone(moment: MachineState) -> None:
     assert may_begin(NOW, NOW, moment, overdue=True) is None
 
 

@@ -10,7 +10,7 @@ from support.entries import NOW, an_entry
 
 from memd.domain.enums import MemoryCategory, MemoryLevel, MemoryState
 from memd.domain.memory import MemoryEntry, MemoryMetadata
-from memd.sleep.strategies.selection import Group, HighestRelevanceSelector
+from memd.sleep.strategies.selection import ConsolidationGroup, HighestRelevanceSelector
 
 DAYS = 24.0
 
@@ -20,11 +20,11 @@ def old(memory_id: str, **fields: Any) -> MemoryEntry:
     return an_entry(memory_id, **({"hours_old": 3 * DAYS} | fields))
 
 
-def select(*entries: MemoryEntry, threshold: int = 3) -> tuple[Group, ...]:
+def select(*entries: MemoryEntry, threshold: int = 3) -> tuple[ConsolidationGroup, ...]:
     return HighestRelevanceSelector(group_threshold=threshold).select(entries, NOW)
 
 
-def ids(group: Group) -> tuple[str, tuple[str, ...]]:
+def ids(group: ConsolidationGroup) -> tuple[str, tuple[str, ...]]:
     return group.kept.id, tuple(entry.id for entry in group.to_remove)
 
 

@@ -16,7 +16,7 @@ from memd.sleep.window.trigger import (
     THRESHOLD,
     Emptying,
     Reason,
-    State,
+    WindowState,
     emptying,
     fill,
     merge,
@@ -39,9 +39,9 @@ announcing = st.builds(
 )
 
 
-def run(*samples: Usage, state: State | None = None) -> list[Reason | None]:
+def run(*samples: Usage, state: WindowState | None = None) -> list[Reason | None]:
     """Return what each sample calls for, one after the other."""
-    state = state or State()
+    state = state or WindowState()
     reasons = []
     for usage in samples:
         state, reason = step(state, usage)
@@ -72,30 +72,30 @@ def test_only_a_window_that_emptied_below_the_rearm_share_fires_again() -> None:
 
 def test_an_unknown_window_is_the_documents_budget() -> None:
     assert run(used(24_000, None)) == [Reason.FULL]
-    state, reason = step(State(), used(24_000, None), max_tokens=200_000)
+    state, reason = step(WindowState(), used(24_000, None), max_tokens=200_000)
     assert (state.armed, reason) == (True, None)
 
 
 def test_a_budget_of_nothing_never_fills() -> None:
-    assert step(State(), used(24_000, None), max_tokens=0)[1] is None
-    assert step(State(), used(24_000, None), max_tokens=-1)[1] is None
+    assert step(WindowState(), used(24_000, None), max_tokens=0)[1] is None
+    assert step(WindowState(), used(24_000, None), max_tokens=-1)[1] is None
 
 
 def test_the_window_ends_where_the_assistant_compacts() -> None:
     early = Usage(window_tokens=1_000_000, compact_at_tokens=400_000)
     assert run(replace(early, used_tokens=319_999)) == [None]
     assert run(replace(early, used_tokens=320_000)) == [Reason.FULL]
-    assert fill(State(used=50_000, compact_at=100_000)) == 0.5
+    assert fill(WindowState(used=50_000, compact_at=100_000)) == 0.5
 
 
 def test_a_percentage_alone_is_a_share_of_the_window() -> None:
     assert run(Usage(used_percent=79.9), Usage(used_percent=80)) == [None, Reason.FULL]
-    assert fill(State(percent=40.0, window=1_000_000, compact_at=500_000)) == 0.8
-    assert fill(State(percent=80.0, compact_at=100_000)) == 0.8
+    assert fill(WindowState(percent=40.0, window=1_000_000, compact_at=500_000)) == 0.8
+    assert fill(WindowState(percent=80.0, compact_at=100_000)) == 0.8
 
 
 def test_a_hook_without_a_window_leaves_the_one_of_the_status_line() -> None:
-    state, _ = step(State(), used(100_000, 200_000, event="statusline"))
+    state, _ = step(WindowState(), used(100_000, 200_000, event="statusline"))
     state, reason = step(state, Usage(event="Stop"))
     assert (state.used, state.window, state.event, reason) == (100_000, 200_000, "Stop", None)
     state, reason = step(state, used(160_000, None))
@@ -103,11 +103,11 @@ def test_a_hook_without_a_window_leaves_the_one_of_the_status_line() -> None:
 
 
 def test_a_new_percentage_is_not_outvoted_by_tokens_of_before_nor_tokens_by_a_percentage() -> None:
-    state, _ = step(State(), used(162_000, 200_000))
+    state, _ = step(WindowState(), used(162_000, 200_000))
     state, _ = step(state, Usage(used_percent=20.0))
     assert fill(state) == pytest.approx(0.2)
     assert state.armed
-    state, reason = step(State(percent=20.0), used(24_000, None))
+    state, reason = step(WindowState(percent=20.0), used(24_000, None))
     assert (fill(state), reason) == (0.8, Reason.FULL)
 
 
@@ -176,7 +176,7 @@ def test_the_drop_after_a_crossing_that_fired_only_arms_again() -> None:
 
 
 def test_a_low_threshold_does_not_fire_at_every_sample() -> None:
-    state, fired = State(), []
+    state, fired = WindowState(), []
     for count in (12_000, 12_100, 11_999, 12_100, 8_900, 12_000):
         state, reason = step(state, used(count), threshold=0.4, drop=0.9)
         fired.append(reason)
@@ -187,7 +187,7 @@ def test_a_low_threshold_does_not_fire_at_every_sample() -> None:
 def test_between_two_crossings_that_fire_the_window_was_below_the_rearm_share(
     samples: list[Usage],
 ) -> None:
-    state, seen = State(), []
+    state, seen = WindowState(), []
     for usage in samples:
         state, reason = step(state, usage)
         seen.append((fill(state), reason))
@@ -199,7 +199,7 @@ def test_between_two_crossings_that_fire_the_window_was_below_the_rearm_share(
 
 @given(samples=st.lists(st.tuples(st.sampled_from("ab"), announcing), max_size=30))
 def test_two_sessions_fire_as_each_would_alone(samples: list[tuple[str, Usage]]) -> None:
-    states = {"a": State(), "b": State()}
+    states = {"a": WindowState(), "b": WindowState()}
     together: dict[str, list[Reason | None]] = {"a": [], "b": []}
     for name, usage in samples:
         states[name], reason = step(states[name], usage)
@@ -221,7 +221,7 @@ def test_samples_that_say_nothing_change_nothing_wherever_they_come(
 
 @given(first=usages, second=usages)
 def test_what_is_said_last_counts_and_what_is_not_said_stays(first: Usage, second: Usage) -> None:
-    state = merge(merge(State(), first), second)
+    state = merge(merge(WindowState(), first), second)
     assert state.window == (second.window_tokens or first.window_tokens)
     assert state.event == (second.event or first.event)
     if second.used_tokens is not None:
@@ -230,7 +230,7 @@ def test_what_is_said_last_counts_and_what_is_not_said_stays(first: Usage, secon
 
 def emptyings(*samples: Usage) -> list[Emptying | None]:
     """Return how each sample says that the window was emptied."""
-    state, said = State(), []
+    state, said = WindowState(), []
     for usage in samples:
         after, reason = step(state, usage)
         said.append(emptying(state, usage, reason))
@@ -257,5 +257,5 @@ def test_an_event_that_is_read_again_empties_nothing_again() -> None:
 
 def test_a_fall_within_what_the_settings_allow_is_none() -> None:
     assert emptyings(used(20_000), used(15_001)) == [None, None]
-    before = State(used=20_000, window=30_000)
+    before = WindowState(used=20_000, window=30_000)
     assert emptying(before, used(15_001), None, drop=0.2) is Emptying.FELL

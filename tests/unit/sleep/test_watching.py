@@ -27,7 +27,7 @@ from memd.domain.events import EventName
 from memd.domain.settings import UsageSettings
 from memd.domain.sleep import Window
 from memd.signals.usage import Usage
-from memd.sleep.nap.keeping import Wanted
+from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.nap import Nap
 from memd.sleep.window import watching as room
 from memd.sleep.window.project import project_of
@@ -43,7 +43,7 @@ class FakeNap:
     """
 
     db: Database
-    wanted: list[Wanted] = field(default_factory=list)
+    wanted: list[NapRequest] = field(default_factory=list)
     callers: list[Caller] = field(default_factory=list)
     fails: list[BaseException] = field(default_factory=list)
     gate: asyncio.Event | None = None
@@ -55,7 +55,7 @@ class FakeNap:
         if self.damaged:
             raise ModelError("tokenizer.json is no tokenizer")
 
-    async def nap(self, caller: Caller, wanted: Wanted) -> None:
+    async def nap(self, caller: Caller, wanted: NapRequest) -> None:
         self.wanted.append(wanted)
         self.callers.append(caller)
         if self.gate is not None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from memd.text.restating import Told, unsaid
+from memd.text.restating import KnownWords, unsaid
 
-TOLD = Told(
+TOLD = KnownWords(
     [
         "The billing service keeps its data in PostgreSQL 16.",
         "Agent: Shall I delete the old files?\nUser: yes\nOutcome: All checks of heron pass with "
@@ -55,5 +55,5 @@ def test_only_the_sentences_that_were_told_are_taken_out() -> None:
     )
     left = "I have raised its memory to 4 GB.\n\n- The lock file is in the repository now."
     assert unsaid(text, TOLD) == left
-    assert unsaid(text, Told(())) == text
+    assert unsaid(text, KnownWords(())) == text
     assert unsaid("Nothing of it.\n\n  Indented.", TOLD) == "Nothing of it.\n\n  Indented."

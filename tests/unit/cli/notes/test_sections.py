@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.cli.notes.sections import Section, sections
+from memd.cli.notes.sections import NoteSection, sections
 
 
 def test_a_text_stands_under_all_headings_above_it() -> None:
@@ -17,29 +17,31 @@ def test_a_text_stands_under_all_headings_above_it() -> None:
     )
 
     assert sections(text) == [
-        Section((), "intro"),
-        Section(("Billing service", "Decision"), "PostgreSQL 16."),
-        Section(("Billing service", "Decision", "Why"), "It is known."),
-        Section(("Other",), "x"),
+        NoteSection((), "intro"),
+        NoteSection(("Billing service", "Decision"), "PostgreSQL 16."),
+        NoteSection(("Billing service", "Decision", "Why"), "It is known."),
+        NoteSection(("Other",), "x"),
     ]
 
 
 def test_a_level_that_was_left_out_is_no_matter() -> None:
-    assert sections("# A\n#### B\nb\n## C\nc")[1] == Section(("A", "C"), "c")
+    assert sections("# A\n#### B\nb\n## C\nc")[1] == NoteSection(("A", "C"), "c")
 
 
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
-        ("# Shop\n## Milk\n## Bread\n", [Section(("Shop",), "## Milk\n## Bread")]),
-        ("# A\na\n# B\n", [Section(("A",), "a\n\n# B")]),
-        ("# Log\n## A\n\n## B\na heron", [Section(("Log", "B"), "## A\na heron")]),
-        ("# A\n# B\nb", [Section(("B",), "# A\nb")]),
-        ("# Only", [Section((), "# Only")]),
-        ("# I\n## A boat\n# F\nx", [Section(("I",), "## A boat"), Section(("F",), "x")]),
+        ("# Shop\n## Milk\n## Bread\n", [NoteSection(("Shop",), "## Milk\n## Bread")]),
+        ("# A\na\n# B\n", [NoteSection(("A",), "a\n\n# B")]),
+        ("# Log\n## A\n\n## B\na heron", [NoteSection(("Log", "B"), "## A\na heron")]),
+        ("# A\n# B\nb", [NoteSection(("B",), "# A\nb")]),
+        ("# Only", [NoteSection((), "# Only")]),
+        ("# I\n## A boat\n# F\nx", [NoteSection(("I",), "## A boat"), NoteSection(("F",), "x")]),
     ],
 )  # fmt: skip
-def test_a_heading_without_a_text_is_no_section_of_its_own(text: str, parts: list[Section]) -> None:
+def test_a_heading_without_a_text_is_no_section_of_its_own(
+    text: str, parts: list[NoteSection]
+) -> None:
     assert sections(text) == parts
 
 
@@ -62,12 +64,12 @@ def test_code_tables_and_tags_are_no_headings(text: str) -> None:
 
 def test_an_underlined_line_is_a_heading() -> None:
     assert sections("Garden\n======\n\nRoses\n-----\ncut in March\n") == [
-        Section(("Garden", "Roses"), "cut in March")
+        NoteSection(("Garden", "Roses"), "cut in March")
     ]
 
 
 def test_a_fence_that_is_never_closed_hides_no_heading() -> None:
-    assert sections("```\ncode\n# One\ntext")[-1] == Section(("One",), "text")
+    assert sections("```\ncode\n# One\ntext")[-1] == NoteSection(("One",), "text")
 
 
 LINES = st.sampled_from(

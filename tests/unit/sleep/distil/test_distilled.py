@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memd.domain.enums import Origin
-from memd.sleep.distil.candidates import Kind
+from memd.sleep.distil.candidates import NapKind
 from memd.sleep.distil.choice import STRETCH_MEMORIES, STRETCH_TOKENS
 from memd.sleep.distil.compose import CHARS_MAX
 from memd.sleep.distil.distilled import distilled
@@ -28,14 +28,14 @@ def agent(text: str) -> dict[str, Any]:
 
 
 def told(*messages: dict[str, Any]) -> list[str]:
-    return [each.text for each in distilled(messages) if each.kind is not Kind.DIGEST]
+    return [each.text for each in distilled(messages) if each.kind is not NapKind.DIGEST]
 
 
 def test_a_rule_is_remembered_as_it_was_said() -> None:
-    [memory] = [each for each in distilled([user(RULE)]) if each.kind is not Kind.DIGEST]
+    [memory] = [each for each in distilled([user(RULE)]) if each.kind is not NapKind.DIGEST]
     assert (memory.text, memory.kind, memory.places, memory.origin) == (
         RULE,
-        Kind.PREFERENCE,
+        NapKind.PREFERENCE,
         (0,),
         Origin.PERSON,
     )
@@ -56,7 +56,7 @@ def test_what_has_the_agent_s_words_is_not_the_user_s() -> None:
     [memory] = [
         each
         for each in distilled([agent("I recommend a lock file. Shall I?"), user("yes")])
-        if each.kind is not Kind.DIGEST
+        if each.kind is not NapKind.DIGEST
     ]
     assert memory.origin is Origin.ASSISTANT
     assert memory.places == (1, 0)
@@ -80,9 +80,9 @@ def test_a_plan_that_was_pasted_is_remembered_by_what_it_is_about() -> None:
     plan = (
         f"Implement the following plan:\n\n# Move the cache\n\nIt is lost at each start.\n\n{steps}"
     )
-    [memory] = [each for each in distilled([user(plan)]) if each.kind is not Kind.DIGEST]
+    [memory] = [each for each in distilled([user(plan)]) if each.kind is not NapKind.DIGEST]
     assert memory.text == "Plan: Move the cache\nIt is lost at each start."
-    assert memory.kind is Kind.DECISION
+    assert memory.kind is NapKind.DECISION
 
 
 def test_a_question_after_a_question_answers_nothing() -> None:
@@ -102,10 +102,12 @@ def test_the_rules_of_a_command_are_remembered_and_not_its_orders() -> None:
         "Review it line by line.\n\nWe never test what the framework does.\n\n" + "Go on.\n" * 90
     )
     command = "<command-name>/review</command-name>\n<command-args>7</command-args>"
-    [memory] = [m for m in distilled([user(command), user(template)]) if m.kind is not Kind.DIGEST]
+    [memory] = [
+        m for m in distilled([user(command), user(template)]) if m.kind is not NapKind.DIGEST
+    ]
     assert (memory.text, memory.kind) == (
         "We never test what the framework does.",
-        Kind.PREFERENCE,
+        NapKind.PREFERENCE,
     )
     assert memory.origin is Origin.ASSISTANT
 
@@ -129,8 +131,8 @@ def test_what_a_program_writes_between_begins_nothing_new() -> None:
         user("<task-notification>It has finished.</task-notification>"),
         agent("The sessions are kept in `~/.app/sessions.db`, because the cache is volatile."),
     ]
-    [memory] = [each for each in distilled(messages) if each.kind is not Kind.DIGEST]
-    assert memory.kind is Kind.OUTCOME
+    [memory] = [each for each in distilled(messages) if each.kind is not NapKind.DIGEST]
+    assert memory.kind is NapKind.OUTCOME
     assert "~/.app/sessions.db" in memory.text
     assert memory.places == (0, 2)
 
@@ -185,8 +187,8 @@ def test_a_line_that_only_asks_is_not_told_beside_one_that_says_something() -> N
 
 def test_an_interruption_is_no_memory_and_what_follows_it_corrects() -> None:
     messages = [user("add a port"), user(INTERRUPTED), user("let's put it into ports.py instead")]
-    [memory] = [each for each in distilled(messages) if each.kind is not Kind.DIGEST]
-    assert (memory.kind, memory.places) == (Kind.CORRECTION, (2,))
+    [memory] = [each for each in distilled(messages) if each.kind is not NapKind.DIGEST]
+    assert (memory.kind, memory.places) == (NapKind.CORRECTION, (2,))
 
 
 def test_what_was_interrupted_stands_beside_what_was_said_then() -> None:
@@ -245,7 +247,9 @@ def test_a_long_message_becomes_several_memories_each_with_its_own_slot() -> Non
         f"We want the {thing} to show {f'the {thing} of all ' * 20}always."
         for thing in ("names", "ports", "colours")
     ]
-    memories = [m for m in distilled([user("\n\n".join(paragraphs))]) if m.kind is not Kind.DIGEST]
+    memories = [
+        m for m in distilled([user("\n\n".join(paragraphs))]) if m.kind is not NapKind.DIGEST
+    ]
     assert len(memories) == 3
     assert len({each.slot for each in memories}) == 3
 
@@ -268,8 +272,8 @@ def test_what_takes_back_an_earlier_decision_has_its_place() -> None:
         agent("It is there."),
         user("No, we don't want the session store in the redis cluster after all, use sqlite."),
     ]
-    [first] = [each for each in distilled(early) if each.kind is not Kind.DIGEST]
-    [last] = [each for each in distilled(late) if each.kind is not Kind.DIGEST]
+    [first] = [each for each in distilled(early) if each.kind is not NapKind.DIGEST]
+    [last] = [each for each in distilled(late) if each.kind is not NapKind.DIGEST]
     assert last.slot == first.slot
     assert "sqlite" in last.text
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.sleep.distil.candidates import Kind
+from memd.sleep.distil.candidates import NapKind
 from memd.sleep.distil.commands import COMMANDS_SLOT
 from memd.sleep.distil.environment import ENVIRONMENT_CHARS_MAX, environment
 from memd.sleep.distil.exchanges import AgentText, Exchange, Run
@@ -47,7 +47,7 @@ def test_the_commands_that_passed_are_one_memory_in_their_shortest_form() -> Non
     assert made.memory.text == (
         "How this is run here:\ntest: npm test\nrun: docker compose up -d db"
     )
-    assert (made.memory.kind, made.memory.slot) == (Kind.ENVIRONMENT, COMMANDS_SLOT)
+    assert (made.memory.kind, made.memory.slot) == (NapKind.ENVIRONMENT, COMMANDS_SLOT)
 
 
 def test_one_command_alone_is_no_memory() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.sleep.distil.candidates import Kind
+from memd.sleep.distil.candidates import NapKind
 from memd.sleep.distil.exchanges import AgentText, Exchange
 from memd.sleep.distil.findings import FINDINGS_CHARS_MAX, findings, listed
 
@@ -79,7 +79,7 @@ def test_a_list_is_a_memory_that_says_what_it_is_about() -> None:
         " 1. rows() is quadratic in the number of files; 2. No retry when the bucket is away;"
         " 3. .netrc is read by everybody."
     )
-    assert made.memory.kind is Kind.OUTCOME
+    assert made.memory.kind is NapKind.OUTCOME
     assert made.memory.places == (5, 4)
 
 

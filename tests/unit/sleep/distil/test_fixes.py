@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memd.domain.enums import Origin
-from memd.sleep.distil.candidates import Kind
+from memd.sleep.distil.candidates import NapKind
 from memd.sleep.distil.exchanges import AgentText, Exchange, Run
 from memd.sleep.distil.fixes import FIX_CHARS_MAX, fixes
 
@@ -45,7 +45,7 @@ def test_a_fix_names_command_error_cause_and_file() -> None:
         " The tests expect Postgres on port 5433, and compose.yml only maps 5432."
         " Changed compose.yml. It passes now."
     )
-    assert fix.memory.kind is Kind.FIX
+    assert fix.memory.kind is NapKind.FIX
     assert fix.memory.places == (1, 5)
     assert fix.memory.origin is Origin.TOOL
 

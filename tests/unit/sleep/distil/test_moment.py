@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memd.sleep.distil.acts import WORTH, act
-from memd.sleep.distil.candidates import Kind
+from memd.sleep.distil.candidates import NapKind
 from memd.sleep.distil.distilled import distilled
 
 
@@ -17,7 +17,7 @@ def _said(agent: str, user: str) -> list[str]:
         {"role": "assistant", "content": agent},
         {"role": "user", "content": user},
     ]
-    return [each.text for each in distilled(messages) if each.kind is not Kind.DIGEST]
+    return [each.text for each in distilled(messages) if each.kind is not NapKind.DIGEST]
 
 
 @pytest.mark.parametrize(

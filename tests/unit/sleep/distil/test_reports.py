@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memd.sleep.distil.candidates import Kind
+from memd.sleep.distil.candidates import NapKind
 from memd.sleep.distil.distilled import distilled
 from memd.sleep.distil.exchanges import AgentText, Exchange, Run
 from memd.sleep.distil.reports import approved, reports, sections, written
@@ -81,7 +81,7 @@ def test_a_plan_counts_once_it_is_approved() -> None:
     within = Run(3, "1", "ExitPlanMode", "", f"User has approved it.\n## Approved Plan:\n{PLAN}")
     assert approved(within) == PLAN
     made = reports([Exchange(0, "move them", runs=[within], end=3)])
-    assert {each.memory.kind for each in made} == {Kind.DECISION}
+    assert {each.memory.kind for each in made} == {NapKind.DECISION}
     assert made[0].memory.text.startswith("Plan approved: Move commands \u2013 Keep in main.go: ")
 
 
@@ -101,13 +101,13 @@ def test_sections_only_fill_what_others_leave() -> None:
     user = {"role": "user", "content": "Always use tabs in this project."}
     messages = [user, {"role": "assistant", "content": REPORT}]
     kinds = [each.kind for each in distilled(messages)]
-    assert kinds[0] is Kind.PREFERENCE
-    assert kinds.count(Kind.OUTCOME) >= 2
+    assert kinds[0] is NapKind.PREFERENCE
+    assert kinds.count(NapKind.OUTCOME) >= 2
     many = [
         {"role": "user", "content": f"We never put module {n} behind flag-{n} in prod-{n}."}
         for n in range(9)
     ]
-    assert Kind.OUTCOME not in [each.kind for each in distilled([*many, messages[1]])]
+    assert NapKind.OUTCOME not in [each.kind for each in distilled([*many, messages[1]])]
 
 
 def test_a_fence_holds_no_heading() -> None:

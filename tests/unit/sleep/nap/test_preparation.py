@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from memd.domain.enums import MemoryCategory, Origin, Trust
-from memd.sleep.distil.candidates import Distilled, Kind
+from memd.sleep.distil.candidates import Distilled, NapKind
 from memd.sleep.nap.cleaning import clean
 from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator
 from memd.sleep.nap.drafting import of_distilled
@@ -215,20 +215,20 @@ def test_what_memd_said_itself_is_not_distilled_and_teaches_nothing() -> None:
 
 
 CATEGORIES = [
-    (Kind.DECISION, MemoryCategory.SEMANTIC),
-    (Kind.CORRECTION, MemoryCategory.SEMANTIC),
-    (Kind.CONSTRAINT, MemoryCategory.SEMANTIC),
-    (Kind.ENVIRONMENT, MemoryCategory.SEMANTIC),
-    (Kind.OUTCOME, MemoryCategory.SEMANTIC),
-    (Kind.PREFERENCE, MemoryCategory.PROCEDURAL),
-    (Kind.FIX, MemoryCategory.PROCEDURAL),
-    (Kind.DIGEST, MemoryCategory.EPISODIC),
+    (NapKind.DECISION, MemoryCategory.SEMANTIC),
+    (NapKind.CORRECTION, MemoryCategory.SEMANTIC),
+    (NapKind.CONSTRAINT, MemoryCategory.SEMANTIC),
+    (NapKind.ENVIRONMENT, MemoryCategory.SEMANTIC),
+    (NapKind.OUTCOME, MemoryCategory.SEMANTIC),
+    (NapKind.PREFERENCE, MemoryCategory.PROCEDURAL),
+    (NapKind.FIX, MemoryCategory.PROCEDURAL),
+    (NapKind.DIGEST, MemoryCategory.EPISODIC),
 ]
 
 
 @pytest.mark.parametrize(("kind", "category"), CATEGORIES)
 def test_what_is_distilled_is_one_memory_however_long_filed_by_its_kind(
-    kind: Kind, category: MemoryCategory
+    kind: NapKind, category: MemoryCategory
 ) -> None:
     text = "The gate is closed at night. " * 60
     made = Distilled(text, kind, (1, 0), "s", Origin.TOOL)
@@ -242,20 +242,20 @@ def test_what_is_distilled_is_one_memory_however_long_filed_by_its_kind(
 
 
 def test_every_kind_is_filed() -> None:
-    assert {kind for kind, _ in CATEGORIES} == set(Kind)
+    assert {kind for kind, _ in CATEGORIES} == set(NapKind)
 
 
 @pytest.mark.parametrize(
     ("text", "kind", "origin", "name"),
     [
-        ("My favourite editor is Helix.", Kind.PREFERENCE, Origin.PERSON, "favorite_editor"),
-        ("My favourite editor is Helix.", Kind.PREFERENCE, Origin.ASSISTANT, None),
-        ("My favourite editor is Helix.", Kind.DECISION, Origin.PERSON, None),
-        ("Never open it by hand.", Kind.FIX, Origin.PERSON, None),
+        ("My favourite editor is Helix.", NapKind.PREFERENCE, Origin.PERSON, "favorite_editor"),
+        ("My favourite editor is Helix.", NapKind.PREFERENCE, Origin.ASSISTANT, None),
+        ("My favourite editor is Helix.", NapKind.DECISION, Origin.PERSON, None),
+        ("Never open it by hand.", NapKind.FIX, Origin.PERSON, None),
     ],
 )
 def test_only_a_preference_in_its_owners_words_has_a_name(
-    text: str, kind: Kind, origin: Origin, name: str | None
+    text: str, kind: NapKind, origin: Origin, name: str | None
 ) -> None:
     made = Distilled(text, kind, (0,), "s", origin)
     made_of = of_distilled(made, [{}].__getitem__, DefaultTokenEstimator(), "s")
