@@ -35,7 +35,7 @@ OUTSIDE_A_TRANSACTION = {
 
 def writing_functions() -> Iterator[tuple[str, ast.FunctionDef]]:
     """Yield every public function of the store whose first parameter is a Writing."""
-    for path in sorted(STORE.glob("*.py")):
+    for path in sorted(STORE.rglob("*.py")):
         for node in ast.parse(path.read_text("utf-8")).body:
             if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
                 first = node.args.args[0].annotation if node.args.args else None
