@@ -82,7 +82,8 @@ def test_no_acknowledged_write_is_lost_by_thousands_of_kills(tmp_path: Path) -> 
 
 
 def test_a_daemon_that_answers_before_it_commits_is_found_out(tmp_path: Path) -> None:
-    assert killed(tmp_path, 40, 3, "--mutant", "ack_early")["lost"] > 0
+    report = killed(tmp_path, 40, 3, "--mutant", "ack_early")
+    assert report["lost"] or report["halves"]  # a memory is gone, or all that a nap had learnt
 
 
 def test_a_night_that_hides_later_than_it_summarises_is_found_out(tmp_path: Path) -> None:
