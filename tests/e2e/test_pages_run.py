@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support import foreign_files
 from support.daemon import ROOT, Spawned, environment
 from support.desk import served
 
@@ -125,6 +126,11 @@ def exported(folder: Path) -> None:
     (folder / "shop" / ".aider.chat.history.md").write_text(history)
     kept = {"type": "entity", "name": "Ada", "entityType": "person", "observations": ["likes tea"]}
     (folder / "memory.json").write_text(json.dumps(kept))
+    opencode, claude_mem = folder / ".local/share/opencode", folder / ".claude-mem"
+    opencode.mkdir(parents=True)
+    claude_mem.mkdir()
+    foreign_files.opencode_database(opencode / "opencode.db", ["ses_1"], str(folder)).close()
+    foreign_files.claude_mem_database(claude_mem / "claude-mem.db").close()
 
 
 @pytest.mark.usefixtures("daemon")
