@@ -8,10 +8,10 @@ is loaded when it is first asked for.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memd.backends.assembly import Assembly, assembled
 from memd.backends.care import Care
@@ -94,16 +94,23 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
         memories_max=settings.memory.consolidation.max_memories_per_agent,
         rhythm=asleep.sleep.rhythm,
         short_ids=ShortIds(house.db, settings.org_memory),
-        background=(
-            house.queue.run,
-            Care(house.db, house.upkeep, house.due, events.emit).run,
-            asleep.sleep.rhythm.run,
-            asleep.naps.run,
-            asleep.wiki.run,
-            house.learning.run,
-            house.org.past.run,
-            access.audit.run,
-        ),
+        background=_background(house, access, asleep, events),
+    )
+
+
+def _background(
+    house: Assembly, access: _Access, asleep: _Asleep, events: Events
+) -> tuple[Callable[[], Coroutine[Any, Any, Any]], ...]:
+    """Return what runs beside the server until the daemon stops."""
+    return (
+        house.queue.run,
+        Care(house.db, house.upkeep, house.due, events.emit).run,
+        asleep.sleep.rhythm.run,
+        asleep.naps.run,
+        asleep.wiki.run,
+        house.learning.run,
+        house.org.past.run,
+        access.audit.run,
     )
 
 

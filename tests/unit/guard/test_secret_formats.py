@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.resources
 import json
+import random
 import re
 import subprocess
 import sys
@@ -82,6 +83,17 @@ def test_rules_are_compiled_as_far_as_texts_need_them() -> None:
     assert not detector.compiled
     assert [match.shape.kind for match in detector.find(token("gitlab personal", 1)[0])]
     assert 0 < detector.compiled < 20
+
+
+def test_no_text_is_too_much_for_the_look_at_keywords() -> None:
+    """RE2 finds nothing when its memory is over, and says so to nobody."""
+    chance = random.Random(1)
+    begun = [word[:-1] for shape in shapes() for word in words(shape.pattern)]
+    text = "".join(f"{chance.choice(begun)}{chance.choice('xY9 ')}" for _ in range(100_000))
+    spoken, secret = token("github classic", 1)
+    whole = f"{text} {spoken}"
+    found = {whole[match.secret_start : match.end] for match in Detector(shapes()).find(whole)}
+    assert secret in found
 
 
 def test_no_rule_is_read_or_compiled_before_a_text_comes() -> None:
