@@ -44,11 +44,11 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
         lift()
 
 
-async def fill_up(house: Assembly, kept: set[str]) -> None:
+async def fill_up(house: Assembly, kept: set[str], text: str = TEXT) -> None:
     """Tell until the disk is full; what was acknowledged is added to *kept*."""
     for number in range(2_000):
         try:
-            kept.update(await stored(house, TEXT.format(f"x{number}")))
+            kept.update(await stored(house, f"{number} {text}"))
         except DiskFullError:
             return
     pytest.fail("the disk was never full")
@@ -93,6 +93,25 @@ async def test_a_full_disk_can_still_be_told_to_forget(tmp_path: Path) -> None:
             await house.db.recover()
             assert ballast.place(path).exists()
         assert b"Xylophanes" not in b"".join(p.read_bytes() for p in folder.iterdir())
+
+
+async def test_a_full_disk_is_told_by_status_after_a_write_that_needed_no_room(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    with small_disk(folder, 24):
+        async with a_house(folder / "memd.db") as house:
+            await stored(house, *(TEXT.format(number) for number in range(20)))
+            assert await house.db.checkpoint()  # from here the log is written over
+            make_room = fill(folder)
+            await fill_up(house, set(), "The door is red. " * 4_000)
+            await house.db.write(ADA, lambda conn: conn.execute("DELETE FROM memory WHERE 0"))
+            (why,) = house.upkeep.why_degraded()
+            assert why.startswith("the last write was refused: ")
+            make_room()
+            await stored(house, "The roof is grey.")
+            assert house.upkeep.why_degraded() == []
 
 
 async def test_eight_mebibytes_are_set_aside_for_the_day_on_which_the_disk_is_full(

@@ -36,7 +36,7 @@ from memd.store.file import backup, ballast, connect, page_sums, transactions
 from memd.store.file.connect import Reading, Writing, prepare_reader, prepare_writer
 from memd.store.file.faults import translated
 from memd.store.file.migrate import STEPS, Step, migrate
-from memd.store.file.place import OpenFiles, mend_modes, unwritten
+from memd.store.file.place import OpenFiles, Refusal, mend_modes, unwritten
 from memd.store.file.pool import Pool, closed
 from memd.store.search import caches
 
@@ -66,7 +66,7 @@ class Database:
         self.lasting = LastingTime(clock)
         self.place = OpenFiles(path)
         self._lost: str | None = None
-        self._refusal: str | None = None
+        self._refusal = Refusal(path)
         self._vfs = vfs
         self._mmap = mmap
         self._steps = steps
@@ -174,12 +174,12 @@ class Database:
             result = await self._run(writer, transaction)
         except MemdError as error:
             if isinstance(error, StorageError):
-                self._refusal = error.message
+                self._refusal.failed(error)
             if writer.broken:
                 await self._reopen(writer)
             raise
         self._require_place()  # or what is acknowledged lies in a file that nobody finds again
-        self._refusal = None
+        self._refusal.succeeded()
         if self._wal_pages >= CHECKPOINT_PAGES and self._checkpoint is None:
             self._checkpoint = asyncio.create_task(self.checkpoint())
             self._checkpoint.add_done_callback(self._checkpoint_done)
@@ -195,7 +195,7 @@ class Database:
             return f"{self._lost}; nothing is written until memd is started again"
         if self._writer is None:
             return unwritten(self.path).message
-        return None if self._refusal is None else f"the last write was refused: {self._refusal}"
+        return self._refusal.message
 
     def _require_place(self) -> None:
         self.look()

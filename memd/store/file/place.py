@@ -1,4 +1,4 @@
-"""Whether the files that are open are still those at their paths.
+"""Whether the files that are open are still those at their paths, and take what is written.
 
 SQLite goes on writing into a file that was deleted or replaced, and what it acknowledges
 is gone with the process. So each write looks before and after, which costs some
@@ -12,9 +12,12 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from memd.base.errors import ReadOnlyError
+from memd.base.errors import DiskFullError, ReadOnlyError, StorageError
 
 _ENDINGS = {"": "the store", "-wal": "the store's log", "-shm": "the index of the store's log"}
+
+ROOM_BYTES = 1_048_576
+"""A disk with less room is as good as full: one write of a memory's length may fail on it."""
 
 _OWNERS = stat.S_IRUSR | stat.S_IWUSR
 _BY_EFFECTIVE = os.access in os.supports_effective_ids
@@ -39,6 +42,29 @@ class OpenFiles:
                 how = "deleted" if there is None else "replaced"
                 return f"{what} was {how} while memd ran: {path}"
         return None
+
+
+class Refusal:
+    """Why the last write failed, until one has succeeded.
+
+    On a full disk a write that changes little or nothing still succeeds, so there a success
+    says nothing before the disk has room again.
+    """
+
+    def __init__(self, database: Path) -> None:
+        self._folder = database.parent
+        self._error: StorageError | None = None
+
+    @property
+    def message(self) -> str | None:
+        return None if self._error is None else f"the last write was refused: {self._error.message}"
+
+    def failed(self, error: StorageError) -> None:
+        self._error = error
+
+    def succeeded(self) -> None:
+        if not (isinstance(self._error, DiskFullError) and _is_full(self._folder)):
+            self._error = None
 
 
 def mend_modes(database: Path) -> None:
@@ -81,3 +107,11 @@ def _identity(path: Path) -> Identity | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
+
+
+def _is_full(folder: Path) -> bool:
+    try:
+        disk = os.statvfs(folder)
+    except OSError:
+        return False
+    return disk.f_bavail * disk.f_frsize < ROOM_BYTES
