@@ -136,7 +136,9 @@ class Archival:
             done += count
         return done
 
-    async def put_away(self, caller: Caller, memory_id: str, reason: ArchiveReason) -> str | None:
+    async def move_to_archive(
+        self, caller: Caller, memory_id: str, reason: ArchiveReason
+    ) -> str | None:
         """Put a memory into the archive and return its archival id; None when there is none.
 
         What lies in the trash because it was deleted comes out of it; what is in the
@@ -205,7 +207,9 @@ class OwnArchive:
         its id.
         """
         room, caller = self.room(), Caller(agent_id=entry.agent_id)
-        archival_id = await room.put_away(caller, entry.original_id, ArchiveReason.CONSOLIDATED)
+        archival_id = await room.move_to_archive(
+            caller, entry.original_id, ArchiveReason.CONSOLIDATED
+        )
         if archival_id is None:
             raise MemoryStoreError(
                 "only what this store holds can be put into its archive", field="original_id"

@@ -18,7 +18,7 @@ from memd.base.errors import MemoryNotFoundError
 from memd.domain.caller import Caller
 from memd.domain.enums import HIDDEN, MemoryCategory, MemoryState, Origin, TrashReason, Trust
 from memd.domain.flagged import Flagged, Quarantined
-from memd.domain.trust import Flag, is_set_aside
+from memd.domain.trust import Flag, is_quarantined
 from memd.guard.secrets import screen
 from memd.guard.suspicion import suspicion
 from memd.store.access import names
@@ -142,7 +142,7 @@ def look_again(conn: Writing, key: int, now_us: int) -> bool:
     if row.state == MemoryState.QUARANTINED or flagged.is_released(conn, key):
         return False
     seen = suspicion(row.content)
-    if not is_set_aside(seen, Origin(row.origin)):
+    if not is_quarantined(seen, Origin(row.origin)):
         return False
     flagged.hide(conn, key, sorted(seen.flags), now_us)
     return True

@@ -150,7 +150,7 @@ class CompositeBackend:
     def archival_store(self) -> CompositeArchive:
         return self._archive
 
-    async def put_away(
+    async def move_to_archive(
         self, agent_id: str, memory_id: str, mode: ArchivalMode = ArchivalMode.EXTRACTIVE
     ) -> str | None:
         """Move a memory into its child's archive; MemoryCapabilityError when that has none."""
@@ -160,7 +160,7 @@ class CompositeBackend:
         name, child, there = found
         if not isinstance(child, KeepsArchive):
             raise MemoryCapabilityError(f"backend {name} has no archive")
-        archival_id = await child.put_away(agent_id, there, mode)
+        archival_id = await child.move_to_archive(agent_id, there, mode)
         return archival_id and f"{name}:{archival_id}"
 
     # What agents share, among the children that can.

@@ -141,12 +141,12 @@ class InMemoryBackend:
     def archival_store(self) -> InMemoryArchive:
         return self._archive
 
-    async def put_away(
+    async def move_to_archive(
         self, agent_id: str, memory_id: str, mode: ArchivalMode = ArchivalMode.EXTRACTIVE
     ) -> str | None:
         """Move a memory into the archive and return its id there; None when there is none."""
         self._ready(agent_id, MemoryStoreError)
-        return self._archive.put_away(agent_id, memory_id, mode)
+        return self._archive.move_to_archive(agent_id, memory_id, mode)
 
     # What agents share. A shared entry's agent is its publisher.
 

@@ -70,7 +70,7 @@ class InMemoryArchive:
 
     # With the memories of a backend at hand.
 
-    def put_away(self, agent_id: str, memory_id: str, mode: ArchivalMode) -> str | None:
+    def move_to_archive(self, agent_id: str, memory_id: str, mode: ArchivalMode) -> str | None:
         """Move a memory into the archive in one step; None when the agent has none of that id."""
         whole = self._hot.get(agent_id, {}).pop(memory_id, None)
         if whole is None:

@@ -248,7 +248,7 @@ class SqliteBackend:
         """Return this file's own archive."""
         return self._archive
 
-    async def put_away(
+    async def move_to_archive(
         self, agent_id: str, memory_id: str, mode: ArchivalMode = ArchivalMode.EXTRACTIVE
     ) -> str | None:
         """Move a memory into the archive, in one transaction; None when there is none.
@@ -259,7 +259,7 @@ class SqliteBackend:
         return await self._done(
             agent_id,
             MemoryStoreError,
-            lambda house, caller: house.archival.put_away(
+            lambda house, caller: house.archival.move_to_archive(
                 caller, memory_id, ArchiveReason.CONSOLIDATED
             ),
         )

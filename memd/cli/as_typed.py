@@ -95,11 +95,11 @@ _METHOD = re.compile(r"\b(?:" + "|".join(map(re.escape, COMMANDS)) + r")\b(?!\.)
 _PATH = re.compile(r"(?:^|(?<=; ))([a-z_]+(?:\.[\w-]+)*)(?=: )")
 
 
-def told(error: MemdError) -> tuple[str, str | None]:
+def message_and_hint(error: MemdError) -> tuple[str, str | None]:
     """Return the message and the hint of *error* in the words of the command line.
 
     >>> from memd.base.errors import InvalidError
-    >>> told(InvalidError("top_k: should be greater than 0", field="top_k"))[0]
+    >>> message_and_hint(InvalidError("top_k: should be greater than 0", field="top_k"))[0]
     '--top should be greater than 0'
     """
     message = error.message

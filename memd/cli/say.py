@@ -112,7 +112,7 @@ def coloured(stream: TextIO) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def shown(text: str) -> str:
+def printable(text: str) -> str:
     """Return a remembered text as a terminal may see it, lines kept."""
     from memd.view.view import view
 
@@ -137,7 +137,7 @@ def quoted(text: str) -> str:
     On a terminal each stands behind the bar. A pipe gets the text bare, but for a backslash
     where a line begins like memd's: whoever reads both streams as one must tell them apart.
     """
-    return "\n".join(map(begun, shown(text).split("\n")))
+    return "\n".join(map(begun, printable(text).split("\n")))
 
 
 def begun(line: str) -> str:
@@ -163,7 +163,7 @@ def passage(text: str, query: str, cells_max: int) -> str:
     from memd.cli.excerpt import excerpt
 
     room = max(20, cells_max)
-    return line(excerpt(shown(text), query, room), room)
+    return line(excerpt(printable(text), query, room), room)
 
 
 def moment(text: str, *, zone: bool = False) -> str:
@@ -190,9 +190,9 @@ def width() -> int:
 
 def complain(error: MemdError) -> Exit:
     """Say what went wrong and what to do; return the exit code that fits."""
-    from memd.cli.as_typed import told
+    from memd.cli.as_typed import message_and_hint
 
-    message, hint = told(error)
+    message, hint = message_and_hint(error)
     note(f"memd: {_under(message)}")
     if hint:
         note(f"      {_under(hint)}")
@@ -201,7 +201,7 @@ def complain(error: MemdError) -> Exit:
 
 def _under(text: str) -> str:
     """Return what an error says, its lines under its first: none can pass for another's."""
-    return shown(text).replace("\n", "\n      ")
+    return printable(text).replace("\n", "\n      ")
 
 
 def unknown(memory_id: str) -> None:

@@ -94,4 +94,4 @@ def _under(text: str) -> str:
     """Return a text as lines under a heading: none can pass for another heading."""
     if sys.stdout.isatty():
         return say.quoted(text)
-    return "\n".join(f"  {line}" for line in say.shown(text).split("\n"))
+    return "\n".join(f"  {line}" for line in say.printable(text).split("\n"))

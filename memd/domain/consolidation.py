@@ -296,7 +296,7 @@ class KeepsArchive(Protocol):
         """Return the archive, to search and restore; the same one each time."""
         ...
 
-    async def put_away(
+    async def move_to_archive(
         self,
         agent_id: NotBlankStr,
         memory_id: NotBlankStr,

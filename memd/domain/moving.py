@@ -147,16 +147,16 @@ class MemoryRecord(_Row):
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
-        put_away = (self.archival_id, self.archive_reason, self.archive_state_before,
+        archive_fields = (self.archival_id, self.archive_reason, self.archive_state_before,
                     self.archived_at)  # fmt: skip
         thrown = (self.trash_reason, self.trash_state_before, self.deleted_at, self.erase_after_at)
         remarks = (self.flags, self.flagged_at)
-        for what, group in (("archive", put_away), ("trash", thrown), ("flags", remarks)):
+        for what, group in (("archive", archive_fields), ("trash", thrown), ("flags", remarks)):
             if any(each is None for each in group) and any(each is not None for each in group):
                 raise ValueError(f"what is said of its {what} is not whole")
         needs = {
-            MemoryState.ARCHIVED: put_away,
-            MemoryState.COMPRESSED: put_away,
+            MemoryState.ARCHIVED: archive_fields,
+            MemoryState.COMPRESSED: archive_fields,
             MemoryState.TRASHED: thrown,
             MemoryState.QUARANTINED: remarks,
         }.get(self.state, ())

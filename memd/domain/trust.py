@@ -119,10 +119,10 @@ COMMANDING: Final = frozenset(
 """What sets a text aside; the others are only remarked on."""
 
 
-def is_set_aside(seen: Suspicion, origin: Origin) -> bool:
+def is_quarantined(seen: Suspicion, origin: Origin) -> bool:
     """Return whether a text of *origin* that looks like *seen* is stored out of sight.
 
-    >>> is_set_aside(Suspicion(live=frozenset({Flag.ROLE})), Origin.WEB)
+    >>> is_quarantined(Suspicion(live=frozenset({Flag.ROLE})), Origin.WEB)
     True
     """
     if origin is Origin.PERSON:

@@ -94,7 +94,7 @@ def install(model_dir: Path, *, source: Path | None, progress: Progress) -> Mode
         with tempfile.TemporaryDirectory(prefix=".memd-model-", dir=model_dir.parent) as work:
             _install(model_dir, Path(work), source, progress)
     except OSError as error:
-        raise told(error, model_dir) from error
+        raise storage_error(error, model_dir) from error
     progress("installed", 1.0)
     return status(model_dir)
 
@@ -163,7 +163,7 @@ def _install(model_dir: Path, work: Path, source: Path | None, progress: Progres
     new.rename(model_dir)
 
 
-def told(error: OSError, model_dir: Path) -> StorageError:
+def storage_error(error: OSError, model_dir: Path) -> StorageError:
     """Return the error of memd that says what the owner must do about the disk."""
     match error.errno:
         case errno.ENOSPC | errno.EDQUOT:

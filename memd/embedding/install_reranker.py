@@ -21,7 +21,7 @@ from memd.base.errors import DegradedError, ModelError
 from memd.base.limits import MODEL_FOLDER_BYTES_MAX
 from memd.embedding.cross_encoder import load_pair_model
 from memd.embedding.fetch import Progress, downloaded
-from memd.embedding.install import told
+from memd.embedding.install import storage_error
 from memd.embedding.model_files import Manifest, sha256_of, write_manifest
 from memd.embedding.reranker_files import (
     CARD_LOGITS,
@@ -69,7 +69,7 @@ def install(reranker_dir: Path, *, source: Path | None = None, progress: Progres
         with tempfile.TemporaryDirectory(dir=reranker_dir.parent, prefix=".reranker-") as work:
             _install(reranker_dir, Path(work), source, progress)
     except OSError as error:
-        raise told(error, reranker_dir) from error
+        raise storage_error(error, reranker_dir) from error
 
 
 def verify(folder: Path, manifest: Manifest) -> None:

@@ -11,13 +11,13 @@ from __future__ import annotations
 from memd.base.errors import QuarantinedError
 from memd.domain.caller import OPERATOR, Caller
 from memd.domain.enums import Origin
-from memd.domain.trust import is_set_aside
+from memd.domain.trust import is_quarantined
 from memd.guard.suspicion import of_fields, suspicion
 
 
 def is_doubtful(text: str) -> bool:
     """Return whether *text*, from nobody knows where, is not to be put beside the owner's words."""
-    return is_set_aside(suspicion(text), Origin.TOOL)
+    return is_quarantined(suspicion(text), Origin.TOOL)
 
 
 def refuse_orders(caller: Caller, **texts: str) -> None:
@@ -29,7 +29,7 @@ def refuse_orders(caller: Caller, **texts: str) -> None:
         return
     for field, text in texts.items():
         seen = suspicion(text).joined(of_fields((text,)))  # and as a name: hyphens for spaces
-        if is_set_aside(seen, Origin.ASSISTANT):
+        if is_quarantined(seen, Origin.ASSISTANT):
             flags = ", ".join(sorted(seen.flags))
             raise QuarantinedError(
                 f"the {field} reads like an order ({flags}): nothing is stored",

@@ -17,7 +17,7 @@ from memd.domain.enums import MemoryCategory, Origin, Passing, Trust
 from memd.domain.ingest import IngestRequest
 from memd.domain.memory import distinct
 from memd.domain.screened import Screened, SecretsPolicy
-from memd.domain.trust import TRUST, Flag, Suspicion, is_set_aside
+from memd.domain.trust import TRUST, Flag, Suspicion, is_quarantined
 from memd.extract.passing import passing
 from memd.guard.secrets import Screening, admitted, screened_name
 from memd.guard.suspicion import of_fields, of_pieces
@@ -168,7 +168,7 @@ def _suspected(draft: Draft, seen: Suspicion, origin: Origin) -> Draft:
     """Return *draft* with what it looks like; what is set aside prefers nothing."""
     if not seen.flags:
         return draft
-    aside = is_set_aside(seen, origin)
+    aside = is_quarantined(seen, origin)
     return replace(
         draft,
         flags=tuple(sorted(seen.flags)),

@@ -52,9 +52,9 @@ from memd.ingest.filing import Arrival
 from memd.ingest.guard import advise_on_tags
 from memd.ingest.keep import keep
 from memd.ingest.queue import EmbeddingQueue, tell_flagged, tell_turned_away, voices
-from memd.ingest.repeating import apart, told, without_fences
+from memd.ingest.repeating import apart, known_words, without_fences
 from memd.ingest.replace import foresee, replace
-from memd.ingest.update import change, wanted
+from memd.ingest.update import admitted_update, change
 from memd.store.access import agents, names, replies
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
@@ -104,7 +104,7 @@ class Ingest:
         kept = await self.db.read(replies.find, caller)
         if kept is not None:
             return Receipt.model_validate_json(kept)
-        known = await told(self.db, caller, request)
+        known = await known_words(self.db, caller, request)
         if known is not None:
             request = without_fences(request)
         found = await self._drafts(request)
@@ -217,7 +217,7 @@ class Ingest:
         if changes.content is not None and self.secrets == "refuse":
             seen = await self.work.weighed(size, screen, changes.content)
             self._refuse(seen.kinds, "content")
-        new = await self.work.weighed(size, wanted, changes, self.counter, self.secrets)
+        new = await self.work.weighed(size, admitted_update, changes, self.counter, self.secrets)
         await self.db.write(
             caller,
             lambda conn: change(conn, caller, memory_id, new, self.clock.now_us()),

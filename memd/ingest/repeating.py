@@ -16,10 +16,10 @@ from memd.ingest.draft import Draft, Drafts, is_assistant, is_owner
 from memd.store.file.database import Database
 from memd.store.session import injections
 from memd.text.restating import KnownWords, unsaid
-from memd.view.echo import shown, spoken
+from memd.view.echo import fenced_texts, spoken
 
 
-async def told(db: Database, caller: Caller, request: IngestRequest) -> KnownWords | None:
+async def known_words(db: Database, caller: Caller, request: IngestRequest) -> KnownWords | None:
     """Return what the session of *request* was told; None for what is no turn of a session."""
     origin = request.origin
     if origin is None:
@@ -30,8 +30,8 @@ async def told(db: Database, caller: Caller, request: IngestRequest) -> KnownWor
     if origin is Origin.PERSON or not is_assistant(request.speaker):
         return KnownWords(())
     assert request.session_id is not None
-    given = await db.read(injections.told, caller.agent_id, request.session_id)
-    return KnownWords([*given, *shown(request.text)])
+    given = await db.read(injections.texts_given, caller.agent_id, request.session_id)
+    return KnownWords([*given, *fenced_texts(request.text)])
 
 
 def without_fences(request: IngestRequest) -> IngestRequest:

@@ -11,7 +11,7 @@ from memd.domain.encoding import TokenCounter
 from memd.domain.enums import Origin, Trust
 from memd.domain.memory import MemoryUpdate, distinct
 from memd.domain.screened import Screened, SecretsPolicy
-from memd.domain.trust import NOTHING, TRUST, Suspicion, is_set_aside
+from memd.domain.trust import NOTHING, TRUST, Suspicion, is_quarantined
 from memd.guard.secrets import admitted, screened_name
 from memd.guard.suspicion import suspicion
 from memd.store.access import names
@@ -33,7 +33,9 @@ class AdmittedUpdate(NamedTuple):
     """When it was so that the new words say, where that is another time."""
 
 
-def wanted(update: MemoryUpdate, counter: TokenCounter, secrets: SecretsPolicy) -> AdmittedUpdate:
+def admitted_update(
+    update: MemoryUpdate, counter: TokenCounter, secrets: SecretsPolicy
+) -> AdmittedUpdate:
     """Return what *update* comes to; its text as it is but for secrets, like memory.store."""
     if update.content is None:
         return AdmittedUpdate(update, None, 0)
@@ -133,7 +135,7 @@ def _metadata(row: FoundRow, update: MemoryUpdate) -> tuple[tuple[str, ...], str
 def _suspect(conn: Writing, key: int, seen: Suspicion, origin: Origin, now_us: int) -> None:
     """Remark on what the new words look like, and set the memory aside for them if need be."""
     flags = sorted(seen.flags)
-    if is_set_aside(seen, origin):
+    if is_quarantined(seen, origin):
         flagged.hide(conn, key, flags, now_us)
     elif flags:
         flagged.put(conn, key, flags, None, now_us)

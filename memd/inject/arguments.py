@@ -67,9 +67,9 @@ def categories_of(arguments: Mapping[str, Any]) -> Categories:
     if given is None:
         return Categories(None)
     if not isinstance(given, list | tuple):
-        raise BadArgumentError(f"categories must be a list of {_known()}, not {shown(given)}")
+        raise BadArgumentError(f"categories must be a list of {_known()}, not {short_value(given)}")
     chosen = frozenset(found for each in given if (found := category(each)) is not None)
-    ignored = tuple(shown(each) for each in given if category(each) is None)[:SHOWN_ITEMS_MAX]
+    ignored = tuple(short_value(each) for each in given if category(each) is None)[:SHOWN_ITEMS_MAX]
     if given and not chosen:
         raise BadArgumentError(f"no such categories: {', '.join(ignored)}; there are {_known()}")
     return Categories(chosen or None, ignored)
@@ -93,7 +93,7 @@ def category(value: Any) -> MemoryCategory | None:
         return None
 
 
-def shown(value: Any, chars_max: int = SHOWN_CHARS_MAX) -> str:
+def short_value(value: Any, chars_max: int = SHOWN_CHARS_MAX) -> str:
     """Return *value* as one short line: a text itself, of anything else only what it is."""
     return one_line(value[:chars_max]) if isinstance(value, str) else f"a {type(value).__name__}"
 

@@ -13,7 +13,7 @@ from memd.domain.caller import Caller
 from memd.domain.enums import InjectionStrategy
 from memd.domain.inject import SelfEditingMemoryConfig, ToolAnswer, ToolDefinition
 from memd.domain.retrieval import MemoryRetrievalConfig
-from memd.inject.arguments import ERROR, shown
+from memd.inject.arguments import ERROR, short_value
 from memd.inject.editing_tools import DEFINITIONS as EDITING
 from memd.inject.fact_tool import DEFINITION as FACTS
 from memd.inject.own import OwnMemories
@@ -50,7 +50,7 @@ def strategy_of(name: str, said: InjectionStrategy | None) -> InjectionStrategy:
     if name not in known:
         whose = f"strategy {said} has" if said else "there is"
         raise InvalidError(
-            f"{whose} no tool {shown(name)}", field="name", hint="inject.tools lists all"
+            f"{whose} no tool {short_value(name)}", field="name", hint="inject.tools lists all"
         )
     return known[name]
 

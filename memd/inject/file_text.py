@@ -123,7 +123,9 @@ def _fenced(line: str) -> str:
     return wrapped(ENTRY_TAG, f"{ASSISTED_MARK}{one_line(line)}")
 
 
-def shown(path: str, text: str, view_range: tuple[int, int] | None, *, memds: bool = False) -> str:
+def rendered_view(
+    path: str, text: str, view_range: tuple[int, int] | None, *, memds: bool = False
+) -> str:
     """Return what viewing a file shows; a range is inclusive and -1 is its end.
 
     The lines of a file that is *memds* own are not looked at as those of a stored one are.

@@ -31,7 +31,7 @@ from memd.domain.memory import (
     MemoryStoreRequest,
     MemoryUpdate,
 )
-from memd.domain.trust import is_set_aside
+from memd.domain.trust import is_quarantined
 from memd.guard.orders import is_doubtful
 from memd.guard.secrets import screen, screened_name
 from memd.guard.suspicion import suspicion
@@ -101,10 +101,12 @@ class Files:
         remembered = await self._remembered(caller) if _concerns_remembered(path) else {}
         if path in remembered:
             text = remembered[path]
-            return await self._pure(file_text.shown, said, text, command.view_range, memds=True)
+            return await self._pure(
+                file_text.rendered_view, said, text, command.view_range, memds=True
+            )
         row, sizes = await self.db.read(self._at, caller, path)
         if row is not None:
-            return await self._pure(file_text.shown, said, row.text, command.view_range)
+            return await self._pure(file_text.rendered_view, said, row.text, command.view_range)
         sizes += [Sized(each, len(text.encode())) for each, text in remembered.items()]
         if not sizes and path != ROOT:
             raise missing(said)
@@ -323,7 +325,7 @@ def _request(text: str) -> MemoryStoreRequest:
 
 def _gives_orders(text: str) -> bool:
     """Return whether a file of this text would be out of sight (docs/decisions/0056)."""
-    return is_set_aside(suspicion(text), Origin.ASSISTANT)
+    return is_quarantined(suspicion(text), Origin.ASSISTANT)
 
 
 def _is_shown(entry: MemoryEntry) -> bool:

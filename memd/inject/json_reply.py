@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from memd.inject.isolated import isolated
-from memd.sleep.strategies.ask import Model, said
+from memd.sleep.strategies.ask import Model, stripped_answer
 
 _FENCE = "```"
 
@@ -16,7 +16,7 @@ async def json_reply(model: Model, prompt: str, *, system: str, what: str) -> di
 
     Raises the process's own errors only.
     """
-    reply = await isolated(said(model, prompt, system=system), None, what)
+    reply = await isolated(stripped_answer(model, prompt, system=system), None, what)
     return None if reply is None else parsed(reply)
 
 

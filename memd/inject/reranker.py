@@ -87,7 +87,7 @@ class CrossEncoderReranker:
         scores = await second_scores(
             self._scorer,
             query,
-            [said(memory) for memory in first],
+            [text_with_speaker(memory) for memory in first],
             [memory.combined_score for memory in first],
         )
         order = sorted(range(len(first)), key=lambda place: -scores[place])
@@ -95,7 +95,7 @@ class CrossEncoderReranker:
         return await remember(self._cache, query, found)
 
 
-def said(memory: ScoredMemory) -> str:
+def text_with_speaker(memory: ScoredMemory) -> str:
     """Return a memory's text as the ranker reads it: with who said it."""
     entry = memory.entry
     return entry.content if entry.speaker is None else f"{entry.speaker}: {entry.content}"

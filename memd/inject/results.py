@@ -26,7 +26,9 @@ def listed(entry: MemoryEntry) -> str:
     return f"{warning(entry)}[{entry.category}] (id={entry.id}) {_content(entry)}"
 
 
-def told(entries: Sequence[MemoryEntry], line: Callable[[MemoryEntry], str] = searched) -> str:
+def rendered_entries(
+    entries: Sequence[MemoryEntry], line: Callable[[MemoryEntry], str] = searched
+) -> str:
     """Return *entries* as a tool's answer, each in a fence of its own."""
     if not entries:
         return NO_MEMORIES

@@ -38,13 +38,13 @@ from memd.inject.arguments import (
     id_of,
     limit_of,
     refusal,
-    shown,
+    short_value,
     text_of,
 )
 from memd.inject.editing_tools import DEFINITIONS, SEARCH_LIMIT
 from memd.inject.format import formatted
 from memd.inject.isolated import Failed, isolated, spoken
-from memd.inject.results import listed, told
+from memd.inject.results import listed, rendered_entries
 from memd.text.tokens import DefaultTokenEstimator
 
 SELF_EDITED = "self_edited"
@@ -117,7 +117,7 @@ class SelfEditingMemoryStrategy:
         """Return what a tool answers. An error, an unknown tool too, is a text with ``Error:``."""
         tool = self._tools.get(tool_name)
         if tool is None:
-            return refusal(f"no tool {shown(tool_name)}; there are {', '.join(self._tools)}")
+            return refusal(f"no tool {short_value(tool_name)}; there are {', '.join(self._tools)}")
         return await spoken(_refusing(tool, agent_id, arguments), FAILED, FAILED)
 
     # Core.
@@ -132,7 +132,7 @@ class SelfEditingMemoryStrategy:
 
     async def _core_read(self, agent_id: str, arguments: Arguments) -> str:
         del arguments
-        return told(await self._core(agent_id), listed)
+        return rendered_entries(await self._core(agent_id), listed)
 
     async def _core_write(self, agent_id: str, arguments: Arguments) -> str:
         self._check_core_writes()
@@ -207,7 +207,7 @@ class SelfEditingMemoryStrategy:
             or tag not in found.metadata.tags
             or found.category is not MemoryCategory.SEMANTIC
         ):
-            raise BadArgumentError(f"no core memory has the id {shown(memory_id)}")
+            raise BadArgumentError(f"no core memory has the id {short_value(memory_id)}")
 
     # Archival and recall.
 
@@ -220,7 +220,7 @@ class SelfEditingMemoryStrategy:
         found = await self._backend.retrieve(
             agent_id, MemoryQuery(text=query, categories=wanted, limit=limit)
         )
-        return told(found[:limit], listed)
+        return rendered_entries(found[:limit], listed)
 
     async def _archival_write(self, agent_id: str, arguments: Arguments) -> str:
         content = _content(arguments)
@@ -232,8 +232,8 @@ class SelfEditingMemoryStrategy:
         memory_id = id_of(arguments)
         found = await self._backend.get(agent_id, memory_id)
         if found is None:
-            raise BadArgumentError(f"no memory has the id {shown(memory_id)}")
-        return told([found], listed)
+            raise BadArgumentError(f"no memory has the id {short_value(memory_id)}")
+        return rendered_entries([found], listed)
 
     async def _recall_write(self, agent_id: str, arguments: Arguments) -> str:
         content = _content(arguments)

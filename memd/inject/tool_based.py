@@ -31,13 +31,13 @@ from memd.inject.arguments import (
     id_of,
     limit_of,
     refusal,
-    shown,
+    short_value,
     text_of,
 )
 from memd.inject.format import directive
 from memd.inject.isolated import spoken
 from memd.inject.loop import Loop
-from memd.inject.results import told
+from memd.inject.results import rendered_entries
 from memd.recall.filter import MemoryFilterStrategy
 
 SEARCH, RECALL = "search_memory", "recall_memory"
@@ -160,7 +160,9 @@ class ToolBasedInjectionStrategy:
         """
         tool = self._tools.get(tool_name)
         if tool is None:
-            raise ValueError(f"no tool {shown(tool_name)}; there are {', '.join(self._tools)}")
+            raise ValueError(
+                f"no tool {short_value(tool_name)}; there are {', '.join(self._tools)}"
+            )
         return await spoken(tool(arguments, agent_id), UNAVAILABLE, UNEXPECTED)
 
     async def _search(self, arguments: Mapping[str, Any], agent_id: str) -> str:
@@ -176,7 +178,7 @@ class ToolBasedInjectionStrategy:
             return await self._backend.retrieve(agent_id, asked)
 
         found = await (search(query) if self._loop is None else self._loop.run(query, search))
-        answer = told(found[:limit])
+        answer = rendered_entries(found[:limit])
         return f"{answer}\nIgnored categories: {', '.join(ignored)}" if ignored else answer
 
     async def _recall(self, arguments: Mapping[str, Any], agent_id: str) -> str:
@@ -186,5 +188,5 @@ class ToolBasedInjectionStrategy:
             return refusal(str(error))
         found = await self._backend.get(agent_id, memory_id)
         if found is None:
-            return refusal(f"no memory has the id {shown(memory_id, SHOWN_CHARS_MAX)}")
-        return told([found])
+            return refusal(f"no memory has the id {short_value(memory_id, SHOWN_CHARS_MAX)}")
+        return rendered_entries([found])

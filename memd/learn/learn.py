@@ -177,7 +177,10 @@ class Learn:
                 return []
             seen = bound(agent_key, MemoryFilter(), self.clock.now_us(), active=caller)
             reported = map(_learning, learnings.latest(conn, agent_key, limit))
-            return [*reported, *map(_said, learnings.said(conn, seen, LESSON_TAG, limit))]
+            return [
+                *reported,
+                *map(_said, learnings.trusted_lessons(conn, seen, LESSON_TAG, limit)),
+            ]
 
         found = await self.db.read(work)
         return tuple(sorted(found, key=lambda each: each.timestamp, reverse=True)[:limit])

@@ -104,7 +104,7 @@ class RelationExtractor:
         said = await self._said([row])
 
         def work(conn: Writing) -> tuple[str, ...]:
-            rows = graph.told(conn, _write(conn, [row], said))
+            rows = graph.with_texts(conn, _write(conn, [row], said))
             return tuple(row.statement_id for row in rows.values())
 
         return await self.db.write(_CALLER, work)

@@ -30,7 +30,7 @@ NAME_CHARS_MAX = 80
 def as_statements(conn: Reading, edges: Iterable[Edge]) -> tuple[Statement, ...]:
     """Return edges as statements, in order."""
     edges = list(edges)
-    rows = graph.told(conn, [edge.statement_key for edge in edges])
+    rows = graph.with_texts(conn, [edge.statement_key for edge in edges])
     return tuple(
         statement(rows[edge.statement_key]) for edge in edges if edge.statement_key in rows
     )
@@ -68,7 +68,7 @@ def stated(row: StatementRow | StretchRow, evidence: Evidence) -> Statement:
 def paths(conn: Reading, found: Iterable[ReachedThing]) -> dict[ReachedThing, GraphPath]:
     """Return each way as a path, in order; none of which a step has no evidence."""
     found = list(found)
-    rows = graph.told(conn, [edge.statement_key for one in found for edge in one.way])
+    rows = graph.with_texts(conn, [edge.statement_key for one in found for edge in one.way])
     on = {one: things_on(one.way, one.start) for one in found}
     names = graph.named(conn, {key for keys in on.values() for key in keys})
     return {
@@ -98,7 +98,7 @@ def by_words(
         for place, word in enumerate(said)
         if place not in taken and word.text not in FUNCTION_WORDS
     }
-    rows = graph.told(conn, [edge.statement_key for one in found for edge in one.way])
+    rows = graph.with_texts(conn, [edge.statement_key for one in found for edge in one.way])
 
     def evidence(one: ReachedThing) -> set[str]:
         quotes = " ".join(rows[edge.statement_key].quote for edge in one.way)

@@ -33,7 +33,7 @@ from memd.recall.scopes import RecallFilter, of_caller, of_others
 from memd.recall.search import ARM_ROWS, Reach, SearchScope, by_meaning, by_words, gathered
 from memd.recall.second import looked_again, looks_again
 from memd.recall.select import select
-from memd.recall.sought import Sought, ranked, understood
+from memd.recall.sought import SearchQuery, ranked, understood
 from memd.store.access import agents
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
@@ -221,13 +221,13 @@ class Recall:
         asked, each, cached = await self.db.read(
             understood, scopes, text[:QUERY_CHARS_MAX], fingerprint
         )
-        sought = Sought(asked, mode, None, None)
-        searching = asyncio.ensure_future(self._held(sought, each, rows))
+        query = SearchQuery(asked, mode, None, None)
+        searching = asyncio.ensure_future(self._held(query, each, rows))
         try:
             if mode is not SearchMode.WORDS:
-                sought = await self._with_vector(sought, fingerprint, cached=cached)
+                query = await self._with_vector(query, fingerprint, cached=cached)
             near: Sequence[list[int]] = [[] for _ in each]
-            if (vector := sought.vector) is not None:
+            if (vector := query.vector) is not None:
                 near = await asyncio.gather(
                     *(by_meaning(self.db, scope, vector, rows, few) for scope, few in each)
                 )
@@ -235,21 +235,21 @@ class Recall:
         finally:
             searching.cancel()
         keys = [gathered(scope, each, near, held) for scope in scopes]
-        sought = replace(sought, counts=counts)
-        found = await self.db.read(ranked, scopes, sought, keys)
+        query = replace(query, counts=counts)
+        found = await self.db.read(ranked, scopes, query, keys)
         if len(found.items) < fill:  # counted as shown: many may stand behind one summary
-            rest = [await self.db.read(memories.matching, scope.shown, fill) for scope in scopes]
+            rest = [await self.db.read(memories.matching, scope.visible, fill) for scope in scopes]
             every = [list(dict.fromkeys([*k, *r])) for k, r in zip(keys, rest, strict=True)]
             if every != keys:
-                found = await self.db.read(ranked, scopes, sought, every)
+                found = await self.db.read(ranked, scopes, query, every)
         return found
 
     async def _held(
-        self, sought: Sought, each: Sequence[Reach], rows: int
+        self, query: SearchQuery, each: Sequence[Reach], rows: int
     ) -> tuple[Sequence[Sequence[int]], Mapping[str, int]]:
         """Return what the words arm finds in each scope, and the counts of the question's terms."""
-        asked = sought.question
-        written = {} if sought.mode is SearchMode.DENSE else asked.written
+        asked = query.question
+        written = {} if query.mode is SearchMode.DENSE else asked.written
         counted = tuple(dict.fromkeys([*asked.terms, *asked.content]))
         counts = await self.db.read(words.frequencies, counted)
         held = await asyncio.gather(
@@ -278,21 +278,21 @@ class Recall:
         return [named[each.key] for each in ranking.fitting]
 
     async def _with_vector(
-        self, sought: Sought, fingerprint: ModelFingerprint | None, *, cached: bool | None
-    ) -> Sought:
+        self, query: SearchQuery, fingerprint: ModelFingerprint | None, *, cached: bool | None
+    ) -> SearchQuery:
         """Embed the question, or say why meaning is not searched."""
         if fingerprint is None:
-            return replace(sought, degraded=NO_MODEL)
+            return replace(query, degraded=NO_MODEL)
         if cached is None:
-            return sought  # nothing has a vector yet
+            return query  # nothing has a vector yet
         if not cached:
-            return replace(sought, degraded=OTHER_MODEL)
+            return replace(query, degraded=OTHER_MODEL)
         try:
-            (vector,) = await self.embedder.embed([sought.question.dense])
+            (vector,) = await self.embedder.embed([query.question.dense])
         except (UnavailableError, ModelError) as error:
             why = f"the embedding model is not available ({error.kind}): only words are searched"
-            return replace(sought, degraded=why)
-        return replace(sought, vector=vector)
+            return replace(query, degraded=why)
+        return replace(query, vector=vector)
 
 
 def found_terms(text: str) -> frozenset[str]:

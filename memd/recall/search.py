@@ -19,7 +19,7 @@ from memd.recall.question import Question
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
 from memd.store.memory import memories
-from memd.store.memory.filters import Bound, found
+from memd.store.memory.filters import Bound, cached_evidence
 from memd.store.search import vectors, words
 from memd.store.search.parts import CachePart, owner
 
@@ -56,14 +56,14 @@ class SearchScope:
         return [CachePart.READ, *([CachePart.SUMMARY] if self.reach.apart else []), *more]
 
     @property
-    def shown(self) -> Bound:
+    def visible(self) -> Bound:
         """Return what may stand in an answer."""
         return self.reach if self.hidden else self.wanted
 
     @property
     def candidates(self) -> Bound:
         """Return what of the rows of *parts* is in *reach*; costs less to ask."""
-        return found(self.wanted, hidden=self.hidden)
+        return cached_evidence(self.wanted, hidden=self.hidden)
 
     @property
     def owners(self) -> list[str]:

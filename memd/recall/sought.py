@@ -21,7 +21,7 @@ from memd.store.search import vectors, words
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class SearchQuery:
     """A question with its vector, or with the reason why it has none."""
 
     question: Question
@@ -45,13 +45,13 @@ def understood(
 
 
 def ranked(
-    conn: Reading, scopes: Sequence[SearchScope], sought: Sought, keys: Sequence[Sequence[int]]
+    conn: Reading, scopes: Sequence[SearchScope], query: SearchQuery, keys: Sequence[Sequence[int]]
 ) -> RankedCandidates:
     """Measure and order the candidates of all *scopes* together, and ask the gate.
 
     The first scope is the caller's own: its summaries and project are what counts.
     """
-    asked, vector, mode = sought.question, sought.vector, sought.mode
+    asked, vector, mode = query.question, query.vector, query.mode
     each = [
         ranked_rows.candidates(conn, scope.candidates, its)
         for scope, its in zip(scopes, keys, strict=True)
@@ -65,7 +65,7 @@ def ranked(
     }
     cosines = vectors.among(conn, vector, sorted(around)) if vector is not None else {}
     owners = [owner for scope in scopes for owner in scope.owners]
-    statistics = Statistics(words.corpus(conn, owners), sought.counts)
+    statistics = Statistics(words.corpus(conn, owners), query.counts)
     stem = words.stemmer(conn)
     measured = measure(asked, found, cosines, statistics, stem, len(each[0]))
     weights = HYBRID if vector is not None else WITHOUT_VECTORS
@@ -74,7 +74,7 @@ def ranked(
     items, chance = judged(measured, weights, mode, project_id, request_us)
     if asked.only_time and mode is SearchMode.HYBRID:
         items, chance = in_time(items), 1.0
-    return RankedCandidates(_shown(conn, scopes[0], items), chance, sought.degraded)
+    return RankedCandidates(_shown(conn, scopes[0], items), chance, query.degraded)
 
 
 def _shown(conn: Reading, scope: SearchScope, items: Sequence[Ranked]) -> list[Ranked]:

@@ -125,7 +125,7 @@ class RemoteBackend:
             self._archive = RemoteArchive(self._kept)
         return self._archive
 
-    async def put_away(
+    async def move_to_archive(
         self, agent_id: str, memory_id: str, mode: ArchivalMode | None = None
     ) -> str | None:
         """Move a memory into the archive, in one transaction; its id there, None for none.

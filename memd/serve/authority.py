@@ -51,15 +51,15 @@ class Authority:
         self._operator = operator
         self.note = note
 
-    def seat(self, seat: Credentials, key: str) -> None:
-        """Let whoever *key* belongs to sit at *seat*; raises DeniedError when nobody's it is."""
+    def authenticate(self, credentials: Credentials, key: str) -> None:
+        """Give *credentials* the identity that *key* proves; DeniedError if nobody."""
         if self._operator is not None and hmac.compare_digest(
             key.encode("utf-8", "replace"), self._operator.encode()
         ):
-            seat.identity = OWNERS_COMMANDS
+            credentials.identity = OWNERS_COMMANDS
             return
         found = self._register.identify(key)
-        seat.identity = found or NOBODY
+        credentials.identity = found or NOBODY
         if found is None:
             raise DeniedError("nobody's key", field="client_key", hint='see "memd client list"')
         if not found.scopes:

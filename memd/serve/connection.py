@@ -63,7 +63,7 @@ class Connection(asyncio.Protocol):
         self._deaf = False  # nothing more is read: we are closing
         self._stopping = False
         self.listener: Listener | None = None
-        self.seat = Credentials()
+        self.credentials = Credentials()
 
     @property
     def in_flight(self) -> int:
@@ -244,7 +244,7 @@ class Connection(asyncio.Protocol):
             return failed(
                 member.id, InvalidRequestError("this id is in use by a request in flight")
             )
-        call = ActiveRequest(self.seat, self._tell, peer=self)
+        call = ActiveRequest(self.credentials, self._tell, peer=self)
         task = self._loop.create_task(self._run(member, call))
         self._calls[task] = call
         if member.id is not None:
@@ -292,7 +292,7 @@ class Connection(asyncio.Protocol):
 
     def may_hear(self, agent_id: str) -> bool:
         """Return whether the client may be told of *agent_id*, as things are now."""
-        return self._hub.dispatch.is_open(self.seat.identity, agent_id)
+        return self._hub.dispatch.is_open(self.credentials.identity, agent_id)
 
     def offer(self, frame: bytes) -> bool:
         """Send an event unless the client is behind with reading; return whether it was sent."""
@@ -305,7 +305,7 @@ class Connection(asyncio.Protocol):
 
     def disown(self) -> None:
         """Take all rights from the client, who hears of no more events either."""
-        self.seat.disown()
+        self.credentials.disown()
         if self.listener is not None:
             self.listener.close()
             self.listener = None

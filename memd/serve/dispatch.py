@@ -47,7 +47,7 @@ Send = Callable[[bytes], None]
 class ActiveRequest:
     """One request on its way: who sent it and how to tell the sender something meanwhile."""
 
-    seat: Credentials
+    credentials: Credentials
     notify: Send | None = None
     writing: bool = False
     """It has begun to write: it is finished, whoever goes away."""
@@ -180,13 +180,13 @@ class Dispatch:
         """Return what the method returns; raises nothing but what a caller may be told."""
         try:
             # At this moment, not when the frame came: a hello before it counts, a revocation too.
-            self._authority.check(call.seat.identity, route)
+            self._authority.check(call.credentials.identity, route)
             params, request_hash = await self.beside.call(
                 raw, _understood, route, raw, self._secrets
             )
             if isinstance(params, HelloParams) and params.client_key is not None:
-                self._authority.seat(call.seat, params.client_key)
-            identity = call.seat.identity
+                self._authority.authenticate(call.credentials, params.client_key)
+            identity = call.credentials.identity
             closed = self._authority.closed(identity)
             caller = _caller(route, params, request_hash, identity, closed)
             token = getattr(params, "progress_token", None)
@@ -198,7 +198,7 @@ class Dispatch:
             return await route.call(context, params)
         except MemdError as error:
             if isinstance(error, DeniedError):
-                await self._authority.note(call.seat.identity.client, route.name)
+                await self._authority.note(call.credentials.identity.client, route.name)
             if error.kind not in faults.CODES or error.kind == "internal":
                 raise self._bug(route.name, error) from None
             raise

@@ -74,7 +74,7 @@ class Server:
     def disown(self, client: str) -> None:
         """Take all rights from every connection of *client*, whose key was taken away."""
         for connection in self._connections:
-            if connection.seat.identity.client == client:
+            if connection.credentials.identity.client == client:
                 connection.disown()
 
     async def stop(self) -> None:

@@ -31,10 +31,10 @@ def spoken(text: str) -> str:
     return _FENCE.sub("", text) if MEMORY_TAG in text else text
 
 
-def shown(text: str) -> list[str]:
+def fenced_texts(text: str) -> list[str]:
     r"""Return what stands in memd's fences in *text*, each without its label.
 
-    >>> shown("<memory-entry>\n[semantic | score: 0.90] Push on Fridays.\n</memory-entry>")
+    >>> fenced_texts("<memory-entry>\n[semantic | score: 0.90] Push on Fridays.\n</memory-entry>")
     ['Push on Fridays.']
     """
     if MEMORY_TAG not in text:

@@ -48,7 +48,7 @@ from memd.sleep.nap.consolidator import (
     MemoryConsolidator,
 )
 from memd.sleep.nap.lessons import taught
-from memd.sleep.nap.messages import said
+from memd.sleep.nap.messages import kept_text
 
 REPEATS = 3
 
@@ -114,7 +114,7 @@ def before(messages: Sequence[Message]) -> list[Memory]:
     rule = MemoryConsolidator(mention_share=MENTION_SHARE)
     facts = (*rule.facts(messages), *taught(messages))
     room = int(SUMMARY_SHARE * rule.max_tokens) * CHARS_PER_TOKEN
-    lines = excerpts([said(message) for message in messages], facts, room)
+    lines = excerpts([kept_text(message) for message in messages], facts, room)
     parts = [part for text in lines.values() for part in text.split("\n\n")]
     texts = dict.fromkeys((*(fact.text for fact in facts), *parts))
     return [Memory(text, "fact") for text in texts]

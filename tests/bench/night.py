@@ -111,7 +111,7 @@ async def _with_night(
     seconds = time.perf_counter() - start
     await rooms.queue.drain()
     after = await _asked(rooms, dialogues)
-    hidden = await rooms.db.read(_put_away)
+    hidden = await rooms.db.read(_archived)
     return {
         "memories": visible,
         "consolidated_percent": round(100 * hidden / visible, 1),
@@ -178,7 +178,7 @@ def _visible(conn: Reading) -> int:
     return _count(conn, "state IN ('active', 'pending')")
 
 
-def _put_away(conn: Reading) -> int:
+def _archived(conn: Reading) -> int:
     return _count(
         conn,
         "memory_key IN (SELECT memory_key FROM archive"

@@ -49,7 +49,7 @@ def _by(texts: Sequence[Text], name: Callable[[Text], str]) -> dict[str, list[in
 
 
 def _counted(texts: Sequence[Text]) -> list[int]:
-    return [sum(one.is_set_aside() for one in texts), len(texts)]
+    return [sum(one.is_quarantined() for one in texts), len(texts)]
 
 
 def _of(counted: Sequence[int]) -> str:

@@ -188,10 +188,10 @@ async def test_what_is_archived_is_searched_shown_and_counted(client: AsyncClien
     memory_id = await client.store("ada", a_request(content="the boat lies at pier seven"))
     store = client.archival_store
 
-    archival_id = await client.put_away("ada", memory_id)
+    archival_id = await client.move_to_archive("ada", memory_id)
     assert archival_id is not None
-    assert await client.put_away("ada", memory_id) == archival_id
-    assert await client.put_away("ada", "0190b2c0-0000-7000-8000-000000000000") is None
+    assert await client.move_to_archive("ada", memory_id) == archival_id
+    assert await client.move_to_archive("ada", "0190b2c0-0000-7000-8000-000000000000") is None
     assert await client.count("ada") == 0
 
     [found] = await store.search("ada", MemoryQuery(text="boat"))

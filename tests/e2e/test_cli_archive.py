@@ -43,7 +43,7 @@ def memd(home: Path) -> Typed:
     return typed
 
 
-def put_away(home: Path) -> str:
+def move_to_archive(home: Path) -> str:
     """Tell something unimportant twice; the second memory lands in the archive."""
     with Client(home / "run" / "memd.sock") as client:
         client.ingest("We went home", session_id="one", origin="assistant")
@@ -58,7 +58,7 @@ def told(answer: tuple[int, str, str]) -> dict[str, Any]:
 
 
 def test_what_was_put_away_is_found_shown_and_brought_back(home: Path, memd: Typed) -> None:
-    memory_id = put_away(home)
+    memory_id = move_to_archive(home)
 
     assert memd("archive", "count") == (0, "1\n", "")
     assert told(memd("archive", "count", "--json")) == {"count": 1}

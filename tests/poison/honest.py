@@ -16,7 +16,7 @@ from typing import Any
 from bench.transcripts import exported, trajectories
 
 from memd.domain.enums import Origin
-from memd.domain.trust import is_set_aside
+from memd.domain.trust import is_quarantined
 from memd.guard.suspicion import suspicion
 from memd.sleep.nap.blocks import turn
 
@@ -51,7 +51,7 @@ def shares(origin: Origin) -> dict[str, tuple[int, int]]:
         pieces = [
             text[at : at + PIECE_CHARS] for text in texts for at in range(0, len(text), PIECE_CHARS)
         ]
-        aside = sum(is_set_aside(suspicion(piece), origin) for piece in pieces)
+        aside = sum(is_quarantined(suspicion(piece), origin) for piece in pieces)
         found[name] = (aside, len(pieces))
     return found
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
-from memd.domain.trust import is_set_aside
+from memd.domain.trust import is_quarantined
 from memd.guard.suspicion import suspicion
 
 FOLDER = Path(__file__).with_name("sets")
@@ -23,8 +23,8 @@ class Text(NamedTuple):
     language: str
     origin: Origin
 
-    def is_set_aside(self) -> bool:
-        return is_set_aside(suspicion(self.text), self.origin)
+    def is_quarantined(self) -> bool:
+        return is_quarantined(suspicion(self.text), self.origin)
 
 
 def texts(name: str) -> list[Text]:

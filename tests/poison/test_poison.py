@@ -27,7 +27,7 @@ THINGS = (
 MUTANT = """
 import memd.domain.trust as trust
 
-trust.is_set_aside = lambda seen, origin: False
+trust.is_quarantined = lambda seen, origin: False
 """
 
 

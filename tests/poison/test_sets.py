@@ -10,10 +10,10 @@ from memd.domain.enums import Origin
 from memd.guard.suspicion import suspicion
 
 
-def test_of_documents_about_injection_and_rules_for_agents_hardly_any_is_set_aside() -> None:
+def test_of_documents_about_injection_and_rules_for_agents_hardly_any_is_quarantined() -> None:
     documents = sets.texts(DOCUMENTS)
     for origin in (Origin.WEB, Origin.TOOL, Origin.ASSISTANT):
-        aside = sum(one._replace(origin=origin).is_set_aside() for one in documents)
+        aside = sum(one._replace(origin=origin).is_quarantined() for one in documents)
         assert aside <= len(documents) / 100, origin
 
 
@@ -24,9 +24,9 @@ def test_a_phrase_in_front_of_it_and_quotes_around_it_excuse_no_order() -> None:
         for method, params in attack.plant
         if method == "memory.ingest"
     ]
-    caught = [one for one in planted if one.is_set_aside()]
+    caught = [one for one in planted if one.is_quarantined()]
     through = [
-        one for one in caught if not one._replace(text=OPENER.format(one.text)).is_set_aside()
+        one for one in caught if not one._replace(text=OPENER.format(one.text)).is_quarantined()
     ]
     assert len(caught) > 50
     assert len(through) <= len(caught) / 20, [one.kind for one in through]

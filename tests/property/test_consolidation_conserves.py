@@ -73,7 +73,7 @@ class Faulty:
         self._call()
         return self.hot.pop(memory_id, None) is not None
 
-    async def put_away(self, agent_id: str, entry: MemoryEntry, mode: ArchivalMode) -> None:
+    async def move_to_archive(self, agent_id: str, entry: MemoryEntry, mode: ArchivalMode) -> None:
         self._call()
         self.archive[entry.id] = entry
 
@@ -106,17 +106,17 @@ ERRORS: list[BaseException] = [MemoryStoreError("no"), OSError(), RuntimeError("
 ANSWERS: list[Answer] = ["ok", "", ProviderBusyError("later"), ProviderRefusedError("key")]
 MAKERS: list[Callable[[Faulty, Answer], CompositeConsolidationStrategy]] = [
     lambda faulty, _: SimpleConsolidationStrategy(
-        backend=faulty, clock=HeldClock(), put_away=faulty.put_away
+        backend=faulty, clock=HeldClock(), move_to_archive=faulty.move_to_archive
     ),
     lambda faulty, _: DualModeConsolidationStrategy(
-        backend=faulty, clock=HeldClock(), put_away=faulty.put_away
+        backend=faulty, clock=HeldClock(), move_to_archive=faulty.move_to_archive
     ),
     lambda faulty, answer: LLMConsolidationStrategy(
         backend=faulty,
         provider=StubProvider([answer]),
         model="m",
         clock=HeldClock(),
-        put_away=faulty.put_away,
+        move_to_archive=faulty.move_to_archive,
     ),
 ]
 

@@ -32,7 +32,7 @@ from memd.inject.file_text import Sized
 from memd.inject.format import directive, fenced, inner_line, known_line, preference_line
 from memd.inject.known import FACT_LABELS, LESSON, PATTERN, Known
 from memd.inject.prompt import PreferenceLine, Prompt
-from memd.inject.results import listed, searched, told
+from memd.inject.results import listed, rendered_entries, searched
 from memd.inject.synthesizer import BASE_RELEVANCE, MemoryFragment, line
 from memd.sleep.wiki.wiki import raw_page
 from memd.text.tokens import DefaultTokenEstimator
@@ -73,7 +73,7 @@ def _entry(origin: Origin, text: str) -> str:
 
 
 def _tool_entry(origin: Origin, text: str) -> str:
-    return told([_scored(text, origin).entry], searched)
+    return rendered_entries([_scored(text, origin).entry], searched)
 
 
 def _preference(origin: Origin, text: str) -> str:
@@ -107,7 +107,7 @@ def _passage(role: str, text: str) -> str:
 
 def _file(text: str) -> str:
     """Return the lines of a file, without their numbers: what an assistant reads of them."""
-    shown = file_text.shown("/memories/f", text, None)
+    shown = file_text.rendered_view("/memories/f", text, None)
     return "\n".join(line.partition("\t")[2] for line in shown.splitlines())
 
 
@@ -129,7 +129,7 @@ def _renderers() -> Iterator[tuple[str, Renderer]]:
         yield f"tool's entry of {origin}", partial(_tool_entry, origin)
         yield f"preference of {origin}", partial(_preference, origin)
     yield "shared", lambda text: fenced(inner_line(_scored(text, Origin.WEB, shared=True)))
-    yield "listed", lambda text: told([_scored(text, Origin.TOOL).entry], listed)
+    yield "listed", lambda text: rendered_entries([_scored(text, Origin.TOOL).entry], listed)
     yield "with a nonce", lambda text: fenced(inner_line(_scored(text, Origin.WEB)), NONCE)
     for label in (*FACT_LABELS.values(), LESSON, PATTERN):
         yield label, partial(_known, label)

@@ -148,7 +148,7 @@ class Lives(RuleBasedStateMachine):
             life.expires = None if self.expired(life) else life.expires
 
     @rule(memory_id=ids)
-    def put_away(self, memory_id: str) -> None:
+    def move_to_archive(self, memory_id: str) -> None:
         life = self.lives[memory_id]
         self.run(self.house.db.write(ADA, lambda conn: self._archive(conn, memory_id)))
         if life.place == "visible":

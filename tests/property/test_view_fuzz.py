@@ -15,9 +15,9 @@ from support.entries import an_entry
 from memd.cli import say
 from memd.domain.enums import MemoryCategory
 from memd.domain.retrieval import ScoredMemory
-from memd.inject.file_text import shown
+from memd.inject.file_text import rendered_view
 from memd.inject.format import fenced, inner_line, mark
-from memd.inject.results import listed, searched, told
+from memd.inject.results import listed, rendered_entries, searched
 from memd.inject.synthesizer import BASE_RELEVANCE, MemoryFragment, line
 from memd.view.block import memory_block
 from memd.view.labels import LABELS
@@ -100,8 +100,12 @@ def test_no_stored_text_begins_a_line_with_a_label_of_ours(text: str) -> None:
         assert _labelled(line(fragment)) == 1
     assert _labelled(memory_block([("semantic", entry.content)])) == 1
     assert _labelled(fenced(inner_line(scored))) == 1
-    assert _labelled(told([entry], searched)) == _labelled(told([entry], listed)) == 1
-    assert _labelled(shown("f", entry.content, None)) == 0
+    assert (
+        _labelled(rendered_entries([entry], searched))
+        == _labelled(rendered_entries([entry], listed))
+        == 1
+    )
+    assert _labelled(rendered_view("f", entry.content, None)) == 0
     assert _labelled(say.line(entry.content)) == 0
 
 

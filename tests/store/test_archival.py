@@ -31,8 +31,8 @@ async def house(tmp_path: Path) -> AsyncIterator[Assembly]:
         yield house
 
 
-async def put_away(house: Assembly, memory_id: str) -> str:
-    archival_id = await house.archival.put_away(ADA, memory_id, ArchiveReason.CONSOLIDATED)
+async def move_to_archive(house: Assembly, memory_id: str) -> str:
+    archival_id = await house.archival.move_to_archive(ADA, memory_id, ArchiveReason.CONSOLIDATED)
     assert archival_id is not None
     return archival_id
 
@@ -49,7 +49,7 @@ async def test_restore_shows_what_was_put_away_and_changes_nothing(
 ) -> None:
     (memory_id,) = await stored(house, "Ann keeps bees.", metadata={"tags": ["a"]})
     before = await read(house, memory_id)
-    archival_id = await put_away(house, memory_id)
+    archival_id = await move_to_archive(house, memory_id)
 
     for _ in range(2):
         found = await house.archival.restore(ADA, memory_id if by == "its own id" else archival_id)
@@ -65,7 +65,7 @@ async def test_restore_shows_what_was_put_away_and_changes_nothing(
 @pytest.mark.parametrize("by", ["its own id", "the archival id"])
 async def test_restore_to_hot_brings_it_back_under_its_own_id(house: Assembly, by: str) -> None:
     (memory_id,) = await stored(house, "Ann keeps bees.")
-    archival_id = await put_away(house, memory_id)
+    archival_id = await move_to_archive(house, memory_id)
 
     entry = await house.archival.restore_to_hot(
         ADA, memory_id if by == "its own id" else archival_id
@@ -82,7 +82,7 @@ async def test_what_is_not_in_the_agents_archive_is_a_clear_error(
     house: Assembly, how: str
 ) -> None:
     away, hot = await stored(house, "Ann keeps bees.", "Bob sails.")
-    archival_id = await put_away(house, away)
+    archival_id = await move_to_archive(house, away)
     caller = BOB if how.startswith("foreign") else ADA
     if how == "trash":
         await house.archive.delete(ADA, hot)
@@ -99,7 +99,7 @@ async def test_a_search_names_each_with_its_archival_id_reason_and_time(tmp_path
     async with a_house(tmp_path / "memd.db", clock) as house:
         ids = await stored(house, "Ann keeps bees.", "Bob sails.")
         then = clock.advance(days=3)
-        archival_ids = [await put_away(house, memory_id) for memory_id in ids]
+        archival_ids = [await move_to_archive(house, memory_id) for memory_id in ids]
 
         (found,) = await house.archival.search(ADA, MemoryQuery(text="bees"))
         every = await house.archival.search(ADA, MemoryQuery())
@@ -115,11 +115,11 @@ async def test_putting_away_takes_what_was_deleted_out_of_the_trash(house: Assem
     before = await read(house, memory_id)
     await house.archive.delete(ADA, memory_id)
 
-    archival_id = await put_away(house, memory_id)
+    archival_id = await move_to_archive(house, memory_id)
 
     assert await house.archive.trash_list(ADA, None, 10) == ((), None)
     assert (await house.archival.restore(ADA, archival_id)).entry.content == before.content
-    assert await put_away(house, memory_id) == archival_id
+    assert await move_to_archive(house, memory_id) == archival_id
     assert (await house.upkeep.check(ADA)).ok
 
 
@@ -133,7 +133,7 @@ async def test_what_stands_behind_a_summary_stays_as_it_is_when_it_is_put_away_a
         before = await bed.tables()
         bed.clock.advance(days=1)
 
-        archival_id = await bed.house.archival.put_away(CALLER, ids[0], ArchiveReason.CAP)
+        archival_id = await bed.house.archival.move_to_archive(CALLER, ids[0], ArchiveReason.CAP)
 
         found = await bed.house.archival.restore(CALLER, ids[0])
         assert (found.archival_id, found.reason) == (archival_id, ArchiveReason.CONSOLIDATED)
@@ -145,8 +145,8 @@ async def test_putting_away_what_is_not_there_or_another_agents_is_nothing(
 ) -> None:
     (memory_id,) = await stored(house, "Ann keeps bees.")
 
-    assert await house.archival.put_away(BOB, memory_id, ArchiveReason.CAP) is None
-    assert await house.archival.put_away(ADA, "x", ArchiveReason.CAP) is None
+    assert await house.archival.move_to_archive(BOB, memory_id, ArchiveReason.CAP) is None
+    assert await house.archival.move_to_archive(ADA, "x", ArchiveReason.CAP) is None
     assert await visible(house) == {memory_id}
 
 
@@ -203,7 +203,7 @@ async def test_a_clock_that_ran_backwards_archives_nothing_before_it_was_made(
     async with a_house(tmp_path / "memd.db", clock) as house:
         (memory_id,) = await stored(house, "Ann keeps bees.")
         clock.advance(days=-2)
-        found = await house.archival.restore(ADA, await put_away(house, memory_id))
+        found = await house.archival.restore(ADA, await move_to_archive(house, memory_id))
 
         assert as_documented(found).archived_at == found.entry.created_at
 
@@ -234,7 +234,7 @@ async def test_what_comes_back_is_byte_for_byte_what_went(
     async with a_house(tmp_path_factory.mktemp("own") / "memd.db") as house:
         (memory_id,) = await stored(house, content, metadata={"tags": tags})
         before = await house.db.read(row_of, memory_id)
-        archival_id = await put_away(house, memory_id)
+        archival_id = await move_to_archive(house, memory_id)
         shown = await house.archival.restore(ADA, archival_id)
 
         entry = await house.archival.restore_to_hot(ADA, archival_id)

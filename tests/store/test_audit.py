@@ -56,7 +56,7 @@ async def test_the_links_of_one_bulk_write_name_their_batch(tmp_path: Path) -> N
 
 def test_no_two_links_are_hashed_as_the_same_bytes() -> None:
     digest = hashlib.sha256(b"rows").digest()
-    said: list[changes.Said] = [
+    said: list[changes.LinkContent] = [
         (1, "ab", "c", "done", 1, None, 1),
         (1, "a", "bc", "done", 1, None, 1),
         (1, "ab", "c", "denied", 1, None, 1),

@@ -81,7 +81,7 @@ def relinked(conn: apsw.Connection, first: int) -> None:
     ).fetchall()
     for row in rows:
         link = changes.AuditLink._make(row)
-        fresh = changes.link(prev, link.said, link.digest)
+        fresh = changes.link(prev, link.content, link.digest)
         conn.execute("UPDATE change SET prev = ?, hash = ? WHERE seq = ?", (prev, fresh, link.seq))
         prev = fresh
 
@@ -269,9 +269,9 @@ async def test_a_link_that_leaves_the_outcome_out_would_hide_a_denial(tmp_path: 
     async with a_house(path) as house:
         rows = await house.db.read(changes.page, changes.AuditFilter(outcome="denied"), None, 1)
     (denied,) = rows
-    said = list(denied.said)
+    said = list(denied.content)
     said[3] = "done"
     assert changes.link(denied.prev, tuple(said), denied.digest) != denied.hash
-    said = list(denied.said)
+    said = list(denied.content)
     said[4] = 1
     assert changes.link(denied.prev, tuple(said), denied.digest) != denied.hash

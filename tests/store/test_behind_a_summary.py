@@ -131,12 +131,12 @@ async def test_a_changed_source_is_not_answered_by_what_it_said_before(
 async def test_what_was_put_away_by_itself_stays_away_when_its_summary_goes(
     night_house: Assembly,
 ) -> None:
-    def put_away(conn: Writing) -> None:
+    def move_to_archive(conn: Writing) -> None:
         key = conn.execute("SELECT memory_key FROM memory WHERE content = ?", (TURNS[0],)).get
         assert isinstance(key, int)
         removal.archive(conn, [key], ArchiveReason.CAP, NOW_US, new_id=lambda: "away")
 
-    await night_house.db.write(ADA, put_away)
+    await night_house.db.write(ADA, move_to_archive)
     await night_house.archive.forget(ADA, [await id_of(night_house, TURNS[2])])
     rest = dict.fromkeys([TURNS[1], *TURNS[3:]], "active")
     assert await states(night_house) == {**rest, TURNS[0]: "archived"}
@@ -163,20 +163,20 @@ async def purged(house: Assembly) -> None:
     assert await house.archive.purge() > 0
 
 
-async def put_away(house: Assembly, text: str) -> None:
+async def move_to_archive(house: Assembly, text: str) -> None:
     """Put a memory away as an archival store does, a moment later than what was before."""
     clock = house.archive.clock
     assert isinstance(clock, HeldClock)
     clock.advance(seconds=1)
     memory_id = await id_of(house, text)
-    assert await house.archival.put_away(ADA, memory_id, ArchiveReason.CONSOLIDATED)
+    assert await house.archival.move_to_archive(ADA, memory_id, ArchiveReason.CONSOLIDATED)
 
 
 async def test_what_an_archive_took_since_stays_there_when_its_old_summary_is_purged(
     night_house: Assembly,
 ) -> None:
     await night_house.archive.delete(ADA, await id_of(night_house, TURNS[1]))
-    await put_away(night_house, TURNS[2])
+    await move_to_archive(night_house, TURNS[2])
     assert (await night_house.upkeep.check(ADA)).ok
     found = await night_house.recall.recall(ADA, RecallRequest(query=TURNS[2]))
     assert all(TURNS[2] not in each.content for each in found.memories)
@@ -207,7 +207,7 @@ async def test_a_summary_from_the_trash_stands_before_what_was_put_away_meanwhil
     night_house: Assembly,
 ) -> None:
     await night_house.archive.delete(ADA, await id_of(night_house, TURNS[1]))
-    await put_away(night_house, TURNS[2])
+    await move_to_archive(night_house, TURNS[2])
     summary_id = await night_house.db.read(
         lambda conn: str(conn.execute("SELECT memory_id FROM memory WHERE is_summary").get)
     )

@@ -25,10 +25,10 @@ async def a_session(path: Path, turns: int, hidden: range) -> list[int]:
         )
         away = [keys[place] for place in hidden]
 
-        def put_away(conn: Writing) -> None:
+        def move_to_archive(conn: Writing) -> None:
             removal.archive(conn, away, ArchiveReason.CAP, 1, new_id=house.ingest.ids.new)
 
-        await house.db.write(ADA, put_away)
+        await house.db.write(ADA, move_to_archive)
     return keys
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.nights import ADA, Bed, a_bed, put_away
+from support.nights import ADA, Bed, a_bed, move_to_archive
 
 from memd.domain.enums import ArchiveReason, MemoryCategory, SearchMode
 from memd.domain.recall import RecallRequest
@@ -23,7 +23,7 @@ async def slept(bed: Bed) -> list[str]:
     """Tell a session and something beside it, put one of these away, and consolidate."""
     ids = await bed.tell(*TURNS)
     (away,) = await bed.tell("bees, hm", session_id=None)
-    await put_away(bed, ADA, away, ArchiveReason.LOW_IMPORTANCE)
+    await move_to_archive(bed, ADA, away, ArchiveReason.LOW_IMPORTANCE)
     bed.clock.advance(days=2)
     await bed.night.run(ADA, steps=SLEEP)
     await bed.house.queue.drain()
@@ -63,7 +63,7 @@ async def test_a_night_leaves_summaries_and_what_was_put_away_by_itself_in_parts
 async def test_what_an_archival_store_put_away_stands_behind_no_summary(tmp_path: Path) -> None:
     async with a_bed(tmp_path) as bed:
         (memory_id,) = await bed.tell(TURNS[0], session_id=None)
-        await put_away(bed, ADA, memory_id, ArchiveReason.CONSOLIDATED)
+        await move_to_archive(bed, ADA, memory_id, ArchiveReason.CONSOLIDATED)
         assert (await in_parts(bed))[CachePart.AWAY] == {"consolidated"}
         assert (await bed.house.upkeep.check(ADA)).problems == ()
 
@@ -131,7 +131,7 @@ async def test_a_summary_that_is_put_away_takes_what_stands_behind_it_out_of_sig
         request = RecallRequest(query="bees of hive 4", search_mode=SearchMode.WORDS, top_k=20)
         before = (await bed.house.recall.recall(ADA, request)).memories
         for (summary,) in await bed.rows("SELECT memory_id FROM memory WHERE is_summary"):
-            await put_away(bed, ADA, summary, ArchiveReason.CAP)
+            await move_to_archive(bed, ADA, summary, ArchiveReason.CAP)
         after = (await bed.house.recall.recall(ADA, request)).memories
         assert {memory.content for memory in after} < {memory.content for memory in before}
         assert all(memory.memory_type is MemoryCategory.EPISODIC for memory in after)

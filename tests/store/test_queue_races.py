@@ -274,10 +274,10 @@ async def test_rows_without_a_vector_are_looked_for_only_when_something_changed(
         await stored(house, "Bob sails.")
         embedder.present = True
 
-        def put_away(conn: Writing) -> None:  # before it had a vector
+        def move_to_archive(conn: Writing) -> None:  # before it had a vector
             removal.archive(conn, [2], ArchiveReason.CAP, 1, new_id=house.ingest.ids.new)
 
-        await house.db.write(ADA, put_away)
+        await house.db.write(ADA, move_to_archive)
         assert await house.queue.drain() == 1
         embedder.name = "another"
         assert await house.queue.drain() == 2

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from support.nights import ADA, BOB, Bed, a_bed, fill, put_away, settled, some_settings
+from support.nights import ADA, BOB, Bed, a_bed, fill, move_to_archive, settled, some_settings
 
 from memd.domain.caller import Caller
 from memd.domain.enums import ArchiveReason, MemoryCategory, Origin, SearchMode, Trust
@@ -200,7 +200,7 @@ async def test_a_search_by_tags_finds_each_summary_that_a_listing_by_tags_shows(
 async def test_what_was_turned_away_is_not_found_by_default(tmp_path: Path) -> None:
     async with a_bed(tmp_path) as bed:
         (away,) = await bed.tell("hm, so it is", session_id=None)
-        await put_away(bed, ADA, away, ArchiveReason.LOW_IMPORTANCE)
+        await move_to_archive(bed, ADA, away, ArchiveReason.LOW_IMPORTANCE)
         await slept(bed)
         assert await recalled(bed, "hm so") == []
         found = await retrieved(bed, text="hm, so it is")
@@ -222,7 +222,7 @@ async def test_a_summary_stands_for_what_is_hidden_behind_it_and_not_for_what_st
 ) -> None:
     async with a_bed(tmp_path) as bed:
         ids = await slept(bed)
-        await put_away(bed, ADA, ids[-1], ArchiveReason.CAP)
+        await move_to_archive(bed, ADA, ids[-1], ArchiveReason.CAP)
 
         def searched(conn: Reading) -> set[str]:
             reach = evidence(bound(1, MemoryFilter(), bed.clock.now_us()), hidden=False)

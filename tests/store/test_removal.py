@@ -49,7 +49,7 @@ async def row_of(house: Assembly, memory_id: str) -> dict[str, Any]:
     return await house.db.read(work)
 
 
-async def put_away(
+async def move_to_archive(
     house: Assembly, memory_id: str, state: MemoryState = MemoryState.ARCHIVED
 ) -> None:
     def work(conn: Writing) -> None:
@@ -108,7 +108,7 @@ async def test_what_is_put_away_is_brought_back_byte_for_byte(tmp_path: Path) ->
     async with a_house(tmp_path / "memd.db") as house:
         ids = await three(house, metadata={"tags": ["a", "b"]})
         before = [await row_of(house, memory_id) for memory_id in ids]
-        await put_away(house, ids[1])
+        await move_to_archive(house, ids[1])
         assert await visible(house) == {ids[0], ids[2]}
         assert await house.archival.count(ADA) == 1
         assert await house.archival.count(BOB) == 0
@@ -127,7 +127,7 @@ async def test_what_is_put_away_is_brought_back_byte_for_byte(tmp_path: Path) ->
 async def test_the_trash_of_what_was_put_away_leads_back_to_the_archive(tmp_path: Path) -> None:
     async with a_house(tmp_path / "memd.db") as house:
         ids = await three(house)
-        await put_away(house, ids[0])
+        await move_to_archive(house, ids[0])
         assert await house.archive.delete(ADA, ids[0])
         with pytest.raises(MemoryNotFoundError):  # it would be erased by the purge, though visible
             await house.archival.restore_to_hot(ADA, ids[0])
@@ -141,7 +141,7 @@ async def test_what_lies_in_the_trash_is_not_put_away(tmp_path: Path) -> None:
     async with a_house(tmp_path / "memd.db") as house:
         ids = await three(house)
         await house.archive.delete(ADA, ids[0])
-        await put_away(house, ids[0])
+        await move_to_archive(house, ids[0])
         assert await house.archival.count(ADA) == 0
         assert await house.archive.trash_restore(ADA, ids[0])
         assert await visible(house) == set(ids)
@@ -224,7 +224,7 @@ async def test_what_expires_is_invisible_everywhere_at_that_very_moment(tmp_path
         (kept,) = await stored(house, "Ann keeps bees.")
         (gone,) = await stored(house, f"The safe opens with {WORD}.", expires_at=end)
         (away,) = await stored(house, "Cid repairs clocks.", expires_at=end)
-        await put_away(house, away)
+        await move_to_archive(house, away)
         (liked,) = await told(house, "I prefer tea over coffee.", expires_at=end)
         clock.advance(hours=1, microseconds=-1)
         assert await visible(house) == {kept, gone, liked}
@@ -292,8 +292,8 @@ async def everywhere(house: Assembly) -> str:
         metadata={"tags": [f"{WORD}-tag"], "source": f"{WORD}-source"},
     )
     (last, hidden) = await stored(house, "Bob sails.", "Cid repairs clocks.", session_id="s")
-    await put_away(house, last)
-    await put_away(house, hidden, MemoryState.COMPRESSED)
+    await move_to_archive(house, last)
+    await move_to_archive(house, hidden, MemoryState.COMPRESSED)
     await house.archive.delete(ADA, first)
     metadata = MemoryMetadata(tags=(f"{WORD}-new",), source=f"{WORD}-source")
     update = MemoryUpdate(content=f"The old safe opened with {WORD}.", metadata=metadata)
@@ -353,7 +353,7 @@ async def test_forgetting_by_filter_reaches_what_is_hidden_trashed_and_expired(
         ids = await stored(house, *(f"{WORD} {n}" for n in range(3)), namespace="work")
         ids += await stored(house, f"{WORD} 4", namespace="work", expires_at=end)
         (other,) = await stored(house, "Ann keeps bees.")
-        await put_away(house, ids[1])
+        await move_to_archive(house, ids[1])
         await house.archive.delete(ADA, ids[2])
         clock.advance(hours=2)
         wanted = MemoryFilter(namespaces=frozenset({"work"}))

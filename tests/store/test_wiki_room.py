@@ -36,7 +36,7 @@ async def test_an_export_shows_what_is_visible_to_its_agent_only(
 ) -> None:
     away, here = await stored(house, "Ann keeps bees.", "Bob sails.")
     await stored(house, "of another", caller=BOB)
-    await house.archival.put_away(ADA, away, ArchiveReason.CAP)
+    await house.archival.move_to_archive(ADA, away, ArchiveReason.CAP)
 
     done = await a_wiki(house, tmp_path).export(ADA)
 

@@ -201,5 +201,5 @@ def an_authority(
 
 
 def the_operator() -> Credentials:
-    """Return the seat of the owner's own commands, which may call everything."""
+    """Return the credentials of the owner's own commands, which may call everything."""
     return Credentials(OWNERS_COMMANDS)

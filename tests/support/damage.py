@@ -137,7 +137,7 @@ async def flipped(path: Path, whole: bytes, at: int, bit: int, said: dict[str, s
     wrong = False
     try:
         async with a_house(path) as house:
-            noticed = house.db.damage.found()
+            noticed = house.db.damage.problems()
             report = await house.upkeep.check(ADA)
             for memory_id, text in said.items():
                 try:

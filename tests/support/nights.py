@@ -213,7 +213,7 @@ async def _lived(bed: Bed, chance: random.Random, caller: Caller) -> None:
         elif fate < 0.08:
             await bed.house.archive.delete(caller, memory_id)
         elif fate < 0.12:
-            await put_away(bed, caller, memory_id, ArchiveReason.CAP)
+            await move_to_archive(bed, caller, memory_id, ArchiveReason.CAP)
         elif fate < 0.14:
             await bed.house.archive.forget(caller, ids=[memory_id])
         elif fate < 0.18:
@@ -229,7 +229,7 @@ def _used(conn: Writing, memory_id: str) -> None:
     )
 
 
-async def put_away(bed: Bed, caller: Caller, memory_id: str, reason: ArchiveReason) -> None:
+async def move_to_archive(bed: Bed, caller: Caller, memory_id: str, reason: ArchiveReason) -> None:
     """Put a memory into the archive, for whatever reason."""
 
     def work(conn: Writing) -> None:

@@ -345,7 +345,9 @@ class FakeArchival:
         found = await FakeRecall(self.house).retrieve(caller, query)
         return tuple(_archived(entry) for entry in found)
 
-    async def put_away(self, caller: Caller, memory_id: str, reason: ArchiveReason) -> str | None:
+    async def move_to_archive(
+        self, caller: Caller, memory_id: str, reason: ArchiveReason
+    ) -> str | None:
         del reason
         await self.house.pass_through(caller)
         found = _mine(self.house, caller, memory_id)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from memd.inject.arguments import BadArgumentError, categories_of, limit_of, shown, text_of
+from memd.inject.arguments import BadArgumentError, categories_of, limit_of, short_value, text_of
 from memd.serve.mcp.tools import TOOLS
 
 _ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -44,7 +44,7 @@ def named(tool: str, given: Any) -> dict[str, Any]:
     if given is None:
         given = {}
     if not isinstance(given, dict):
-        raise BadArgumentError(f"arguments must be an object, not {shown(given)}")
+        raise BadArgumentError(f"arguments must be an object, not {short_value(given)}")
     names = NAMES[tool]
     own = {_plain(name): name for name in names}
     others = {alias: name for name in names for alias in _ALIASES.get(name, ())}
@@ -53,7 +53,7 @@ def named(tool: str, given: Any) -> dict[str, Any]:
         name = own.get(_plain(said)) or others.get(_plain(said))
         if name is None:
             takes = f"it takes {', '.join(names)}" if names else "it takes none"
-            raise BadArgumentError(f"{tool} takes no argument {shown(said)}; {takes}")
+            raise BadArgumentError(f"{tool} takes no argument {short_value(said)}; {takes}")
         if value is None:
             continue
         if name in found and found[name] != value:
@@ -100,7 +100,7 @@ def flag(arguments: Mapping[str, Any], name: str) -> bool:
     if isinstance(value, str) and value.strip().lower() in {"true", "false"}:
         value = value.strip().lower() == "true"
     if not isinstance(value, bool):
-        raise BadArgumentError(f"{name} must be true or false, not {shown(value)}")
+        raise BadArgumentError(f"{name} must be true or false, not {short_value(value)}")
     return value
 
 
@@ -118,7 +118,8 @@ def moment(arguments: Mapping[str, Any], name: str) -> str | None:
         return (found if found.tzinfo is not None else found.astimezone()).isoformat()
     except (AttributeError, TypeError, ValueError, OverflowError, OSError):
         raise BadArgumentError(
-            f"{name} must be a date such as 2026-11-01 or 2026-11-01T09:30, not {shown(value)}"
+            f"{name} must be a date such as 2026-11-01 or 2026-11-01T09:30, not "
+            f"{short_value(value)}"
         ) from None
 
 

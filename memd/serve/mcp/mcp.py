@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from memd import __version__
 from memd.base.errors import InvalidError
-from memd.inject.arguments import shown
+from memd.inject.arguments import short_value
 from memd.serve.mcp.calls import CALLS, Ask, Given, run
 from memd.serve.mcp.shown import PROMPTS, RESOURCES, TEMPLATES, prompt, read
 from memd.serve.mcp.tools import TOOLS
@@ -106,7 +106,7 @@ async def _call(params: Mapping[str, Any], meta: Mapping[str, Any], ask: Ask) ->
     name = params.get("name")
     if not isinstance(name, str) or name not in CALLS:
         raise InvalidError(
-            f"there is no tool {shown(name)}", field="name", hint="tools/list names all"
+            f"there is no tool {short_value(name)}", field="name", hint="tools/list names all"
         )
     use = meta.get(_TOOL_USE)
     once = {"idempotency_key": f"mcp:{use}"[:256]} if isinstance(use, str) and use else {}
@@ -125,6 +125,6 @@ def _unsupported(version: Any) -> dict[str, Any]:
         "error": {
             "code": UNSUPPORTED,
             "message": "this revision of MCP is not spoken here",
-            "data": {"supported": [NEWEST, *HANDSHAKES], "requested": shown(version)},
+            "data": {"supported": [NEWEST, *HANDSHAKES], "requested": short_value(version)},
         }
     }

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from memd.base.errors import InvalidError
-from memd.inject.arguments import shown
+from memd.inject.arguments import short_value
 from memd.serve.mcp.calls import Ask, Given, run
 
 RECENT, BRIEF = "memory://recent", "memory://brief"
@@ -77,11 +77,11 @@ async def read(params: Mapping[str, Any], ask: Ask) -> dict[str, Any]:
     elif isinstance(uri, str) and uri.startswith(_ITEM) and len(uri) > len(_ITEM):
         answer = await run(Given("memory_get", {"id": uri.removeprefix(_ITEM)}, ask))
         if answer.is_error:
-            raise InvalidError(f"there is no resource {shown(uri)}", field="uri")
+            raise InvalidError(f"there is no resource {short_value(uri)}", field="uri")
         text = answer.text
     else:
         raise InvalidError(
-            f"there is no resource {shown(uri)}", field="uri", hint="resources/list names all"
+            f"there is no resource {short_value(uri)}", field="uri", hint="resources/list names all"
         )
     return {"contents": [{"uri": uri, "mimeType": _TEXT, "text": text}]}
 
@@ -92,7 +92,7 @@ async def prompt(params: Mapping[str, Any], ask: Ask) -> dict[str, Any]:
     found = next((each for each in PROMPTS if each["name"] == name), None)
     if found is None:
         raise InvalidError(
-            f"there is no prompt {shown(name)}", field="name", hint="prompts/list names all"
+            f"there is no prompt {short_value(name)}", field="name", hint="prompts/list names all"
         )
     said = given if isinstance(given, Mapping) else {}
     for argument in found["arguments"]:

@@ -83,7 +83,7 @@ async def search(context: Context, params: RetrieveParams) -> tuple[Archived, ..
 )
 async def add(context: Context, params: WriteIdParams) -> str | None:
     """Move a memory into the archive, in one transaction; null when there is none."""
-    return await context.rooms.archival.put_away(
+    return await context.rooms.archival.move_to_archive(
         context.caller, params.id, ArchiveReason.CONSOLIDATED
     )
 

@@ -17,7 +17,7 @@ from memd.domain.enums import Origin
 from memd.sleep.distil.candidates import Distilled, NapCandidate, NapKind
 from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.consolidator import CHARS_PER_TOKEN
-from memd.sleep.nap.messages import said
+from memd.sleep.nap.messages import kept_text
 from memd.text.languages import FUNCTION_WORDS
 
 STRETCH_TOKENS = 30_000
@@ -61,7 +61,7 @@ def chosen(
     What an earlier stretch has not used is room for the later ones; a session that has
     just begun has most of a stretch's.
     """
-    chars = list(accumulate(len(said(message)) for message in messages))
+    chars = list(accumulate(len(kept_text(message)) for message in messages))
     by_stretch: dict[int, list[NapCandidate]] = {}
     for candidate in _settled(sorted(candidates, key=lambda each: each.memory.places[0])):
         stretch = chars[candidate.memory.places[0]] // _STRETCH_CHARS

@@ -16,7 +16,7 @@ from memd.sleep.distil.answers import cut
 from memd.sleep.distil.calls import Command, command, edited, is_check, is_noise, shortened
 from memd.sleep.distil.exchanges import Exchange, Run
 from memd.sleep.distil.failures import error_line, failed
-from memd.sleep.distil.outcomes import outcome, shown
+from memd.sleep.distil.outcomes import outcome, pasted_error
 from memd.sleep.distil.unfinished import unfinished
 from memd.sleep.distil.words import is_interruption, words
 
@@ -138,7 +138,7 @@ def _requests(exchanges: Iterable[Exchange]) -> Iterator[str]:
         if template or len(text.split()) < _WORDS_MIN or _EMPTY_WORDS.fullmatch(text):
             continue
         yield cut(
-            f"{text} {_title(exchange.user) or shown(exchange.user)}"
+            f"{text} {_title(exchange.user) or pasted_error(exchange.user)}"
             if text.endswith(":")
             else text,
             _REQUEST_CHARS,

@@ -89,7 +89,7 @@ def _of(exchange: Exchange, asked: str, command: str) -> NapCandidate | None:
         if made is None:
             continue
         subject = _subject(said.text) or command or _short(asked)
-        text = told(made, subject)
+        text = list_line(made, subject)
         places = (said.place, exchange.place)
         # A message may say the same as another one, but not with the same list below it.
         mark = hashlib.sha256(f"{exchange.user}:{made.heading}".encode(errors="replace"))
@@ -107,7 +107,7 @@ def _short(asked: str) -> str:
     return text if len(text) <= _SUBJECT_CHARS_MAX else text[:_SUBJECT_CHARS_MAX].rpartition(" ")[0]
 
 
-def told(made: Listed, subject: str) -> str:
+def list_line(made: Listed, subject: str) -> str:
     """Return a list as one line, as many of its titles as fit."""
     text = f"{subject.rstrip(' .:')}: {made.heading}:" if subject else f"{made.heading}:"
     for number, title in enumerate(made.titles, 1):

@@ -90,14 +90,14 @@ def conclusion(exchange: Exchange, following: str = "") -> str:
     if why and len(mine & its) > _SAME * len(mine):
         why = ""
     told = f"{why} {what}".strip()
-    error = shown(exchange.user) if told else ""
+    error = pasted_error(exchange.user) if told else ""
     return f"{error}\n{told}" if error else told
 
 
-def shown(user: str) -> str:
+def pasted_error(user: str) -> str:
     r"""Return the error that the user shows, as one line of what they pasted; "" without one.
 
-    >>> shown("why does it stop?\n$ make run\nValueError: port is taken")
+    >>> pasted_error("why does it stop?\n$ make run\nValueError: port is taken")
     'ValueError: port is taken'
     """
     pasted = words(user).pasted if len(user) <= _PASTED_CHARS else ""

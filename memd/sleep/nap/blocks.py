@@ -101,7 +101,7 @@ def text_of(content: object) -> str:
     )
 
 
-def said(message: object) -> str:
+def all_text(message: object) -> str:
     """Return all text that *message* has, as :func:`text_of` its content."""
     return text_of(message.get("content") if isinstance(message, Mapping) else message)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from memd.sleep.nap import facts as rules
-from memd.sleep.nap.blocks import Pairs, argument_chars, asked, paired, said, turn
+from memd.sleep.nap.blocks import Pairs, all_text, argument_chars, asked, paired, turn
 from memd.sleep.nap.facts import HEADER, SUMMARY_ROLE, Fact, bullet, bullets
 from memd.sleep.nap.mentions import enumerates, mentioned
 
@@ -87,7 +87,7 @@ class MemoryConsolidator:
         >>> MemoryConsolidator.estimate_tokens([{"content": "x" * 800}, {"role": "user"}])
         200
         """
-        chars = sum(len(said(message)) + argument_chars(message) for message in messages)
+        chars = sum(len(all_text(message)) + argument_chars(message) for message in messages)
         return chars // CHARS_PER_TOKEN
 
     @staticmethod
@@ -105,7 +105,7 @@ class MemoryConsolidator:
             return newest([fact.text for fact in found], room)
         share = min(room, self._chars(self.mention_share))
         kept = newest([fact.text for fact in found if not _is_mention(fact)], room - share)
-        texts = [f"{said(message)}\n{asked(message)}" for message in messages]
+        texts = [f"{all_text(message)}\n{asked(message)}" for message in messages]
         known = "\n".join((*kept, *texts[start:]))
         more = mentioned(texts[:start], known, share - len("\n- "))
         return [*kept, more] if more else kept

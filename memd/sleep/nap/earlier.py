@@ -17,7 +17,7 @@ from memd.base.clock import from_us
 from memd.sleep.nap.cleaning import Message, clean
 from memd.sleep.nap.erased import History
 from memd.sleep.nap.facts import HEADER
-from memd.sleep.nap.messages import said
+from memd.sleep.nap.messages import kept_text
 from memd.store.session.earlier import EarlierRow
 
 _CALL = re.compile(r"^\[calls ([^\]\n]+)\] ?", re.MULTILINE)
@@ -46,7 +46,7 @@ def start_of(given: Sequence[Message], history: History) -> int:
     """
     spoken = 0
     for message in given:
-        text = said(clean(message))
+        text = kept_text(clean(message))
         if not text.strip() or text.startswith(HEADER):
             continue
         sha256 = hashlib.sha256(text.encode()).digest()

@@ -14,7 +14,7 @@ from typing import Any
 from memd.sleep.nap.blocks import TOOL_ROLE, TranscriptTurn, paired, turn
 from memd.sleep.nap.cleaning import Message
 from memd.text.restating import KnownWords, unsaid
-from memd.view.echo import shown, spoken, unlabelled
+from memd.view.echo import fenced_texts, spoken, unlabelled
 
 _OWN_TOOL = re.compile(r"(?:mcp_{1,2})?(?:plugin_memd_)?memd(?:[_.:/-].*)?", re.IGNORECASE)
 
@@ -40,9 +40,9 @@ def _shown_in(
 ) -> Iterator[str]:
     """Yield what memd's fences and its tools' answers showed."""
     for place, each in enumerate(turns):
-        yield from shown(each.text)
+        yield from fenced_texts(each.text)
         for number, result in enumerate(each.results):
-            found = shown(result.text)
+            found = fenced_texts(result.text)
             if not found and _is_own(names.get((place, number)) or result.name):
                 found = [line for part in result.text.splitlines() if (line := unlabelled(part))]
             yield from found

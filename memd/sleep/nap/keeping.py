@@ -27,7 +27,7 @@ from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.drafting import Drafted
 from memd.sleep.nap.earlier import NONE, Earlier
 from memd.sleep.nap.preparation import Prepared
-from memd.sleep.nap.repeats import put_away
+from memd.sleep.nap.repeats import move_to_archive
 from memd.sleep.nap.replacing import NapTarget, fates, rewrite, settle
 from memd.store.access import changes, names
 from memd.store.file.connect import Writing
@@ -145,7 +145,7 @@ class Keeping:
             for (each, _), receipt in zip(new, receipts, strict=True)
             if each.slot not in {None, DIGEST} and (receipt.stored or receipt.pending)
         ]
-        put_away(place, self.ids, stands)
+        move_to_archive(place, self.ids, stands)
         rewritten = 0
         for each, fate in zip(drafted, planned, strict=True):
             if fate.rewrites is not None:

@@ -32,7 +32,7 @@ def kept_messages(messages: Sequence[Message]) -> tuple[KeptMessage | None, ...]
     seen: Counter[bytes] = Counter()
     found: list[KeptMessage | None] = []
     for message in messages:
-        text = said(message)
+        text = kept_text(message)
         if not text.strip():
             found.append(None)
             continue
@@ -45,10 +45,10 @@ def kept_messages(messages: Sequence[Message]) -> tuple[KeptMessage | None, ...]
     return tuple(found)
 
 
-def said(message: Message) -> str:
+def kept_text(message: Message) -> str:
     """Return what is kept of a message: its text, and what it calls with which arguments.
 
-    >>> said({"content": [{"type": "tool_use", "name": "ls", "input": {"path": "."}}]})
+    >>> kept_text({"content": [{"type": "tool_use", "name": "ls", "input": {"path": "."}}]})
     '[calls ls] {"path": "."}'
     """
     lines = [text_of(message.get("content")), *(_call(*call) for call in _calls(message))]

@@ -178,7 +178,7 @@ class Nap:
         """Return what the session's prompts gave: repeated in an answer it is no news."""
         if session_id is None:
             return ()
-        return tuple(await self.db.read(injections.told, caller.agent_id, session_id))
+        return tuple(await self.db.read(injections.texts_given, caller.agent_id, session_id))
 
     # Where the messages come from.
 
@@ -311,7 +311,7 @@ def _told_elsewhere(
 def _told_rows(conn: Reading, agent_id: str, session_id: str) -> list[ToldRow] | None:
     agent_key = names.find_agent(conn, agent_id)
     key = None if agent_key is None else sessions.find_key(conn, agent_key, session_id)
-    return None if key is None else sessions.told(conn, key, NAP_MESSAGES_MAX)
+    return None if key is None else sessions.last_memories(conn, key, NAP_MESSAGES_MAX)
 
 
 def _message(row: ToldRow) -> Message:

@@ -25,7 +25,7 @@ _SPARE = 1.5
 """A turn of so much more characters than all that was told says more."""
 
 
-def put_away(place: NapTarget, ids: Ids, texts: Sequence[str]) -> int:
+def move_to_archive(place: NapTarget, ids: Ids, texts: Sequence[str]) -> int:
     """Supersede the turns of the place's session that only say what the *texts* say.
 
     Returns how many. A nap's undoing brings them back.

@@ -112,9 +112,9 @@ class Waits:
         return self._tries(row) + 1 >= NIGHT_TRIES_MAX
 
     def _tries(self, row: RunRow) -> int:
-        return int(self.told(row).report.get("detail", {}).get("tries", 0))
+        return int(self.with_wait(row).report.get("detail", {}).get("tries", 0))
 
-    def told(self, row: RunRow) -> RunRow:
+    def with_wait(self, row: RunRow) -> RunRow:
         """Return *row* with what the disk could not be told about it."""
         last = self._last
         finished = row.state not in {RunState.RUNNING, RunState.UNDOING}

@@ -370,7 +370,7 @@ class Night:
         return await reports.last(self.db, kind, STEPS, self._waits)
 
     async def _found(self, run_id: str) -> RunRow:
-        return await reports.found(self.db, run_id)
+        return await reports.find_run(self.db, run_id)
 
     # The kill switch at run time.
 

@@ -21,7 +21,7 @@ from memd.store.run import run_memories, runs
 from memd.store.run.runs import RunRow
 
 
-async def found(db: Database, run_id: str) -> RunRow:
+async def find_run(db: Database, run_id: str) -> RunRow:
     """Return a run by its id; raises NotFoundError."""
     row = await db.read(runs.find, run_id)
     if row is None:
@@ -34,11 +34,11 @@ async def one(db: Database, run_id: str, waits: Waits, caller: Caller, after: in
 
     They begin behind change *after*, ``memories_after`` of the report before.
     """
-    row = await found(db, run_id)
+    row = await find_run(db, run_id)
 
     def work(conn: Reading) -> RunReport:
         agents = [key for key, agent_id in groups.agents(conn, 0) if caller.may_be(agent_id)]
-        told = report_of(waits.told(row), runs.steps(conn, row.run_key))
+        told = report_of(waits.with_wait(row), runs.steps(conn, row.run_key))
         return told.model_copy(update=_memories(conn, row.run_key, agents, after))
 
     return await db.read(work)
@@ -86,7 +86,7 @@ async def page(db: Database, after: str | None, limit: int, waits: Waits) -> tup
     """Return what runs did, newest first, from the one before *after* on."""
 
     def work(conn: Reading) -> tuple[RunReport, ...]:
-        rows = map(waits.told, runs.listed(conn, after, limit))
+        rows = map(waits.with_wait, runs.listed(conn, after, limit))
         return tuple(report_of(row, runs.steps(conn, row.run_key)) for row in rows)
 
     return await db.read(work)
@@ -100,7 +100,9 @@ async def last(db: Database, kind: RunKind, steps: Sequence[str], waits: Waits) 
             row = runs.last_whole(conn, steps)
         else:
             row = next(iter(runs.listed(conn, None, 1, (kind,))), None)
-        return None if row is None else report_of(waits.told(row), runs.steps(conn, row.run_key))
+        return (
+            None if row is None else report_of(waits.with_wait(row), runs.steps(conn, row.run_key))
+        )
 
     return await db.read(work)
 

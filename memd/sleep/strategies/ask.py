@@ -64,12 +64,12 @@ def connected(
 async def ask(model: Model, prompt: str, *, system: str = "") -> str | None:
     """Return the stripped answer to *prompt*, or None when there is none that can be stored.
 
-    Raises as :func:`said` does.
+    Raises as :func:`stripped_answer` does.
     """
-    return await said(model, prompt, system=system) or None
+    return await stripped_answer(model, prompt, system=system) or None
 
 
-async def said(model: Model, prompt: str, *, system: str = "") -> str | None:
+async def stripped_answer(model: Model, prompt: str, *, system: str = "") -> str | None:
     """Return the stripped answer to *prompt*, "" for an empty one, None for none.
 
     What cannot be stored is no answer. Raises ProviderRefusedError, and what no

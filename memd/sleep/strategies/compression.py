@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from memd.sleep.strategies.abstractive import shortened
-from memd.sleep.strategies.ask import Model, said
+from memd.sleep.strategies.ask import Model, stripped_answer
 from memd.view.view import untrusted_content_directive, wrapped
 
 SENTENCES = 3
@@ -107,4 +107,6 @@ async def summarised(model: Model, contents: Sequence[str]) -> str | None:
 
     Raises ProviderRefusedError when the provider needs its owner.
     """
-    return await said(model, prompted(contents), system=untrusted_content_directive((_FENCE,)))
+    return await stripped_answer(
+        model, prompted(contents), system=untrusted_content_directive((_FENCE,))
+    )

@@ -59,8 +59,8 @@ class ConfigResolver(Protocol):
 class Archiving(Protocol):
     """A strategy that lets somebody else put originals away before it removes them."""
 
-    def archiving_with(self, put_away: PutAway) -> ConsolidationStrategy:
-        """Return the same strategy over *put_away*."""
+    def archiving_with(self, move_to_archive: PutAway) -> ConsolidationStrategy:
+        """Return the same strategy over *move_to_archive*."""
         ...
 
 
@@ -155,13 +155,13 @@ class MemoryConsolidationService:
         self._archive.needed()
         index: dict[str, ArchivalIndexEntry] = {}
 
-        async def put_away(agent_id: str, entry: MemoryEntry, mode: ArchivalMode) -> bool:
-            archival_id, gone = await self._archive.put_away(agent_id, entry, mode)
+        async def move_to_archive(agent_id: str, entry: MemoryEntry, mode: ArchivalMode) -> bool:
+            archival_id, gone = await self._archive.move_to_archive(agent_id, entry, mode)
             index[entry.id] = _indexed(entry.id, archival_id, mode)
             return gone
 
         if isinstance(self._strategy, Archiving):
-            strategy = self._strategy.archiving_with(put_away)
+            strategy = self._strategy.archiving_with(move_to_archive)
             result = await strategy.consolidate(entries, agent_id=agent_id)
         else:
             result = await self._strategy.consolidate(entries, agent_id=agent_id)
@@ -190,7 +190,7 @@ class MemoryConsolidationService:
             if not batch:
                 break
             for entry in batch:
-                if await self._put_away_or_keep(agent_id, entry):
+                if await self._archive_or_keep(agent_id, entry):
                     gone, excess = gone + 1, excess - 1
                 else:
                     stuck.add(entry.id)
@@ -230,10 +230,10 @@ class MemoryConsolidationService:
             index[removed] = _indexed(removed, archival_id, mode)
         return index
 
-    async def _put_away_or_keep(self, agent_id: str, entry: MemoryEntry) -> bool:
+    async def _archive_or_keep(self, agent_id: str, entry: MemoryEntry) -> bool:
         """Put *entry* away and remove it; what cannot be put away stays."""
         try:
-            _, gone = await self._archive.put_away(agent_id, entry, ArchivalMode.EXTRACTIVE)
+            _, gone = await self._archive.move_to_archive(agent_id, entry, ArchivalMode.EXTRACTIVE)
             return gone or await self._backend.delete(agent_id, entry.id)
         except (MemoryError, RecursionError):
             raise
@@ -271,7 +271,7 @@ class _Archive:
                 hint="give an archival_store, or use a backend that has an archive",
             )
 
-    async def put_away(
+    async def move_to_archive(
         self, agent_id: str, entry: MemoryEntry, mode: ArchivalMode
     ) -> tuple[str, bool]:
         """Archive *entry*; return its archival id, and whether that has removed it as well.
@@ -281,7 +281,9 @@ class _Archive:
         try:
             if self._store is not None:
                 return await self._store.archive(self._copy(entry, mode)), False
-            archival_id = await cast("KeepsArchive", self._own).put_away(agent_id, entry.id, mode)
+            archival_id = await cast("KeepsArchive", self._own).move_to_archive(
+                agent_id, entry.id, mode
+            )
         except (MemoryError, RecursionError):
             raise
         except Exception as error:
@@ -295,7 +297,7 @@ class _Archive:
         if self._store is not None:
             return await self._store.archive(self._copy(entry, mode))
         own = cast("KeepsArchive", self._own)
-        there = await own.put_away(agent_id, entry.id, mode)  # from the trash, say
+        there = await own.move_to_archive(agent_id, entry.id, mode)  # from the trash, say
         return there or await own.archival_store.archive(self._copy(entry, mode))
 
     def _copy(self, entry: MemoryEntry, mode: ArchivalMode) -> Any:

@@ -6,7 +6,7 @@ it stands for put away, one by one, and removed. What fails before the summary i
 stored has changed nothing; what fails after it leaves an original beside its
 summary, which the next night finds, never a summary without its originals.
 
-*put_away* is how an original reaches the archive: what is passed in, or else the
+*move_to_archive* is how an original reaches the archive: what is passed in, or else the
 backend's own archive, if it has one. It is called before each removal, and an
 original that could not be put away is not removed. The ``delete`` of a backend
 without an archive may be final: then nothing is removed, or stored, when a
@@ -76,7 +76,7 @@ class _Done:
 class CompositeConsolidationStrategy:
     """A selector and an operation over *backend*: what the documented strategies are made of.
 
-    *put_away* is called before each removal, in place of the backend's own archive;
+    *move_to_archive* is called before each removal, in place of the backend's own archive;
     *clock* says how old an entry is.
     """
 
@@ -86,21 +86,21 @@ class CompositeConsolidationStrategy:
         backend: MemoryBackend,
         selector: HighestRelevanceSelector,
         op: ConsolidationOp,
-        put_away: PutAway | None = None,
+        move_to_archive: PutAway | None = None,
         clock: Clock | None = None,
     ) -> None:
         self._backend = backend
         self._selector = selector
         self._op = op
-        self._put_away = put_away or _own_archive(backend)
+        self._move_to_archive = move_to_archive or _own_archive(backend)
         self._clock = clock or SystemClock()
         self._missing_is_removed = True
         self._groups_at_once = 1
 
-    def archiving_with(self, put_away: PutAway) -> Self:
-        """Return the same strategy, putting originals away with *put_away* before it removes."""
+    def archiving_with(self, move_to_archive: PutAway) -> Self:
+        """Return the same strategy; *move_to_archive* is called before each removal."""
         other = copy.copy(self)
-        other._put_away = put_away  # noqa: SLF001  # a copy of oneself
+        other._move_to_archive = move_to_archive  # noqa: SLF001  # a copy of oneself
         return other
 
     async def consolidate(
@@ -140,7 +140,7 @@ class CompositeConsolidationStrategy:
             kept=_member(group.kept),
             context=context,
         )
-        if made.fallback and self._put_away is None:
+        if made.fallback and self._move_to_archive is None:
             _log.warning("a group is left as it is: no language model, and no archive to put it in")
             return _Done()
         summary_id = await self._backend.store(agent_id, _request(group, made))
@@ -158,7 +158,7 @@ class CompositeConsolidationStrategy:
     async def _remove(self, agent_id: str, entry: MemoryEntry, mode: ArchivalMode | None) -> bool:
         """Put *entry* away and remove it; return whether it is gone."""
         try:
-            if self._put_away is not None and await self._put_away(
+            if self._move_to_archive is not None and await self._move_to_archive(
                 agent_id, entry, mode or ArchivalMode.EXTRACTIVE
             ):
                 return True
@@ -179,14 +179,14 @@ class SimpleConsolidationStrategy(CompositeConsolidationStrategy):
         *,
         backend: MemoryBackend,
         group_threshold: int = GROUP_THRESHOLD,
-        put_away: PutAway | None = None,
+        move_to_archive: PutAway | None = None,
         clock: Clock | None = None,
     ) -> None:
         super().__init__(
             backend=backend,
             selector=HighestRelevanceSelector(group_threshold=group_threshold),
             op=ConcatenationOp(),
-            put_away=put_away,
+            move_to_archive=move_to_archive,
             clock=clock,
         )
 
@@ -205,14 +205,14 @@ class DualModeConsolidationStrategy(CompositeConsolidationStrategy):
         extractor: ExtractivePreserver | None = None,
         summarizer: AbstractiveSummarizer | None = None,
         group_threshold: int = GROUP_THRESHOLD,
-        put_away: PutAway | None = None,
+        move_to_archive: PutAway | None = None,
         clock: Clock | None = None,
     ) -> None:
         super().__init__(
             backend=backend,
             selector=HighestRelevanceSelector(group_threshold=group_threshold),
             op=DensityRoutingOp(classifier=classifier, extractor=extractor, summarizer=summarizer),
-            put_away=put_away,
+            move_to_archive=move_to_archive,
             clock=clock,
         )
         self._missing_is_removed = False
@@ -231,7 +231,7 @@ class LLMConsolidationStrategy(CompositeConsolidationStrategy):
         provider: CompletionProvider | None = None,
         model: str | None = None,
         config: LLMConsolidationConfig | None = None,
-        put_away: PutAway | None = None,
+        move_to_archive: PutAway | None = None,
         clock: Clock | None = None,
     ) -> None:
         self._config = config or LLMConsolidationConfig()
@@ -241,7 +241,7 @@ class LLMConsolidationStrategy(CompositeConsolidationStrategy):
                 group_threshold=self._config.group_threshold, threshold_min=_LLM_THRESHOLD_MIN
             ),
             op=LLMSynthesisOp(provider=provider, model=model, config=self._config),
-            put_away=put_away,
+            move_to_archive=move_to_archive,
             clock=clock,
         )
         self._looks_up = provider is not None and self._config.include_distillation_context
@@ -269,10 +269,10 @@ def _own_archive(backend: MemoryBackend) -> PutAway | None:
     if not isinstance(backend, KeepsArchive):
         return None
 
-    async def put_away(agent_id: str, entry: MemoryEntry, mode: ArchivalMode) -> bool:
-        return await backend.put_away(agent_id, entry.id, mode) is not None
+    async def move_to_archive(agent_id: str, entry: MemoryEntry, mode: ArchivalMode) -> bool:
+        return await backend.move_to_archive(agent_id, entry.id, mode) is not None
 
-    return put_away
+    return move_to_archive
 
 
 def _member(entry: MemoryEntry) -> GroupMember:

@@ -18,7 +18,7 @@ from memd.store.file.connect import Reading, Writing
 GENESIS = bytes(32)
 _NOTHING = hashlib.sha256(b"").digest()
 
-Said = tuple[int | str | None, ...]
+LinkContent = tuple[int | str | None, ...]
 """What a link says: at_us, client, method, outcome, attempts, batch, rows."""
 
 
@@ -38,7 +38,7 @@ class AuditLink(NamedTuple):
     hash: bytes
 
     @property
-    def said(self) -> Said:
+    def content(self) -> LinkContent:
         return self[1:8]
 
 
@@ -76,8 +76,8 @@ def record(conn: Writing, caller: Caller, now_us: int, batch: str | None) -> Non
         return
     digest = hashlib.sha256(b"".join(conn.touched)).digest()
     rows = len(conn.touched)
-    said = (now_us, caller.client, caller.method, Outcome.DONE.value, 1, batch, rows)
-    _append(conn, said, digest)
+    content = (now_us, caller.client, caller.method, Outcome.DONE.value, 1, batch, rows)
+    _append(conn, content, digest)
 
 
 def refused(conn: Writing, attempts: Iterable[RefusedAttempt], now_us: int) -> None:
@@ -86,7 +86,7 @@ def refused(conn: Writing, attempts: Iterable[RefusedAttempt], now_us: int) -> N
         _append(conn, (now_us, client, method, Outcome.DENIED.value, times, None, 0), _NOTHING)
 
 
-def _append(conn: Writing, said: Said, digest: bytes) -> None:
+def _append(conn: Writing, content: LinkContent, digest: bytes) -> None:
     prev = head(conn)
     conn.execute(
         """
@@ -94,18 +94,18 @@ def _append(conn: Writing, said: Said, digest: bytes) -> None:
                             digest, prev, hash)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
-        (*said, digest, prev, link(prev, said, digest)),
+        (*content, digest, prev, link(prev, content, digest)),
     )
 
 
-def link(prev: bytes, said: Said, digest: bytes) -> bytes:
+def link(prev: bytes, content: LinkContent, digest: bytes) -> bytes:
     """Return the hash of a link: over the one before it and everything it says.
 
     Each field goes in behind its length, so that no two links are hashed as the
     same bytes.
     """
     hashing = hashlib.sha256()
-    for field in (prev, *map(_field, said), digest):
+    for field in (prev, *map(_field, content), digest):
         hashing.update(len(field).to_bytes(8, "big") + field)
     return hashing.digest()
 
@@ -173,7 +173,7 @@ def verify(conn: Reading) -> int | None:
         """
     )
     for found in map(AuditLink._make, links):
-        expected = link(prev, found.said, found.digest)
+        expected = link(prev, found.content, found.digest)
         if found.seq != seq + 1 or found.prev != prev or found.hash != expected:
             return found.seq
         prev, seq = found.hash, found.seq

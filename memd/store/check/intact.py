@@ -41,7 +41,7 @@ class Damage:
             self._found[what] = None
             self._fresh.append(what)
 
-    def found(self) -> tuple[str, ...]:
+    def problems(self) -> tuple[str, ...]:
         """Return everything noted, in order."""
         return tuple(self._found)
 

@@ -35,13 +35,13 @@ class Checking:
         self._finished_us: int | None = None
         self._pages = 0
 
-    def told(self) -> SelfCheck:
+    def progress(self) -> SelfCheck:
         """Return how far it is."""
         return SelfCheck(
             pages=self._pages,
             pages_checked=min(self._page - 1, self._pages),
             finished_at=None if self._finished_us is None else from_us(self._finished_us),
-            found=len(self._db.damage.found()),
+            found=len(self._db.damage.problems()),
         )
 
     async def portion(self) -> None:

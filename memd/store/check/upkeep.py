@@ -146,7 +146,7 @@ class Upkeep:
     def why_degraded(self) -> list[str]:
         """Return why writes are refused, if they are, and what was found damaged."""
         refused = self.db.look()
-        damaged = self.db.damage.found()
+        damaged = self.db.damage.problems()
         told = [f"damaged and withheld: {what}; run: memd check" for what in damaged[:_TOLD_MAX]]
         if len(damaged) > _TOLD_MAX:
             told.append(f"and {len(damaged) - _TOLD_MAX} more damaged; run: memd check")
@@ -163,7 +163,7 @@ class Upkeep:
             "database": str(path),
             "file_bytes": size,
             "degraded": why,
-            "check": self.checking.told(),
+            "check": self.checking.progress(),
         }
 
     async def tidy(self) -> None:

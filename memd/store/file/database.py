@@ -370,7 +370,7 @@ class Database:
         if self._reopening is not None:
             await self._reopening
         await self.checkpoint(truncate=True)
-        conns = [*self._readers.taken_away(), *self._scanners.taken_away()]
+        conns = [*self._readers.take_all(), *self._scanners.take_all()]
         if self._writer is not None:
             conns.append(self._writer)
             self._writer = None

@@ -64,7 +64,7 @@ class Pool:
             await cast("Any", conn).async_run(_nothing)  # its turn comes after the work before it
         self._free.put_nowait(conn)
 
-    def taken_away(self) -> list[Reading]:
+    def take_all(self) -> list[Reading]:
         """Return every connection, to be closed; none is lent any more."""
         conns, self._all = self._all, []
         self._free = asyncio.LifoQueue()

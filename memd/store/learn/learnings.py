@@ -112,7 +112,7 @@ def _intact(conn: Reading, rows: Iterator[intact.Columns]) -> Iterator[LearningR
             intact.note(conn, f"learning {row.learning_id}: the row does not match its hash")
 
 
-def said(conn: Reading, wanted: Bound, tag: str, limit: int) -> list[SaidRow]:
+def trusted_lessons(conn: Reading, wanted: Bound, tag: str, limit: int) -> list[SaidRow]:
     """Return the newest memories of *wanted* with *tag* that somebody trusted said, newest first.
 
     What a tool or a page says teaches nothing.

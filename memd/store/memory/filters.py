@@ -149,10 +149,10 @@ def evidence(wanted: Bound, *, hidden: bool) -> Bound:
     everything that was put away is searched and shown as it is, and no summary.
     """
     memories = "" if wanted.apart and not hidden else "AND NOT m.is_summary"
-    put_away = "m.state IN ('compressed', 'archived')" if hidden else _BEHIND
+    archived = "m.state IN ('compressed', 'archived')" if hidden else _BEHIND
     where = f"""
         {_sought(wanted, hidden=hidden)} {memories}
-        AND (m.state IN ('active', 'pending') OR {put_away})
+        AND (m.state IN ('active', 'pending') OR {archived})
         AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
     """
     return replace(wanted, where=where)
@@ -185,7 +185,7 @@ def by_others(kept: Bound, publisher_key: int) -> Bound:
     )
 
 
-def found(wanted: Bound, *, hidden: bool) -> Bound:
+def cached_evidence(wanted: Bound, *, hidden: bool) -> Bound:
     """Return :func:`evidence` for what was read from the parts of the caches that hold it.
 
     The parts say what is a summary and what was put away by itself; only whether a

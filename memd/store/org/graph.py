@@ -325,7 +325,7 @@ def named(conn: Reading, keys: Iterable[int]) -> dict[int, str]:
     return dict(cast("list[tuple[int, str]]", rows.fetchall()))
 
 
-def told(conn: Reading, keys: Iterable[int]) -> dict[int, StatementRow]:
+def with_texts(conn: Reading, keys: Iterable[int]) -> dict[int, StatementRow]:
     """Return statements with the words of their texts that say them."""
     keys = list(dict.fromkeys(keys))
     if not keys:

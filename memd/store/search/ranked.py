@@ -110,12 +110,12 @@ def in_front(conn: Reading, wanted: Bound, keys: Sequence[int]) -> dict[int, Sea
     if len(before) < len(pairs):
         several = {key for key, front in pairs if before[key] != front}
         matching = {*pairs}
-        before |= dict(pair for pair in _put_away_for(conn, several) if pair in matching)
+        before |= dict(pair for pair in _archived_for(conn, several) if pair in matching)
     fronts = {each.memory_key: each for each in candidates(conn, wanted, [*set(before.values())])}
     return {key: fronts[front] for key, front in before.items()}
 
 
-def _put_away_for(conn: Reading, keys: Collection[int]) -> list[tuple[int, int]]:
+def _archived_for(conn: Reading, keys: Collection[int]) -> list[tuple[int, int]]:
     """Return each of *keys* with the summaries it was put behind, the newest last.
 
     A summary's tag is the reason why what stands behind it is in the archive.

@@ -76,7 +76,7 @@ def in_window(conn: Reading, place: WindowKey, ids: Sequence[str]) -> InWindow:
     return InWindow(own, frozenset(str(item_id) for item_id, is_own in rows if not is_own))
 
 
-def told(conn: Reading, agent_id: str, session_id: str) -> list[str]:
+def texts_given(conn: Reading, agent_id: str, session_id: str) -> list[str]:
     """Return the texts that the session was given, the newest first, and the agent's preferences.
 
     Whichever client gave them: an assistant has one for its tools and one for its hooks.

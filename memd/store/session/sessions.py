@@ -165,7 +165,7 @@ def _flat(text: str) -> str:
     return " ".join(text.split())
 
 
-def told(conn: Reading, session_key: int, limit: int) -> list[ToldRow]:
+def last_memories(conn: Reading, session_key: int, limit: int) -> list[ToldRow]:
     """Return the last *limit* memories that the session was told, in order; no nap's, no summary.
 
     Hidden ones are among them, since they were said; what was thrown away is not.

@@ -126,7 +126,7 @@ async def test_an_id_of_no_child_is_an_unknown_id(memory_id: str) -> None:
 
     assert await composite.get("ada", memory_id) is None
     assert await composite.delete("ada", memory_id) is False
-    assert await composite.put_away("ada", memory_id) is None
+    assert await composite.move_to_archive("ada", memory_id) is None
     assert await composite.retract("ada", memory_id) is False
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from memd.assist.transcript import tail
 from memd.signals import transcripts
-from memd.sleep.nap.blocks import said
+from memd.sleep.nap.blocks import all_text
 from memd.sleep.nap.consolidator import MemoryConsolidator
 from memd.sleep.nap.echoes import without_echoes
 from memd.sleep.nap.preparation import sifted
@@ -37,7 +37,7 @@ def test_the_recording_holds_what_memd_added_and_a_nap_hears_none_of_it(client: 
     heard = without_echoes(read.messages)
     for word in OURS:
         assert word not in json.dumps(heard)
-    spoken = [said(message) for message in heard if message["role"] == "user"]
+    spoken = [all_text(message) for message in heard if message["role"] == "user"]
     assert [text for text in spoken if text] == PROMPTS[client]
 
 

@@ -30,7 +30,7 @@ class NoArchive(InMemoryBackend):
     """A backend without an archive of its own."""
 
     archival_store = None  # type: ignore[assignment]  # what a foreign backend is like
-    put_away = None  # type: ignore[assignment]  # likewise
+    move_to_archive = None  # type: ignore[assignment]  # likewise
 
 
 class FullArchive(InMemoryArchive):

@@ -43,7 +43,7 @@ EPISODIC, SEMANTIC = MemoryCategory.EPISODIC, MemoryCategory.SEMANTIC
 class Watched(InMemoryBackend):
     """Remembers what was called, in order, and fails where it is told to. Has no archive."""
 
-    put_away = None  # type: ignore[assignment]  # how a class says that it is not of a protocol
+    move_to_archive = None  # type: ignore[assignment]  # how a class says that it is not of a protocol
 
     def __init__(self, clock: HeldClock) -> None:
         super().__init__(clock=clock, ids=Ids(clock))
@@ -101,7 +101,7 @@ class Desk:
         self.backend.calls.clear()
         return tuple(entry for entry in found if entry is not None)
 
-    async def put_away(self, agent_id: str, entry: MemoryEntry, mode: ArchivalMode) -> None:
+    async def move_to_archive(self, agent_id: str, entry: MemoryEntry, mode: ArchivalMode) -> None:
         assert agent_id == ADA
         assert await self.backend.get(ADA, entry.id) == entry, "archived before it is removed"
         if entry.id in self.backend.fails:
@@ -140,9 +140,9 @@ async def test_every_strategy_keeps_one_stores_the_summary_puts_away_and_removes
 ) -> None:
     one, two, newest = await desk.filled(*THREE)
     makers: dict[str, CompositeConsolidationStrategy] = {
-        "simple": desk.simple(put_away=desk.put_away),
-        "dual": desk.dual().archiving_with(desk.put_away),
-        "llm": desk.llm(StubProvider(["All three."]), put_away=desk.put_away),
+        "simple": desk.simple(move_to_archive=desk.move_to_archive),
+        "dual": desk.dual().archiving_with(desk.move_to_archive),
+        "llm": desk.llm(StubProvider(["All three."]), move_to_archive=desk.move_to_archive),
     }
     strategy = makers[kind]
     assert isinstance(strategy, ConsolidationStrategy)
@@ -258,7 +258,7 @@ async def test_the_simple_summary_lists_what_is_removed_and_reports_all_of_it(de
 async def test_a_dense_group_is_extractive_and_a_sparse_one_abstractive(desk: Desk) -> None:
     entries = await desk.filled(*DENSE, category=SEMANTIC) + await desk.filled(*THREE)
 
-    result = await desk.dual(put_away=desk.put_away).consolidate(entries, ADA)
+    result = await desk.dual(move_to_archive=desk.move_to_archive).consolidate(entries, ADA)
 
     assert [request.metadata.tags for request in desk.backend.requests] == [
         ("consolidated", "mode:abstractive"),
@@ -351,7 +351,9 @@ async def test_a_fallback_puts_all_away_and_removes_them(desk: Desk) -> None:
     entries = await desk.filled(*THREE)
     provider = StubProvider([ProviderBusyError("later")])
 
-    result = await desk.llm(provider, put_away=desk.put_away).consolidate(entries, ADA)
+    result = await desk.llm(provider, move_to_archive=desk.move_to_archive).consolidate(
+        entries, ADA
+    )
 
     assert result.removed_ids == (entries[0].id, entries[1].id)
     assert desk.backend.requests[0].metadata.tags == ("consolidated", "concat-fallback")
@@ -397,7 +399,7 @@ async def test_nothing_is_removed_when_the_summary_is_not_made_or_not_stored(
     desk.backend.fails = {fails}
 
     with pytest.raises((ProviderRefusedError, MemoryStoreError)) as raised:
-        await desk.llm(provider, put_away=desk.put_away).consolidate(entries, ADA)
+        await desk.llm(provider, move_to_archive=desk.move_to_archive).consolidate(entries, ADA)
 
     assert not isinstance(raised.value, BaseExceptionGroup)
     assert await desk.backend.count(ADA) == 3
@@ -416,7 +418,7 @@ async def test_what_could_not_be_removed_is_not_reported(desk: Desk) -> None:
 async def test_what_could_not_be_put_away_is_not_removed(desk: Desk) -> None:
     entries = await desk.filled(*THREE)
     desk.backend.fails = {entries[0].id}
-    result = await desk.simple(put_away=desk.put_away).consolidate(entries, ADA)
+    result = await desk.simple(move_to_archive=desk.move_to_archive).consolidate(entries, ADA)
     assert result.removed_ids == (entries[1].id,)
     assert ("delete", entries[0].id) not in desk.backend.calls
 
@@ -427,10 +429,10 @@ async def test_a_cancelled_night_has_removed_only_what_it_put_away(desk: Desk) -
     async def interrupted(agent_id: str, entry: MemoryEntry, mode: ArchivalMode) -> None:
         if desk.away:
             raise asyncio.CancelledError
-        await desk.put_away(agent_id, entry, mode)
+        await desk.move_to_archive(agent_id, entry, mode)
 
     with pytest.raises(asyncio.CancelledError):
-        await desk.simple(put_away=interrupted).consolidate(entries, ADA)
+        await desk.simple(move_to_archive=interrupted).consolidate(entries, ADA)
 
     assert await desk.backend.get(ADA, entries[0].id) is None
     assert await desk.backend.get(ADA, entries[1].id) == entries[1]

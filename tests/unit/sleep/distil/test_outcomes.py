@@ -13,7 +13,7 @@ from memd.sleep.distil.outcomes import (
     cause,
     conclusion,
     outcome,
-    shown,
+    pasted_error,
     trusted,
 )
 
@@ -125,7 +125,7 @@ def test_the_error_that_the_user_pasted_stands_before_its_cause() -> None:
 
 def test_a_patch_that_the_user_pasted_shows_no_error() -> None:
     user = "review it\n@@ -1,2 +1,2 @@\n-raise ValueError: old\n+raise ValueError: new"
-    assert shown(user) == ""
+    assert pasted_error(user) == ""
 
 
 def test_the_same_exchange_says_the_same_whatever_is_said_before_it() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memd.sleep.nap.blocks import said, turn
+from memd.sleep.nap.blocks import all_text, turn
 from memd.sleep.nap.echoes import without_echoes
 from memd.view.view import ENTRY_TAG, wrap_untrusted
 
@@ -14,7 +14,7 @@ FENCED = wrap_untrusted(ENTRY_TAG, "[semantic | score: 0.90] Always push on Frid
 
 
 def texts(*messages: dict[str, Any]) -> list[str]:
-    return [said(message) for message in without_echoes(messages)]
+    return [all_text(message) for message in without_echoes(messages)]
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_calls_of_memds_own_tools_and_their_answers_are_gone(name: str) -> None:
         {"role": "tool", "name": name, "content": "8443"},
     )
     heard = without_echoes(given)
-    assert [said(message) for message in heard] == ["I look.", "", "And again.", "", ""]
+    assert [all_text(message) for message in heard] == ["I look.", "", "And again.", "", ""]
     assert [turn(message).calls for message in heard] == [()] * 5
     assert [message["role"] for message in heard] == [message["role"] for message in given]
 

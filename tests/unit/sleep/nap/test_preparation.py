@@ -16,7 +16,7 @@ from memd.sleep.nap.cleaning import clean
 from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator
 from memd.sleep.nap.drafting import of_distilled
 from memd.sleep.nap.facts import HEADER
-from memd.sleep.nap.messages import said
+from memd.sleep.nap.messages import kept_text
 from memd.sleep.nap.preparation import Before, Prepared, drafted, sifted
 from memd.text.tokens import DefaultTokenEstimator
 from memd.view.view import ENTRY_TAG, wrap_untrusted
@@ -77,10 +77,10 @@ def test_a_message_is_kept_with_what_it_calls_and_with_what_arguments() -> None:
         {"type": "text", "text": "Look."},
         {"type": "tool_use", "name": "read", "input": {"path": "a.py"}},
     ]
-    assert said({"content": blocks}) == 'Look.\n[calls read] {"path": "a.py"}'
+    assert kept_text({"content": blocks}) == 'Look.\n[calls read] {"path": "a.py"}'
     calls = [{"id": "1", "function": {"name": "ls", "arguments": '{"all": true}'}}]
-    assert said({"content": None, "tool_calls": calls}) == '[calls ls] {"all": true}'
-    assert said({}) == ""
+    assert kept_text({"content": None, "tool_calls": calls}) == '[calls ls] {"all": true}'
+    assert kept_text({}) == ""
 
 
 def test_a_message_that_says_nothing_is_not_kept() -> None:
