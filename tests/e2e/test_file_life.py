@@ -137,10 +137,12 @@ def test_a_full_disk_is_told_by_status(home: Path) -> None:
         give_back = fill(home / "data")
         with pytest.raises(DiskFullError):
             client.add("The door is red. " * 4_000)
-        assert any("refused" in why for why in client.call("system.status")["why"])
+        refused = client.call("system.status")["why"]
+        assert any("refused" in why for why in refused), refused
         give_back()
         client.add("The roof is grey.")
-        assert not any("refused" in why for why in client.call("system.status")["why"])
+        refused = client.call("system.status")["why"]
+        assert not any("refused" in why for why in refused), refused
         assert daemon.stop() == 0
 
 

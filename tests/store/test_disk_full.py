@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import apsw
 import pytest
 from support.disks import fill, limit_files, read_only, small_disk
 from support.store import ADA, a_house, stored, visible
@@ -13,6 +14,8 @@ from memd.backends.assembly import Assembly
 from memd.base.errors import DiskFullError, ReadOnlyError, StorageError
 from memd.domain.memory import MemoryQuery
 from memd.store.file import ballast
+from memd.store.file.connect import Writing
+from memd.store.search import caches
 
 TEXT = (
     "Note {}: the lighthouse keeper of Skagen writes every storm into his blue book." + " So" * 99
@@ -112,6 +115,28 @@ async def test_a_full_disk_is_told_by_status_after_a_write_that_needed_no_room(
             make_room()
             await stored(house, "The roof is grey.")
             assert house.upkeep.why_degraded() == []
+
+
+async def test_a_full_disk_on_which_no_writer_can_be_opened_is_told_and_takes_writes_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    with small_disk(folder, 24):
+        async with a_house(folder / "memd.db") as house:
+            make_room = fill(folder)
+            with monkeypatch.context() as patch:
+                patch.setattr(caches, "ensure", no_room)  # as where a cache was not yet whole
+                await fill_up(house, set(), "The door is red. " * 4_000)
+                (why,) = house.upkeep.why_degraded()
+                assert why.startswith("the last write was refused: the disk is full")
+            make_room()
+            await stored(house, "The roof is grey.")
+            assert house.upkeep.why_degraded() == []
+
+
+def no_room(_conn: Writing) -> None:
+    raise apsw.FullError
 
 
 async def test_eight_mebibytes_are_set_aside_for_the_day_on_which_the_disk_is_full(

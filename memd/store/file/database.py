@@ -26,7 +26,7 @@ import apsw.aio
 
 from memd.base import log
 from memd.base.clock import Clock
-from memd.base.errors import BusyError, MemdError, ReadOnlyError, StorageError
+from memd.base.errors import BusyError, MemdError, ReadOnlyError
 from memd.base.lasting import LastingTime
 from memd.base.limits import BUSY_MS_MAX, READERS, SCANNERS, WRITE_QUEUE_MAX
 from memd.domain.caller import Caller
@@ -159,8 +159,9 @@ class Database:
     ) -> T:
         if self._reopening is not None:
             await asyncio.shield(self._reopening)
-        writer = self._writer
-        if writer is None:
+        elif self._writer is None and self._refusal.is_full:  # which may have room again
+            await self._reopen(None)
+        if (writer := self._writer) is None:
             raise unwritten(self.path)
         self._require_place()
         now_us = self.clock.now_us()
@@ -173,8 +174,7 @@ class Database:
         try:
             result = await self._run(writer, transaction)
         except MemdError as error:
-            if isinstance(error, StorageError):
-                self._refusal.failed(error)
+            self._refusal.failed(error)
             if writer.broken:
                 await self._reopen(writer)
             raise
@@ -193,7 +193,7 @@ class Database:
                 log.error("the store is not where it was", what=self._lost)
         if self._lost is not None:
             return f"{self._lost}; nothing is written until memd is started again"
-        if self._writer is None:
+        if self._writer is None and not self._refusal.is_full:
             return unwritten(self.path).message
         return self._refusal.message
 

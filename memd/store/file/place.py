@@ -12,7 +12,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from memd.base.errors import DiskFullError, ReadOnlyError, StorageError
+from memd.base.errors import DiskFullError, MemdError, ReadOnlyError, StorageError
 
 _ENDINGS = {"": "the store", "-wal": "the store's log", "-shm": "the index of the store's log"}
 
@@ -59,11 +59,18 @@ class Refusal:
     def message(self) -> str | None:
         return None if self._error is None else f"the last write was refused: {self._error.message}"
 
-    def failed(self, error: StorageError) -> None:
-        self._error = error
+    @property
+    def is_full(self) -> bool:
+        """Whether it was for want of room: the next write may find some."""
+        return isinstance(self._error, DiskFullError)
+
+    def failed(self, error: MemdError) -> None:
+        """Take note of *error* when it is the disk's, not the caller's."""
+        if isinstance(error, StorageError):
+            self._error = error
 
     def succeeded(self) -> None:
-        if not (isinstance(self._error, DiskFullError) and _is_full(self._folder)):
+        if not (self.is_full and _is_full(self._folder)):
             self._error = None
 
 
