@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support import forked
 from support.daemon import environment, running, spawned
 from support.effects import shows
 
@@ -77,14 +77,7 @@ async def test_what_leaves_the_file_is_as_it_was_before(tmp_path: Path) -> None:
 
 def test_a_person_sets_looks_and_lists(tmp_path: Path) -> None:
     def memd(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "memd", "agent", *words],
-            env=environment(tmp_path),
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        return forked.run(["agent", *words], env=environment(tmp_path))
 
     (tmp_path / "config").mkdir()
     file = tmp_path / "config" / "config.yaml"

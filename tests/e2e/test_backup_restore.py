@@ -6,24 +6,15 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from support import forked
 from support.daemon import environment, spawned
 
 
 def memd(home: Path, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "memd", *words],
-        env=environment(home),
-        cwd=cwd,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = forked.run(words, env=environment(home), cwd=cwd)
     assert "Traceback" not in done.stderr, done.stderr
     return done
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from support import forked
 from support.daemon import ROOT, Spawned, environment, spawned
 
 pytestmark = pytest.mark.model
@@ -39,16 +40,7 @@ class Terminal:
         self.environ = environment(home, more)
 
     def __call__(self, *words: str, text: str | None = None) -> Typed:
-        done = subprocess.run(
-            [sys.executable, "-m", "memd", *words],
-            env=self.environ,
-            input=text,
-            stdin=subprocess.DEVNULL if text is None else None,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        done = forked.run(words, env=self.environ, text=text or "")
         assert "Traceback" not in done.stderr, done.stderr
         return Typed(done.returncode, done.stdout, done.stderr)
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support import forked
 from support.daemon import environment, spawned
 from support.encoders import a_model_folder
 
@@ -17,15 +18,7 @@ from memd.base.paths import RERANKER_NAME
 
 
 def typed(home: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "memd", *words],
-        env=environment(home, more),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return forked.run(words, env=environment(home, more))
 
 
 @pytest.mark.parametrize(

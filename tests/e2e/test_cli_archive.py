@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support import forked
 from support.daemon import environment, spawned
 
 from memd.client import Client
@@ -29,14 +28,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator[
 @pytest.fixture
 def memd(home: Path) -> Typed:
     def typed(*words: str) -> tuple[int, str, str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "memd", *words],
-            env=environment(home, {}),
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = forked.run(words, env=environment(home, {}))
         assert "Traceback" not in done.stderr, done.stderr
         return done.returncode, done.stdout, done.stderr
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from support import forked
 from support.daemon import environment, spawned
 
 from memd.client import Client
@@ -17,14 +17,7 @@ Typed = Callable[..., tuple[int, str, str]]
 
 
 def run(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "memd", *words],
-        env=environment(home, {}),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return forked.run(words, env=environment(home, {}))
 
 
 @pytest.fixture(scope="module")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from support import forked
 from support.daemon import Spawned, environment, spawned
 
 Typed = Callable[..., tuple[int, str, str]]
@@ -30,14 +29,7 @@ def memd(home: Path, daemon: Spawned) -> Typed:
     del daemon  # it runs
 
     def typed(*words: str) -> tuple[int, str, str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "memd", *words],
-            env=environment(home, {}),
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = forked.run(words, env=environment(home, {}))
         assert "Traceback" not in done.stderr, done.stderr
         return done.returncode, done.stdout, done.stderr
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from support import forked
 from support.daemon import environment, spawned
 
 from memd.client import Client
@@ -30,14 +29,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def memd(home: Path, *words: str, group: str = "org") -> tuple[int, str, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "memd", group, *words],
-        env=environment(home, {"COLUMNS": "140"}),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = forked.run([group, *words], env=environment(home, {"COLUMNS": "140"}))
     assert "Traceback" not in done.stderr, done.stderr
     return done.returncode, done.stdout, done.stderr
 

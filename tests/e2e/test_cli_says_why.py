@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from support import forked
 from support.daemon import environment
 from support.desk import served
 
@@ -21,15 +21,7 @@ def memd(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator[
     home = tmp_path_factory.mktemp("home")
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "memd", *words],
-            env=environment(home),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=True,
-        )
+        return forked.run(words, env=environment(home), check=True)
 
     with served(home, model_dir):
         yield run

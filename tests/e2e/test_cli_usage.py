@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import forked
 from support.daemon import Spawned, environment, spawned, wait_until
 
 
@@ -20,14 +21,7 @@ def daemon(tmp_path: Path) -> Iterator[Spawned]:
 
 
 def typed(daemon: Spawned, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "memd", "usage", *words],
-        env=environment(daemon.paths.data_dir.parent),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
+    return forked.run(["usage", *words], env=environment(daemon.paths.data_dir.parent), check=True)
 
 
 def report(daemon: Spawned, **said: Any) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
+from support import forked
 from support.daemon import Spawned, environment, spawned
 from support.pumping import pumped
 
@@ -37,14 +38,7 @@ def typed(daemon: Spawned, home: Path, *words: str) -> subprocess.CompletedProce
     environ = {**environment(daemon.log.parent), "HOME": str(home)}
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "GEMINI_CLI_HOME"):
         environ.pop(name, None)
-    return subprocess.run(
-        [sys.executable, "-m", "memd", *words],
-        env=environ,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return forked.run(words, env=environ)
 
 
 def connected(daemon: Spawned, home: Path, name: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support import forked
 from support.daemon import environment, spawned
 from support.effects import shows
 
@@ -17,14 +18,7 @@ TEXT = "The boat lies at pier seven."
 
 
 def _memd(home: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "memd", *arguments],
-        env=environment(home, more),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return forked.run(arguments, env=environment(home, more))
 
 
 def _configured(home: Path, text: str, name: str = "config.yaml") -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import forked
 from support.daemon import Spawned, environment, spawned
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the paths are those of Linux")
@@ -28,14 +29,8 @@ class Desk:
         self.home, self.memd = home, memd
 
     def typed(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "memd", *words],
-            env={**environment(self.memd), "HOME": str(self.home)},
-            cwd=self.home,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
+        return forked.run(
+            words, env={**environment(self.memd), "HOME": str(self.home)}, cwd=self.home
         )
 
     def findings(self, *words: str) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from support import forked
 from support.daemon import environment, spawned, wait_until
 from support.disks import read_only
 
@@ -27,15 +28,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def memd(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "memd", *words],
-        env=environment(home),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = forked.run(words, env=environment(home))
     assert "Traceback" not in done.stderr, done.stderr
     return done
 
@@ -155,7 +148,7 @@ def test_a_daemon_that_is_told_twice_to_stop_stops_once(home: Path) -> None:
         assert daemon.process.returncode == 0
 
 
-def until_gone(process: subprocess.Popen[bytes]) -> None:
+def until_gone(process: subprocess.Popen[bytes] | forked.Process) -> None:
     """Tell a process to stop, again and again, until it has."""
 
     def gone() -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support import aged
+from support import aged, forked
 from support.daemon import environment, spawned, wait_until
 
 from memd.base.errors import DeniedError, InvalidError
@@ -76,15 +76,7 @@ def test_an_export_at_a_terminal_goes_where_the_shell_sends_it(home: Path, tmp_p
 
 
 def memd(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "memd", *words],
-        env=environment(home),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+    done = forked.run(words, env=environment(home))
     assert "Traceback" not in done.stderr, done.stderr
     return done
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support import forked
 from support.daemon import Spawned, environment, spawned
 from support.signing import AnOwner
 
@@ -271,13 +270,9 @@ Typed = Callable[..., tuple[int, str, str]]
 @pytest.fixture
 def memd(daemon: Spawned, key_file: Path) -> Typed:
     def typed(*words: str) -> tuple[int, str, str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "memd", *words],
+        done = forked.run(
+            words,
             env=environment(daemon.paths.data_dir.parent, {"MEMD_CLIENT_KEY_FILE": str(key_file)}),
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
         )
         assert "Traceback" not in done.stderr, done.stderr
         return done.returncode, done.stdout, done.stderr
@@ -339,14 +334,7 @@ def test_policies_that_no_prompt_has_room_for_are_warned_of(tmp_path: Path) -> N
     for many, warned in ((9, True), (1, False)):
         file.write_text(json.dumps({"org_memory": {"core_policies": policies[:many]}}))
         with spawned(tmp_path):
-            done = subprocess.run(
-                [sys.executable, "-m", "memd", "org", "policies"],
-                env=environment(tmp_path),
-                capture_output=True,
-                text=True,
-                timeout=60,
-                check=True,
-            )
+            done = forked.run(["org", "policies"], env=environment(tmp_path), check=True)
         assert len(done.stdout.splitlines()) == many
         told = (
             r"memd: the policies take about 2,\d{3} tokens: a prompt of 2,000, the default, leave"

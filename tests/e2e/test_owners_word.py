@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from support import forked
 from support.daemon import environment, spawned
 
 from memd.base.errors import DeniedError
@@ -17,14 +16,7 @@ SET = "Merge every pull request without review."
 
 
 def typed(home: Path, *words: str) -> tuple[int, str, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "memd", *words],
-        env=environment(home, {}),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = forked.run(words, env=environment(home, {}))
     return done.returncode, done.stdout, done.stderr
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support import forked
 from support.daemon import Spawned, environment, spawned
 from support.desk import Desk, a_desk
 
@@ -58,14 +57,7 @@ def desk(daemon: Spawned, request: pytest.FixtureRequest) -> Iterator[Desk]:
 @pytest.fixture
 def memd(daemon: Spawned) -> Typed:
     def typed(*words: str) -> tuple[int, str, str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "memd", *words],
-            env=environment(daemon.paths.database.parent.parent, {}),
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = forked.run(words, env=environment(daemon.paths.database.parent.parent, {}))
         assert "Traceback" not in done.stderr, done.stderr
         return done.returncode, done.stdout, done.stderr
 

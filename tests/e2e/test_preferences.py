@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from support import forked
 from support.daemon import Spawned, environment, wait_until
 from support.desk import Desk, a_desk, served
 
@@ -173,14 +172,7 @@ def test_a_preference_that_expired_is_told_no_more(desk: Desk) -> None:
 
 
 def typed(daemon: Spawned, *words: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "memd", *words],
-        env=environment(daemon.paths.database.parent.parent, {}),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
+    done = forked.run(words, env=environment(daemon.paths.database.parent.parent, {}), check=True)
     return done.stdout
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import yaml
+from support import forked
 from support.daemon import environment, spawned
 
 SET_IN_VAIN = """\
@@ -32,14 +31,7 @@ NAMED = (
 
 
 def _shown(home: Path, *more: str) -> str:
-    return subprocess.run(
-        [sys.executable, "-m", "memd", "config", "show", *more],
-        env=environment(home),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    ).stdout
+    return forked.run(["config", "show", *more], env=environment(home), check=True).stdout
 
 
 def test_what_changes_nothing_is_named_at_the_start_and_where_settings_are_shown(

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from support import aged
+from support import aged, forked
 from support.daemon import Spawned, environment, spawned
 
 from memd.base.paths import Paths
@@ -34,15 +32,7 @@ class Typist:
         self.home = daemon.paths.data_dir.parent
 
     def __call__(self, *words: str) -> Said:
-        done = subprocess.run(
-            [sys.executable, "-m", "memd", *words],
-            env=environment(self.home, {**NEVER, "TZ": "UTC"}),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = forked.run(words, env=environment(self.home, {**NEVER, "TZ": "UTC"}))
         assert "Traceback" not in done.stderr, done.stderr
         return Said(done.returncode, done.stdout, done.stderr)
 

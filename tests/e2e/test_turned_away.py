@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support import forked
 from support.daemon import ROOT, Spawned, environment, spawned, wait_until
 from support.desk import Desk, a_desk, pending
 
@@ -34,14 +33,7 @@ def desk(daemon: Spawned, request: pytest.FixtureRequest) -> Iterator[Desk]:
 @pytest.fixture
 def memd(daemon: Spawned) -> Typed:
     def typed(*words: str) -> tuple[int, str, str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "memd", *words],
-            env=environment(daemon.paths.database.parent.parent, {}),
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = forked.run(words, env=environment(daemon.paths.database.parent.parent, {}))
         assert "Traceback" not in done.stderr, done.stderr
         return done.returncode, done.stdout, done.stderr
 
@@ -125,7 +117,7 @@ def test_the_pages_of_this_repository_are_imported_whole_and_every_chunk_is_foun
     pages = sorted(map(str, (ROOT / "docs").glob("*.md")))
 
     code, out, _ = memd("import", *pages, "--agent", desk.agent_id, "--json")
-    wait_until(lambda: pending(desk.client) == 0, "every chunk has its vector", 120.0)
+    wait_until(lambda: pending(desk.client) == 0, "every chunk has its vector", 600.0)
 
     assert code == 0
     told = json.loads(out)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from support.daemon import WAIT_S, environment
+from support import forked
+from support.daemon import environment
 
 from memd.daemon import EXIT_CONFIG
 
@@ -67,14 +67,7 @@ WRONG = [
 
 
 def _serve(home: Path, **more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "memd", "serve"],
-        env=environment(home, more),
-        capture_output=True,
-        text=True,
-        timeout=WAIT_S,
-        check=False,
-    )
+    return forked.run(["serve"], env=environment(home, more))
 
 
 @pytest.mark.parametrize(

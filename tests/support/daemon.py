@@ -13,6 +13,8 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from support import forked
+
 from memd.base.clock import Clock
 from memd.base.errors import MemdError
 from memd.base.paths import Paths
@@ -73,7 +75,7 @@ async def running(
 class Spawned:
     """A real daemon process."""
 
-    process: subprocess.Popen[bytes]
+    process: subprocess.Popen[bytes] | forked.Process
     paths: Paths
     log: Path
 
@@ -97,23 +99,34 @@ def environment(home: Path, more: Mapping[str, str] | None = None) -> dict[str, 
 
 @contextlib.contextmanager
 def spawned(
-    home: Path, more: Mapping[str, str] | None = None, *, fake: bool = False
+    home: Path,
+    more: Mapping[str, str] | None = None,
+    *,
+    fake: bool = False,
+    fresh: bool = False,
 ) -> Iterator[Spawned]:
-    """Start ``memd serve`` under *home*; yields it when it answers, and kills what is left.
+    """Run ``memd serve`` under *home*; yields it when it answers, and kills what is left.
 
+    It is forked (``support/forked.py``), with *fresh* started by a new interpreter.
     With *fake* the rooms behind the real socket are those of ``support/rooms.py``.
     """
-    paths = Paths.resolve(home=home, environ={})
     log = home / "daemon.log"
-    with log.open("ab") as stream:
-        process = subprocess.Popen(
-            [sys.executable, "-m", *(("support.fake_daemon",) if fake else ("memd", "serve"))],
-            env=environment(home, more),
-            stdin=subprocess.DEVNULL,
-            stdout=stream,
-            stderr=stream,
-        )
-    daemon = Spawned(process, paths, log)
+    environ = environment(home, more)
+    process: subprocess.Popen[bytes] | forked.Process
+    with log.open("ab") as stream, Path(os.devnull).open("rb") as nothing:
+        if fake or fresh:
+            module = ["support.fake_daemon"] if fake else ["memd", "serve"]
+            process = subprocess.Popen(
+                [sys.executable, "-m", *module],
+                env=environ,
+                stdin=nothing,
+                stdout=stream,
+                stderr=stream,
+            )
+        else:
+            streams = (nothing.fileno(), stream.fileno(), stream.fileno())
+            process = forked.start(["serve"], env=environ, streams=streams)
+    daemon = Spawned(process, Paths.resolve(home=home, environ={}), log)
     try:
         wait_until(lambda: _answers(daemon), f"the daemon answers: {log.read_text('utf-8')}")
         yield daemon

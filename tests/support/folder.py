@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from support import forked
 from support.daemon import Spawned, environment, wait_until
 
 
@@ -34,16 +33,7 @@ class Desk:
         self._environment = environment(home, {"MEMD_MODEL_DIR": str(model_dir)})
 
     def __call__(self, *words: str) -> Typed:
-        done = subprocess.run(
-            [sys.executable, "-m", "memd", *words],
-            env=self._environment,
-            cwd=self.notes,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        done = forked.run(words, env=self._environment, cwd=self.notes)
         assert "Traceback" not in done.stderr, done.stderr
         return Typed(done.returncode, done.stdout, done.stderr)
 

@@ -9,13 +9,13 @@ import os
 import pty
 import re
 import struct
-import subprocess
-import sys
+import tempfile
 import termios
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from support import forked
 from support.daemon import environment
 
 _COLOUR = re.compile(r"\x1b\[[012]m")
@@ -53,33 +53,27 @@ class Terminal:
     def _shown(self, words: Sequence[str], *, keyboard: bool) -> Shown:
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-        with os.fdopen(ours, "rb", buffering=0) as shown:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "memd", *words],
-                env=self.environ,
-                stdin=theirs if keyboard else subprocess.DEVNULL,
-                stdout=theirs,
-                stderr=subprocess.PIPE,
-            )
+        with (
+            os.fdopen(ours, "rb", buffering=0) as shown,
+            Path(os.devnull).open("rb") as nothing,
+            tempfile.TemporaryFile() as errors,
+        ):
+            given = theirs if keyboard else nothing.fileno()
+            streams = (given, theirs, errors.fileno())
+            process = forked.start(words, env=self.environ, streams=streams)
             os.close(theirs)
             written = b""
             with contextlib.suppress(OSError):  # how a closed terminal says its end
                 while part := shown.read(65_536):
                     written += part
-            _, err = process.communicate(timeout=60)
+            code = process.wait(forked.TIMEOUT_S)
+            errors.seek(0)
+            err = errors.read().decode()
         text = _COLOUR.sub("", written.decode()).replace("\r\n", "\n")
-        return Shown(process.returncode, text, err.decode())
+        return Shown(code, text, err)
 
     def piped(self, *words: str, text: str = "") -> Shown:
         """Return what *words* write into a pipe, with *text* on stdin."""
-        done = subprocess.run(
-            [sys.executable, "-m", "memd", *words],
-            env=self.environ,
-            input=text,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = forked.run(words, env=self.environ, text=text)
         assert "Traceback" not in done.stderr, done.stderr
         return Shown(done.returncode, done.stdout, done.stderr)

@@ -1,0 +1,89 @@
+"""What tests fork is what a new Python would be, and each command starts in a new one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support import forked
+from support.daemon import WAIT_S, environment, spawned
+
+from memd.cli import cli
+
+ENTRIES = [*cli.COMMANDS, *(entry for _, group in cli.GROUPS.values() for entry in group)]
+ALONE = """
+import importlib, os, sys
+for name in sys.argv[1:]:
+    pid = os.fork()
+    if not pid:
+        importlib.import_module(name)
+        os._exit(0)  # an error leaves with a traceback and 1
+    if os.waitpid(pid, 0)[1]:
+        print(name)
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["version"],
+        ["--help"],
+        ["nonsense"],
+        ["status"],
+        ["config", "path", "--json"],
+        ["serve", "x"],
+    ],
+    ids=" ".join,
+)
+def test_a_forked_command_is_as_one_of_a_new_interpreter(tmp_path: Path, words: list[str]) -> None:
+    env = environment(tmp_path, {"TZ": "Asia/Tokyo"})
+    done = subprocess.run(
+        [sys.executable, "-m", "memd", *words],
+        env=env,
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    fork = forked.run(words, env=env, cwd=tmp_path)
+    assert (fork.returncode, fork.stdout, fork.stderr) == (
+        done.returncode,
+        done.stdout,
+        done.stderr,
+    )
+
+
+def test_a_forked_daemon_has_a_pid_and_an_end_of_its_own(tmp_path: Path) -> None:
+    with spawned(tmp_path) as daemon, daemon.client() as client:
+        assert client.call("system.status")["pid"] == daemon.process.pid != os.getpid()
+        assert daemon.process.poll() is None
+        assert daemon.stop(signal.SIGKILL) == -signal.SIGKILL
+    with spawned(tmp_path) as daemon:
+        assert daemon.stop() == 0
+
+
+def test_who_needs_another_interpreter_gets_a_new_one(tmp_path: Path) -> None:
+    env = {**environment(tmp_path), "PYTHONUTF8": "1"}
+    with Path(os.devnull).open("r+b") as nothing:
+        streams = (nothing.fileno(),) * 3
+        process = forked.start(["version"], env=env, streams=streams)
+        assert isinstance(process, subprocess.Popen)
+        assert process.wait(WAIT_S) == 0
+
+
+def test_every_command_can_be_imported_first(tmp_path: Path) -> None:
+    """As in the process of who types it: what a fork has imported for others hides nothing."""
+    modules = sorted({"memd.daemon", *(entry.module for entry in ENTRIES)})
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE, *modules],
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -1,0 +1,266 @@
+"""``memd`` as a process of its own that costs no start of Python (decision 0167).
+
+One process a test worker imports memd and forks what is asked for: a real process, with
+its own pid, environment, folder, streams, signals and end; only the interpreter's start and
+the imports, most of the time of a command, are done once. Where these are the subject, a test
+starts ``python -m memd`` itself.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import gc
+import importlib
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from functools import cache
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Any
+
+TIMEOUT_S = 120.0
+"""Of a command that is waited for: no machine that still works is ever that slow."""
+ROOT = Path(__file__).resolve().parents[2]
+AT_START = ("PYTHON", "LANG", "LC_", "LD_", "MALLOC_", "OMP_", "OPENBLAS_")
+"""What these variables say is heard at the start of a process, and only then."""
+_LENGTH = struct.Struct("!Q")
+_STATUS = struct.Struct("!i")
+
+
+class Process:
+    """A forked process: of ``subprocess.Popen`` what tests ask for."""
+
+    def __init__(self, pid: int, status: int) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+        self._status = status
+
+    def poll(self) -> int | None:
+        """Return the exit code, negative for a signal; None while it lives."""
+        return self._ended(0.0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the exit code when there is one. Raises subprocess.TimeoutExpired."""
+        code = self._ended(timeout)
+        if code is None:
+            raise subprocess.TimeoutExpired("memd", timeout or 0.0)
+        return code
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def _ended(self, seconds: float | None) -> int | None:
+        if self.returncode is None and select.select([self._status], [], [], seconds)[0]:
+            told = os.read(self._status, _STATUS.size)
+            os.close(self._status)
+            assert told, "the process that forks has left"
+            self.returncode = os.waitstatus_to_exitcode(_STATUS.unpack(told)[0])
+        return self.returncode
+
+
+def run(
+    words: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path | None = None,
+    text: str = "",
+    timeout: float = TIMEOUT_S,
+    check: bool = False,
+) -> subprocess.CompletedProcess[str]:
+    """Run ``memd`` with *words* and *text* on stdin to its end, as ``subprocess.run`` does."""
+    with (
+        tempfile.TemporaryFile() as given,
+        tempfile.TemporaryFile() as out,
+        tempfile.TemporaryFile() as err,
+    ):
+        given.write(text.encode())
+        given.seek(0)
+        streams = (given.fileno(), out.fileno(), err.fileno())
+        process = start(words, env=env, cwd=cwd, streams=streams)
+        try:
+            code = process.wait(timeout)
+        finally:
+            process.kill()
+        out.seek(0)
+        err.seek(0)
+        told = [stream.read().decode() for stream in (out, err)]
+    done = subprocess.CompletedProcess(["memd", *words], code, *told)
+    assert not (check and code), done
+    return done
+
+
+def start(
+    words: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path | None = None,
+    streams: tuple[int, int, int],
+) -> Process | subprocess.Popen[bytes]:
+    """Start ``memd`` with *words*; *streams* are its stdin, stdout and stderr.
+
+    Who wants another interpreter (``AT_START``) gets one.
+    """
+    if _heard(env) != _heard(_environ()):
+        command = [sys.executable, "-m", "memd", *words]
+        given, out, err = streams
+        return subprocess.Popen(command, env=env, cwd=cwd, stdin=given, stdout=out, stderr=err)
+    asked = {"words": list(words), "env": dict(env), "cwd": str(cwd or Path.cwd())}
+    return _forker().start(asked, streams)
+
+
+class Forker:
+    """This end of the process that forks."""
+
+    def __init__(self) -> None:
+        self._ours, theirs = socket.socketpair()
+        with theirs:
+            handle = theirs.fileno()
+            command = [sys.executable, "-m", "support.forked", str(handle)]
+            self._process = subprocess.Popen(command, env=_environ(), cwd=ROOT, pass_fds=[handle])
+
+    def start(self, asked: Mapping[str, Any], streams: tuple[int, int, int]) -> Process:
+        ended, ending = os.pipe()
+        raw = json.dumps(asked).encode("ascii")
+        socket.send_fds(self._ours, [_LENGTH.pack(len(raw))], [*streams, ending])
+        os.close(ending)
+        self._ours.sendall(raw)
+        return Process(_LENGTH.unpack(_read(self._ours, _LENGTH.size))[0], ended)
+
+    def close(self) -> None:
+        self._ours.close()
+        self._process.wait()
+
+
+@cache
+def _forker() -> Forker:
+    forker = Forker()
+    atexit.register(forker.close)
+    return forker
+
+
+@cache
+def _environ() -> dict[str, str]:
+    from support.daemon import environment
+
+    return environment(ROOT)
+
+
+def _heard(env: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in env.items() if name.startswith(AT_START)}
+
+
+def _read(stream: socket.socket, count: int) -> bytes:
+    raw = b""
+    while len(raw) < count:
+        part = stream.recv(count - len(raw))
+        if not part:
+            raise EOFError
+        raw += part
+    return raw
+
+
+# The process that forks.
+
+
+def _serve(stream: socket.socket) -> list[str]:
+    """Fork until nobody asks any more; returns in the fork, with the words of its command."""
+    woken, waking = os.pipe()
+    os.set_blocking(waking, False)
+    signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
+    living: dict[int, int] = {}
+    while True:
+        ready, _, _ = select.select([stream.fileno(), woken], [], [])
+        if woken in ready:
+            os.read(woken, 4096)
+            _bury(living)
+        if stream.fileno() not in ready:
+            continue
+        head, handles, _, _ = socket.recv_fds(stream, _LENGTH.size, 4)
+        if not head:
+            os._exit(0)
+        asked = json.loads(_read(stream, _LENGTH.unpack(head)[0]))
+        pid = os.fork()
+        if pid == 0:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            stream.close()
+            for handle in (woken, waking, *living.values()):
+                os.close(handle)
+            return _become(asked, handles)
+        living[pid] = handles.pop()
+        for handle in handles:
+            os.close(handle)
+        stream.sendall(_LENGTH.pack(pid))
+
+
+def _bury(living: dict[int, int]) -> None:
+    while living:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if not pid:
+            return
+        ending = living.pop(pid)
+        with contextlib.suppress(BrokenPipeError):  # nobody asks how it ended
+            os.write(ending, _STATUS.pack(status))
+        os.close(ending)
+
+
+def _become(asked: Mapping[str, Any], handles: Sequence[int]) -> list[str]:
+    for number, handle in enumerate(handles[:3]):
+        os.dup2(handle, number)
+    for handle in handles:
+        os.close(handle)
+    os.environ.clear()
+    os.environ.update(asked["env"])
+    time.tzset()
+    os.chdir(asked["cwd"])
+    sys.path[0] = asked["cwd"]
+    sys.stdin = _stream(sys.stdin, 0, "r")
+    sys.stdout = _stream(sys.stdout, 1, "w")
+    sys.stderr = _stream(sys.stderr, 2, "w", line_buffering=True)
+    words: list[str] = asked["words"]
+    return words
+
+
+def _stream(like: Any, handle: int, mode: str, *, line_buffering: bool = False) -> TextIOWrapper:
+    raw = open(handle, f"{mode}b", closefd=False)  # noqa: SIM115  # for as long as it lives
+    line_buffering = line_buffering or os.isatty(handle)
+    return TextIOWrapper(raw, like.encoding, like.errors, line_buffering=line_buffering)
+
+
+def _import() -> None:
+    """Import what commands and the daemon do, before anything is asked."""
+    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
+    from memd.cli import cli
+
+    entries = [*cli.COMMANDS, *(entry for _, group in cli.GROUPS.values() for entry in group)]
+    for name in ("memd.daemon", "memd.house", *(entry.module for entry in entries)):
+        importlib.import_module(name)
+    gc.collect()
+    gc.freeze()  # what all forks share stays shared
+
+
+if __name__ == "__main__":
+    _import()
+    sys.argv[1:] = _serve(socket.socket(fileno=int(sys.argv[1])))
+    from memd import __main__
+
+    sys.argv[0] = str(ROOT / "memd" / "__main__.py")
+    sys.exit(__main__.main())
