@@ -32,6 +32,7 @@ from memd.sleep.nap.naps import Naps
 from memd.sleep.night.switch import Switch
 from memd.sleep.sleep import Sleep, sleeping
 from memd.sleep.wiki.exports import Wiki, exporting
+from memd.store.access.answers import Answers
 from memd.store.access.audit import Audit
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
         shares=settings.memory.options.shared_knowledge_base,
         memories_max=settings.memory.consolidation.max_memories_per_agent,
         rhythm=asleep.sleep.rhythm,
+        answers=Answers(house.db),
         short_ids=ShortIds(house.db, settings.org_memory),
         background=_background(house, access, asleep, events),
     )

@@ -1,7 +1,7 @@
 """A call as a client sends it, and what comes back; what both clients share.
 
-``KEYED`` repeats which methods take an idempotency key, so that a client loads no
-models to find out; a test holds it against the table of methods.
+``KEYED`` repeats which methods may be sent twice under one idempotency key, so that a client
+loads no models to find out; a test holds it against the table of methods.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ KEYED: Final = frozenset(
         "agent.set",
         "archive.add",
         "archive.restore_to_hot",
+        "archive.restore_turned_away",
         "client.add",
         "client.revoke",
+        "graph.add",
         "inject.call",
         "inject.file",
-        "graph.add",
         "learn.outcome",
         "learn.success",
         "memory.delete",
@@ -57,11 +58,19 @@ KEYED: Final = frozenset(
         "preference.delete",
         "preference.set",
         "session.end",
+        "session.start",
         "shared.publish",
         "shared.retract",
-        "session.start",
+        "sleep.compress",
         "sleep.consolidate",
+        "sleep.run",
+        "sleep.undo",
+        "store.backup",
+        "store.import",
+        "store.load",
+        "store.rebuild",
         "trash.restore",
+        "wiki.export",
     }
 )
 

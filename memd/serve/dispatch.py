@@ -11,7 +11,7 @@ import json
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import to_json, to_jsonable_python
@@ -195,7 +195,7 @@ class Dispatch:
             if route.short_id is not None and self._rooms.short_ids is not None:
                 params = await self._rooms.short_ids.resolve(caller, route.short_id, params)
             context = Context(self._rooms, self._system, caller, progress, call.peer)
-            return await route.call(context, params)
+            return await self._run(route, context, params)
         except MemdError as error:
             if isinstance(error, DeniedError):
                 await self._authority.note(call.credentials.identity.client, route.name)
@@ -204,6 +204,19 @@ class Dispatch:
             raise
         except Exception as error:  # noqa: BLE001  # a bug becomes an incident, here and above
             raise self._bug(route.name, error) from None
+
+    async def _run(self, route: Route, context: Context, params: Params) -> Any:
+        """Return the method's answer, or the one that was kept for the caller's key."""
+        answers = self._rooms.answers
+        if route.repeats == "in one transaction" or answers is None:
+            return await route.call(context, params)
+        if route.repeats == "anew":
+            caller = replace(context.caller, idempotency_key=None)
+            return await route.call(replace(context, caller=caller), params)
+        return await answers.once(
+            context.caller,
+            lambda caller: route.call(replace(context, caller=caller), params),
+        )
 
     def _bug(self, method: str, error: Exception) -> MemdError:
         incident = uuid.uuid4().hex[:12]

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from memd.sleep.night.night import Night
     from memd.sleep.night.rhythm import Rhythm
     from memd.sleep.wiki.exports import Wiki
+    from memd.store.access.answers import Answers
     from memd.store.access.audit import Audit
     from memd.store.check.upkeep import Upkeep
 
@@ -76,6 +77,8 @@ class Rooms:
     """Whether agents can share memories."""
     memories_max: int | None = None
     """How many memories an agent may have, None for as many as it likes."""
+    answers: Answers | None = None
+    """Without, long work is done anew for a key that was used."""
     short_ids: ShortIds | None = None
     """Without, ids are taken whole only."""
     background: tuple[Callable[[], Coroutine[Any, Any, Any]], ...] = ()

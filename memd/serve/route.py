@@ -19,6 +19,13 @@ if TYPE_CHECKING:
     from memd.serve.rooms import Rooms
     from memd.serve.status import System
 
+Repeats = Literal["in one transaction", "when done", "anew"]
+"""Where the answer of a write is kept for a repetition with the same idempotency key.
+
+Most are one transaction that keeps it. What takes many keeps it *when done*. What has the
+same effect however often it is asked for, and says how things are now, is done *anew*.
+"""
+
 IdKind = Literal["memory", "forgettable", "archived", "anybody's", "fact", "run"]
 
 
@@ -56,8 +63,8 @@ Call = Callable[[Context, P], Awaitable[Any]]
 class Route:
     """One method. *result* is anything that pydantic has a schema for.
 
-    A method that *writes* is finished when its client goes away, and an old
-    answer is repeated for the same idempotency key. *scope* is what its caller must
+    A method that *writes* is finished when its client goes away, takes an idempotency
+    key, and *repeats* its answer for the same one. *scope* is what its caller must
     have; None is open to everybody, for it is how one says who one is.
     """
 
@@ -69,6 +76,7 @@ class Route:
     scope: Scope | None
     writes: bool
     short_id: ShortId | None
+    repeats: Repeats
 
 
 class Router:
@@ -87,6 +95,7 @@ class Router:
         scope: Scope | None = "read",
         writes: bool | None = None,
         short_id: ShortId | None = None,
+        repeats: Repeats = "in one transaction",
     ) -> Callable[[Call[P]], Call[P]]:
         """Declare what is decorated as the method *name*.
 
@@ -95,7 +104,9 @@ class Router:
         writing = scope not in (None, "read") if writes is None else writes
 
         def declare(call: Call[P]) -> Call[P]:
-            self.routes.append(Route(name, params, result, summary, call, scope, writing, short_id))
+            self.routes.append(
+                Route(name, params, result, summary, call, scope, writing, short_id, repeats)
+            )
             return call
 
         return declare

@@ -39,7 +39,8 @@ def test_everything_remembered_lies_in_the_data_dir_and_nothing_elsewhere(tmp_pa
 
     with spawned(home) as daemon, daemon.client() as client:
         client.add(TEXT)
-        copy = client.call("store.backup")
+        copy = client.call("store.backup", {"idempotency_key": "monday"})
+        assert client.call("store.backup", {"idempotency_key": "monday"}) == copy
         assert client.call("system.status")["database"] == str(disk / "memd.db")
         daemon.stop()
 

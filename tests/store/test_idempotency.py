@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 from support.clocks import HeldClock
+from support.disks import read_only
 from support.store import ADA, BOB, a_house, bytes_of, visible
 
 from memd.backends.assembly import Assembly
@@ -17,6 +19,7 @@ from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory
 from memd.domain.ingest import IngestManyRequest, IngestRequest
 from memd.domain.memory import MemoryStoreRequest, MemoryUpdate
+from memd.store.access.answers import Answers
 
 KEY = "note: the short text"  # some clients make their keys of words
 KEYED = replace(ADA, idempotency_key=KEY, request_hash=b"one")
@@ -143,3 +146,56 @@ async def test_a_reply_holds_no_text_of_a_memory(tmp_path: Path) -> None:
         kept = await house.db.read(lambda conn: conn.execute("SELECT reply FROM reply").get)
         assert isinstance(kept, str)
         assert not [word for word in ("Bob", "sails", "Faro", "Sunday") if word in kept]
+
+
+class LongWork:
+    """What takes many transactions; waits at *gate*, and counts how often it was done."""
+
+    def __init__(self) -> None:
+        self.gate = asyncio.Event()
+        self.keys: list[str | None] = []
+
+    async def __call__(self, caller: Caller) -> dict[str, int]:
+        self.keys.append(caller.idempotency_key)
+        await self.gate.wait()
+        return {"done": len(self.keys)}
+
+
+async def test_long_work_is_done_once_for_a_key_and_repeats_its_answer(tmp_path: Path) -> None:
+    work = LongWork()
+    async with a_house(tmp_path / "memd.db") as house:
+        answers = Answers(house.db)
+        first, second = (asyncio.create_task(answers.once(KEYED, work)) for _ in range(2))
+        await asyncio.sleep(0)
+        work.gate.set()
+        assert (await first, await second) == ({"done": 1}, {"done": 1})
+        assert await Answers(house.db).once(KEYED, work) == {"done": 1}  # of another daemon, too
+        assert work.keys == [None]  # or each transaction within would take the key for its own
+        with pytest.raises(ConflictError):
+            await answers.once(replace(KEYED, request_hash=b"two"), work)
+        assert await answers.once(ADA, work) == {"done": 2}
+
+
+async def test_long_work_that_failed_is_done_again(tmp_path: Path) -> None:
+    async def fails(_: Caller) -> None:
+        raise ConflictError("no")
+
+    work = LongWork()
+    work.gate.set()
+    async with a_house(tmp_path / "memd.db") as house:
+        answers = Answers(house.db)
+        with pytest.raises(ConflictError):
+            await answers.once(KEYED, fails)
+        assert await answers.once(KEYED, work) == {"done": 1}
+
+
+async def test_long_work_that_is_done_is_told_though_its_answer_cannot_be_kept(
+    tmp_path: Path,
+) -> None:
+    work = LongWork()
+    work.gate.set()
+    async with a_house(tmp_path / "memd.db"):
+        pass
+    with read_only(tmp_path):
+        async with a_house(tmp_path / "memd.db") as house:
+            assert await Answers(house.db).once(KEYED, work) == {"done": 1}

@@ -7,7 +7,7 @@ from memd.domain.memory import MemoryEntry
 from memd.domain.removal import Archived, Trashed
 from memd.domain.values import Name, SafePath, Value
 from memd.domain.wiki import WikiExport
-from memd.serve.params import AgentParams, IdParams, PageParams, WriteIdParams
+from memd.serve.params import AgentParams, IdParams, PageParams, WriteIdParams, WriteParams
 from memd.serve.route import Context, Router, ShortId
 from memd.serve.routes.memory import RetrieveParams
 
@@ -22,13 +22,13 @@ class ListTurnedAwayParams(PageParams):
     everybody: bool = False
 
 
-class RestoreTurnedAwayParams(AgentParams):
+class RestoreTurnedAwayParams(WriteParams):
     """Whose: one agent's, or with *everybody* all that were turned away."""
 
     everybody: bool = False
 
 
-class WikiParams(AgentParams):
+class WikiParams(WriteParams):
     """Whose memories to write as files, below the folder *target* if not below memd's own."""
 
     target: SafePath | None = None
@@ -130,6 +130,7 @@ async def turned_away(context: Context, params: ListTurnedAwayParams) -> Archive
     int,
     "Bring back all that was turned away; how many.",
     scope="write",
+    repeats="when done",
 )
 async def restore_turned_away(context: Context, params: RestoreTurnedAwayParams) -> int:
     return await context.rooms.archival.restore_turned_away(
@@ -143,7 +144,12 @@ async def count(context: Context, _params: AgentParams) -> int:
 
 
 @router.method(
-    "wiki.export", WikiParams, WikiExport, "Write memories as Markdown files.", scope="admin"
+    "wiki.export",
+    WikiParams,
+    WikiExport,
+    "Write memories as Markdown files.",
+    scope="admin",
+    repeats="when done",
 )
 async def export(context: Context, params: WikiParams) -> WikiExport:
     return await context.rooms.wiki.export(context.caller, params.target)

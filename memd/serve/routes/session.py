@@ -52,7 +52,7 @@ class SearchSessionsParams(AgentParams, SessionQuery):
     """Which words to look for in what was said, and where."""
 
 
-class ImportSessionParams(AgentParams):
+class ImportSessionParams(WriteParams):
     """A part of a session's transcript, as its assistant wrote it; the nap is with the last.
 
     *offset* says how many characters came before it on this connection: a part that does
@@ -70,7 +70,7 @@ class ImportSessionParams(AgentParams):
     dry_run: bool = False
 
 
-class ReportUsageParams(AgentParams):
+class ReportUsageParams(WriteParams):
     """What a usage file says, by call; what is left out stays as it was said last."""
 
     source: Name
@@ -187,6 +187,7 @@ async def search(context: Context, params: SearchSessionsParams) -> SessionHits:
     ImportedSession,
     "A recorded one: a nap.",
     scope="write",
+    repeats="anew",
 )
 async def import_(context: Context, params: ImportSessionParams) -> ImportedSession:
     """Keep a part, or nap over the whole when it is the last."""
@@ -210,6 +211,7 @@ async def import_(context: Context, params: ImportSessionParams) -> ImportedSess
     Window,
     "How full a window is; naps when full.",
     scope="write",
+    repeats="anew",
 )
 async def report_usage(context: Context, params: ReportUsageParams) -> Window:
     from memd.signals.usage import Usage

@@ -16,7 +16,7 @@ from memd.base.limits import PAGE_ITEMS_MAX
 from memd.domain.caller import Caller
 from memd.domain.sleep import NapResult, RunReport, SleepStatus
 from memd.domain.values import Name, ProjectId, Value
-from memd.serve.params import AgentParams, Params, ProgressParams, WriteParams
+from memd.serve.params import KeyParams, Params, ProgressParams, WriteParams
 from memd.serve.route import Context, Router, ShortId
 from memd.serve.routes.session import Messages, Path, Tokens
 
@@ -55,7 +55,7 @@ class EstimateTokensParams(Params):
     messages: Messages
 
 
-class NightParams(AgentParams, ProgressParams):
+class NightParams(WriteParams, ProgressParams):
     """A night now: all *steps* or some, for every agent or for *agent_id* alone.
 
     A dry run says what the night *in_days* days from now would do if nothing else happened.
@@ -72,14 +72,14 @@ class NightParams(AgentParams, ProgressParams):
         return self
 
 
-class CompressParams(AgentParams, ProgressParams):
+class CompressParams(WriteParams, ProgressParams):
     """Compress the oldest sessions: with *force* however few there are, *sessions* of them."""
 
     force: bool = False
     sessions: int | None = Field(default=None, ge=1)
 
 
-class UndoParams(ProgressParams):
+class UndoParams(KeyParams, ProgressParams):
     """The run to undo."""
 
     run_id: Name
@@ -141,6 +141,7 @@ async def estimate_tokens(context: Context, params: EstimateTokensParams) -> int
     RunReport,
     "A night now, all of it or some steps.",
     scope="admin",
+    repeats="when done",
 )
 async def run(context: Context, params: NightParams) -> RunReport:
     night = context.rooms.sleep.run(
@@ -160,6 +161,7 @@ async def run(context: Context, params: NightParams) -> RunReport:
     RunReport,
     "Compress the oldest sessions.",
     scope="write",
+    repeats="when done",
 )
 async def compress(context: Context, params: CompressParams) -> RunReport:
     compression = context.rooms.sleep.compress(
@@ -205,6 +207,7 @@ async def report(context: Context, params: ReportParams) -> Runs:
     RunReport,
     "Undo a run exactly, or say why not.",
     scope="admin",
+    repeats="when done",
     short_id=_RUN_ID,
 )
 async def undo(context: Context, params: UndoParams) -> RunReport:
@@ -213,16 +216,23 @@ async def undo(context: Context, params: UndoParams) -> RunReport:
 
 
 @router.method(
-    "sleep.pause", Params, SleepStatus, "No more nights until sleep.resume.", scope="admin"
+    "sleep.pause",
+    KeyParams,
+    SleepStatus,
+    "No more nights until sleep.resume.",
+    scope="admin",
+    repeats="anew",
 )
-async def pause(context: Context, _params: Params) -> SleepStatus:
+async def pause(context: Context, _params: KeyParams) -> SleepStatus:
     """Let no night begin until ``sleep.resume``; the one that runs stops at its next step."""
     await context.rooms.sleep.pause(context.caller)
     return await context.rooms.rhythm.status()
 
 
-@router.method("sleep.resume", Params, SleepStatus, "Nights again.", scope="admin")
-async def resume(context: Context, _params: Params) -> SleepStatus:
+@router.method(
+    "sleep.resume", KeyParams, SleepStatus, "Nights again.", scope="admin", repeats="anew"
+)
+async def resume(context: Context, _params: KeyParams) -> SleepStatus:
     await context.rooms.sleep.resume(context.caller)
     return await context.rooms.rhythm.status()
 

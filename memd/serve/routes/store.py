@@ -15,7 +15,7 @@ from memd.domain.memory import MemoryEntry, MemoryStoreRequest
 from memd.domain.trust import FOREIGN
 from memd.domain.upkeep import CheckReport, DumpPage, Loaded
 from memd.domain.values import PlainText, Text, Value
-from memd.serve.params import Params, ProgressParams
+from memd.serve.params import KeyParams, Params, ProgressParams
 from memd.serve.route import Context, Router
 from memd.serve.routes.fitting import fitting_page
 from memd.serve.routes.memory import ListParams, MemoryPage
@@ -23,11 +23,11 @@ from memd.serve.routes.memory import ListParams, MemoryPage
 router = Router()
 
 
-class RebuildParams(ProgressParams):
+class RebuildParams(KeyParams, ProgressParams):
     """Nothing but where to tell the progress."""
 
 
-class NoteCopyParams(Params):
+class NoteCopyParams(KeyParams):
     """The absolute path of a copy that the caller is about to make; forgetting will name it.
 
     Told again once it is *made*: then the daemon knows whether it can see that place.
@@ -37,7 +37,7 @@ class NoteCopyParams(Params):
     made: bool = False
 
 
-class ImportParams(ProgressParams):
+class ImportParams(KeyParams, ProgressParams):
     """Memories as ``memory.list`` gave them; each is stored under the agent it names."""
 
     items: tuple[MemoryEntry, ...] = Field(min_length=1, max_length=INGEST_ITEMS_MAX)
@@ -50,7 +50,7 @@ class DumpParams(Params):
     limit: int = Field(default=250, ge=1, le=PAGE_ITEMS_MAX)
 
 
-class LoadParams(Params):
+class LoadParams(KeyParams):
     """Records as ``store.dump`` gave them, in their order."""
 
     items: tuple[dict[str, Any], ...] = Field(min_length=1, max_length=PAGE_ITEMS_MAX)
@@ -64,8 +64,10 @@ class Imported(Value):
     skipped: int = 0
 
 
-@router.method("store.check", Params, CheckReport, "Check the whole file.", scope="admin")
-async def check(context: Context, _params: Params) -> CheckReport:
+@router.method(
+    "store.check", KeyParams, CheckReport, "Check the whole file.", scope="admin", repeats="anew"
+)
+async def check(context: Context, _params: KeyParams) -> CheckReport:
     return await context.rooms.upkeep.check(context.caller)
 
 
@@ -75,15 +77,21 @@ async def check(context: Context, _params: Params) -> CheckReport:
     None,
     "Build the word and vector indexes anew.",
     scope="admin",
+    repeats="when done",
 )
 async def rebuild(context: Context, _params: RebuildParams) -> None:
     await context.rooms.upkeep.rebuild(context.caller, context.progress)
 
 
 @router.method(
-    "store.backup", Params, str, "Write a checked copy beside the store; its path.", scope="admin"
+    "store.backup",
+    KeyParams,
+    str,
+    "Write a checked copy beside the store; its path.",
+    scope="admin",
+    repeats="when done",
 )
-async def backup(context: Context, _params: Params) -> str:
+async def backup(context: Context, _params: KeyParams) -> str:
     return await context.rooms.upkeep.backup(context.caller)
 
 
@@ -93,6 +101,7 @@ async def backup(context: Context, _params: Params) -> str:
     str,
     "A copy that the caller makes; of this file.",
     scope="admin",
+    repeats="anew",
 )
 async def note_copy(context: Context, params: NoteCopyParams) -> str:
     return await context.rooms.upkeep.note_copy(context.caller, params.target, made=params.made)
@@ -114,7 +123,12 @@ async def export(context: Context, params: ListParams) -> MemoryPage:
 
 
 @router.method(
-    "store.import", ImportParams, Imported, "Store what store.export gave.", scope="write"
+    "store.import",
+    ImportParams,
+    Imported,
+    "Store what store.export gave.",
+    scope="write",
+    repeats="when done",
 )
 async def import_(context: Context, params: ImportParams) -> Imported:
     """Store each memory under its own agent, but none twice and none that was forgotten."""
@@ -143,7 +157,12 @@ async def dump(context: Context, params: DumpParams) -> DumpPage:
 
 
 @router.method(
-    "store.load", LoadParams, Loaded, "Store what store.dump gave, exactly.", scope="admin"
+    "store.load",
+    LoadParams,
+    Loaded,
+    "Store what store.dump gave, exactly.",
+    scope="admin",
+    repeats="when done",
 )
 async def load(context: Context, params: LoadParams) -> Loaded:
     return await context.rooms.moving.load(context.caller, params.items)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from memd.domain.values import Name
-from memd.serve.params import Params
+from memd.serve.params import KeyParams, Params
 from memd.serve.route import Context, Router
 
 router = Router()
@@ -52,14 +52,19 @@ async def metrics(context: Context, params: MetricsParams) -> dict[str, Any] | s
 
 
 @router.method(
-    "system.reload", Params, None, "Read the settings again, as SIGHUP does.", scope="admin"
+    "system.reload",
+    KeyParams,
+    None,
+    "Read the settings again, as SIGHUP does.",
+    scope="admin",
+    repeats="anew",
 )
-async def reload(context: Context, _params: Params) -> None:
+async def reload(context: Context, _params: KeyParams) -> None:
     await context.system.reload()
 
 
-@router.method("system.shutdown", Params, None, "Stop cleanly.", scope="admin")
-async def shutdown(context: Context, _params: Params) -> None:
+@router.method("system.shutdown", KeyParams, None, "Stop cleanly.", scope="admin", repeats="anew")
+async def shutdown(context: Context, _params: KeyParams) -> None:
     """Stop once this answer is on its way."""
     context.system.shutdown()
 

@@ -16,12 +16,14 @@ from memd.serve.routes.system import MetricsParams
 TOLD = "the gate code is 4711"
 
 
-def test_the_client_knows_which_methods_take_a_key() -> None:
-    assert {m.name for m in METHODS.values() if issubclass(m.params, KeyParams)} == KEYED
+def test_every_write_takes_a_key_and_nothing_else_does() -> None:
+    takes = {method.name for method in METHODS.values() if issubclass(method.params, KeyParams)}
+    assert takes == {method.name for method in METHODS.values() if method.writes}
 
 
-def test_only_a_write_takes_a_key() -> None:
-    assert all(METHODS[name].writes for name in KEYED)
+def test_the_client_sends_twice_what_repeats_its_answer() -> None:
+    again = {m.name for m in METHODS.values() if m.writes and m.repeats != "anew"}
+    assert again == KEYED
 
 
 @pytest.mark.parametrize(
