@@ -37,22 +37,13 @@ from memd.base.errors import (
     ProviderRefusedError,
 )
 from memd.client import AsyncClient, Client
-from memd.domain.backend import MemoryBackend, MemoryCapabilities, SharedKnowledgeStore
-from memd.domain.chunking import MAX_CHUNK_TOKENS, MIN_CHUNK_TOKENS
-from memd.domain.consolidation import (
-    ArchivalEntry,
-    ArchivalIndexEntry,
-    ArchivalMode,
-    ArchivalModeAssignment,
-    ArchivalStore,
-    CompressedExperience,
-    ConsolidationResult,
-    ConsolidationStrategy,
-    ConsolidationStrategyType,
-    ContentDensity,
-    DetailedExperience,
-    LLMConsolidationConfig,
+from memd.domain.backend import (
+    CompletionProvider,
+    MemoryBackend,
+    MemoryCapabilities,
+    SharedKnowledgeStore,
 )
+from memd.domain.encoding import MAX_CHUNK_TOKENS, MIN_CHUNK_TOKENS
 from memd.domain.enums import (
     AutonomyLevel,
     ConsolidationInterval,
@@ -90,7 +81,7 @@ from memd.domain.memory import (
     MemoryStoreRequest,
     MemoryUpdate,
 )
-from memd.domain.org import (
+from memd.domain.org.org import (
     OperationLogEntry,
     OperationLogSnapshot,
     OrgFact,
@@ -99,19 +90,8 @@ from memd.domain.org import (
     OrgMemoryBackend,
     OrgMemoryQuery,
 )
-from memd.domain.provider import CompletionProvider
 from memd.domain.recall import MemoryChunk, RecallRequest, RecallResult
-from memd.domain.retrieval import NON_INFERABLE_TAG, MemoryRetrievalConfig, ScoredMemory
-from memd.domain.settings import (
-    CompanyMemoryConfig,
-    CompositeBackendConfig,
-    EmbedderOverrideConfig,
-    EmbeddingFineTuneConfig,
-    MemoryConfig,
-    MemoryOptionsConfig,
-    MemoryStorageConfig,
-)
-from memd.domain.settings_consolidation import (
+from memd.domain.settings.consolidation import (
     ArchivalConfig,
     ConsolidationConfig,
     DualModeConfig,
@@ -120,13 +100,23 @@ from memd.domain.settings_consolidation import (
     RetentionRule,
     WikiExportConfig,
 )
-from memd.domain.settings_org import (
+from memd.domain.settings.org import (
     CategoryWriteRule,
     ExtendedStoreConfig,
     OrgMemoryConfig,
     WriteAccessConfig,
 )
-from memd.domain.topology import (
+from memd.domain.settings.retrieval import NON_INFERABLE_TAG, MemoryRetrievalConfig, ScoredMemory
+from memd.domain.settings.settings import (
+    CompanyMemoryConfig,
+    CompositeBackendConfig,
+    EmbedderOverrideConfig,
+    EmbeddingFineTuneConfig,
+    MemoryConfig,
+    MemoryOptionsConfig,
+    MemoryStorageConfig,
+)
+from memd.domain.settings.topology import (
     FinalRetrievalResult,
     RetrievalCandidate,
     RetrievalCorrection,
@@ -134,16 +124,29 @@ from memd.domain.topology import (
     RetrievalResult,
     WorkerRouting,
 )
+from memd.domain.sleep.consolidation import (
+    ArchivalEntry,
+    ArchivalIndexEntry,
+    ArchivalMode,
+    ArchivalModeAssignment,
+    ArchivalStore,
+    CompressedExperience,
+    ConsolidationResult,
+    ConsolidationStrategy,
+    ConsolidationStrategyType,
+    ContentDensity,
+    DetailedExperience,
+    LLMConsolidationConfig,
+)
 from memd.inject.context import ContextInjectionStrategy, retrieve_sparse
 from memd.inject.format import format_memory_context_with_directive
-from memd.inject.hierarchical import HierarchicalRetriever
-from memd.inject.rerank_cache import RerankerCache
-from memd.inject.reranker import QuerySpecificReranker
-from memd.inject.self_editing import SelfEditingMemoryStrategy
-from memd.inject.supervisor import LLMSupervisor, RuleSupervisor
+from memd.inject.multi.hierarchical import HierarchicalRetriever
+from memd.inject.multi.supervisor import LLMSupervisor, RuleSupervisor
+from memd.inject.reranker import QuerySpecificReranker, RerankerCache
 from memd.inject.synthesizer import MemoryFragment, MemorySynthesizer
-from memd.inject.tool_based import ToolBasedInjectionStrategy
-from memd.inject.tools import (
+from memd.inject.tools.self_editing import SelfEditingMemoryStrategy
+from memd.inject.tools.tool_based import ToolBasedInjectionStrategy
+from memd.inject.tools.tools import (
     BaseTool,
     RecallMemoryTool,
     SearchMemoryTool,
@@ -151,15 +154,19 @@ from memd.inject.tools import (
     registry_with_memory_tools,
 )
 from memd.org.access import check_write_access, require_write_access
-from memd.recall.diversify import apply_diversity_penalty, bigram_jaccard
 from memd.recall.filter import (
     MemoryFilterStrategy,
     PassthroughMemoryFilter,
     TagBasedMemoryFilter,
     filter_for_injection,
 )
-from memd.recall.fuse import fuse_ranked_lists
-from memd.recall.rank import compute_combined_score, compute_recency_score, rank_memories
+from memd.recall.ranking.diversify import apply_diversity_penalty, bigram_jaccard
+from memd.recall.ranking.rank import (
+    compute_combined_score,
+    compute_recency_score,
+    fuse_ranked_lists,
+    rank_memories,
+)
 from memd.sleep.nap.consolidator import MemoryConsolidator, build_messages
 from memd.sleep.night.retention import RetentionEnforcer, cleanup_expired
 from memd.sleep.strategies.abstractive import AbstractiveSummarizer

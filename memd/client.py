@@ -28,7 +28,7 @@ from memd.rpc.calling import Progress
 if TYPE_CHECKING:
     import asyncio
 
-    from memd.rpc.hearing import Hearing
+    from memd.rpc.calling import Hearing
 
 TIMEOUT_S = 30.0
 KEY_FILE = "MEMD_CLIENT_KEY_FILE"
@@ -311,7 +311,7 @@ class AsyncClient(RemoteTexts):
 
     def events(self, *names: str, **more: Any) -> AsyncGenerator[dict[str, Any], None]:
         """Yield events of these *names*, all without any, as they happen (``rpc.hearing``)."""
-        from memd.rpc.hearing import events
+        from memd.rpc.calling import events
 
         return events(self.call, self._hearings, names, more)
 

@@ -34,7 +34,7 @@ from memd.serve.server import Server
 from memd.serve.status import System
 
 if TYPE_CHECKING:
-    from memd.domain.settings import Settings
+    from memd.domain.settings.settings import Settings
 
 LOOK_SECONDS = 2.0
 EXIT_OK, EXIT_REFUSED, EXIT_DIED, EXIT_CONFIG = 0, 1, 70, 78
@@ -241,7 +241,7 @@ def _load(paths: Paths) -> Settings:
     import warnings
 
     from memd.base.settings import find, load
-    from memd.domain.settings import Settings
+    from memd.domain.settings.settings import Settings
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

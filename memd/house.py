@@ -19,7 +19,7 @@ from memd.base.clock import Clock
 from memd.base.later import later
 from memd.base.paths import Paths
 from memd.domain.encoding import PairScorer
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 from memd.embedding.cross_encoder import RerankerThread
 from memd.embedding.embed import EmbedderThread
 from memd.org.clients import Clients
@@ -37,11 +37,11 @@ from memd.store.access.audit import Audit
 
 if TYPE_CHECKING:
     from memd.inject.brief import Briefs
-    from memd.inject.files import Files
     from memd.inject.in_window import SessionWindows
     from memd.inject.inject import Inject
     from memd.inject.known import Knowledge
     from memd.inject.synthesis import Synthesis
+    from memd.inject.tools.files import Files
     from memd.learn.learn import Learn
 
 
@@ -239,11 +239,10 @@ class _Prompts:
         return Briefs(house.db, house.clock, house.recall, house.org, windows, level, self._warm)
 
     def inject(self) -> Inject:
-        from memd.inject.hierarchical import over
         from memd.inject.inject import Inject
+        from memd.inject.multi.hierarchical import over
         from memd.inject.own import MemoryRooms
-        from memd.inject.rerank_cache import RerankerCache
-        from memd.inject.reranker import CrossEncoderReranker
+        from memd.inject.reranker import CrossEncoderReranker, RerankerCache
 
         house = self._house
         retrieval, scorer = self._settings.memory.retrieval, self._scorer
@@ -266,7 +265,7 @@ class _Prompts:
         )
 
     def files(self) -> Files:
-        from memd.inject.files import Files
+        from memd.inject.tools.files import Files
 
         house = self._house
         return Files(house.db, house.ingest, house.recall, house.archive, house.clock)

@@ -20,10 +20,10 @@ from memd.base.clock import Clock, from_us
 from memd.base.errors import MemoryNotFoundError, MemoryStoreError
 from memd.base.ids import Ids
 from memd.domain.caller import Caller
-from memd.domain.consolidation import ArchivalEntry, ArchivalMode, archival_entry
 from memd.domain.enums import VISIBLE, ArchiveReason
 from memd.domain.memory import MemoryEntry, MemoryQuery
 from memd.domain.removal import Archived
+from memd.domain.sleep.consolidation import ArchivalEntry, ArchivalMode, archival_entry
 from memd.guard.outgoing import outgoing_entry
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing

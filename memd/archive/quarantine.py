@@ -17,8 +17,7 @@ from memd.base.clock import DAY_US, Clock, from_us
 from memd.base.errors import MemoryNotFoundError
 from memd.domain.caller import Caller
 from memd.domain.enums import HIDDEN, MemoryCategory, MemoryState, Origin, TrashReason, Trust
-from memd.domain.flagged import Flagged, Quarantined
-from memd.domain.trust import Flag, is_quarantined
+from memd.domain.trust import Flag, Flagged, Quarantined, is_quarantined
 from memd.guard.secrets import screen
 from memd.guard.suspicion import suspicion
 from memd.store.access import names

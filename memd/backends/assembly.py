@@ -17,10 +17,10 @@ from memd.base.work import Work
 from memd.domain.caller import Caller
 from memd.domain.encoding import Embedder, PairScorer, TokenCounter
 from memd.domain.enums import MemoryCategory
-from memd.domain.events import Emit, unheard
-from memd.domain.graph import Added
 from memd.domain.memory import MemoryStoreRequest
-from memd.domain.settings import MemoryConfig, Settings
+from memd.domain.org.graph import Added
+from memd.domain.settings.settings import MemoryConfig, Settings
+from memd.domain.values import Emit, unheard
 from memd.ingest.agents import Agents
 from memd.ingest.queue import EmbeddingQueue
 from memd.ingest.sessions import Sessions

@@ -8,9 +8,8 @@ from contextlib import suppress
 
 from memd.base import log
 from memd.base.errors import MemdError
-from memd.domain.events import EVERYBODY, Emit, EventName
-from memd.store.check.self_check import Checking
-from memd.store.check.upkeep import Upkeep
+from memd.domain.values import EVERYBODY, Emit, EventName
+from memd.store.check.upkeep import Checking, Upkeep
 from memd.store.file.database import Database
 
 RHYTHM_SECONDS = 60.0

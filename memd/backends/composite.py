@@ -5,6 +5,11 @@ The namespace decides, never the category. An id says where its memory lives:
 asked and some fail, the others answer and a warning is logged; when the only
 one asked fails, its error is the answer. Children without scores sort below
 those with.
+
+The archives of a composite's children as one (SPEC 10.2, 16.13).
+
+Ids say where a memory lies, as everywhere in a composite: ``<child>:<id there>``,
+the original's as well as the archival one.
 """
 
 from __future__ import annotations
@@ -14,19 +19,19 @@ import logging
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any, TypeVar
 
-from memd.backends.composite_archive import CompositeArchive
 from memd.base.errors import (
     MemdMemoryError,
     MemoryCapabilityError,
     MemoryConfigError,
     MemoryConnectionError,
     MemoryRetrievalError,
+    MemoryStoreError,
 )
 from memd.domain.backend import MemoryBackend, SharedKnowledgeStore
-from memd.domain.consolidation import ArchivalMode, KeepsArchive
 from memd.domain.enums import MemoryCategory
 from memd.domain.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
-from memd.domain.settings import CompositeBackendConfig
+from memd.domain.settings.settings import CompositeBackendConfig
+from memd.domain.sleep.consolidation import ArchivalEntry, ArchivalMode, ArchivalStore, KeepsArchive
 
 _T = TypeVar("_T")
 Entries = tuple[MemoryEntry, ...]
@@ -257,3 +262,41 @@ async def _merged(
 
 def _prefixed(name: str, entry: MemoryEntry) -> MemoryEntry:
     return entry.model_copy(update={"id": f"{name}:{entry.id}"})
+
+
+class CompositeArchive:
+    """The documents' ``ArchivalStore`` over the archives of *children*."""
+
+    def __init__(self, children: Mapping[str, ArchivalStore]) -> None:
+        self._children = children
+
+    async def archive(self, entry: ArchivalEntry) -> str:
+        """Archive *entry* where its original lives; raises MemoryStoreError for another id."""
+        name, _, there = entry.original_id.partition(":")
+        if not there or name not in self._children:
+            raise MemoryStoreError(
+                f"no child with an archive has {entry.original_id!r}", field="original_id"
+            )
+        own = entry.model_copy(update={"original_id": there})
+        return f"{name}:{await self._children[name].archive(own)}"
+
+    async def search(self, agent_id: str, query: MemoryQuery) -> tuple[ArchivalEntry, ...]:
+        """Return what the children find, each child's in its order."""
+        found: list[ArchivalEntry] = []
+        for name, child in self._children.items():
+            found += [_archived(name, each) for each in await child.search(agent_id, query)]
+        return tuple(found[: query.limit])
+
+    async def restore(self, agent_id: str, entry_id: str) -> ArchivalEntry | None:
+        name, _, there = entry_id.partition(":")
+        if not there or name not in self._children:
+            return None
+        found = await self._children[name].restore(agent_id, there)
+        return None if found is None else _archived(name, found)
+
+    async def count(self, agent_id: str) -> int:
+        return sum([await child.count(agent_id) for child in self._children.values()])
+
+
+def _archived(name: str, entry: ArchivalEntry) -> ArchivalEntry:
+    return entry.model_copy(update={"original_id": f"{name}:{entry.original_id}"})

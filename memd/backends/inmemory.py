@@ -22,10 +22,10 @@ from memd.base.errors import (
     MemoryStoreError,
 )
 from memd.base.ids import Ids
-from memd.domain.consolidation import ArchivalMode
 from memd.domain.enums import MemoryCategory, MemoryLevel
 from memd.domain.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
-from memd.domain.settings import CompanyMemoryConfig
+from memd.domain.settings.settings import CompanyMemoryConfig
+from memd.domain.sleep.consolidation import ArchivalMode
 from memd.domain.values import RESERVED_AGENT
 
 _log = logging.getLogger(__name__)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from memd.backends.matching import select
 from memd.base.clock import Clock, SystemClock, from_us
 from memd.base.ids import Ids
-from memd.domain.consolidation import ArchivalEntry, ArchivalMode, archival_entry
 from memd.domain.memory import MemoryEntry, MemoryQuery
+from memd.domain.sleep.consolidation import ArchivalEntry, ArchivalMode, archival_entry
 
 Hot = dict[str, dict[str, MemoryEntry]]
 """Each agent's memories by id."""

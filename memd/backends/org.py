@@ -29,8 +29,8 @@ from memd.base.ids import Ids
 from memd.base.lock import lock
 from memd.base.paths import Paths
 from memd.domain.caller import Caller
-from memd.domain.history import AsOf, FactsThen, Timeline
-from memd.domain.org import (
+from memd.domain.org.history import AsOf, FactsThen, Timeline
+from memd.domain.org.org import (
     OperationLogEntry,
     OperationLogSnapshot,
     OrgFact,
@@ -38,7 +38,7 @@ from memd.domain.org import (
     OrgFactWriteRequest,
     OrgMemoryQuery,
 )
-from memd.domain.settings_org import OrgMemoryConfig, org_memory_config
+from memd.domain.settings.org import OrgMemoryConfig, org_memory_config
 
 if TYPE_CHECKING:
     from memd.backends.sqlite import SqliteBackend

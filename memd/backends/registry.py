@@ -16,8 +16,8 @@ from memd.base.clock import Clock, SystemClock
 from memd.base.errors import MemoryConfigError
 from memd.domain.backend import MemoryBackend
 from memd.domain.encoding import Embedder
-from memd.domain.settings import CompanyMemoryConfig, CompositeBackendConfig
-from memd.domain.settings_backend import unknown_backend
+from memd.domain.settings.backend import unknown_backend
+from memd.domain.settings.settings import CompanyMemoryConfig, CompositeBackendConfig
 
 BackendFactory = Callable[..., MemoryBackend]
 """Called as ``factory(config, embedder=..., clock=...)``; returns a disconnected backend."""

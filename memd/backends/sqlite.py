@@ -26,13 +26,12 @@ from memd.base.errors import (
 from memd.base.lock import lock_store
 from memd.base.paths import Paths
 from memd.domain.caller import Caller
-from memd.domain.consolidation import ArchivalMode
 from memd.domain.encoding import Embedder
 from memd.domain.enums import ArchiveReason, MemoryCategory, SearchMode
-from memd.domain.events import unheard
 from memd.domain.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
-from memd.domain.settings import CompanyMemoryConfig, Settings
-from memd.domain.values import DEFAULT_AGENT, RESERVED_AGENT
+from memd.domain.settings.settings import CompanyMemoryConfig, Settings
+from memd.domain.sleep.consolidation import ArchivalMode
+from memd.domain.values import DEFAULT_AGENT, RESERVED_AGENT, unheard
 
 if TYPE_CHECKING:
     from memd.backends.assembly import Assembly

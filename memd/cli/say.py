@@ -7,6 +7,8 @@ lines, ``line`` is one; ``quoted``, ``begun`` and ``composed`` are lines that ca
 mistaken for memd's own (docs/decisions/0141). What is written drops what nobody
 sees once more, whoever forgot it, but for memd's own colours; JSON says it by
 number. Colour only on a terminal, and never with ``NO_COLOR`` (decision 0019).
+
+The part of a long memory that a person who asked wants to see first. Pure.
 """
 
 from __future__ import annotations
@@ -160,8 +162,6 @@ def composed(text: str) -> str:
 
 def passage(text: str, query: str, cells_max: int) -> str:
     """Return what of a remembered text answers *query*, as one line for a terminal."""
-    from memd.cli.excerpt import excerpt
-
     room = max(20, cells_max)
     return line(excerpt(printable(text), query, room), room)
 
@@ -250,3 +250,32 @@ def sure(question: str, *, yes: bool, read: Callable[[], str] | None = None) -> 
     if answer.strip().lower() not in {"y", "yes"}:
         note("nothing was done")
         raise Leave(Exit.ERROR)
+
+
+_BREAK = re.compile(r"(?<=[.!?])\s+|\n+")
+_WORD = re.compile(r"\w{3,}")
+
+
+def excerpt(text: str, query: str, chars_max: int) -> str:
+    """Return at most *chars_max* characters of *text*, from the sentence nearest to *query*.
+
+    A text that is short enough is returned whole.
+
+    >>> excerpt("A first one. The server is called heron. A last one.", "which server?", 40)
+    '… The server is called heron. A last on…'
+    >>> excerpt("Short.", "anything", 40)
+    'Short.'
+    """
+    if len(text) <= chars_max:
+        return text
+    wanted = set(_WORD.findall(query.casefold()))
+    starts = [0, *(found.end() for found in _BREAK.finditer(text))]
+    ends = [*starts[1:], len(text)]
+    shared = [
+        len(wanted & set(_WORD.findall(text[start:end].casefold())))
+        for start, end in zip(starts, ends, strict=True)
+    ]
+    start = starts[shared.index(max(shared))]
+    room = chars_max - (2 if start else 0)
+    part = text[start:] if len(text) - start <= room else text[start : start + room - 1] + "…"
+    return f"… {part}" if start else part

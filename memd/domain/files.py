@@ -2,6 +2,8 @@
 
 The commands and the words of the answers are that tool's (``memory_20250818``), so
 that a client made for it works unchanged.
+
+What an export of memories as Markdown files answers (SPEC 16.16).
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from typing import Annotated, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from memd.base.limits import FILE_PATH_CHARS_MAX, TEXT_CHARS_MAX
-from memd.domain.values import PlainText, Value
+from memd.domain.values import Name, PlainText, Value
 
 
 class FileCommandName(StrEnum):
@@ -76,3 +78,21 @@ class FileReply(Value):
 
     text: str
     is_error: bool = False
+
+
+class WikiExport(Value):
+    """Where an agent's memories were written, and how many.
+
+    *path* is None, and nothing was written, when the settings say so. A view that
+    holds fewer memories than there are is named in *cut*.
+    """
+
+    agent_id: Name
+    path: str | None = None
+    raw: int = Field(default=0, ge=0)
+    wiki: int = Field(default=0, ge=0)
+    removed: int = Field(default=0, ge=0)
+    """Files of earlier exports that stood for nothing any more."""
+    cut: tuple[Name, ...] = ()
+    failed: tuple[Name, ...] = ()
+    """Views that could not be read: their files are those of the export before."""

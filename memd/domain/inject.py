@@ -16,7 +16,7 @@ from pydantic import Field, WrapValidator, model_validator
 from memd.base.limits import PATIENCE_MS_MAX, RECALL_BUDGET_TOKENS_MAX
 from memd.domain.enums import InjectionStrategy, MemoryCategory, Origin, Trust
 from memd.domain.memory import MemoryEntry, MemoryQuery
-from memd.domain.retrieval import ScoredMemory
+from memd.domain.settings.retrieval import ScoredMemory
 from memd.domain.values import Name, NotBlankStr, ProjectId, Share, Text, Value
 
 PREPARE_TOKENS = 2000

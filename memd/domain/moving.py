@@ -27,7 +27,7 @@ from memd.domain.enums import (
     TrashReason,
     Trust,
 )
-from memd.domain.settings_org import OrgRules
+from memd.domain.settings.org import OrgRules
 from memd.domain.trust import Flag
 from memd.domain.values import Name, PlainText, ProjectId, Share, Text, Time, Value
 

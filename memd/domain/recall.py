@@ -1,15 +1,33 @@
-"""What is asked of recall, and what it answers (SPEC 2, D5, D6)."""
+"""What is asked of recall, and what it answers (SPEC 2, D5, D6).
+
+What a memory was made of: the messages behind a nap's, the sources of a summary.
+
+What is asked of the synthesizer over the socket, and what it answers (SPEC 5).
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import AliasChoices, Field
 
-from memd.base.limits import RECALL_BUDGET_TOKENS_MAX, RECALL_TOP_K_MAX
-from memd.domain.enums import MemoryCategory, MemoryState, Origin, Passing, SearchMode, Trust
-from memd.domain.memory import MemoryFilter
-from memd.domain.values import Name, Share, Text, Time, Value
+from memd.base.limits import (
+    FRAGMENTS_ITEMS_MAX,
+    RECALL_BUDGET_TOKENS_MAX,
+    RECALL_TOP_K_MAX,
+    TEXT_CHARS_MAX,
+)
+from memd.domain.enums import (
+    MemoryCategory,
+    MemoryState,
+    Origin,
+    Passing,
+    RunKind,
+    SearchMode,
+    Trust,
+)
+from memd.domain.memory import MemoryEntry, MemoryFilter
+from memd.domain.values import Name, ProjectId, Share, Text, Time, Value
 
 
 class RecallRequest(MemoryFilter):
@@ -123,4 +141,86 @@ class RecallResult(Value):
     prompt_block: str = "<memory>\n</memory>"
     gate: Share | None = None
     cut: tuple[Cut, ...] = ()
+    degraded: str | None = None
+
+
+Count = Annotated[int, Field(ge=0)]
+
+
+class MadeBy(Value):
+    """The nap, night or compression that made a memory."""
+
+    run_id: Name
+    kind: RunKind
+    at: Time
+
+
+class Turn(Value):
+    """One message behind a memory, in the order in which it was read.
+
+    *ordinal* is its place in the session. What is None is no longer kept: the owner's
+    retention dropped the session's text, or it was forgotten.
+    """
+
+    ordinal: Count | None = None
+    role: str | None = None
+    at: Time | None = None
+    text: str | None = None
+    whole: bool = True
+    """Whether *text* is all of it."""
+
+
+class Provenance(Value):
+    """A memory, and why it is there."""
+
+    memory: MemoryEntry
+    made_by: MadeBy | None = None
+    """None for what was told, stored or imported; a move leaves this behind, too."""
+    turns: tuple[Turn, ...] = ()
+    sources: tuple[MemoryEntry, ...] = ()
+    """The memories that it was made of, the oldest first."""
+    sources_left: Count = 0
+    """How many more there are."""
+
+
+SYNTHESIS_TOKENS = 4500
+
+
+class Fragment(Value):
+    """One text of the caller's own; *relevance* is the base relevance of its source (SPEC 5.2)."""
+
+    source: Name
+    content: str = Field(max_length=TEXT_CHARS_MAX)
+    relevance: Share = 0.5
+    timestamp: str = ""
+    untrusted: bool = False
+
+
+class SynthesisRequest(Value):
+    """A question for one block. A blank *query* leaves every base relevance as it is.
+
+    Without *fragments* the agent's own learnings, playbook, conversation, summaries and
+    graph are asked; *session_id* adds what was said there last.
+    """
+
+    query: str = Field(max_length=TEXT_CHARS_MAX)
+    max_tokens: int = Field(default=SYNTHESIS_TOKENS, ge=0, le=RECALL_BUDGET_TOKENS_MAX)
+    fragments: tuple[Fragment, ...] | None = Field(default=None, max_length=FRAGMENTS_ITEMS_MAX)
+    session_id: Name | None = None
+    project_id: ProjectId | None = None
+
+
+class Synthesized(Value):
+    """The block, "" when nothing fits, and how many lines of it come from each source.
+
+    *left_out* counts what was said twice or did not fit. Where a line is fenced,
+    *directive* is the paragraph that tells a model how to read it. *degraded* names the
+    sources that failed.
+    """
+
+    block: str
+    tokens: int = Field(default=0, ge=0)
+    sources: dict[str, int] = Field(default_factory=dict)
+    left_out: int = Field(default=0, ge=0)
+    directive: str | None = None
     degraded: str | None = None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from memd.domain.consolidation import ArchivalMode
 from memd.domain.enums import ArchiveReason, MemoryCategory, TrashReason
 from memd.domain.memory import MemoryEntry
+from memd.domain.sleep.consolidation import ArchivalMode
 from memd.domain.values import Name, Text, Time, Value
 
 

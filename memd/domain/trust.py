@@ -4,14 +4,19 @@ A text is judged by where it came from, which the daemon knows, and by what it
 looks like, which anybody can write. Nothing is refused and nothing is dropped:
 what is set aside is stored, marked, shown to its owner and given back on a word.
 A person's own text is never set aside (PROMISES H59); it is only remarked on.
+
+What the owner sees of what is suspicious, and of what was set aside for it.
+
+Texts that may be stored.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple, NewType
 
-from memd.domain.enums import Origin, Trust
+from memd.domain.enums import MemoryCategory, MemoryState, Origin, Trust
+from memd.domain.values import Name, Time, Value
 
 
 class Flag(StrEnum):
@@ -129,3 +134,39 @@ def is_quarantined(seen: Suspicion, origin: Origin) -> bool:
         return False
     told = seen.live if origin in FOREIGN else seen.strong
     return not told.isdisjoint(COMMANDING)
+
+
+class Flagged(Value):
+    """One suspicious memory. *text* is seen through the view: as it may be shown, not as it is."""
+
+    id: Name
+    agent_id: Name
+    flags: tuple[Flag, ...]
+    state: MemoryState
+    origin: Origin
+    trust: Trust
+    category: MemoryCategory
+    client: Name | None = None
+    session_id: Name | None = None
+    source: Name | None = None
+    flagged_at: Time
+    released_at: Time | None = None
+    text: str
+
+
+class Quarantined(Value):
+    """What was set aside by hand: the memory, and the summaries that held its words."""
+
+    id: Name
+    removed: int = 0
+    """Summaries, and facts of naps, that were made from it and are in the trash now."""
+
+
+Screened = NewType("Screened", str)
+"""A text that passed the secrets screen.
+
+Only ``guard/secrets.py`` and the readers of rows make one.
+"""
+
+SecretsPolicy = Literal["redact", "refuse", "keep"]
+"""What becomes of a secret that arrives: replaced, turned away, or kept and never shown."""

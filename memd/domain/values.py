@@ -1,10 +1,17 @@
-"""What all values share: the frozen base and the constrained strings, paths and times."""
+"""What all values share: the frozen base and the constrained strings, paths and times.
+
+What the daemon tells those who listen (``events.subscribe``), and the door to tell it.
+
+An event is told after COMMIT, never before, and never holds a memory's text.
+"""
 
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Mapping
+from enum import StrEnum
 from pathlib import PurePosixPath, PureWindowsPath
-from typing import Annotated
+from typing import Annotated, Any, Protocol
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
@@ -96,3 +103,28 @@ SafePath = Annotated[NotBlankStr, AfterValidator(_no_traversal)]
 
 PosixPath = Annotated[NotBlankStr, AfterValidator(_plain_posix)]
 """A safe path without a drive or a backslash."""
+
+
+class EventName(StrEnum):
+    """What can be subscribed to."""
+
+    STORED = "event.stored"
+    CONSOLIDATED = "event.consolidated"
+    FLAGGED = "event.flagged"
+    TURNED_AWAY = "event.turned_away"
+    USAGE = "event.usage"
+    DAMAGED = "event.damaged"
+
+
+EVERYBODY = "*"
+"""In place of an agent: told to whoever listens for the event, whatever the agent."""
+
+
+class Emit(Protocol):
+    """Handed to the rooms by the daemon; returns at once and never raises."""
+
+    def __call__(self, agent_id: str, name: EventName, body: Mapping[str, Any]) -> None: ...
+
+
+def unheard(agent_id: str, name: EventName, body: Mapping[str, Any]) -> None:
+    """Tell nobody."""

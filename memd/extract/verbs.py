@@ -21,7 +21,7 @@
 | links_to | a wiki page names it | |
 | related_to | any other relation of an explicit triple; the qualifier says which | |
 
-What "only one at a time" means for time is ``memd/org/claims.py``'s to decide.
+What "only one at a time" means for time is ``memd/org/temporal.py``'s to decide.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from memd.base.errors import SecretRefusedError
 from memd.domain.memory import MemoryEntry, distinct
-from memd.domain.screened import Screened, SecretsPolicy
+from memd.domain.trust import Screened, SecretsPolicy
 from memd.guard.secrets import screen
 
 T = TypeVar("T")

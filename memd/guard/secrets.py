@@ -24,7 +24,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from memd.base.limits import NAME_CHARS_MAX
-from memd.domain.screened import Screened, SecretsPolicy
+from memd.domain.trust import Screened, SecretsPolicy
 from memd.guard.secret_rules import ACCOUNT, ANY, NUMBER, Match, detector, is_named_hash, shows
 from memd.guard.secret_shapes import (
     CARD,

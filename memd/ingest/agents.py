@@ -11,8 +11,8 @@ from memd.base.errors import InvalidError, InvalidStateError
 from memd.base.limits import PAGE_ITEMS_MAX
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory, MemoryLevel
-from memd.domain.settings import MemoryConfig, SaidBy
-from memd.domain.settings_consolidation import RetentionRule
+from memd.domain.settings.consolidation import RetentionRule
+from memd.domain.settings.settings import MemoryConfig, SaidBy
 from memd.store.access import agents, names
 from memd.store.access.agents import AgentRow
 from memd.store.file.connect import Reading, Writing

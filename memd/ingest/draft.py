@@ -11,13 +11,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from memd.base.limits import WINDOW_TOKENS_MAX
-from memd.domain.chunking import ChunkingConfig
-from memd.domain.encoding import TokenCounter
+from memd.domain.encoding import ChunkingConfig, TokenCounter
 from memd.domain.enums import MemoryCategory, Origin, Passing, Trust
 from memd.domain.ingest import IngestRequest
 from memd.domain.memory import distinct
-from memd.domain.screened import Screened, SecretsPolicy
-from memd.domain.trust import TRUST, Flag, Suspicion, is_quarantined
+from memd.domain.trust import TRUST, Flag, Screened, SecretsPolicy, Suspicion, is_quarantined
 from memd.extract.passing import passing
 from memd.guard.secrets import Screening, admitted, screened_name
 from memd.guard.suspicion import of_fields, of_pieces

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from memd.base import log
 from memd.domain.memory import MemoryStoreRequest
-from memd.domain.retrieval import NON_INFERABLE_TAG
+from memd.domain.settings.retrieval import NON_INFERABLE_TAG
 
 
 def advise_on_tags(request: MemoryStoreRequest, *, decides: bool = True) -> bool:

@@ -28,10 +28,8 @@ from memd.base.ids import Ids
 from memd.base.limits import CHUNKS_INLINE_MAX, EVENT_IDS_MAX, WINDOW_TOKENS_MAX
 from memd.base.work import Work
 from memd.domain.caller import Caller
-from memd.domain.chunking import ChunkingConfig
-from memd.domain.encoding import Embedder, TokenCounter
+from memd.domain.encoding import ChunkingConfig, Embedder, TokenCounter
 from memd.domain.enums import MemoryLevel
-from memd.domain.events import Emit, EventName, unheard
 from memd.domain.ingest import (
     IngestManyRequest,
     IngestRequest,
@@ -41,8 +39,8 @@ from memd.domain.ingest import (
     ReplaceSourceRequest,
 )
 from memd.domain.memory import MemoryEntry, MemoryStoreRequest, MemoryUpdate
-from memd.domain.screened import SecretsPolicy
-from memd.domain.values import RESERVED_AGENT
+from memd.domain.trust import SecretsPolicy
+from memd.domain.values import RESERVED_AGENT, Emit, EventName, unheard
 from memd.guard.orders import refuse_orders
 from memd.guard.outgoing import outgoing_entry
 from memd.guard.secrets import admitted, screen, screened_name

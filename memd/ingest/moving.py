@@ -19,8 +19,8 @@ from memd.base.ids import Ids
 from memd.base.limits import FRAME_BYTES_MAX
 from memd.domain.caller import Caller
 from memd.domain.moving import Record, record_type
-from memd.domain.screened import Screened, SecretsPolicy
-from memd.domain.upkeep import DumpPage, Loaded, Problem
+from memd.domain.sleep.upkeep import DumpPage, Loaded, Problem
+from memd.domain.trust import Screened, SecretsPolicy
 from memd.guard.secrets import admitted
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database

@@ -23,8 +23,8 @@ from memd.base.limits import EVENT_IDS_MAX
 from memd.domain.caller import Caller
 from memd.domain.encoding import Embedder, ModelFingerprint, TokenCounter
 from memd.domain.enums import ArchiveReason
-from memd.domain.events import Emit, EventName, unheard
 from memd.domain.ingest import Receipt
+from memd.domain.values import Emit, EventName, unheard
 from memd.store.access import changes
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database

@@ -25,8 +25,8 @@ from memd.ingest.keep import keep
 from memd.ingest.update import refuse_others
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
-from memd.store.memory import memories, removal, source_rows
-from memd.store.memory.source_rows import SourceRow
+from memd.store.memory import memories, removal, sources
+from memd.store.memory.sources import SourceRow
 
 BROUGHT_BACK = frozenset({ArchiveReason.SUPERSEDED, ArchiveReason.LOW_IMPORTANCE})
 """Why a memory lay in the archive that comes back when its source says it (again)."""
@@ -100,7 +100,7 @@ def _compared(
 ) -> _Compared:
     agent_key = names.find_agent(conn, caller.agent_id)
     source = screened_name(request.source)
-    rows = [] if agent_key is None else source_rows.of_source(conn, agent_key, source, now_us)
+    rows = [] if agent_key is None else sources.of_source(conn, agent_key, source, now_us)
     compared = _Compared()
     _sort(compared, rows, arrivals)
     if not request.more:

@@ -20,7 +20,7 @@ from memd.base.limits import QUERY_TERMS_MAX
 from memd.base.work import Work
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory, TrashReason
-from memd.domain.session import Session, SessionHit, SessionMessage, SessionQuery
+from memd.domain.ingest import Session, SessionHit, SessionMessage, SessionQuery
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database

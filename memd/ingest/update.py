@@ -10,8 +10,7 @@ from memd.domain.caller import Caller
 from memd.domain.encoding import TokenCounter
 from memd.domain.enums import Origin, Trust
 from memd.domain.memory import MemoryUpdate, distinct
-from memd.domain.screened import Screened, SecretsPolicy
-from memd.domain.trust import NOTHING, TRUST, Suspicion, is_quarantined
+from memd.domain.trust import NOTHING, TRUST, Screened, SecretsPolicy, Suspicion, is_quarantined
 from memd.guard.secrets import admitted, screened_name
 from memd.guard.suspicion import suspicion
 from memd.store.access import names

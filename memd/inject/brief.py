@@ -21,7 +21,7 @@ from memd.base.limits import POLICIES_SHOWN_ITEMS_MAX
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryLevel, Origin, Trust
 from memd.domain.inject import Brief, BriefItem, BriefRequest
-from memd.domain.org import OrgFact
+from memd.domain.org.org import OrgFact
 from memd.domain.trust import mark as mark_of
 from memd.guard.outgoing import outgoing
 from memd.inject.format import PromptPart, pack

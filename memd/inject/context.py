@@ -22,7 +22,7 @@ from memd.domain.inject import (
     ToolDefinition,
 )
 from memd.domain.memory import MemoryQuery
-from memd.domain.retrieval import MemoryRetrievalConfig, ScoredMemory
+from memd.domain.settings.retrieval import MemoryRetrievalConfig, ScoredMemory
 from memd.inject.format import format_memory_context_with_directive
 from memd.inject.isolated import Failed, isolated
 from memd.inject.pipeline import Entries, Pools, ranked, reranked, selected

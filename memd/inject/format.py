@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memd.domain.enums import InjectionPoint
 from memd.domain.inject import ChatMessage, MessageRole, TokenEstimator
 from memd.domain.memory import MemoryEntry
-from memd.domain.retrieval import ScoredMemory
+from memd.domain.settings.retrieval import ScoredMemory
 from memd.domain.trust import mark as mark_of
 from memd.domain.trust import mark_of_shared
 from memd.view.labels import body

@@ -21,7 +21,7 @@ from memd.base.errors import MemdError
 from memd.domain.caller import Caller
 from memd.domain.inject import BriefRequest, PrepareRequest
 from memd.domain.recall import RecallResult
-from memd.domain.retrieval import ScoredMemory
+from memd.domain.settings.retrieval import ScoredMemory
 from memd.inject.known import Fits, Known
 from memd.store.file.database import Database
 from memd.store.session import injections

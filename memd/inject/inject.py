@@ -32,16 +32,12 @@ from memd.domain.inject import (
     ToolDefinition,
 )
 from memd.domain.recall import MemoryChunk, RecallResult
-from memd.domain.retrieval import NON_INFERABLE_TAG, MemoryRetrievalConfig, ScoredMemory
+from memd.domain.settings.retrieval import NON_INFERABLE_TAG, MemoryRetrievalConfig, ScoredMemory
 from memd.domain.trust import mark_of_preference
 from memd.embedding.patience import patience
 from memd.extract.passing import passing
 from memd.guard.outgoing import outgoing
-from memd.inject import calls, fact_tool, session_tool
-from memd.inject.arguments import ERROR
 from memd.inject.context import ContextInjectionStrategy
-from memd.inject.editing_tools import instruction
-from memd.inject.fact_tool import NO_FACTS, SEARCH_FACTS
 from memd.inject.format import directive, formatted
 from memd.inject.in_window import PromptWindow, SessionWindows
 from memd.inject.isolated import Failed, isolated, spoken
@@ -49,9 +45,13 @@ from memd.inject.known import Fits, Knowledge, Offers
 from memd.inject.own import MemoryRooms, OwnMemories
 from memd.inject.pipeline import Pools, as_recalled, fuses, gated, possible, without
 from memd.inject.prompt import Fitted, PreferenceLine, Prompt, said_of
-from memd.inject.session_tool import NO_MESSAGES, SEARCH_SESSIONS
 from memd.inject.sources import memories, pools_of, preferences, recalled
-from memd.inject.tool_based import QUALIFIES, UNAVAILABLE, UNEXPECTED
+from memd.inject.tools import calls, fact_tool, session_tool
+from memd.inject.tools.arguments import ERROR
+from memd.inject.tools.editing_tools import instruction
+from memd.inject.tools.fact_tool import NO_FACTS, SEARCH_FACTS
+from memd.inject.tools.session_tool import NO_MESSAGES, SEARCH_SESSIONS
+from memd.inject.tools.tool_based import QUALIFIES, UNAVAILABLE, UNEXPECTED
 from memd.recall.filter import MemoryFilterStrategy
 from memd.text.tokens import DefaultTokenEstimator
 

@@ -18,7 +18,7 @@ from memd.base.limits import LESSONS_OFFERED_MAX
 from memd.base.work import Work
 from memd.domain.caller import Caller
 from memd.domain.enums import OrgFactCategory
-from memd.domain.org import OrgFact
+from memd.domain.org.org import OrgFact
 from memd.domain.trust import ASSISTED_MARK
 from memd.guard.orders import is_doubtful
 from memd.guard.outgoing import outgoing

@@ -14,12 +14,11 @@ from datetime import datetime
 from memd.domain.enums import FusionStrategy
 from memd.domain.inject import Reranker, Retriever
 from memd.domain.memory import MemoryEntry
-from memd.domain.retrieval import MemoryRetrievalConfig, ScoredMemory
+from memd.domain.settings.retrieval import MemoryRetrievalConfig, ScoredMemory
 from memd.inject.isolated import Failed, isolated
-from memd.recall.diversify import diverse_order, scored_by_rank
 from memd.recall.filter import MemoryFilterStrategy, filter_for_injection
-from memd.recall.fuse import fuse_ranked_lists
-from memd.recall.rank import rank_memories
+from memd.recall.ranking.diversify import diverse_order, scored_by_rank
+from memd.recall.ranking.rank import fuse_ranked_lists, rank_memories
 from memd.text.lessons import as_lesson
 
 Entries = tuple[MemoryEntry, ...]

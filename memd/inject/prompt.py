@@ -22,7 +22,7 @@ from memd.domain.inject import (
     TokenEstimator,
 )
 from memd.domain.memory import Preference
-from memd.domain.retrieval import ScoredMemory
+from memd.domain.settings.retrieval import ScoredMemory
 from memd.domain.trust import mark_of_preference
 from memd.inject.format import (
     Formatted,

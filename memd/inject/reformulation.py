@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from memd.domain.backend import CompletionProvider
 from memd.domain.memory import MemoryEntry
-from memd.domain.provider import CompletionProvider
 from memd.guard.outgoing import outgoing
 from memd.inject.format import directive, fenced
 from memd.inject.isolated import isolated

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from memd.base.limits import RECALL_BUDGET_TOKENS_MAX
 from memd.domain.caller import Caller
-from memd.domain.consolidation import is_composed
 from memd.domain.enums import FusionStrategy, SearchMode
 from memd.domain.inject import PrepareRequest
 from memd.domain.memory import MemoryEntry, MemoryMetadata
 from memd.domain.recall import MemoryChunk, RecallRequest, RecallResult
-from memd.domain.retrieval import MemoryRetrievalConfig
+from memd.domain.settings.retrieval import MemoryRetrievalConfig
+from memd.domain.sleep.consolidation import is_composed
 from memd.inject.own import MemoryRooms
 from memd.inject.pipeline import Entries, Pools
 

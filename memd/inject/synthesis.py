@@ -17,10 +17,9 @@ from memd.base.clock import Clock, from_us
 from memd.base.limits import SUMMARIES_READ_ITEMS_MAX
 from memd.domain.caller import Caller
 from memd.domain.enums import Origin, Trust
+from memd.domain.ingest import SessionMessage
 from memd.domain.learn import PlaybookQuery
-from memd.domain.recall import RecallRequest
-from memd.domain.session import SessionMessage
-from memd.domain.synthesis import SynthesisRequest, Synthesized
+from memd.domain.recall import RecallRequest, SynthesisRequest, Synthesized
 from memd.domain.trust import mark, mark_of_role
 from memd.guard.orders import is_doubtful
 from memd.inject.isolated import Failed, isolated
@@ -37,9 +36,9 @@ from memd.recall.answer import mark_of_chunk
 from memd.store.access import names
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
-from memd.store.memory import summaries
-from memd.store.memory.summaries import SummaryRow
-from memd.text.plain_words import words_of
+from memd.store.memory import lineage
+from memd.store.memory.lineage import SummaryRow
+from memd.text.function_words import words_of
 from memd.view.view import ENTRY_TAG, untrusted_content_directive
 
 if TYPE_CHECKING:
@@ -176,7 +175,7 @@ class Synthesis:
             if agent_key is None:
                 return []
             now_us, most = self.clock.now_us(), SUMMARIES_READ_ITEMS_MAX
-            return summaries.latest(conn, agent_key, caller.project_id, now_us, most)
+            return lineage.latest(conn, agent_key, caller.project_id, now_us, most)
 
         return [
             _of(

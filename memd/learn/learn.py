@@ -18,11 +18,11 @@ from memd.base.ids import Ids
 from memd.base.limits import LEARNINGS_READ_ITEMS_MAX, PATTERNS_READ_ITEMS_MAX
 from memd.base.work import Work
 from memd.domain.caller import Caller
-from memd.domain.consolidation import LESSON_TAG
 from memd.domain.enums import LearningOutcome, MemoryLevel
 from memd.domain.learn import Learning, PlaybookEntry, PlaybookQuery, SuccessReport, TaskReport
 from memd.domain.memory import MemoryFilter
-from memd.domain.screened import Screened, SecretsPolicy
+from memd.domain.sleep.consolidation import LESSON_TAG
+from memd.domain.trust import Screened, SecretsPolicy
 from memd.domain.values import RESERVED_AGENT
 from memd.guard.orders import refuse_orders
 from memd.guard.secrets import admitted, screened_name
@@ -35,8 +35,8 @@ from memd.store.learn import learnings, playbook
 from memd.store.learn.learnings import LearningRow, NewLearning, SaidRow
 from memd.store.learn.playbook import FixRow, NewPattern, PatternRow
 from memd.store.memory.filters import bound
+from memd.text.function_words import words_of
 from memd.text.lessons import as_lesson
-from memd.text.plain_words import words_of
 
 R = TypeVar("R")
 

@@ -10,8 +10,7 @@ import hashlib
 from collections.abc import Sequence
 
 from memd.domain.learn import PlaybookEntry
-from memd.text.function_words import FUNCTION_WORDS
-from memd.text.plain_words import words_of
+from memd.text.function_words import FUNCTION_WORDS, words_of
 
 ID_DIGITS = 16
 PROMOTABLE_SUCCESSES = 3

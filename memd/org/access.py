@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from memd.base.errors import OrgMemoryAccessDeniedError
 from memd.domain.caller import Caller
 from memd.domain.enums import OrgFactCategory, SeniorityLevel
-from memd.domain.org import OrgFactAuthor
-from memd.domain.settings_org import WriteAccessConfig
+from memd.domain.org.org import OrgFactAuthor
+from memd.domain.settings.org import WriteAccessConfig
 
 
 def check_write_access(

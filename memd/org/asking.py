@@ -16,7 +16,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from memd.base.limits import QUERY_TERMS_MAX
-from memd.domain.graph import folded
+from memd.domain.org.graph import folded
 from memd.extract.things import TEAM
 from memd.org.cues import NOUNS, PHRASE_WORDS_MAX, VERBS, WEAK
 from memd.text.function_words import FUNCTION_WORDS

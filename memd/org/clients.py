@@ -23,9 +23,9 @@ from memd.base.errors import (
 )
 from memd.base.ids import Chance
 from memd.base.limits import CLIENTS_MAX
-from memd.domain.access import AddedClient, KeyedClient
 from memd.domain.caller import RESERVED_CLIENTS, Caller, Identity, Scope
 from memd.domain.enums import AutonomyLevel, SeniorityLevel
+from memd.domain.org.access import AddedClient, KeyedClient
 from memd.domain.values import DEFAULT_AGENT, RESERVED_AGENT, alike
 from memd.store.access import clients
 from memd.store.file.connect import Reading, Writing

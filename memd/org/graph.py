@@ -16,7 +16,7 @@ from memd.base.errors import OrgMemoryQueryError
 from memd.base.limits import WALK_EDGES_MAX
 from memd.domain.caller import Caller
 from memd.domain.enums import OrgFactCategory
-from memd.domain.graph import (
+from memd.domain.org.graph import (
     NOW,
     Added,
     GraphAnswer,
@@ -27,10 +27,9 @@ from memd.domain.graph import (
     folded,
 )
 from memd.org import answers, asking, shown
-from memd.org.answers import ReachedThing
+from memd.org.answers import ReachedThing, most_trusted_first, shortest
 from memd.org.asking import Hop
-from memd.org.paths import most_trusted_first, shortest
-from memd.org.sight import ReadRules, sight
+from memd.org.reading import ReadRules, sight
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
 from memd.store.org import graph

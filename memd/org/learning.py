@@ -26,8 +26,8 @@ from memd.base.errors import MemdError
 from memd.base.limits import LEARN_QUIET_MS, LEARN_ROWS, STATEMENTS_CHARS_MAX
 from memd.base.work import Work
 from memd.domain.caller import Caller
-from memd.domain.events import Emit, EventName
-from memd.domain.graph import STATEMENTS_VERSION, ExtractedStatement
+from memd.domain.org.graph import STATEMENTS_VERSION, ExtractedStatement
+from memd.domain.values import Emit, EventName
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database
 from memd.store.org import graph, unread

@@ -29,7 +29,7 @@ from memd.base.work import Work
 from memd.domain.caller import Caller
 from memd.domain.enums import OrgFactCategory
 from memd.domain.inject import PREPARE_TOKENS, policies_tokens
-from memd.domain.org import (
+from memd.domain.org.org import (
     OperationLogEntry,
     OperationLogSnapshot,
     OrgFact,
@@ -37,18 +37,18 @@ from memd.domain.org import (
     OrgFactWriteRequest,
     OrgMemoryQuery,
 )
-from memd.domain.screened import SecretsPolicy
-from memd.domain.settings_org import OrgMemoryConfig
+from memd.domain.settings.org import OrgMemoryConfig
+from memd.domain.trust import SecretsPolicy
 from memd.guard.orders import refuse_orders
 from memd.guard.secrets import admitted, screened_name
 from memd.org import reading
 from memd.org.access import author_of, readable, require_write_access
 from memd.org.past import Past
-from memd.org.sight import sight
+from memd.org.reading import sight
 from memd.org.temporal import learn
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
-from memd.store.org import org, org_facts, owner_keys
+from memd.store.org import org, org_facts, proofs
 from memd.store.org.org import Operation, Stamp, Wording
 from memd.store.org.org_facts import OperationRow, SnapshotRow
 
@@ -387,7 +387,7 @@ class Org:
 
 
 def _require_last_word(conn: Writing, fact_id: str, author: OrgFactAuthor) -> None:
-    if not author.is_human and owner_keys.spoke_last(conn, fact_id):
+    if not author.is_human and proofs.spoke_last(conn, fact_id):
         raise HumanFactError(
             "a human wrote this fact", field="fact_id", hint="propose it: memd org propose"
         )

@@ -19,12 +19,12 @@ from memd.base.clock import Clock
 from memd.base.errors import DeniedError
 from memd.base.ids import Chance
 from memd.base.limits import NONCE_MS_MAX
-from memd.domain.access import OwnerState, Signature
 from memd.domain.caller import Caller
+from memd.domain.org.access import OwnerState, Signature
 from memd.org import signature as words
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
-from memd.store.org import owner_keys
+from memd.store.org import proofs
 
 _SEAL_BYTES = 16
 
@@ -46,7 +46,7 @@ class Owner:
         """Return what a signer has to know, with a nonce for one signature."""
         public, store = await self.db.read(_known)
         if store is None:
-            store = await self.db.write(caller, owner_keys.make_store_id)
+            store = await self.db.write(caller, proofs.make_store_id)
         moment = self.clock.monotonic_us().to_bytes(8, "big") + self.chance(8)
         return OwnerState(
             public_key=None if public is None else public.hex(),
@@ -65,10 +65,10 @@ class Owner:
             await self.verified(caller, signature, "owner.set", {"public_key": public_key})
 
         def work(conn: Writing) -> None:
-            if owner_keys.current(conn) != known:
+            if proofs.current(conn) != known:
                 raise DeniedError("the owner's key was changed meanwhile", field="public_key")
             if known != fresh:
-                owner_keys.put(conn, fresh, now_us)
+                proofs.put(conn, fresh, now_us)
 
         await self.db.write(caller, work)
         return await self.state(caller)
@@ -121,4 +121,4 @@ class Owner:
 
 
 def _known(conn: Reading) -> tuple[bytes | None, bytes | None]:
-    return owner_keys.current(conn), owner_keys.store_id(conn)
+    return proofs.current(conn), proofs.store_id(conn)

@@ -4,6 +4,8 @@ Two times are asked about. *valid* is when something held in the world, by what 
 claim; *known* is when memd knew it, by the daemon's own clock, which no claim can
 move (PROMISES H57). What the caller may not read now, or could not have read at *known*,
 is left out, and the answer names the categories.
+
+What was, as callers are shown it: facts as they stood, and how long statements held.
 """
 
 from __future__ import annotations
@@ -16,12 +18,13 @@ from memd.base.clock import DAY_US, Clock, from_us, to_us
 from memd.base.errors import InvalidError, MemdError, NotFoundError, OrgMemoryQueryError
 from memd.base.limits import STRETCHES_MAX, THEN_OPERATIONS_MAX
 from memd.domain.caller import Caller
-from memd.domain.enums import OrgFactCategory
-from memd.domain.history import AsOf, FactsThen, FactThen, Timeline
-from memd.domain.org import OrgFact
-from memd.domain.settings_org import OrgMemoryConfig, OrgRules
-from memd.org.history import fact_then, lasted
-from memd.org.sight import Sight, sight
+from memd.domain.enums import AutonomyLevel, OrgFactCategory, SeniorityLevel
+from memd.domain.org.graph import Evidence, Statement
+from memd.domain.org.history import AsOf, FactsThen, FactThen, Lasted, Timeline
+from memd.domain.org.org import OrgFact, OrgFactAuthor
+from memd.domain.settings.org import OrgMemoryConfig, OrgRules
+from memd.org.reading import Sight, sight
+from memd.org.shown import stated
 from memd.org.temporal import relearn, stale
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
@@ -253,3 +256,54 @@ def _unknown(name: str) -> NotFoundError:
 
 _NAME_CHARS_SHOWN = 60
 _HOW_TO_FIND = "memd org as-of prints all that holds, by name; memd org query finds by words"
+
+
+def fact_then(row: ThenRow, said: list[StretchRow]) -> FactThen:
+    """Return a fact as it stood, with what of it held."""
+    return FactThen(
+        fact=OrgFact(
+            id=row.fact_id,
+            content=row.content,
+            category=OrgFactCategory(row.category),
+            tags=json.loads(row.tags),
+            author=_author(row.is_human, row.author_id, row.seniority, row.autonomy_level),
+            created_at=from_us(row.created_at_us),
+            version=row.version,
+            valid_from=None if row.valid_from_us is None else from_us(row.valid_from_us),
+            valid_to=None if row.valid_to_us is None else from_us(row.valid_to_us),
+        ),
+        operation_id=row.operation_id,
+        written_at=from_us(row.at_us),
+        statements=tuple(map(statement, said)),
+    )
+
+
+def statement(row: StretchRow) -> Statement:
+    """Return a row with the words of the fact that say it."""
+    return stated(row, Evidence(fact_id=row.fact_id, version=row.version, quote=row.quote))
+
+
+def lasted(row: StretchRow) -> Lasted:
+    """Return a stretch with who said it and who ended it."""
+    ended = row.ended_at_us is not None
+    return Lasted(
+        statement=statement(row),
+        category=OrgFactCategory(row.category),
+        said_by=_author(row.is_human, row.author_id, row.seniority, row.autonomy_level),
+        said_at=from_us(row.said_at_us),
+        ended_by=_author(row.ended_human, row.ended_id, row.ended_seniority, row.ended_autonomy)
+        if ended
+        else None,
+        ended_at=None if row.ended_at_us is None else from_us(row.ended_at_us),
+    )
+
+
+def _author(
+    human: int | None, who: str | None, seniority: str | None, autonomy: str | None
+) -> OrgFactAuthor:
+    return OrgFactAuthor(
+        is_human=bool(human),
+        agent_id=who,
+        seniority=SeniorityLevel(seniority) if seniority else None,
+        autonomy_level=AutonomyLevel(autonomy) if autonomy else None,
+    )

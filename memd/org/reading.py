@@ -1,18 +1,26 @@
-"""From a context to rows, and from rows to what callers are shown."""
+"""From a context to rows, and from rows to what callers are shown.
+
+What a caller may read, by the rules of a moment and by today's.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 from memd.base.clock import from_us
 from memd.base.errors import OrgMemoryQueryError
 from memd.base.limits import QUERY_TERMS_MAX
-from memd.domain.enums import OperationType, OrgFactCategory
-from memd.domain.org import OperationLogEntry, OperationLogSnapshot, OrgFact
+from memd.domain.caller import Caller
+from memd.domain.enums import OperationType, OrgFactCategory, SeniorityLevel
+from memd.domain.org.org import OperationLogEntry, OperationLogSnapshot, OrgFact
+from memd.domain.settings.org import OrgRules
+from memd.org.access import readable
 from memd.store.file.connect import Reading
-from memd.store.org import org_facts, org_words
+from memd.store.org import org_facts, org_words, rules
 from memd.store.org.org_facts import FactRow, OperationRow, SnapshotRow
 from memd.text.function_words import telling_words
 
@@ -135,4 +143,37 @@ def snapshot(row: SnapshotRow) -> OperationLogSnapshot:
         created_at=from_us(row.created_at_us),
         retracted_at=None if row.retracted_at_us is None else from_us(row.retracted_at_us),
         version=row.version,
+    )
+
+
+ReadRules = Mapping[OrgFactCategory, SeniorityLevel]
+
+
+@dataclass(frozen=True)
+class Sight:
+    """The rules since when, today's, and who asks."""
+
+    since_us: Sequence[int]
+    logged: Sequence[ReadRules]
+    today: ReadRules
+    caller: Caller
+    _known: dict[int, frozenset[OrgFactCategory]] = field(default_factory=dict)
+
+    def at(self, known_us: int) -> frozenset[OrgFactCategory]:
+        """Return the categories that the caller may read of what was known at *known_us*."""
+        place = bisect_right(self.since_us, known_us)
+        if place not in self._known:
+            then = [self.logged[place - 1]] if place else []
+            self._known[place] = readable([self.today, *then], self.caller)
+        return self._known[place]
+
+
+def sight(conn: Reading, today: ReadRules, caller: Caller) -> Sight:
+    """Return what *caller* may read, now and by every set of rules before."""
+    logged = rules.logged(conn)
+    return Sight(
+        since_us=[at_us for at_us, _ in logged],
+        logged=[OrgRules.model_validate_json(text).read for _, text in logged],
+        today=today,
+        caller=caller,
     )

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from memd.base.clock import from_us, to_us
 from memd.base.errors import InvalidStateError, NotFoundError, OrgMemoryWriteError, QuotaError
 from memd.base.limits import PROPOSALS_OPEN_MAX
-from memd.domain.access import Proposal, Signature
 from memd.domain.caller import LOCAL, Caller
 from memd.domain.enums import OperationType, OrgFactCategory, ProposalState
-from memd.domain.org import OrgFactAuthor, OrgFactWriteRequest
-from memd.domain.screened import Screened
+from memd.domain.org.access import Proposal, Signature
+from memd.domain.org.org import OrgFactAuthor, OrgFactWriteRequest
+from memd.domain.trust import Screened
 from memd.org.access import readable, require_write_access
 from memd.org.org import Org
 from memd.org.owner import Owner

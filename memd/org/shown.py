@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from memd.base.clock import from_us
 from memd.base.errors import OrgMemoryQueryError
 from memd.domain.enums import Trust
-from memd.domain.graph import Evidence, GraphPath, Statement, folded
-from memd.org.paths import least_trust, things_on
+from memd.domain.org.graph import Evidence, GraphPath, Statement, folded
+from memd.org.answers import least_trust, things_on
 from memd.store.file.connect import Reading
 from memd.store.org import graph
 from memd.store.org.graph import Edge, StatementRow

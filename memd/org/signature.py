@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memd.base.clock import to_us
 from memd.base.errors import DeniedError, InvalidError
 from memd.domain.enums import OperationType
-from memd.domain.org import OrgFactWriteRequest
+from memd.domain.org.org import OrgFactWriteRequest
 from memd.store.org.proofs import HEAD
 
 if TYPE_CHECKING:

@@ -1,24 +1,27 @@
-"""From ranked candidates to the answer: preferences, diversity, budget, block. Pure."""
+"""From ranked candidates to the answer: preferences, diversity, budget, block. Pure.
+
+Cutting a recall to its budget (SPEC 2.9-2.13, D5). Pure.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from memd.base.clock import from_us
 from memd.domain.enums import HIDDEN, MemoryCategory, MemoryState, Origin, Passing, Trust
 from memd.domain.recall import Cut, MemoryChunk, RecallRequest, RecallResult, Why
-from memd.domain.retrieval import MemoryRetrievalConfig
+from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.domain.trust import TRUST, mark, mark_of_preference, mark_of_shared
 from memd.guard.outgoing import outgoing
-from memd.recall.budget import pack
-from memd.recall.crowding import spread
-from memd.recall.diversify import diverse_order
-from memd.recall.rankings import Ranked
+from memd.recall.ranking.crowding import spread
+from memd.recall.ranking.diversify import diverse_order
+from memd.recall.ranking.rankings import Ranked
 from memd.recall.rerank import blend
 from memd.store.memory.preferences import PreferenceRow
 from memd.store.memory.rows import FoundRow
-from memd.view.block import memory_block
+from memd.view.labels import memory_block
 
 NEW_AND_PLAIN = 0.6  # the importance of what has no vector yet: all of novelty, no salience (D4)
 PREFERENCES_SHARE = 2  # preferences take at most one part in two of the budget (SPEC D5)
@@ -199,3 +202,28 @@ def mark_of_chunk(chunk: MemoryChunk) -> str:
 def _why(item: Ranked) -> Why:
     features = {name: round(value, 4) for name, value in item.measured.features.items()}
     return Why(features={**features, "score": round(item.score, 4)}, matched=item.measured.matched)
+
+
+class PackedItems(NamedTuple):
+    """Which items fit, by place, what they cost, and what the smallest would have cost."""
+
+    places: list[int]
+    tokens: int
+    minimum: int | None
+
+
+def pack(costs: Sequence[int], budget: int, most: int) -> PackedItems:
+    """Take items in order while they fit; what does not is skipped, smaller ones still tried.
+
+    >>> pack([900, 1500, 1000, 100, 50], 2000, 5)
+    PackedItems(places=[0, 2, 3], tokens=2000, minimum=50)
+    """
+    places: list[int] = []
+    tokens = 0
+    for place, cost in enumerate(costs):
+        if len(places) == most:
+            break
+        if tokens + cost <= budget:
+            places.append(place)
+            tokens += cost
+    return PackedItems(places, tokens, min(costs, default=None))

@@ -17,10 +17,10 @@ from memd.base.errors import ModelError, UnavailableError
 from memd.base.limits import QUERY_CHARS_MAX
 from memd.domain.encoding import Embedder
 from memd.extract.periods import periods
-from memd.recall.features import Statistics, measure
 from memd.recall.question import Question, question
-from memd.recall.rankings import gate, ranked
-from memd.recall.weights import HYBRID, WITHOUT_VECTORS
+from memd.recall.ranking.features import Statistics, measure
+from memd.recall.ranking.rankings import gate, ranked
+from memd.recall.ranking.weights import HYBRID, WITHOUT_VECTORS
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
 from memd.store.search import vectors, words

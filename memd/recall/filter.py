@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from typing import Protocol, runtime_checkable
 
-from memd.domain.retrieval import NON_INFERABLE_TAG, ScoredMemory
+from memd.domain.settings.retrieval import NON_INFERABLE_TAG, ScoredMemory
 
 _log = logging.getLogger(__name__)
 

@@ -18,22 +18,30 @@ from memd.domain.caller import Caller
 from memd.domain.encoding import Embedder, ModelFingerprint, PairScorer
 from memd.domain.enums import MemoryCategory, MemoryLevel, SearchMode
 from memd.domain.memory import MemoryEntry, MemoryFilter, MemoryQuery, Preference
-from memd.domain.provenance import Provenance
-from memd.domain.recall import RecallRequest, RecallResult
-from memd.domain.retrieval import MemoryRetrievalConfig
+from memd.domain.recall import Provenance, RecallRequest, RecallResult
+from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.domain.values import RESERVED_AGENT
 from memd.guard.outgoing import look_at, outgoing_entry
-from memd.recall import answer, listing, provenance
+from memd.recall import answer, listing
 from memd.recall.answer import RankedCandidates
 from memd.recall.apart import Apart, Ranker
-from memd.recall.crowding import spread
 from memd.recall.listing import Paging
+from memd.recall.query import SearchQuery, ranked, understood
 from memd.recall.question import name_candidates
-from memd.recall.scopes import RecallFilter, of_caller, of_others
-from memd.recall.search import ARM_ROWS, Reach, SearchScope, by_meaning, by_words, gathered
+from memd.recall.ranking.crowding import spread
+from memd.recall.search import (
+    ARM_ROWS,
+    Reach,
+    RecallFilter,
+    SearchScope,
+    by_meaning,
+    by_words,
+    gathered,
+    of_caller,
+    of_others,
+)
 from memd.recall.second import looked_again, looks_again
 from memd.recall.select import select
-from memd.recall.sought import SearchQuery, ranked, understood
 from memd.store.access import agents
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
@@ -170,7 +178,7 @@ class Recall:
         """Return a memory with what it was made of; None as :meth:`get`."""
         now_us = self.clock.now_us()
         return await self.db.read(
-            lambda conn: provenance.made_of(conn, caller, memory_id, now_us, full=full)
+            lambda conn: listing.made_of(conn, caller, memory_id, now_us, full=full)
         )
 
     async def list(

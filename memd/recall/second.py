@@ -9,9 +9,9 @@ from memd.base import log
 from memd.base.errors import ModelError, UnavailableError
 from memd.domain.encoding import PairScorer
 from memd.domain.recall import RecallRequest
-from memd.domain.retrieval import MemoryRetrievalConfig
+from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.recall.answer import RankedCandidates, blended
-from memd.recall.rankings import Ranked
+from memd.recall.ranking.rankings import Ranked
 from memd.recall.rerank import CANDIDATES, second_scores
 
 DAMAGED = "the re-ranker is damaged: ordered without; run: memd model install --reranker"

@@ -17,8 +17,8 @@ from typing import Literal, NamedTuple
 
 from memd.domain.enums import SearchMode
 from memd.domain.recall import Cut, RecallRequest
-from memd.recall.diversify import jaccard
-from memd.recall.rankings import Ranked
+from memd.recall.ranking.diversify import jaccard
+from memd.recall.ranking.rankings import Ranked
 from memd.store.search.ranked import SearchCandidate
 from memd.text.function_words import FUNCTION_WORDS
 

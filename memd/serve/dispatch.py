@@ -22,7 +22,7 @@ from memd.base.errors import DeniedError, MemdError, TooLargeError, UnknownMetho
 from memd.base.later import later
 from memd.base.limits import METHOD_CHARS_MAX, REPLY_BYTES_MAX
 from memd.domain.caller import Caller, Identity
-from memd.domain.screened import SecretsPolicy
+from memd.domain.trust import SecretsPolicy
 from memd.domain.values import DEFAULT_AGENT, RESERVED_AGENT, alike
 from memd.guard.outgoing import check_refused, incoming, outgoing_all
 from memd.rpc import envelope, faults

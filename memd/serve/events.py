@@ -16,7 +16,7 @@ from pydantic_core import to_json
 
 from memd.base.errors import InvalidStateError
 from memd.base.limits import EVENTS_WAITING_MAX
-from memd.domain.events import EVERYBODY, EventName
+from memd.domain.values import EVERYBODY, EventName
 from memd.rpc import envelope
 
 

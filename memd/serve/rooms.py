@@ -1,15 +1,24 @@
-"""What the methods of the socket work with; ``house.py`` builds it."""
+"""What the methods of the socket work with; ``house.py`` builds it.
+
+Transcripts that arrive in as many parts as they need, before a nap is over them.
+
+What has arrived of one waits in memory for its last part: one for each connection, and
+of few connections at once. Where there are more, the one that began first is given up,
+and told so with its next part.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
+from memd.base.errors import InvalidError, TooLargeError
+from memd.base.limits import NAP_TRANSCRIPT_BYTES_MAX, TRANSCRIPTS_ARRIVING_MAX
 from memd.domain.encoding import Embedder, Installed
-from memd.serve.events import Events
+from memd.serve.events import Events, Peer
 from memd.serve.short_ids import ShortIds
-from memd.serve.uploads import Uploads
 
 if TYPE_CHECKING:
     from memd.archive.archival import Archival
@@ -21,9 +30,9 @@ if TYPE_CHECKING:
     from memd.ingest.sessions import Sessions
     from memd.ingest.sharing import Sharing
     from memd.inject.brief import Briefs
-    from memd.inject.files import Files
     from memd.inject.inject import Inject
     from memd.inject.synthesis import Synthesis
+    from memd.inject.tools.files import Files
     from memd.learn.learn import Learn
     from memd.org.clients import Clients
     from memd.org.graph import Graph
@@ -38,6 +47,59 @@ if TYPE_CHECKING:
     from memd.store.access.answers import Answers
     from memd.store.access.audit import Audit
     from memd.store.check.upkeep import Upkeep
+
+
+class UploadState(NamedTuple):
+    """How many characters have arrived, and the transcript if it is whole."""
+
+    taken: int
+    transcript: bytes | None
+
+
+class Uploads:
+    """The transcripts that are on their way, the one that began first in front."""
+
+    def __init__(self) -> None:
+        self._arriving: WeakKeyDictionary[Peer, _Upload] = WeakKeyDictionary()
+
+    def add(self, peer: Peer, text: str, offset: int, *, more: bool) -> UploadState:
+        """Keep a part that *peer* sent; return the whole transcript unless there is *more*.
+
+        Raises InvalidError for a part that does not follow, TooLargeError for one too many.
+        """
+        upload = self._arriving.pop(peer, None)
+        if upload is None or offset == 0:
+            upload = _Upload()
+        upload.add(text, offset)
+        if not more:
+            return UploadState(upload.chars, bytes(upload.raw))
+        for oldest in list(self._arriving)[: 1 - TRANSCRIPTS_ARRIVING_MAX]:
+            del self._arriving[oldest]
+        self._arriving[peer] = upload
+        return UploadState(upload.chars, None)
+
+
+class _Upload:
+    """What has come of a transcript so far."""
+
+    def __init__(self) -> None:
+        self.raw = bytearray()
+        self.chars = 0
+
+    def add(self, text: str, offset: int) -> None:
+        if offset != self.chars:
+            raise InvalidError(
+                "this part does not follow what has arrived", field="offset", hint="begin again"
+            )
+        part = text.encode("utf-8", "replace")
+        if len(self.raw) + len(part) > NAP_TRANSCRIPT_BYTES_MAX:
+            raise TooLargeError(
+                f"a transcript has at most {NAP_TRANSCRIPT_BYTES_MAX // 1_048_576} MiB",
+                field="text",
+                hint="hand over its end",
+            )
+        self.raw += part
+        self.chars += len(text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from memd.base.errors import BusyError
 from memd.base.limits import CONNECTIONS_MAX, DRAIN_MS_MAX
 from memd.serve.connection import Connection
 from memd.serve.dispatch import Dispatch
-from memd.serve.identity import PeerProcess, peer_of
 from memd.serve.metrics import Metrics
+from memd.serve.socket_file import PeerProcess, peer_of
 
 _NO_DESCRIPTORS = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _BREATH_S = 0.05

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from memd.base.errors import InvalidError
 from memd.domain.caller import Caller
-from memd.domain.settings_org import OrgMemoryConfig
+from memd.domain.settings.org import OrgMemoryConfig
 from memd.domain.values import RESERVED_AGENT
 from memd.org.access import readable
 from memd.serve.params import P

@@ -7,6 +7,11 @@ holds both locks may replace a socket that is left over, after nobody answered
 there. The socket is bound under another name and renamed, so that a client sees
 either nothing or a socket that listens. A directory that somebody else could
 write to is refused (PROMISES H08).
+
+Who sits at the other end of a socket: the uid is checked, the pid is for the log.
+
+The kernel says so; nothing the peer sends is asked. Linux has ``SO_PEERCRED``,
+macOS ``LOCAL_PEERCRED`` and ``LOCAL_PEERPID``, whose numbers Python does not name.
 """
 
 from __future__ import annotations
@@ -14,14 +19,15 @@ from __future__ import annotations
 import os
 import socket
 import stat
+import struct
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from memd.base.errors import AlreadyRunningError, UnsafePathError
 from memd.base.limits import SOCKET_PATH_BYTES_MAX
 from memd.base.lock import lock
-from memd.serve.identity import peer_of
 
 _FIRST_PASSED_FD = 3
 _BACKLOG = 512
@@ -191,3 +197,36 @@ def _from_launchd(name: str = "memd") -> list[int]:
     passed = [fds[i] for i in range(count.value)]
     system.free(fds)  # launchd's array is ours to free
     return passed
+
+
+_SOL_LOCAL = 0
+_LOCAL_PEERCRED = 1
+_LOCAL_PEERPID = 2
+_XUCRED = struct.Struct("=IIh2x16I")
+
+
+class PeerProcess(NamedTuple):
+    """The peer's user and, where the kernel tells it, its process."""
+
+    uid: int
+    pid: int | None
+
+
+def peer_of(sock: socket.socket) -> PeerProcess | None:
+    """Return who is connected to *sock*, or None when the kernel does not say (then: refuse)."""
+    try:
+        return _darwin(sock) if sys.platform == "darwin" else _linux(sock)
+    except (OSError, struct.error):
+        return None
+
+
+def _linux(sock: socket.socket) -> PeerProcess:
+    pid, uid, _ = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    return PeerProcess(uid, pid or None)
+
+
+def _darwin(sock: socket.socket) -> PeerProcess:
+    told = sock.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED.size)
+    uid = _XUCRED.unpack(told)[1]
+    (pid,) = struct.unpack("=i", sock.getsockopt(_SOL_LOCAL, _LOCAL_PEERPID, 4))
+    return PeerProcess(uid, pid or None)

@@ -1,4 +1,7 @@
-"""What the daemon says about itself: hello, status, metrics. Never loads the model."""
+"""What the daemon says about itself: hello, status, metrics. Never loads the model.
+
+The OpenRPC document of the socket, made from the one table of methods.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import TypeAdapter
+from pydantic.json_schema import models_json_schema
+
 from memd import __version__
 from memd.base import limits
 from memd.base.clock import Clock
@@ -18,14 +24,16 @@ from memd.base.work import Work
 from memd.domain.caller import Caller
 from memd.domain.encoding import Installed
 from memd.domain.enums import MemoryCategory
-from memd.domain.sleep import SleepStatus
-from memd.serve import discover
+from memd.domain.sleep.sleep import SleepStatus
+from memd.rpc.faults import CODES
 from memd.serve.metrics import Metrics
 from memd.serve.rooms import Rooms
+from memd.serve.route import Route
 from memd.serve.routes.routes import METHODS, PROTOCOL
 
 if TYPE_CHECKING:
     from memd.serve.server import Server
+
 
 _TOLD_LIMITS = (
     "FRAME_BYTES_MAX",
@@ -139,7 +147,7 @@ class System:
     async def discover(self) -> dict[str, Any]:
         """Return the OpenRPC document."""
         if self._document is None:
-            self._document = await self._work.run(discover.document)  # half a second
+            self._document = await self._work.run(document)  # half a second
         return self._document
 
     async def _sleep(self) -> SleepStatus | None:
@@ -179,3 +187,57 @@ def rss_bytes() -> int:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return peak if sys.platform == "darwin" else peak * 1024
     return pages * resource.getpagesize()
+
+
+_OPENRPC = "1.3.2"
+_REF = "#/components/schemas/{model}"
+
+
+def document() -> dict[str, Any]:
+    """Return the document: each method with its params by name, its result, and the errors.
+
+    Schemas that methods share stand once, under ``components``.
+    """
+    inputs = [(method.params, "validation") for method in METHODS.values()]
+    _, shared = models_json_schema(inputs, ref_template=_REF)  # type: ignore[arg-type]  # a list of pairs, as asked
+    schemas: dict[str, Any] = shared.get("$defs", {})
+    methods = [_method(method, schemas) for method in METHODS.values()]
+    return {
+        "openrpc": _OPENRPC,
+        "info": {
+            "title": "memd",
+            "version": __version__,
+            "description": "JSON-RPC 2.0, one message a line, on a Unix socket.",
+        },
+        "methods": methods,
+        "components": {"schemas": schemas},
+        "x-error-kinds": dict(CODES),
+    }
+
+
+def _method(method: Route, schemas: dict[str, Any]) -> dict[str, Any]:
+    schema = schemas[method.params.__name__]
+    required = set(schema.get("required", ()))
+    return {
+        "name": method.name,
+        "summary": method.summary,
+        "paramStructure": "by-name",
+        "params": [
+            {"name": name, "required": name in required, "schema": inner}
+            for name, inner in schema.get("properties", {}).items()
+        ],
+        "result": {"name": "result", "schema": _result(method, schemas)},
+        "x-writes": method.writes,
+        "x-scope": method.scope,
+    }
+
+
+def _result(method: Route, schemas: dict[str, Any]) -> dict[str, Any]:
+    schema = TypeAdapter(method.result).json_schema(ref_template=_REF, mode="serialization")
+    for name, inner in schema.pop("$defs", {}).items():
+        schemas.setdefault(name, inner)
+    title = schema.get("title")
+    if schema.get("type") == "object" and title and title not in schemas:
+        schemas[title] = schema
+        return {"$ref": _REF.format(model=title)}
+    return schema

@@ -6,6 +6,8 @@ documents' messages: ``role``, ``content``, ``name``, ``tool_calls``,
 out is what was never part of the conversation: reasoning, side chains, summaries
 that an assistant made of itself, what its user took back. Compacted messages
 stay: they are what a nap is for.
+
+Messages as the documents write them, one a line: ``{"role": ..., "content": ...}``.
 """
 
 from __future__ import annotations
@@ -16,10 +18,35 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memd.base.limits import TRANSCRIPT_BYTES_MAX
-from memd.signals import claude, codex, copilot, gemini, plain, specstory
+from memd.signals import claude, codex, copilot, gemini, specstory
 from memd.signals.files import read_own
-from memd.signals.lines import Message, Record, document, items, mapping, records
+from memd.signals.lines import Message, Record, document, items, mapping, records, timed
 from memd.signals.usage import UnreadableSignal, Usage
+
+_KEPT = ("role", "content", "name", "tool_calls", "tool_call_id")
+
+
+def knows(record: Record) -> bool:
+    return isinstance(record.get("role"), str) and "content" in record
+
+
+def messages(records: Sequence[Record]) -> list[Message]:
+    return [
+        timed({key: record[key] for key in _KEPT if key in record}, record)
+        for record in records
+        if knows(record)
+    ]
+
+
+def session(records: Sequence[Record]) -> str | None:
+    del records
+    return None
+
+
+def usage(records: Sequence[Record]) -> Usage | None:
+    del records
+    return None
+
 
 _LOOKED_AT = 200  # records, to tell whose they are
 
@@ -57,7 +84,7 @@ _FORMATS = {
         copilot.knows, copilot.messages, copilot.session, copilot.usage, copilot.cwd
     ),
     "gemini": _Format(gemini.knows, gemini.messages, gemini.session, gemini.usage, _nowhere),
-    "messages": _Format(plain.knows, plain.messages, plain.session, plain.usage, _nowhere),
+    "messages": _Format(knows, messages, session, usage, _nowhere),
 }
 
 KNOWN = (

@@ -1,7 +1,7 @@
 """The room, put together over one open file: for the daemon, and for a test.
 
 Read on in the order in which things happen: a window fills (trigger, nap), a
-night comes (rhythm, night, tasks), and one can be undone (night, store/undo).
+night comes (rhythm, night, tasks), and one can be undone (night, store/run/undo).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from memd.backends.assembly import Assembly
 from memd.base.clock import DAY_US, from_us
-from memd.domain.events import Emit, unheard
-from memd.domain.provider import CompletionProvider
-from memd.domain.settings import Settings
+from memd.domain.backend import CompletionProvider
+from memd.domain.settings.settings import Settings
+from memd.domain.values import Emit, unheard
 from memd.sleep.night.night import Night
 from memd.sleep.night.rhythm import Rhythm
 from memd.store.access import agents

@@ -19,8 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from memd.base.limits import WINDOW_TOKENS_MAX
-from memd.domain.chunking import MIN_CHUNK_TOKENS
-from memd.domain.encoding import TokenCounter
+from memd.domain.encoding import MIN_CHUNK_TOKENS, TokenCounter
 from memd.text.chunk_pieces import Piece, Rule, worded
 
 _BLANK_LINE = re.compile(r"\n\n")

@@ -21,8 +21,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from memd.domain.consolidation import ContentDensity
 from memd.domain.memory import MemoryEntry
+from memd.domain.sleep.consolidation import ContentDensity
 
 DENSE_THRESHOLD = 0.5
 

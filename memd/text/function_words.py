@@ -1,4 +1,7 @@
-"""The words of English that say nothing about what is meant. Pure."""
+"""The words of English that say nothing about what is meant. Pure.
+
+A text as a set of plain words, for rules that compare texts without an index. Pure.
+"""
 
 from __future__ import annotations
 
@@ -27,3 +30,15 @@ def telling_words(text: str) -> list[str]:
     """
     words = dict.fromkeys(match.group().casefold() for match in _WORD.finditer(text))
     return [word for word in words if word not in FUNCTION_WORDS] or list(words)
+
+
+_AROUND = "!.,?;:\"'()"
+
+
+def words_of(text: str) -> frozenset[str]:
+    """Return the distinct words, in lower case, without punctuation at their ends (SPEC 5.6).
+
+    >>> sorted(words_of('Use Python 3.11, "please"!'))
+    ['3.11', 'please', 'python', 'use']
+    """
+    return frozenset(filter(None, (word.strip(_AROUND) for word in text.lower().split())))

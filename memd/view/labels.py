@@ -1,15 +1,18 @@
-r"""The labels that begin a line of memd's own, and texts that cannot make one (SPEC 5.13, 11.1).
+"""The labels that begin a line of memd's own, and texts that cannot make one (SPEC 5.13, 11.1).
 
 A reader takes a line that begins with a label for memd's word: which kind of thing
 follows, how well it fits, whom to trust. A stored text may have lines of its own, so
 a line of it that begins like one of ours gets a backslash. So does one that begins like
 what memd says in its own name. Pure, standard library.
+
+The memory block, as it stands in a prompt (SPEC 4).
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 
 from memd.view.fold import ahead, fold, is_bracket, seen_from
 from memd.view.view import MEMORY_TAG, view
@@ -124,3 +127,22 @@ def _closed(text: str) -> str:
 
 
 _CLOSING = frozenset(("Pe", "Pf"))
+
+
+def memory_block(lines: Iterable[tuple[str, str] | tuple[str, str, str]]) -> str:
+    r"""Return the block of *lines*, each a type and a content, in the order given.
+
+    One line for each memory, longer where the content has lines of its own. No
+    content can end the block, or begin a line with a label. Without memories the block
+    is empty. A third text is memd's own mark of whose word a line is, "" for the owner's.
+
+    >>> print(memory_block([("semantic", "User likes tea.")]))
+    <memory>
+    [SEMANTIC] User likes tea.
+    </memory>
+    """
+    inner = [
+        f"{''.join(mark)}[{view(kind, one_line=True).upper()}] {body(content)}"
+        for kind, content, *mark in lines
+    ]
+    return "\n".join([f"<{MEMORY_TAG}>", *inner, f"</{MEMORY_TAG}>"])

@@ -26,11 +26,11 @@ from memd.backends.assembly import Assembly
 from memd.base.paths import RERANKER_NAME
 from memd.domain.caller import Caller
 from memd.domain.inject import PrepareRequest
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 from memd.embedding.cross_encoder import RerankerThread
 from memd.house import _Prompts
 from memd.inject.inject import Inject
-from memd.recall.features import Measured
+from memd.recall.ranking.features import Measured
 from memd.recall.recall import Recall
 
 SEED = 7

@@ -32,8 +32,8 @@ from bench.samples import Remembered, Sample, collect
 from bench.stage import model_dir
 from memd.domain.enums import SearchMode
 from memd.embedding.embed import EmbedderThread
-from memd.recall.rankings import judged, ranked
-from memd.recall.weights import HYBRID
+from memd.recall.ranking.rankings import judged, ranked
+from memd.recall.ranking.weights import HYBRID
 
 BEDS = ("dialogues", "coding", "everyday")
 HONEST = ("H", "G", "C")

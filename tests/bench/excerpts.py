@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
+from memd.sleep.nap.consolidator import LATEST_MESSAGES, things, unnumbered
 from memd.sleep.nap.facts import HEADER, Fact
-from memd.sleep.nap.mentions import LATEST_MESSAGES, things, unnumbered
 
 LINE_CHARS_MAX = 300
 PART_CHARS = 600

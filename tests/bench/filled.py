@@ -22,7 +22,7 @@ from memd.base.ids import Ids
 from memd.domain.caller import Caller
 from memd.domain.encoding import ModelFingerprint
 from memd.domain.enums import MemoryCategory, MemoryLevel, MemoryState, Origin, Trust
-from memd.domain.screened import Screened
+from memd.domain.trust import Screened
 from memd.embedding.embed import EmbedderThread
 from memd.store.access import names
 from memd.store.file.connect import Writing

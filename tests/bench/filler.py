@@ -18,7 +18,7 @@ from support.store import a_writer
 from memd.base.clock import SystemClock
 from memd.base.ids import Ids
 from memd.domain.enums import MemoryCategory, MemoryLevel, MemoryState, Origin, Trust
-from memd.domain.screened import Screened
+from memd.domain.trust import Screened
 from memd.embedding.model_files import FINGERPRINT
 from memd.store.access import names
 from memd.store.file.connect import Writing

@@ -6,7 +6,7 @@ on; ``--judge coding`` judges that one alone.
 
 Prints, with each dialogue, day and topic left out in turn: what the gate lets through at
 each threshold, what a default prompt would hold at each bar, and how far its relevances can
-be relied on; then the table of ``memd/recall/weights.py`` ready to paste. How it is fitted
+be relied on; then the table of ``memd/recall/ranking/weights.py`` ready to paste. How it is fitted
 is in ``bench.fitting``.
 """
 
@@ -24,9 +24,9 @@ import numpy as np
 from bench import beds
 from bench.fitting import HONEST, Judged, fitted, judge, without_vectors
 from bench.samples import Sample, folds
-from memd.recall.rankings import GATE_TOP, doubted
+from memd.recall.ranking.rankings import GATE_TOP, doubted
+from memd.recall.ranking.weights import HYBRID, WITHOUT_VECTORS, Weights
 from memd.recall.select import ENTRIES_MAX
-from memd.recall.weights import HYBRID, WITHOUT_VECTORS, Weights
 
 FITTED = frozenset("HGABOUS")  # what naps composed (C, CX) has a table of its own
 BINS = 10

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.samples import Sample
-from memd.recall.features import NAMES
-from memd.recall.rankings import GATE_TOP, Ranked, calibration, ranked, signals
-from memd.recall.weights import CALIBRATION, Weights, logistic
+from memd.recall.ranking.features import NAMES
+from memd.recall.ranking.rankings import GATE_TOP, Ranked, calibration, ranked, signals
+from memd.recall.ranking.weights import CALIBRATION, Weights, logistic
 
 Array = NDArray[np.float64]
 

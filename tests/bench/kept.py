@@ -39,16 +39,16 @@ from bench.kept_scores import (
 from bench.readings import HELD, SECOND, SPLITS, WORTH, readings, session_lines, split
 from bench.scores import quantile
 from bench.transcripts import Message, exported, specstory
-from memd.sleep.distil.candidates import NapKind
-from memd.sleep.distil.distilled import distilled as distil
+from memd.sleep.distil.distil import distilled as distil
+from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.nap.consolidator import (
     CHARS_PER_TOKEN,
     MENTION_SHARE,
     SUMMARY_SHARE,
     MemoryConsolidator,
 )
-from memd.sleep.nap.lessons import taught
 from memd.sleep.nap.messages import kept_text
+from memd.sleep.nap.preparation import taught
 
 REPEATS = 3
 

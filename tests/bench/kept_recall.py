@@ -42,7 +42,7 @@ from memd.base.paths import Paths
 from memd.domain.caller import Caller
 from memd.domain.inject import BriefRequest, PrepareRequest
 from memd.domain.memory import MemoryEntry, MemoryFilter
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 from memd.house import rooms as built
 from memd.serve.rooms import Rooms
 from memd.signals.usage import Usage

@@ -36,7 +36,7 @@ from bench.walk import Nap, Question, walked
 from memd.backends.assembly import Assembly
 from memd.domain.caller import Caller
 from memd.domain.recall import RecallRequest
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator
 from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.naps import Naps

@@ -38,7 +38,7 @@ from memd.domain.enums import MemoryCategory
 from memd.domain.ingest import IngestManyRequest
 from memd.domain.memory import MemoryStoreRequest
 from memd.domain.recall import RecallRequest, RecallResult
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 from memd.embedding.embed import EmbedderThread
 from memd.sleep.sleep import sleeping
 from memd.store.file.connect import Reading

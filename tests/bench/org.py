@@ -28,8 +28,8 @@ from memd.base.paths import Paths
 from memd.client import Client
 from memd.domain.caller import Caller
 from memd.domain.enums import OrgFactCategory
-from memd.domain.org import OrgFactAuthor
-from memd.domain.screened import Screened
+from memd.domain.org.org import OrgFactAuthor
+from memd.domain.trust import Screened
 from memd.org.org import Org
 from memd.store.file.connect import Writing
 from memd.store.file.database import opened

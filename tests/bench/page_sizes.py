@@ -30,7 +30,7 @@ from memd.backends.assembly import Assembly, assembled
 from memd.base.clock import SystemClock
 from memd.domain.caller import Caller
 from memd.domain.recall import RecallRequest
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 from memd.embedding.embed import EmbedderThread
 from memd.store.file import connect
 from memd.store.file.scrub import leave_no_trace

@@ -27,8 +27,8 @@ from bench.scores import quantile
 from bench.transcripts import exported
 from memd.backends.assembly import Assembly, assembled
 from memd.domain.caller import Caller
-from memd.domain.session import SessionQuery
-from memd.domain.settings import Settings
+from memd.domain.ingest import SessionQuery
+from memd.domain.settings.settings import Settings
 from memd.sleep.nap.messages import KeptMessage, kept_messages
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing

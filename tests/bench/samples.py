@@ -24,9 +24,9 @@ from memd.domain.encoding import ModelFingerprint
 from memd.domain.enums import SearchMode
 from memd.domain.ingest import IngestManyRequest, IngestRequest
 from memd.domain.memory import MemoryFilter
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 from memd.embedding.embed import EmbedderThread
-from memd.recall.features import Measured
+from memd.recall.ranking.features import Measured
 from memd.recall.recall import Recall
 from memd.recall.search import ARM_ROWS
 from memd.store.memory import memories

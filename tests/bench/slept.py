@@ -33,7 +33,7 @@ from bench.stage import Stage, staged
 from memd.base.paths import Paths
 from memd.domain.caller import Caller
 from memd.domain.recall import RecallRequest
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 from memd.sleep.sleep import sleeping
 from memd.store.file.connect import Reading, Writing
 from memd.store.search import pending, vectors

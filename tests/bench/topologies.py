@@ -41,12 +41,12 @@ from memd.domain.enums import SearchMode
 from memd.domain.ingest import IngestManyRequest, IngestRequest
 from memd.domain.inject import PrepareRequest
 from memd.domain.recall import RecallRequest
-from memd.domain.retrieval import MemoryRetrievalConfig
-from memd.domain.settings import Settings
+from memd.domain.settings.retrieval import MemoryRetrievalConfig
+from memd.domain.settings.settings import Settings
 from memd.embedding.cross_encoder import RerankerThread
 from memd.embedding.embed import EmbedderThread
-from memd.inject.hierarchical import over
 from memd.inject.inject import Inject
+from memd.inject.multi.hierarchical import over
 from memd.inject.own import MemoryRooms
 from memd.inject.reranker import CrossEncoderReranker
 from memd.recall.rerank import logit, squash

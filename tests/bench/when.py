@@ -24,7 +24,7 @@ from memd.base.clock import to_us
 from memd.domain.caller import Caller
 from memd.domain.ingest import IngestManyRequest, IngestRequest
 from memd.domain.recall import RecallRequest
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 from memd.embedding.embed import EmbedderThread
 
 SAYINGS = Path(__file__).with_suffix(".txt")

@@ -14,7 +14,7 @@ from support.powercut import Looked, RecordingVFS, images
 from support.store import ADA
 
 from memd.domain.enums import MemoryLevel, Origin
-from memd.sleep.distil.candidates import Distilled, NapKind
+from memd.sleep.distil.exchanges import Distilled, NapKind
 from memd.sleep.nap.consolidator import MemoryConsolidator
 from memd.sleep.nap.keeping import Heard, Keeping, NapRequest
 from memd.sleep.nap.preparation import drafted, sifted

@@ -17,7 +17,7 @@ from support.store import ADA, SOURCE_TABLES
 from memd.base.errors import MemdError
 from memd.store.access import changes, names
 from memd.store.check import check
-from memd.store.file import dividers, migrate, scrub
+from memd.store.file import migrate, scrub
 from memd.store.file.connect import SCHEMA_VERSION, Writing, prepare_writer
 from memd.store.memory import memories, removal
 from memd.store.search import caches, vectors
@@ -189,7 +189,7 @@ def test_a_power_cut_while_unused_bytes_are_erased_loses_nothing(tmp_path: Path,
         for number in range(_SCRUBBED_ROWS):
             insert(conn, number, ids, f"{WORD} " * (number % 3 * 40) + "lamps")
         committed(conn, partial(removal.erase, conn, list(range(2, _SCRUBBED_ROWS, 3)), 9))
-        committed(conn, partial(dividers.renew, conn))
+        committed(conn, partial(scrub.renew, conn))
         conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         kept = texts(conn)
         start = len(vfs.trace)

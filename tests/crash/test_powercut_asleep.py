@@ -22,7 +22,7 @@ from memd.base.clock import from_us
 from memd.base.errors import MemdError
 from memd.domain.enums import RunState
 from memd.domain.memory import MemoryQuery
-from memd.domain.sleep import RunReport
+from memd.domain.sleep.sleep import RunReport
 from memd.sleep.nap.naps import Naps
 from memd.sleep.night import night
 from memd.sleep.night.night import STEPS

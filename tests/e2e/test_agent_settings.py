@@ -14,7 +14,7 @@ from support.effects import shows
 
 from memd.base.errors import InvalidStateError, MemoryStoreError
 from memd.client import AsyncClient
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 
 FILE = {"ada": {"level": "none"}, "bob": {"retention_days": 30}}
 

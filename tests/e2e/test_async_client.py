@@ -38,9 +38,9 @@ from memd.base.errors import (
     NotRunningError,
 )
 from memd.client import AsyncClient
-from memd.domain.consolidation import KeepsArchive
 from memd.domain.enums import Origin
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
+from memd.domain.sleep.consolidation import KeepsArchive
 
 
 @pytest.fixture

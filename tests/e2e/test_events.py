@@ -20,8 +20,8 @@ from memd.base.errors import MemoryConnectionError
 from memd.base.paths import Paths
 from memd.client import AsyncClient
 from memd.domain.caller import Caller
-from memd.domain.events import EventName
 from memd.domain.ingest import IngestRequest
+from memd.domain.values import EventName
 from memd.serve.events import Events, Listener
 
 

@@ -15,8 +15,8 @@ from support.store import ADA, a_house
 from memd.base.errors import DeniedError, MemoryNotFoundError
 from memd.client import Client
 from memd.domain.enums import Origin
-from memd.domain.events import EventName
 from memd.domain.ingest import IngestRequest
+from memd.domain.values import EventName
 
 pytestmark = pytest.mark.model
 

@@ -23,7 +23,7 @@ from memd.base import limits
 from memd.base.paths import Paths
 from memd.client import AsyncClient
 from memd.serve import connection, server
-from memd.serve.identity import PeerProcess
+from memd.serve.socket_file import PeerProcess
 from memd.serve.status import rss_bytes
 
 HELLO = req("system.hello")

@@ -29,7 +29,7 @@ from memd.base.errors import (
 )
 from memd.base.limits import PROPOSALS_OPEN_MAX
 from memd.client import Client
-from memd.domain.access import Proposal
+from memd.domain.org.access import Proposal
 from memd.org.review import of_proposal
 from memd.org.signature import of_request, statement
 from memd.serve.params import validate

@@ -13,7 +13,7 @@ from support.daemon import spawned
 from support.folder import Desk
 
 from memd.base.errors import InvalidError
-from memd.cli import chats
+from memd.cli.transfer import chats
 
 pytestmark = pytest.mark.model
 

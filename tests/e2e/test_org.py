@@ -26,7 +26,7 @@ from memd.base.errors import (
 from memd.base.limits import TEXT_CHARS_MAX
 from memd.client import AsyncClient, Client
 from memd.domain.enums import OrgFactCategory
-from memd.domain.org import OrgFactAuthor, OrgFactWriteRequest, OrgMemoryBackend, OrgMemoryQuery
+from memd.domain.org.org import OrgFactAuthor, OrgFactWriteRequest, OrgMemoryBackend, OrgMemoryQuery
 
 MARK = "xyzzy-plugh"
 """Stands in every bad value, and must stand in no error."""

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from memd.base.paths import Paths
-from memd.cli import units
+from memd.cli.daemon import units
 
 ANALYZE = shutil.which("systemd-analyze")
 EXPOSURE_MAX = {False: 65, True: 20}  # tenths; measured 6.2 and 1.5

@@ -9,8 +9,8 @@ import pytest
 from support.effects import a_stage, shows, tree
 
 from memd.base.settings import SettingsWarning
-from memd.domain.chunking import ChunkingConfig
-from memd.domain.settings import Settings
+from memd.domain.encoding import ChunkingConfig
+from memd.domain.settings.settings import Settings
 
 SENTENCES = [
     f"The boat of row {number} lies at pier {number} since the storm." for number in range(15)

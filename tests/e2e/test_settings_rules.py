@@ -18,7 +18,7 @@ from support.signing import AnOwner
 import memd.house
 from memd.base.errors import OrgMemoryAccessDeniedError, OrgMemoryQueryError
 from memd.client import AsyncClient, Client
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 from memd.embedding import model_files
 from memd.embedding.embed import EmbedderThread
 

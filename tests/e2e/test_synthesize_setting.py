@@ -9,7 +9,7 @@ import pytest
 from support.daemon import running
 
 from memd.client import AsyncClient
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 
 LESSON = "The nginx port must be free before nginx starts."
 

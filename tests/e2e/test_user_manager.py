@@ -20,7 +20,7 @@ import pytest
 from support.daemon import ROOT, WAIT_S, wait_until
 
 from memd.base.paths import MODEL_NAME, Paths
-from memd.cli import units
+from memd.cli.daemon import units
 
 MANAGER = ROOT.parent / "shared" / "tools" / "systemd-user.sh"
 USER = "memdtest"

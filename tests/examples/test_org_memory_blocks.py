@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from memd.api import OrgFactCategory, OrgMemoryConfig
-from memd.domain.settings_org import org_memory_config
+from memd.domain.settings.org import org_memory_config
 
 ROOT = Path(__file__).resolve().parents[2]
 SEEDS = ROOT.parent / "shared" / "design" / "seeds"

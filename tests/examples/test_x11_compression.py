@@ -11,7 +11,7 @@ from support.providers import StubProvider
 from memd.base.errors import ProviderBusyError, ProviderRefusedError
 from memd.domain.enums import MemoryCategory, RunState
 from memd.domain.memory import MemoryQuery
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 
 THE_DOCUMENTS_PROMPT = """\
 Summarize the following conversation into 2-3 sentences capturing key facts,

@@ -17,7 +17,7 @@ from memd.api import (
     MemoryLevel,
 )
 from memd.base.settings import load
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 
 # The documents' two blocks differ in the order of their keys only.
 LEVEL_FIRST = """

@@ -12,7 +12,7 @@ from support.daemon import running
 from memd.base.paths import Paths
 from memd.base.settings import load
 from memd.client import AsyncClient
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 
 BLOCK = """
 org_memory:

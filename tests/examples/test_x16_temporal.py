@@ -24,7 +24,7 @@ from memd.base.errors import (
 from memd.base.paths import Paths
 from memd.base.settings import load
 from memd.client import AsyncClient
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 from memd.house import rooms as _rooms
 from memd.serve.rooms import Rooms
 

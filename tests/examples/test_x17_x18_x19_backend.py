@@ -35,7 +35,7 @@ from memd.api import (
 from memd.base.clock import Clock
 from memd.base.paths import Paths
 from memd.client import AsyncClient
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 from memd.house import rooms as _rooms
 from memd.serve.rooms import Rooms
 

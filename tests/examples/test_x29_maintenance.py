@@ -27,7 +27,7 @@ from memd.api import (
     create_memory_backend,
 )
 from memd.backends.inmemory_archive import InMemoryArchive
-from memd.domain.consolidation import KeepsArchive
+from memd.domain.sleep.consolidation import KeepsArchive
 
 AGENT = "ada"
 TALK = [

@@ -13,10 +13,9 @@ from support.desk import Desk, a_desk, served
 from support.found import a_found, a_preference
 
 from memd.domain.recall import RecallRequest
-from memd.domain.retrieval import MemoryRetrievalConfig
-from memd.recall.answer import choose
-from memd.recall.budget import pack
-from memd.view.block import memory_block
+from memd.domain.settings.retrieval import MemoryRetrievalConfig
+from memd.recall.answer import choose, pack
+from memd.view.labels import memory_block
 
 PREFERENCE = "I prefer PostgreSQL in 2026 at Acme because async APIs are reliable."
 PLAIN = MemoryRetrievalConfig()

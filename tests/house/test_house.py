@@ -6,7 +6,9 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -16,6 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "memd"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 LINES_MAX = 400
+LINES_MEDIAN_MIN = 150
+FOLDER_MODULES_MAX = 15
 BARE = f"import sys; sys.path.append({str(ROOT)!r})"
 
 # A program may be imported for its room alone, but these rooms must stay light
@@ -56,6 +60,18 @@ def test_no_module_is_longer_than_a_person_reads_in_one_go() -> None:
         if (count := len(path.read_text("utf-8").splitlines())) > LINES_MAX
     }
     assert not long
+
+
+def test_no_folder_has_more_modules_than_a_person_looks_through() -> None:
+    folders = Counter(path.parent for path in MODULES if path.name != "__init__.py")
+    assert {str(each): count for each, count in folders.items() if count > FOLDER_MODULES_MAX} == {}
+
+
+def test_a_module_is_seldom_too_short_to_stand_alone() -> None:
+    lines = [
+        len(path.read_text("utf-8").splitlines()) for path in MODULES if path.stem != "__init__"
+    ]
+    assert median(lines) >= LINES_MEDIAN_MIN
 
 
 def test_calling_the_daemon_loads_the_standard_library_only() -> None:
@@ -110,7 +126,7 @@ def test_a_start_loads_nothing_of_what_a_memory_a_night_or_a_prompt_needs() -> N
     later = {
         "memd.sleep.night.tasks",
         "memd.sleep.strategies.compression",
-        "memd.sleep.distil.distilled",
+        "memd.sleep.distil.distil",
         "memd.ingest.ingest",
         "memd.recall.recall",
         "memd.archive.archival",

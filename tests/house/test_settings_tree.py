@@ -19,7 +19,7 @@ from support import settings_page
 from support.daemon import ROOT
 from support.effects import merged, tree
 
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 
 TESTS = ROOT / "tests"
 PLACEHOLDER = re.compile(r"\.<\w+>|\[\]")

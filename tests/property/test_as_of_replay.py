@@ -16,9 +16,9 @@ from memd.backends.assembly import Assembly
 from memd.base.clock import from_us
 from memd.domain.caller import Caller
 from memd.domain.enums import OrgFactCategory, SeniorityLevel
-from memd.domain.graph import STATEMENTS_VERSION as VERSION
-from memd.domain.history import AsOf
-from memd.domain.org import OrgFactAuthor, OrgFactWriteRequest
+from memd.domain.org.graph import STATEMENTS_VERSION as VERSION
+from memd.domain.org.history import AsOf
+from memd.domain.org.org import OrgFactAuthor, OrgFactWriteRequest
 from memd.org import temporal
 from memd.store.org import learnt
 

@@ -13,14 +13,14 @@ from support.entries import NOW, an_entry
 from support.providers import Answer, StubProvider
 
 from memd.base.errors import MemoryStoreError, ProviderBusyError, ProviderRefusedError
-from memd.domain.consolidation import (
+from memd.domain.enums import MemoryCategory
+from memd.domain.memory import MemoryEntry, MemoryMetadata, MemoryQuery, MemoryStoreRequest
+from memd.domain.sleep.consolidation import (
     PROTECTED_TAGS,
     SUMMARY_TAGS,
     ArchivalMode,
     ConsolidationResult,
 )
-from memd.domain.enums import MemoryCategory
-from memd.domain.memory import MemoryEntry, MemoryMetadata, MemoryQuery, MemoryStoreRequest
 from memd.sleep.strategies.selection import HighestRelevanceSelector
 from memd.sleep.strategies.strategies import (
     CompositeConsolidationStrategy,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.edges import Drawn, brute_force, cleared, draw
 from support.store import ADA, a_writer
 
-from memd.org.paths import shortest, things_on
+from memd.org.answers import shortest, things_on
 from memd.store.file.connect import Reading
 from memd.store.org import graph
 

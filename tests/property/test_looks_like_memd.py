@@ -22,21 +22,22 @@ from support.unseen import changed
 
 from memd.cli import say
 from memd.domain.enums import MemoryCategory, Origin, Trust
+from memd.domain.ingest import SessionHit
 from memd.domain.memory import MemoryEntry, MemoryMetadata
-from memd.domain.retrieval import ScoredMemory
-from memd.domain.session import SessionHit
+from memd.domain.settings.retrieval import ScoredMemory
 from memd.domain.trust import TRUST, mark, mark_of_preference
-from memd.inject import brief, file_text, files, session_tool, tool_based
+from memd.inject import brief
 from memd.inject.brief import BriefLine
-from memd.inject.file_text import Sized
 from memd.inject.format import directive, fenced, inner_line, known_line, preference_line
 from memd.inject.known import FACT_LABELS, LESSON, PATTERN, Known
 from memd.inject.prompt import PreferenceLine, Prompt
-from memd.inject.results import listed, rendered_entries, searched
 from memd.inject.synthesizer import BASE_RELEVANCE, MemoryFragment, line
+from memd.inject.tools import file_text, files, session_tool, tool_based
+from memd.inject.tools.arguments import listed, rendered_entries, searched
+from memd.inject.tools.file_text import Sized
 from memd.sleep.wiki.wiki import raw_page
 from memd.text.tokens import DefaultTokenEstimator
-from memd.view.block import memory_block
+from memd.view.labels import memory_block
 
 Renderer = Callable[[str], str]
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -19,8 +19,8 @@ from support.nights import ADA, Bed, Tables, a_bed, differing, fill, some_settin
 from memd.base.errors import ConflictError, InvalidStateError, MemoryNotFoundError
 from memd.domain.enums import RunState
 from memd.domain.memory import MemoryUpdate
-from memd.domain.settings import Settings
-from memd.domain.sleep import RunReport
+from memd.domain.settings.settings import Settings
+from memd.domain.sleep.sleep import RunReport
 from memd.sleep.night.night import STEPS
 
 SEEDS = st.integers(0, 2**32)

@@ -14,7 +14,7 @@ from support.org import HUMAN
 from support.store import a_writer
 
 from memd.domain.enums import OperationType, OrgFactCategory
-from memd.domain.screened import Screened
+from memd.domain.trust import Screened
 from memd.store.check import org_check
 from memd.store.file.connect import Writing
 from memd.store.org import org, org_facts, org_words

@@ -14,13 +14,12 @@ from support.entries import an_entry
 
 from memd.cli import say
 from memd.domain.enums import MemoryCategory
-from memd.domain.retrieval import ScoredMemory
-from memd.inject.file_text import rendered_view
+from memd.domain.settings.retrieval import ScoredMemory
 from memd.inject.format import fenced, inner_line, mark
-from memd.inject.results import listed, rendered_entries, searched
 from memd.inject.synthesizer import BASE_RELEVANCE, MemoryFragment, line
-from memd.view.block import memory_block
-from memd.view.labels import LABELS
+from memd.inject.tools.arguments import listed, rendered_entries, searched
+from memd.inject.tools.file_text import rendered_view
+from memd.view.labels import LABELS, memory_block
 from memd.view.view import hidden, neutralised, view, wrap_untrusted
 
 DATA = Path(__file__).parents[3] / "shared/data"

@@ -11,7 +11,7 @@ from support.store import ADA, a_house
 
 from memd.base.errors import ReadOnlyError
 from memd.domain.enums import OrgFactCategory
-from memd.domain.org import OrgFactWriteRequest
+from memd.domain.org.org import OrgFactWriteRequest
 from memd.org.clients import Clients
 from memd.org.owner import Owner
 from memd.org.review import Review

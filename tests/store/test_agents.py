@@ -13,8 +13,8 @@ from support.store import ADA, BOB, a_house, told
 from memd.backends.assembly import Assembly
 from memd.base.errors import InvalidError
 from memd.domain.enums import MemoryCategory, MemoryLevel
-from memd.domain.settings import MemoryConfig, Settings
-from memd.domain.settings_consolidation import RetentionRule
+from memd.domain.settings.consolidation import RetentionRule
+from memd.domain.settings.settings import MemoryConfig, Settings
 from memd.store.access import agents, names
 from memd.store.file.connect import Reading, Writing
 

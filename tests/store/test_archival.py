@@ -17,9 +17,9 @@ from support.store import ADA, BOB, a_house, stored, visible
 from memd.archive.archival import OwnArchive, as_documented
 from memd.backends.assembly import Assembly
 from memd.base.errors import MemoryNotFoundError, MemoryStoreError
-from memd.domain.consolidation import ArchivalEntry, ArchivalMode, ArchivalStore
 from memd.domain.enums import ArchiveReason, MemoryState
 from memd.domain.memory import MemoryEntry, MemoryQuery
+from memd.domain.sleep.consolidation import ArchivalEntry, ArchivalMode, ArchivalStore
 from memd.store.access import names
 from memd.store.file.connect import Reading
 from memd.store.memory import memories

@@ -12,7 +12,7 @@ import apsw
 import pytest
 from support.store import ADA, a_house, stored, tampering
 
-from memd.domain.access import AuditReport
+from memd.domain.org.access import AuditReport
 from memd.store.access import changes
 from memd.store.access.audit import GIVEN, Audit
 from memd.store.access.changes import Head, RefusedAttempt

@@ -12,7 +12,7 @@ from support.store import ADA, a_house, stored
 
 from memd.backends.care import Care
 from memd.base.errors import DamagedError
-from memd.domain.events import unheard
+from memd.domain.values import unheard
 from memd.store.file import backup
 
 WORD = "Xylophanes"  # occurs nowhere else

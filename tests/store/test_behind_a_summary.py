@@ -16,7 +16,7 @@ from memd.domain.caller import Caller
 from memd.domain.enums import ArchiveReason, MemoryCategory
 from memd.domain.memory import MemoryFilter, MemoryStoreRequest, MemoryUpdate
 from memd.domain.recall import RecallRequest
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 from memd.sleep.sleep import sleeping
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import removal

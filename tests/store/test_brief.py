@@ -19,7 +19,7 @@ from memd.domain.enums import MemoryLevel, Origin
 from memd.domain.inject import Brief, BriefRequest
 from memd.inject.brief import BRIEF_TOKENS, Briefs
 from memd.inject.in_window import REPEATED_US, Asked, SessionWindows
-from memd.sleep.distil.candidates import NapKind
+from memd.sleep.distil.exchanges import NapKind
 from memd.store.access import names
 from memd.store.file.connect import Writing
 from memd.store.session import injections, sessions

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from support.store import ADA, a_house
 
-from memd.domain.consolidation import COMPOSED_TAGS, is_composed
 from memd.domain.enums import MemoryCategory
 from memd.domain.memory import MemoryFilter, MemoryMetadata, MemoryStoreRequest
-from memd.sleep.distil.candidates import NapKind
+from memd.domain.sleep.consolidation import COMPOSED_TAGS, is_composed
+from memd.sleep.distil.exchanges import NapKind
 from memd.store.access.names import find_agent
 from memd.store.file.connect import Reading
 from memd.store.memory.filters import bound

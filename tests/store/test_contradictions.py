@@ -12,10 +12,10 @@ from support.store import a_house, a_writer
 
 from memd.backends.assembly import Assembly
 from memd.base.errors import BusyError, NotFoundError
-from memd.domain.graph import STATEMENTS_VERSION as VERSION
-from memd.domain.history import AsOf
-from memd.domain.org import OrgFactAuthor
-from memd.domain.settings import Settings
+from memd.domain.org.graph import STATEMENTS_VERSION as VERSION
+from memd.domain.org.history import AsOf
+from memd.domain.org.org import OrgFactAuthor
+from memd.domain.settings.settings import Settings
 from memd.org import temporal
 from memd.store.file import connect
 from memd.store.org import learnt, rules

@@ -11,13 +11,13 @@ from support.store import ADA, EVERYTHING, a_house, tampering, told
 from memd.backends import care
 from memd.base.clock import from_us
 from memd.base.errors import DamagedError
-from memd.domain.access import KeyedClient
-from memd.domain.events import EVERYBODY, EventName
 from memd.domain.learn import SuccessReport, TaskReport
+from memd.domain.org.access import KeyedClient
 from memd.domain.recall import RecallRequest
+from memd.domain.values import EVERYBODY, EventName
 from memd.learn.learn import Learn
 from memd.store.access import clients as keyed
-from memd.store.check import self_check
+from memd.store.check import upkeep
 from memd.store.file import page_sums
 from memd.store.file.connect import PAGE_BYTES, Reading
 from memd.store.learn import learnings, playbook
@@ -163,7 +163,7 @@ async def test_a_file_checks_itself_in_portions_and_tells_whoever_listens(
     flip(path, b"Ann sells honey", b"Ann sells hooey")
     pages = path.stat().st_size // PAGE_BYTES
     told_of: list[tuple[str, str, object]] = []
-    monkeypatch.setattr(self_check, "PORTION_PAGES", 16)
+    monkeypatch.setattr(upkeep, "PORTION_PAGES", 16)
     async with a_house(path) as house:
         tending = care.Care(house.db, house.upkeep, house.due, lambda *said: told_of.append(said))
         portions = 0

@@ -15,8 +15,8 @@ from memd.base.limits import TEXT_CHARS_MAX
 from memd.domain.caller import Caller
 from memd.domain.files import FileCommand, FileReply
 from memd.domain.memory import MemoryQuery
-from memd.domain.settings import Settings
-from memd.inject.files import Files
+from memd.domain.settings.settings import Settings
+from memd.inject.tools.files import Files
 
 CREATED = "File created successfully at: {}"
 

@@ -10,8 +10,8 @@ from support.nights import ADA, Bed, a_bed
 from memd.domain.caller import Caller
 from memd.domain.learn import PlaybookEntry, PlaybookQuery, SuccessReport
 from memd.domain.memory import MemoryFilter
-from memd.domain.settings import Settings
-from memd.domain.sleep import NapResult
+from memd.domain.settings.settings import Settings
+from memd.domain.sleep.sleep import NapResult
 from memd.learn.learn import Learn
 from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.naps import Naps

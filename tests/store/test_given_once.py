@@ -17,10 +17,10 @@ from memd.backends.assembly import Assembly
 from memd.base.errors import MemoryRetrievalError
 from memd.domain.caller import Caller
 from memd.domain.inject import PreparedPrompt, PrepareRequest
-from memd.domain.retrieval import MemoryRetrievalConfig
-from memd.inject.hierarchical import over
+from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.inject.in_window import REPEATED_US, Asked, SessionWindows
 from memd.inject.inject import Inject
+from memd.inject.multi.hierarchical import over
 from memd.inject.own import MemoryRooms
 from memd.store.file import connect
 from memd.store.session.injections import InWindow, WindowKey

@@ -16,10 +16,10 @@ from memd.base.errors import OrgMemoryQueryError
 from memd.base.limits import WALK_EDGES_MAX
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryState, OrgFactCategory, SeniorityLevel, Trust
-from memd.domain.graph import Moment
 from memd.domain.memory import MemoryUpdate
-from memd.domain.settings import Settings
-from memd.domain.settings_org import OrgMemoryConfig
+from memd.domain.org.graph import Moment
+from memd.domain.settings.org import OrgMemoryConfig
+from memd.domain.settings.settings import Settings
 from memd.store.access import names
 from memd.store.file.connect import Writing
 from memd.store.memory import memories

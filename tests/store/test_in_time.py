@@ -15,9 +15,8 @@ from memd.domain.caller import Caller
 from memd.domain.ingest import IngestManyRequest, IngestRequest
 from memd.domain.memory import MemoryFilter
 from memd.domain.recall import RecallRequest
-from memd.recall.rankings import IN_TIME_ENTRIES
-from memd.recall.scopes import RecallFilter, of_caller
-from memd.recall.search import LISTED_ROWS_MAX
+from memd.recall.ranking.rankings import IN_TIME_ENTRIES
+from memd.recall.search import LISTED_ROWS_MAX, RecallFilter, of_caller
 from memd.store.file.connect import Reading
 from memd.store.memory import memories
 

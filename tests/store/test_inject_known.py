@@ -22,9 +22,9 @@ from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory, OrgFactCategory, SeniorityLevel
 from memd.domain.inject import PreparedPrompt, PrepareRequest
 from memd.domain.learn import SuccessReport, TaskReport
-from memd.domain.retrieval import MemoryRetrievalConfig
-from memd.domain.settings import Settings
-from memd.domain.settings_org import OrgMemoryConfig
+from memd.domain.settings.org import OrgMemoryConfig
+from memd.domain.settings.retrieval import MemoryRetrievalConfig
+from memd.domain.settings.settings import Settings
 from memd.inject.inject import Inject
 from memd.inject.known import Knowledge
 from memd.inject.own import MemoryRooms

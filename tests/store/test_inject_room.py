@@ -21,9 +21,9 @@ from memd.domain.caller import Caller
 from memd.domain.enums import InjectionStrategy, MemoryCategory
 from memd.domain.inject import PreparedPrompt, PrepareRequest, SelfEditingMemoryConfig
 from memd.domain.memory import MemoryMetadata, MemoryQuery, MemoryStoreRequest, MemoryUpdate
-from memd.domain.retrieval import MemoryRetrievalConfig, ScoredMemory
-from memd.inject.hierarchical import over
+from memd.domain.settings.retrieval import MemoryRetrievalConfig, ScoredMemory
 from memd.inject.inject import Inject
+from memd.inject.multi.hierarchical import over
 from memd.inject.own import MemoryRooms, OwnMemories
 from memd.text.tokens import DefaultTokenEstimator
 

@@ -11,9 +11,9 @@ from support.nights import ADA, Bed, a_bed, settled
 from memd.domain.inject import PreparedPrompt, PrepareRequest
 from memd.domain.learn import TaskReport
 from memd.domain.memory import MemoryFilter
-from memd.domain.retrieval import MemoryRetrievalConfig
-from memd.domain.settings import Settings
-from memd.domain.sleep import NapResult
+from memd.domain.settings.retrieval import MemoryRetrievalConfig
+from memd.domain.settings.settings import Settings
+from memd.domain.sleep.sleep import NapResult
 from memd.inject.inject import Inject
 from memd.inject.known import Knowledge
 from memd.inject.own import MemoryRooms

@@ -12,8 +12,8 @@ from support.store import ADA, EVERYTHING, a_house
 
 from memd.backends.assembly import Assembly
 from memd.domain.memory import MemoryEntry
-from memd.domain.settings import Settings
-from memd.domain.sleep import NapResult
+from memd.domain.settings.settings import Settings
+from memd.domain.sleep.sleep import NapResult
 from memd.signals.usage import Usage
 from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.naps import Naps

@@ -14,7 +14,7 @@ from support.store import ADA, a_house
 
 from memd.backends.assembly import Assembly
 from memd.base.clock import to_us
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.naps import Naps
 

@@ -8,8 +8,8 @@ import pytest
 from support.distilling import Said, digest, napped
 from support.nights import ADA, Bed, a_bed, settled
 
-from memd.domain.consolidation import ConsolidationStrategyType
-from memd.sleep.distil.candidates import NapKind
+from memd.domain.sleep.consolidation import ConsolidationStrategyType
+from memd.sleep.distil.exchanges import NapKind
 
 DIGEST = digest("Asked for a staging server; it runs. Open: the certificate.")
 MADE = (

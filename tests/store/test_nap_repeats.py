@@ -11,7 +11,7 @@ from support.nights import ADA, Bed, a_bed
 from memd.domain.enums import Origin
 from memd.domain.ingest import IngestRequest
 from memd.domain.memory import MemoryQuery
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.naps import Naps
 from memd.sleep.window.trigger import Reason

@@ -16,7 +16,7 @@ from support.nights import ADA, Bed, a_bed, differing
 from memd.base.errors import ConflictError
 from memd.domain.enums import MemoryCategory, Origin
 from memd.domain.memory import MemoryMetadata, MemoryQuery, MemoryUpdate
-from memd.sleep.distil.candidates import NapKind
+from memd.sleep.distil.exchanges import NapKind
 
 PORT, OTHER_PORT = "The staging server listens on 8443.", "The staging server listens on 9000."
 TABS, SPACES = Said("We indent with tabs.", "a"), Said("We indent with spaces after all.", "a")

@@ -11,8 +11,8 @@ from support.nights import ADA, Bed, a_bed
 from memd.base.errors import ConflictError, InvalidStateError
 from memd.domain.enums import RunState
 from memd.domain.memory import MemoryQuery, MemoryUpdate
-from memd.domain.settings import Settings
-from memd.domain.sleep import NapResult
+from memd.domain.settings.settings import Settings
+from memd.domain.sleep.sleep import NapResult
 from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.naps import Naps
 

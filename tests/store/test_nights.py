@@ -23,7 +23,7 @@ from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory, RunState
 from memd.domain.ingest import IngestRequest
 from memd.domain.memory import MemoryMetadata, MemoryQuery
-from memd.domain.settings import MemoryConfig
+from memd.domain.settings.settings import MemoryConfig
 from memd.sleep.night.night import STEPS, Night
 from memd.sleep.night.task import Cursor, NightScope, PlannedStep
 from memd.sleep.night.tasks import Consolidation

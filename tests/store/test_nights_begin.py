@@ -18,7 +18,7 @@ from memd.base.errors import InvalidStateError
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory, RunKind, RunState
 from memd.domain.memory import MemoryStoreRequest
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 from memd.sleep.night.night import Night
 from memd.sleep.night.rhythm import Rhythm
 from memd.sleep.sleep import sleeping

@@ -21,8 +21,8 @@ from memd.base.errors import (
 )
 from memd.base.limits import NIGHT_TRIES_MAX
 from memd.domain.enums import RunKind, RunState
-from memd.domain.settings import Settings
-from memd.domain.sleep import RunReport
+from memd.domain.settings.settings import Settings
+from memd.domain.sleep.sleep import RunReport
 from memd.sleep.night import backoff
 from memd.sleep.night.backoff import of_the_disk
 from memd.sleep.night.night import Night

@@ -11,9 +11,9 @@ from support.org import CALLER, HUMAN, a_request, wrote
 from support.store import a_house
 
 from memd.base.errors import OrgMemoryAccessDeniedError
-from memd.domain.access import Signature
 from memd.domain.enums import OrgFactCategory, SeniorityLevel
-from memd.domain.settings_org import CategoryWriteRule, OrgMemoryConfig, WriteAccessConfig
+from memd.domain.org.access import Signature
+from memd.domain.settings.org import CategoryWriteRule, OrgMemoryConfig, WriteAccessConfig
 from memd.org.owner import Owner
 from memd.org.review import Review, of_proposal
 from memd.org.signature import statement

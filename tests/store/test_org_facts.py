@@ -25,9 +25,9 @@ from memd.base.errors import (
 from memd.base.limits import TEXT_CHARS_MAX
 from memd.domain.caller import Caller
 from memd.domain.enums import OperationType, OrgFactCategory
-from memd.domain.org import OrgMemoryQuery
-from memd.domain.settings import DaemonSettings, Settings
-from memd.domain.settings_org import OrgMemoryConfig, org_memory_config
+from memd.domain.org.org import OrgMemoryQuery
+from memd.domain.settings.org import OrgMemoryConfig, org_memory_config
+from memd.domain.settings.settings import DaemonSettings, Settings
 from memd.store.file import scrub
 from memd.store.file.connect import Writing
 from memd.store.org import org_facts

@@ -11,7 +11,7 @@ from support.store import a_house, a_writer, source_hash
 
 from memd.base.errors import QuarantinedError
 from memd.domain.enums import SeniorityLevel
-from memd.domain.org import OrgFactAuthor
+from memd.domain.org.org import OrgFactAuthor
 
 
 async def test_a_backup_holds_the_log_and_its_facts(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from support.store import a_house
 
 from memd.domain.caller import OPERATOR, Caller
 from memd.domain.enums import SeniorityLevel
-from memd.domain.org import OrgMemoryQuery
-from memd.domain.settings import Settings
-from memd.domain.settings_org import org_memory_config
+from memd.domain.org.org import OrgMemoryQuery
+from memd.domain.settings.org import org_memory_config
+from memd.domain.settings.settings import Settings
 from memd.org.owner import Owner
 from memd.org.review import Review
 

@@ -14,7 +14,7 @@ from support.store import a_house
 
 from memd.backends.assembly import Assembly
 from memd.base.errors import BusyError, DiskFullError, MemdError, ReadOnlyError
-from memd.domain.org import OrgMemoryQuery
+from memd.domain.org.org import OrgMemoryQuery
 from memd.store.check import org_check
 from memd.store.file import connect
 from memd.store.org import org_facts

@@ -18,7 +18,7 @@ from memd.domain.ingest import IngestRequest, ReplaceSourceRequest
 from memd.domain.inject import PrepareRequest
 from memd.domain.memory import MemoryMetadata, MemoryStoreRequest, MemoryUpdate
 from memd.domain.recall import RecallRequest
-from memd.domain.retrieval import MemoryRetrievalConfig
+from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.inject.inject import Inject
 from memd.inject.own import MemoryRooms
 

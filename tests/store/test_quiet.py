@@ -11,7 +11,7 @@ import pytest
 from support.clocks import HeldClock
 from support.store import ADA, a_house
 
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 from memd.signals.usage import Usage
 from memd.sleep.nap.naps import Naps
 from memd.sleep.window.quiet import Quiet

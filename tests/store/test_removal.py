@@ -21,7 +21,7 @@ from memd.domain.caller import Caller
 from memd.domain.enums import ArchiveReason, MemoryState
 from memd.domain.memory import MemoryFilter, MemoryMetadata, MemoryQuery, MemoryUpdate
 from memd.domain.recall import RecallRequest
-from memd.domain.settings import DaemonSettings, Settings
+from memd.domain.settings.settings import DaemonSettings, Settings
 from memd.store.access import names
 from memd.store.file import connect
 from memd.store.file.connect import Reading, Writing

@@ -21,7 +21,7 @@ from memd.domain.memory import (
     MemoryQuery,
     MemoryStoreRequest,
 )
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 from memd.sleep.sleep import sleeping
 from memd.store.access import changes
 

@@ -14,8 +14,8 @@ from memd.backends import care
 from memd.backends.care import Care
 from memd.base.errors import InvalidError
 from memd.base.limits import WRITE_QUEUE_MAX
-from memd.domain.events import unheard
 from memd.domain.memory import MemoryFilter, MemoryQuery
+from memd.domain.values import unheard
 from memd.store.file.connect import Reading
 
 

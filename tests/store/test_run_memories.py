@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from support.nights import ADA, BOB, Bed, a_bed, settled
 
-from memd.domain.consolidation import ArchivalMode, ConsolidationResult
-from memd.domain.events import EventName
 from memd.domain.memory import MemoryMetadata
-from memd.domain.sleep import RunReport
+from memd.domain.sleep.consolidation import ArchivalMode, ConsolidationResult
+from memd.domain.sleep.sleep import RunReport
+from memd.domain.values import EventName
 from memd.sleep.night import reports
 from memd.sleep.sleep import sleeping
 

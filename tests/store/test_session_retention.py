@@ -11,11 +11,10 @@ from support.clocks import HeldClock
 from support.store import ADA, a_house, bytes_of
 
 from memd.backends.assembly import Assembly
-from memd.domain.ingest import IngestRequest
+from memd.domain.ingest import IngestRequest, SessionQuery
 from memd.domain.memory import MemoryFilter
-from memd.domain.provenance import Provenance
-from memd.domain.session import SessionQuery
-from memd.domain.settings import DaemonSettings, Settings
+from memd.domain.recall import Provenance
+from memd.domain.settings.settings import DaemonSettings, Settings
 from memd.ingest.sessions import DROP_STEP_MESSAGES
 from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.naps import Naps

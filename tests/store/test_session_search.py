@@ -14,9 +14,9 @@ from support.store import ADA, BOB, a_house, bytes_of, tampering
 
 from memd.backends.assembly import Assembly
 from memd.domain.caller import Caller
+from memd.domain.ingest import SessionHit, SessionQuery
 from memd.domain.memory import MemoryFilter
-from memd.domain.session import SessionHit, SessionQuery
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.naps import Naps
 from memd.store.file.connect import Reading

@@ -17,8 +17,8 @@ from memd.base.errors import NotFoundError
 from memd.domain.enums import MemoryCategory, MemoryLevel, Origin, Trust
 from memd.domain.memory import MemoryEntry, MemoryFilter, MemoryQuery, MemoryStoreRequest
 from memd.domain.recall import RecallRequest
-from memd.domain.settings import MemoryConfig, Settings, UsageSettings
-from memd.domain.sleep import NapResult
+from memd.domain.settings.settings import MemoryConfig, Settings, UsageSettings
+from memd.domain.sleep.sleep import NapResult
 from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.naps import Naps
 from memd.store.memory import versions

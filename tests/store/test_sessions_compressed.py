@@ -11,7 +11,7 @@ from support.nights import ADA, BOB, Bed, a_bed, settled
 from memd.base.errors import InvalidError
 from memd.domain.enums import MemoryCategory, RunKind
 from memd.domain.memory import MemoryFilter, MemoryMetadata, MemoryQuery
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 
 
 def only(threshold: int, sessions: int | None = None) -> Settings:

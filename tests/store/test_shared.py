@@ -17,8 +17,8 @@ from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory, MemoryLevel, Origin, Trust
 from memd.domain.memory import MemoryFilter, MemoryMetadata, MemoryQuery, MemoryStoreRequest
 from memd.domain.recall import RecallRequest, RecallResult
-from memd.domain.retrieval import MemoryRetrievalConfig
-from memd.domain.settings import DaemonSettings, Settings
+from memd.domain.settings.retrieval import MemoryRetrievalConfig
+from memd.domain.settings.settings import DaemonSettings, Settings
 from memd.store.file import connect
 from memd.store.file.connect import Reading
 from memd.store.memory import groups, shared

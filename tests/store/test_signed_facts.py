@@ -16,9 +16,9 @@ from support.org import CALLER, HUMAN, a_request
 from support.store import ADA, a_house, tampering
 
 from memd.backends.assembly import Assembly
-from memd.domain.access import Signature
 from memd.domain.inject import PrepareRequest
-from memd.domain.retrieval import MemoryRetrievalConfig
+from memd.domain.org.access import Signature
+from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.inject.inject import Inject
 from memd.inject.known import Knowledge
 from memd.inject.own import MemoryRooms

@@ -20,14 +20,14 @@ from memd.domain.enums import Trust
 from memd.domain.inject import PrepareRequest
 from memd.domain.learn import PlaybookQuery, SuccessReport, TaskReport
 from memd.domain.memory import MemoryStoreRequest
-from memd.domain.synthesis import Fragment, SynthesisRequest, Synthesized
+from memd.domain.recall import Fragment, SynthesisRequest, Synthesized
 from memd.inject.inject import Inject
 from memd.inject.own import MemoryRooms
 from memd.inject.synthesis import Synthesis
 from memd.learn.learn import Learn
 from memd.store.access import names
 from memd.store.file.connect import Writing
-from memd.store.memory import sources, summaries
+from memd.store.memory import lineage, sources
 from memd.store.session import sessions
 
 
@@ -299,7 +299,7 @@ async def test_5_14_a_source_that_fails_is_left_out_and_named(
         def fails(*_: object) -> None:
             raise BusyError("planted")
 
-        monkeypatch.setattr(summaries, "latest", fails)
+        monkeypatch.setattr(lineage, "latest", fails)
         made = await desk.block("zebras")
         assert made.block == "[learnings] zebras bite"
         assert made.degraded == "summaries failed and is left out"

@@ -13,7 +13,7 @@ from support.store import ADA, a_house
 
 from memd.backends.assembly import Assembly
 from memd.domain.memory import MemoryFilter
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.naps import Naps
 from memd.store.file.connect import Reading, Writing

@@ -13,9 +13,9 @@ from support.store import ADA, BOB, a_house, stored, tampering, told
 from memd.backends.assembly import Assembly
 from memd.domain.enums import RunKind
 from memd.domain.memory import MemoryFilter
-from memd.domain.provenance import Provenance
-from memd.domain.settings import Settings
-from memd.recall.provenance import SOURCES_MAX, TURN_CHARS_MAX
+from memd.domain.recall import Provenance
+from memd.domain.settings.settings import Settings
+from memd.recall.listing import SOURCES_MAX, TURN_CHARS_MAX
 from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.naps import Naps
 from memd.store.file.connect import Writing

@@ -14,8 +14,8 @@ from support.store import ADA, BOB, a_house, bytes_of, stored, told
 from memd.backends.assembly import Assembly
 from memd.base.errors import InvalidError
 from memd.domain.enums import ArchiveReason
-from memd.domain.events import EventName
-from memd.domain.settings_consolidation import WikiExportConfig
+from memd.domain.settings.consolidation import WikiExportConfig
+from memd.domain.values import EventName
 from memd.sleep.wiki.exports import Wiki, exporting
 
 WORD = "quincunx"

@@ -9,7 +9,9 @@ from typing import Any
 
 from memd.backends.assembly import Assembly
 from memd.base.errors import DeniedError, NotFoundError
-from memd.domain.access import (
+from memd.domain.caller import OWNERS_COMMANDS, Caller, Identity, Scope
+from memd.domain.enums import AutonomyLevel, OrgFactCategory, Outcome, SeniorityLevel
+from memd.domain.org.access import (
     AddedClient,
     AuditReport,
     AuditRow,
@@ -18,9 +20,7 @@ from memd.domain.access import (
     Proposal,
     Signature,
 )
-from memd.domain.caller import OWNERS_COMMANDS, Caller, Identity, Scope
-from memd.domain.enums import AutonomyLevel, OrgFactCategory, Outcome, SeniorityLevel
-from memd.domain.org import OrgFactWriteRequest
+from memd.domain.org.org import OrgFactWriteRequest
 from memd.org.clients import Clients
 from memd.org.owner import Owner
 from memd.org.review import Review

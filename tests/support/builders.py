@@ -8,7 +8,7 @@ from support.clocks import HeldClock
 
 from memd.base.ids import Ids
 from memd.domain.enums import MemoryCategory, MemoryLevel, MemoryState, Origin, Trust
-from memd.domain.screened import Screened
+from memd.domain.trust import Screened
 from memd.store.memory.rows import MemoryRow
 
 

@@ -20,7 +20,7 @@ from memd.base.errors import MemdError
 from memd.base.paths import Paths
 from memd.client import Client
 from memd.daemon import Build, run
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 
 WAIT_S = 60.0
 """The ceiling of every wait: no machine that still works is ever that slow, and who polls

@@ -14,9 +14,9 @@ from support.store import ADA, a_house, stored, told
 
 from memd.base.clock import from_us
 from memd.base.errors import MemdError
-from memd.domain.access import KeyedClient
 from memd.domain.learn import SuccessReport, TaskReport
 from memd.domain.memory import MemoryUpdate
+from memd.domain.org.access import KeyedClient
 from memd.learn.learn import Learn
 from memd.store.access import clients
 from memd.store.file import page_sums

@@ -10,7 +10,7 @@ from support.nights import ADA, Bed
 
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryLevel, Origin
-from memd.sleep.distil.candidates import Distilled, NapKind
+from memd.sleep.distil.exchanges import Distilled, NapKind
 from memd.sleep.nap.consolidator import MemoryConsolidator
 from memd.sleep.nap.keeping import Heard, Keeping, Kept, NapRequest
 from memd.sleep.nap.preparation import drafted, sifted

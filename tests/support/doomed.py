@@ -24,7 +24,7 @@ from memd.base import log
 from memd.base.clock import SystemClock
 from memd.base.paths import Paths
 from memd.domain.caller import Caller
-from memd.domain.settings import DaemonSettings, Settings
+from memd.domain.settings.settings import DaemonSettings, Settings
 from memd.embedding import embed
 from memd.org import org
 from memd.serve import events

@@ -17,7 +17,7 @@ from support.house import WordsEmbedder
 import memd.house
 from memd.base.paths import Paths
 from memd.client import AsyncClient
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from memd.domain.enums import MemoryCategory
 from memd.domain.memory import MemoryEntry, MemoryStoreRequest
-from memd.domain.retrieval import ScoredMemory
+from memd.domain.settings.retrieval import ScoredMemory
 
 NOW = datetime(2026, 3, 17, 12, 0, tzinfo=UTC)
 

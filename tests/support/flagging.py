@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memd.base.errors import MemoryNotFoundError
 from memd.domain.caller import Caller
-from memd.domain.flagged import Flagged, Quarantined
+from memd.domain.trust import Flagged, Quarantined
 
 
 class FakeQuarantine:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import count
 
-from memd.recall.features import NAMES, Measured
-from memd.recall.rankings import Ranked
+from memd.recall.ranking.features import NAMES, Measured
+from memd.recall.ranking.rankings import Ranked
 from memd.store.memory.preferences import PreferenceRow
 from memd.store.search.ranked import SearchCandidate
 

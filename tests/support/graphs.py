@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memd.domain.caller import Caller
-from memd.domain.graph import NOW, Added, GraphAnswers, GraphPaths, Moment, Neighbours
+from memd.domain.org.graph import NOW, Added, GraphAnswers, GraphPaths, Moment, Neighbours
 
 
 class FakeGraph:

@@ -18,8 +18,8 @@ from memd.backends.assembly import Assembly, assembled
 from memd.base.clock import Clock
 from memd.base.errors import EmbeddingError
 from memd.domain.encoding import Embedder, ModelFingerprint
-from memd.domain.events import Emit, unheard
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
+from memd.domain.values import Emit, unheard
 from memd.store.file.database import Database
 
 

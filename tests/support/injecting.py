@@ -12,7 +12,7 @@ from memd.backends.inmemory import InMemoryBackend
 from memd.base.errors import MemoryRetrievalError
 from memd.domain.inject import ChatMessage
 from memd.domain.memory import MemoryEntry, MemoryQuery
-from memd.domain.retrieval import MemoryRetrievalConfig, ScoredMemory
+from memd.domain.settings.retrieval import MemoryRetrievalConfig, ScoredMemory
 from memd.inject.context import ContextInjectionStrategy
 
 _FENCE = re.compile(r"<memory-entry>\n(.*?)\n</memory-entry>", re.DOTALL)

@@ -12,13 +12,13 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from support.org import HUMAN, a_request
 
 from memd.backends.assembly import Assembly
-from memd.domain.access import Signature
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory
 from memd.domain.files import FileCommand
 from memd.domain.learn import SuccessReport, TaskReport
 from memd.domain.memory import MemoryStoreRequest
-from memd.inject.files import Files
+from memd.domain.org.access import Signature
+from memd.inject.tools.files import Files
 from memd.learn.learn import Learn
 from memd.org.clients import Clients
 from memd.org.owner import Owner

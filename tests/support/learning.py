@@ -5,7 +5,7 @@ from __future__ import annotations
 from memd.domain.caller import Caller
 from memd.domain.enums import LearningOutcome
 from memd.domain.learn import Learning, PlaybookEntry, PlaybookQuery, SuccessReport, TaskReport
-from memd.domain.synthesis import SynthesisRequest, Synthesized
+from memd.domain.recall import SynthesisRequest, Synthesized
 
 
 class FakeLearn:

@@ -24,7 +24,7 @@ from support.store import SOURCE_TABLES, a_house
 
 from memd.backends import assembly
 from memd.domain.caller import Caller
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 from memd.sleep.sleep import sleeping
 from memd.store.access import replies
 from memd.store.file import transactions

@@ -8,8 +8,8 @@ from datetime import UTC
 from typing import Any
 
 from memd.extract.periods import periods
-from memd.recall.features import Measured, Statistics, measure
 from memd.recall.question import Question, question
+from memd.recall.ranking.features import Measured, Statistics, measure
 from memd.store.search.ranked import SearchCandidate
 from memd.store.search.words import Corpus
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from memd.base.errors import NotFoundError
 from memd.domain.caller import Caller
-from memd.domain.session import Session, SessionHit, SessionMessage, SessionQuery
-from memd.domain.sleep import ImportedSession, NapDetail, NapResult, Window
+from memd.domain.ingest import Session, SessionHit, SessionMessage, SessionQuery
+from memd.domain.sleep.sleep import ImportedSession, NapDetail, NapResult, Window
 from memd.signals.usage import Usage
 from memd.sleep.nap.consolidator import MemoryConsolidator
 

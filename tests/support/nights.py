@@ -18,12 +18,12 @@ from support.house import a_house
 
 from memd.backends.assembly import Assembly
 from memd.base.settings import SettingsWarning
+from memd.domain.backend import CompletionProvider
 from memd.domain.caller import Caller
 from memd.domain.enums import ArchiveReason, MemoryCategory, MemoryLevel, Origin
 from memd.domain.ingest import IngestRequest
 from memd.domain.memory import MemoryMetadata, MemoryStoreRequest, MemoryUpdate
-from memd.domain.provider import CompletionProvider
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 from memd.sleep.night.night import Night
 from memd.sleep.sleep import sleeping
 from memd.store.access import names

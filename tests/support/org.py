@@ -7,7 +7,7 @@ from typing import Any
 from memd.backends.assembly import Assembly
 from memd.domain.caller import Caller
 from memd.domain.enums import SeniorityLevel
-from memd.domain.org import OrgFactAuthor, OrgFactWriteRequest, OrgMemoryQuery
+from memd.domain.org.org import OrgFactAuthor, OrgFactWriteRequest, OrgMemoryQuery
 
 CALLER = Caller(client="test", method="test")
 HUMAN = OrgFactAuthor(is_human=True)

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from memd.base.clock import from_us
 from memd.domain.caller import Caller
-from memd.domain.history import AsOf, FactsThen, Timeline
-from memd.domain.org import (
+from memd.domain.org.history import AsOf, FactsThen, Timeline
+from memd.domain.org.org import (
     OperationLogEntry,
     OperationLogSnapshot,
     OrgFact,

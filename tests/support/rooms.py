@@ -24,7 +24,7 @@ from memd.base.paths import Paths
 from memd.domain.caller import Caller
 from memd.domain.encoding import ModelFingerprint
 from memd.domain.enums import ArchiveReason, InjectionStrategy, MemoryCategory, SearchMode
-from memd.domain.files import FileCommand, FileReply
+from memd.domain.files import FileCommand, FileReply, WikiExport
 from memd.domain.ingest import (
     IngestManyRequest,
     IngestRequest,
@@ -50,12 +50,10 @@ from memd.domain.memory import (
     MemoryUpdate,
     Preference,
 )
-from memd.domain.provenance import Provenance
-from memd.domain.recall import RecallRequest, RecallResult
+from memd.domain.recall import Provenance, RecallRequest, RecallResult
 from memd.domain.removal import Archived, Forgotten, Trashed
-from memd.domain.settings import MemoryConfig, SaidBy, Settings
-from memd.domain.upkeep import CheckReport, DumpPage, Loaded
-from memd.domain.wiki import WikiExport
+from memd.domain.settings.settings import MemoryConfig, SaidBy, Settings
+from memd.domain.sleep.upkeep import CheckReport, DumpPage, Loaded
 from memd.serve.authority import Authority
 from memd.serve.dispatch import Dispatch
 from memd.serve.events import Events

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, get_args, get_origin
 
 from pydantic import BaseModel
 
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 
 HEAD = """\
 # The settings

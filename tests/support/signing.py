@@ -9,7 +9,7 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from memd.client import Client
-from memd.domain.access import Proposal
+from memd.domain.org.access import Proposal
 from memd.org.review import of_proposal
 from memd.org.signature import of_fact, of_request, statement
 from memd.serve.params import validate

@@ -11,7 +11,7 @@ from memd.base.clock import Clock, from_us
 from memd.base.errors import ConflictError, NotFoundError
 from memd.domain.caller import Caller
 from memd.domain.enums import ConsolidationInterval, RunKind, RunState
-from memd.domain.sleep import RunReport, StepReport
+from memd.domain.sleep.sleep import RunReport, StepReport
 from memd.sleep.night.backoff import PutOff
 from memd.sleep.night.rhythm import Rhythm
 

@@ -21,7 +21,7 @@ from memd.base.limits import PAGE_ITEMS_MAX
 from memd.domain.caller import OPERATOR, Caller
 from memd.domain.ingest import IngestRequest, Receipt
 from memd.domain.memory import MemoryFilter, MemoryStoreRequest
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 from memd.store.file import page_sums
 from memd.store.file.connect import Writing, prepare_writer
 from memd.store.memory.rows import HASHED_COLUMNS, hash_of

@@ -14,9 +14,8 @@ from itertools import groupby
 from typing import Any
 
 from memd.base.limits import HEADING_CHARS_MAX, NAME_CHARS_MAX
-from memd.cli.chats import Chat, Message
-from memd.cli.foreign import Tables, values
 from memd.cli.notes.note import with_tags
+from memd.cli.transfer.chats import Chat, Message, Tables, values
 
 _OWN = ("memory_session_id", "sdk_session_id")
 _ASSISTANT_S = ("content_session_id", "claude_session_id")

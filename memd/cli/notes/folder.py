@@ -10,7 +10,7 @@ from pathlib import Path
 
 from memd.base.errors import InvalidError
 from memd.base.limits import NOTE_BYTES_MAX, NOTE_FILES_MAX
-from memd.cli import opencode
+from memd.cli.transfer import opencode
 
 MARKDOWN = frozenset({".md", ".markdown"})
 LINES = frozenset({".jsonl", ".ndjson"})

@@ -10,7 +10,13 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from memd.inject.arguments import BadArgumentError, categories_of, limit_of, short_value, text_of
+from memd.inject.tools.arguments import (
+    BadArgumentError,
+    categories_of,
+    limit_of,
+    short_value,
+    text_of,
+)
 from memd.serve.mcp.tools import TOOLS
 
 _ALIASES: Final[Mapping[str, tuple[str, ...]]] = {

@@ -17,9 +17,8 @@ from memd.domain.enums import MemoryCategory, Origin, Trust
 from memd.domain.memory import MemoryEntry
 from memd.domain.recall import MemoryChunk
 from memd.domain.trust import mark, mark_of_shared
-from memd.inject.arguments import BadArgumentError, category_of, refusal
 from memd.inject.format import fenced
-from memd.inject.results import NO_MEMORIES
+from memd.inject.tools.arguments import NO_MEMORIES, BadArgumentError, category_of, refusal
 from memd.serve.mcp import arguments as read
 from memd.view.labels import body
 from memd.view.view import ENTRY_TAG

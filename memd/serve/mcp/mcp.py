@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from memd import __version__
 from memd.base.errors import InvalidError
-from memd.inject.arguments import short_value
+from memd.inject.tools.arguments import short_value
 from memd.serve.mcp.calls import CALLS, Ask, Given, run
 from memd.serve.mcp.shown import PROMPTS, RESOURCES, TEMPLATES, prompt, read
 from memd.serve.mcp.tools import TOOLS

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from memd.base.errors import InvalidError
-from memd.inject.arguments import short_value
+from memd.inject.tools.arguments import short_value
 from memd.serve.mcp.calls import Ask, Given, run
 
 RECENT, BRIEF = "memory://recent", "memory://brief"

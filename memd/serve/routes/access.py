@@ -5,7 +5,9 @@ from __future__ import annotations
 from pydantic import Field
 
 from memd.base.limits import PAGE_ITEMS_MAX
-from memd.domain.access import (
+from memd.domain.caller import Scope
+from memd.domain.enums import AutonomyLevel, Outcome, SeniorityLevel
+from memd.domain.org.access import (
     AddedClient,
     AuditReport,
     AuditRow,
@@ -15,8 +17,6 @@ from memd.domain.access import (
     OwnerState,
     Signature,
 )
-from memd.domain.caller import Scope
-from memd.domain.enums import AutonomyLevel, Outcome, SeniorityLevel
 from memd.domain.values import Name, Value
 from memd.serve.params import KeyParams, Params
 from memd.serve.route import Context, Router

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from memd.domain.enums import ArchiveReason
+from memd.domain.files import WikiExport
 from memd.domain.memory import MemoryEntry
 from memd.domain.removal import Archived, Trashed
 from memd.domain.values import Name, SafePath, Value
-from memd.domain.wiki import WikiExport
 from memd.serve.params import AgentParams, IdParams, PageParams, WriteIdParams, WriteParams
 from memd.serve.route import Context, Router, ShortId
 from memd.serve.routes.memory import RetrieveParams

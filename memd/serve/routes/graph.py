@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import Field
 
 from memd.base.limits import PAGE_ITEMS_MAX, QUERY_CHARS_MAX, WALK_HOPS_MAX, WALK_PATHS_MAX
-from memd.domain.graph import Added, GraphAnswers, GraphPaths, Moment, Neighbours
+from memd.domain.org.graph import Added, GraphAnswers, GraphPaths, Moment, Neighbours
 from memd.domain.values import Name, NotBlankStr, Time
 from memd.serve.params import AgentParams, WriteParams
 from memd.serve.route import Context, Router

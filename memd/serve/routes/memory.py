@@ -9,7 +9,6 @@ from pydantic_core import to_json
 
 from memd.base.limits import FRAME_BYTES_MAX, PAGE_ITEMS_MAX
 from memd.domain.enums import MemoryCategory, SearchMode
-from memd.domain.flagged import Flagged, Quarantined
 from memd.domain.ingest import (
     IngestManyRequest,
     IngestRequest,
@@ -25,10 +24,15 @@ from memd.domain.memory import (
     MemoryStoreRequest,
     MemoryUpdate,
 )
-from memd.domain.provenance import Provenance
-from memd.domain.recall import RecallRequest, RecallResult
+from memd.domain.recall import (
+    Provenance,
+    RecallRequest,
+    RecallResult,
+    SynthesisRequest,
+    Synthesized,
+)
 from memd.domain.removal import Forgotten
-from memd.domain.synthesis import SynthesisRequest, Synthesized
+from memd.domain.trust import Flagged, Quarantined
 from memd.domain.values import Name, Value
 from memd.serve.params import (
     AgentParams,

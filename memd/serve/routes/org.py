@@ -15,11 +15,11 @@ from pydantic import Field, model_validator
 
 from memd.base.errors import DeniedError, HumanFactError
 from memd.base.limits import PAGE_ITEMS_MAX
-from memd.domain.access import Proposal, Signature
 from memd.domain.caller import Caller
 from memd.domain.enums import OperationType, OrgFactCategory
-from memd.domain.history import AsOf, FactsThen, Timeline
-from memd.domain.org import (
+from memd.domain.org.access import Proposal, Signature
+from memd.domain.org.history import AsOf, FactsThen, Timeline
+from memd.domain.org.org import (
     OperationLogEntry,
     OperationLogSnapshot,
     OrgFact,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from memd.domain.memory import Preference
-from memd.domain.settings import MemoryConfig, SaidBy
+from memd.domain.settings.settings import MemoryConfig, SaidBy
 from memd.domain.values import Name, Text, Value
 from memd.serve.params import AgentParams, Params, WriteParams
 from memd.serve.route import Context, Router

@@ -12,10 +12,9 @@ from memd.base.limits import (
     PAGE_ITEMS_MAX,
     SIGNAL_PATH_CHARS_MAX,
 )
-from memd.domain.events import EventName
-from memd.domain.session import Session, SessionHit, SessionMessage, SessionQuery
-from memd.domain.sleep import ImportedSession, Window
-from memd.domain.values import Name, NotBlankStr, ProjectId, Time, Value
+from memd.domain.ingest import Session, SessionHit, SessionMessage, SessionQuery
+from memd.domain.sleep.sleep import ImportedSession, Window
+from memd.domain.values import EventName, Name, NotBlankStr, ProjectId, Time, Value
 from memd.serve.params import AgentParams, PageParams, WriteParams
 from memd.serve.route import Context, Router
 from memd.serve.routes.fitting import fitting_page

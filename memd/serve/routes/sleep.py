@@ -14,7 +14,7 @@ from memd.base.clock import DAY_US
 from memd.base.errors import NotFoundError
 from memd.base.limits import PAGE_ITEMS_MAX
 from memd.domain.caller import Caller
-from memd.domain.sleep import NapResult, RunReport, SleepStatus
+from memd.domain.sleep.sleep import NapResult, RunReport, SleepStatus
 from memd.domain.values import Name, ProjectId, Value
 from memd.serve.params import KeyParams, Params, ProgressParams, WriteParams
 from memd.serve.route import Context, Router, ShortId

@@ -12,8 +12,8 @@ from memd.base.limits import INGEST_ITEMS_MAX, PAGE_ITEMS_MAX
 from memd.domain.caller import Caller
 from memd.domain.enums import Origin
 from memd.domain.memory import MemoryEntry, MemoryStoreRequest
+from memd.domain.sleep.upkeep import CheckReport, DumpPage, Loaded
 from memd.domain.trust import FOREIGN
-from memd.domain.upkeep import CheckReport, DumpPage, Loaded
 from memd.domain.values import PlainText, Text, Value
 from memd.serve.params import KeyParams, Params, ProgressParams
 from memd.serve.route import Context, Router

@@ -12,9 +12,9 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
-from memd.sleep.distil.candidates import NapKind
-from memd.sleep.distil.moment import is_this_time
-from memd.sleep.distil.signs import (
+from memd.sleep.distil.exchanges import NapKind
+from memd.sleep.distil.language.moment import is_this_time, spoken
+from memd.sleep.distil.language.signs import (
     FIRM_ORDER,
     FIRST,
     FLOOR_WORDS,
@@ -25,8 +25,7 @@ from memd.sleep.distil.signs import (
     words,
     worth,
 )
-from memd.sleep.distil.spoken import spoken
-from memd.sleep.distil.standing import is_reminder, reproaches, stands
+from memd.sleep.distil.language.standing import is_reminder, reproaches, stands
 from memd.text.languages import WELL, YES
 from memd.text.sentences import sentences
 

@@ -27,9 +27,8 @@ from memd.sleep.distil.acts import (
 )
 from memd.sleep.distil.answers import Answered, answered, cut, only_picks
 from memd.sleep.distil.calls import command, edited, shortened
-from memd.sleep.distil.candidates import Distilled, NapCandidate, NapKind
-from memd.sleep.distil.exchanges import AgentText, Exchange
-from memd.sleep.distil.moment import (
+from memd.sleep.distil.exchanges import AgentText, Distilled, Exchange, NapCandidate, NapKind
+from memd.sleep.distil.language.moment import (
     asks_leave,
     before_leave,
     beyond_yes,
@@ -38,10 +37,10 @@ from memd.sleep.distil.moment import (
     only_names,
     takes_up,
 )
+from memd.sleep.distil.language.signs import POINTS
+from memd.sleep.distil.language.words import Words, is_interruption, words
 from memd.sleep.distil.outcomes import conclusion
-from memd.sleep.distil.signs import POINTS
 from memd.sleep.distil.templates import rules
-from memd.sleep.distil.words import Words, is_interruption, words
 from memd.text.sentences import sentences
 
 CHARS_MAX = 700

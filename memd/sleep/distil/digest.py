@@ -16,9 +16,9 @@ from memd.sleep.distil.answers import cut
 from memd.sleep.distil.calls import Command, command, edited, is_check, is_noise, shortened
 from memd.sleep.distil.exchanges import Exchange, Run
 from memd.sleep.distil.failures import error_line, failed
+from memd.sleep.distil.language.words import is_interruption, words
 from memd.sleep.distil.outcomes import outcome, pasted_error
 from memd.sleep.distil.unfinished import unfinished
-from memd.sleep.distil.words import is_interruption, words
 
 DIGEST_TOKENS_MAX = 300
 _CHARS_PER_TOKEN = 4

@@ -13,10 +13,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
-from memd.sleep.distil.candidates import Distilled, NapCandidate, NapKind
-from memd.sleep.distil.exchanges import Exchange
-from memd.sleep.distil.prose import PROSE_CHARS_MAX, plain
-from memd.sleep.distil.words import words
+from memd.sleep.distil.exchanges import Distilled, Exchange, NapCandidate, NapKind
+from memd.sleep.distil.language.prose import PROSE_CHARS_MAX, plain
+from memd.sleep.distil.language.words import words
 
 FINDINGS_CHARS_MAX = 480
 _TITLE_CHARS_MAX = 130

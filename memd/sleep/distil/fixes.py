@@ -16,8 +16,7 @@ from typing import NamedTuple
 from memd.domain.enums import Origin
 from memd.sleep.distil.answers import cut
 from memd.sleep.distil.calls import Command, command, edited, is_check, is_noise, shortened
-from memd.sleep.distil.candidates import Distilled, NapCandidate, NapKind
-from memd.sleep.distil.exchanges import Exchange, Run
+from memd.sleep.distil.exchanges import Distilled, Exchange, NapCandidate, NapKind, Run
 from memd.sleep.distil.failures import error_line, failed
 from memd.sleep.distil.outcomes import reason
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from memd.sleep.distil import phrases
 from memd.sleep.distil.exchanges import Exchange
 from memd.sleep.distil.failures import error_line, failed
 from memd.sleep.distil.findings import listed
-from memd.sleep.distil.prose import Sentence, sentences
-from memd.sleep.distil.words import words
+from memd.sleep.distil.language import phrases
+from memd.sleep.distil.language.prose import Sentence, sentences
+from memd.sleep.distil.language.words import words
 from memd.text.languages import FUNCTION_WORDS
 
 OUTCOME_CHARS_MAX = 400

@@ -16,12 +16,11 @@ from typing import NamedTuple
 
 from memd.domain.enums import Origin
 from memd.sleep.distil.calls import edited
-from memd.sleep.distil.candidates import Distilled, NapCandidate, NapKind
 from memd.sleep.distil.compose import corrects
-from memd.sleep.distil.exchanges import Exchange, Run
+from memd.sleep.distil.exchanges import Distilled, Exchange, NapCandidate, NapKind, Run
+from memd.sleep.distil.language.prose import plain
+from memd.sleep.distil.language.words import words
 from memd.sleep.distil.outcomes import best, rated, trusted
-from memd.sleep.distil.prose import plain
-from memd.sleep.distil.words import words
 
 ANSWER_CHARS_MIN = 900
 SECTION_CHARS_MAX = 420

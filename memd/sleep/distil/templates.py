@@ -13,8 +13,8 @@ from itertools import takewhile
 from memd.domain.enums import Origin
 from memd.sleep.distil.acts import WORTH, Act, sentence_act
 from memd.sleep.distil.answers import cut
-from memd.sleep.distil.candidates import Distilled, NapCandidate, NapKind
-from memd.sleep.distil.words import Words
+from memd.sleep.distil.exchanges import Distilled, NapCandidate, NapKind
+from memd.sleep.distil.language.words import Words
 from memd.text.sentences import sentences
 
 RULES_CHARS_MAX = 600

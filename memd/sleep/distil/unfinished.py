@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from memd.sleep.distil.answers import cut
 from memd.sleep.distil.exchanges import Exchange, Run
 from memd.sleep.distil.findings import listed
+from memd.sleep.distil.language.prose import sentences
+from memd.sleep.distil.language.words import is_interruption
 from memd.sleep.distil.outcomes import outcome
-from memd.sleep.distil.prose import sentences
-from memd.sleep.distil.words import is_interruption
 
 OPEN_MAX = 4
 _OPEN_CHARS = 90

@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from memd.base.limits import TEXT_CHARS_MAX
-from memd.domain.consolidation import LESSON_TAG, NAP_TAG
 from memd.domain.encoding import TokenCounter
 from memd.domain.enums import MemoryCategory, Origin
 from memd.domain.ingest import IngestRequest
+from memd.domain.sleep.consolidation import LESSON_TAG, NAP_TAG
 from memd.ingest.draft import Drafts, drafts
-from memd.sleep.distil.candidates import Distilled, NapKind
+from memd.sleep.distil.exchanges import Distilled, NapKind
 from memd.sleep.nap.blocks import TOOL_ROLE
 from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.facts import SUMMARY_ROLE, Fact

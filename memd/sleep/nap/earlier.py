@@ -18,7 +18,7 @@ from memd.sleep.nap.cleaning import Message, clean
 from memd.sleep.nap.erased import History
 from memd.sleep.nap.facts import HEADER
 from memd.sleep.nap.messages import kept_text
-from memd.store.session.earlier import EarlierRow
+from memd.store.session.turns import EarlierRow
 
 _CALL = re.compile(r"^\[calls ([^\]\n]+)\] ?", re.MULTILINE)
 

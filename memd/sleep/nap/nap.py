@@ -23,12 +23,10 @@ from memd.base.ids import Ids
 from memd.base.limits import NAP_MESSAGES_MAX, NAP_TRANSCRIPT_BYTES_MAX
 from memd.base.work import Work
 from memd.domain.caller import Caller
-from memd.domain.chunking import ChunkingConfig
-from memd.domain.encoding import TokenCounter
+from memd.domain.encoding import ChunkingConfig, TokenCounter
 from memd.domain.enums import MemoryLevel, Origin
-from memd.domain.events import Emit, EventName, unheard
-from memd.domain.sleep import NapDetail, NapResult
-from memd.domain.values import RESERVED_AGENT
+from memd.domain.sleep.sleep import NapDetail, NapResult
+from memd.domain.values import RESERVED_AGENT, Emit, EventName, unheard
 from memd.ingest.draft import OWNERS
 from memd.ingest.queue import EmbeddingQueue
 from memd.signals import files, transcripts
@@ -44,9 +42,9 @@ from memd.sleep.window.trigger import METHOD, Reason
 from memd.store.access import agents, names
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
-from memd.store.session import earlier, injections, sessions, slots
-from memd.store.session.earlier import EarlierRow
+from memd.store.session import injections, sessions, slots, turns
 from memd.store.session.sessions import ToldRow
+from memd.store.session.turns import EarlierRow
 
 _REHEARSAL: tuple[Message, ...] = (
     {"role": "user", "content": "You must always run the tests in src/parser/lexer.py:12."},
@@ -281,7 +279,7 @@ def _before(
     if agent_key is None or session_id is None:
         return []
     key = sessions.find_key(conn, agent_key, session_id)
-    return [] if key is None else earlier.before(conn, key, place, limit)
+    return [] if key is None else turns.before(conn, key, place, limit)
 
 
 def _texts(conn: Reading, agent_id: str, session_id: str | None) -> frozenset[bytes]:

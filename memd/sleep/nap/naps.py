@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memd.base.later import later
-from memd.domain.events import Emit, unheard
+from memd.domain.values import Emit, unheard
 
 if TYPE_CHECKING:
     from memd.backends.assembly import Assembly
     from memd.domain.caller import Caller
-    from memd.domain.settings import Settings
-    from memd.domain.sleep import ImportedSession, NapResult, Window
+    from memd.domain.settings.settings import Settings
+    from memd.domain.sleep.sleep import ImportedSession, NapResult, Window
     from memd.signals.usage import Usage
     from memd.sleep.nap.consolidator import MemoryConsolidator
     from memd.sleep.nap.nap import Nap

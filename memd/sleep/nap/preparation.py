@@ -3,30 +3,31 @@
 Secrets are replaced first: what is consolidated, kept, written beside the usage
 file or drafted into memories here has none. A message of the list that the
 caller gave is handed back to the caller as it was.
+
+What a session taught: whatever says that it is a lesson (docs/decisions/0077). Pure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from memd.domain.chunking import ChunkingConfig
-from memd.domain.encoding import TokenCounter
-from memd.domain.sleep import NapDetail
+from memd.domain.encoding import ChunkingConfig, TokenCounter
+from memd.domain.sleep.sleep import NapDetail
 from memd.ingest.draft import drafts
-from memd.sleep.distil.candidates import Distilled
-from memd.sleep.distil.distilled import distilled
+from memd.sleep.distil.distil import distilled
+from memd.sleep.distil.exchanges import Distilled
+from memd.sleep.nap.blocks import turn
 from memd.sleep.nap.cleaning import Message, clean
 from memd.sleep.nap.consolidator import MemoryConsolidator
 from memd.sleep.nap.drafting import Drafted, known_as, of_distilled, of_fact, of_lesson
 from memd.sleep.nap.echoes import without_echoes
 from memd.sleep.nap.erased import History, erased
-from memd.sleep.nap.facts import Fact
-from memd.sleep.nap.lessons import taught
+from memd.sleep.nap.facts import HEADER, Fact
 from memd.sleep.nap.messages import KeptMessage, kept_messages
-from memd.text.lessons import as_lesson
+from memd.text.lessons import as_lesson, lessons_in
 
 _CHUNKING = ChunkingConfig()
 
@@ -194,3 +195,23 @@ def remembered(given: Sequence[Message], history: History) -> list[Message]:
     kept = kept_messages([clean(message) for message in given])
     gone = erased([None if one is None else (one.sha256, one.nth) for one in kept], history)
     return [message for place, message in enumerate(given) if place not in gone]
+
+
+SPEAKING_ROLES = frozenset({"user", "human", "assistant"})
+
+
+def taught(messages: Sequence[Mapping[str, Any]]) -> tuple[Fact, ...]:
+    """Return what messages of user and assistant say as lessons, each once, where it came first.
+
+    What a tool answered teaches nothing, and an earlier summary's lessons are known.
+    """
+    first: dict[str, Fact] = {}
+    for index, message in enumerate(messages):
+        if message.get("role") not in SPEAKING_ROLES:
+            continue
+        said = turn(message)
+        if said.text.startswith(HEADER):
+            continue
+        for text in lessons_in(said.text):
+            first.setdefault(text, Fact(text, said.role, None, index))
+    return tuple(first.values())

@@ -27,8 +27,8 @@ from memd.base.errors import (
 from memd.base.ids import Ids
 from memd.domain.caller import Caller
 from memd.domain.enums import RunKind, RunState
-from memd.domain.events import Emit, EventName
-from memd.domain.sleep import RunReport
+from memd.domain.sleep.sleep import RunReport
+from memd.domain.values import Emit, EventName
 from memd.sleep.night import reports, way_back
 from memd.sleep.night.backoff import PutOff, Waits, of_the_disk
 from memd.sleep.night.reports import report_of

@@ -9,12 +9,12 @@ from typing import Any
 from memd.base.clock import DAY_US, from_us, to_us
 from memd.base.ids import Ids
 from memd.base.work import Work
+from memd.domain.backend import CompletionProvider
 from memd.domain.caller import Caller
-from memd.domain.consolidation import ConsolidationStrategyType
 from memd.domain.encoding import TokenCounter
 from memd.domain.enums import MemoryCategory
-from memd.domain.provider import CompletionProvider
-from memd.domain.settings_consolidation import ConsolidationConfig
+from memd.domain.settings.consolidation import ConsolidationConfig
+from memd.domain.sleep.consolidation import ConsolidationStrategyType
 from memd.ingest.agents import Agents
 from memd.sleep.night.retention import cutoffs
 from memd.sleep.night.task import Task

@@ -9,9 +9,9 @@ from memd.base.clock import from_us
 from memd.base.errors import NotFoundError
 from memd.base.limits import RUN_MEMORIES_MAX
 from memd.domain.caller import Caller
-from memd.domain.consolidation import ArchivalIndexEntry, ArchivalMode, ArchivalModeAssignment
 from memd.domain.enums import RunKind, RunState
-from memd.domain.sleep import RunReport, StepReport
+from memd.domain.sleep.consolidation import ArchivalIndexEntry, ArchivalMode, ArchivalModeAssignment
+from memd.domain.sleep.sleep import RunReport, StepReport
 from memd.sleep.night.backoff import Waits
 from memd.store.access import names
 from memd.store.file.connect import Reading

@@ -22,8 +22,8 @@ from memd.base.limits import PAGE_ITEMS_MAX
 from memd.domain.backend import MemoryBackend
 from memd.domain.enums import MemoryCategory
 from memd.domain.memory import MemoryQuery
-from memd.domain.settings import MemoryConfig
-from memd.domain.settings_consolidation import RetentionConfig
+from memd.domain.settings.consolidation import RetentionConfig
+from memd.domain.settings.settings import MemoryConfig
 
 Days = Mapping[MemoryCategory, int]
 

@@ -28,7 +28,7 @@ from memd.base.errors import MemdError
 from memd.base.limits import NIGHT_QUIET_S_MIN, NIGHT_RETRY_S
 from memd.domain.caller import Caller
 from memd.domain.enums import ConsolidationInterval, RunKind
-from memd.domain.sleep import RunReport, SleepStatus
+from memd.domain.sleep.sleep import RunReport, SleepStatus
 from memd.sleep.night.backoff import PutOff
 
 TICK_S = 60.0

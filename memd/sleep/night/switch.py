@@ -13,7 +13,7 @@ from pathlib import Path
 
 from memd.base.errors import MemdError
 from memd.base.settings import SUFFIXES, find, load
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 
 
 class Switch:

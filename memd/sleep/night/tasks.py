@@ -16,8 +16,7 @@ from memd.base.ids import Ids
 from memd.base.work import Work
 from memd.domain.encoding import TokenCounter
 from memd.domain.enums import ArchiveReason, MemoryCategory, MemoryState
-from memd.sleep.night.members import next_members
-from memd.sleep.night.task import Cursor, NightScope, PlannedStep
+from memd.sleep.night.task import Cursor, NightScope, PlannedStep, next_members
 from memd.sleep.strategies import compression
 from memd.sleep.strategies.batches import Batch, NewSummary, alike, summary_row
 from memd.sleep.strategies.compression import SessionText

@@ -10,8 +10,8 @@ import logging
 from collections.abc import Sequence
 
 from memd.base.errors import ProviderError
+from memd.domain.backend import CompletionProvider
 from memd.domain.memory import MemoryEntry
-from memd.domain.provider import CompletionProvider
 from memd.sleep.strategies.ask import ask, connected, together
 from memd.view.view import untrusted_content_directive, wrapped
 

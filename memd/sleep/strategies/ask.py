@@ -18,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from memd.base.errors import ProviderError
 from memd.base.limits import PROVIDER_ANSWER_MS_MAX, PROVIDER_REQUESTS_MAX
-from memd.domain.provider import CompletionProvider
+from memd.domain.backend import CompletionProvider
 from memd.domain.values import Text
 from memd.guard.outgoing import outgoing
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from memd.domain.consolidation import ConsolidationStrategyType
-from memd.domain.provider import CompletionProvider
-from memd.domain.settings_consolidation import ConsolidationConfig
+from memd.domain.backend import CompletionProvider
+from memd.domain.settings.consolidation import ConsolidationConfig
+from memd.domain.sleep.consolidation import ConsolidationStrategyType
 from memd.sleep.strategies.abstractive import AbstractiveSummarizer
 from memd.sleep.strategies.extractive import ExtractivePreserver
 from memd.sleep.strategies.llm_synthesis import LLMSynthesisOp

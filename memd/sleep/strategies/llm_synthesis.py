@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memd.domain.consolidation import CONSOLIDATED_TAG, LLMConsolidationConfig
+from memd.domain.backend import CompletionProvider
 from memd.domain.enums import MemoryCategory
-from memd.domain.provider import CompletionProvider
+from memd.domain.sleep.consolidation import CONSOLIDATED_TAG, LLMConsolidationConfig
 from memd.sleep.strategies.ask import ask, connected
 from memd.sleep.strategies.operations import Condensed, GroupMember, concatenated
 from memd.view.view import untrusted_content_directive, wrapped

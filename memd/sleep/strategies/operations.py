@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from memd.base.limits import TEXT_CHARS_MAX
-from memd.domain.consolidation import (
+from memd.domain.enums import MemoryCategory
+from memd.domain.sleep.consolidation import (
     CONSOLIDATED_TAG,
     ArchivalMode,
     ArchivalModeAssignment,
     ContentDensity,
 )
-from memd.domain.enums import MemoryCategory
 from memd.sleep.strategies.abstractive import SHORT_CHARS, AbstractiveSummarizer, shortened
 from memd.sleep.strategies.ask import together
 from memd.sleep.strategies.extractive import ExtractivePreserver

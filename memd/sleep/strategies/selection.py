@@ -14,9 +14,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from memd.domain.consolidation import PROTECTED_TAGS, SUMMARY_TAGS, is_composed
 from memd.domain.enums import VISIBLE, MemoryCategory, MemoryLevel
 from memd.domain.memory import MemoryEntry
+from memd.domain.sleep.consolidation import PROTECTED_TAGS, SUMMARY_TAGS, is_composed
 
 GROUP_THRESHOLD = 3
 GROUP_THRESHOLD_MIN = 2

@@ -23,7 +23,10 @@ from memd.base.clock import Clock, SystemClock, from_us
 from memd.base.errors import MemoryCapabilityError, MemoryStoreError
 from memd.base.limits import PAGE_ITEMS_MAX
 from memd.domain.backend import MemoryBackend
-from memd.domain.consolidation import (
+from memd.domain.enums import MemoryCategory
+from memd.domain.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
+from memd.domain.settings.consolidation import ConsolidationConfig
+from memd.domain.sleep.consolidation import (
     PROTECTED_TAGS,
     ArchivalIndexEntry,
     ArchivalMode,
@@ -33,9 +36,6 @@ from memd.domain.consolidation import (
     KeepsArchive,
     archival_entry,
 )
-from memd.domain.enums import MemoryCategory
-from memd.domain.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
-from memd.domain.settings_consolidation import ConsolidationConfig
 from memd.sleep.night.retention import RetentionEnforcer
 from memd.sleep.strategies.pages import pages
 from memd.sleep.strategies.selection import AGE_DAYS_MIN

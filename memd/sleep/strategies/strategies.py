@@ -25,8 +25,9 @@ from typing import Self
 from memd.base.clock import Clock, SystemClock, from_us
 from memd.base.errors import MemdError
 from memd.base.limits import PAGE_ITEMS_MAX, PROVIDER_REQUESTS_MAX
-from memd.domain.backend import MemoryBackend
-from memd.domain.consolidation import (
+from memd.domain.backend import CompletionProvider, MemoryBackend
+from memd.domain.memory import MemoryEntry, MemoryMetadata, MemoryQuery, MemoryStoreRequest
+from memd.domain.sleep.consolidation import (
     DISTILLATION_TAG,
     SUMMARY_SOURCE,
     ArchivalMode,
@@ -35,8 +36,6 @@ from memd.domain.consolidation import (
     KeepsArchive,
     LLMConsolidationConfig,
 )
-from memd.domain.memory import MemoryEntry, MemoryMetadata, MemoryQuery, MemoryStoreRequest
-from memd.domain.provider import CompletionProvider
 from memd.sleep.strategies.abstractive import AbstractiveSummarizer
 from memd.sleep.strategies.ask import together
 from memd.sleep.strategies.extractive import ExtractivePreserver

@@ -18,10 +18,10 @@ from memd.backends.assembly import Assembly
 from memd.base import log
 from memd.base.errors import InvalidError, MemdError
 from memd.domain.caller import Caller
-from memd.domain.events import Emit, EventName
+from memd.domain.files import WikiExport
 from memd.domain.memory import MemoryEntry, MemoryFilter, MemoryQuery
-from memd.domain.settings_consolidation import WikiExportConfig
-from memd.domain.wiki import WikiExport
+from memd.domain.settings.consolidation import WikiExportConfig
+from memd.domain.values import Emit, EventName
 from memd.sleep.wiki import wiki_files
 from memd.sleep.wiki.wiki import WikiExporter, folder_name
 from memd.store.file import backup

@@ -20,16 +20,16 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from memd.base import log
 from memd.base.clock import Clock, SystemClock, from_us
 from memd.base.limits import PAGE_ITEMS_MAX
-from memd.domain.consolidation import (
+from memd.domain.files import WikiExport
+from memd.domain.memory import MemoryEntry, MemoryQuery
+from memd.domain.settings.consolidation import WikiExportConfig
+from memd.domain.sleep.consolidation import (
     COMPRESSED_EXPERIENCE_TAG,
     COMPRESSED_TAG,
     CONSOLIDATED_TAG,
     SUMMARY_SOURCE,
 )
-from memd.domain.memory import MemoryEntry, MemoryQuery
-from memd.domain.settings_consolidation import WikiExportConfig
 from memd.domain.trust import mark
-from memd.domain.wiki import WikiExport
 from memd.guard.outgoing import outgoing
 from memd.sleep.strategies.pages import Listing, pages
 from memd.sleep.wiki import wiki_files

@@ -15,8 +15,7 @@ from memd.base import log
 from memd.base.clock import Clock
 from memd.base.errors import CallerError, InvalidError, MemdError
 from memd.domain.caller import LOCAL, Caller
-from memd.sleep.window.project import project_of
-from memd.sleep.window.trigger import METHOD, Reason
+from memd.sleep.window.trigger import METHOD, Reason, project_of
 from memd.store.file.database import Database
 from memd.store.session import windows
 from memd.store.session.windows import WindowRow

@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING
 from memd.base.errors import InvalidError
 from memd.base.limits import NAME_CHARS_MAX, PROJECT_CHARS_MAX
 from memd.domain.caller import Caller
-from memd.domain.sleep import ImportedSession
+from memd.domain.sleep.sleep import ImportedSession
 from memd.guard.outgoing import outgoing
 from memd.signals import transcripts
 from memd.signals.usage import UnreadableSignal
 from memd.sleep.nap.keeping import Kept, NapRequest
 from memd.sleep.nap.nap import Nap
-from memd.sleep.window.project import project_of
-from memd.sleep.window.trigger import METHOD, Reason
+from memd.sleep.window.trigger import METHOD, Reason, project_of
 from memd.store.access import names, replies
 from memd.store.file.connect import Reading
 from memd.store.session import sessions

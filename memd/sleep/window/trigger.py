@@ -10,6 +10,8 @@ announced: what came after the crossing would otherwise be lost.
 
 Pure: the state is a value that is stored after each sample, so a restart fires
 nothing twice and two assistants never disturb each other.
+
+Which project an assistant works on: the root of the git working tree that it stands in (D1).
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from pathlib import Path
 
+from memd.base.limits import PROJECT_CHARS_MAX
 from memd.signals.usage import Usage
 
 MAX_TOKENS = 30_000
@@ -194,3 +198,24 @@ def _tokens(state: WindowState) -> float | None:
     if state.used is None and state.percent is not None and state.window is not None:
         return state.percent / 100 * state.window
     return state.used
+
+
+_STEPS_MAX = 64
+
+
+def project_of(cwd: str | None) -> str | None:
+    """Return the project's id for the folder *cwd*, None outside of any.
+
+    Nothing is read: a folder with a ``.git`` in it is a root.
+    """
+    if cwd is None or not cwd.startswith("/") or "\0" in cwd:
+        return None
+    here = Path(cwd)
+    for folder in (here, *list(here.parents)[:_STEPS_MAX]):
+        try:
+            found = (folder / ".git").exists()
+        except OSError:
+            return None
+        if found:
+            return str(folder) if len(str(folder)) <= PROJECT_CHARS_MAX else None
+    return None

@@ -29,15 +29,14 @@ from memd.base.errors import (
 )
 from memd.base.limits import NAPS_WAITING_MAX
 from memd.domain.caller import LOCAL, Caller
-from memd.domain.events import Emit, EventName, unheard
-from memd.domain.settings import UsageSettings
-from memd.domain.sleep import NapResult, Window
+from memd.domain.settings.settings import UsageSettings
+from memd.domain.sleep.sleep import NapResult, Window
+from memd.domain.values import Emit, EventName, unheard
 from memd.guard.outgoing import outgoing
 from memd.signals.usage import Usage
 from memd.signals.watch import UsageWatcher
 from memd.sleep.window import trigger
-from memd.sleep.window.project import project_of
-from memd.sleep.window.trigger import METHOD, Emptying, Reason, WindowState
+from memd.sleep.window.trigger import METHOD, Emptying, Reason, WindowState, project_of
 from memd.store.access import names
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database

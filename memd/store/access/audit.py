@@ -16,9 +16,9 @@ from memd.base import log
 from memd.base.clock import Clock, from_us
 from memd.base.errors import MemdError
 from memd.base.limits import ANCHOR_S
-from memd.domain.access import Anchor, AuditReport, AuditRow
 from memd.domain.caller import Caller
 from memd.domain.enums import Outcome
+from memd.domain.org.access import Anchor, AuditReport, AuditRow
 from memd.store.access import changes
 from memd.store.access.changes import AuditFilter, AuditLink, Head, RefusedAttempt
 from memd.store.check import anchors

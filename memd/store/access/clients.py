@@ -12,9 +12,9 @@ import json
 from typing import NamedTuple, cast
 
 from memd.base.clock import from_us
-from memd.domain.access import KeyedClient
 from memd.domain.caller import Scope
 from memd.domain.enums import AutonomyLevel, SeniorityLevel
+from memd.domain.org.access import KeyedClient
 from memd.store.access import changes, names
 from memd.store.check import intact
 from memd.store.file.connect import Reading, Writing

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, cast
 
 from memd.domain.enums import LearningOutcome, Trust
-from memd.domain.screened import Screened
+from memd.domain.trust import Screened
 from memd.store.access import changes
 from memd.store.check import intact
 from memd.store.file.connect import Reading, Writing, sealed

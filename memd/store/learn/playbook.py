@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from memd.domain.consolidation import FIX_TAG, NAP_TAG
-from memd.domain.screened import Screened
+from memd.domain.sleep.consolidation import FIX_TAG, NAP_TAG
+from memd.domain.trust import Screened
 from memd.store.access import changes
 from memd.store.check import intact
 from memd.store.file.connect import Reading, Writing, sealed

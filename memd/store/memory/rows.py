@@ -16,7 +16,7 @@ from typing import NamedTuple, cast
 from memd.base.clock import from_us
 from memd.domain.enums import MemoryCategory, MemoryLevel, MemoryState, Origin, Passing, Trust
 from memd.domain.memory import MemoryEntry, MemoryMetadata
-from memd.domain.screened import Screened
+from memd.domain.trust import Screened
 from memd.store.file.connect import Reading
 
 

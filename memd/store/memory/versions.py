@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 from memd.domain.enums import MemoryCategory, Origin, Trust
-from memd.domain.screened import Screened
+from memd.domain.trust import Screened
 from memd.store.file.connect import Writing
 from memd.store.memory.rows import HASHED_NAMES, hashed, tags_of
 from memd.store.org import unread

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from memd.domain.screened import Screened
+from memd.domain.trust import Screened
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 

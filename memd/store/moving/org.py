@@ -7,10 +7,10 @@ import json
 from memd.base.clock import to_us
 from memd.base.errors import ConflictError
 from memd.domain.moving import OperationRecord, OwnerKeyRecord, ProposalRecord, RulesRecord
-from memd.domain.org import OrgFactAuthor
+from memd.domain.org.org import OrgFactAuthor
 from memd.store.access import changes
 from memd.store.moving.desk import Desk, Fate
-from memd.store.org import org, owner_keys, rules
+from memd.store.org import org, proofs, rules
 from memd.store.org.org import Operation, Stamp, Wording
 
 
@@ -77,7 +77,7 @@ def owner_key(desk: Desk, record: OwnerKeyRecord) -> Fate:
     conn, public = desk.conn, bytes.fromhex(record.public_key)
     if conn.execute("SELECT 1 FROM owner_key WHERE public_key = ?", (public,)).get:
         return "known"
-    if record.revoked_at is None and owner_keys.current(conn) is not None:
+    if record.revoked_at is None and proofs.current(conn) is not None:
         raise ConflictError("this store knows another owner's key")
     conn.execute(
         "INSERT INTO owner_key (public_key, created_at_us, revoked_at_us) VALUES (?, ?, ?)",

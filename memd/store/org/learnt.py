@@ -6,7 +6,7 @@ import json
 from typing import NamedTuple
 
 from memd.domain.enums import AutonomyLevel, OperationType, OrgFactCategory, SeniorityLevel
-from memd.domain.org import OrgFactAuthor
+from memd.domain.org.org import OrgFactAuthor
 from memd.store.file.connect import Reading, Writing
 from memd.store.org.org import Operation
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from memd.domain.enums import OperationType, OrgFactCategory
-from memd.domain.org import OrgFactAuthor
-from memd.domain.screened import Screened
+from memd.domain.org.org import OrgFactAuthor
+from memd.domain.trust import Screened
 from memd.store.access import changes
 from memd.store.file.connect import Reading, Writing
 from memd.store.org import org_words, proofs

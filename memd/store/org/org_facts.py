@@ -12,7 +12,7 @@ from typing import NamedTuple, cast
 
 from memd.base.errors import OrgMemoryQueryError
 from memd.domain.enums import AutonomyLevel, OrgFactCategory, SeniorityLevel
-from memd.domain.org import OrgFactAuthor
+from memd.domain.org.org import OrgFactAuthor
 from memd.store.check import intact
 from memd.store.file.connect import Reading
 

@@ -11,7 +11,7 @@ import json
 from typing import NamedTuple, cast
 
 from memd.domain.enums import ProposalState
-from memd.domain.screened import Screened
+from memd.domain.trust import Screened
 from memd.store.access import changes
 from memd.store.file.connect import Reading, Writing
 

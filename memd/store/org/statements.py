@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from memd.domain.graph import ExtractedStatement, folded
+from memd.domain.org.graph import ExtractedStatement, folded
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.keys import keys_array
 

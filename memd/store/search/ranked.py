@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple, cast
 
-from memd.domain.consolidation import COMPOSED_TAGS, NAP_TAG
+from memd.domain.sleep.consolidation import COMPOSED_TAGS, NAP_TAG
 from memd.store.check import intact
 from memd.store.file.connect import Reading
 from memd.store.file.keys import keys_array

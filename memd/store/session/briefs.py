@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from memd.base.limits import BRIEF_LATEST_ITEMS_MAX, BRIEF_SESSIONS_MAX
-from memd.domain.consolidation import COMPOSED_TAGS
+from memd.domain.sleep.consolidation import COMPOSED_TAGS
 from memd.store.access import names
 from memd.store.check import intact
 from memd.store.file.connect import Reading

@@ -1,6 +1,8 @@
 """Of which messages a nap's memory was made: its turns, in order. Read by ``memory.why``.
 
 And the turns that are memories themselves, for a nap that tells the same.
+
+What of a session's kept messages stands before a place: what a nap is not given any more.
 """
 
 from __future__ import annotations
@@ -121,3 +123,28 @@ def of_assistants(conn: Reading, session_key: int, limit: int) -> list[tuple[int
         {"session_key": session_key, "limit": limit},
     )
     return [(key, content) for key, content in rows]
+
+
+class EarlierRow(NamedTuple):
+    """One kept message; *zlib* holds its text."""
+
+    source_key: int
+    role: str
+    said_at_us: int | None
+    zlib: bytes
+
+
+def before(conn: Reading, session_key: int, ordinal: int, limit: int) -> list[EarlierRow]:
+    """Return the last *limit* kept messages before the *ordinal*-th, in order."""
+    rows = conn.execute(
+        """
+        SELECT g.source_key, g.role, g.said_at_us, o.zlib
+          FROM session_message AS g
+               JOIN source AS o ON o.source_key = g.source_key
+         WHERE g.session_key = :session_key AND g.ordinal < :ordinal
+         ORDER BY g.ordinal DESC
+         LIMIT :limit
+        """,
+        {"session_key": session_key, "ordinal": ordinal, "limit": limit},
+    ).fetchall()
+    return [EarlierRow._make(row) for row in reversed(rows)]

@@ -19,7 +19,11 @@ from memd.base.errors import (
 from memd.domain.backend import MemoryBackend, MemoryCapabilities
 from memd.domain.enums import MemoryCategory
 from memd.domain.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
-from memd.domain.settings import CompanyMemoryConfig, CompositeBackendConfig, MemoryOptionsConfig
+from memd.domain.settings.settings import (
+    CompanyMemoryConfig,
+    CompositeBackendConfig,
+    MemoryOptionsConfig,
+)
 
 ROUTES = CompositeBackendConfig(routes={"memories": "durable"}, default="scratch")
 

@@ -18,7 +18,7 @@ from memd.base.errors import (
 from memd.domain.backend import MemoryBackend, MemoryCapabilities, SharedKnowledgeStore
 from memd.domain.enums import MemoryCategory, MemoryLevel
 from memd.domain.memory import MemoryMetadata, MemoryQuery
-from memd.domain.settings import CompanyMemoryConfig, MemoryOptionsConfig
+from memd.domain.settings.settings import CompanyMemoryConfig, MemoryOptionsConfig
 from memd.domain.values import RESERVED_AGENT
 
 ANYTHING = MemoryQuery()

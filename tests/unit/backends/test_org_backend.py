@@ -23,8 +23,8 @@ from memd.base.errors import (
 )
 from memd.domain.enums import OrgFactCategory
 from memd.domain.memory import MemoryStoreRequest
-from memd.domain.org import OrgMemoryBackend, OrgMemoryQuery
-from memd.domain.settings import CompanyMemoryConfig, MemoryStorageConfig
+from memd.domain.org.org import OrgMemoryBackend, OrgMemoryQuery
+from memd.domain.settings.settings import CompanyMemoryConfig, MemoryStorageConfig
 
 POLICIES = ("No commits to main", "All PRs need 2 approvals")
 

@@ -16,8 +16,8 @@ from memd.backends.registry import (
 )
 from memd.base.errors import MemoryConfigError
 from memd.domain.backend import MemoryBackend
-from memd.domain.settings import CompanyMemoryConfig, CompositeBackendConfig
-from memd.domain.settings_backend import BACKENDS
+from memd.domain.settings.backend import BACKENDS
+from memd.domain.settings.settings import CompanyMemoryConfig, CompositeBackendConfig
 
 
 def test_memd_has_three_backends() -> None:

@@ -10,7 +10,7 @@ from memd.base.errors import MemoryConfigError
 from memd.base.limits import SETTINGS_BYTES_MAX
 from memd.base.settings import find, load
 from memd.domain.enums import MemoryLevel
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 
 
 def _file(folder: Path, text: str, name: str = "config.toml") -> Path:

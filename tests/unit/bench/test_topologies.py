@@ -9,7 +9,7 @@ from bench.topologies import PROMPT_DEFAULT, PROMPTS, RECALL_DEFAULT, table
 
 from memd.base.settings import SettingsWarning
 from memd.domain.enums import FusionStrategy
-from memd.domain.retrieval import MemoryRetrievalConfig
+from memd.domain.settings.retrieval import MemoryRetrievalConfig
 
 SWITCHES = (
     "diversity_penalty_enabled",

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.cli.excerpt import excerpt
+from memd.cli.say import excerpt
 
 
 def test_the_sentence_that_shares_most_words_with_the_query_comes_first() -> None:

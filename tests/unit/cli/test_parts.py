@@ -3,7 +3,7 @@ import json
 import pytest
 
 from memd.base.errors import InvalidError
-from memd.cli import parts
+from memd.cli.transfer import parts
 
 
 def test_an_exports_header_is_checked_and_not_imported() -> None:

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from memd.base.errors import InvalidError
-from memd.cli import sleep, words
-from memd.cli.sleep import in_a_line
+from memd.cli import words
+from memd.cli.sleep import sleep
+from memd.cli.sleep.sleep import in_a_line
 
 STATUS: dict[str, Any] = {
     "enabled": True,

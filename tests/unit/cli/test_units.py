@@ -6,7 +6,7 @@ import pytest
 
 from memd.base.errors import InvalidStateError
 from memd.base.paths import Paths
-from memd.cli import units
+from memd.cli.daemon import units
 
 HOME = {"HOME": "/home/ada", "XDG_RUNTIME_DIR": "/run/user/7"}
 ROOT = Path(__file__).resolve().parents[3]

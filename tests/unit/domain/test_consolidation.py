@@ -9,7 +9,9 @@ import pytest
 from pydantic import ValidationError
 from support.entries import NOW
 
-from memd.domain.consolidation import (
+from memd.domain.backend import CompletionProvider
+from memd.domain.enums import MemoryCategory
+from memd.domain.sleep.consolidation import (
     ArchivalEntry,
     ArchivalIndexEntry,
     ArchivalMode,
@@ -23,8 +25,6 @@ from memd.domain.consolidation import (
     DetailedExperience,
     LLMConsolidationConfig,
 )
-from memd.domain.enums import MemoryCategory
-from memd.domain.provider import CompletionProvider
 
 
 def assigned(*ids: str) -> tuple[ArchivalModeAssignment, ...]:

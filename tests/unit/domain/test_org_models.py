@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from memd.domain.enums import AutonomyLevel, OrgFactCategory, SeniorityLevel
-from memd.domain.org import (
+from memd.domain.org.org import (
     OperationLogEntry,
     OperationLogSnapshot,
     OrgFact,

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from support.entries import an_entry
 
 from memd.base.settings import SettingsWarning
-from memd.domain.retrieval import MemoryRetrievalConfig, ScoredMemory
+from memd.domain.settings.retrieval import MemoryRetrievalConfig, ScoredMemory
 
 BOUNDS = {
     "relevance_weight": (0, 1),

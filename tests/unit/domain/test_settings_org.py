@@ -12,14 +12,14 @@ from pydantic import ValidationError
 from memd.base.errors import MemoryConfigError, OrgMemoryConfigError
 from memd.base.settings import load
 from memd.domain.enums import OrgFactCategory, SeniorityLevel
-from memd.domain.settings import Settings
-from memd.domain.settings_org import (
+from memd.domain.settings.org import (
     CategoryWriteRule,
     OrgMemoryConfig,
     WriteAccessConfig,
     default_rules,
     org_memory_config,
 )
+from memd.domain.settings.settings import Settings
 
 GRAPH = """
 org_memory:

@@ -12,15 +12,15 @@ from pydantic import ValidationError
 
 from memd.base.errors import MemoryConfigError
 from memd.base.settings import SettingsWarning, load
-from memd.domain.consolidation import ConsolidationStrategyType
-from memd.domain.settings import Settings, UsageSettings
-from memd.domain.settings_consolidation import (
+from memd.domain.settings.consolidation import (
     ArchivalConfig,
     ConsolidationConfig,
     DualModeConfig,
     ExperienceCompressorConfig,
     WikiExportConfig,
 )
+from memd.domain.settings.settings import Settings, UsageSettings
+from memd.domain.sleep.consolidation import ConsolidationStrategyType
 
 SIMPLE, DUAL, LLM = ConsolidationStrategyType
 

@@ -9,7 +9,13 @@ from pydantic import ValidationError
 
 from memd.base.settings import SettingsWarning
 from memd.domain.enums import ConsolidationInterval, MemoryCategory, MemoryLevel
-from memd.domain.settings import (
+from memd.domain.settings.consolidation import (
+    ArchivalConfig,
+    DualModeConfig,
+    RetentionConfig,
+    RetentionRule,
+)
+from memd.domain.settings.settings import (
     CompanyMemoryConfig,
     CompositeBackendConfig,
     EmbedderOverrideConfig,
@@ -17,12 +23,6 @@ from memd.domain.settings import (
     MemoryOptionsConfig,
     MemoryStorageConfig,
     Settings,
-)
-from memd.domain.settings_consolidation import (
-    ArchivalConfig,
-    DualModeConfig,
-    RetentionConfig,
-    RetentionRule,
 )
 
 RULE = RetentionRule(category=MemoryCategory.EPISODIC, retention_days=30)

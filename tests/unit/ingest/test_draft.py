@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memd.base.limits import WINDOW_TOKENS_MAX
-from memd.domain.chunking import ChunkingConfig
+from memd.domain.encoding import ChunkingConfig
 from memd.domain.enums import MemoryCategory, Origin, Trust
 from memd.domain.ingest import IngestRequest
 from memd.ingest.draft import Drafts, drafts, is_owner, own_words

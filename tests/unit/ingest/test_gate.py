@@ -14,9 +14,9 @@ from memd.backends.assembly import Assembly
 from memd.base.errors import UnavailableError
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory, Origin
-from memd.domain.events import EventName
 from memd.domain.ingest import IngestManyRequest, IngestRequest, Receipt
 from memd.domain.memory import MemoryStoreRequest
+from memd.domain.values import EventName
 from memd.ingest import queue as queue_module
 
 ADA = Caller(agent_id="ada")

@@ -21,12 +21,11 @@ from memd.base.errors import ConflictError, IngestionError, MemoryStoreError, Se
 from memd.base.limits import WINDOW_TOKENS_MAX
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory, MemoryLevel, Origin
-from memd.domain.events import EventName
 from memd.domain.ingest import IngestManyRequest, IngestRequest, Receipt
 from memd.domain.memory import MemoryMetadata, MemoryStoreRequest, MemoryUpdate
 from memd.domain.recall import RecallRequest
-from memd.domain.settings import Settings
-from memd.domain.values import RESERVED_AGENT
+from memd.domain.settings.settings import Settings
+from memd.domain.values import RESERVED_AGENT, EventName
 from memd.store.file.connect import Reading
 
 ADA = Caller(agent_id="ada")

@@ -12,7 +12,7 @@ from support.injecting import DOMAIN_FAILURE, Reversing, Source, SparseSource, a
 from memd.api import ContextInjectionStrategy, MemoryInjectionStrategy, MemoryRetrievalConfig
 from memd.domain.enums import MemoryCategory
 from memd.domain.memory import MemoryEntry, MemoryMetadata, MemoryQuery
-from memd.domain.retrieval import ScoredMemory
+from memd.domain.settings.retrieval import ScoredMemory
 from memd.inject.context import retrieve_sparse
 from memd.inject.isolated import isolated
 

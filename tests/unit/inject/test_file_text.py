@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memd.base.limits import FRAME_BYTES_MAX, TEXT_CHARS_MAX
-from memd.inject.file_text import (
+from memd.inject.tools.file_text import (
     FileError,
     Sized,
     edited,

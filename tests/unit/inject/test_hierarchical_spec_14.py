@@ -31,9 +31,9 @@ from memd.api import (
     WorkerRouting,
 )
 from memd.domain.memory import MemoryEntry
-from memd.inject.hierarchical import hierarchical, merged
-from memd.inject.supervisor import routed
-from memd.inject.workers import EpisodicWorker, ProceduralWorker, SemanticWorker
+from memd.inject.multi.hierarchical import hierarchical, merged
+from memd.inject.multi.supervisor import routed
+from memd.inject.multi.workers import EpisodicWorker, ProceduralWorker, SemanticWorker
 
 EPISODE = MemoryCategory.EPISODIC
 CONFIG = MemoryRetrievalConfig(retriever="hierarchical")

@@ -13,8 +13,7 @@ from support.providers import StubProvider
 
 from memd.api import QuerySpecificReranker, Reranker, RerankerCache, ScoredMemory
 from memd.base.errors import DegradedError
-from memd.inject.rerank_cache import cache_key
-from memd.inject.reranker import CrossEncoderReranker, asked
+from memd.inject.reranker import CrossEncoderReranker, asked, cache_key
 from memd.recall.rerank import CANDIDATES
 
 PAIR = (a_scored("first", 0.9), a_scored("second", 0.4))

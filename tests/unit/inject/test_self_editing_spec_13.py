@@ -21,7 +21,7 @@ from memd.backends.inmemory import InMemoryBackend
 from memd.domain.enums import MemoryCategory, Origin, Trust
 from memd.domain.inject import MessageRole
 from memd.domain.memory import MemoryMetadata, MemoryQuery, MemoryStoreRequest
-from memd.inject.self_editing import FAILED
+from memd.inject.tools.self_editing import FAILED
 
 CORE = MemoryMetadata(tags=("core",))
 SIX = (

@@ -19,7 +19,7 @@ from memd.api import (
 from memd.domain.enums import MemoryCategory
 from memd.domain.inject import MessageRole, ToolCategory
 from memd.domain.memory import MemoryEntry
-from memd.inject.tool_based import UNAVAILABLE, UNEXPECTED
+from memd.inject.tools.tool_based import UNAVAILABLE, UNEXPECTED
 
 
 def tools(backend: ABackend | None = None, **config: Any) -> ToolBasedInjectionStrategy:

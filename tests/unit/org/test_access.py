@@ -9,8 +9,8 @@ import pytest
 from memd.base.errors import OrgMemoryAccessDeniedError
 from memd.domain.caller import Caller
 from memd.domain.enums import AutonomyLevel, OrgFactCategory, SeniorityLevel
-from memd.domain.org import OrgFactAuthor
-from memd.domain.settings_org import CategoryWriteRule, WriteAccessConfig
+from memd.domain.org.org import OrgFactAuthor
+from memd.domain.settings.org import CategoryWriteRule, WriteAccessConfig
 from memd.org.access import author_of, check_write_access, require_write_access
 
 HUMAN = OrgFactAuthor(is_human=True)

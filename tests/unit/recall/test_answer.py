@@ -9,9 +9,9 @@ from support.found import a_found, a_preference
 
 from memd.domain.enums import MemoryState
 from memd.domain.recall import RecallRequest
-from memd.domain.retrieval import MemoryRetrievalConfig
+from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.recall.answer import Chosen, RankedCandidates, blended, choose, nothing, render
-from memd.recall.rankings import Ranked
+from memd.recall.ranking.rankings import Ranked
 from memd.store.memory.rows import FoundRow
 
 PLAIN = MemoryRetrievalConfig()

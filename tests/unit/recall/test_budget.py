@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.recall.budget import pack
+from memd.recall.answer import pack
 
 costs = st.lists(st.integers(1, 300), max_size=30)
 

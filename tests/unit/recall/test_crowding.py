@@ -14,9 +14,9 @@ from memd.base.limits import (
     RECALL_TWINS_ITEMS_MAX,
 )
 from memd.domain.enums import Origin, Trust
-from memd.recall.crowding import spread
-from memd.recall.rankings import ranked
-from memd.recall.weights import HYBRID
+from memd.recall.ranking.crowding import spread
+from memd.recall.ranking.rankings import ranked
+from memd.recall.ranking.weights import HYBRID
 
 ABOUT = asked("Where is the red kite?")
 FOREIGN: dict[str, Any] = {"origin": Origin.TOOL, "trust": Trust.UNTRUSTED, "client_key": 1}

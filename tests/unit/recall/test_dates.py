@@ -10,8 +10,8 @@ from support.measured import a_candidate, asked, measured
 
 from memd.base.clock import to_us
 from memd.extract.stretches import CalendarDate
-from memd.recall.rankings import judged
-from memd.recall.weights import HYBRID
+from memd.recall.ranking.rankings import judged
+from memd.recall.ranking.weights import HYBRID
 
 NOW = to_us(datetime(2026, 11, 18, 14, 30, tzinfo=UTC))
 

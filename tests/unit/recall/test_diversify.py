@@ -7,8 +7,8 @@ import math
 import pytest
 from support.entries import a_scored
 
-from memd.domain.retrieval import ScoredMemory
-from memd.recall.diversify import apply_diversity_penalty, bigram_jaccard, scored_by_rank
+from memd.domain.settings.retrieval import ScoredMemory
+from memd.recall.ranking.diversify import apply_diversity_penalty, bigram_jaccard, scored_by_rank
 
 
 def _texts(scored: tuple[ScoredMemory, ...]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.measured import a_candidate, asked, measured
 
-from memd.recall.features import NAMES, Statistics
+from memd.recall.ranking.features import NAMES, Statistics
 from memd.store.search.words import Corpus
 
 

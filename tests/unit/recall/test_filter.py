@@ -8,7 +8,7 @@ import pytest
 from support.entries import a_scored
 
 from memd.domain.memory import MemoryMetadata
-from memd.domain.retrieval import ScoredMemory
+from memd.domain.settings.retrieval import ScoredMemory
 from memd.recall.filter import (
     MemoryFilterStrategy,
     PassthroughMemoryFilter,

@@ -19,7 +19,7 @@ from memd.domain.enums import MemoryCategory, MemoryLevel, SearchMode
 from memd.domain.ingest import IngestRequest
 from memd.domain.memory import MemoryFilter, MemoryQuery, MemoryStoreRequest
 from memd.domain.recall import RecallRequest
-from memd.domain.settings import MemoryConfig
+from memd.domain.settings.settings import MemoryConfig
 from memd.domain.values import RESERVED_AGENT
 
 ADA = Caller(agent_id="ada")

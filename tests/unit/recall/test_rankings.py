@@ -6,9 +6,9 @@ import pytest
 from support.measured import a_candidate, asked, measured
 
 from memd.domain.enums import SearchMode
-from memd.recall.features import Measured
-from memd.recall.rankings import gate, judged, ranked, signals
-from memd.recall.weights import COMPOSED, HYBRID, WITHOUT_VECTORS, Weights
+from memd.recall.ranking.features import Measured
+from memd.recall.ranking.rankings import gate, judged, ranked, signals
+from memd.recall.ranking.weights import COMPOSED, HYBRID, WITHOUT_VECTORS, Weights
 
 ABOUT = asked("Where is the red kite?")
 DAY_US = 86_400_000_000

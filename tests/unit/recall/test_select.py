@@ -10,9 +10,9 @@ from support.found import a_found
 
 from memd.domain.enums import SearchMode, Trust
 from memd.domain.recall import RecallRequest
-from memd.recall.rankings import Ranked, doubted
+from memd.recall.ranking.rankings import Ranked, doubted
+from memd.recall.ranking.weights import HYBRID
 from memd.recall.select import ENTRIES_MAX, NAMED_MODE_ENTRIES, Selection, select
-from memd.recall.weights import HYBRID
 
 BAR = 0.1
 

@@ -7,9 +7,16 @@ import math
 import pytest
 from support.measured import a_candidate, asked, measured
 
-from memd.recall.features import NAMES
-from memd.recall.rankings import ranked, signals
-from memd.recall.weights import CALIBRATION, COMPOSED, HYBRID, WITHOUT_VECTORS, Weights, logistic
+from memd.recall.ranking.features import NAMES
+from memd.recall.ranking.rankings import ranked, signals
+from memd.recall.ranking.weights import (
+    CALIBRATION,
+    COMPOSED,
+    HYBRID,
+    WITHOUT_VECTORS,
+    Weights,
+    logistic,
+)
 
 DENSE = {"cos", "nlift", "s3lift"}
 TABLES = pytest.mark.parametrize(

@@ -11,11 +11,11 @@ from support.access import the_operator
 from support.rooms import FakeHouse
 
 from memd.rpc.envelope import Request
-from memd.serve.discover import document
 from memd.serve.dispatch import ActiveRequest, Dispatch
 from memd.serve.events import Listener
 from memd.serve.metrics import BOUNDS_US, Metrics
 from memd.serve.routes.routes import METHODS
+from memd.serve.status import document
 
 
 def a_dispatch(house: FakeHouse, stopped: list[bool] | None = None) -> Dispatch:

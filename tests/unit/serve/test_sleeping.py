@@ -12,7 +12,7 @@ from support.clocks import HeldClock
 from support.rooms import FakeHouse
 from support.sleeping import FakeNight
 
-from memd.cli.sleep import _DID
+from memd.cli.sleep.sleep import _DID
 from memd.rpc.envelope import Request
 from memd.serve.dispatch import ActiveRequest, Dispatch
 from memd.serve.routes.sleep import NightStep

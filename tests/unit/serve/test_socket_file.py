@@ -18,7 +18,7 @@ from support.daemon import environment
 from memd.base.errors import AlreadyRunningError, UnsafePathError
 from memd.base.lock import lock
 from memd.serve import notify, socket_file
-from memd.serve.identity import peer_of
+from memd.serve.socket_file import peer_of
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from support.providers import Answer, StubProvider
 
 from memd.base.errors import ProviderBusyError, ProviderRefusedError
 from memd.base.limits import PROVIDER_REQUESTS_MAX
-from memd.domain.provider import CompletionProvider
+from memd.domain.backend import CompletionProvider
 from memd.sleep.strategies import ask as asking
 from memd.sleep.strategies.abstractive import AbstractiveSummarizer
 

@@ -8,8 +8,8 @@ import pytest
 from support.providers import Answer, StubProvider
 
 from memd.base.errors import ProviderBusyError, ProviderRefusedError
-from memd.domain.consolidation import LLMConsolidationConfig
 from memd.domain.enums import MemoryCategory
+from memd.domain.sleep.consolidation import LLMConsolidationConfig
 from memd.sleep.strategies.llm_synthesis import LLMSynthesisOp, prompted
 from memd.sleep.strategies.operations import Condensed, GroupMember
 

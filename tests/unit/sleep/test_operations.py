@@ -7,9 +7,9 @@ from support.providers import StubProvider
 
 from memd.base.errors import ProviderRefusedError
 from memd.base.limits import TEXT_CHARS_MAX
-from memd.domain.consolidation import ArchivalMode, ConsolidationStrategyType
 from memd.domain.enums import MemoryCategory
-from memd.domain.settings_consolidation import ConsolidationConfig
+from memd.domain.settings.consolidation import ConsolidationConfig
+from memd.domain.sleep.consolidation import ArchivalMode, ConsolidationStrategyType
 from memd.sleep.strategies.abstractive import AbstractiveSummarizer
 from memd.sleep.strategies.choice import operation_of
 from memd.sleep.strategies.extractive import ExtractivePreserver

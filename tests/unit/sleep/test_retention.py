@@ -14,8 +14,8 @@ from memd.base.clock import from_us
 from memd.base.errors import MemoryRetrievalError
 from memd.domain.enums import MemoryCategory
 from memd.domain.memory import MemoryEntry, MemoryQuery
-from memd.domain.settings import MemoryConfig
-from memd.domain.settings_consolidation import RetentionConfig, RetentionRule
+from memd.domain.settings.consolidation import RetentionConfig, RetentionRule
+from memd.domain.settings.settings import MemoryConfig
 from memd.sleep.night.retention import RetentionEnforcer, cleanup_expired, cutoffs, days_kept
 
 EPISODIC, SEMANTIC, SOCIAL = (

@@ -17,7 +17,7 @@ from memd.base.clock import to_us
 from memd.base.errors import BusyError, MemoryConfigError
 from memd.domain.caller import Caller
 from memd.domain.enums import ConsolidationInterval, RunState
-from memd.domain.sleep import RunReport
+from memd.domain.sleep.sleep import RunReport
 from memd.sleep.night import rhythm
 from memd.sleep.night.backoff import PutOff
 from memd.sleep.night.rhythm import MachineState, Rhythm, due, may_begin, overdue

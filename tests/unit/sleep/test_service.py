@@ -11,15 +11,15 @@ from support.entries import a_request
 from memd.backends.inmemory import InMemoryBackend
 from memd.backends.inmemory_archive import InMemoryArchive
 from memd.base.errors import MemoryCapabilityError, MemoryRetrievalError
-from memd.domain.consolidation import (
+from memd.domain.enums import MemoryCategory
+from memd.domain.memory import MemoryEntry, MemoryMetadata, MemoryQuery
+from memd.domain.settings.consolidation import ConsolidationConfig, RetentionConfig, RetentionRule
+from memd.domain.sleep.consolidation import (
     ArchivalEntry,
     ArchivalMode,
     ArchivalModeAssignment,
     ConsolidationResult,
 )
-from memd.domain.enums import MemoryCategory
-from memd.domain.memory import MemoryEntry, MemoryMetadata, MemoryQuery
-from memd.domain.settings_consolidation import ConsolidationConfig, RetentionConfig, RetentionRule
 from memd.sleep.strategies.service import MemoryConsolidationService, cleanup_retention
 from memd.sleep.strategies.strategies import SimpleConsolidationStrategy
 

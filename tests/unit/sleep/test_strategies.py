@@ -20,14 +20,14 @@ from memd.base.errors import (
 )
 from memd.base.ids import Ids
 from memd.base.limits import PAGE_ITEMS_MAX
-from memd.domain.consolidation import (
+from memd.domain.enums import MemoryCategory, MemoryLevel
+from memd.domain.memory import MemoryEntry, MemoryMetadata, MemoryQuery, MemoryStoreRequest
+from memd.domain.sleep.consolidation import (
     ArchivalMode,
     ConsolidationResult,
     ConsolidationStrategy,
     LLMConsolidationConfig,
 )
-from memd.domain.enums import MemoryCategory, MemoryLevel
-from memd.domain.memory import MemoryEntry, MemoryMetadata, MemoryQuery, MemoryStoreRequest
 from memd.sleep.strategies.abstractive import AbstractiveSummarizer
 from memd.sleep.strategies.strategies import (
     CompositeConsolidationStrategy,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memd.domain.settings import Settings
+from memd.domain.settings.settings import Settings
 from memd.sleep.night.switch import Switch
 
 OFF = "memory:\n  consolidation:\n    enabled: false\n"

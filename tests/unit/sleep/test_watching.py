@@ -23,14 +23,14 @@ from memd.base.errors import (
 )
 from memd.base.limits import NAPS_WAITING_MAX
 from memd.domain.caller import Caller
-from memd.domain.events import EventName
-from memd.domain.settings import UsageSettings
-from memd.domain.sleep import Window
+from memd.domain.settings.settings import UsageSettings
+from memd.domain.sleep.sleep import Window
+from memd.domain.values import EventName
 from memd.signals.usage import Usage
 from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.nap import Nap
 from memd.sleep.window import watching as room
-from memd.sleep.window.project import project_of
+from memd.sleep.window.trigger import project_of
 from memd.sleep.window.watching import Watching
 from memd.store.file.database import Database
 

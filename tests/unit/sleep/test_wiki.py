@@ -17,7 +17,7 @@ from support.entries import a_request, an_entry
 from memd.backends.inmemory import InMemoryBackend
 from memd.base.errors import InvalidStateError, MemoryRetrievalError, UnsafePathError
 from memd.domain.memory import MemoryEntry, MemoryMetadata, MemoryQuery
-from memd.domain.settings_consolidation import WikiExportConfig
+from memd.domain.settings.consolidation import WikiExportConfig
 from memd.sleep.strategies.pages import pages
 from memd.sleep.wiki import wiki_files
 from memd.sleep.wiki.wiki import WikiExporter, folder_name, index, named, raw_page, wiki_page

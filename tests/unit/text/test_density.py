@@ -6,7 +6,7 @@ import pytest
 from support.effort import effort
 from support.entries import an_entry
 
-from memd.domain.consolidation import ContentDensity
+from memd.domain.sleep.consolidation import ContentDensity
 from memd.text.density import DensityClassifier, classify_batch, score
 
 DENSE = {

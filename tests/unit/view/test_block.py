@@ -3,7 +3,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.view.block import memory_block
+from memd.view.labels import memory_block
 
 
 def test_the_documented_example_comes_out_byte_for_byte() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.view.block import memory_block
+from memd.view.labels import memory_block
 
 
 def test_spec_4_1_a_line_for_each_memory_between_two_lines_of_the_tag() -> None:

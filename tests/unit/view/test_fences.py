@@ -11,10 +11,10 @@ from support.unseen import changed, chunks
 from memd.domain.enums import MemoryCategory
 from memd.domain.inject import MessageRole
 from memd.domain.memory import MemoryEntry
-from memd.domain.retrieval import ScoredMemory
+from memd.domain.settings.retrieval import ScoredMemory
 from memd.inject.format import fenced, formatted, mark
 from memd.text.tokens import DefaultTokenEstimator
-from memd.view.block import memory_block
+from memd.view.labels import memory_block
 from memd.view.view import ENTRY_TAG, MEMORY_TAG, hidden, view, wrap_untrusted
 
 NONCE = "0f1e2d3c4b5a6978"

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memd.domain.enums import Origin
-from memd.sleep.distil.candidates import NapKind
-from memd.sleep.distil.choice import STRETCH_MEMORIES, STRETCH_TOKENS
 from memd.sleep.distil.compose import CHARS_MAX
-from memd.sleep.distil.distilled import distilled
+from memd.sleep.distil.distil import STRETCH_MEMORIES, STRETCH_TOKENS, distilled
+from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.nap.consolidator import CHARS_PER_TOKEN
 
 RULE = "From now on the mock server listens on port 4010 only."

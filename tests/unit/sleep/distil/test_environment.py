@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.sleep.distil.candidates import NapKind
-from memd.sleep.distil.commands import COMMANDS_SLOT
-from memd.sleep.distil.environment import ENVIRONMENT_CHARS_MAX, environment
-from memd.sleep.distil.exchanges import AgentText, Exchange, Run
+from memd.sleep.distil.environment import COMMANDS_SLOT, ENVIRONMENT_CHARS_MAX, environment
+from memd.sleep.distil.exchanges import AgentText, Exchange, NapKind, Run
 
 
 def _bash(line: str, result: str = "ok") -> Run:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.sleep.distil.candidates import NapKind
-from memd.sleep.distil.exchanges import AgentText, Exchange
+from memd.sleep.distil.exchanges import AgentText, Exchange, NapKind
 from memd.sleep.distil.findings import FINDINGS_CHARS_MAX, findings, listed
 
 REVIEW = """# Review of the importer

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from memd.sleep.distil.acts import WORTH, act
-from memd.sleep.distil.candidates import NapKind
-from memd.sleep.distil.distilled import distilled
+from memd.sleep.distil.distil import distilled
+from memd.sleep.distil.exchanges import NapKind
 
 
 def _said(agent: str, user: str) -> list[str]:

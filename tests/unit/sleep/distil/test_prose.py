@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.sleep.distil.prose import SENTENCE_CHARS_MAX, plain, sentences
+from memd.sleep.distil.language.prose import SENTENCE_CHARS_MAX, plain, sentences
 
 ANSWER = """## What changed
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from memd.sleep.distil.candidates import NapKind
-from memd.sleep.distil.distilled import distilled
-from memd.sleep.distil.exchanges import AgentText, Exchange, Run
+from memd.sleep.distil.distil import distilled
+from memd.sleep.distil.exchanges import AgentText, Exchange, NapKind, Run
 from memd.sleep.distil.reports import approved, reports, sections, written
 
 REPORT = """# Gap analysis

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memd.sleep.distil.acts import WORTH, act
-from memd.sleep.distil.standing import stands
+from memd.sleep.distil.language.standing import stands
 
 LASTING = """
 Always run the linter before you say you are done.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.sleep.distil.words import is_interruption, is_prose, words
+from memd.sleep.distil.language.words import is_interruption, is_prose, words
 from memd.text.sentences import sentences
 
 OWN = "The port of the mock server must stay 4010."

@@ -8,7 +8,7 @@ from memd.sleep.nap.earlier import as_messages, start_of
 from memd.sleep.nap.erased import History
 from memd.sleep.nap.facts import HEADER
 from memd.sleep.nap.messages import kept_messages
-from memd.store.session.earlier import EarlierRow
+from memd.store.session.turns import EarlierRow
 
 SESSION: list[dict[str, Any]] = [
     {"role": "user", "content": "Make it rain."},

@@ -6,8 +6,14 @@ from typing import Any
 
 import pytest
 
-from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator
-from memd.sleep.nap.mentions import MARK, enumerates, mentioned, things
+from memd.sleep.nap.consolidator import (
+    MARK,
+    MENTION_SHARE,
+    MemoryConsolidator,
+    enumerates,
+    mentioned,
+    things,
+)
 
 RECENT = [{"role": "user", "content": text} for text in ("one", "two", "see main.go", "four")]
 

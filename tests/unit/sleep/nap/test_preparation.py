@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from memd.domain.enums import MemoryCategory, Origin, Trust
-from memd.sleep.distil.candidates import Distilled, NapKind
+from memd.sleep.distil.exchanges import Distilled, NapKind
 from memd.sleep.nap.cleaning import clean
 from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator
 from memd.sleep.nap.drafting import of_distilled

@@ -1,0 +1,1 @@
+"""Assistants: connected, looked over, and the commands that they start."""

@@ -1,0 +1,227 @@
+"""What connects assistants: what they start, and how memd gets into their files and out again."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+from memd.base.errors import InvalidError
+from memd.base.paths import Paths
+from memd.cli import options, say
+from memd.cli.reach import daemon
+
+if TYPE_CHECKING:
+    from memd.assist.connect.clients import Assistant, Locations
+    from memd.assist.connect.connect import FileChange
+
+SCOPES = ["read", "write", "propose"]
+YOURS = "default"
+"""The agent of the person, and of every assistant that has none of its own."""
+_CONTEXT_LINES = 2
+
+
+@options.examples("memd mcp", "memd mcp --client codex")
+def mcp(
+    client: Annotated[
+        str | None,
+        options.option(
+            "--client", metavar="NAME", help='Whose key to present, as "memd client add" made it.'
+        ),
+    ] = None,
+    profile: options.Profile = None,
+) -> None:
+    """Speak MCP on stdin and stdout, for an assistant to start; the daemon answers.
+
+    It outlives the daemon: after a restart the next request finds it again.
+    """
+    from memd.assist import pump
+
+    pump.run(client, profile)
+
+
+@options.examples(
+    "memd connect",
+    "memd connect claude-code",
+    "memd connect codex --agent work",
+    "memd connect codex --remove",
+)
+def connect(
+    name: Annotated[
+        str | None,
+        options.Argument(metavar="NAME", help="The assistant; without it, all are listed."),
+    ] = None,
+    print_: Annotated[bool, options.option("--print", help="Only show what would change.")] = False,
+    remove: Annotated[
+        bool, options.option("--remove", help="Take everything of memd's out again.")
+    ] = False,
+    agent: Annotated[
+        str,
+        options.option(
+            "--agent",
+            metavar="NAME",
+            help="Whose memory it has; default is yours, which all assistants share.",
+        ),
+    ] = YOURS,
+    yes: options.Yes = False,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Connect an assistant: a key, its server of MCP, its hooks. Shows every change and asks.
+
+    Comments, order and every other byte stay. What a file was is kept beside it, and
+    --remove makes it that again. What one assistant learns the others know, and what you
+    add all of them; with --agent it has a memory of its own, from its first connection on.
+    """
+    if name is None:
+        _list(profile, json=json)
+        return
+    from memd.assist.connect import connect as connecting
+
+    assistant, place = assistant_of(name), place_of(profile)
+    work = connecting.removing if remove else connecting.connecting
+    changes = work(assistant, place)
+    if changes and not remove and not is_installed(assistant, place):
+        say.note(f"{assistant.title} was not found on this computer; it is connected all the same")
+    if not json:
+        show(changes)
+    made = None
+    if not print_:
+        if changes:
+            say.sure(_question(changes, assistant), yes=yes)
+        made = None if remove else key_for(name, profile, agent)
+        connecting.write(changes, place.data)
+    if json:
+        say.as_json({
+            "name": name,
+            "connected": connecting.is_connected(assistant, place),
+            "files": [str(each.file) for each in changes],
+            "key_file": made,
+            "then": assistant.then if not remove else "",
+        })  # fmt: skip
+    elif not print_:
+        _tell(name, assistant, changes, remove=remove)
+
+
+def assistant_of(name: str) -> Assistant:
+    """Return the assistant called *name*. Raises InvalidError."""
+    from memd.assist.connect.clients import ASSISTANTS
+
+    if name not in ASSISTANTS:
+        raise InvalidError(
+            f"memd knows no assistant {name!r}", hint=f"there are {', '.join(ASSISTANTS)}"
+        )
+    return ASSISTANTS[name]
+
+
+def place_of(profile: str | None) -> Locations:
+    """Return where the person's things are, and memd's of *profile*."""
+    from pathlib import Path
+
+    from memd.assist.connect.clients import Locations
+    from memd.assist.connect.entries import PASSED_ON
+    from memd.cli.daemon.service import command_path
+
+    environ = {**os.environ, **({"MEMD_PROFILE": profile} if profile else {})}
+    variables = {name: environ[name] for name in PASSED_ON if environ.get(name)}
+    if variables.get("XDG_RUNTIME_DIR") == f"/run/user/{os.getuid()}":
+        del variables["XDG_RUNTIME_DIR"]  # looked for there without being told
+    return Locations(
+        Path.home(),
+        Paths.resolve(profile).data_dir,
+        str(command_path()),
+        variables,
+        environ,
+        sys.platform == "darwin",
+    )
+
+
+def show(changes: list[FileChange]) -> None:
+    """Print what changes, as ``diff -u`` would."""
+    import difflib
+
+    for change in changes:
+        lines = difflib.unified_diff(
+            (change.before or "").splitlines(),
+            (change.after or "").splitlines(),
+            "/dev/null" if change.before is None else str(change.file),
+            "/dev/null" if change.after is None else str(change.file),
+            n=_CONTEXT_LINES,
+            lineterm="",
+        )
+        for line in lines:
+            say.out(line)
+
+
+def key_for(name: str, profile: str | None, agent: str = YOURS) -> str | None:
+    """Make a key for an assistant that has none; return its file, None when it had one.
+
+    It is *agent*'s, or whose the key was that is lost.
+    """
+    if (Paths.resolve(profile).keys_dir / f"{name}.key").is_file():
+        return None
+    with daemon(profile) as client:
+        known = client.call("client.list", {})["items"]
+        lost = [one for one in known if one["name"] == name and not one["revoked_at"]]
+        if lost:
+            client.call("client.revoke", {"name": name})  # its file is gone: nobody can use it
+            agent = lost[-1]["agent_id"] or agent
+        made = client.call("client.add", {"name": name, "agent_id": agent, "scopes": SCOPES})
+    return str(made["key_file"])
+
+
+def _question(changes: list[FileChange], assistant: Assistant) -> str:
+    files = "1 file" if len(changes) == 1 else f"{len(changes)} files"
+    return f"Change {files} of {assistant.title}?"
+
+
+def _tell(name: str, assistant: Assistant, changes: list[FileChange], *, remove: bool) -> None:
+    if not changes:
+        say.note("nothing of memd's is there" if remove else f"{assistant.title} is connected")
+        return
+    if remove:
+        say.note(f'{assistant.title} starts without memd. Its key: "memd client revoke {name}"')
+        return
+    say.note(
+        f"{assistant.title} is connected: start it again. To undo: memd connect {name} --remove"
+    )
+    if assistant.then:
+        say.note(assistant.then)
+
+
+def is_installed(assistant: Assistant, place: Locations) -> bool:
+    """Return whether an assistant's program or folder is here."""
+    import shutil
+
+    return any(map(shutil.which, assistant.programs)) or assistant.folder(place).is_dir()
+
+
+def _list(profile: str | None, *, json: bool) -> None:
+    from memd.assist.connect.clients import ASSISTANTS
+    from memd.assist.connect.connect import is_connected
+    from memd.cli.tables import table, text_column, word
+
+    place = place_of(profile)
+    rows: list[dict[str, Any]] = [
+        {
+            "name": name,
+            "title": each.title,
+            "installed": is_installed(each, place),
+            "connected": is_connected(each, place),
+            "folder": str(each.folder(place)),
+        }
+        for name, each in ASSISTANTS.items()
+    ]
+    if json:
+        say.as_json({"items": rows})
+        return
+    columns = (word("NAME", whole=True), word("INSTALLED"), word("CONNECTED"))
+    table(
+        (*columns, text_column("FOLDER", in_place=True)),
+        ((one["name"], *(_yes(one[key]) for key in ("installed", "connected")), one["folder"])
+         for one in rows),
+    )  # fmt: skip
+
+
+def _yes(value: object) -> str:
+    return "yes" if value else "-"

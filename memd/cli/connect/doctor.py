@@ -1,0 +1,98 @@
+"""Look for what is wrong with how assistants are connected, and mend what memd can."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from memd.base.errors import NotRunningError
+from memd.base.paths import Paths
+from memd.cli import options, say
+from memd.cli.connect.assist import key_for, place_of, show
+from memd.cli.reach import ask, how_to_start
+
+if TYPE_CHECKING:
+    from memd.assist.connect.clients import Locations
+    from memd.assist.connect.doctor import Finding
+
+
+@options.examples("memd doctor", "memd doctor --fix", "memd doctor --json")
+def doctor(
+    fix: Annotated[bool, options.option("--fix", help="Mend what memd can; asks first.")] = False,
+    yes: options.Yes = False,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Find what is missing, out of date, untrusted or twice in how assistants are connected.
+
+    Looks at the settings in this folder as well. Exit code 4: something is wrong.
+    """
+    place = place_of(profile)
+    found = _findings(place, profile)
+    if fix and any(each.is_mended for each in found):
+        _mend(found, place, profile, yes=yes, json=json)
+        found = _findings(place, profile)
+    if json:
+        say.as_json({"findings": [each._asdict() for each in found]})
+    for each in () if json else found:
+        say.out(f"{each.assistant}: {each.what}")
+        say.note(f"    {each.help}")
+    if found:
+        raise say.Leave(say.Exit.DEGRADED)
+    if not json:
+        say.note("nothing is wrong with what is connected")
+
+
+def _findings(place: Locations, profile: str | None) -> list[Finding]:
+    from memd.assist.connect import connect
+    from memd.assist.connect.clients import ASSISTANTS
+    from memd.assist.connect.doctor import Finding, findings
+
+    here = Path.cwd()
+    found = [
+        each
+        for name, assistant in ASSISTANTS.items()
+        for each in findings(name, assistant, place, here)
+    ]
+    names = [name for name, each in ASSISTANTS.items() if connect.is_connected(each, place)]
+    try:
+        clients = ask(profile, "client.list")["items"]
+    except NotRunningError as error:
+        return [*found, Finding("memd", "missing", error.message, how_to_start(profile))]
+    holding = {one["name"] for one in clients if not one["revoked_at"]}
+    for name in names:
+        if name not in holding or not _key(name, profile).is_file():
+            what = f"it has no key that holds: {_key(name, profile)}"
+            found.append(Finding(name, "key", what, "memd doctor --fix", is_mended=True))
+    return found
+
+
+def _mend(
+    found: list[Finding], place: Locations, profile: str | None, *, yes: bool, json: bool
+) -> None:
+    from memd.assist.connect import connect
+    from memd.assist.connect.clients import ASSISTANTS
+
+    names = dict.fromkeys(each.assistant for each in found if each.is_mended)
+    unreadable = {each.assistant for each in found if each.kind == "unreadable"}
+    plans = {
+        name: connect.connecting(ASSISTANTS[name], place)
+        for name in names
+        if name not in unreadable
+    }
+    if not json:
+        for changes in plans.values():
+            show(changes)
+    say.sure(
+        f"Mend how {', '.join(names)} {'is' if len(names) == 1 else 'are'} connected?", yes=yes
+    )
+    for each in found:
+        if each.kind == "key":
+            _key(each.assistant, profile).unlink(missing_ok=True)
+            key_for(each.assistant, profile)
+    for changes in plans.values():
+        connect.write(changes, place.data)
+
+
+def _key(name: str, profile: str | None) -> Path:
+    return Paths.resolve(profile).keys_dir / f"{name}.key"

@@ -1,0 +1,1 @@
+"""The daemon: run by hand, or as a service of the login."""

@@ -1,0 +1,84 @@
+"""The daemon as a person meets it: serve, status, version."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+from memd import __version__
+from memd.cli import options, say
+from memd.cli.reach import ask
+from memd.cli.sleep.sleep import in_a_line
+
+
+@options.examples("memd serve", "memd serve --profile work")
+def serve(
+    profile: options.Profile = None,
+    foreground: Annotated[
+        bool, options.option("--foreground", help="Stay in this terminal; memd always does.")
+    ] = False,
+) -> None:
+    """Run the daemon until it is told to stop (Ctrl-C, or SIGTERM)."""
+    del foreground  # memd never forks: a service manager or a shell holds it
+    from memd.base.paths import Paths
+    from memd.daemon import serve as run
+
+    code = run(Paths.resolve(profile))
+    if code:
+        raise say.Leave(say.Exit(code))
+
+
+@options.examples("memd status", "memd status --json", "memd status --json | jq .status")
+def status(profile: options.Profile = None, json: options.Json = False) -> None:
+    """Say how the daemon is. Exit code 0 is ok, 3 not running, 4 degraded."""
+    told: dict[str, Any] = ask(profile, "system.status")
+    if json:
+        say.as_json(told)
+    else:
+        for name, value in told.items():
+            _show(name, in_a_line(value) if name == "sleep" and value else value)
+        if told.get("turned_away"):
+            say.note('what was turned away: "memd archive turned-away" lists it, --restore')
+    if told.get("status", "ok") != "ok":
+        raise say.Leave(say.Exit.DEGRADED)
+
+
+@options.examples("memd version", "memd version --json")
+def version(json: options.Json = False) -> None:
+    """Print the version of memd and of what it stands on."""
+    from importlib.metadata import version as of
+
+    parts = {name: of(name) for name in ("apsw", "sqlite-vec", "fastembed", "pydantic")}
+    python = ".".join(str(n) for n in sys.version_info[:3])
+    if json:
+        say.as_json({"memd": __version__, "python": python, **parts})
+        return
+    say.out(f"memd {__version__}")
+    say.note(", ".join(f"{name} {number}" for name, number in {"python": python, **parts}.items()))
+
+
+def _show(name: str, value: Any, indent: str = "") -> None:
+    """Print one field of a nested answer, an indented line each."""
+    name, value = _measured(name, value)
+    label = f"{indent}{name.replace('_', ' ')}:"
+    if isinstance(value, dict):
+        say.out(label)
+        for inner, what in value.items():
+            _show(inner, what, indent + "  ")
+    elif isinstance(value, list):
+        say.out(f"{label:<22} {', '.join(say.line(str(item)) for item in value) or '-'}")
+    else:
+        say.out(f"{label:<22} {'-' if value is None else say.line(str(value))}")
+
+
+def _measured(name: str, value: Any) -> tuple[str, Any]:
+    """Return a figure's name without its unit and the figure with it.
+
+    >>> _measured("rss_bytes", 51_900_416), _measured("uptime_s", 3)
+    (('rss', '51.9 MB'), ('uptime', '3 s'))
+    """
+    if isinstance(value, int) and name.endswith("_bytes"):
+        return name.removesuffix("_bytes"), f"{value / 1e6:.1f} MB"
+    if isinstance(value, int) and name.endswith("_s"):
+        return name.removesuffix("_s"), f"{value} s"
+    return name, value

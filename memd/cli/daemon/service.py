@@ -1,0 +1,266 @@
+"""Install the daemon as a service of the person's own login, and take it away again.
+
+Installing twice changes nothing; uninstalling removes what installing wrote and
+never a memory. The sandbox drop-in is added only after a trial has shown that
+this system lets a user's unit have a user namespace (decision 0018).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+from memd.base.errors import InvalidStateError
+from memd.base.paths import Paths
+from memd.cli import options, say
+from memd.cli.daemon import units
+
+LAUNCHD = sys.platform == "darwin"
+_SECONDS_MAX = 90
+_TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108  # what PrivateTmp= replaces; nothing is made there
+_TRIAL = ("systemd-run", "--user", "--wait", "--quiet", "-p", "PrivateUsers=yes", "true")
+
+
+class Spoken(NamedTuple):
+    """What a program answered."""
+
+    code: int
+    text: str
+
+
+@options.examples(
+    "memd service install", "memd service install --print", "memd service install --no-sandbox"
+)
+def install(
+    profile: options.Profile = None,
+    print_: Annotated[
+        bool, options.option("--print", help="Show the files; write nothing.")
+    ] = False,
+    sandbox: Annotated[
+        bool | None,
+        options.option(
+            "--sandbox/--no-sandbox", help="The stricter unit; by default after a trial."
+        ),
+    ] = None,
+) -> None:
+    """Start the daemon at every login, and now."""
+    paths = Paths.resolve(profile).located()
+    if print_:
+        for name, text in _files(paths, sandbox=sandbox is not False).items():
+            say.out(f"# {_folder() / name}")
+            say.out(text)
+        return
+    _need_manager()
+    strict = sandbox if sandbox is not None else not LAUNCHD and _speak(_TRIAL).code == 0
+    if strict:
+        _refuse_temporary(paths)
+    changed = _write(_files(paths, sandbox=strict))
+    if not strict:
+        changed = (
+            _remove([n for n in _files(paths, sandbox=True) if n.endswith(".conf")]) or changed
+        )
+    for place in (paths.data_dir, paths.state_dir, paths.runtime_dir):
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for command in _start(paths, changed=changed):
+        _must(command)
+    say.note(f"memd runs as {_name(paths)}, now and after every login")
+    if not LAUNCHD and not strict:
+        say.note("without the stricter sandbox: this system allows no user namespaces to a service")
+
+
+@options.examples("memd service uninstall")
+def uninstall(profile: options.Profile = None) -> None:
+    """Stop the daemon and remove the service files. Memories stay."""
+    paths = Paths.resolve(profile).located()
+    names = list(_files(paths, sandbox=True))
+    if not any((_folder() / name).exists() for name in names):
+        say.note("no service is installed")
+        return
+    for command in _stop(paths):
+        _speak(command)  # what is not running need not be stopped
+    _remove(names)
+    if not LAUNCHD:
+        _speak(("systemctl", "--user", "daemon-reload"))
+    say.note(f"{_name(paths)} is gone; the memories in {paths.database} are untouched")
+
+
+@options.examples("memd service status", "memd service status --json")
+def status(profile: options.Profile = None, json: options.Json = False) -> None:
+    """Say whether the service is installed, up to date and running."""
+    paths = Paths.resolve(profile).located()
+    strict = any(
+        (_folder() / n).exists() for n in _files(paths, sandbox=True) if n.endswith(".conf")
+    )
+    wanted = _files(paths, sandbox=strict)
+    installed = all((_folder() / name).is_file() for name in wanted)
+    current = installed and all(_read(_folder() / name) == text for name, text in wanted.items())
+    active = _active(paths)
+    if json:
+        say.as_json({"name": _name(paths), "installed": installed, "current": current,
+                     "active": active, "sandbox": strict})  # fmt: skip
+    else:
+        say.out(f"{_name(paths)}: {'installed' if installed else 'not installed'}, "
+                f"{'running' if active else 'not running'}")  # fmt: skip
+        if installed and not current:
+            say.note('its files are not those of this memd: run "memd service install" again')
+    if not (installed and active):
+        raise say.Leave(say.Exit.NOT_RUNNING)
+
+
+def command_path(argv0: str = "", found: str | None = None) -> Path:
+    """Return the path of the ``memd`` command that an upgrade leaves in place.
+
+    A tool installer puts a link into a folder of the PATH and the program into an
+    environment that it replaces; the link is what a service must start, so links
+    are not followed.
+    """
+    found = found or shutil.which("memd")
+    typed = Path(argv0 or sys.argv[0]).absolute()
+    if typed.name == "memd" and typed.is_file():
+        if found and Path(found).samefile(typed):
+            return Path(found).absolute()
+        return typed
+    beside = Path(sys.executable).with_name("memd")
+    for candidate in (Path(found) if found else beside, beside):
+        if candidate.is_file():
+            return candidate.absolute()
+    raise InvalidStateError(
+        "the memd command is not installed", hint="pip install memd, or pipx install memd"
+    )
+
+
+def _files(paths: Paths, *, sandbox: bool) -> dict[str, str]:
+    if LAUNCHD:
+        log = Path.home() / "Library" / "Logs" / "memd" / f"{units.stem(paths.profile)}.log"
+        return units.launchd(command_path(), paths, os.environ, log=log)
+    return units.systemd(command_path(), paths, os.environ, sandbox=sandbox)
+
+
+def _folder() -> Path:
+    if LAUNCHD:
+        return Path.home() / "Library" / "LaunchAgents"
+    config = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+    return Path(config) / "systemd" / "user"
+
+
+def _name(paths: Paths) -> str:
+    return units.label(paths.profile) if LAUNCHD else f"{units.stem(paths.profile)}.service"
+
+
+def _start(paths: Paths, *, changed: bool) -> list[Sequence[str]]:
+    """Return the commands that (re)start the service; unchanged and running, it is left alone."""
+    if LAUNCHD:
+        domain, name = f"gui/{os.getuid()}", units.label(paths.profile)
+        if not changed and _active(paths):
+            return []
+        _speak(("launchctl", "bootout", f"{domain}/{name}"))
+        return [("launchctl", "bootstrap", domain, str(_folder() / f"{name}.plist"))]
+    name = units.stem(paths.profile)
+    pair = (f"{name}.socket", f"{name}.service")
+    commands: list[Sequence[str]] = [
+        ("systemctl", "--user", "daemon-reload"),
+        ("systemctl", "--user", "enable", *pair),
+    ]
+    if changed:
+        # A running socket does not take a new path, and a daemon that a person
+        # started holds the socket: both begin again.
+        commands.append(("systemctl", "--user", "stop", *reversed(pair)))
+    return [*commands, ("systemctl", "--user", "start", *pair)]
+
+
+def _stop(paths: Paths) -> list[Sequence[str]]:
+    if LAUNCHD:
+        return [("launchctl", "bootout", f"gui/{os.getuid()}/{units.label(paths.profile)}")]
+    name = units.stem(paths.profile)
+    return [("systemctl", "--user", "disable", "--now", f"{name}.service", f"{name}.socket")]
+
+
+def _active(paths: Paths) -> bool:
+    if LAUNCHD:
+        return (
+            _speak(("launchctl", "print", f"gui/{os.getuid()}/{units.label(paths.profile)}")).code
+            == 0
+        )
+    return _speak(("systemctl", "--user", "is-active", "--quiet", _name(paths))).code == 0
+
+
+def _need_manager() -> None:
+    program = "launchctl" if LAUNCHD else "systemctl"
+    if shutil.which(program) is None:
+        raise InvalidStateError(
+            f"there is no {program} on this system",
+            hint='start the daemon with "memd serve", or see "memd service install --print"',
+        )
+
+
+def _refuse_temporary(paths: Paths) -> None:
+    """Raise InvalidStateError for a place that the sandboxed service would not see.
+
+    It has a ``/tmp`` of its own: a command there cannot be started (systemd's 203/EXEC),
+    and a memory there would go with the service.
+    """
+    for place in (command_path(), paths.data_dir, paths.config_file, paths.socket):
+        if any(place.is_relative_to(folder) for folder in _TEMPORARY):
+            raise InvalidStateError(
+                f"{place} is below a temporary folder, which a sandboxed service does not see",
+                hint="set HOME or MEMD_HOME to a lasting folder, or run: "
+                "memd service install --no-sandbox",
+            )
+
+
+def _write(files: dict[str, str]) -> bool:
+    changed = False
+    for name, text in files.items():
+        path = _folder() / name
+        if _read(path) == text:
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh = path.with_name(path.name + ".new")
+        fresh.write_text(text, encoding="utf-8")
+        fresh.replace(path)
+        say.note(f"wrote {path}")
+        changed = True
+    return changed
+
+
+def _remove(names: Sequence[str]) -> bool:
+    changed = False
+    for path in (_folder() / name for name in names):
+        if path.exists():
+            path.unlink()
+            say.note(f"removed {path}")
+            changed = True
+            if path.parent.name.endswith(".d") and not any(path.parent.iterdir()):
+                path.parent.rmdir()
+    return changed
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+
+
+def _must(command: Sequence[str]) -> None:
+    spoken = _speak(command)
+    if spoken.code:
+        raise InvalidStateError(
+            f"{' '.join(command)} failed: {spoken.text or spoken.code}",
+            hint="the files are written; in a session of your own login, run the command again",
+        )
+
+
+def _speak(command: Sequence[str]) -> Spoken:
+    try:
+        done = subprocess.run(  # noqa: S603  # fixed programs, arguments from checked names
+            command, capture_output=True, text=True, timeout=_SECONDS_MAX, check=False
+        )
+    except (FileNotFoundError, subprocess.TimeoutExpired) as error:
+        return Spoken(127, str(error))
+    return Spoken(done.returncode, (done.stderr or done.stdout).strip())

@@ -1,0 +1,1 @@
+"""What a person types about memories: add, find, change, take away, share."""

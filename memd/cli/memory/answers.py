@@ -1,0 +1,140 @@
+"""What was recalled, as a person reads it: how likely in a word, in a number when asked for.
+
+What was said in sessions, as a person searches it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memd.base.errors import InvalidError
+from memd.cli import say
+from memd.cli.reach import ask
+from memd.cli.tables import id_for_reader
+
+LIKELY = 0.5
+DISPLAYED_MIN = 0.02
+"""Below it a memory is as good as none: it is printed only where numbers are."""
+WORD_CELLS = 8
+_CUT = {
+    "gate": "nothing of its kind seems to answer",
+    "bar": "too unlikely to be worth its place",
+    "repeats": "says again what {of} says",
+    "room": "no room: the budget, or too many of one source",
+}
+
+
+def word(memory: dict[str, Any]) -> str:
+    """Return in a word how likely a memory answers.
+
+    >>> [word({"relevance_score": value}) for value in (0.7, 0.1, 0.01)]
+    ['likely', 'possible', 'unlikely']
+    """
+    if memory.get("preference"):
+        return "pref"
+    relevance = memory.get("relevance_score")
+    if relevance is None:
+        return "-"
+    if relevance >= LIKELY:
+        return "likely"
+    return "possible" if relevance >= DISPLAYED_MIN else "unlikely"
+
+
+def show(found: dict[str, Any], query: str, *, numbers: bool) -> None:
+    """Print what was recalled, best first; with *numbers* also what was cut, and by what."""
+    told = [each for each in found["memories"] if numbers or word(each) != "unlikely"]
+    for memory in told:
+        _show(memory, query, numbers=numbers)
+    if not told:
+        say.note("nothing found")
+    if hidden := len(found["memories"]) - len(told):
+        say.note(f"and {hidden} that hardly answer{'s' if hidden == 1 else ''}: --why shows them")
+    if numbers:
+        _show_cut(found)
+
+
+def explain(found: dict[str, Any]) -> None:
+    """Say on standard error how likely each memory answers, and what was cut, and by what."""
+    if found.get("gate") is not None:
+        say.note(f"that anything answers: {found['gate']:.2f}")
+    for memory in found["memories"]:
+        say.note(f"{_number(memory)}  {id_for_reader(memory['id'])}  {word(memory)}")
+    _show_cut(found)
+
+
+def _show(memory: dict[str, Any], query: str, *, numbers: bool) -> None:
+    """Print one memory: how likely and what answers, then in grey what it is."""
+    first = f"{word(memory):<{WORD_CELLS}}"
+    if numbers:
+        first = f"{_number(memory)}  {first}"
+    room = say.width() - len(first) - 2
+    say.out(f"{say.bold(first)}  {say.passage(memory['content'], query, room)}")
+    say.out(" " * (WORD_CELLS + 2) + say.dim(_about(memory)))
+
+
+def _show_cut(found: dict[str, Any]) -> None:
+    for each in found.get("cut", ()):
+        of = id_for_reader(each["of"]) if each.get("of") else ""
+        reason = _CUT[each["by"]].format(of=of)
+        say.note(f"left out {id_for_reader(each['id'])} ({each['relevance_score']:.2f}): {reason}")
+
+
+def _number(memory: dict[str, Any]) -> str:
+    relevance = memory.get("relevance_score")
+    return "   -" if relevance is None else f"{relevance:.2f}"
+
+
+def _about(memory: dict[str, Any]) -> str:
+    """Return what a memory is, in a line: when, which kind, whose, from where, and its id."""
+    # When it was, where that is known: an old note or session is not of today.
+    when = say.moment(str(memory.get("occurred_at") or memory["created_at"]))[:10]
+    about = [when, str(memory.get("passing") or memory["memory_type"])]
+    if memory.get("is_shared"):
+        about.append(f"shared by {memory['user_id']}")
+    about += [memory[name] for name in ("speaker", "source") if memory.get(name)]
+    named = id_for_reader(memory["id"])
+    return f"{say.line(' · '.join(about), say.width() - len(named) - 13)} · {named}"
+
+
+def refuse(**given: object) -> None:
+    """Raise InvalidError for an option that says something of memories only."""
+    for name, value in given.items():
+        if value:
+            raise InvalidError(
+                f"--{name} is of memories, not of what was said in sessions",
+                field=f"--{name}",
+                hint="leave it out, or search without --sessions",
+            )
+
+
+def search(profile: str | None, asked: dict[str, Any], *, json: bool) -> None:
+    """Print the messages that hold the words, best first."""
+    found = ask(profile, "session.search", asked)
+    if json:
+        say.as_json(found)
+        return
+    for hit in found["items"]:
+        _show_turns(hit)
+    if not found["items"]:
+        say.note("nothing of this was said in a session that is kept")
+
+
+def said_by(role: str) -> str:
+    """Return who said a message; a role that a program made up does not stand by itself.
+
+    >>> said_by("user"), said_by("status: ok")
+    ('user', 'by status: ok')
+    """
+    from memd.view.labels import ROLES
+
+    return role if role in ROLES or role == "message" else f"by {say.line(role)}"
+
+
+def _show_turns(hit: dict[str, Any]) -> None:
+    """Print one message: the words around those that match, then in grey whose and when."""
+    who = said_by(hit["role"])
+    say.out(f"{say.bold(who)}  {say.line(hit['snippet'], say.width() - len(who) - 2)}")
+    where = [say.moment(hit["at"]), f"session {hit['session_id']}", f"message {hit['ordinal']}"]
+    if hit.get("project_id"):
+        where.insert(1, f"project {hit['project_id']}")
+    say.out("      " + say.dim(say.line(" · ".join(where), say.width() - 6)))

@@ -1,0 +1,176 @@
+"""What an assistant's prompt would get, shown to a person.
+
+Who wonders why an assistant says what it says can look at what it was told.
+
+One block of what is known about a question, from all sources at once.
+
+What a new session is told before it asks, shown to a person.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from memd.cli import options, say
+from memd.cli.reach import ask
+
+_ONE = {
+    "policies": "policy",
+    "preferences": "preference",
+    "facts": "fact",
+    "lessons": "lesson",
+    "memories": "memory",
+    "instructions": "instruction",
+}
+
+
+@options.examples(
+    'memd inject "how do we deploy?"',
+    'memd inject "how do we deploy?" --budget 500',
+    'memd inject "how do we deploy?" --synthesize',
+    'memd inject "who is who" --strategy self_editing --json',
+)
+def inject(
+    query: Annotated[
+        list[str], options.Argument(metavar="QUESTION...", help="What the prompt is for.")
+    ],
+    budget: Annotated[
+        int | None,
+        options.option("--budget", metavar="TOKENS", help="How many tokens; default: 2000."),
+    ] = None,
+    strategy: Annotated[
+        str | None,
+        options.option(
+            "--strategy",
+            metavar="NAME",
+            help="context, tool_based or self_editing; default: as in the settings.",
+        ),
+    ] = None,
+    category: options.Category = None,
+    project: options.Project = None,
+    nonce: Annotated[
+        bool, options.option("--nonce", help="Mark each line that was remembered.")
+    ] = False,
+    synthesize: Annotated[
+        bool | None,
+        options.option(
+            "--synthesize/--no-synthesize",
+            help="One block made of all sources, not the memories; default: as in the settings.",
+        ),
+    ] = None,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Show the messages that memd would put into an assistant's prompt for QUESTION."""
+    params = options.given(
+        query=options.joined(query),
+        token_budget=budget,
+        strategy=strategy,
+        categories=[category] if category else None,
+        project_id=project,
+        nonce=nonce or None,
+        synthesize=synthesize,
+        agent_id=agent,
+    )
+    prompt: dict[str, Any] = ask(profile, "inject.prepare", params)
+    if json:
+        say.as_json(prompt)
+        return
+    show_messages(prompt, "nothing: the prompt stays as it is")
+    if least := prompt.get("minimum_required_tokens"):
+        say.note(f"none of the memories fits; the shortest takes a budget of {least:,}")
+
+
+def show_messages(prompt: dict[str, Any], nothing: str) -> None:
+    """Show the messages of a prompt, what they cost and what is not in them."""
+    for message in prompt["messages"]:
+        say.out(say.bold(f"{message['role']}:"))
+        # memd's own tags are live in it; what stands in them was seen to.
+        say.out(say.composed(message["content"]))
+    if not prompt["messages"]:
+        say.note(nothing)
+    say.note(f"{prompt['tokens_used']:,} of {prompt['token_budget']:,} tokens{_rest(prompt)}")
+    for warning in prompt.get("warnings", ()):
+        say.note(f"memd: {warning}; policies come first, so use a larger budget")
+    if prompt.get("degraded"):
+        say.note(f"memd: {prompt['degraded']}")
+
+
+def _rest(prompt: dict[str, Any]) -> str:
+    counts: dict[str, int] = dict(prompt["left_out"])
+    known = counts.pop("in_window", 0)
+    left = [f"{n} {_ONE[name] if n == 1 else name}" for name, n in counts.items() if n]
+    said = f"; left out: {', '.join(left)}" if left else ""
+    return said + (f"; the session has {known} already" if known else "")
+
+
+@options.examples(
+    'memd synthesize "how do I fix Docker networking?"',
+    'memd synthesize "deploy" --budget 1000 --session s1 --json',
+)
+def synthesize(
+    query: Annotated[
+        list[str], options.Argument(metavar="QUERY...", help="What you want to know.")
+    ],
+    budget: Annotated[
+        int | None, options.option("--budget", metavar="TOKENS", help="How much may be said.")
+    ] = None,
+    session: options.Session = None,
+    project: options.Project = None,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Print lessons, patterns that worked, what was said and summaries as one short block."""
+    params = options.given(
+        query=options.joined(query),
+        max_tokens=budget,
+        session_id=session,
+        project_id=project,
+        agent_id=agent,
+    )
+    made = ask(profile, "memory.synthesize", params)
+    if json:
+        say.as_json(made)
+        return
+    if made["block"]:
+        say.out(say.composed(made["block"]))
+    else:
+        say.note(
+            "nothing that is known fits" if not made["left_out"] else "nothing fits the budget"
+        )
+    if made.get("degraded"):
+        say.note(f"memd: {made['degraded']}")
+
+
+@options.examples(
+    "memd brief",
+    "memd brief --project billing",
+    "memd brief --session 0190c2de --json",
+)
+def brief(
+    project: options.Project = None,
+    session: Annotated[
+        str | None,
+        options.option(
+            "--session", metavar="ID", help="The session that is told: less what it has."
+        ),
+    ] = None,
+    budget: Annotated[
+        int | None,
+        options.option("--budget", metavar="TOKENS", help="How many tokens; default: 2000."),
+    ] = None,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Show what memd would tell a session at its beginning, or after its window was emptied."""
+    params = options.given(
+        project_id=project, session_id=session, token_budget=budget, agent_id=agent
+    )
+    found: dict[str, Any] = ask(profile, "inject.brief", params)
+    if json:
+        say.as_json(found)
+        return
+    show_messages(found, "nothing: there is nothing to tell yet")

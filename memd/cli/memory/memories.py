@@ -1,0 +1,305 @@
+"""Put a memory in, find it, look at it: add, search, recall, get, list."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+from memd.cli import options, say
+from memd.cli.moments import limits
+from memd.cli.reach import ask, daemon
+from memd.cli.tables import an_id, table, text_column, time, word
+
+Query = Annotated[
+    list[str],
+    options.Argument(metavar="QUERY...", help="What you want to know, with quotes or without."),
+]
+Budget = Annotated[
+    int | None, options.option("--budget", metavar="TOKENS", help="How much may be said.")
+]
+Top = Annotated[int | None, options.option("--top", "-n", metavar="N", help="How many at most.")]
+Mode = Annotated[
+    str | None, options.option("--mode", metavar="MODE", help="hybrid, dense or words.")
+]
+Archived = Annotated[
+    bool, options.option("--archived", help="Also what was compressed or put into the archive.")
+]
+
+
+@options.examples(
+    'memd add "We deploy with blue-green since March"',
+    'memd add "I prefer short answers"',
+    'memd add "Answer in German, never with a preamble" --category procedural',
+    "git log -1 --format=%B | memd add - --tag git",
+)
+def add(
+    words: Annotated[
+        list[str], options.Argument(metavar="TEXT...", help="The text; - reads standard input.")
+    ],
+    category: options.Category = None,
+    namespace: options.Namespace = None,
+    tag: options.Tags = None,
+    speaker: Annotated[
+        str | None, options.option("--speaker", metavar="NAME", help="Who said it.")
+    ] = None,
+    session: options.Session = None,
+    project: options.Project = None,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Remember a text exactly as it is. Prints the id of the new memory.
+
+    A preference is told first from then on: "I prefer", "I always", "I hate", "my favourite",
+    or whatever is added as procedural.
+    """
+    from memd.text.preference import filed_as
+
+    typed = options.joined(words)
+    content = sys.stdin.read().strip() if typed == "-" else typed
+    params = options.given(
+        category=category or filed_as(content, speaker),
+        content=content,
+        namespace=namespace,
+        speaker=speaker,
+        session_id=session,
+        project_id=project,
+        agent_id=agent,
+    )
+    params["metadata"] = {"tags": tag or []}
+    with daemon(profile) as client:
+        memory_id = client.call("memory.store", params)
+        kept = client.call("memory.get", options.given(id=memory_id, agent_id=agent))
+    if json:
+        say.as_json({"id": memory_id})
+    else:
+        say.out(memory_id)
+    say.replaced(content, kept["content"] if kept else "")
+
+
+@options.examples(
+    "memd search how do we deploy",
+    'memd search postgres -n 20 --json | jq ".memories[].id"',
+    "memd search --turns what did I ask about the dentist",
+    'memd search dentist --since "3 months ago"',
+    "memd search --sessions connection refused --since 2026-03 --until yesterday",
+)
+def search(
+    query: Query,
+    top: Top = None,
+    category: options.Category = None,
+    namespace: options.Namespace = None,
+    tag: options.Tags = None,
+    project: options.Project = None,
+    mode: Mode = None,
+    archived: Archived = False,
+    turns: Annotated[
+        bool,
+        options.option(
+            "--turns", help="Also what was asked, wanted done, acknowledged or remarked."
+        ),
+    ] = False,
+    sessions: Annotated[
+        bool,
+        options.option("--sessions", help="Search the text of sessions instead, word by word."),
+    ] = False,
+    session: options.Session = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    why: Annotated[
+        bool,
+        options.option("--why", help="With the number behind each word, and what was left out."),
+    ] = False,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Find memories; the word before each says how likely it answers: likely, possible.
+
+    As many as are worth reading; --top asks for more. Preferences are among them only when
+    they answer it; "memd recall" shows what an assistant is told, which begins with all of
+    them. What was only asked, wanted done or acknowledged is found with --turns; "memd archive
+    restore" makes a memory of it. With --sessions it finds what was said in sessions, in the
+    words in which it was said; no assistant is told either by itself.
+    """
+    text = options.joined(query)
+    low, high = limits(since, until)
+    if sessions:
+        from memd.cli.memory import answers
+
+        answers.refuse(
+            category=category,
+            namespace=namespace,
+            tag=tag,
+            mode=mode,
+            archived=archived,
+            turns=turns,
+        )
+        asked = options.given(
+            session_id=session, since=low, until=high, project_id=project, limit=top, agent_id=agent
+        )
+        answers.search(profile, {**asked, "query": text}, json=json)
+        return
+    params = _question(text, top, category, namespace, tag, project, mode, agent)
+    more = options.given(
+        session_id=session, occurred_since=low, occurred_until=high, why=why or None
+    )
+    also = {"include_compressed": archived, "include_passing": turns}
+    asked = {**params, **more, **also, "preferences": "matching"}
+    found = ask(profile, "memory.recall", asked)
+    if json:
+        say.as_json(found)
+        return
+    from memd.cli.memory import answers
+
+    answers.show(found, text, numbers=why or mode not in {None, "hybrid"})
+    if found.get("degraded"):
+        say.note(f"memd: {found['degraded']}")
+
+
+@options.examples('memd recall "how do we deploy?"', 'memd recall "my editor" --budget 500')
+def recall(
+    query: Query,
+    top: Top = None,
+    budget: Budget = None,
+    category: options.Category = None,
+    namespace: options.Namespace = None,
+    tag: options.Tags = None,
+    project: options.Project = None,
+    mode: Mode = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    why: Annotated[
+        bool, options.option("--why", help="How likely each one answers, and what was left out.")
+    ] = False,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Print what memd would put into an assistant's prompt: the <memory> block."""
+    text = options.joined(query)
+    params = _question(text, top, category, namespace, tag, project, mode, agent)
+    low, high = limits(since, until)
+    more = options.given(
+        token_budget=budget, occurred_since=low, occurred_until=high, why=why or None
+    )
+    found = ask(profile, "memory.recall", {**params, **more})
+    if json:
+        say.as_json(found)
+        return
+    say.out(say.composed(found["prompt_block"]))
+    if why:
+        from memd.cli.memory import answers
+
+        answers.explain(found)
+    if found.get("minimum_required_tokens"):
+        say.note(
+            f"nothing fits: the smallest memory needs {found['minimum_required_tokens']} tokens"
+        )
+
+
+@options.examples("memd get 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11 --json")
+def get(
+    memory_id: Annotated[str, options.Argument(metavar="ID", help="As printed by search or list.")],
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Print one memory: its text on stdout, what is known about it on stderr."""
+    entry = ask(profile, "memory.get", options.given(id=memory_id, agent_id=agent))
+    if entry is None:
+        say.unknown(memory_id)
+        raise say.Leave(say.Exit.ERROR)
+    if json:
+        say.as_json({"memory": entry})
+        return
+    for name, value in entry.items():
+        if name not in {"content", "metadata"} and value is not None:
+            told = say.moment(value, zone=True) if name.endswith("_at") else say.line(str(value))
+            say.note(f"{name + ':':<13} {told}")
+    for name, value in entry["metadata"].items():
+        if value:
+            text = ", ".join(value) if isinstance(value, list) else str(value)
+            say.note(f"{name + ':':<13} {say.line(text)}")
+    say.out(say.quoted(entry["content"]))
+
+
+@options.examples(
+    "memd list --limit 20",
+    'memd list --since "last week"',
+    "memd list --category procedural --tag git",
+    "memd list --json",
+)
+def list_(
+    category: options.Category = None,
+    namespace: options.Namespace = None,
+    tag: options.Tags = None,
+    session: options.Session = None,
+    project: options.Project = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 50,
+    after: Annotated[
+        str | None, options.option("--after", metavar="MARK", help="Go on after a page.")
+    ] = None,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """List memories, the newest first, one page at a time."""
+    low, high = limits(since, until)
+    params = options.given(
+        categories=[category] if category else None,
+        namespaces=[namespace] if namespace else None,
+        tags=tag or None,
+        session_id=session,
+        project_id=project,
+        occurred_since=low,
+        occurred_until=high,
+        after=after,
+        agent_id=agent,
+    )
+    page = ask(profile, "memory.list", {**params, "limit": limit})
+    if json:
+        say.as_json(page)
+        return
+    table(
+        (an_id(), time("WHEN"), word("CATEGORY"), text_column("TEXT")),
+        ((one["id"], _when(one), _kind(one), one["content"]) for one in page["items"]),
+    )
+    if not page["items"]:
+        say.note("nothing is remembered" if after is None else "nothing more")
+    if page.get("next"):
+        say.note(f"there is more: memd list --after {page['next']}")
+
+
+def _question(
+    query: str,
+    top: int | None,
+    category: str | None,
+    namespace: str | None,
+    tag: list[str] | None,
+    project: str | None,
+    mode: str | None,
+    agent: str | None,
+) -> dict[str, Any]:
+    return options.given(
+        query=query,
+        top_k=top,
+        categories=[category] if category else None,
+        namespaces=[namespace] if namespace else None,
+        tags=tag or None,
+        project_id=project,
+        search_mode=mode,
+        agent_id=agent,
+    )
+
+
+def _kind(memory: dict[str, Any]) -> str:
+    """Return what a memory is: its category, or what a turn does that states nothing."""
+    return str(memory.get("passing") or memory.get("category") or memory["memory_type"])
+
+
+def _when(memory: dict[str, Any]) -> str:
+    """Return when it was, where that is known: an old note or session is not of today."""
+    return str(memory.get("occurred_at") or memory["created_at"])

@@ -1,0 +1,342 @@
+"""Take memories away: into the trash and back, or for ever.
+
+What was put away, as a person meets it: found, looked at, brought back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from memd.base.errors import InvalidError, MemoryNotFoundError
+from memd.cli import options, say
+from memd.cli.notes.folder import absolute
+from memd.cli.notes.note import reference
+from memd.cli.reach import LONG_SECONDS_MAX, ask, daemon
+from memd.cli.tables import an_id, table, text_column, time, word
+
+_LINE_CELLS = 100
+MemoryIds = Annotated[
+    list[str], options.Argument(metavar="ID...", help="As printed by search or list.")
+]
+
+
+@options.examples("memd delete 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
+def delete(
+    memory_ids: MemoryIds,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Put memories into the trash, from which they can be restored for a week."""
+    missing = _each(profile, "memory.delete", memory_ids, agent, "deleted", json=json)
+    for memory_id in missing:
+        say.unknown(memory_id)
+    if missing:
+        raise say.Leave(say.Exit.ERROR)
+
+
+@options.examples(
+    "memd forget 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11",
+    "memd forget --source notes/2025.md --dry-run",
+    "memd forget --source notes/2025.md --yes",
+    "memd forget --session 7f3a --dry-run",
+)
+def forget(
+    memory_ids: Annotated[
+        list[str] | None, options.Argument(metavar="[ID...]", help="As printed by search or list.")
+    ] = None,
+    source: Annotated[
+        str | None,
+        options.option("--source", metavar="REF", help="Everything that came from there."),
+    ] = None,
+    session: Annotated[
+        str | None,
+        options.option(
+            "--session", metavar="ID", help="Everything of a session, its messages too."
+        ),
+    ] = None,
+    yes: options.Yes = False,
+    dry_run: options.DryRun = False,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Erase memories everywhere, for ever. Nothing brings them back but an old backup."""
+    params = _meant(memory_ids, source, session) | options.given(agent_id=agent)
+    with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
+        told = client.call("memory.forget", {**params, "dry_run": True})
+        _name_unknown(memory_ids or (), told["ids"])
+        if source and not told["count"]:
+            # A file is imported under its absolute path, however it was named.
+            params["source"] = reference(absolute(Path(source)))
+            told = client.call("memory.forget", {**params, "dry_run": True})
+        if not told["count"] and not told["messages"]:
+            _nothing_to_forget(source, session, told, json=json)
+        if not dry_run:
+            _ask(told, yes=yes)
+            told = client.call("memory.forget", params)
+    if json:
+        say.as_json(told)
+        return
+    say.out(f"{'would erase' if dry_run else 'erased'} {_count(told)}")
+    if dry_run:
+        _show(told)
+    for left in told.get("backups", ()):
+        say.note(f"a backup may still hold it: {left}")
+
+
+@options.examples("memd trash list", "memd trash list --json")
+def trash_list(
+    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 50,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """List what is in the trash, and until when."""
+    page = ask(profile, "trash.list", options.given(limit=limit, agent_id=agent))
+    if json:
+        say.as_json(page)
+        return
+    table(
+        (an_id(), time("DELETED"), time("ERASED AT"), word("REASON"), text_column("TEXT")),
+        (
+            (one["id"], one["trashed_at"], one["erase_at"], one["reason"], one["content"])
+            for one in page["items"]
+        ),
+    )
+    if not page["items"]:
+        say.note("the trash is empty")
+
+
+@options.examples("memd trash restore 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
+def trash_restore(
+    memory_ids: MemoryIds,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Bring memories back from the trash, byte for byte."""
+    missing = _each(profile, "trash.restore", memory_ids, agent, "restored", json=json)
+    for memory_id in missing:
+        say.note(f"memd: not in the trash: {say.line(memory_id)}")
+    if missing:
+        raise say.Leave(say.Exit.ERROR)
+
+
+def _each(  # two commands in one
+    profile: str | None,
+    method: str,
+    memory_ids: list[str],
+    agent: str | None,
+    done: str,
+    *,
+    json: bool,
+) -> list[str]:
+    """Call *method* for each id and return those that are not there; the rest is done."""
+    changed: list[str] = []
+    missing: list[str] = []
+    with daemon(profile) as client:
+        for memory_id in memory_ids:
+            there = client.call(method, options.given(id=memory_id, agent_id=agent))
+            (changed if there else missing).append(memory_id)
+    if json:
+        say.as_json({done: changed, "missing": missing})
+    else:
+        for memory_id in changed:
+            say.out(memory_id)
+    return missing
+
+
+def _meant(memory_ids: list[str] | None, source: str | None, session: str | None) -> dict[str, Any]:
+    """Return the one thing that is to be forgotten, as the daemon is told it."""
+    in_session = None if session is None else {"session_id": session}
+    meant: dict[str, Any] = options.given(
+        ids=memory_ids or None, source=source or None, filter=in_session
+    )
+    if not meant:
+        raise InvalidError("forget what?", hint="name ids, a --source or a --session")
+    if len(meant) > 1:
+        raise InvalidError("one thing at a time", hint="ids, --source or --session")
+    return meant
+
+
+def _name_unknown(typed: Sequence[str], known: Sequence[str]) -> None:
+    for one in typed:
+        if len(typed) <= len(known):
+            return
+        if not any(memory_id.endswith(one) for memory_id in known):
+            say.unknown(one)
+
+
+def _nothing_to_forget(
+    source: str | None, session: str | None, told: dict[str, Any], *, json: bool
+) -> None:
+    """Leave without a question: what was named is not there."""
+    if json:
+        say.as_json(told)
+    if source:
+        say.note(f"memd: nothing came from {say.line(source)}")
+    if session:
+        say.note(f"memd: nothing is known of session {say.line(session)}")
+    raise say.Leave(say.Exit.ERROR)
+
+
+def _ask(told: dict[str, Any], *, yes: bool) -> None:
+    if not yes:
+        _show(told)
+    say.sure(f"Erase {_count(told)} for ever?", yes=yes)
+
+
+def _show(told: dict[str, Any]) -> None:
+    """Show the person what is to go: how the first texts begin, and how many more there are."""
+    for text in told["texts"]:
+        say.note(f"  {say.line(text, min(say.width(), _LINE_CELLS) - 2)}")
+    more = told["count"] - len(told["texts"])
+    if more and told["texts"]:
+        say.note(f"  and {more:,} more")
+
+
+def _count(told: dict[str, Any]) -> str:
+    memories, messages = told["count"], told["messages"]
+    text = f"{memories:,} memor{'y' if memories == 1 else 'ies'}"
+    if messages:
+        text += f" and {messages:,} message{'' if messages == 1 else 's'} of its session"
+    return text
+
+
+@options.examples('memd archive search "old deploy notes"', "memd archive search -n 20 --json")
+def search(
+    query: Annotated[
+        str | None,
+        options.Argument(metavar="[QUERY]", help="Words to look for; without, the newest."),
+    ] = None,
+    category: options.Category = None,
+    namespace: options.Namespace = None,
+    tag: options.Tags = None,
+    session: options.Session = None,
+    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 50,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Search what was put away: behind summaries, by the limit you set, or as unimportant."""
+    params = options.given(
+        text=query,
+        categories=[category] if category else None,
+        namespaces=[namespace] if namespace else None,
+        tags=tag or None,
+        session_id=session,
+        agent_id=agent,
+    )
+    found = ask(profile, "archive.search", {**params, "limit": limit})
+    if json:
+        say.as_json({"items": found})
+        return
+    table(
+        (an_id(), time("ARCHIVED"), word("REASON"), text_column("TEXT")),
+        (
+            (one["entry"]["id"], one["archived_at"], one["reason"], one["entry"]["content"])
+            for one in found
+        ),
+    )
+    if not found:
+        say.note("nothing that was put away fits" if query else "nothing was put away")
+
+
+@options.examples(
+    "memd archive restore 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11",
+    "memd archive restore --show 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11",
+)
+def restore(
+    memory_ids: Annotated[
+        list[str], options.Argument(metavar="ID...", help="Of the memory, or its archival id.")
+    ],
+    show: Annotated[
+        bool, options.option("--show", help="Only print it; it stays in the archive.")
+    ] = False,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Bring memories back from the archive, byte for byte, under the ids they had."""
+    found, missing = _archived_lines(profile, memory_ids, agent, show=show)
+    if json:
+        say.as_json({"archived" if show else "restored": found, "missing": missing})
+    else:
+        for item in found:
+            _print(item) if show else say.out(item["id"])
+    for memory_id in missing:
+        say.note(f"memd: not in the archive: {say.line(memory_id)}")
+    if missing:
+        raise say.Leave(say.Exit.ERROR)
+
+
+def _archived_lines(
+    profile: str | None, memory_ids: list[str], agent: str | None, *, show: bool
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return what the daemon shows or brings back, and the ids that are not in the archive."""
+    method = "archive.restore" if show else "archive.restore_to_hot"
+    found, missing = [], []
+    with daemon(profile) as client:
+        for memory_id in memory_ids:
+            try:
+                found.append(client.call(method, options.given(id=memory_id, agent_id=agent)))
+            except MemoryNotFoundError:
+                missing.append(memory_id)
+    return found, missing
+
+
+@options.examples("memd archive turned-away", "memd archive turned-away --restore")
+def turned_away(
+    restore: Annotated[
+        bool, options.option("--restore", help="Bring all of it back, to be found again.")
+    ] = False,
+    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 50,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """List what was turned away as unimportant, of all agents, or bring it back."""
+    whose = {**options.given(agent_id=agent), "everybody": agent is None}
+    if restore:
+        count = ask(profile, "archive.restore_turned_away", whose)
+        say.as_json({"restored": count}) if json else say.out(f"restored {count:,}")
+        return
+    page = ask(profile, "archive.turned_away", {**whose, "limit": limit})
+    if json:
+        say.as_json(page)
+        return
+    entries = [(one["entry"], one["archived_at"]) for one in page["items"]]
+    table(
+        (an_id(), time("ARCHIVED"), word("AGENT"), text_column("TEXT")),
+        ((one["id"], at, one["agent_id"], one["content"]) for one, at in entries),
+    )
+    if not page["items"]:
+        say.note("nothing was turned away")
+    if page["next"]:
+        say.note(f"there is more: --limit {limit * 5}")
+
+
+@options.examples("memd archive count", "memd archive count --json")
+def count(
+    agent: options.Agent = None, profile: options.Profile = None, json: options.Json = False
+) -> None:
+    """Say how many memories are in the archive."""
+    number = ask(profile, "archive.count", options.given(agent_id=agent))
+    if json:
+        say.as_json({"count": number})
+    else:
+        say.out(str(number))
+
+
+def _print(item: dict[str, Any]) -> None:
+    entry = item["entry"]
+    for name in ("archival_id", "reason"):
+        say.note(f"{name + ':':<13} {say.line(str(item[name]))}")
+    say.note(f"{'archived_at:':<13} {say.moment(item['archived_at'], zone=True)}")
+    for name in ("id", "category"):
+        say.note(f"{name + ':':<13} {say.line(str(entry[name]))}")
+    say.note(f"{'created_at:':<13} {say.moment(entry['created_at'], zone=True)}")
+    say.out(say.quoted(entry["content"]))

@@ -1,0 +1,97 @@
+"""Why a memory is there, as a person asks: who made it, of which messages or memories."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+from memd.cli import options, say
+from memd.cli.memory.answers import said_by
+from memd.cli.reach import ask
+from memd.cli.tables import id_for_reader
+
+
+@options.examples("memd why 6f2f9b11", "memd why 6f2f9b11 --full", "memd why 6f2f9b11 --json")
+def why(
+    memory_id: Annotated[str, options.Argument(metavar="ID", help="As printed by search or list.")],
+    full: Annotated[
+        bool, options.option("--full", help="The messages behind it whole, not their beginnings.")
+    ] = False,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Print a memory and what it was made of.
+
+    Of a nap's memory: the session, and the messages that it was taken from. Of a summary:
+    the memories that it stands for. Of an imported one: the file.
+    """
+    params = options.given(id=memory_id, agent_id=agent)
+    found = ask(profile, "memory.why", {**params, "full": full})
+    if found is None:
+        say.unknown(memory_id)
+        raise say.Leave(say.Exit.ERROR)
+    if json:
+        say.as_json(found)
+        return
+    first = _under(found["memory"]["content"])
+    say.out(first if sys.stdout.isatty() else say.begun(first.strip()))
+    for line in _about(found):
+        say.out(say.dim(say.line(line)))
+    for turn in found["turns"]:
+        _show_turn(turn)
+    for source in found["sources"]:
+        when = say.moment(source.get("occurred_at") or source["created_at"])
+        say.out(f"\n{say.bold(when)} {say.dim(id_for_reader(source['id']))}")
+        say.out(_under(source["content"]))
+    if found["sources_left"]:
+        say.note(f"and {found['sources_left']} more")
+
+
+_WHERE = ("session", "project")
+
+
+def _about(found: dict[str, Any]) -> list[str]:
+    """Return where a memory comes from, a line for each thing that is known."""
+    memory, run = found["memory"], found["made_by"]
+    lines = []
+    if run is not None:
+        lines.append(f"{run['kind']} of {say.moment(run['at'])}, run {run['run_id']}")
+    lines += [f"{name} {memory[f'{name}_id']}" for name in _WHERE if memory.get(f"{name}_id")]
+    if memory["metadata"].get("source"):
+        lines.append(f"from {memory['metadata']['source']}")
+    kinds = [memory["category"], *memory["metadata"]["tags"]]
+    return [*lines, ", ".join(kinds), _said_by(found)]
+
+
+def _said_by(found: dict[str, Any]) -> str:
+    if found["turns"]:
+        gone = sum(turn["text"] is None for turn in found["turns"])
+        kept = len(found["turns"]) - gone
+        if not kept:
+            return "the messages that it was made of are no longer kept"
+        if "digest" in found["memory"]["metadata"]["tags"]:
+            return "made of the whole session, which begins and ends so:"
+        more = f" ({gone} more no longer kept)" if gone else ""
+        return f"made of {kept} message{'s' if kept > 1 else ''}:{more}"
+    if found["sources"]:
+        of = len(found["sources"]) + found["sources_left"]
+        return f"made of {of} memor{'ies' if of > 1 else 'y'}:"
+    return "kept as it was told"
+
+
+def _show_turn(turn: dict[str, Any]) -> None:
+    if turn["text"] is None:
+        return
+    who = said_by(turn["role"] or "message")
+    when = "" if turn["at"] is None else say.moment(turn["at"])
+    place = "" if turn["ordinal"] is None else f"message {turn['ordinal']}"
+    say.out(f"\n{say.bold(who)} {say.dim(' · '.join(part for part in (when, place) if part))}")
+    say.out(_under(turn["text"]))
+
+
+def _under(text: str) -> str:
+    """Return a text as lines under a heading: none can pass for another heading."""
+    if sys.stdout.isatty():
+        return say.quoted(text)
+    return "\n".join(f"  {line}" for line in say.printable(text).split("\n"))

@@ -1,0 +1,252 @@
+"""What everybody knows, as a person meets it: written, retracted, asked for, and its past."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from memd.cli import options, say
+from memd.cli.moments import moment
+from memd.cli.reach import ask, daemon
+from memd.cli.tables import an_id, table, text_column, time, word
+
+if TYPE_CHECKING:
+    from memd.client import Client
+
+FactId = Annotated[
+    str, options.Argument(metavar="ID", help="Of the fact, as every list prints it.")
+]
+Kind = Annotated[
+    str,
+    options.option(
+        "--category",
+        "-c",
+        metavar="KIND",
+        help="core_policy, adr, procedure, convention or entity_definition.",
+    ),
+]
+Since = Annotated[
+    str | None,
+    options.option(
+        "--from", metavar="TIME", help="Since when it holds; a day means its beginning, in UTC."
+    ),
+]
+Until = Annotated[
+    str | None,
+    options.option(
+        "--until",
+        metavar="TIME",
+        help="From when on it holds no more; a day means its beginning, in UTC.",
+    ),
+]
+
+_PAGE = 1_000
+
+
+@options.examples(
+    'memd org write -c convention "We use Litestar for services, not Flask."',
+    'memd org write "Ship on Tuesdays." --fact 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11',
+    'memd org write -c adr "The team uses Flask." --until 2026-04-01',
+)
+def write(
+    text: Annotated[str, options.Argument(metavar="TEXT", help="What everybody is to know.")],
+    category: Kind = "convention",
+    tag: options.Tags = None,
+    fact: Annotated[
+        str | None,
+        options.option("--fact", metavar="ID", help="Write the next version of this fact."),
+    ] = None,
+    since: Since = None,
+    until: Until = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Write a fact that every assistant can find; prints its id.
+
+    At a terminal you write it yourself, with the owner's key (made on first use); with
+    MEMD_CLIENT_KEY_FILE the client of that key does. Who may write what is in the settings,
+    under org_memory.write_access.
+    """
+    params = options.given(
+        content=text,
+        category=category,
+        tags=tag or None,
+        fact_id=fact,
+        valid_from=moment("--from", since),
+        valid_to=moment("--until", until),
+    )
+    fact_id = _as_owner(profile, "org.write", params)
+    if json:
+        say.as_json({"id": fact_id})
+    else:
+        say.out(fact_id)
+    kept = ask(profile, "org.get", {"fact_id": fact_id})
+    say.replaced(text, kept["content"] if kept else "")
+    if category == "core_policy":
+        _warn_of_many(ask(profile, "org.policies", {}))
+
+
+@options.examples("memd org retract 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
+def retract(fact_id: FactId, profile: options.Profile = None, json: options.Json = False) -> None:
+    """Say that a fact holds no longer. What it said stays in its history."""
+    done = _as_owner(profile, "org.retract", {"fact_id": fact_id})
+    if json:
+        say.as_json({"retracted": done})
+    if not done:
+        say.note(f"memd: no fact stands under {say.line(fact_id)}")
+        raise say.Leave(say.Exit.ERROR)
+
+
+@options.examples("memd org show 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
+def show(fact_id: FactId, profile: options.Profile = None, json: options.Json = False) -> None:
+    """Print one fact, and who wrote it when."""
+    found = ask(profile, "org.get", {"fact_id": fact_id})
+    if json:
+        say.as_json({"fact": found})
+    elif found is not None:
+        for name in ("id", "category", "version"):
+            say.note(f"{name + ':':<12} {say.line(str(found[name]))}")
+        say.note(f"{'created_at:':<12} {say.moment(found['created_at'], zone=True)}")
+        say.note(f"{'by:':<12} {by(found['author'])}")
+        say.out(say.quoted(found["content"]))
+    if found is None:
+        say.note(f"memd: no fact stands under {say.line(fact_id)}")
+        raise say.Leave(say.Exit.ERROR)
+
+
+@options.examples(
+    'memd org query "which web framework do we use?"',
+    "memd org query -c adr",
+    'memd org query "deploy" -n 3 --json',
+)
+def query(
+    text: Annotated[
+        str | None,
+        options.Argument(metavar="[TEXT]", help="What it is about; without, the newest."),
+    ] = None,
+    category: Annotated[
+        list[str] | None,
+        options.option(
+            "--category",
+            "-c",
+            metavar="KIND",
+            help="Only of this kind; may be repeated: core_policy, adr, procedure, convention, "
+            "entity_definition.",
+        ),
+    ] = None,
+    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 5,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Find facts: first those that say TEXT literally, then those that share words with it.
+
+    There are never more than org_memory.extended_store.max_retrieved_per_query.
+    """
+    params = options.given(context=text, categories=category or None)
+    found = ask(profile, "org.query", {**params, "limit": limit})
+    _tell(found, json=json)
+    if not found and not json:
+        say.note("no fact fits" if text or category else "no fact was written")
+
+
+@options.examples("memd org policies", "memd org policies --all", "memd org policies --json")
+def policies(
+    every: Annotated[
+        bool, options.option("--all", help="Also those whose time is over or still to come.")
+    ] = False,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """List the policies that are in every prompt: those of the settings, then those written."""
+    found = ask(profile, "org.policies", {"every": every})
+    _tell(found, json=json)
+    if not every:
+        _warn_of_many(found)
+    if not found and not json:
+        say.note("there is no policy: org_memory.core_policies in the settings")
+
+
+@options.examples("memd org history 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
+def history(fact_id: FactId, profile: options.Profile = None, json: options.Json = False) -> None:
+    """Print every version of a fact, the first one first: when, by whom, and what it said."""
+    items: list[dict[str, Any]] = []
+    after: int | None = None
+    while True:
+        params = options.given(fact_id=fact_id, after=after)
+        page = ask(profile, "org.history", {**params, "limit": _PAGE})
+        items += page["items"]
+        after = page["next"]
+        if after is None:
+            break
+    if json:
+        say.as_json({"items": items})
+        return
+    columns = (word("VERSION"), time("WHEN"), word("BY"), text_column("WHAT"))
+    table(columns, map(_version, items))
+    if not items:
+        say.note(f"memd: there is no fact {say.line(fact_id)}")
+        raise say.Leave(say.Exit.ERROR)
+
+
+def _as_owner(profile: str | None, method: str, params: dict[str, Any]) -> Any:
+    """Call *method*, signed by the owner unless the environment names a client's key."""
+    from memd.cli.org import signing
+
+    with daemon(profile) as client:
+        if signing.is_owner():
+            from memd.org.signature import of_fact, of_request
+            from memd.serve.params import validate
+            from memd.serve.routes.org import WriteFactParams
+
+            params = _with_whole_id(client, params)
+            said = (
+                of_request(validate(WriteFactParams, params))
+                if method == "org.write"
+                else of_fact(kind="RETRACT", fact_id=params["fact_id"])
+            )
+            params = {**params, "signature": signing.sign(client, profile, method, said)}
+        return client.call(method, params)
+
+
+def _warn_of_many(policies: list[dict[str, Any]]) -> None:
+    """Say when the policies that hold do not fit into a prompt of the default size."""
+    from memd.domain.inject import PREPARE_TOKENS, policies_tokens
+
+    tokens = policies_tokens(policy["content"] for policy in policies)
+    if tokens > PREPARE_TOKENS:
+        say.note(
+            f"memd: the policies take about {tokens:,} tokens: a prompt of {PREPARE_TOKENS:,}, "
+            "the default, leaves some out"
+        )
+
+
+def _with_whole_id(client: Client, params: dict[str, Any]) -> dict[str, Any]:
+    """Return *params* with the fact's whole id: what is signed holds no end of one."""
+    if params.get("fact_id") is None:
+        return params
+    known = client.call("org.history", {"fact_id": params["fact_id"], "limit": 1})["items"]
+    return {**params, "fact_id": known[0]["fact_id"]} if known else params
+
+
+def _tell(facts: list[dict[str, Any]], *, json: bool) -> None:
+    if json:
+        say.as_json({"items": facts})
+    else:
+        rows = ((f["id"], f["category"], f["content"]) for f in facts)
+        table((an_id(), word("CATEGORY"), text_column("TEXT")), rows)
+
+
+def _version(item: dict[str, Any]) -> tuple[str, str, str, str]:
+    said = "retracted" if item["content"] is None else item["content"]
+    author = {part: item[f"author_{part}"] for part in ("agent_id", "seniority", "is_human")}
+    return str(item["version"]), item["timestamp"], by(author), said
+
+
+def by(author: dict[str, Any]) -> str:
+    """Return who wrote, in a few words.
+
+    >>> by({"is_human": False, "agent_id": "ada", "seniority": "senior"})
+    'ada (senior)'
+    """
+    if author["is_human"]:
+        return "a human"
+    return f"{say.line(author['agent_id'])} ({author['seniority']})"

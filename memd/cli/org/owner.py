@@ -1,0 +1,49 @@
+"""The owner's key: made once, shown, renewed."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from memd.base.paths import Paths
+from memd.cli import options, say
+from memd.cli.reach import daemon
+
+
+@options.examples("memd owner init", "memd owner init --renew")
+def init(
+    renew: Annotated[
+        bool,
+        options.option("--renew", help="Put a new key in its place; the old one has to sign it."),
+    ] = False,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Make the key that stands for you, behind a passphrase, at a terminal.
+
+    memd asks for it by itself the first time that it needs one.
+    """
+    from memd.cli.org import signing
+    from memd.org.signature import public_of
+
+    with daemon(profile) as client:
+        text = (signing.renew if renew else signing.make)(client, profile)
+    if json:
+        say.as_json({"public_key": public_of(text)})
+    else:
+        say.out(public_of(text))
+
+
+@options.examples("memd owner show", "memd owner show --json")
+def show(profile: options.Profile = None, json: options.Json = False) -> None:
+    """Print the owner's public key, as the daemon knows it, and where the private one lies."""
+    with daemon(profile) as client:
+        public = client.call("owner.state")["public_key"]
+    place = Paths.resolve(profile).owner_key
+    if json:
+        say.as_json({"public_key": public, "file": str(place) if place.exists() else None})
+    elif public is not None:
+        say.out(public)
+        say.note(str(place) if place.exists() else f"its file is not there: {place}")
+    if public is None:
+        say.note('memd: the owner has no key yet: "memd owner init"')
+        raise say.Leave(say.Exit.ERROR)

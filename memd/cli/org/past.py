@@ -1,0 +1,175 @@
+"""What held then, and the life of a thing, as a person asks for them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+from memd.base.clock import SystemClock, to_us
+from memd.base.errors import InvalidError
+from memd.cli import options, say
+from memd.cli.moments import moment, reads_as_time
+from memd.cli.org.org import by
+from memd.cli.reach import ask
+from memd.cli.tables import an_id, table, text_column, word
+from memd.view.timeline import TEXT_BAR_CHARS, Bar, as_svg, as_text, axis
+
+
+@options.examples(
+    "memd org as-of --valid 2026-02 --about Flask",
+    "memd org as-of --valid 2026-02-01 --known 2026-03-01T12:00:00Z",
+    'memd org as-of "framework" -c convention --json',
+)
+def as_of(
+    text: Annotated[
+        str | None, options.Argument(metavar="[TEXT]", help="Only facts that say this literally.")
+    ] = None,
+    valid: Annotated[
+        str | None,
+        options.option("--valid", metavar="TIME", help="When it held; without, now."),
+    ] = None,
+    known: Annotated[
+        str | None,
+        options.option("--known", metavar="TIME", help="As memd knew it then; without, now."),
+    ] = None,
+    about: Annotated[
+        str | None, options.option("--about", metavar="NAME", help="Only what speaks of NAME.")
+    ] = None,
+    category: Annotated[
+        list[str] | None,
+        options.option("--category", "-c", metavar="KIND", help="Only this kind; may be repeated."),
+    ] = None,
+    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 20,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Print what held at one time as it was known at another: a day, a month, or a time with zone.
+
+    When something held is what the texts say; when it was known is memd's own clock. A
+    day or a month means its beginning, in UTC.
+    """
+    if text is not None and valid is None and reads_as_time(text):
+        raise InvalidError(
+            "a word here is looked for in the facts; when something held is said with --valid",
+            hint=f"memd org as-of --valid {say.line(text)}",
+        )
+    params = options.given(
+        text=text,
+        valid=moment("--valid", valid),
+        known=moment("--known", known),
+        subject=about,
+        categories=category or None,
+    )
+    found = ask(profile, "org.as_of", {**params, "limit": limit})
+    if json:
+        say.as_json(found)
+        return
+    rows = (
+        (item["fact"]["id"], by(item["fact"]["author"]), what)
+        for item in found["items"]
+        for what in _said(item)
+    )
+    table((an_id("FACT"), word("BY"), text_column("WHAT HELD")), rows)
+    _withheld(found)
+    if not found["items"]:
+        say.note(_nothing(text))
+    if found["next"] is not None:
+        say.note("there is more: -n, or --about NAME")
+
+
+@options.examples(
+    "memd org timeline Flask",
+    "memd org timeline Flask --svg flask.svg",
+    "memd org timeline 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11 --json",
+)
+def timeline(
+    name: Annotated[str, options.Argument(metavar="NAME", help="A thing, or the id of a fact.")],
+    svg: Annotated[
+        Path | None,
+        options.option("--svg", metavar="FILE", help="Write it as a picture instead."),
+    ] = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Print the life of a thing or of a fact: what held from when to when, and who said so."""
+    found = ask(profile, "org.timeline", {"name": name})
+    bars = [_bar(stretch) for stretch in found["stretches"]]
+    now_us = SystemClock().now_us()
+    if svg is not None:
+        try:
+            svg.touch(mode=0o600)
+            svg.write_text(as_svg(name, bars, now_us), encoding="utf-8")
+        except OSError as error:
+            raise InvalidError(
+                f"{say.line(str(svg))} cannot be written: {error.strerror}", field="--svg"
+            ) from None
+        say.note(f"written to {say.line(str(svg))}")
+    if json:
+        say.as_json(found)
+    elif svg is None:
+        start, stop = axis(bars, now_us)
+        bar = word(f" {start:<{TEXT_BAR_CHARS - 10}}{stop}", whole=True)
+        columns = (bar, word("WHAT HELD"), text_column("WHO SAID SO", in_place=True))
+        table(columns, as_text(bars, now_us))
+        _withheld(found)
+        if found["truncated"]:
+            say.note("there is more than is shown")
+
+
+def _nothing(text: str | None) -> str:
+    if text is None:
+        return "nothing is known to have held then"
+    return (
+        f"no fact that held then says {say.line(text)!r}; what a thing is called goes to --about"
+        ", and memd org query finds by words"
+    )
+
+
+def _said(item: dict[str, Any]) -> list[str]:
+    return [_what(one) for one in item["statements"]] or [item["fact"]["content"]]
+
+
+def _what(statement: dict[str, Any]) -> str:
+    """Return a statement in a line.
+
+    >>> _what({"subject": "the team", "relation": "uses", "object": "Flask", "negated": True,
+    ...        "qualifier": "admin", "valid_from": None, "valid_to": None})
+    'the team uses not Flask (admin)'
+    """
+    relation = statement["relation"].replace("_", " ") + " not" * statement["negated"]
+    said = f"{statement['subject']} {relation} {statement['object']}"
+    return f"{said} ({statement['qualifier']})" if statement["qualifier"] else said
+
+
+def _bar(stretch: dict[str, Any]) -> Bar:
+    said = stretch["statement"]
+    detail = f"{_day(said['valid_from'])} to {_day(said['valid_to'])}: {_by(stretch, 'said')}"
+    if stretch["ended_by"] is not None:
+        detail += f"; its end: {_by(stretch, 'ended')}"
+    if said["known_to"] is not None:
+        detail += f"; believed until {_day(said['known_to'])}"
+    return Bar(
+        _what(said),
+        detail,
+        _us(said["valid_from"]),
+        _us(said["valid_to"]),
+        gone=said["known_to"] is not None,
+    )
+
+
+def _by(stretch: dict[str, Any], which: str) -> str:
+    return f"{by(stretch[f'{which}_by'])}, {_day(stretch[f'{which}_at'])}"
+
+
+def _day(moment: str | None) -> str:
+    return "..." if moment is None else moment[:10]
+
+
+def _us(moment: str | None) -> int | None:
+    return None if moment is None else to_us(datetime.fromisoformat(moment))
+
+
+def _withheld(found: dict[str, Any]) -> None:
+    if found["withheld"]:
+        say.note(f"not shown, you may not read them: {', '.join(found['withheld'])}")

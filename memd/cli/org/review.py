@@ -1,0 +1,203 @@
+"""Proposals, as a person meets them: asked for by anybody, decided by the owner."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+from memd.base.errors import InvalidError
+from memd.cli import options, say
+from memd.cli.moments import moment
+from memd.cli.org.org import Since, Until
+from memd.cli.reach import ask, daemon
+from memd.cli.tables import an_id, table, text_column, word
+
+if TYPE_CHECKING:
+    from memd.client import Client
+
+_PAGE = 1_000
+_END_CHARS = 6
+
+
+@options.examples(
+    'memd org propose -c core_policy "Never push on a Friday."',
+    'memd org propose "Ship on Tuesdays." --fact 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11',
+    "memd org propose --retract 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11",
+)
+def propose(
+    text: Annotated[
+        str | None, options.Argument(metavar="[TEXT]", help="What everybody should know.")
+    ] = None,
+    category: Annotated[
+        str,
+        options.option(
+            "--category",
+            "-c",
+            metavar="KIND",
+            help="core_policy, adr, procedure, convention or entity_definition.",
+        ),
+    ] = "convention",
+    tag: options.Tags = None,
+    fact: Annotated[
+        str | None,
+        options.option("--fact", metavar="ID", help="As the next version of this fact."),
+    ] = None,
+    since: Since = None,
+    until: Until = None,
+    retract: Annotated[
+        str | None,
+        options.option("--retract", metavar="ID", help="That this fact holds no longer."),
+    ] = None,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Ask the owner to write a fact, or to retract one; prints the proposal's id."""
+    if (text is None) is (retract is None):
+        raise InvalidError("propose a TEXT, or --retract a fact")
+    if retract is not None:
+        params = options.given(fact_id=retract, retract=True, agent_id=agent)
+    else:
+        params = options.given(
+            content=text,
+            category=category,
+            tags=tag or None,
+            fact_id=fact,
+            valid_from=moment("--from", since),
+            valid_to=moment("--until", until),
+            agent_id=agent,
+        )
+    proposal_id = ask(profile, "org.propose", params)
+    if json:
+        say.as_json({"id": proposal_id})
+    else:
+        say.out(proposal_id)
+
+
+@options.examples(
+    "memd org review",
+    "memd org review --json",
+    "memd org review --approve 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11",
+)
+def review(
+    approve: Annotated[
+        str | None, options.option("--approve", metavar="ID", help="Write this proposal.")
+    ] = None,
+    reject: Annotated[
+        str | None, options.option("--reject", metavar="ID", help="Close this proposal.")
+    ] = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Decide what was proposed, one after the other; with --json or in a pipe only list it.
+
+    Approving and rejecting are signed with the owner's key, so memd asks for its passphrase.
+    """
+    if approve and reject:
+        raise InvalidError("one thing at a time", hint="--approve or --reject")
+    with daemon(profile) as client:
+        items = _waiting(client)
+        if approve or reject:
+            decided = _decide(client, profile, items, approve or reject, bool(approve))
+            if json:
+                say.as_json(decided)
+            return
+        if json:
+            say.as_json({"items": items})
+        elif not sys.stdin.isatty() or not sys.stdout.isatty():
+            _list(items)
+        else:
+            _walk(client, profile, items)
+
+
+def _waiting(client: Client) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = []
+    after: str | None = None
+    while True:
+        page = client.call("org.review", options.given(after=after, limit=_PAGE))
+        items += page["items"]
+        after = page["next"]
+        if after is None:
+            return items
+
+
+def _list(items: list[dict[str, Any]]) -> None:
+    rows = ((one["id"], one["category"], one["client"], _what(one)) for one in items)
+    table((an_id(), word("CATEGORY"), word("CLIENT"), text_column("WHAT")), rows)
+    if not items:
+        say.note("nothing was proposed")
+
+
+def _walk(client: Client, profile: str | None, items: list[dict[str, Any]]) -> None:
+    for number, one in enumerate(items, 1):
+        say.out(say.bold(f"{number} of {len(items)}: {one['kind'].lower()} {one['category']}"))
+        say.out(f"  asked by {_asker(one)}, {say.moment(one['at'], zone=True)}")
+        if one["fact_id"]:
+            say.out(f"  about the fact {one['fact_id']}")
+        if said := _holds(one):
+            say.out(f"  {said}")
+        say.out(say.quoted(one["content"] or "(that it holds no longer)"))
+        sys.stderr.write("[a]pprove, [r]eject, [s]kip, [q]uit? ")
+        sys.stderr.flush()
+        answer = sys.stdin.readline().strip().lower()[:1]
+        if answer in {"a", "r"}:
+            _decide(client, profile, items, one["id"], answer == "a")
+        elif answer == "q" or not answer:
+            return
+    if not items:
+        say.note("nothing was proposed")
+
+
+def _decide(
+    client: Client,
+    profile: str | None,
+    items: list[dict[str, Any]],
+    proposal_id: str | None,
+    yes: bool,
+) -> dict[str, Any]:
+    from memd.cli.org.signing import sign
+    from memd.domain.org.access import Proposal
+    from memd.org.review import of_proposal
+
+    end = proposal_id or ""
+    chosen = [one for one in items if len(end) >= _END_CHARS and one["id"].endswith(end)]
+    if len(chosen) != 1:
+        which = "several open proposals end in" if chosen else "no open proposal has"
+        raise InvalidError(f"{which} this id", hint="memd org review --json lists them")
+    proposal_id = chosen[0]["id"]
+    action = "org.approve" if yes else "org.reject"
+    signature = sign(client, profile, action, of_proposal(Proposal.model_validate(chosen[0])))
+    answer = client.call(action, {"id": proposal_id, "signature": signature})
+    say.note(f"written as {answer}" if yes else "rejected")
+    return {"id": proposal_id, "approved": yes, "fact_id": answer if yes else None}
+
+
+def _holds(one: dict[str, Any]) -> str:
+    """Return from when until when a proposed fact is to hold, and its tags.
+
+    >>> _holds({"valid_from": None, "valid_to": "2026-03-01T00:00:00Z", "tags": ["web"]})
+    'until 2026-03-01T00:00:00Z, tagged web'
+    """
+    parts = [
+        f"{word} {say.line(one[key])}"
+        for word, key in (("from", "valid_from"), ("until", "valid_to"))
+        if one[key]
+    ]
+    if one["tags"]:
+        parts.append(f"tagged {say.line(' '.join(one['tags']))}")
+    return ", ".join(parts)
+
+
+def _asker(one: dict[str, Any]) -> str:
+    """Return who asks.
+
+    >>> _asker({"author_id": "ada", "client": "claude", "clients": 3})
+    'ada, client claude, and 2 other clients'
+    """
+    others = one["clients"] - 1
+    more = f", and {others} other client{'s' if others > 1 else ''}" if others else ""
+    return f"{say.line(one['author_id'])}, client {say.line(one['client'])}{more}"
+
+
+def _what(one: dict[str, Any]) -> str:
+    return f"retract {one['fact_id']}" if one["content"] is None else str(one["content"])

@@ -1,0 +1,120 @@
+"""Memories as files that a person can read, and any editor.
+
+The daemon's memories as the listing that the wiki reads, page by page.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from memd.base.limits import PAGE_ITEMS_MAX
+from memd.cli import options, say
+from memd.cli.reach import LONG_SECONDS_MAX, daemon
+
+if TYPE_CHECKING:
+    from memd.client import Client
+    from memd.domain.memory import MemoryEntry, MemoryQuery
+
+
+@options.examples("memd wiki", "memd wiki ~/notes/memd", "memd wiki --agent ada --json")
+def wiki(
+    folder: Annotated[
+        str | None, options.Argument(metavar="[DIR]", help="Where to; default: memd's own folder.")
+    ] = None,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Write all memories as Markdown files: what was told, what was made of it, an index.
+
+    Each agent has a folder of its own. A later export brings it up to date; files
+    that are not memd's stay as they are.
+    """
+    with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
+        if folder is None:
+            done = client.call("wiki.export", options.given(agent_id=agent))
+        else:
+            done = _written(client, profile, agent, Path(folder).expanduser().resolve())
+    if json:
+        say.as_json(done)
+    elif done["path"] is not None:
+        say.out(say.line(done["path"]))
+        say.note(_told(done["raw"], done["wiki"]))
+    for view in done["cut"]:
+        say.note(f"memd: {view} holds the newest {done[view]} only; more do not fit one view")
+    for view in done["failed"]:
+        say.note(f"memd: {view} could not be read and was left as it was")
+    if done["path"] is None:
+        say.note("memd: nothing was written: memory.consolidation.wiki_export.enabled is false")
+    if done["path"] is None or done["failed"]:
+        raise say.Leave(say.Exit.ERROR)
+
+
+def _written(client: Client, profile: str | None, agent: str | None, root: Path) -> dict[str, Any]:
+    """Write the files here, as the person: a daemon in a sandbox cannot write where a person can.
+
+    The daemon notes the folder, so that forgetting names it.
+    """
+    import asyncio
+
+    from memd.base.paths import Paths
+    from memd.cli.upkeep.config import settings_of
+    from memd.sleep.wiki.wiki import WikiExporter, folder_name
+
+    agent_id = agent or client.call("system.hello")["caller"]["agent_id"]
+    settings, _ = settings_of(Paths.resolve(profile))
+    config = settings.memory.consolidation.wiki_export
+    exporter = WikiExporter(backend=RemotePages(client), config=config, root=root)
+    copy = {"target": str(root / folder_name(agent_id))}
+    if not exporter.is_off:
+        client.call("store.note_copy", copy)
+    done = asyncio.run(exporter.export(agent_id))
+    if not exporter.is_off:
+        client.call("store.note_copy", {**copy, "made": True})
+    return done.model_dump(mode="json")
+
+
+def _told(raw: int, made: int) -> str:
+    """Say what was written.
+
+    >>> _told(1, 2)
+    '1 memory, 2 summaries'
+    """
+    memories = "memory" if raw == 1 else "memories"
+    summaries = "summary" if made == 1 else "summaries"
+    return f"{raw} {memories}, {made} {summaries}"
+
+
+class RemotePages:
+    """What ``WikiExporter`` asks of a backend, over one connection."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
+        """Return what *query*, which has no text, lists; its pages may be of any size."""
+        params = query.model_dump(mode="json", include={"tags", "until"}, exclude_none=True)
+        found: list[MemoryEntry] = []
+        after: str | None = None
+        while len(found) < query.limit:
+            page, after = await self._page("memory.list", agent_id, after, query.limit, params)
+            found += page
+            if after is None:
+                break
+        return tuple(found[: query.limit])
+
+    async def originals(
+        self, agent_id: str, after: str | None, limit: int
+    ) -> tuple[tuple[MemoryEntry, ...], str | None]:
+        """Return a page of what was told, newest first, and where the next one begins."""
+        return await self._page("store.export", agent_id, after, limit, {})
+
+    async def _page(
+        self, method: str, agent_id: str, after: str | None, limit: int, more: dict[str, Any]
+    ) -> tuple[tuple[MemoryEntry, ...], str | None]:
+        from memd.domain.memory import MemoryEntry
+
+        asked = {"agent_id": agent_id, "limit": min(limit, PAGE_ITEMS_MAX), **more}
+        page = self._client.call(method, asked if after is None else {**asked, "after": after})
+        return tuple(map(MemoryEntry.model_validate, page["items"])), page["next"]

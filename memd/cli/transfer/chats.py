@@ -1,0 +1,229 @@
+"""Chats that other programs exported: of ChatGPT, of Claude, and aider's history.
+
+Each is a session that has ended. It is handed over as lines of a transcript that the
+daemon reads, with its own id and times, so a second import of the same adds nothing.
+
+SQLite files of other programs: read, never written, and nothing is left beside them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import sqlite3
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from memd.base.errors import InvalidError
+
+BYTES_MAX = 512 * 1024 * 1024
+"""Of an export: what is packed may claim to be anything."""
+CONVERSATIONS = "conversations.json"
+AIDER = "# aider chat started at "
+KNOWN = "ChatGPT, Claude, opencode and aider"
+
+_UNPACKING = (
+    zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError,
+)  # fmt: skip
+"""What a damaged, encrypted or foreign archive raises."""
+_ASKED = "#### "
+_TOLD = "> "
+_ROLES = {"user": "user", "human": "user", "assistant": "assistant"}
+
+
+class Message(NamedTuple):
+    """What one of the two said, a text or blocks as Claude's; *at* is when."""
+
+    role: str
+    content: str | list[dict[str, Any]]
+    at: str
+
+
+class Chat(NamedTuple):
+    """One conversation, by the name that its program gave it."""
+
+    name: str
+    messages: list[Message]
+    cwd: str | None = None
+    """Where it was held, where that is told."""
+
+    def transcript(self) -> str:
+        """Return the chat as lines that the daemon reads."""
+        place = {} if self.cwd is None else {"cwd": self.cwd}
+        lines = [
+            {
+                "type": each.role,
+                "sessionId": self.name,
+                "uuid": f"{self.name}-{number}",
+                "timestamp": each.at,
+                "message": {"role": each.role, "content": each.content},
+                **place,
+            }
+            for number, each in enumerate(self.messages)
+        ]
+        return "".join(f"{json.dumps(line)}\n" for line in lines)
+
+
+def packed(path: Path) -> str:
+    """Return the conversations of a zip file. Raises InvalidError for any other one."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = [name for name in archive.namelist() if Path(name).name == CONVERSATIONS]
+            if not names:
+                raise InvalidError(f"no {CONVERSATIONS} in it: no export of ChatGPT or Claude")
+            with archive.open(names[0]) as stream:
+                raw = stream.read(BYTES_MAX + 1)
+    except _UNPACKING as error:
+        raise InvalidError(f"cannot be unpacked: {error}") from error
+    if len(raw) > BYTES_MAX:
+        raise InvalidError(f"larger than {BYTES_MAX // 1_048_576} MiB unpacked")
+    return raw.decode("utf-8", "replace")
+
+
+def chats(text: str) -> list[Chat] | None:
+    """Return the chats of an export, None for a text that is none."""
+    if text.startswith(AIDER) or f"\n{AIDER}" in text[:4_096]:
+        return list(_of_aider(text))
+    try:
+        return _of_rows(json.loads(text))
+    except (ValueError, RecursionError, AttributeError, TypeError, KeyError):
+        return None  # another shape, at whatever depth: whoever asked refuses it by name
+
+
+def _of_rows(rows: Any) -> list[Chat] | None:
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, Mapping) for row in rows):
+        return None
+    if all("chat_messages" in row for row in rows):
+        found = [Chat(str(row.get("uuid")), _of_claude(row)) for row in rows]
+    elif all("mapping" in row for row in rows):
+        found = [_of_chatgpt(row) for row in rows]
+    else:
+        return None
+    return [chat for chat in found if chat.messages]
+
+
+def _of_claude(row: Mapping[str, Any]) -> list[Message]:
+    found = []
+    for said in row["chat_messages"]:
+        blocks = [each for each in said.get("content") or () if isinstance(each, Mapping)]
+        told = "\n".join(str(each["text"]) for each in blocks if each.get("text"))
+        text = told or str(said.get("text") or "")
+        role = _ROLES.get(str(said.get("sender")))
+        if role and text.strip():
+            found.append(Message(role, text, str(said.get("created_at") or row.get("created_at"))))
+    return found
+
+
+def _of_chatgpt(row: Mapping[str, Any]) -> Chat:
+    """Return the branch that was gone on with: from its end back to its beginning."""
+    nodes, at = row["mapping"], row.get("current_node")
+    found: list[Message] = []
+    seen: set[str] = set()
+    while isinstance(at, str) and at in nodes and at not in seen:
+        seen.add(at)
+        message = nodes[at].get("message") or {}
+        role = _ROLES.get(str((message.get("author") or {}).get("role")))
+        pieces = (message.get("content") or {}).get("parts") or ()
+        text = "\n".join(piece for piece in pieces if isinstance(piece, str)).strip()
+        if role and text:
+            when = message.get("create_time") or row.get("create_time") or 0
+            found.append(Message(role, text, moment(when)))
+        at = nodes[at].get("parent")
+    return Chat(str(row.get("conversation_id") or row.get("id")), found[::-1])
+
+
+def moment(seconds: Any) -> str:
+    """Return seconds since 1970 as a transcript writes a time."""
+    try:
+        return datetime.fromtimestamp(float(seconds), UTC).isoformat()
+    except (TypeError, ValueError, OverflowError, OSError):
+        return datetime.fromtimestamp(0, UTC).isoformat()
+
+
+def _of_aider(text: str) -> Iterator[Chat]:
+    for part in re.split(rf"^(?={AIDER})", text, flags=re.MULTILINE):
+        head, _, rest = part.partition("\n")
+        began = head.removeprefix(AIDER).strip()
+        try:
+            at = datetime.fromisoformat(began).astimezone().isoformat()
+        except ValueError:
+            continue
+        if messages := list(_of_lines(rest.split("\n"), at)):
+            yield Chat(f"aider-{began.replace(' ', 'T')}", messages)
+
+
+def _of_lines(lines: Sequence[str], at: str) -> Iterator[Message]:
+    """Yield the messages of a chat of aider; what the program itself said is left out."""
+    role, said = "", list[str]()
+    for line in [*lines, _ASKED]:
+        is_asked = line.startswith(_ASKED.rstrip())
+        if line.startswith(_TOLD) or not (is_asked or role):
+            continue
+        now = "user" if is_asked else "assistant"
+        if (now != role or line == _ASKED) and (text := "\n".join(said).strip()):
+            yield Message(role, text, at)
+            said = []
+        role = now
+        said.append(line.removeprefix(_ASKED.rstrip()).removeprefix(" ") if is_asked else line)
+
+
+Tables = Mapping[str, frozenset[str]]
+"""The columns of each table."""
+
+_HEAD = b"SQLite format 3\0"
+
+
+def is_one(path: Path) -> bool:
+    """Return whether a file is one of SQLite's, by its beginning."""
+    try:
+        with path.open("rb") as stream:
+            return stream.read(len(_HEAD)) == _HEAD
+    except OSError:
+        return False  # whoever reads it says why
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[tuple[sqlite3.Connection, Tables]]:
+    """Open a file while its program may be using it; yields it with its tables.
+
+    Raises InvalidError, also from within, for what SQLite cannot read.
+    """
+    # Without a log beside it nobody is writing; to look for one would make one.
+    is_used = path.with_name(f"{path.name}-wal").exists()
+    uri = f"file:{quote(str(path))}?mode=ro{'' if is_used else '&immutable=1'}"
+    try:
+        with contextlib.closing(sqlite3.connect(uri, uri=True)) as conn:
+            conn.text_factory = _text
+            conn.row_factory = sqlite3.Row
+            conn.execute("PRAGMA trusted_schema = OFF")
+            yield conn, _tables(conn)
+    except sqlite3.Error as error:
+        raise InvalidError(f"cannot be read: {error}") from error
+
+
+def values(row: sqlite3.Row) -> dict[str, Any]:
+    """Return a row by its columns' names: which there are differs between versions."""
+    return {name: row[name] for name in row.keys()}  # noqa: SIM118  # a row has values, not keys
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace").replace("\0", "")
+
+
+def _tables(conn: sqlite3.Connection) -> Tables:
+    found: dict[str, set[str]] = {}
+    for table, column in conn.execute(
+        """
+        SELECT m.name, c.name
+          FROM sqlite_schema AS m, pragma_table_info(m.name) AS c
+         WHERE m.type = 'table'
+        """
+    ):
+        found.setdefault(table, set()).add(column)
+    return {table: frozenset(columns) for table, columns in found.items()}

@@ -1,0 +1,176 @@
+"""Files that other programs exported: chats become sessions, memories become memories.
+
+Memories that another program kept: of MCP's server-memory and of mem0. Pure.
+
+Each comes as a text of its own with where it belongs in it, so that it is understood
+alone; the file is the truth about what it brought, as with a note.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memd.base.errors import InvalidError
+from memd.cli.notes import claude_mem
+from memd.cli.notes.folder import LINES
+from memd.cli.notes.send import FileOutcome, Options, send_items
+from memd.cli.transfer import chats, opencode, recorded
+
+if TYPE_CHECKING:
+    from memd.client import Client
+
+
+_HEAD_BYTES = 4_096
+
+
+def is_one(path: Path) -> bool:
+    """Return whether *path* may be an export of another program, by its name and beginning.
+
+    A JSON file is: memd makes none, and no note is one. A folder is if it is opencode's.
+    """
+    suffix = path.suffix.lower()
+    if suffix in {".zip", ".json"} or path.is_dir() or chats.is_one(path):
+        return True
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(_HEAD_BYTES)
+    except OSError:
+        return False  # whoever reads it says why
+    if suffix in LINES:
+        first = head.partition(b"\n")[0]
+        return b'"entityType"' in first or b'"relationType"' in first
+    return head.lstrip().startswith(chats.AIDER.encode())
+
+
+def send(client: Client, outcome: FileOutcome, said: Options, tell: Callable[[str], None]) -> None:
+    """Hand over what the file of *outcome* holds. Raises InvalidError for one that is unknown."""
+    tell(f"reading {outcome.file.name}")
+    if outcome.file.is_dir():
+        count, sessions = opencode.of_folder(outcome.file)
+        recorded.send_chats(client, outcome, sessions, count, said, tell)
+        return
+    if chats.is_one(outcome.file):
+        _send_database(client, outcome, said, tell)
+        return
+    text = chats.packed(outcome.file) if outcome.file.suffix.lower() == ".zip" else _read(outcome)
+    found = chats.chats(text)
+    if found is None:
+        found = opencode.of_export(text)
+    if found is not None:
+        recorded.send_chats(client, outcome, found, len(found), said, tell)
+        return
+    items = memories(text)
+    if items is None:
+        known = f"no export of {chats.KNOWN}, and no memories of {KNOWN}"
+        raise InvalidError(f"{known}; as a note: --format text")
+    send_items(client, outcome, items, said)
+
+
+def _send_database(
+    client: Client, outcome: FileOutcome, said: Options, tell: Callable[[str], None]
+) -> None:
+    with chats.opened(outcome.file) as (conn, tables):
+        if opencode.knows(tables):
+            count, sessions = opencode.of_database(conn)
+            recorded.send_chats(client, outcome, sessions, count, said, tell)
+        elif claude_mem.knows(tables):
+            send_items(client, outcome, claude_mem.memories(conn, tables), said)
+            asked = claude_mem.prompts(conn, tables)
+            recorded.send_chats(client, outcome, asked, len(asked), said, tell)
+        else:
+            raise InvalidError("a database of neither opencode nor claude-mem")
+
+
+def _read(outcome: FileOutcome) -> str:
+    try:
+        with outcome.file.open("rb") as stream:
+            raw = stream.read(chats.BYTES_MAX + 1)
+    except OSError as error:
+        raise InvalidError(f"cannot be read: {error.strerror}") from error
+    if len(raw) > chats.BYTES_MAX:
+        raise InvalidError(f"larger than {chats.BYTES_MAX // 1_048_576} MiB")
+    return raw.decode("utf-8-sig", "replace").replace("\r\n", "\n")
+
+
+KNOWN = "MCP's server-memory and mem0"
+
+_ENTITY, _RELATION = "entity", "relation"
+_WORD_ENDS = re.compile(r"[_\s]+|(?<=[a-z])(?=[A-Z])")
+
+
+def memories(text: str) -> list[dict[str, Any]] | None:
+    r"""Return what *text* holds as the daemon takes it, None for what no known program wrote.
+
+    >>> memories('{"type": "entity", "name": "Ada", "entityType": "person", "observations": ["x"]}')
+    [{'text': 'Ada (person): x', 'origin': 'import', 'tags': ['Ada']}]
+    """
+    lines = _lines(text)
+    if lines is not None:
+        return list(_of_graph(lines))
+    try:
+        whole = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(whole, Mapping) and {"entities", "relations"} <= whole.keys():
+        marked = [{**each, "type": _ENTITY} for each in _objects(whole["entities"])]
+        marked += [{**each, "type": _RELATION} for each in _objects(whole["relations"])]
+        return list(_of_graph(marked))
+    rows = whole.get("results", whole.get("memories")) if isinstance(whole, Mapping) else whole
+    found = _objects(rows)
+    if found and all(isinstance(row.get("memory"), str) for row in found):
+        return [_of_mem0(row) for row in found]
+    return None
+
+
+def _lines(text: str) -> list[Mapping[str, Any]] | None:
+    """Return the lines of a graph's file, None where one is something else."""
+    found: list[Mapping[str, Any]] = []
+    for line in filter(str.strip, text.split("\n")):
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            return None
+        if not isinstance(value, Mapping) or value.get("type") not in {_ENTITY, _RELATION}:
+            return None
+        found.append(value)
+    return found or None
+
+
+def _objects(value: object) -> list[Mapping[str, Any]]:
+    rows = value if isinstance(value, Sequence) and not isinstance(value, str) else ()
+    return [row for row in rows if isinstance(row, Mapping)]
+
+
+def _of_graph(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    for row in rows:
+        if row["type"] == _RELATION:
+            ends = [_said(row.get("from")), _said(row.get("to"))]
+            does = " ".join(_WORD_ENDS.split(_said(row.get("relationType")))).lower()
+            if does and all(ends):
+                yield _item(f"{ends[0]} {does} {ends[1]}", ends)
+            continue
+        name, kind = _said(row.get("name")), _said(row.get("entityType"))
+        called = f"{name} ({kind})" if kind else name
+        for observed in row.get("observations") or ():
+            if name and _said(observed):
+                yield _item(f"{called}: {_said(observed)}", [name])
+
+
+def _of_mem0(row: Mapping[str, Any]) -> dict[str, Any]:
+    tags = [tag for tag in row.get("categories") or () if isinstance(tag, str)]
+    item = _item(_said(row["memory"]), tags)
+    when = row.get("created_at")
+    return {**item, "occurred_at": when} if isinstance(when, str) and when else item
+
+
+def _item(text: str, tags: Sequence[str]) -> dict[str, Any]:
+    item: dict[str, Any] = {"text": text, "origin": "import"}
+    return {**item, "tags": list(dict.fromkeys(tags))} if tags else item
+
+
+def _said(value: object) -> str:
+    return value.strip() if isinstance(value, str) else ""

@@ -1,0 +1,200 @@
+"""A whole memory to another computer: out into one file, and in from it.
+
+The file is JSON, a line each: a header, the records, and an end that says how many
+there were, so that half a file is noticed (docs/move.md). It is written by the
+command, page by page, beside its name and renamed when it is whole.
+"""
+
+from __future__ import annotations
+
+import json as jsonlib
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
+
+from memd.base.errors import CallerError, InvalidError
+from memd.base.limits import FRAME_BYTES_MAX, PAGE_ITEMS_MAX
+from memd.cli import options, say
+from memd.cli.progress import Progress
+from memd.cli.reach import LONG_SECONDS_MAX, daemon
+from memd.cli.transfer import parts
+
+if TYPE_CHECKING:
+    from memd.cli.notes.send import FileOutcome
+    from memd.client import Client
+
+_BATCH_ITEMS_MAX = 200
+_BATCH_BYTES_MAX = FRAME_BYTES_MAX // 3  # JSON may write a character as six bytes
+_PROBLEMS_TOLD = 20
+
+Line = tuple[int, dict[str, Any]]
+
+
+@options.examples(
+    "memd export everything.jsonl",
+    "memd export | gzip > everything.jsonl.gz",
+    "memd export ada.jsonl --agent ada",
+)
+def export(
+    file: Annotated[
+        Path | None, options.Argument(help="Where to write; by default standard output.")
+    ] = None,
+    agent: Annotated[
+        str | None,
+        options.option(
+            "--agent", metavar="NAME", help="Only this agent's visible memories, newest first."
+        ),
+    ] = None,
+    profile: options.Profile = None,
+) -> None:
+    """Write everything as JSONL: all agents' memories in every state, preferences, facts, lessons.
+
+    "memd import" reads it, here or on another computer. Keys and the audit stay here.
+    """
+    fresh = file.with_name(file.name + ".new") if file else None
+    count = 0
+    with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
+        client.call("system.hello")  # nothing is written before somebody answers
+        lines = _everything(client) if agent is None else _visible(client, agent)
+        target = closing(_private(fresh)) if fresh else nullcontext(sys.stdout)
+        # Where the lines themselves are shown, a bar would be drawn over them.
+        shown = file is None and sys.stdout.isatty()
+        with target as stream, nullcontext() if shown else Progress("exporting") as progress:
+            for line in lines:
+                stream.write(say.json_of(line) + "\n")
+                count += "memd" not in line and line.get("kind") != parts.END
+                if progress is not None:
+                    progress.at(count)
+    if file and fresh:
+        fresh.replace(file)
+    say.note(f"exported {count:,} {'records' if agent is None else 'memories'}")
+
+
+def _everything(client: Client) -> Iterator[dict[str, Any]]:
+    yield parts.WHOLE
+    count = 0
+    for record in _pages(client, "store.dump", {}):
+        count += 1
+        yield record
+    yield {"kind": parts.END, "records": count}
+
+
+def _visible(client: Client, agent: str) -> Iterator[dict[str, Any]]:
+    yield parts.HEADER
+    yield from _pages(client, "store.export", {"agent_id": agent})
+
+
+def _pages(client: Client, method: str, params: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    after: str | None = None
+    while True:
+        page = client.call(method, options.given(**params, after=after, limit=PAGE_ITEMS_MAX // 4))
+        yield from page["items"]
+        after = page.get("next")
+        if after is None:
+            return
+
+
+def _private(path: Path) -> TextIO:
+    """Open *path* for writing, readable by its owner alone: it will hold a person's memory."""
+    path.unlink(missing_ok=True)
+    path.touch(mode=0o600)
+    return path.open("w", encoding="utf-8")
+
+
+# The way in.
+
+
+def is_whole(file: Path) -> bool:
+    """Return whether *file* begins as an export of everything does."""
+    try:
+        with file.open(encoding="utf-8-sig") as stream:
+            head = jsonlib.loads(stream.readline(1_000))
+    except (OSError, ValueError):
+        return False
+    return isinstance(head, dict) and parts.is_whole(head)
+
+
+def bring(
+    client: Client, outcome: FileOutcome, *, dry_run: bool, tell: Callable[[str], None]
+) -> None:
+    """Store every record of an export; a bad line is told by its number and stops no other.
+
+    *tell* is told how far it is.
+
+    Raises InvalidError when there was any, or when the file ends too early.
+    """
+    ended: list[int] = []
+    problems: list[str] = []
+    count = 0
+    lines = _lines(outcome.file, problems, ended)
+    for batch in _batches(lines):
+        count += len(batch)
+        if not dry_run:
+            _send(client, batch, outcome, problems)
+        tell(f"importing {outcome.file.name}, {count:,} records")
+    if dry_run:
+        outcome.problems.append(f"{count:,} records; which are known is seen when they are sent")
+    outcome.problems += problems[:_PROBLEMS_TOLD]
+    if len(problems) > _PROBLEMS_TOLD:
+        outcome.problems.append(f"and {len(problems) - _PROBLEMS_TOLD:,} more")
+    if not ended:
+        raise InvalidError("the file ends too early: it is not the whole export")
+    if problems:
+        raise InvalidError(f"{len(problems):,} of {count:,} records were not taken")
+
+
+def _lines(file: Path, problems: list[str], ended: list[int]) -> Iterator[Line]:
+    with file.open(encoding="utf-8-sig", errors="replace", newline="\n") as stream:
+        for number, line in enumerate(stream, start=1):
+            if not line.strip():
+                continue
+            try:
+                found = jsonlib.loads(line)
+            except ValueError:
+                found = None
+            if not isinstance(found, dict):
+                problems.append(f"line {number}: not a JSON object")
+            elif number == 1:
+                parts.check_header(found, file.name)
+            elif found.get("kind") == parts.END:
+                ended.append(number)
+            else:
+                yield number, found
+
+
+def _batches(lines: Iterator[Line]) -> Iterator[list[Line]]:
+    batch: list[Line] = []
+    size = 0
+    for number, record in lines:
+        weight = len(jsonlib.dumps(record))
+        if batch and (len(batch) == _BATCH_ITEMS_MAX or size + weight > _BATCH_BYTES_MAX):
+            yield batch
+            batch, size = [], 0
+        batch.append((number, record))
+        size += weight
+    if batch:
+        yield batch
+
+
+def _send(client: Client, batch: list[Line], outcome: FileOutcome, problems: list[str]) -> None:
+    """Send *batch*; where the whole of it is refused, half of it, down to the line at fault."""
+    try:
+        done = client.call("store.load", {"items": [record for _, record in batch]})
+    except CallerError as error:
+        if error.kind == "denied":
+            raise
+        if len(batch) == 1:
+            problems.append(f"line {batch[0][0]}: {error.message}")
+            return
+        half = len(batch) // 2
+        _send(client, batch[:half], outcome, problems)
+        _send(client, batch[half:], outcome, problems)
+        return
+    outcome.new += done["stored"]
+    outcome.kept += done["known"]
+    outcome.skipped += done["skipped"]
+    for problem in done["problems"]:
+        hint = f" ({problem['hint']})" if problem["hint"] else ""
+        problems.append(f"line {batch[problem['index']][0]}: {problem['message']}{hint}")

@@ -1,0 +1,161 @@
+"""opencode's sessions: in its database, in the folder of files it had before, or exported by it.
+
+A session of a sub-agent is left out, as its hooks are; so is what programs wrote in somebody's
+name (``synthetic``), memd's own plugin among them, and summaries the assistant made of itself.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from memd.cli.transfer.chats import BYTES_MAX, Chat, Message, Tables, moment
+
+_ROLES = frozenset({"user", "assistant"})
+_Said = tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]
+"""A message and its parts."""
+
+
+def is_folder(path: Path) -> bool:
+    """Return whether *path* is ``~/.local/share/opencode/storage``, by what is in it."""
+    return all((path / name).is_dir() for name in ("session", "message", "part"))
+
+
+def knows(tables: Tables) -> bool:
+    """Return whether a database is opencode's."""
+    return (
+        {"id", "parent_id", "directory"} <= tables.get("session", frozenset())
+        and {"id", "session_id", "time_created", "data"} <= tables.get("message", frozenset())
+        and {"id", "message_id", "data"} <= tables.get("part", frozenset())
+    )
+
+
+def of_database(conn: sqlite3.Connection) -> tuple[int, Iterator[Chat]]:
+    """Return how many sessions a database has, and these, one after the other."""
+    found = conn.execute(
+        """
+        SELECT id, directory
+          FROM session
+         WHERE parent_id IS NULL
+         ORDER BY time_created, id
+        """
+    ).fetchall()
+    return len(found), (_chat(str(name), directory, _rows(conn, name)) for name, directory in found)
+
+
+def of_folder(folder: Path) -> tuple[int, Iterator[Chat]]:
+    """Return how many sessions the files below *folder* hold, and these."""
+    infos = [_object(path) for path in sorted(folder.glob("session/*/*.json"))]
+    found = [info for info in infos if _name(info) and not info.get("parentID")]
+    return len(found), (
+        _chat(_name(info), info.get("directory"), _files(folder, _name(info))) for info in found
+    )
+
+
+def of_export(text: str) -> list[Chat] | None:
+    """Return the session that ``opencode export`` wrote, None for a text that is none."""
+    try:
+        whole = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    said = whole.get("messages") if isinstance(whole, dict) else None
+    info = whole.get("info") if isinstance(whole, dict) else None
+    if not isinstance(said, list) or not isinstance(info, dict) or not _name(info):
+        return None
+    rows = [
+        (each.get("info"), each.get("parts"))
+        for each in said
+        if isinstance(each, dict) and isinstance(each.get("parts"), list)
+    ]
+    found = _chat(_name(info), info.get("directory"), [(_mapping(a), _all(b)) for a, b in rows])
+    return [found]
+
+
+def _rows(conn: sqlite3.Connection, session: object) -> Iterator[_Said]:
+    """Yield a session's messages, each with its parts, in order."""
+    rows = conn.execute(
+        """
+        SELECT m.id, m.data, p.data
+          FROM message AS m
+               LEFT JOIN part AS p ON p.message_id = m.id
+         WHERE m.session_id = :session
+         ORDER BY m.time_created, m.id, p.id
+        """,
+        {"session": session},
+    )
+    for _, its in groupby(rows, key=lambda row: row[0]):
+        parts = list(its)
+        yield _parsed(parts[0][1]), [_parsed(part) for _, _, part in parts]
+
+
+def _files(folder: Path, session: str) -> Iterator[_Said]:
+    for path in sorted((folder / "message" / session).glob("*.json")):
+        parts = sorted((folder / "part" / path.stem).glob("*.json"))
+        yield _object(path), [_object(part) for part in parts]
+
+
+def _chat(name: str, directory: object, said: Iterable[_Said]) -> Chat:
+    messages = [message for info, parts in said for message in _messages(info, parts)]
+    return Chat(name, messages, directory if isinstance(directory, str) else None)
+
+
+def _messages(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> Iterator[Message]:
+    """Yield a message, and what its tools answered."""
+    role = info.get("role")
+    if role not in _ROLES or info.get("summary") is True:
+        return
+    created = _mapping(info.get("time")).get("created")
+    at = moment(created / 1_000 if isinstance(created, int | float) else 0)
+    blocks: list[dict[str, Any]] = []
+    answers: list[dict[str, Any]] = []
+    for part in parts:
+        text = part.get("text")
+        if part.get("type") == "text" and isinstance(text, str) and text.strip():
+            if not part.get("synthetic") and not part.get("ignored"):
+                blocks.append({"type": "text", "text": text})
+        elif part.get("type") == "tool":
+            state, of = _mapping(part.get("state")), str(part.get("callID"))
+            name, given = str(part.get("tool")), _mapping(state.get("input"))
+            blocks.append({"type": "tool_use", "id": of, "name": name, "input": given})
+            failed = state.get("error")
+            answer = {"type": "tool_result", "tool_use_id": of, "is_error": failed is not None}
+            answers.append({**answer, "content": str(failed or state.get("output") or "")})
+    if blocks:
+        yield Message(str(role), blocks, at)
+    if answers:
+        yield Message("user", answers, at)
+
+
+def _object(path: Path) -> Mapping[str, Any]:
+    """Return what a file holds; nothing of one that cannot be read or leads elsewhere."""
+    try:
+        if path.is_symlink():
+            return {}
+        with path.open("rb") as stream:
+            return _parsed(stream.read(BYTES_MAX).decode("utf-8", "replace"))
+    except OSError:
+        return {}
+
+
+def _parsed(text: object) -> Mapping[str, Any]:
+    try:
+        return _mapping(json.loads(text)) if isinstance(text, str) else {}
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _name(info: Mapping[str, Any]) -> str:
+    name = info.get("id")
+    return name if isinstance(name, str) and "/" not in name and name.strip(".") else ""
+
+
+def _all(parts: object) -> list[Mapping[str, Any]]:
+    return [_mapping(part) for part in parts] if isinstance(parts, list) else []
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

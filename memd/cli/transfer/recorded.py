@@ -1,0 +1,139 @@
+"""Hands a recorded session to the daemon, which naps over it as over one that has ended."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memd.base.errors import InvalidError
+from memd.base.limits import FRAME_BYTES_MAX, NAP_TRANSCRIPT_BYTES_MAX
+from memd.cli.notes.folder import LINES, MARKDOWN
+from memd.cli.notes.send import FileOutcome, Options
+from memd.cli.options import given
+
+if TYPE_CHECKING:
+    from memd.cli.transfer.chats import Chat
+    from memd.client import Client
+
+_HEAD_BYTES = 1_048_576  # of a file, to tell what it is
+_PART_CHARS = FRAME_BYTES_MAX // 7  # JSON may write a character as six bytes
+_PAGES = MARKDOWN | {".txt"}
+_SPECSTORY = ".specstory"
+
+
+def is_one(path: Path) -> bool:
+    """Return whether *path* holds a session that an assistant wrote down, by its words."""
+    from memd.signals import specstory, transcripts
+
+    suffix = path.suffix.lower()
+    head = _read(path, _HEAD_BYTES if suffix in LINES | _PAGES else NAP_TRANSCRIPT_BYTES_MAX)
+    if suffix in _PAGES:
+        return specstory.knows(head)
+    return not head.lstrip().startswith(b'{"memd"') and transcripts.is_one(head)
+
+
+def send(client: Client, outcome: FileOutcome, said: Options, tell: Callable[[str], None]) -> None:
+    """Hand over the file of *outcome*, in parts, and count in *outcome* what came of it.
+
+    A kill in between leaves nothing. *tell* is told how far it is.
+    """
+    if said.tags or said.namespace:
+        outcome.problems.append("a session: --tag and --namespace are of notes")
+    text = _transcript(outcome.file).decode("utf-8", "replace")
+    _hand_over(client, outcome, text, said, tell)
+
+
+def send_chats(
+    client: Client,
+    outcome: FileOutcome,
+    chats: Iterable[Chat],
+    count: int,
+    said: Options,
+    tell: Callable[[str], None],
+) -> None:
+    """Hand over each of *chats*, *count* in all, as a session of its own.
+
+    One that memd has as it is now is not distilled again, so an import that was
+    interrupted goes on where it stopped.
+    """
+    if said.tags or said.namespace:
+        outcome.problems.append("chats: --tag and --namespace are of notes")
+    for number, chat in enumerate(chats, 1):
+        tell(f"chat {number:,} of {count:,}")
+        if not chat.messages:
+            continue
+        try:
+            _hand_over(client, outcome, chat.transcript(), said, lambda _: None)
+        except InvalidError as error:
+            outcome.problems.append(f"chat {chat.name}: {error.message}")
+    outcome.problems.append(f"{count:,} chats: memd search --sessions finds their words")
+
+
+def _hand_over(
+    client: Client, outcome: FileOutcome, text: str, said: Options, tell: Callable[[str], None]
+) -> None:
+    common = given(agent_id=said.agent)
+    last = (len(text) - 1) // _PART_CHARS * _PART_CHARS
+    for offset in range(0, last, _PART_CHARS):
+        part = text[offset : offset + _PART_CHARS]
+        client.call("session.import", {**common, "text": part, "offset": offset, "more": True})
+        tell(f"importing {outcome.file.name}, {offset / len(text):.0%}")
+    tell(f"distilling {outcome.file.name}")
+    whole = given(
+        session_id=_fallback(outcome.file), cwd=_project(outcome.file), dry_run=said.dry_run or None
+    )
+    _count(
+        outcome,
+        client.call(
+            "session.import", {**common, **whole, "text": text[last:], "offset": max(last, 0)}
+        ),
+    )
+
+
+def _count(outcome: FileOutcome, made: dict[str, Any]) -> None:
+    outcome.new += made["new"]
+    outcome.kept += made["kept"]
+    outcome.quarantined += made["quarantined"]
+    outcome.session = made["session_id"]
+    outcome.messages = made["messages"]
+
+
+def _read(path: Path, size: int) -> bytes:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(size)
+    except OSError as error:
+        raise InvalidError(f"cannot be read: {error.strerror}") from error
+
+
+def _transcript(path: Path) -> bytes:
+    """Return the transcript; of a longer one than naps read its first line and its end.
+
+    The first line may be the only one that says whose session it is.
+    """
+    try:
+        with path.open("rb") as stream:
+            size = stream.seek(0, 2)
+            stream.seek(0)
+            if size <= NAP_TRANSCRIPT_BYTES_MAX:
+                return stream.read(NAP_TRANSCRIPT_BYTES_MAX)
+            first = stream.readline(_HEAD_BYTES)
+            first = first if first.endswith(b"\n") else b""
+            stream.seek(size - NAP_TRANSCRIPT_BYTES_MAX + len(first))
+            _, _, end = stream.read(NAP_TRANSCRIPT_BYTES_MAX - len(first)).partition(b"\n")
+            return first + end
+    except OSError as error:
+        raise InvalidError(f"cannot be read: {error.strerror}") from error
+
+
+def _fallback(path: Path) -> str:
+    """Return the name of a session that does not tell its own: the same file, the same name."""
+    return f"{path.stem[:128]}-{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+
+
+def _project(path: Path) -> str | None:
+    """Return the folder that a page of SpecStory is about: the one that keeps it."""
+    steps = path.parts
+    return str(Path(*steps[: steps.index(_SPECSTORY)])) if _SPECSTORY in steps[1:] else None

@@ -1,0 +1,224 @@
+"""Bring memories in: from a person's notes, recorded sessions, and what memd exported.
+
+An import may be interrupted and run again, and is: what a note still says stays, what it
+says no more is superseded, and an exported memory keeps its id, so nothing is there twice.
+One file that cannot be read stops no other.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from memd.base.errors import IngestionError, InvalidError, SecretRefusedError, TooLargeError
+from memd.cli import options, say
+from memd.cli.notes import folder
+from memd.cli.notes.send import FileOutcome, Options, in_batches, send_note
+from memd.cli.progress import Progress
+from memd.cli.reach import LONG_SECONDS_MAX, daemon
+from memd.cli.transfer import exported, move, parts, recorded
+
+if TYPE_CHECKING:
+    from memd.client import Client
+
+KINDS = ("text", "markdown", "jsonl")
+COUNTS = ("new", "replaced", "kept", "skipped", "quarantined")
+
+
+@options.examples(
+    "memd import ~/notes",
+    "memd import ~/notes --dry-run",
+    "memd import notes.md shopping.txt --tag home",
+    "memd import ~/.claude/projects/-home-ada-proj --dry-run",
+    "memd import memories.jsonl",
+    "memd import ~/Downloads/chatgpt-export.zip --dry-run",
+    "memd import ~/proj/.aider.chat.history.md",
+    "memd import ~/.local/share/opencode/opencode.db ~/.claude-mem/claude-mem.db",
+    "memd forget --source ~/notes/old.md",
+)
+def import_(
+    files: Annotated[
+        list[Path],
+        options.Argument(
+            metavar="PATH...",
+            help="Files, and folders of .md, .markdown, .txt and .jsonl: notes, sessions, exports.",
+        ),
+    ],
+    format_: Annotated[
+        str | None,
+        options.option(
+            "--format", metavar="KIND", help="text, markdown or jsonl; by the file's name."
+        ),
+    ] = None,
+    tag: options.Tags = None,
+    namespace: options.Namespace = None,
+    dry_run: options.DryRun = False,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Remember notes and recorded sessions. Run it again whenever they changed.
+
+    A section is remembered with its headings; title, date and tags of the front matter count,
+    and a date in the file's name. What an edited file says no more is superseded: "memd archive
+    restore" brings it back. A file that was moved or deleted is not touched: forget --source.
+
+    A file that an assistant wrote down its session in is told by what it says: few memories and
+    a digest are kept of it, under its own session and dates, and its words for search --sessions.
+    The same holds for the zip files that ChatGPT and Claude export, for opencode's sessions
+    (its opencode.db, its folder storage, or what "opencode export" wrote) and for aider's
+    history; what MCP's server-memory, mem0 and claude-mem kept comes memory by memory.
+    """
+    if format_ not in {None, *KINDS}:
+        raise InvalidError(f"no such format: {format_}", hint="text, markdown or jsonl")
+    said = Options(tag or (), namespace, agent, dry_run)
+    found = folder.find(files)
+    outcomes = [FileOutcome(path, error=why) for path, why in found.failed.items()]
+    if found.files:
+        outcomes += _import(found.files, format_, said, profile)
+    _report(outcomes, found.skipped, said, json=json)
+    if any(outcome.error for outcome in outcomes):
+        raise say.Leave(say.Exit.ERROR)
+
+
+def _import(
+    files: Sequence[Path], kind: str | None, said: Options, profile: str | None
+) -> list[FileOutcome]:
+    outcomes: list[FileOutcome] = []
+    with (
+        daemon(profile, seconds_max=LONG_SECONDS_MAX) as client,
+        Progress("importing", unit="files") as progress,
+    ):
+        client.call("system.hello")  # nothing is read before somebody answers
+        for number, path in enumerate(files):
+            progress.at(number, len(files), "importing")
+            place = partial(progress.at, number, len(files))
+            outcomes.append(_import_file(client, path, kind, said, place))
+        progress.at(len(files), len(files), "importing")
+    return outcomes
+
+
+def _import_file(
+    client: Client, path: Path, kind: str | None, said: Options, tell: Callable[[str], None]
+) -> FileOutcome:
+    """Import one file and return what became of it; what is wrong with the file is kept there.
+
+    *tell* is told what is being done where that may take minutes.
+    """
+    outcome = FileOutcome(path)
+    suffix = path.suffix.lower()
+    try:
+        if kind is None and not path.is_dir() and recorded.is_one(path):
+            recorded.send(client, outcome, said, tell)
+        elif kind is None and exported.is_one(path):
+            exported.send(client, outcome, said, tell)
+        elif kind == "jsonl" or (kind is None and suffix in folder.LINES):
+            if move.is_whole(path):
+                move.bring(client, outcome, dry_run=said.dry_run, tell=tell)
+            else:
+                _send_lines(client, outcome, said)
+        else:
+            markdown = suffix in folder.MARKDOWN if kind is None else kind == "markdown"
+            send_note(client, outcome, folder.read(path), said, markdown=markdown)
+    except (InvalidError, IngestionError, SecretRefusedError, TooLargeError) as error:
+        outcome.error = error.message
+    return outcome
+
+
+def _send_lines(client: Client, outcome: FileOutcome, said: Options) -> None:
+    """Store what memd exported, or texts as requests, one a line."""
+    try:
+        text = outcome.file.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InvalidError(f"cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidError("not UTF-8 text") from error
+    lines = text.split("\n")  # texts may hold other line ends
+    items = list(parts.jsonl_parts(lines, outcome.file.name))
+    if items and not any("text" in item or "content" in item for item in items):
+        from memd.signals.transcripts import KNOWN
+
+        raise InvalidError(f"neither an export of memd nor a session of {KNOWN}")
+    if said.dry_run:
+        outcome.problems.append(f"{len(items):,} lines; which are known is seen when they are sent")
+        return
+    for batch in in_batches(items):
+        _send_batch(client, batch, outcome, said)
+
+
+def _send_batch(
+    client: Client, batch: Sequence[dict[str, Any]], outcome: FileOutcome, said: Options
+) -> None:
+    common = options.given(tags=list(said.tags) or None, namespace=said.namespace)
+    texts = [{**common, "deliberate": True, **item} for item in batch if "text" in item]
+    entries = [item for item in batch if "text" not in item]
+    if texts:
+        params = options.given(items=texts, agent_id=said.agent)
+        for receipt in client.call("memory.ingest_many", params)["items"]:
+            outcome.new += len(receipt["stored"]) + len(receipt["pending"])
+            outcome.kept += len(receipt["merged"])
+            outcome.skipped += len(receipt["turned_away"])
+            outcome.quarantined += len(receipt["quarantined"])
+    if entries:
+        answer = client.call("store.import", {"items": entries})
+        outcome.new += answer["stored"]
+        outcome.kept += answer["known"]
+        outcome.skipped += answer["skipped"]
+
+
+# What a person sees of it.
+
+
+def _report(
+    outcomes: Sequence[FileOutcome], skipped: Counter[str], said: Options, *, json: bool
+) -> None:
+    counts = {name: sum(getattr(each, name) for each in outcomes) for name in COUNTS}
+    failed = sum(each.error is not None for each in outcomes)
+    if json:
+        say.as_json(
+            {
+                "files": len(outcomes),
+                **counts,
+                "failed": failed,
+                "dry_run": said.dry_run,
+                "skipped_files": dict(skipped),
+                "results": [each.as_json() for each in outcomes],
+            }
+        )
+        return
+    for each in outcomes:
+        _report_file(each)
+    passed = ", ".join(f"{name} {number:,}" for name, number in sorted(skipped.items()))
+    say.out(
+        ("would be: " if said.dry_run else "")
+        + _told({"files": len(outcomes)} | counts | {"failed": failed})
+        + (f"; passed over: {passed}" if passed else "")
+    )
+    if counts["quarantined"]:
+        say.note("what looks like an attack is out of sight: memd flagged list")
+
+
+def _report_file(outcome: FileOutcome) -> None:
+    """Say what became of one file; nothing of one that says what it said before."""
+    name = _short(outcome.file)
+    for problem in outcome.problems:
+        say.note(f"memd: {name}: {problem}")
+    if outcome.error is not None:
+        say.note(f"memd: {name}: {outcome.error}")
+    if outcome.redacted:
+        say.note(f"memd: {name}: secrets were replaced ({', '.join(outcome.redacted)})")
+    if outcome.new or outcome.replaced or outcome.skipped:
+        say.out(f"{name}: {_told({count: getattr(outcome, count) for count in COUNTS})}")
+
+
+def _short(path: Path) -> str:
+    """Return a path as a person standing here would name it."""
+    here = Path.cwd()
+    return say.line(str(path.relative_to(here) if path.is_relative_to(here) else path))
+
+
+def _told(counts: dict[str, int]) -> str:
+    return ", ".join(f"{name} {number:,}" for name, number in counts.items() if number) or "nothing"

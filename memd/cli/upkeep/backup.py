@@ -1,0 +1,173 @@
+"""Copies of the whole memory, made and put back, with a daemon or without.
+
+A daemon in a sandbox cannot write where a person can, and its ``/tmp`` is not
+theirs. So a copy elsewhere is made by the command itself, as the person: it reads
+the file beside the daemon, as SQLite allows, and the daemon only notes where the
+copy lies (docs/decisions/0080).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Annotated, Any
+
+from memd.base import client_key
+from memd.base.clock import SystemClock, from_us
+from memd.base.errors import (
+    AlreadyRunningError,
+    InvalidStateError,
+    MemdError,
+    NotFoundError,
+    NotRunningError,
+)
+from memd.base.lock import lock_store
+from memd.base.paths import Paths
+from memd.cli import options, say
+from memd.cli.progress import Progress
+from memd.cli.reach import LONG_SECONDS_MAX, daemon
+from memd.cli.upkeep.upkeep import long
+
+KEYS = ".keys"
+_NEVER = "operator.key"  # each store's daemon makes its own
+
+
+@options.examples("memd backup", "memd backup ~/memd.db", "memd backup /media/disk --with-keys")
+def backup(
+    target: Annotated[
+        Path | None,
+        options.Argument(help="The file to write, or a folder; by default in the data folder."),
+    ] = None,
+    with_keys: Annotated[
+        bool,
+        options.option("--with-keys", help="The owner's and clients' keys, in a folder beside it."),
+    ] = False,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Write a checked copy of the whole memory while the daemon goes on. Prints its path.
+
+    "memd restore" puts it back, here or on another computer.
+    """
+    path = (
+        Path(long(profile, "store.backup", "copying"))
+        if target is None
+        else _elsewhere(profile, target)
+    )
+    keys = _keys_to(Paths.resolve(profile).keys_dir, path) if with_keys else []
+    if json:
+        say.as_json({"path": str(path), "keys": keys})
+        return
+    say.out(say.line(str(path)))
+    if with_keys:
+        say.note(f"keys: {', '.join(keys) or 'none'}")
+
+
+@options.examples("memd restore memd.db", "memd restore /media/disk/memd.db --yes")
+def restore(
+    file: Annotated[Path, options.Argument(help="A copy that memd backup made.")],
+    yes: options.Yes = False,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Put a backup in the place of the memory, which is kept beside it. No daemon may run.
+
+    The copy is checked first. Keys that lie beside it (--with-keys) come along.
+    """
+    from memd.store.file.restore import restore as put_back
+
+    if not file.is_file():
+        raise NotFoundError(f"{file} is not there")
+    paths = Paths.resolve(profile).located()
+    paths.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with holding(paths):
+        if paths.database.exists():
+            say.sure(f"Put {file} in the place of {paths.database}?", yes=yes)
+        done = put_back(file, paths.database, paths.anchors, _stamp())
+        keys = _keys_from(file, paths.keys_dir)
+    if json:
+        say.as_json({**done._asdict(), "keys": keys})
+        return
+    _tell(done, keys)
+
+
+@contextmanager
+def holding(paths: Paths) -> Iterator[None]:
+    """Hold the store's locks, so that no daemon has it; raises InvalidStateError if one does."""
+    try:
+        held = lock_store(paths.lock, paths.database, make=False)
+    except AlreadyRunningError as error:
+        raise InvalidStateError(
+            f"{error.message}; stop it first",
+            hint="systemctl --user stop memd.socket memd.service, or Ctrl-C where memd serve runs",
+        ) from None
+    try:
+        yield
+    finally:
+        held.close()
+
+
+def _tell(done: Any, keys: list[str]) -> None:
+    say.note(f"restored {done.memories:,} memories")
+    if keys:
+        say.note(f"keys: {', '.join(keys)}")
+    if done.replaced is not None:
+        say.note(f"what was there before is kept: {done.replaced}")
+    if done.forgotten:
+        say.note(
+            f"memd: {len(done.forgotten)} memories that were forgotten since are there again; "
+            "to forget them, start the daemon and run:"
+        )
+        say.note(f"  memd forget {' '.join(done.forgotten)}")
+
+
+def _elsewhere(profile: str | None, target: Path) -> Path:
+    """Write a copy to *target* as the person who types; return its path."""
+    place = target.expanduser()
+    place = place.resolve() if place.is_dir() else place.parent.resolve() / place.name
+    if place.is_dir():
+        place /= f"{Paths.resolve(profile).database.stem}-{_stamp()}.backup.db"
+    if place.exists():
+        raise InvalidStateError(f"{place} exists", hint="choose another name")
+    try:
+        with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
+            store = client.call("store.note_copy", {"target": str(place)})
+    except NotRunningError:
+        from memd.cli.upkeep.upkeep import care
+
+        return Path(care(profile, "store.backup", {"target": str(place)}))
+    from memd.store.file.backup import make_beside
+
+    with Progress("copying", unit="bytes") as progress:
+        make_beside(Path(store), place, progress.at)
+    with suppress(MemdError), daemon(profile) as client:
+        client.call("store.note_copy", {"target": str(place), "made": True})
+    return place
+
+
+def _keys_to(folder: Path, copy: Path) -> list[str]:
+    """Put the keys beside *copy*; return their names. The owner's is wrapped by its passphrase."""
+    target = copy.with_name(f"{copy.name}{KEYS}")
+    names = sorted(path.name for path in folder.glob("*.key") if path.name != _NEVER)
+    for name in names:
+        client_key.write(target / name, client_key.private_text(folder / name).rstrip("\n"))
+    return names
+
+
+def _keys_from(copy: Path, folder: Path) -> list[str]:
+    """Bring the keys beside *copy* home; another one of the same name is kept under a new name."""
+    names: list[str] = []
+    for path in sorted(copy.with_name(f"{copy.name}{KEYS}").glob("*.key")):
+        text, there = path.read_text("utf-8").rstrip("\n"), folder / path.name
+        if there.exists():
+            if client_key.private_text(there).rstrip("\n") == text:
+                continue
+            there.rename(there.with_name(f"{there.name}.{_stamp()}.replaced"))
+        client_key.write(there, text)
+        names.append(path.name)
+    return names
+
+
+def _stamp() -> str:
+    return from_us(SystemClock().now_us()).strftime("%Y%m%dT%H%M%S%f")

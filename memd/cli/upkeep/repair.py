@@ -1,0 +1,50 @@
+"""A damaged memory made whole again, as far as it can be read; no daemon may run."""
+
+from __future__ import annotations
+
+from memd.base.clock import SystemClock, from_us
+from memd.base.errors import NotFoundError
+from memd.base.paths import Paths
+from memd.cli import options, say
+from memd.cli.upkeep.backup import holding
+
+_LOST_TOLD = 20
+
+
+@options.examples("memd repair", "memd repair --yes --json")
+def repair(
+    yes: options.Yes = False, profile: options.Profile = None, json: options.Json = False
+) -> None:
+    """Make a new file of everything readable in a damaged one, which is kept. No daemon may run.
+
+    Lists what is lost. Exit code 1: the new file still has problems, which are listed, too.
+    """
+    from memd.store.repairing.repair import repair as salvaged
+
+    paths = Paths.resolve(profile).located()
+    if not paths.database.exists():
+        raise NotFoundError(f"{paths.database} is not there", hint="memd restore FILE")
+    with holding(paths):
+        say.sure(f"Make a new file of what is readable of {paths.database}?", yes=yes)
+        now_us = SystemClock().now_us()
+        stamp = from_us(now_us).strftime("%Y%m%dT%H%M%S%f")
+        done = salvaged(paths.database, paths.anchors, stamp, now_us)
+    if json:
+        say.as_json(done._asdict())
+    else:
+        say.note(f"salvaged {done.kept.get('memory', 0):,} memories; all of it by table:")
+        for name, count in sorted(done.kept.items()):
+            say.out(f"{name.replace('_', ' ') + ':':<22} {count:,}")
+        _list("lost", done.lost)
+        _list("still wrong", done.remaining)
+        say.note(f"the damaged file is kept: {done.damaged}")
+    if done.remaining:
+        raise say.Leave(say.Exit.ERROR)
+
+
+def _list(label: str, lines: tuple[str, ...]) -> None:
+    say.out(f"{label + ':':<22} {len(lines) or 'nothing'}")
+    for line in lines[:_LOST_TOLD]:
+        say.out(f"  {say.line(line)}")
+    if len(lines) > _LOST_TOLD:
+        say.out(f"  and {len(lines) - _LOST_TOLD:,} more: --json lists all")

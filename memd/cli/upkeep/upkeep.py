@@ -1,0 +1,98 @@
+"""Look after the file: check it, rebuild its caches; with a daemon or without.
+
+The care of the file while no daemon runs: the same room, opened here, under the same lock.
+
+A file that is too damaged for a daemon to start is just the one that has to be
+checked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from memd.base.clock import SystemClock
+from memd.base.errors import NotFoundError, NotRunningError
+from memd.base.lock import lock_store
+from memd.base.paths import Paths
+from memd.cli import options, say
+from memd.cli.progress import Progress
+from memd.cli.reach import LONG_SECONDS_MAX, daemon
+from memd.domain.caller import Caller
+from memd.store.check.upkeep import Upkeep
+from memd.store.file.database import opened
+
+
+@options.examples("memd check", "memd check --json")
+def check(profile: options.Profile = None, json: options.Json = False) -> None:
+    """Check every page, row, checksum and cache of the file. Exit code 1: something is wrong."""
+    report: dict[str, Any] = long(profile, "store.check", "checking")
+    if json:
+        say.as_json(report)
+    else:
+        for name, number in report["figures"].items():
+            say.out(f"{name.replace('_', ' ') + ':':<22} {number:,}")
+        say.out(f"{'problems:':<22} {len(report['problems']) or 'none'}")
+        for problem in report["problems"]:
+            say.out(f"  {say.line(problem)}")
+    if not report["ok"]:
+        say.note(
+            "memd: the file is damaged; caches are mended by: memd rebuild, rows and pages by: "
+            "memd repair, or by a backup: memd restore"
+        )
+        raise say.Leave(say.Exit.ERROR)
+
+
+@options.examples("memd rebuild")
+def rebuild(profile: options.Profile = None, json: options.Json = False) -> None:
+    """Make caches, indexes, contexts and damaged vectors again from the memories themselves."""
+    long(profile, "store.rebuild", "rebuilding")
+    if json:
+        say.as_json({"rebuilt": True})
+    else:
+        say.note("the caches and indexes are new")
+
+
+def long(profile: str | None, method: str, doing: str, params: dict[str, Any] | None = None) -> Any:
+    """Ask the daemon, however long it takes, or do it here when none runs."""
+    try:
+        with (
+            daemon(profile, seconds_max=LONG_SECONDS_MAX) as client,
+            Progress(doing) as progress,
+        ):
+            tell = progress.at if method == "store.rebuild" else None
+            return client.call(method, params or {}, progress=tell)
+    except NotRunningError:
+        return care(profile, method, params or {})
+
+
+_CALLER = Caller(client="memd", method="cli")
+
+
+def care(profile: str | None, method: str, params: dict[str, Any]) -> Any:
+    """Do what the daemon's *method* does and return what it would answer.
+
+    Raises NotFoundError when there is no file, AlreadyRunningError when a daemon
+    has just been started.
+    """
+    paths = Paths.resolve(profile).located()
+    if not paths.database.exists():
+        raise NotFoundError(f"{paths.database} does not exist", hint="nothing was remembered yet")
+    held = lock_store(paths.lock, paths.database)
+    try:
+        return asyncio.run(_done(paths, method, params))
+    finally:
+        held.close()
+
+
+async def _done(paths: Paths, method: str, params: dict[str, Any]) -> Any:
+    clock = SystemClock()
+    async with opened(paths.database, clock) as db:
+        room = Upkeep(db=db, clock=clock)
+        match method:
+            case "store.check":
+                return (await room.check(_CALLER)).model_dump(mode="json")
+            case "store.rebuild":
+                return await room.rebuild(_CALLER)
+            case _:
+                return await room.backup(_CALLER, params.get("target"))

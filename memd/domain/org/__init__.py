@@ -1,0 +1,1 @@
+"""Organisational memory: facts and their past, who may do what, the graph."""

@@ -1,0 +1,1 @@
+"""The settings tree: each model a table of the settings file."""

@@ -1,0 +1,186 @@
+"""The settings of the nights: what is kept how long, what is condensed how, what is written out.
+
+The keys are the documents' (SPEC 16.1, D25). What memd adds stands beside them:
+*strategy*, the thresholds of groups and of session compression. ``dual_mode``
+can be said in two places; a value that was given beats a default, and where both
+were given and differ *strategy* wins with a ``SettingsWarning``.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from memd.base.limits import PAGE_ITEMS_MAX
+from memd.base.settings import SettingsWarning
+from memd.domain.enums import ConsolidationInterval, MemoryCategory
+from memd.domain.sleep.consolidation import ConsolidationStrategyType, LLMConsolidationConfig
+from memd.domain.values import NotBlankStr, SafePath, Share, Value
+
+Days = Annotated[int, Field(ge=1)]
+
+
+class RetentionRule(Value):
+    """How many days memories of one category are kept."""
+
+    category: MemoryCategory
+    """The category."""
+    retention_days: Days
+    """Days after which its memories go to the trash."""
+
+
+def _unique_categories(rules: tuple[RetentionRule, ...]) -> tuple[RetentionRule, ...]:
+    categories = [rule.category for rule in rules]
+    twice = sorted({name for name in categories if categories.count(name) > 1})
+    if twice:
+        raise ValueError(f"each category may have one rule, {', '.join(twice)} has several")
+    return rules
+
+
+RetentionRules = Annotated[tuple[RetentionRule, ...], AfterValidator(_unique_categories)]
+
+
+class RetentionConfig(Value):
+    """How long memories are kept, for all agents that do not say otherwise."""
+
+    rules: RetentionRules = ()
+    default_retention_days: Days | None = None
+    """The same as `memory.options.retention_days`; of the two, this one counts."""
+
+
+class DualModeConfig(Value):
+    """Which texts are shortened and which keep their facts word for word.
+
+    *summarization_model* may stay out: without a language model memd summarises
+    by rule (SPEC D8).
+    """
+
+    enabled: bool = False
+    """The same as strategy `dual_mode`: prose is summarised, dense texts keep their facts."""
+    dense_threshold: Share = 0.5
+    """From which density on a text counts as dense; 0 is every text."""
+    summarization_model: NotBlankStr | None = None
+    """No effect: no language model is connected, summaries are made by rule."""
+    max_summary_tokens: int = Field(default=200, ge=50, le=1000)
+    """No effect, as `summarization_model`."""
+    max_facts: int = Field(default=20, ge=1, le=100)
+    """How many facts of a dense text are kept."""
+    anchor_length: int = Field(default=150, ge=50, le=500)
+    """How many characters of its beginning, middle and end are kept."""
+
+
+class ArchivalConfig(Value):
+    """When what was consolidated moves to the archive. It always does (SPEC D9)."""
+
+    enabled: bool = True
+    """`false` has no effect: memd never drops an original."""
+    age_threshold_days: Days = 90
+    """After so many days the sources of a summary move to the archive."""
+    dual_mode: DualModeConfig = DualModeConfig()
+
+    @model_validator(mode="after")
+    def _always(self) -> Self:
+        if not self.enabled:
+            warn("archival.enabled = false has no effect: memd never drops an original")
+        return self
+
+
+class ExperienceCompressorConfig(Value):
+    """Whether a language model distils detailed experiences (SPEC 16.15).
+
+    A compression below *min_compression_ratio* is discarded; as the documents
+    have it, the ratio is the reply's length over the experience's, so a value near
+    1 keeps only what was hardly shortened.
+    """
+
+    enabled: bool = False
+    """`true` has no effect: no language model is connected, experiences stay as they are."""
+    model: NotBlankStr | None = None
+    """No effect."""
+    temperature: Share = 0.3
+    """No effect."""
+    max_tokens: int = Field(default=1000, ge=100, le=4000)
+    """No effect."""
+    min_compression_ratio: Share = Field(default=0.0, lt=1.0)
+    """No effect."""
+
+    @model_validator(mode="after")
+    def _without_a_model(self) -> Self:
+        if self.enabled:
+            warn("experience_compressor.enabled = true has no effect without a language model")
+        return self
+
+
+class WikiExportConfig(Value):
+    """Memories as a folder of Markdown files (SPEC 16.16, D16).
+
+    Without an *export_root* it is ``wiki`` in memd's own data folder. *enabled*
+    switches the export after each consolidation; by hand it can always be asked
+    for, unless ``enabled = false`` is written down.
+    """
+
+    enabled: bool = False
+    """`true` writes the wiki after each night, with the trigger; `false`, written down, also
+    refuses it by hand.
+    """
+    export_root: SafePath | None = None
+    """The folder; without it, `wiki` beside the memories."""
+    trigger: Literal["on_consolidation", "manual"] = "manual"
+    """After each night, or only by hand: `memd wiki`."""
+    include_raw_tier: bool = True
+    """Whether pages of single memories are written."""
+    include_compressed_tier: bool = True
+    """Whether pages of summaries are written."""
+    max_entries_per_view: int | None = Field(default=None, ge=1, le=PAGE_ITEMS_MAX)
+    """How many pages each part has at most; without it, all."""
+
+
+class ConsolidationConfig(Value):
+    """The nights: whether, how often, how many memories, what is kept how long.
+
+    *group_threshold* memories of one kind are condensed, fewer are left alone.
+    More than *compression_threshold* sessions start a compression of the oldest:
+    of *compression_sessions*, or of half the threshold (SPEC 3).
+    """
+
+    enabled: bool = True
+    """Whether nights come by themselves; `false` stops one that is under way."""
+    interval: ConsolidationInterval = ConsolidationInterval.DAILY
+    """The same as `memory.options.consolidation_interval`; of the two, this one counts."""
+    strategy: ConsolidationStrategyType = ConsolidationStrategyType.SIMPLE
+    """How several memories become one. `llm` has no effect: no language model is connected."""
+    group_threshold: int = Field(default=3, ge=2)
+    """How many memories of one kind are condensed; fewer are left alone."""
+    compression_threshold: int = Field(default=10, ge=1)
+    """More sessions than this, and the oldest are compressed."""
+    compression_sessions: int | None = Field(default=None, ge=1)
+    """How many of them; without it, half of `compression_threshold`."""
+    max_memories_per_agent: int = Field(default=10_000, ge=1)
+    """The same as `memory.options.max_memories_per_agent`; of the two, this one counts."""
+    retention: RetentionConfig = RetentionConfig()
+    archival: ArchivalConfig = ArchivalConfig()
+    llm: LLMConsolidationConfig = LLMConsolidationConfig()
+    experience_compressor: ExperienceCompressorConfig = ExperienceCompressorConfig()
+    wiki_export: WikiExportConfig = WikiExportConfig()
+
+    @model_validator(mode="after")
+    def _one_strategy(self) -> Self:
+        dual = ConsolidationStrategyType.DUAL_MODE
+        if not self.archival.dual_mode.enabled or self.strategy is dual:
+            return self
+        if "strategy" in self.model_fields_set:
+            warn(
+                "memory.consolidation.archival.dual_mode.enabled = true is overruled by "
+                f"memory.consolidation.strategy = {self.strategy}"
+            )
+        else:
+            # The model is frozen for everybody else; a validator may still complete it.
+            self.__dict__.update(strategy=dual)
+        return self
+
+
+def warn(message: str) -> None:
+    """Say that a setting is accepted but overruled, or has no effect."""
+    warnings.warn(message, SettingsWarning, stacklevel=3)

@@ -1,0 +1,195 @@
+"""The ``org_memory`` tree: policies for every prompt, and who may write what (seed 004, SPEC 15).
+
+All three documented backends are one log in memd's own file, so every key of all
+three is understood whichever is chosen. Who may write is said in one of two
+forms: the documents' lists of roles for each group of facts, or *rules* with a
+least seniority. Whoever reads it finds rules.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, ValidationError, field_serializer, model_validator
+
+from memd.base.errors import OrgMemoryConfigError
+from memd.base.limits import CORE_POLICIES_MAX
+from memd.base.settings import SettingsWarning
+from memd.domain.enums import OrgFactCategory, SeniorityLevel
+from memd.domain.inject import PREPARE_TOKENS, policies_tokens
+from memd.domain.settings.consolidation import Days
+from memd.domain.values import Text, Value
+
+HUMAN = "human"
+
+GROUPS: Mapping[str, OrgFactCategory] = MappingProxyType(
+    {
+        "policies": OrgFactCategory.CORE_POLICY,
+        "adrs": OrgFactCategory.ADR,
+        "procedures": OrgFactCategory.PROCEDURE,
+        "conventions": OrgFactCategory.CONVENTION,
+        "entity_definitions": OrgFactCategory.ENTITY_DEFINITION,
+    }
+)
+"""What the documents call the facts of a category where they list who may write them."""
+
+_ROLES = (HUMAN, *SeniorityLevel)
+
+
+class CategoryWriteRule(Value):
+    """Who may write one category: agents of *allowed_seniority* and above, none without it."""
+
+    allowed_seniority: SeniorityLevel | None = None
+    """The least that an agent must be to write this category; without it, none may."""
+    human_allowed: bool = True
+    """Whether people may, with the owner's signature."""
+
+
+def default_rules() -> dict[OrgFactCategory, CategoryWriteRule]:
+    """Return the shipped rules: policies by humans, everything else by seniors too (SPEC 15.3)."""
+    senior = CategoryWriteRule(allowed_seniority=SeniorityLevel.SENIOR)
+    rules = dict.fromkeys(OrgFactCategory, senior)
+    rules[OrgFactCategory.CORE_POLICY] = CategoryWriteRule()
+    return rules
+
+
+class WriteAccessConfig(Value):
+    """Who may write what. A category without a rule can be written by nobody (SPEC 15.3.2).
+
+    In the documents' form, ``adrs: [human, senior, lead]``, "human" lets humans write
+    and the lowest role named is the least that an agent needs; a group that is not
+    listed keeps the shipped rule.
+    """
+
+    rules: Mapping[OrgFactCategory, CategoryWriteRule] = Field(default_factory=default_rules)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_roles(cls, tree: Any) -> Any:
+        if not isinstance(tree, Mapping) or "rules" in tree or not tree.keys() & GROUPS.keys():
+            return tree
+        unknown = sorted(str(group) for group in tree.keys() - GROUPS.keys())
+        if unknown:
+            raise ValueError(f"{unknown[0]!r} is no group of facts; there are {', '.join(GROUPS)}")
+        told = {GROUPS[group]: _rule(group, roles) for group, roles in tree.items()}
+        return {"rules": {**default_rules(), **told}}
+
+    @model_validator(mode="after")
+    def _read_only(self) -> Self:
+        self.__dict__["rules"] = MappingProxyType(dict(self.rules))
+        return self
+
+    @field_serializer("rules")
+    def _as_dict(
+        self, rules: Mapping[OrgFactCategory, CategoryWriteRule]
+    ) -> dict[OrgFactCategory, CategoryWriteRule]:
+        return dict(rules)
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """Return itself: it cannot change, and a read-only mapping cannot be copied."""
+        return self
+
+
+class ExtendedStoreConfig(Value):
+    """Where facts lie that are not in every prompt, and how many a question brings at most."""
+
+    backend: Literal["sqlite"] = "sqlite"
+    """There is one."""
+    max_retrieved_per_query: int = Field(default=5, ge=1, le=50)
+    """How many facts a question brings at most."""
+
+
+class GraphConfig(Value):
+    """How entities and relations are kept and found (backend graph_rag)."""
+
+    store: Literal["sqlite"] = "sqlite"
+    """There is one."""
+    entity_extraction: Literal["auto"] = "auto"
+    """There is one way: by rule."""
+
+
+class TemporalConfig(Value):
+    """How much of the past is told (backend temporal_kg); the log itself is never shortened.
+
+    *history_retention_days*: what was superseded longer ago is not told any more,
+    None tells all. Without *track_changes* only what holds now is told.
+    """
+
+    track_changes: bool = True
+    """Off, only what holds now is told; the log keeps everything."""
+    history_retention_days: Days | None = None
+    """What was superseded longer ago is not told any more; without it, all is."""
+
+
+class OrgRules(Value):
+    """Who may write and read which category: what is logged whenever it changes."""
+
+    write: WriteAccessConfig = Field(default_factory=WriteAccessConfig)
+    read: dict[OrgFactCategory, SeniorityLevel] = Field(default_factory=dict)
+
+
+class OrgMemoryConfig(Value):
+    """The ``org_memory`` tree of the documents."""
+
+    backend: Literal["hybrid_prompt_retrieval", "temporal_kg", "graph_rag"] = (
+        "hybrid_prompt_retrieval"
+    )
+    """What questions may use: words, also the past, also the graph of things."""
+    core_policies: Annotated[tuple[Text, ...], Field(max_length=CORE_POLICIES_MAX)] = ()
+    """Rules that stand in every prompt."""
+    extended_store: ExtendedStoreConfig = ExtendedStoreConfig()
+    write_access: WriteAccessConfig = Field(default_factory=WriteAccessConfig)
+    read_access: dict[OrgFactCategory, SeniorityLevel] = Field(default_factory=dict)
+    """How senior an agent must be to read a category; without a rule, anyone."""
+
+    graph: GraphConfig = GraphConfig()
+    temporal: TemporalConfig = TemporalConfig()
+
+    @model_validator(mode="after")
+    def _policies_fit_a_prompt(self) -> Self:
+        tokens = policies_tokens(self.core_policies)
+        if tokens > PREPARE_TOKENS:
+            warnings.warn(
+                f"org_memory.core_policies take {tokens:,} tokens: a prompt of "
+                f"{PREPARE_TOKENS:,}, the default, leaves some out",
+                SettingsWarning,
+                stacklevel=2,
+            )
+        return self
+
+
+def org_memory_config(tree: Mapping[str, Any]) -> OrgMemoryConfig:
+    """Return the settings in *tree*; raises OrgMemoryConfigError: key, value, what is allowed."""
+    try:
+        return OrgMemoryConfig.model_validate(tree)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False)[0]
+    key = ".".join(["org_memory", *map(str, wrong["loc"])])
+    value = repr(wrong["input"])[:_VALUE_CHARS_SHOWN]
+    if wrong["type"] == "value_error":
+        value, wrong["msg"] = "", str(wrong["ctx"]["error"])
+    said = f"{key}: {value}: {wrong['msg']}" if value else f"{key}: {wrong['msg']}"
+    # Without `from`: the error's own text would repeat the whole tree.
+    raise OrgMemoryConfigError(said, field=key) from None
+
+
+_VALUE_CHARS_SHOWN = 80
+
+
+def _rule(group: str, roles: Any) -> CategoryWriteRule:
+    """Return the rule that a list of *roles* stands for; nobody is allowed by an empty one."""
+    if not isinstance(roles, (list, tuple, set, frozenset)):
+        raise ValueError(  # noqa: TRY004  # pydantic makes a ValidationError of this one only
+            f"{group} must be a list of roles, such as [human, senior]"
+        )
+    for role in roles:
+        if role not in _ROLES:
+            raise ValueError(f"{group}: {role!r} is no role; there are {', '.join(_ROLES)}")
+    levels = [SeniorityLevel(role) for role in roles if role != HUMAN]
+    return CategoryWriteRule(
+        allowed_seniority=min(levels, key=lambda level: level.rank, default=None),
+        human_allowed=HUMAN in roles,
+    )

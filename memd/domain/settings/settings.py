@@ -1,0 +1,327 @@
+"""The settings: the documents' two trees, memd's own few, and what is set per agent.
+
+The keys are the documents' (seeds 002 and 004), and so are the defaults of
+``CompanyMemoryConfig``. What memd ships with differs in two places, and
+``Settings`` says where: memories persist, and there may be a million of them.
+
+Some values can be given in two places (``options.*`` and ``consolidation.*``).
+Whoever reads either place finds the same value: a value that was given beats a
+default; when both were given and differ, ``consolidation.*`` wins with a
+``SettingsWarning`` (SPEC D25).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, Self, TypeVar
+
+from pydantic import AliasChoices, Field, ValidationInfo, model_validator
+
+from memd.domain.encoding import ChunkingConfig
+from memd.domain.enums import ConsolidationInterval, MemoryLevel
+from memd.domain.inject import SelfEditingMemoryConfig
+from memd.domain.settings.backend import BACKENDS, unknown_backend
+from memd.domain.settings.consolidation import ConsolidationConfig, Days, RetentionRules, warn
+from memd.domain.settings.org import OrgMemoryConfig
+from memd.domain.settings.retrieval import MemoryRetrievalConfig
+from memd.domain.settings.served import refuse_what_no_daemon_does, without_effect
+from memd.domain.trust import SecretsPolicy
+from memd.domain.values import Name, NotBlankStr, PosixPath, SafePath, Share, Value
+
+SHIPPED_MAX_MEMORIES = 1_000_000
+
+# What the two places of one value are called: in options, and under consolidation.
+_MIRRORS = (
+    ("retention_days", ("retention", "default_retention_days")),
+    ("max_memories_per_agent", ("max_memories_per_agent",)),
+    ("consolidation_interval", ("interval",)),
+)
+
+_V = TypeVar("_V", bound=Value)
+
+
+class MemoryStorageConfig(Value):
+    """Where memories are kept. Without a *data_dir* it is the system's place (SPEC D18)."""
+
+    data_dir: SafePath | None = None
+    """The folder for all memories; `~` is your home. Without it, the system's place for data."""
+    vector_store: Literal["sqlite-vec"] = "sqlite-vec"
+    """There is one."""
+    history_store: Literal["sqlite"] = "sqlite"
+    """There is one."""
+
+
+class MemoryOptionsConfig(Value):
+    """How memories are treated. *retention_days* None keeps them for ever."""
+
+    retention_days: Days | None = None
+    """After so many days a memory goes to the trash; without it, none goes."""
+    max_memories_per_agent: int = Field(default=10_000, ge=1)
+    """How many memories an agent keeps; nights archive the oldest beyond it."""
+    consolidation_interval: ConsolidationInterval = ConsolidationInterval.DAILY
+    """How often a night comes."""
+    shared_knowledge_base: bool = True
+    """Whether agents can share memories with each other."""
+
+
+class EmbedderOverrideConfig(Value):
+    """The documents' choice of a model; memd has its own. A *model* needs its *dims*."""
+
+    provider: NotBlankStr | None = None
+    """No effect: memd embeds with the model that it has installed."""
+    model: NotBlankStr | None = None
+    """No effect, as `provider`; needs `dims`."""
+    dims: int | None = Field(default=None, ge=1)
+    """No effect, as `provider`."""
+
+    @model_validator(mode="after")
+    def _model_requires_dims(self) -> Self:
+        if self.model is not None and self.dims is None:
+            raise ValueError("dims is required when model is set")
+        return self
+
+
+class CompositeBackendConfig(Value):
+    """Which namespace lives in which backend; *default* takes all others."""
+
+    routes: dict[Name, Name] = Field(default_factory=dict)
+    """Which namespace lies in which backend."""
+    default: Name = "inmemory"
+    """The backend of all other namespaces."""
+
+
+SaidBy = Literal["file", "call", "default"]
+"""Who says what an agent does: the settings file, a call, or nobody."""
+
+
+class MemoryConfig(Value):
+    """What one agent does differently (SPEC 7.14)."""
+
+    type: MemoryLevel = Field(
+        default=MemoryLevel.SESSION, validation_alias=AliasChoices("type", "level")
+    )
+    """How long its memories are kept, as `memory.level`; may also be written `level`."""
+    retention_days: Days | None = None
+    """Days after which its memories go to the trash."""
+    retention_overrides: RetentionRules = ()
+    """Other days for some categories."""
+
+    @model_validator(mode="after")
+    def _nothing_to_retain(self) -> Self:
+        if self.type is MemoryLevel.NONE and (self.retention_days or self.retention_overrides):
+            raise ValueError("an agent that keeps no memories (type none) has no retention")
+        return self
+
+
+class CompanyMemoryConfig(Value):
+    """The ``memory`` tree of the documents.
+
+    A backend of the caller's own, registered under another name, is accepted
+    with ``CompanyMemoryConfig.model_validate(tree, context={"backends": names})``.
+    """
+
+    backend: NotBlankStr = "sqlite"
+    """A daemon keeps everything in one SQLite file and refuses what is not `sqlite`."""
+    level: MemoryLevel = MemoryLevel.SESSION
+    """How long memories are kept: for good, while their project or session lasts, or not at all."""
+    storage: MemoryStorageConfig = MemoryStorageConfig()
+    options: MemoryOptionsConfig = MemoryOptionsConfig()
+    chunking: ChunkingConfig = ChunkingConfig()
+    retrieval: MemoryRetrievalConfig = MemoryRetrievalConfig()
+    self_editing: SelfEditingMemoryConfig = SelfEditingMemoryConfig()
+    consolidation: ConsolidationConfig = ConsolidationConfig()
+    embedder: EmbedderOverrideConfig | None = None
+    composite: CompositeBackendConfig | None = None
+    agents: dict[Name, MemoryConfig] = Field(default_factory=dict)
+    """What single agents do differently; what stands here no call changes (decision 0073)."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_ours(cls, tree: Any, info: ValidationInfo) -> Any:
+        """Answer another product's configuration once, with the same one in memd's words."""
+        if isinstance(tree, Mapping):
+            context = info.context or {}
+            known = tuple(context.get("backends", BACKENDS))
+            backend = tree.get("backend", BACKENDS[0])
+            if isinstance(backend, str) and backend not in known:
+                toml = context.get("suffix") == ".toml"
+                raise ValueError(unknown_backend(backend, known, tree, toml=toml))
+        return tree
+
+    @model_validator(mode="after")
+    def _composite_has_routes(self) -> Self:
+        if (self.backend == "composite") != (self.composite is not None):
+            raise ValueError("backend composite and a composite section need each other")
+        return self
+
+    @model_validator(mode="after")
+    def _embeds_with_its_own(self) -> Self:
+        if self.embedder is not None and self.embedder.model_fields_set:
+            warn("memory.embedder has no effect: memd embeds with the model it has installed")
+        return self
+
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
+        options, consolidation = self.options, self.consolidation
+        for name, place in _MIRRORS:
+            here = (getattr(options, name), name in options.model_fields_set)
+            there = _given(consolidation, place)
+            value = _stronger(here, there, name, place)
+            options = _with(options, (name,), value)
+            consolidation = _with(consolidation, place, value)
+        # The model is frozen for everybody else; a validator may still complete it.
+        self.__dict__.update(options=options, consolidation=consolidation)
+        return self
+
+
+class EmbeddingFineTuneConfig(Value):
+    """A fine-tuned embedding model in place of the installed one (SPEC 18.2.1)."""
+
+    enabled: bool = False
+    checkpoint_path: PosixPath | None = None
+    base_model: NotBlankStr | None = None
+    training_data_dir: PosixPath | None = None
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if self.enabled and (self.checkpoint_path is None or self.base_model is None):
+            raise ValueError("enabled needs checkpoint_path and base_model")
+        return self
+
+
+class DaemonSettings(Value):
+    """What the owner of the desktop may want otherwise.
+
+    *secrets*: a text with a key or password in it is stored with the secret
+    replaced (``redact``), not at all (``refuse``), or as it is (``keep``); no
+    answer ever has it. *undo_days*: how long the trash keeps what was
+    deleted; 0 erases at once. *session_days*: how long the text of a session is kept
+    that nobody goes on with; 0 for ever. *mmap_vectors*: off on a network file system,
+    where a mapped file can end the process. *model_idle_minutes*: when the
+    embedding model leaves the main memory.
+    """
+
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """The least that is logged."""
+    secrets: SecretsPolicy = "redact"
+    """A text with a key or password is stored with it replaced, not at all, or as it is; no
+    answer ever has it.
+    """
+    undo_days: int = Field(default=7, ge=0, le=3650)
+    """How long the trash keeps what was deleted; 0 erases at once."""
+    session_days: int = Field(default=365, ge=0, le=36_500)
+    """After so many days without a sign of a session its text is dropped, and what was remembered
+    of it stays; 0 keeps it for ever.
+    """
+    mmap_vectors: bool = True
+    """Off on a network file system, where a mapped file can end the process."""
+    model_idle_minutes: int = Field(default=15, ge=1, le=1440)
+    """When the embedding model leaves the main memory."""
+
+
+class UsageSettings(Value):
+    """Where assistants say how full their windows are, and when that is full.
+
+    *path* is one file or a folder of them; without it, ``usage`` in the profile's
+    runtime folder. Full is *threshold_pct* of the window or of where the assistant
+    compacts by itself, whichever is smaller; *max_tokens* stands in for a window
+    that nobody names. A crossing naps once: the next one counts when the window has
+    been below *rearm_pct*, and a loss of more than *drop_pct* of it between two
+    reports means that the assistant has compacted. Transcripts are read below
+    *transcript_roots*, besides where the known assistants keep them.
+    """
+
+    path: SafePath | None = None
+    """Where assistants say how full their windows are: a file or a folder. Without it, `usage`
+    in the profile's runtime folder.
+    """
+    threshold_pct: Share = Field(default=0.8, gt=0.0)
+    """A window this full is napped over; it ends where the assistant compacts by itself."""
+    rearm_pct: Share = 0.6
+    """Below it the next crossing counts again; must be less than `threshold_pct`."""
+    drop_pct: Share = Field(default=0.25, gt=0.0)
+    """A greater loss between two reports means that the assistant has compacted."""
+    max_tokens: int = Field(default=30_000, ge=1)
+    """The size of a window that nobody names."""
+    transcript_roots: tuple[SafePath, ...] = ()
+    """Where transcripts are read, besides the known assistants' own folders."""
+
+    @model_validator(mode="after")
+    def _rearms_below(self) -> Self:
+        if self.rearm_pct >= self.threshold_pct:
+            raise ValueError(
+                f"rearm_pct = {self.rearm_pct} must be below threshold_pct = {self.threshold_pct}"
+            )
+        return self
+
+
+class Settings(Value):
+    """All of memd's settings: one file, one tree.
+
+    A ``memory`` tree that comes from a file starts from what memd ships with,
+    not from the documents' defaults: level persistent, a million memories.
+    """
+
+    memory: CompanyMemoryConfig = Field(default_factory=dict, validate_default=True)
+    org_memory: OrgMemoryConfig = Field(default_factory=OrgMemoryConfig)
+    usage: UsageSettings = UsageSettings()
+    daemon: DaemonSettings = DaemonSettings()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _shipped(cls, tree: Any) -> Any:
+        if not isinstance(tree, Mapping):
+            return tree
+        memory = tree.get("memory")
+        if memory is None:
+            memory = {}
+        return {**tree, "memory": _ship(memory) if isinstance(memory, Mapping) else memory}
+
+    @model_validator(mode="after")
+    def _as_a_daemon_serves_it(self) -> Self:
+        refuse_what_no_daemon_does(self.memory)
+        for sentence in without_effect(self.memory):
+            warn(sentence)
+        return self
+
+
+def _ship(memory: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *memory* with what memd ships with where the file says nothing."""
+    if memory.get("backend", BACKENDS[0]) not in BACKENDS:
+        return dict(memory)  # about to be refused, and printed as it is
+    shipped: dict[str, Any] = {"level": MemoryLevel.PERSISTENT, **memory}
+    name = "max_memories_per_agent"
+    options, consolidation = shipped.get("options", {}), shipped.get("consolidation", {})
+    if not isinstance(options, Mapping) or not isinstance(consolidation, Mapping):
+        return shipped  # built in code, or wrong: both are complete as they are
+    if name not in options and name not in consolidation:
+        shipped["options"] = {**options, name: SHIPPED_MAX_MEMORIES}
+    return shipped
+
+
+def _given(model: Value, place: tuple[str, ...]) -> tuple[Any, bool]:
+    """Return the value at *place* below *model*, and whether it was given."""
+    *above, name = place
+    for step in above:
+        model = getattr(model, step)
+    return getattr(model, name), name in model.model_fields_set
+
+
+def _stronger(
+    option: tuple[Any, bool], consolidation: tuple[Any, bool], name: str, place: tuple[str, ...]
+) -> Any:
+    """Return the value that counts of two (value, was given), warning when both were given."""
+    if option[1] and consolidation[1] and option[0] != consolidation[0]:
+        warn(
+            f"memory.options.{name} = {option[0]} is overruled by "
+            f"memory.consolidation.{'.'.join(place)} = {consolidation[0]}"
+        )
+    return option[0] if option[1] and not consolidation[1] else consolidation[0]
+
+
+def _with(model: _V, place: tuple[str, ...], value: Any) -> _V:
+    """Return *model* with *value* at *place*, or itself where it is there already."""
+    name, *below = place
+    now = getattr(model, name)
+    new = _with(now, tuple(below), value) if below else value
+    return model if new is now or new == now else model.model_copy(update={name: new})

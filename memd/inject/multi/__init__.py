@@ -1,0 +1,1 @@
+"""Memory of several models at work together (SPEC 14)."""

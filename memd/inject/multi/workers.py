@@ -1,0 +1,220 @@
+"""The three workers of the hierarchical retriever (SPEC 14.2).
+
+Semantic looks everywhere and ranks as the flat pipeline does; episodic looks at
+what happened in the last days and prefers the newest; procedural gives what is
+known about how things are done, in the backend's own order. A worker that fails
+found nothing: what memd raises on purpose is left at that, anything else is a bug
+and is named in the result.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from memd.base import log
+from memd.base.clock import Clock, SystemClock, from_us
+from memd.base.errors import MemdError
+from memd.domain.enums import FusionStrategy, MemoryCategory
+from memd.domain.inject import Retrieves, SearchesShared
+from memd.domain.memory import MemoryEntry, MemoryQuery
+from memd.domain.settings.retrieval import MemoryRetrievalConfig, ScoredMemory
+from memd.domain.settings.topology import RetrievalCandidate, RetrievalQuery, RetrievalResult
+from memd.inject.isolated import isolated, system_error
+from memd.recall.ranking.rank import fuse_ranked_lists, rank_memories
+
+SEMANTIC, EPISODIC, PROCEDURAL = "semantic", "episodic", "procedural"
+WINDOW_HOURS = 72.0
+FETCH_FACTOR = 4  # episodic fetches so many times what it returns: recency orders it anew
+RELEVANCE_WEIGHT, RECENCY_WEIGHT = 0.4, 0.6
+QUERY_ROWS_MAX = 1_000  # a query's own limit
+
+Candidates = tuple[RetrievalCandidate, ...]
+
+
+@dataclass(frozen=True)
+class SemanticWorker:
+    """Looks in all that the caller's categories allow, personal and shared.
+
+    By rule linear (with ``min_relevance``), or by ranks over the two lists, which
+    has no threshold. A shared source that fails leaves the personal one.
+    """
+
+    backend: Retrieves
+    config: MemoryRetrievalConfig
+    shared_store: SearchesShared | None = None
+    clock: Clock = field(default_factory=SystemClock)
+
+    @property
+    def name(self) -> str:
+        return SEMANTIC
+
+    async def retrieve(self, query: RetrievalQuery) -> RetrievalResult:
+        """Return the best of both sources."""
+        return await reported(self.name, self._found(query))
+
+    async def _found(self, query: RetrievalQuery) -> Candidates:
+        asked = MemoryQuery(text=query.text, categories=query.categories, limit=query.max_results)
+        others = asyncio.ensure_future(isolated(self._shared(query.agent_id, asked), (), "shared"))
+        try:
+            personal = await self.backend.retrieve(query.agent_id, asked)
+            shared = await others
+        finally:
+            others.cancel()
+        scored = self._ranked(personal, shared, query.max_results)
+        return tuple(_candidate(memory, self.name) for memory in scored)
+
+    async def _shared(self, agent_id: str, asked: MemoryQuery) -> tuple[MemoryEntry, ...]:
+        if self.shared_store is None or not self.config.include_shared:
+            return ()
+        return await self.shared_store.search_shared(asked, exclude_agent=agent_id)
+
+    def _ranked(
+        self, personal: tuple[MemoryEntry, ...], shared: tuple[MemoryEntry, ...], most: int
+    ) -> tuple[ScoredMemory, ...]:
+        if self.config.fusion_strategy is FusionStrategy.RRF:
+            ids = {entry.id for entry in shared}
+            lists = (personal, shared)
+            return fuse_ranked_lists(lists, self.config.rrf_k, most, shared_ids=ids)
+        # Diversity comes later in the pipeline; here nothing is fetched for it.
+        asked = {"max_memories": most, "diversity_penalty_enabled": False}
+        config = self.config.model_copy(update=asked)
+        return rank_memories(personal, config, from_us(self.clock.now_us()), shared)
+
+
+@dataclass(frozen=True)
+class EpisodicWorker:
+    """Looks at what was remembered as an episode within the last *window_hours*.
+
+    Raises ValueError for a window that is none.
+    """
+
+    backend: Retrieves
+    config: MemoryRetrievalConfig
+    window_hours: float = WINDOW_HOURS
+    clock: Clock = field(default_factory=SystemClock)
+
+    def __post_init__(self) -> None:
+        if not self.window_hours > 0:
+            raise ValueError(f"window_hours must be above 0, not {self.window_hours}")
+
+    @property
+    def name(self) -> str:
+        return EPISODIC
+
+    async def retrieve(self, query: RetrievalQuery) -> RetrievalResult:
+        """Return the newest and most relevant episodes; nothing where they are not wanted."""
+        if not _allows(query, MemoryCategory.EPISODIC):
+            return RetrievalResult(worker_name=self.name)
+        return await reported(self.name, self._found(query))
+
+    async def _found(self, query: RetrievalQuery) -> Candidates:
+        now = from_us(self.clock.now_us())
+        asked = MemoryQuery(
+            text=query.text,
+            categories=frozenset({MemoryCategory.EPISODIC}),
+            since=now - timedelta(hours=self.window_hours),
+            limit=min(FETCH_FACTOR * query.max_results, QUERY_ROWS_MAX),
+        )
+        entries = await self.backend.retrieve(query.agent_id, asked)
+        found = [self._candidate(entry, now) for entry in entries]
+        found.sort(key=lambda candidate: candidate.combined_score, reverse=True)
+        return tuple(found[: query.max_results])
+
+    def _candidate(self, entry: MemoryEntry, now: datetime) -> RetrievalCandidate:
+        relevance = _relevance(entry, self.config)
+        # Age is that of the event where it is known (SPEC D22).
+        age = now - (entry.occurred_at or entry.created_at)
+        recency = min(1.0, max(0.0, 1.0 - age / timedelta(hours=self.window_hours)))
+        return RetrievalCandidate(
+            entry=entry,
+            relevance_score=relevance,
+            recency_score=recency,
+            combined_score=RELEVANCE_WEIGHT * relevance + RECENCY_WEIGHT * recency,
+            source_worker=self.name,
+        )
+
+
+@dataclass(frozen=True)
+class ProceduralWorker:
+    """Looks at what is known about how things are done, in the backend's order."""
+
+    backend: Retrieves
+    config: MemoryRetrievalConfig
+
+    @property
+    def name(self) -> str:
+        return PROCEDURAL
+
+    async def retrieve(self, query: RetrievalQuery) -> RetrievalResult:
+        """Return the procedural memories; nothing where they are not wanted."""
+        if not _allows(query, MemoryCategory.PROCEDURAL):
+            return RetrievalResult(worker_name=self.name)
+        return await reported(self.name, self._found(query))
+
+    async def _found(self, query: RetrievalQuery) -> Candidates:
+        asked = MemoryQuery(
+            text=query.text,
+            categories=frozenset({MemoryCategory.PROCEDURAL}),
+            limit=query.max_results,
+        )
+        entries = await self.backend.retrieve(query.agent_id, asked)
+        return tuple(
+            RetrievalCandidate(
+                entry=entry,
+                relevance_score=_relevance(entry, self.config),
+                recency_score=0.0,
+                combined_score=_relevance(entry, self.config),
+                source_worker=self.name,
+            )
+            for entry in entries
+        )
+
+
+async def reported(name: str, found: Awaitable[Candidates]) -> RetrievalResult:
+    """Return what was *found* with how long it took; a failure found nothing.
+
+    Raises the process's own errors.
+    """
+    begun = time.monotonic()
+    candidates: Candidates = ()
+    error: str | None = None
+    try:
+        candidates = await found
+    except MemdError as failure:
+        log.warning("a worker found nothing", worker=name, kind=failure.kind)
+    except Exception as failure:  # one worker of several; see the module
+        system = system_error(failure)
+        if system is not None:
+            raise system from failure
+        error = type(failure).__name__
+        log.error("a worker failed", worker=name, trace=log.trace_of(failure))
+    return RetrievalResult(
+        candidates=candidates,
+        worker_name=name,
+        execution_ms=1_000 * (time.monotonic() - begun),
+        error=error,
+    )
+
+
+def _allows(query: RetrievalQuery, category: MemoryCategory) -> bool:
+    return not query.categories or category in query.categories
+
+
+def _relevance(entry: MemoryEntry, config: MemoryRetrievalConfig) -> float:
+    found = entry.relevance_score
+    return config.default_relevance if found is None else found
+
+
+def _candidate(memory: ScoredMemory, name: str) -> RetrievalCandidate:
+    return RetrievalCandidate(
+        entry=memory.entry,
+        relevance_score=memory.relevance_score,
+        recency_score=memory.recency_score,
+        combined_score=memory.combined_score,
+        source_worker=name,
+        is_shared=memory.is_shared,
+    )

@@ -1,0 +1,1 @@
+"""Memory as tools of a model: what it may call, and what it is answered."""

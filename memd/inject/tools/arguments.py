@@ -1,0 +1,157 @@
+"""The arguments of a tool call as a language model made them: read, clamped, or refused.
+
+A model gets a sentence that tells it what to mend, never an exception. What it
+may mean by mistake is read generously (a limit of 3.7, one of 500); what would
+widen a search is refused (SPEC 12.3).
+
+What a tool answers with: one line for each memory, in fences (SPEC 12.4, 12.8, 13.10).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from memd.base.limits import NAME_CHARS_MAX
+from memd.domain.enums import MemoryCategory
+from memd.domain.memory import MemoryEntry
+from memd.inject.format import fenced, warning
+from memd.view.labels import body
+from memd.view.view import ENTRY_TAG, one_line
+
+ERROR = "Error:"
+SHOWN_CHARS_MAX = 64
+SHOWN_ITEMS_MAX = 10
+
+
+class BadArgumentError(ValueError):
+    """An argument that cannot be used; the text is for the model."""
+
+
+class Categories(NamedTuple):
+    """Which categories to search, None for all, and what was given and is none."""
+
+    chosen: frozenset[MemoryCategory] | None
+    ignored: tuple[str, ...] = ()
+
+
+def text_of(arguments: Mapping[str, Any], name: str, chars_max: int | None = None) -> str:
+    """Return a text that must be there; raises BadArgumentError."""
+    value = arguments.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise BadArgumentError(f"{name} must be a text that is not blank")
+    if chars_max is not None and len(value) > chars_max:
+        raise BadArgumentError(f"{name} has more than {chars_max} characters")
+    if "\x00" in value or not _encodable(value):
+        raise BadArgumentError(f"{name} holds a character that no text can have")
+    return value
+
+
+def id_of(arguments: Mapping[str, Any], name: str = "memory_id") -> str:
+    """Return a memory's id; raises BadArgumentError."""
+    return text_of(arguments, name, NAME_CHARS_MAX)
+
+
+def limit_of(arguments: Mapping[str, Any], default: int, most: int) -> int:
+    """Return how many are wanted: *default* for what is no number, at most *most*, at least 1."""
+    value = arguments.get("limit")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not _finite(value):
+        value = default
+    return max(1, min(int(value), most))
+
+
+def categories_of(arguments: Mapping[str, Any]) -> Categories:
+    """Return the categories to search in.
+
+    Unknown ones beside valid ones are ignored and reported. When nothing valid
+    remains, or it is no list, the call is refused: without the filter it would
+    search more than was asked for. None and an empty list mean all.
+    """
+    given = arguments.get("categories")
+    if given is None:
+        return Categories(None)
+    if not isinstance(given, list | tuple):
+        raise BadArgumentError(f"categories must be a list of {_known()}, not {short_value(given)}")
+    chosen = frozenset(found for each in given if (found := category(each)) is not None)
+    ignored = tuple(short_value(each) for each in given if category(each) is None)[:SHOWN_ITEMS_MAX]
+    if given and not chosen:
+        raise BadArgumentError(f"no such categories: {', '.join(ignored)}; there are {_known()}")
+    return Categories(chosen or None, ignored)
+
+
+def category_of(
+    arguments: Mapping[str, Any], allowed: Collection[MemoryCategory]
+) -> MemoryCategory:
+    """Return the one category of a call; raises BadArgumentError when it is none of *allowed*."""
+    found = category(arguments.get("category"))
+    if found is None or found not in allowed:
+        raise BadArgumentError(f"category must be one of {', '.join(sorted(allowed))}")
+    return found
+
+
+def category(value: Any) -> MemoryCategory | None:
+    """Return *value* as a category, None when it is none."""
+    try:
+        return MemoryCategory(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
+def short_value(value: Any, chars_max: int = SHOWN_CHARS_MAX) -> str:
+    """Return *value* as one short line: a text itself, of anything else only what it is."""
+    return one_line(value[:chars_max]) if isinstance(value, str) else f"a {type(value).__name__}"
+
+
+def refusal(what: str) -> str:
+    """Return *what* as the text of an error."""
+    return f"{ERROR} {what}"
+
+
+def _known() -> str:
+    return ", ".join(MemoryCategory)
+
+
+def _finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer that no float can hold
+        return True
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+NO_MEMORIES = "No memories found."
+
+
+def searched(entry: MemoryEntry) -> str:
+    """Return the line of a search's result; the id is what ``recall_memory`` takes.
+
+    Without a score that part is left out.
+    """
+    score = "" if entry.relevance_score is None else f"relevance: {entry.relevance_score:.2f}, "
+    return f"{warning(entry)}[{entry.category}] ({score}id={entry.id}) {_content(entry)}"
+
+
+def listed(entry: MemoryEntry) -> str:
+    """Return the line of a listing (SPEC 13.10)."""
+    return f"{warning(entry)}[{entry.category}] (id={entry.id}) {_content(entry)}"
+
+
+def rendered_entries(
+    entries: Sequence[MemoryEntry], line: Callable[[MemoryEntry], str] = searched
+) -> str:
+    """Return *entries* as a tool's answer, each in a fence of its own."""
+    if not entries:
+        return NO_MEMORIES
+    return "\n".join(fenced(line(entry)) for entry in entries)
+
+
+def _content(entry: MemoryEntry) -> str:
+    return body(entry.content, tags=(ENTRY_TAG,))

@@ -1,0 +1,101 @@
+"""Tool calls over the socket: whose tool it is, whether it may be called, what it answers.
+
+An unknown tool is an error, never another search (SPEC 12.6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from memd.base.errors import DeniedError, InvalidError
+from memd.domain.caller import Caller
+from memd.domain.enums import InjectionStrategy
+from memd.domain.inject import SelfEditingMemoryConfig, ToolAnswer, ToolDefinition
+from memd.domain.settings.retrieval import MemoryRetrievalConfig
+from memd.inject.own import OwnMemories
+from memd.inject.reformulation import LikelySufficient, WordReformulator
+from memd.inject.tools.arguments import ERROR, short_value
+from memd.inject.tools.editing_tools import DEFINITIONS as EDITING
+from memd.inject.tools.fact_tool import DEFINITION as FACTS
+from memd.inject.tools.self_editing import SelfEditingMemoryStrategy
+from memd.inject.tools.session_tool import DEFINITION as SESSIONS
+from memd.inject.tools.tool_based import DEFINITIONS as SEARCHING
+from memd.inject.tools.tool_based import ToolBasedInjectionStrategy
+from memd.inject.tools.tools import HandlesTools
+
+_TOOLS = {
+    InjectionStrategy.CONTEXT: (),
+    InjectionStrategy.TOOL_BASED: (*SEARCHING, FACTS, SESSIONS),
+    InjectionStrategy.SELF_EDITING: (*EDITING, FACTS, SESSIONS),
+}
+_WRITING = frozenset(
+    tool.name for tool in EDITING if tool.name.endswith(("_write", "_replace", "_delete"))
+)
+
+
+def definitions(strategy: InjectionStrategy) -> tuple[ToolDefinition, ...]:
+    """Return the tools of *strategy*."""
+    return tuple(tool.model_copy(deep=True) for tool in _TOOLS[strategy])
+
+
+def strategy_of(name: str, said: InjectionStrategy | None) -> InjectionStrategy:
+    """Return which strategy has the tool *name*; raises InvalidError when *said* has not."""
+    known = {
+        tool.name: strategy
+        for strategy, tools in _TOOLS.items()
+        if said in {None, strategy}
+        for tool in tools
+    }
+    if name not in known:
+        whose = f"strategy {said} has" if said else "there is"
+        raise InvalidError(
+            f"{whose} no tool {short_value(name)}", field="name", hint="inject.tools lists all"
+        )
+    return known[name]
+
+
+def writes(name: str) -> bool:
+    """Return whether the tool *name* changes what is remembered."""
+    return name in _WRITING
+
+
+def check_scope(caller: Caller, name: str) -> None:
+    """Raise DeniedError when *name* writes and the caller may only read."""
+    if writes(name) and "write" not in caller.scopes:
+        raise DeniedError(f"{name} writes, and this client may only read", field="name")
+
+
+def made(
+    strategy: InjectionStrategy,
+    own: OwnMemories,
+    config: MemoryRetrievalConfig,
+    editing_config: SelfEditingMemoryConfig,
+) -> HandlesTools:
+    """Return *strategy* over one caller's memories."""
+    if strategy is InjectionStrategy.SELF_EDITING:
+        return editing(own, editing_config)
+    return searching(own, config)
+
+
+def searching(own: OwnMemories, config: MemoryRetrievalConfig) -> ToolBasedInjectionStrategy:
+    """Return the tool-based strategy, with the collaborators that need no language model."""
+    return ToolBasedInjectionStrategy(
+        backend=own,
+        config=config,
+        reformulator=WordReformulator(),
+        sufficiency_checker=LikelySufficient(),
+    )
+
+
+def editing(own: OwnMemories, config: SelfEditingMemoryConfig) -> SelfEditingMemoryStrategy:
+    """Return the self-editing strategy."""
+    return SelfEditingMemoryStrategy(backend=own, config=config)
+
+
+async def answered(
+    strategy: HandlesTools, name: str, arguments: Mapping[str, Any], agent_id: str
+) -> ToolAnswer:
+    """Return what a tool answers; whether it is an error shows in how its text begins."""
+    text = await strategy.handle_tool_call(name, arguments, agent_id)
+    return ToolAnswer(name=name, content=text, is_error=text.startswith(ERROR))

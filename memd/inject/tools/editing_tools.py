@@ -1,0 +1,103 @@
+"""The tools of the strategy ``self_editing``, as a language model is told of them (SPEC 13.4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memd.base.limits import NAME_CHARS_MAX
+from memd.domain.inject import SelfEditingMemoryConfig, ToolDefinition
+from memd.inject.tools.tool_based import QUALIFIES
+
+SEARCH_LIMIT, SEARCH_LIMIT_MAX = 10, 50
+
+_CONTENT = {"type": "string", "description": "The text to remember, complete in itself."}
+_ID = {"type": "string", "description": "The id of a memory.", "maxLength": NAME_CHARS_MAX}
+_QUERY = {"type": "string", "description": "What to look for, in a few words."}
+_CATEGORY = {"type": "string", "description": "episodic, procedural, semantic or social."}
+_LIMIT = {
+    "type": "integer",
+    "description": "How many memories at most.",
+    "default": SEARCH_LIMIT,
+    "minimum": 1,
+    "maximum": SEARCH_LIMIT_MAX,
+}
+
+
+_BLOCKS = (
+    "You keep a memory of your own, with tools. Core memory is in every prompt: a few short, "
+    "lasting facts about the user and the work. {core} Everything else lies in archival memory, "
+    "which archival_memory_search looks through before you decide and archival_memory_write adds "
+    "to, and in recall memory: recall_memory_write keeps what happened, recall_memory_read reads "
+    "one memory by its id."
+)
+_WRITABLE = (
+    "It holds {most} at most: core_memory_write adds one as soon as you learn it, core_memory_read "
+    "gives their ids, core_memory_replace and core_memory_delete mend what no longer holds."
+)
+_CLOSED = "You can read it with core_memory_read and not change it."
+_EMPTY = "Nothing is in core memory yet."
+
+
+def instruction(config: SelfEditingMemoryConfig, *, empty: bool) -> str:
+    """Return what an assistant is told of the memory it keeps (SPEC D23)."""
+    core = _WRITABLE.format(most=config.core_max_entries) if config.allow_core_writes else _CLOSED
+    said = [_BLOCKS.format(core=core), QUALIFIES, *([_EMPTY] if empty else [])]
+    return " ".join(said)
+
+
+def _tool(name: str, description: str, needed: tuple[str, ...] = (), **args: Any) -> ToolDefinition:
+    schema: dict[str, Any] = {"type": "object", "properties": args}
+    if needed:
+        schema["required"] = list(needed)
+    return ToolDefinition(name=name, description=description, parameters_schema=schema)
+
+
+DEFINITIONS = (
+    _tool("core_memory_read", "List the core memory: what is always in the prompt, with its ids."),
+    _tool(
+        "core_memory_write",
+        "Add a short, lasting fact to the core memory. It is in every prompt from then on.",
+        ("content",),
+        content=_CONTENT,
+    ),
+    _tool(
+        "core_memory_replace",
+        "Put another text in place of a core memory that has changed or was wrong.",
+        ("memory_id", "content"),
+        memory_id=_ID,
+        content=_CONTENT,
+    ),
+    _tool(
+        "core_memory_delete",
+        "Delete a core memory that no longer holds, to make room.",
+        ("memory_id",),
+        memory_id=_ID,
+    ),
+    _tool(
+        "archival_memory_search",
+        "Search everything that is remembered.",
+        ("query",),
+        query=_QUERY,
+        category=_CATEGORY,
+        limit=_LIMIT,
+    ),
+    _tool(
+        "archival_memory_write",
+        "Remember something for later, under a category. It is found by searching.",
+        ("content", "category"),
+        content=_CONTENT,
+        category=_CATEGORY,
+    ),
+    _tool(
+        "recall_memory_read",
+        "Read one memory by its id.",
+        ("memory_id",),
+        memory_id=_ID,
+    ),
+    _tool(
+        "recall_memory_write",
+        "Remember something that happened.",
+        ("content",),
+        content=_CONTENT,
+    ),
+)

@@ -1,0 +1,271 @@
+"""The strategy ``self_editing``: the assistant keeps its own memory (SPEC 13).
+
+Three blocks. *Core* is always in the prompt: semantic memories with one tag,
+few and short. *Archival* is searched and written by category. *Recall* is read
+by id, and what is written there is episodic. All of them are ordinary memories
+of the agent's, so every promise about memories holds for them too.
+
+What the assistant is told that it can do, it can do: a full core memory is made
+room in by replacing or deleting, for which there are tools.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, cast
+
+from memd.base.errors import DeniedError
+from memd.domain.backend import MemoryBackend
+from memd.domain.enums import MemoryCategory, Trust
+from memd.domain.inject import (
+    ChatMessage,
+    SelfEditingMemoryConfig,
+    TokenEstimator,
+    ToolDefinition,
+)
+from memd.domain.memory import (
+    MemoryEntry,
+    MemoryMetadata,
+    MemoryQuery,
+    MemoryStoreRequest,
+    MemoryUpdate,
+)
+from memd.domain.settings.retrieval import ScoredMemory
+from memd.inject.format import formatted
+from memd.inject.isolated import Failed, isolated, spoken
+from memd.inject.tools.arguments import (
+    BadArgumentError,
+    category_of,
+    id_of,
+    limit_of,
+    listed,
+    refusal,
+    rendered_entries,
+    short_value,
+    text_of,
+)
+from memd.inject.tools.editing_tools import DEFINITIONS, SEARCH_LIMIT
+from memd.text.tokens import DefaultTokenEstimator
+
+SELF_EDITED = "self_edited"
+CONTENT_CHARS_MAX = 50_000
+FAILED = refusal("the memory could not be used; go on without it")
+
+Arguments = Mapping[str, Any]
+Tool = Callable[[str, Arguments], Awaitable[str]]
+
+
+class SelfEditingMemoryStrategy:
+    """The core block in the prompt, and the tools that read and write all three blocks.
+
+    Raises TypeError for a *backend* that is none.
+    """
+
+    def __init__(
+        self,
+        *,
+        backend: MemoryBackend,
+        config: SelfEditingMemoryConfig | None = None,
+        token_estimator: TokenEstimator | None = None,
+    ) -> None:
+        if not isinstance(backend, MemoryBackend):
+            raise TypeError(f"{type(backend).__name__} is not a MemoryBackend")
+        self._backend = backend
+        self._config = config or SelfEditingMemoryConfig()
+        self._estimator = token_estimator or DefaultTokenEstimator()
+        self._tools: dict[str, Tool] = {
+            "core_memory_read": self._core_read,
+            "core_memory_write": self._core_write,
+            "core_memory_replace": self._core_replace,
+            "core_memory_delete": self._core_delete,
+            "archival_memory_search": self._archival_search,
+            "archival_memory_write": self._archival_write,
+            "recall_memory_read": self._recall_read,
+            "recall_memory_write": self._recall_write,
+        }
+
+    @property
+    def strategy_name(self) -> str:
+        return "self_editing"
+
+    async def prepare_messages(
+        self, agent_id: str, query_text: str, token_budget: int
+    ) -> tuple[ChatMessage, ...]:
+        """Return the core memory, whatever is asked; () when there is none or it cannot be read.
+
+        It gets the smaller of *token_budget* and ``core_memory_token_budget``.
+        """
+        del query_text
+        core = await self.core(agent_id)
+        budget = min(token_budget, self._config.core_memory_token_budget)
+        return formatted(core, estimator=self._estimator, token_budget=budget).messages
+
+    async def core(self, agent_id: str, failed: Failed | None = None) -> tuple[ScoredMemory, ...]:
+        """Return the core memory, newest first, each with score 1; () when it cannot be read.
+
+        That is then added to *failed*. What came from a tool or from the web is never core,
+        whatever its tags say: it would be in every prompt.
+        """
+        found = await isolated(self._core(agent_id), (), "core memory", failed)
+        return tuple(_certain(entry) for entry in found if entry.trust is not Trust.UNTRUSTED)
+
+    def get_tool_definitions(self) -> tuple[ToolDefinition, ...]:
+        """Return the tools, as copies that the caller may change."""
+        return copy.deepcopy(DEFINITIONS)
+
+    async def handle_tool_call(self, tool_name: str, arguments: Arguments, agent_id: str) -> str:
+        """Return what a tool answers. An error, an unknown tool too, is a text with ``Error:``."""
+        tool = self._tools.get(tool_name)
+        if tool is None:
+            return refusal(f"no tool {short_value(tool_name)}; there are {', '.join(self._tools)}")
+        return await spoken(_refusing(tool, agent_id, arguments), FAILED, FAILED)
+
+    # Core.
+
+    async def _core(self, agent_id: str) -> tuple[MemoryEntry, ...]:
+        query = MemoryQuery(
+            categories=frozenset({MemoryCategory.SEMANTIC}),
+            tags=(self._config.core_memory_tag,),
+            limit=self._config.core_max_entries,
+        )
+        return await self._backend.retrieve(agent_id, query)
+
+    async def _core_read(self, agent_id: str, arguments: Arguments) -> str:
+        del arguments
+        return rendered_entries(await self._core(agent_id), listed)
+
+    async def _core_write(self, agent_id: str, arguments: Arguments) -> str:
+        self._check_core_writes()
+        content = _content(arguments)
+        known = () if self._repeated else await self._core(agent_id)
+        if len(known) >= self._config.core_max_entries:
+            raise BadArgumentError(
+                f"core memory is full ({len(known)} entries): replace or delete one first"
+            )
+        stored = await self._store(agent_id, content, MemoryCategory.SEMANTIC, self._core_tags)
+        return f"Stored in core memory (id={stored})."
+
+    async def _core_replace(self, agent_id: str, arguments: Arguments) -> str:
+        self._check_core_writes()
+        memory_id = id_of(arguments)
+        if not self._repeated:
+            await self._check_is_core(agent_id, memory_id)
+            memory_id = await self._replaced(agent_id, memory_id, _content(arguments))
+        return f"Replaced in core memory (id={memory_id})."
+
+    async def _replaced(self, agent_id: str, memory_id: str, content: str) -> str:
+        """Put *content* in a core memory's place, and return its id from now on."""
+        update = getattr(self._backend, "update", None)
+        if update is not None:
+            try:
+                await cast("Callable[..., Awaitable[Any]]", update)(
+                    agent_id, memory_id, MemoryUpdate(content=content)
+                )
+            except DeniedError as error:
+                raise BadArgumentError(error.message) from None
+            await self._check_is_seen(agent_id, memory_id)
+            return memory_id
+        # A backend that cannot change a memory gets the new one before the old one goes.
+        stored = await self._store(agent_id, content, MemoryCategory.SEMANTIC, self._core_tags)
+        await self._backend.delete(agent_id, memory_id)
+        return stored
+
+    async def _check_is_seen(self, agent_id: str, memory_id: str) -> None:
+        """Refuse in words what was set aside: the assistant would look for it in vain."""
+        if await self._backend.get(agent_id, memory_id) is None:
+            raise BadArgumentError(
+                f"the text was set aside (id={memory_id}): it reads like orders to an assistant "
+                "and stays out of sight until its owner releases it"
+            )
+
+    async def _core_delete(self, agent_id: str, arguments: Arguments) -> str:
+        self._check_core_writes()
+        memory_id = id_of(arguments)
+        if not self._repeated:
+            await self._check_is_core(agent_id, memory_id)
+            await self._backend.delete(agent_id, memory_id)
+        return f"Deleted from core memory (id={memory_id})."
+
+    @property
+    def _repeated(self) -> bool:
+        """Return whether this very call was done before: what it found then is gone (SPEC D7)."""
+        return bool(getattr(self._backend, "repeated", False))
+
+    @property
+    def _core_tags(self) -> tuple[str, ...]:
+        return (self._config.core_memory_tag,)
+
+    def _check_core_writes(self) -> None:
+        if not self._config.allow_core_writes:
+            raise BadArgumentError("core memory is read-only here")
+
+    async def _check_is_core(self, agent_id: str, memory_id: str) -> None:
+        found = await self._backend.get(agent_id, memory_id)
+        tag = self._config.core_memory_tag
+        if (
+            found is None
+            or tag not in found.metadata.tags
+            or found.category is not MemoryCategory.SEMANTIC
+        ):
+            raise BadArgumentError(f"no core memory has the id {short_value(memory_id)}")
+
+    # Archival and recall.
+
+    async def _archival_search(self, agent_id: str, arguments: Arguments) -> str:
+        query = text_of(arguments, "query")
+        wanted: frozenset[MemoryCategory] | None = None
+        if arguments.get("category") is not None:
+            wanted = frozenset({category_of(arguments, frozenset(MemoryCategory))})
+        limit = limit_of(arguments, SEARCH_LIMIT, self._config.archival_search_limit)
+        found = await self._backend.retrieve(
+            agent_id, MemoryQuery(text=query, categories=wanted, limit=limit)
+        )
+        return rendered_entries(found[:limit], listed)
+
+    async def _archival_write(self, agent_id: str, arguments: Arguments) -> str:
+        content = _content(arguments)
+        filed = category_of(arguments, self._config.archival_categories)
+        stored = await self._store(agent_id, content, filed, self._written_tags)
+        return f"Stored in archival memory (id={stored})."
+
+    async def _recall_read(self, agent_id: str, arguments: Arguments) -> str:
+        memory_id = id_of(arguments)
+        found = await self._backend.get(agent_id, memory_id)
+        if found is None:
+            raise BadArgumentError(f"no memory has the id {short_value(memory_id)}")
+        return rendered_entries([found], listed)
+
+    async def _recall_write(self, agent_id: str, arguments: Arguments) -> str:
+        content = _content(arguments)
+        stored = await self._store(agent_id, content, MemoryCategory.EPISODIC, self._written_tags)
+        return f"Stored in recall memory (id={stored})."
+
+    @property
+    def _written_tags(self) -> tuple[str, ...]:
+        return (SELF_EDITED,) if self._config.write_auto_tag else ()
+
+    async def _store(
+        self, agent_id: str, content: str, filed: MemoryCategory, tags: tuple[str, ...]
+    ) -> str:
+        request = MemoryStoreRequest(
+            category=filed, content=content, metadata=MemoryMetadata(tags=tags)
+        )
+        stored = await self._backend.store(agent_id, request)
+        await self._check_is_seen(agent_id, stored)
+        return stored
+
+
+async def _refusing(tool: Tool, agent_id: str, arguments: Arguments) -> str:
+    try:
+        return await tool(agent_id, arguments)
+    except BadArgumentError as error:
+        return refusal(str(error))
+
+
+def _content(arguments: Arguments) -> str:
+    return text_of(arguments, "content", CONTENT_CHARS_MAX)
+
+
+def _certain(entry: MemoryEntry) -> ScoredMemory:
+    return ScoredMemory(entry=entry, relevance_score=1.0, recency_score=1.0, combined_score=1.0)

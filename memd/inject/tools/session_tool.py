@@ -1,0 +1,75 @@
+"""The tool with which an assistant looks up what was said in earlier sessions.
+
+What naps kept of them is never told by itself (docs/decisions/0092). It stands beside the
+documented tools of both strategies that have any, as the one for facts does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from memd.domain.caller import Caller
+from memd.domain.ingest import SessionHit, SessionQuery
+from memd.domain.inject import ToolDefinition
+from memd.domain.trust import mark_of_role
+from memd.inject.format import fenced
+from memd.inject.tools.arguments import BadArgumentError, limit_of, refusal, text_of
+from memd.view.labels import body
+from memd.view.view import ENTRY_TAG
+
+if TYPE_CHECKING:
+    from memd.ingest.sessions import Sessions
+
+SEARCH_SESSIONS = "session_search"
+NO_MESSAGES = "No messages found."
+LIMIT, LIMIT_MAX = 5, 50
+_PEOPLE = {"user": "user", "human": "user", "assistant": "assistant"}
+_NAME_CHARS = 64
+
+DEFINITION = ToolDefinition(
+    name=SEARCH_SESSIONS,
+    description="Search the text of earlier sessions, word by word: what was said, shown and "
+    "done in them. Returns passages with their session and time.",
+    parameters_schema={
+        "type": "object",
+        "properties": {
+            "query": {"type": "string", "description": "Words that were said, not a question."},
+            "limit": {
+                "type": "integer",
+                "description": "How many passages at most.",
+                "default": LIMIT,
+                "minimum": 1,
+                "maximum": LIMIT_MAX,
+            },
+        },
+        "required": ["query"],
+    },
+)
+INSTRUCTION = (
+    f" Use {SEARCH_SESSIONS} to find the wording of earlier sessions when what is remembered "
+    "of them is not enough."
+)
+
+
+async def searched(sessions: Sessions, caller: Caller, arguments: Mapping[str, Any]) -> str:
+    """Return the passages that fit, each in a fence; an error's text begins with ``Error:``."""
+    try:
+        query = text_of(arguments, "query")
+    except BadArgumentError as error:
+        return refusal(str(error))
+    wanted = SessionQuery(query=query, limit=limit_of(arguments, LIMIT, LIMIT_MAX))
+    found = await sessions.search(caller, wanted)
+    return "\n".join(fenced(line(hit)) for hit in found) or NO_MESSAGES
+
+
+def line(hit: SessionHit) -> str:
+    """Return what stands inside the fence of a passage: who said it, when, in which session.
+
+    What neither a person nor the assistant said came from a tool, or from who knows where.
+    """
+    who = _PEOPLE.get(hit.role)
+    where = re.sub(r"[^\w.:-]", "_", hit.session_id)[:_NAME_CHARS]
+    label = f"[session: {where} | {hit.at:%Y-%m-%d} | {who or 'tool'}]"
+    return f"{mark_of_role(hit.role)}{label} {body(hit.snippet, tags=(ENTRY_TAG,))}"

@@ -1,0 +1,250 @@
+"""The strategy ``tool_based``: the assistant searches when it needs to (SPEC 12).
+
+It costs a short instruction instead of a block of memories. What the tools give
+back is fenced like everything else that was merely remembered, and each result
+carries its id, so that it can be asked for by id.
+
+Search, ask whether that was enough, ask in other words, search again (SPEC 12.9).
+
+The loop ends as soon as anything says so: enough was found, there are no other
+words, they are the same words, something failed. It never loses what it found.
+At most 1 + rounds searches, rounds + 1 checks and rounds reformulations.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from memd.base import log
+from memd.base.limits import NAME_CHARS_MAX
+from memd.domain.backend import MemoryBackend
+from memd.domain.inject import (
+    ChatMessage,
+    MessageRole,
+    QueryReformulator,
+    SearchesShared,
+    SufficiencyChecker,
+    TokenEstimator,
+    ToolDefinition,
+)
+from memd.domain.memory import MemoryEntry, MemoryQuery
+from memd.domain.settings.retrieval import MemoryRetrievalConfig
+from memd.inject.format import directive
+from memd.inject.isolated import isolated, spoken
+from memd.inject.pipeline import Entries
+from memd.inject.tools.arguments import (
+    SHOWN_CHARS_MAX,
+    BadArgumentError,
+    categories_of,
+    id_of,
+    limit_of,
+    refusal,
+    rendered_entries,
+    short_value,
+    text_of,
+)
+from memd.recall.filter import MemoryFilterStrategy
+
+SEARCH, RECALL = "search_memory", "recall_memory"
+SEARCH_LIMIT, SEARCH_LIMIT_MAX = 10, 50
+
+QUALIFIES = (
+    "Worth remembering and worth looking up is what cannot be read off the files at hand: why "
+    "something was designed as it is, what the team decided, what was tried and rejected, what "
+    "holds across repositories."
+)
+INSTRUCTION = (
+    f"You have a memory of earlier work. Use {SEARCH} to look for what is known about a subject, "
+    f"before you decide and whenever something seems to have been settled before. Use {RECALL} to "
+    f"read one memory again by the id that a search gave. {QUALIFIES}"
+)
+UNAVAILABLE = refusal("the memory is temporarily unavailable; go on without it")
+UNEXPECTED = refusal("an unexpected fault while reading the memory; go on without it")
+
+DEFINITIONS = (
+    ToolDefinition(
+        name=SEARCH,
+        description="Search what is remembered from earlier work. Returns memories with their ids.",
+        parameters_schema={
+            "type": "object",
+            "properties": {
+                "query": {"type": "string", "description": "What to look for, in a few words."},
+                "categories": {
+                    "type": "array",
+                    "items": {"type": "string"},
+                    "description": "Only these: episodic, procedural, semantic, social, working.",
+                },
+                "limit": {
+                    "type": "integer",
+                    "description": "How many memories at most.",
+                    "default": SEARCH_LIMIT,
+                    "minimum": 1,
+                    "maximum": SEARCH_LIMIT_MAX,
+                },
+            },
+            "required": ["query"],
+        },
+    ),
+    ToolDefinition(
+        name=RECALL,
+        description="Read one memory by its id.",
+        parameters_schema={
+            "type": "object",
+            "properties": {
+                "memory_id": {
+                    "type": "string",
+                    "description": "An id that a search gave.",
+                    "maxLength": NAME_CHARS_MAX,
+                },
+            },
+            "required": ["memory_id"],
+        },
+    ),
+)
+
+
+class ToolBasedInjectionStrategy:
+    """Two tools, and a message that says when to use them.
+
+    Searches the agent's own memories by *backend*; *shared_store*,
+    *token_estimator* and *memory_filter* are accepted and change nothing (SPEC
+    12.7). Raises ValueError when *config* asks for reformulation and a collaborator
+    is missing.
+    """
+
+    def __init__(  # noqa: PLR0913  # the documented parameters
+        self,
+        *,
+        backend: MemoryBackend,
+        config: MemoryRetrievalConfig,
+        shared_store: SearchesShared | None = None,
+        token_estimator: TokenEstimator | None = None,
+        memory_filter: MemoryFilterStrategy | None = None,
+        reformulator: QueryReformulator | None = None,
+        sufficiency_checker: SufficiencyChecker | None = None,
+    ) -> None:
+        del shared_store, token_estimator, memory_filter
+        self._backend = backend
+        self._limit_max = min(SEARCH_LIMIT_MAX, config.max_memories)
+        self._loop: Loop | None = None
+        if config.query_reformulation_enabled:
+            if reformulator is None or sufficiency_checker is None:
+                raise ValueError(
+                    "query_reformulation_enabled needs a reformulator and a sufficiency_checker"
+                )
+            self._loop = Loop(reformulator, sufficiency_checker, config.max_reformulation_rounds)
+        self._tools: dict[str, Callable[[Mapping[str, Any], str], Awaitable[str]]] = {
+            SEARCH: self._search,
+            RECALL: self._recall,
+        }
+
+    @property
+    def strategy_name(self) -> str:
+        return "tool_based"
+
+    async def prepare_messages(
+        self, agent_id: str, query_text: str, token_budget: int
+    ) -> tuple[ChatMessage, ...]:
+        """Return the instruction, with how to read what the tools give; () without a budget."""
+        del agent_id, query_text
+        if token_budget <= 0:
+            return ()
+        said = f"{INSTRUCTION}\n\n{directive()}"
+        return (ChatMessage(role=MessageRole.SYSTEM, content=said),)
+
+    def get_tool_definitions(self) -> tuple[ToolDefinition, ...]:
+        """Return the two tools, as copies that the caller may change."""
+        return copy.deepcopy(DEFINITIONS)
+
+    async def handle_tool_call(
+        self, tool_name: str, arguments: Mapping[str, Any], agent_id: str
+    ) -> str:
+        """Return what a tool answers; an error's text begins with ``Error:``.
+
+        Raises ValueError for a tool that is none of the two.
+        """
+        tool = self._tools.get(tool_name)
+        if tool is None:
+            raise ValueError(
+                f"no tool {short_value(tool_name)}; there are {', '.join(self._tools)}"
+            )
+        return await spoken(tool(arguments, agent_id), UNAVAILABLE, UNEXPECTED)
+
+    async def _search(self, arguments: Mapping[str, Any], agent_id: str) -> str:
+        try:
+            query = text_of(arguments, "query")
+            categories, ignored = categories_of(arguments)
+        except BadArgumentError as error:
+            return refusal(str(error))
+        limit = limit_of(arguments, SEARCH_LIMIT, self._limit_max)
+
+        async def search(text: str) -> tuple[MemoryEntry, ...]:
+            asked = MemoryQuery(text=text, categories=categories, limit=limit)
+            return await self._backend.retrieve(agent_id, asked)
+
+        found = await (search(query) if self._loop is None else self._loop.run(query, search))
+        answer = rendered_entries(found[:limit])
+        return f"{answer}\nIgnored categories: {', '.join(ignored)}" if ignored else answer
+
+    async def _recall(self, arguments: Mapping[str, Any], agent_id: str) -> str:
+        try:
+            memory_id = id_of(arguments)
+        except BadArgumentError as error:
+            return refusal(str(error))
+        found = await self._backend.get(agent_id, memory_id)
+        if found is None:
+            return refusal(f"no memory has the id {short_value(memory_id, SHOWN_CHARS_MAX)}")
+        return rendered_entries([found])
+
+
+Search = Callable[[str], Awaitable[Entries]]
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """The two collaborators, and how often to ask anew."""
+
+    reformulator: QueryReformulator
+    checker: SufficiencyChecker
+    rounds: int
+
+    async def run(self, query: str, search: Search) -> Entries:
+        """Return everything that was found, best first. Raises what the first search raises."""
+        found = await search(query)
+        for _ in range(self.rounds):
+            if await self._enough(query, found):
+                return found
+            other = await isolated(
+                self.reformulator.reformulate(query, found), None, "reformulation"
+            )
+            if not other or other == query:
+                return found
+            more = await isolated(search(other), None, "another search")
+            if more is None:
+                return found
+            query, found = other, merged(found, more)
+        log.debug("search ended", enough=await self._enough(query, found))
+        return found
+
+    async def _enough(self, query: str, found: Entries) -> bool:
+        """Return the checker's word; a checker that fails ends the search."""
+        checked = self.checker.check_sufficiency(query, found)
+        return await isolated(checked, True, "sufficiency check")
+
+
+def merged(*found: Iterable[MemoryEntry]) -> Entries:
+    """Return each memory once, with its highest relevance, best first; equals as first seen."""
+    best: dict[str, MemoryEntry] = {}
+    for entries in found:
+        for entry in entries:
+            known = best.get(entry.id)
+            if known is None or _relevance(entry) > _relevance(known):
+                best[entry.id] = entry
+    return tuple(sorted(best.values(), key=_relevance, reverse=True))
+
+
+def _relevance(entry: MemoryEntry) -> float:
+    return entry.relevance_score or 0.0

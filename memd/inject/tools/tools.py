@@ -1,0 +1,158 @@
+"""The memory tools as objects, and a registry that an assistant's own tools stand in, too.
+
+An assistant that dispatches its tools by name gets memory tools like any
+others: each knows its strategy and the agent that it speaks for.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Protocol
+
+from memd.base import log
+from memd.domain.inject import ToolAnswer, ToolCategory, ToolDefinition
+from memd.inject.tools.arguments import ERROR
+from memd.inject.tools.self_editing import SelfEditingMemoryStrategy
+from memd.inject.tools.tool_based import RECALL, SEARCH, ToolBasedInjectionStrategy
+
+
+class HandlesTools(Protocol):
+    """A strategy with tools."""
+
+    def get_tool_definitions(self) -> tuple[ToolDefinition, ...]: ...
+    async def handle_tool_call(
+        self, tool_name: str, arguments: Mapping[str, Any], agent_id: str
+    ) -> str: ...
+
+
+class Tool(Protocol):
+    """Whatever a registry holds."""
+
+    @property
+    def name(self) -> str: ...
+
+
+class BaseTool(ABC):
+    """What a tool is to whoever dispatches it: named, described, callable with arguments."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str: ...
+
+    @property
+    @abstractmethod
+    def description(self) -> str: ...
+
+    @property
+    @abstractmethod
+    def parameters_schema(self) -> dict[str, Any]: ...
+
+    @property
+    @abstractmethod
+    def category(self) -> ToolCategory: ...
+
+    @abstractmethod
+    async def execute(self, *, arguments: Mapping[str, Any]) -> ToolAnswer:
+        """Return the tool's answer; an error is an answer, too."""
+
+
+class MemoryTool(BaseTool):
+    """One tool of a strategy, bound to the agent whose memories it is about.
+
+    Raises ValueError for a name that the strategy does not have.
+    """
+
+    def __init__(self, *, strategy: HandlesTools, agent_id: str, name: str) -> None:
+        known = {tool.name: tool for tool in strategy.get_tool_definitions()}
+        if name not in known:
+            raise ValueError(f"the strategy has no tool {name}")
+        self._strategy = strategy
+        self._agent_id = agent_id
+        self.definition = known[name]
+
+    @property
+    def name(self) -> str:
+        return self.definition.name
+
+    @property
+    def description(self) -> str:
+        return self.definition.description
+
+    @property
+    def parameters_schema(self) -> dict[str, Any]:
+        return self.definition.parameters_schema
+
+    @property
+    def category(self) -> ToolCategory:
+        return ToolCategory.MEMORY
+
+    async def execute(self, *, arguments: Mapping[str, Any]) -> ToolAnswer:
+        """Return the tool's answer; whether it is an error shows in how its text begins."""
+        text = await self._strategy.handle_tool_call(self.name, arguments, self._agent_id)
+        return ToolAnswer(name=self.name, content=text, is_error=text.startswith(ERROR))
+
+
+class SearchMemoryTool(MemoryTool):
+    """``search_memory`` of a tool-based strategy."""
+
+    def __init__(self, *, strategy: ToolBasedInjectionStrategy, agent_id: str) -> None:
+        super().__init__(strategy=strategy, agent_id=agent_id, name=SEARCH)
+
+
+class RecallMemoryTool(MemoryTool):
+    """``recall_memory`` of a tool-based strategy."""
+
+    def __init__(self, *, strategy: ToolBasedInjectionStrategy, agent_id: str) -> None:
+        super().__init__(strategy=strategy, agent_id=agent_id, name=RECALL)
+
+
+class ToolRegistry:
+    """Tools by name, in the order given. Raises ValueError when two have one name."""
+
+    def __init__(self, tools: Iterable[Tool] = ()) -> None:
+        self._tools: dict[str, Tool] = {}
+        for tool in tools:
+            if tool.name in self._tools:
+                raise ValueError(f"two tools are called {tool.name}")
+            self._tools[tool.name] = tool
+
+    def get(self, name: str) -> Tool | None:
+        """Return the tool called *name*, or None."""
+        return self._tools.get(name)
+
+    def __iter__(self) -> Iterator[Tool]:
+        return iter(self._tools.values())
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+
+def registry_with_memory_tools(
+    registry: ToolRegistry, strategy: object | None, agent_id: str
+) -> ToolRegistry:
+    """Return *registry* with the tools of *strategy* after its own (SPEC 12.12).
+
+    The same registry for a strategy without tools, and, with a warning, for one
+    whose tools cannot be had. Raises ValueError when a name is taken.
+    """
+    if not isinstance(strategy, ToolBasedInjectionStrategy | SelfEditingMemoryStrategy):
+        return registry
+    try:
+        return ToolRegistry([*registry, *_tools_of(strategy, agent_id)])
+    except (ValueError, MemoryError, RecursionError):
+        raise
+    except Exception as error:  # noqa: BLE001  # somebody else's strategy must not cost an assistant its tools
+        log.warning("no memory tools", error=type(error).__name__)
+        return registry
+
+
+def _tools_of(
+    strategy: ToolBasedInjectionStrategy | SelfEditingMemoryStrategy, agent_id: str
+) -> Iterator[MemoryTool]:
+    if isinstance(strategy, ToolBasedInjectionStrategy):
+        yield SearchMemoryTool(strategy=strategy, agent_id=agent_id)
+        yield RecallMemoryTool(strategy=strategy, agent_id=agent_id)
+        return
+    for definition in strategy.get_tool_definitions():
+        yield MemoryTool(strategy=strategy, agent_id=agent_id, name=definition.name)

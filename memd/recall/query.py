@@ -1,0 +1,97 @@
+"""What a question becomes: its words as this store knows them, then its candidates in order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from memd.domain.encoding import ModelFingerprint
+from memd.domain.enums import SearchMode
+from memd.extract.periods import periods
+from memd.recall.answer import RankedCandidates
+from memd.recall.question import Question, name_candidates, question
+from memd.recall.ranking.features import Statistics, measure
+from memd.recall.ranking.rankings import Ranked, in_time, judged
+from memd.recall.ranking.weights import HYBRID, WITHOUT_VECTORS
+from memd.recall.search import Reach, SearchScope, reaches
+from memd.store.access import names
+from memd.store.file.connect import Reading
+from memd.store.search import ranked as ranked_rows
+from memd.store.search import vectors, words
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuery:
+    """A question with its vector, or with the reason why it has none."""
+
+    question: Question
+    mode: SearchMode
+    vector: bytes | None
+    degraded: str | None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """How many memories hold each of the question's terms: counted once, for all arms."""
+
+
+def understood(
+    conn: Reading, scopes: Sequence[SearchScope], text: str, fingerprint: ModelFingerprint | None
+) -> tuple[Question, list[Reach], bool | None]:
+    """Return the question, what is to be read for it, and whether vectors fit the model."""
+    agent_keys = [scope.agent_key for scope in scopes]
+    known = names.known_speakers(conn, agent_keys, name_candidates(text))
+    cached = None if fingerprint is None else vectors.cached(conn, str(fingerprint))
+    times = periods(text, scopes[0].wanted.now_us)
+    asked = question(text, known, words.stemmer(conn), times)
+    return asked, reaches(conn, scopes, asked), cached
+
+
+def ranked(
+    conn: Reading, scopes: Sequence[SearchScope], query: SearchQuery, keys: Sequence[Sequence[int]]
+) -> RankedCandidates:
+    """Measure and order the candidates of all *scopes* together, and ask the gate.
+
+    The first scope is the caller's own: its summaries and project are what counts.
+    """
+    asked, vector, mode = query.question, query.vector, query.mode
+    each = [
+        ranked_rows.candidates(conn, scope.candidates, its)
+        for scope, its in zip(scopes, keys, strict=True)
+    ]
+    found = [candidate for its in each for candidate in its]
+    around = {
+        key
+        for candidate in found
+        for key in (candidate.memory_key, candidate.before_key, candidate.after_key)
+        if key is not None
+    }
+    cosines = vectors.among(conn, vector, sorted(around)) if vector is not None else {}
+    owners = [owner for scope in scopes for owner in scope.owners]
+    statistics = Statistics(words.corpus(conn, owners), query.counts)
+    stem = words.stemmer(conn)
+    measured = measure(asked, found, cosines, statistics, stem, len(each[0]))
+    weights = HYBRID if vector is not None else WITHOUT_VECTORS
+    project_id = scopes[0].wanted.active_project_id
+    request_us = scopes[0].wanted.now_us if asked.is_request else None
+    items, chance = judged(measured, weights, mode, project_id, request_us)
+    if asked.only_time and mode is SearchMode.HYBRID:
+        items, chance = in_time(items), 1.0
+    return RankedCandidates(_shown(conn, scopes[0], items), chance, query.degraded)
+
+
+def _shown(conn: Reading, scope: SearchScope, items: Sequence[Ranked]) -> list[Ranked]:
+    """Return *items* with the summary, once, in place of what stands behind it."""
+    if scope.hidden:
+        return list(items)
+    hidden = [
+        item.measured.candidate.memory_key for item in items if item.measured.candidate.is_hidden
+    ]
+    fronts = ranked_rows.in_front(conn, scope.wanted, hidden)
+    shown: dict[int, Ranked] = {}
+    for item in items:
+        its = item.measured.candidate
+        front = fronts.get(its.memory_key) if its.is_hidden else its
+        if front is None or front.memory_key in shown:
+            continue
+        if front is not its:
+            item = replace(item, measured=replace(item.measured, candidate=front))  # noqa: PLW2901  # stands in its place
+        shown[front.memory_key] = item
+    return list(shown.values())

@@ -1,0 +1,108 @@
+"""Making a ranking less repetitive: maximal marginal relevance (SPEC 8.5).
+
+Each pick is worth its score less its likeness to the closest one picked
+before. It comes after re-ranking and filtering, so that what is filtered out
+repels nothing, and before the cut to ``max_memories``.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+
+from memd.domain.settings.retrieval import ScoredMemory
+
+Bigrams = frozenset[tuple[str, str]]
+
+
+def bigram_jaccard(text_a: str, text_b: str) -> float:
+    """Return which share of their word pairs two texts have in common.
+
+    Words are what white space separates, in lower case. A text of one word has
+    no pairs and is like nothing, not even itself.
+
+    >>> round(bigram_jaccard("a b c", "a b d"), 4)
+    0.3333
+    """
+    return jaccard(_bigrams(text_a), _bigrams(text_b))
+
+
+def apply_diversity_penalty(
+    scored: tuple[ScoredMemory, ...],
+    *,
+    diversity_lambda: float = 0.7,
+    similarity_fn: Callable[[str, str], float] | None = None,
+) -> tuple[ScoredMemory, ...]:
+    """Return *scored* in another order: all of it, nothing twice.
+
+    *diversity_lambda* 1 orders by score alone, 0 by difference alone; among
+    equals the earlier in *scored* wins. *similarity_fn* takes two contents and
+    returns 0 to 1. Raises ValueError when *diversity_lambda* is not from 0 to 1.
+    """
+    order = diverse_order(
+        [memory.entry.content for memory in scored],
+        [memory.combined_score for memory in scored],
+        diversity_lambda,
+        similarity_fn=similarity_fn,
+    )
+    return tuple(scored[i] for i in order)
+
+
+def diverse_order(
+    texts: Sequence[str],
+    scores: Sequence[float],
+    diversity_lambda: float,
+    *,
+    similarity_fn: Callable[[str, str], float] | None = None,
+) -> list[int]:
+    """Return the places of *texts* in diverse order, by the same rule."""
+    if not 0.0 <= diversity_lambda <= 1.0:  # NaN is not, either
+        raise ValueError(f"diversity_lambda must be from 0 to 1, not {diversity_lambda}")
+    waiting = list(range(len(texts)))
+    alike = _likeness(texts, similarity_fn)
+    closest = [0.0] * len(texts)
+    order: list[int] = []
+    while waiting:
+        worth = [
+            diversity_lambda * scores[i] - (1 - diversity_lambda) * closest[i] for i in waiting
+        ]
+        picked = waiting.pop(worth.index(max(worth)))
+        order.append(picked)
+        for i in waiting:
+            closest[i] = max(closest[i], alike(i, picked))
+    return order
+
+
+def scored_by_rank(scored: tuple[ScoredMemory, ...]) -> tuple[ScoredMemory, ...]:
+    """Return *scored* with scores that fall with the rank, from 1 down.
+
+    A re-ranker changes the order and leaves the scores; without this, the
+    diversity penalty would order by the old scores again (SPEC 8.5.6).
+    """
+    return tuple(
+        memory.model_copy(update={"combined_score": 1.0 - rank / len(scored)})
+        for rank, memory in enumerate(scored)
+    )
+
+
+def _likeness(
+    texts: Sequence[str], similarity_fn: Callable[[str, str], float] | None
+) -> Callable[[int, int], float]:
+    """Return the similarity of two places; by default each text is split into pairs once."""
+    if similarity_fn is not None:
+        return lambda i, j: similarity_fn(texts[i], texts[j])
+    pairs = [_bigrams(text) for text in texts]
+    return lambda i, j: jaccard(pairs[i], pairs[j])
+
+
+def _bigrams(text: str) -> Bigrams:
+    words = text.lower().split()
+    return frozenset(itertools.pairwise(words))
+
+
+def jaccard(a: Bigrams, b: Bigrams) -> float:
+    """Return which share of their word pairs two texts have in common; 0 where one has none."""
+    if not a or not b:
+        return 0.0
+    common = len(a & b)
+    return common / (len(a) + len(b) - common)

@@ -1,0 +1,180 @@
+"""What a nap remembers of a session by itself: a few whole memories, and a digest.
+
+Pure, and a function of the messages alone: the same messages give the same memories, and
+a longer session gives the same ones for what it had before, wherever they are told apart
+by their *slot*.
+
+Which of a session's candidates are kept: each thing once, the best of each stretch.
+
+A session is cut into stretches of the same length from its beginning, and each keeps
+at most so many memories. So what is kept of an earlier stretch stays the same however
+long the session becomes. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, chain
+from math import ceil
+from typing import NamedTuple
+
+from memd.domain.enums import Origin
+from memd.sleep.distil.compose import composed, turns
+from memd.sleep.distil.digest import WENT_WRONG, digest
+from memd.sleep.distil.environment import environment
+from memd.sleep.distil.exchanges import Distilled, Exchange, NapCandidate, NapKind, exchanges
+from memd.sleep.distil.findings import findings
+from memd.sleep.distil.fixes import fixes
+from memd.sleep.distil.reports import reports
+from memd.sleep.nap.cleaning import Message
+from memd.sleep.nap.consolidator import CHARS_PER_TOKEN
+from memd.sleep.nap.messages import kept_text
+from memd.text.languages import FUNCTION_WORDS
+
+
+def distilled(messages: Sequence[Message]) -> tuple[Distilled, ...]:
+    """Return the memories of *messages*, in their order, the digest last.
+
+    >>> [each.kind.value for each in distilled([{"role": "user", "content": "We never push."}])]
+    ['preference']
+    """
+    begun = turns(exchanges(messages))
+    whole = [turn.exchange for turn in begun]
+    also = (findings(whole), fixes(whole), environment(whole), reports(whole))
+    memories = chosen([*composed(begun), *chain.from_iterable(also)], messages)
+    return (*memories, *_digest(whole))
+
+
+def _digest(exchanges: Sequence[Exchange]) -> Iterator[Distilled]:
+    """Yield the digest of a session, nothing for one of which it would only say what was asked.
+
+    One that tells what went wrong has a line of a tool's, which could say anything.
+    """
+    if text := digest(exchanges):
+        places = (exchanges[0].place, exchanges[-1].end)
+        origin = Origin.TOOL if WENT_WRONG in text else Origin.ASSISTANT
+        yield Distilled(text, NapKind.DIGEST, places, "digest", origin)
+
+
+STRETCH_TOKENS = 30_000
+STRETCH_MEMORIES = 12
+_STRETCH_CHARS = STRETCH_TOKENS * CHARS_PER_TOKEN
+_BEGUN = 0.75
+_FILLED = 5  # of a stretch, up to which what only fills is kept
+ALIKE = 0.72
+"""The share of words from which two memories say the same."""
+_OF_EARLIER = 0.6
+_WORDS_MIN = 3
+_BACK_MAX = 200
+_TAKEN_BACK = frozenset({NapKind.DECISION, NapKind.CORRECTION, NapKind.PREFERENCE})
+
+_WORD = re.compile(r"[^\W_][\w'-]*")
+_TAKES_BACK = re.compile(
+    r"\b(?:instead|no longer|not any ?more|changed (?:my|our) minds?|on second thought|scrap"
+    r"|never ?mind|forget (?:it|that|about)|revert|undo|go back to|after all|turns out|actually"
+    r"|rather than|yank)\b"
+    r"|^\W*no\b",
+    re.IGNORECASE,
+)
+
+
+class _Settled(NamedTuple):
+    candidate: NapCandidate
+    words: frozenset[str]
+    users: frozenset[str]
+    """Those that the user wrote."""
+
+    @property
+    def memory(self) -> Distilled:
+        return self.candidate.memory
+
+
+def chosen(
+    candidates: Sequence[NapCandidate], messages: Sequence[Message]
+) -> tuple[Distilled, ...]:
+    """Return what is kept of *candidates*, those of *messages*, in the order of their places.
+
+    What an earlier stretch has not used is room for the later ones; a session that has
+    just begun has most of a stretch's.
+    """
+    chars = list(accumulate(len(kept_text(message)) for message in messages))
+    by_stretch: dict[int, list[NapCandidate]] = {}
+    for candidate in _settled(sorted(candidates, key=lambda each: each.memory.places[0])):
+        stretch = chars[candidate.memory.places[0]] // _STRETCH_CHARS
+        by_stretch.setdefault(stretch, []).append(candidate)
+    kept: list[NapCandidate] = []
+    for stretch, each in by_stretch.items():
+        length = min(max(chars[-1] / _STRETCH_CHARS, _BEGUN), stretch + 1)
+        used = sum(not candidate.fills for candidate in kept)
+        kept += _best(each, ceil(length * STRETCH_MEMORIES) - used)
+    return tuple(candidate.memory for candidate in kept)
+
+
+def _best(candidates: Sequence[NapCandidate], room: int) -> Iterator[NapCandidate]:
+    """Yield the *room* best of *candidates* in their order, the earlier of equals.
+
+    What only fills takes what the others leave of one stretch, and nothing from later ones.
+    """
+    ranked = sorted(range(len(candidates)), key=lambda at: (-candidates[at].score, at))
+    best = [at for at in ranked if not candidates[at].fills][: max(room, 0)]
+    left = max(min(room, _FILLED) - len(best), 0)
+    best += [at for at in ranked if candidates[at].fills][:left]
+    yield from (candidates[at] for at in sorted(best))
+
+
+def _settled(candidates: Sequence[NapCandidate]) -> list[NapCandidate]:
+    """Return *candidates* without those that say it again, or that a later one takes back.
+
+    The later one then has the earlier one's slot, and so its place in the store.
+    """
+    settled: list[_Settled] = []
+    for candidate in candidates:
+        text = candidate.memory.text
+        mine = _Settled(candidate, _content(text), _content(_users(text)))
+        lately = range(max(0, len(settled) - _BACK_MAX), len(settled))
+        back = [at for at in lately if _takes_back(mine, settled[at])]
+        alike = [at for at in lately if _is_alike(mine, settled[at])]
+        if alike and not back and not _is_more(candidate.memory, settled[alike[0]].memory):
+            continue
+        for at in (back or alike)[:1]:
+            memory = candidate.memory._replace(slot=settled.pop(at).memory.slot)
+            mine = mine._replace(candidate=NapCandidate(memory, candidate.score))
+        settled.append(mine)
+    return [each.candidate for each in settled]
+
+
+def _is_more(later: Distilled, earlier: Distilled) -> bool:
+    """Return whether *later* is the user's word where *earlier* was the agent's, or says more."""
+    if NapKind.OUTCOME is later.kind is earlier.kind:
+        return len(later.text) > len(earlier.text)
+    if NapKind.OUTCOME is earlier.kind and later.kind in _TAKEN_BACK:
+        return True
+    return later.origin is Origin.PERSON and earlier.origin is not Origin.PERSON
+
+
+def _is_alike(one: _Settled, other: _Settled) -> bool:
+    """Return whether two memories say the same; of two outcomes one may say more."""
+    shared, both = len(one.words & other.words), len(one.words | other.words)
+    if NapKind.OUTCOME is one.memory.kind is other.memory.kind:
+        both = min(len(one.words), len(other.words))
+    return shared > ALIKE * max(1, both)
+
+
+def _takes_back(later: _Settled, earlier: _Settled) -> bool:
+    """Return whether the user says of what *earlier* says that it is no more."""
+    if later.memory.kind not in _TAKEN_BACK or earlier.memory.kind not in _TAKEN_BACK:
+        return False
+    shared = len(later.users & earlier.users)
+    if shared < max(_WORDS_MIN, _OF_EARLIER * len(earlier.users)):
+        return False
+    return _TAKES_BACK.search(_users(later.memory.text)) is not None
+
+
+def _users(text: str) -> str:
+    """Return the user's part of a composed memory."""
+    return text.partition("\nOutcome: ")[0].rpartition("User: ")[2]
+
+
+def _content(text: str) -> frozenset[str]:
+    return frozenset(map(str.casefold, _WORD.findall(text))) - FUNCTION_WORDS

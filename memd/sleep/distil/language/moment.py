@@ -1,0 +1,191 @@
+"""What is about the next step, not about the work: leave to go on, orders of the minute. Pure.
+
+"Would you like me to commit these?" - "yes" decides nothing that somebody wants to know a
+week later, nor does "delete them". What came of it is told by itself.
+
+A sentence as it is spoken: names are no words, and a missing apostrophe is no other word.
+
+``--only-cloud-sync`` says nothing of "only", a quoted question asks nothing, and "dont"
+is "don't". Pure.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memd.text.languages import YES
+from memd.text.sentences import sentences
+
+NAMED = "Name"
+"""What stands for a name: a word that wants, forbids and asks nothing."""
+
+# Quotations last: a name may hold an apostrophe, a quotation may hold names.
+_NAMES = re.compile(
+    r"`[^`\n]*`"
+    r"|\b\w+://\S+"
+    r"|(?<![\w.])@[\w./-]*\w"
+    r"|(?<!\w)--?[a-z][\w-]+"
+    r"|(?<!\w)(?:~|\.{1,2})?/[\w.@-]+(?:/[\w.@-]+)*"
+    r"|\b[\w@-]+(?:/[\w.@-]+)*\.[a-z]{2,5}\b(?!\.\w)"
+    r"|\b\w+(?:_\w+)+\b"
+    r"|\b(?:\w+-)+(?:only|not?|never|always|must|without)\b"
+    r"|\b(?:only|no|not|never|always|must|don'?t|without)(?:-\w+)+"
+    r"|[\"\u201c][^\"\u201c\u201d\n]{2,300}[\"\u201d]",
+    re.IGNORECASE,
+)
+_NOT = re.compile(
+    r"\b(do|does|did|is|are|was|were|has|have|had|ca|wo|should|would|could|must|need|are)nt\b",
+    re.IGNORECASE,
+)
+_IS = re.compile(r"\b(that|what|here|there|it(?=s (?:not|a|the|still)\b))s\b", re.IGNORECASE)
+_LETS = re.compile(
+    r"(?:(?<=^)|(?<=[,.;:] )|(?<=\bso )|(?<=\band )|(?<=\bthen )|(?<=\bnow )|(?<=\bok )"
+    r"|(?<=\byes )|(?<=\bok, )|(?<=\balso ))lets\b(?! (?:you|us|it|them|the user)\b)",
+    re.IGNORECASE,
+)
+_ARE = re.compile(r"\b(you|they)(re|ve|ll)\b", re.IGNORECASE)
+
+
+def spoken(text: str) -> str:
+    """Return one sentence with a word for each name, and its apostrophes where they belong.
+
+    >>> spoken("dont touch `only.py`, lets use --no-wait")
+    "don't touch Name, let's use Name"
+    >>> spoken("never ask me “shall I?” again")
+    'never ask me Name again'
+    """
+    text = _NAMES.sub(NAMED, text.replace("\u2019", "'"))
+    text = _NOT.sub(r"\1n't", text)
+    text = _IS.sub(r"\1's", text)
+    text = _ARE.sub(r"\1'\2", text)
+    return _LETS.sub("let's", text)
+
+
+_ASKS_LEAVE = (
+    r"\b(?:(?:would you|do you|you'd|if you'd) (?:like|want|prefer)(?: me| us)? to"
+    r"|want (?:me )?to|(?:shall|should|can|may) (?:i|we)|(?:are you )?ready (?:for me )?to"
+    r"|are you sure you want to)"
+    r"(?: (?:also|now|first|just|then|immediately|attempt to|try to|help(?: you)?(?: to)?))*"
+)
+# Steps of any piece of work, whatever they are taken with.
+_STEP = (
+    r"(?:commit|push|merge|rebase|run|re-?run|try|test|re-?test|build|rebuild|check|double-?check"
+    r"|verify|look|inspect|investigate|review|read|show|see|open|restart|save|stage|proceed"
+    r"|continue|go (?:ahead|on)|keep going|move on|start|begin|work on|launch|install|clear|clean"
+    r"|re-?apply|delete|(?:create|generate|prepare|make|write|draft|submit)(?: up)?"
+    r" (?:a |an |the |this |these )?(?:\w+ ){0,2}(?:pr|pull request|commit|branch|summary"
+    r"|description|documentation|docs?|report|task|ticket|issue)s?)\b"
+)
+_LEAVE = re.compile(rf"{_ASKS_LEAVE} {_STEP}", re.IGNORECASE)
+# With one of these or a name, what is begun is told, too.
+_SAYS_HOW = re.compile(
+    rf"\b(?:by|so that|using|instead|rather|without|with (?:a|an) \w+|{NAMED})\b|\b\w+ing the\b"
+)
+_GOES_ON = re.compile(r"\b(?:proceed|continue|start|begin|go ahead|work on|delete|clear)\b", re.I)
+_CHOICE = re.compile(r"\b(?:which|or|prefer|either)\b", re.IGNORECASE)
+# A bare order that answers nothing but "may I?".
+_BARE_STEP = re.compile(
+    r"\W*(?:(?:ok(?:ay)?|yes|yeah|please|just|then|now|and|go ahead(?: and)?|let'?s)\W+)*"
+    r"(?:do|commit|push|run|start|begin|go|continue|proceed|show|open|delete|remove|clear|send"
+    r"|merge|try|check|test|fix|build|deploy|install|write|finish|apply|save|move|mark)\b",
+    re.IGNORECASE,
+)
+_NUMBERED_STEP = re.compile(
+    r"\W*(?:(?:ok(?:ay)?|yes|please|now|then|go ahead and|let'?s)\W+)*"
+    r"(?:(?:start|begin|continue|resume|keep)(?: to)? work\w*|mark|create|open|close|enter)"
+    r"\b(?!.*\b(?:with an?|only|not|but)\b)",
+    re.IGNORECASE,
+)
+_THIS_TIME = re.compile(
+    r"\b(?:don't|do not) (?:modify|change|edit|write|touch|make|implement|fix)"
+    r" (?:any |the |your )?(?:code|changes?|files?|anything)\W+(?:yet|now|just|only)\b"
+    r"|\b(?:just|only) (?:do what|get (?:it|them|this|that)|make it work|finish)\b"
+    r"|\bget (?:it|this|everything)(?: all)? (?:running|working|done|finished)\b"
+    r"|\b(?:i|we) (?:really |just |first )*(?:want|need|would like|have) to"
+    r" (?:pull|push|commit|merge|rebase|find|start|begin|continue|finish|restart)\b"
+    r"|\btry \w+ing\b"
+    r"|\bi give up\b|\bno (?:improvement|change|luck|difference|effect)\b",
+    re.IGNORECASE,
+)
+_POLITE = re.compile(r"\W*(?:please|pls|thanks|thank you|thx)\b", re.IGNORECASE)
+_WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+def asks_leave(proposed: str) -> bool:
+    """Return whether the agent asks no more than whether to take its next step.
+
+    >>> asks_leave("All is staged. Would you like me to commit these changes?")
+    True
+    >>> asks_leave("Want me to proceed by moving the lock into `store.py`?")
+    False
+    """
+    asked = next((spoken(s) for s in reversed(sentences(proposed)) if "?" in s), "")
+    found = _LEAVE.search(asked)
+    if found is None:
+        return False
+    return not (_GOES_ON.search(found[0]) and _SAYS_HOW.search(asked[found.end() :]))
+
+
+def before_leave(proposed: str) -> str | None:
+    """Return what the agent said before it asked for leave; None where it asked for none.
+
+    >>> before_leave("The lock is gone. Shall I run the tests?"), before_leave("Shall it stay?")
+    ('The lock is gone.', None)
+    """
+    if not asks_leave(proposed):
+        return None
+    return " ".join(each for each in sentences(proposed) if "?" not in each)
+
+
+def chooses(proposed: str) -> bool:
+    """Return whether the agent asks which of several things it should be."""
+    asked = next((s for s in reversed(sentences(proposed)) if "?" in s), "")
+    return _CHOICE.search(asked) is not None
+
+
+def is_bare_step(text: str) -> bool:
+    """Return whether *text* orders a step that says nothing beside what it points at.
+
+    >>> is_bare_step("Delete them."), is_bare_step("revert it")
+    (True, False)
+    """
+    return _BARE_STEP.match(text) is not None
+
+
+def takes_up(text: str) -> bool:
+    """Return whether *text* says which thing is worked on next, and not what becomes of it.
+
+    >>> takes_up("go ahead and start working on #004"), takes_up("address 21 with a helper")
+    (True, False)
+    """
+    return _NUMBERED_STEP.match(text) is not None
+
+
+def is_this_time(plain: str) -> bool:
+    """Return whether a sentence, as it is spoken, limits or hurries this one piece of work.
+
+    >>> is_this_time("do not modify code, just say where the fault is")
+    True
+    """
+    return _THIS_TIME.search(plain) is not None
+
+
+def only_names(text: str) -> bool:
+    """Return whether *text* is names alone: a file, an address.
+
+    >>> only_names("@rules/tests.md"), only_names("keep @rules/tests.md")
+    (True, False)
+    """
+    plain = spoken(text).replace(NAMED, " ")
+    return NAMED in spoken(text) and _WORD.search(plain) is None
+
+
+def beyond_yes(text: str) -> str:
+    """Return what *text* says after it agreed, "" for one that does no more.
+
+    >>> beyond_yes("yes please, go for it!"), beyond_yes("yes, with a lock")
+    ('', 'with a lock')
+    """
+    while agreed := YES.match(text) or _POLITE.match(text):
+        text = text[agreed.end() :].strip(" ,.!-\u2013:")
+    return text

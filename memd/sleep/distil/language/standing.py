@@ -1,0 +1,268 @@
+"""Wishes that outlive the day: how this person wants work done, and what they had to say twice.
+
+People say so as a rule ("from now on"), as a wish about style ("keep your answers
+short"), as what is easier for them, and as a complaint, which has the form of a question
+("why do you keep adding comments?"). All are told by their words alone. Pure.
+
+Standing wishes in other languages than English: how things are done here, what nobody wants.
+
+German, French, Spanish, Portuguese, Italian and Dutch. Each names a verb in the form in
+which people speak of themselves or to an assistant, and a word that makes it a rule, so
+that a report ("wir benutzen gerade den alten Server") is none. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memd.sleep.distil.language.signs import words
+from memd.text.languages import ALWAYS_OR_NEVER, LASTING, REPROACH
+
+_LANGUAGES = (
+    # German
+    r"(?:wir|ich) (?:benutzen?|verwenden?|nutzen?|nehmen?|schreiben?|arbeiten?|mergen|committen)\b"
+    r"[^.?!]*\b(?:nicht|kein\w*|nur|immer|grundsätzlich|statt|ausschließlich)",
+    r"ich (?:will|möchte|mag|brauche)\b[^.?!]{0,20}\b(?:nicht|kein\w*|nie)",
+    r"frage? (?:mich|uns)\b[^.?!]*\b(?:bevor|vorher|zuerst)",
+    r"bevor du\b[^.?!]*, *(?:frag|sag|zeig|lies|prüf)\w*",
+    r"(?:das|die|den)\b[^.?!]* mache? ich (?:selbst|selber)",
+    r"(?:schreib|antwort|red|sprich|erklär|kommentier)\w*\b[^.?!]*\bauf (?:deutsch|englisch)",
+    # French
+    r"(?:on|nous) (?:n')?(?:utilis|écri|travaill|gard|préfér)\w*\b[^.?!]*"
+    r"\b(?:pas|jamais|toujours|uniquement|seulement|plutôt que)",
+    r"je ne veux (?:pas|plus|jamais|aucun)",
+    r"demande[sz]?-(?:moi|nous)\b[^.?!]*\bavant",
+    r"avant de\b[^.?!]*, *(?:demande|montre|vérifie|lance)\w*",
+    r"à partir de maintenant",
+    r"arrête[sz]? (?:de \w+|d'\w+)",
+    r"(?:répond|écri|parle|explique)\w*\b[^.?!]*\ben (?:français|anglais)",
+    # Spanish and Portuguese
+    r"usamos\b[^.?!]*(?:,| y| e) (?:no|não|nunca|sempre|siempre|só|solo)",
+    r"(?:nunca|siempre|sempre|solo|só) (?:usamos|usa|use|haz|hagas|faça|corre|ejecuta|rode)",
+    r"a partir de (?:ahora|agora)",
+    r"(?:pregúnta|avísa|consúlta|muéstra)(?:me|nos)\b[^.?!]*\bantes",
+    r"(?:me (?:pergunte|avise|mostre)|pergunte-me)\b[^.?!]*\bantes",
+    r"antes de\b[^.?!]*, *(?:pregunta|avisa|muestra|corre|pergunte|avise|mostre|rode)\w*",
+    r"no quiero (?:que |\w+)",
+    r"não quero (?:que |\w+)",
+    r"^\W*(?:por favor,? )?no (?:uses|hagas|agregues|añadas|toques|cambies|borres|escribas|vuelvas)"
+    r"(?! (?:eso|esto|nada|lo|la)\b)",
+    r"^\W*(?:por favor,? )?não (?:use|faça|adicione|toque|mude|apague|escreva|crie)"
+    r"(?! (?:isso|isto|nada|o|a)\b)",
+    r"(?:responde|responda|escribe|escreva|habla|fale)\w*\b[^.?!]*"
+    r"\bem? (?:español|inglés|português|inglês)",
+    r"(?:responde|escribe|habla)\w*\b[^.?!]*\ben (?:español|inglés)",
+    # Italian
+    r"usiamo\b[^.?!]*(?:,| e) (?:non|mai|sempre|solo)",
+    r"non (?:fare|usare|aggiungere|toccare|cambiare|scrivere|cancellare|creare)\b[^.?!]*\bmai",
+    r"non \w+ mai",
+    r"mai più",
+    r"d[a']? ?ora in (?:poi|avanti)|da adesso in poi",
+    r"(?:chiedi|avvisa|mostra)(?:mi|ci)\b[^.?!]*\bprima",
+    r"prima di\b[^.?!]*, *(?:chiedi|avvisa|mostra|esegui)\w*",
+    r"non voglio (?:che |\w+)",
+    r"(?:rispondi|scrivi|parla)\b[^.?!]*\bin (?:italiano|inglese)",
+    # Dutch
+    r"(?:we|wij|ik) (?:gebruiken?|werken?|schrijven?|houden?)\b[^.?!]*"
+    r"\b(?:niet|geen|alleen|altijd|in plaats van)",
+    r"ik heb liever",
+    r"(?:ik|we|wij) wil(?:len)? (?:\w+ )?(?:geen|niet|nooit)",
+    r"vraag (?:het )?(?:me|mij|ons)\b[^.?!]*\b(?:voordat|vooraf|eerst)",
+    r"voordat je\b[^.?!]*, *(?:vraag|laat|lees|controleer)\w*",
+    r"(?:antwoord|schrijf|praat|leg uit)\b[^.?!]*\bin het (?:nederlands|engels)",
+)
+WISHES = re.compile(rf"(?<!\w)(?:{'|'.join(_LANGUAGES)})(?!\w)", re.IGNORECASE)
+"""How somebody wants work done, in a language that is not English."""
+
+
+_ACTS = (
+    r"(?:commit|push|merg|delet|remov|releas|deploy|publish|overwrit|renam|chang|edit|touch|ask"
+    r"|add|writ|creat|us|runn?|apologi[sz]|explain|guess|assum|repeat|refactor|implement|install"
+    r"|start)\w*"
+)
+_RULE = words(
+    r"from now on",
+    r"(?<!won't )(?<!can't )(?:please |always )?remember (?:to|that|this|not)",
+    r"keep in mind",
+    r"(?<!will )in (?:the )?future,? (?:please|you|use|don't|do not|always|never|ask|just"
+    r"|(?:we|i) (?:want|should|must|always|never|don't|won't))",
+    r"(?:please|always|never|don't|do not) [^.;]*\b(?:in (?:the )?future|going forward)",
+    r"going forward,?",
+    r"next time(?! (?:i|we)(?:'ll| will| can| might)\b)",
+    r"every time (?:you|we|i)",
+    r"whenever (?:you|we|i)",
+    r"as a (?:general )?rule",
+    r"in general,? (?:you|we|i|please|use|don't|do not|always|never)",
+    r"by default,? (?:we|i|you)",
+    r"(?:i|we) (?:always|never)",
+    r"(?:you|please|do) (?:should )?(?:always|never)",
+    r"(?:always|never) (?:ask|use|run|write|put|keep|add|commit|push|check|make|say|tell|start)",
+    r"^\W*(?:please )?(?:don't|do not|never) (?:ever|again|touch|commit|push|mention"
+    r"|add comments|apologi[sz]e|ask me|tell me (?:what|to|how)|just tell)",
+    r"my (?:preference|convention|rule)",
+    # What is done at an occasion that comes again.
+    r"^\W*(?:and |also |but |so )*when(?:ever)? (?:you|\w+ing\b)[^,?]*,?"
+    r" (?:please |always |then |first |you )*"
+    r"(?:use|run|ask|don't|do not|never|always|make sure|keep|add|write|check|tell|stop|avoid"
+    r"|prefer|should|must|do it)",
+    r"^\W*(?:and |also |but )*if you(?:'re| are)? (?:not sure|unsure|in doubt|stuck|need|want"
+    r"|have to|must|don't know|can't)[^,?]*, (?:please |always |then |first |just )*"
+    r"(?:use|run|ask|don't|do not|never|check|tell|stop|say|leave)",
+    rf"before (?:you(?:'re)? |every |each |any )?{_ACTS}[^.,]*, (?:please |always |first )*"
+    r"(?:ask|run|check|tell|show|make sure|read|you (?:must|should|have to))",
+    rf"(?:ask|tell|check with|show)(?: me| us| it)?(?: first)? before (?:you )?{_ACTS}",
+    r"without (?:my (?:ok|okay|approval|permission|consent)|(?:first )?asking(?: me)?(?: first)?)",
+    r"unless i (?:\w+ )?(?:ask|say|tell|want|request)\w*",
+    r"one (?:\w+ )?at a time",
+)
+# How somebody wants to be talked to, and what their code and texts should be like.
+_STYLE = words(
+    r"(?:i|we) (?:always|never|usually|generally|strongly|really|much)? ?"
+    r"(?:prefer|hate|dislike|love)(?! to (?:know|see|hear))",
+    r"(?:i|we)(?:'d| would) (?:rather|prefer|love it|like it if|appreciate)",
+    r"i(?:'ll| will| can| am going to|'m going to) [^.;,]*\bmyself",
+    r"just (?:tell|show|give) me",
+    r"(?:stop|quit) \w+ing",
+    r"(?:i|we) (?:do not|don't) (?:want|like|need) (?:you|your|any|so many|long|all th(?:e|ese|ose)"
+    r"|to be asked|comments|summaries|explanations)",
+    r"(?:i|we) (?:like|want|prefer)(?: it when)? (?:(?:my|your|our|the) )?"
+    r"(?:short|small|simple|concise|brief|plain|terse|clean|minimal|explicit|readable|direct)\w*"
+    r"(?: \w+)?",
+    r"keep (?:(?:it|this|them|things|your \w+|the \w+|all \w+|commits?|answers?|replies|responses?"
+    r"|explanations?|comments?|messages?|functions?|changes|code)"
+    r"(?: \w+)?) (?:as )?(?:short|brief|simple|small|concise|terse|minimal|focused|clean"
+    r"|to the point)",
+    r"be (?:more |very |as |much )*(?:concise|brief|terse|succinct|less verbose|to the point)",
+    r"(?:too|so|less|overly) (?:verbose|wordy|chatty|long-winded)",
+    r"(?:answer|reply|respond|talk|speak|write|explain)(?: to me| back| everything)? (?:only )?in "
+    r"(?:english|german|french|spanish|italian|portuguese|dutch|chinese|japanese|russian|polish"
+    r"|plain|simple|short|full)\b",
+    r"(?:i|we) (?:find|think) [^.;]{3,60}"
+    r" (?:easier|harder|hard|more readable|less readable|annoying|confusing|distracting)",
+    r"it(?:'s| is) (?:really |so |very )?annoying (?:when|that|if)",
+    r"i (?:can't|cannot) stand",
+    r"(?:drives|driving) me",
+    r"we (?:also |only |mostly )?(?:focus|favou?r|avoid|value|follow)",
+    r"better (?:to )?(?:not )?(?:to )?\w+ .* than",
+    r"(?:this|it) is (?:just |only )?(?:a |an )?(?:prototyp\w+|experiment|proof of concept)",
+    r"we(?:'re| are) (?:just |only )?prototyping",
+    r"i care (?:more )?about",
+    r"i reverted",
+)
+# What is usual here, and what somebody says of themselves.
+_HABIT = words(
+    r"make it (?:a|the|your) (?:habit|rule)",
+    r"in (?:this|our|my) (?:repo|repository|project|codebase|team|house|company)\W+(?:we|i|you"
+    r"|always"
+    r"|never|use|don't|do not|please)",
+    r"^\W*(?:and |also |so )*(?:our|my|the) (?:\w+ )?(?:conventions?|house style|policy"
+    r"|guidelines?)"
+    r"(?: here| for [^.;,]{3,40}| in [^.;,]{3,40})? (?:is|are|says?)",
+    r"we (?:generally|usually|normally|typically|mostly|tend to|try to|aim to) (?!now\b)\w+",
+    r"for (?:future |later )?reference",
+    r"(?<!won't )(?<!can't )remember(?=:)",
+    r"for (?:all|any|every) new \w+(?! [^.?!]*:$)",
+    r"by default,? (?:use|keep|don't|do not|never|always)",
+    r"as (?:i|we)(?:'ve)? (?:said|mentioned|told you) (?:before|already)",
+    r"^\W*(?:like|as) i said\W",
+    r"forgot to [^.;,]*\bagain",
+    r"i(?:'m| am) (?:really |just )?not (?:a|much of a) (?:big |huge )?fan of",
+    r"i(?:'m| am) (?:new to|not (?:very |so )?familiar with|used to)",
+    r"assume (?:that )?(?:i|we) (?:know|have|am|are|use|don't)",
+    r"i (?:always |usually )?(?:commit|push|merge|deploy|release|review|handle"
+    r"|do) [^.;,?]*\bmyself",
+    r"i (?:commit|push|merge|deploy|release) myself",
+    r"leave (?:the |all |any )?[^.;,?]{2,40} to me",
+)
+# What is done each time that something comes about.
+_EACH = words(
+    r"^\W*(?:and |also |so )*(?:when|if) (?:in doubt|unsure|unclear|something is unclear)",
+    r"if you(?:'re| are) (?:going|about) to [^,?]*,? (?:please |always |first )*(?:ask|tell|check"
+    r"|show)",
+    r"^\W*(?:and |also |but )*before (?:each |every |any )?(?:you )?"
+    r"(?:push|commit|merg|releas|deploy|publish|delet|renam|chang)\w*(?: [^,?]{0,30})?,"
+    r" (?:please |always |first |you )*(?:rebase|squash|format|lint|update|run|ask|check"
+    r"|make sure|tell)",
+    r"^\W*(?:and |also |but )*after (?:each|every) \w+",
+    r"(?:read|look (?:at|into|up)|check|search|ask)\b [^.;,?]{0,50}\bbefore (?:you )?"
+    r"(?:answer|edit|touch|writ|assum|guess|suggest|propos)\w*",
+)
+# How somebody wants to be answered, where no other word makes it a rule.
+_TALK = words(
+    r"^\W*(?:please )?(?:answer|reply|respond|talk|speak|write|explain)(?: it| things| everything)?"
+    r"(?: to)? (?:me|us) (?:in|like|as if|as)",
+    r"^\W*(?:please )?skip (?:the |all |any )?(?:pleasantries|intros?|introductions?|preambles?"
+    r"|recaps?|summar(?:y|ies)|small talk|apolog\w+|disclaimers?|explanations?)",
+    r"^\W*(?:\w+ )?(?:less|fewer|shorter|short|brief|simpler|plain) (?:text|words|answers?|replies"
+    r"|responses?|explanations?|comments?|summaries|output|talk|prose|sentences|messages)",
+    r"^\W*(?:and |also )?no (?!need|problem|worries|idea|rush|thanks|change)[\w-]+(?: [\w-]+){0,4}"
+    r",? (?:please|pls)(?=\W*$)",
+    r"(?:can|could|would) you (?:mind )?(?:please )?(?:keep|mak)(?:e|ing)? (?:all )?(?:the|your) "
+    r"(?:answers?|replies|responses?|explanations?|comments?|messages?|summaries)",
+)
+# What was said before and not heeded, whatever mark stands at its end.
+_AGAIN = words(
+    r"why (?:do|are|must|would|did) you (?:always|keep|still|constantly|again|insist|continue)",
+    r"how (?:many times|often) (?:do|must|have|should|did) (?:i|we)",
+    r"(?:i|we)(?:'ve| have)? (?:already |clearly |explicitly |specifically )*"
+    r"(?:told|reminded|warned) you (?:\w+ ){0,3}(?:not|never|to|that|times|before|already)",
+    r"(?:i|we)(?:'ve| have)? asked you (?:\w+ ){0,2}(?:not|never|times|before|already)",
+    r"(?:i|we)(?:'ve| have)? (?:already |clearly |explicitly )+(?:told|asked|said)",
+    r"(?:i|we) (?:said|told you) (?:not to|no \w+|never)",
+    r"you (?:keep (?:on )?(?!it\b|the\b|this\b|that\b|say|tell|claim)\w+ing|constantly"
+    r"|always forget|never listen"
+    r"|never (?:use|run|read|check|ask|follow))",
+    r"(?:can|could|would|will) you (?:please |just |pls )?(?:stop|always|never|not|quit|avoid)\b",
+    r"(?:can|could) (?:you|we) (?:please )?(?:use|keep|have) (?:\w+ ){1,4}from now on",
+    r"(?:make|ensure|making) (?:sure )?(?:that )?you (?:always|never|don't ever)",
+)
+_NOT_HEEDED = words(
+    r"why (?:didn't|don't|aren't|haven't|won't|wouldn't|did you not|are you not|do you not) you"
+    r" (?!think|see|know|find|agree|like)",
+    r"why (?:are you|did you|do you)[^?]*, (?:and )?not\b",
+    r"(?:i|we) (?:didn't|never|did not) (?:ask|want|tell|request)(?:ed)?(?: you| for)",
+)
+
+
+_STANDING = (
+    _RULE,
+    _STYLE,
+    _HABIT,
+    _EACH,
+    _TALK,
+    _AGAIN,
+    ALWAYS_OR_NEVER,
+    LASTING,
+    WISHES,
+    REPROACH,
+)
+_REMINDS = (_AGAIN, _TALK, REPROACH)
+_FOR_NOW = words(
+    r"for (?:now|the moment|the time being)",
+    r"until (?:then|tomorrow)",
+    r"^\W*(?:(?:ok(?:ay)?|so|and|please)\W+)*(?:(?:can|could|would) you"
+    r" (?:please )?)?now,? (?!on\b)",
+)
+
+
+def stands(spoken: str) -> bool:
+    """Return whether a sentence, as it is *spoken*, says how work is to be done from now on.
+
+    >>> stands("why do you keep adding comments?"), stands("why is it slow?")
+    (True, False)
+    """
+    return _FOR_NOW.search(spoken) is None and any(one.search(spoken) for one in _STANDING)
+
+
+def reproaches(spoken: str) -> bool:
+    """Return whether a sentence is a reproach: it says what should have been done.
+
+    >>> reproaches("why didn't you run the tests?"), reproaches("why did it run the tests?")
+    (True, False)
+    """
+    return _NOT_HEEDED.search(spoken) is not None
+
+
+def is_reminder(spoken: str) -> bool:
+    """Return whether a question asks for nothing: it repeats a standing wish."""
+    return any(one.search(spoken) for one in _REMINDS)
