@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import os
 import shutil
 import subprocess
@@ -28,6 +29,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,6 +38,8 @@ BIN = Path(sys.executable).parent
 SHORT = ("-m", "not long")
 LONG = ("--hypothesis-profile=long",)
 FOLDERS = ("house", "poison", "examples", "unit", "store", "property", "crash", "e2e")
+BESIDE = "types"
+"""It computes on one core: beside the steps after it, and told when it is done."""
 QUICK = ("format", "lint", "imports", "types", "house", "unit")
 """What ``quick`` stands for: no daemon and no store, so that it fits between two edits."""
 SUITES = {
@@ -100,7 +104,8 @@ def suites(*, long: bool) -> Iterator[Step]:
 
 
 def _pytest(name: str, where: Sequence[str], chosen: Sequence[str]) -> Step:
-    workers = str(min(os.cpu_count() or 1, WORKERS_MAX))
+    # Of e2e's time a fifth is waiting for daemons that think in processes of their own.
+    workers = str(min(os.cpu_count() or 1, WORKERS_MAX) + (name == "e2e"))
     options = ("-q", "--no-header", "-p", "no:cacheprovider", "--durations=3")
     spread = ("-n", workers, "--dist", "load" if name == "crash" else "loadfile")
     command = (sys.executable, "-m", "pytest", *options, *spread, *chosen, *where)
@@ -135,15 +140,23 @@ def _all(
         code = _report("model", "the embedding model", lambda: _model(environ))
         if code:
             return code
-    for step in known:
-        if chosen and step.name not in chosen:
-            continue
-        command = step.command
-        if place is not None and "pytest" in command:
-            command += (f"--basetemp={place / step.name}",)
-        code = _report(step.name, step.what, lambda command=command: _run(command, environ))  # type: ignore[misc]  # bound now
-        if code:
-            return code
+    todo = [step for step in known if not chosen or step.name in chosen]
+    with ThreadPoolExecutor(max_workers=1) as aside:
+        waiting: tuple[Step, Future[Done]] | None = None
+        for step in todo:
+            command = step.command
+            if place is not None and "pytest" in command:
+                command += (f"--basetemp={place / step.name}",)
+            work = functools.partial(_run, command, environ)
+            if step.name == BESIDE and step is not todo[-1]:
+                waiting = step, aside.submit(work)
+                continue
+            code = _report(step.name, step.what, work)
+            if waiting is not None and (code or step is todo[-1] or waiting[1].done()):
+                code = _report(waiting[0].name, waiting[0].what, waiting[1].result) or code
+                waiting = None
+            if code:
+                return code
     return 0
 
 

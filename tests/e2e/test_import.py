@@ -12,6 +12,8 @@ import pytest
 from support.daemon import environment, spawned, wait_until
 from support.folder import Desk
 
+from memd.base.limits import FRAME_BYTES_MAX
+
 pytestmark = pytest.mark.model
 
 BILLING = """\
@@ -139,22 +141,22 @@ def test_a_file_that_cannot_be_read_stops_no_other(desk: Desk) -> None:
     assert desk("import", "no-such.md").code == 1
 
 
-def test_a_file_of_two_megabytes_is_all_there_and_all_visible(desk: Desk) -> None:
+def test_a_file_larger_than_a_frame_is_all_there_and_all_visible(desk: Desk) -> None:
     paragraphs = [
         f"Entry {n}: on day {n} the {thing} was moved to shelf {n * 7 % 1_000}, "
         f"and {who} wrote down why it had to be so, at some length and with care. " * 6
-        for n in range(2_800)
+        for n in range(1_600)
         for thing in ("kettle", "lamp", "map", "drum")[n % 4 : n % 4 + 1]
         for who in ("Ada", "Bo", "Cem")[n % 3 : n % 3 + 1]
     ]
     text = "# Store\n\n" + "\n\n".join(paragraphs)
-    assert len(text) > 2_000_000
+    assert len(text) > FRAME_BYTES_MAX
     desk.write("store.md", text)
 
     told = desk("import", "store.md", "--json").json
     again = desk("import", "store.md", "--json").json
 
-    assert told["new"] >= 2_000
+    assert told["new"] >= 1_200
     assert (again["new"], again["kept"]) == (0, told["new"])
     with desk.daemon.client() as client:
         assert client.call("memory.count") == told["new"]
@@ -164,7 +166,7 @@ def test_a_file_of_two_megabytes_is_all_there_and_all_visible(desk: Desk) -> Non
             page = client.call("memory.list", {"limit": 1_000, "after": page["next"]})
             said += [item["content"] for item in page["items"]]
     joined = " ".join(said)
-    assert all(f"Entry {n}: " in joined for n in range(2_800))
+    assert all(f"Entry {n}: " in joined for n in range(1_600))
 
 
 def test_an_import_that_a_kill_ended_is_completed_by_the_next(tmp_path: Path) -> None:
