@@ -19,6 +19,7 @@ PACKAGE = ROOT / "memd"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 LINES_MAX = 400
 LINES_MEDIAN_MIN = 150
+FUNCTION_LINES_MAX = 60
 FOLDER_MODULES_MAX = 15
 BARE = f"import sys; sys.path.append({str(ROOT)!r})"
 
@@ -60,6 +61,17 @@ def test_no_module_is_longer_than_a_person_reads_in_one_go() -> None:
         if (count := len(path.read_text("utf-8").splitlines())) > LINES_MAX
     }
     assert not long
+
+
+def test_a_function_fits_on_a_screen() -> None:
+    long = {
+        f"{path.relative_to(ROOT)}: {node.name}"
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (node.end_lineno or 0) - node.lineno >= FUNCTION_LINES_MAX
+    }
+    assert long == set()
 
 
 def test_no_folder_has_more_modules_than_a_person_looks_through() -> None:

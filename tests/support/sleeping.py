@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any, cast
 
 from memd.base.clock import Clock, from_us
 from memd.base.errors import ConflictError, NotFoundError
@@ -148,7 +149,7 @@ def a_rhythm(night: FakeNight) -> Rhythm:
         return None
 
     return Rhythm(
-        nights=night,
+        nights=cast("Any", night),
         clock=night.clock,
         interval=ConsolidationInterval.DAILY,
         enabled=lambda: True,

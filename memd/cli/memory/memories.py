@@ -24,6 +24,18 @@ Mode = Annotated[
 Archived = Annotated[
     bool, options.option("--archived", help="Also what was compressed or put into the archive.")
 ]
+Turns = Annotated[
+    bool,
+    options.option("--turns", help="Also what was asked, wanted done, acknowledged or remarked."),
+]
+Sessions = Annotated[
+    bool,
+    options.option("--sessions", help="Search the text of sessions instead, word by word."),
+]
+Why = Annotated[
+    bool,
+    options.option("--why", help="With the number behind each word, and what was left out."),
+]
 
 
 @options.examples(
@@ -93,23 +105,12 @@ def search(
     project: options.Project = None,
     mode: Mode = None,
     archived: Archived = False,
-    turns: Annotated[
-        bool,
-        options.option(
-            "--turns", help="Also what was asked, wanted done, acknowledged or remarked."
-        ),
-    ] = False,
-    sessions: Annotated[
-        bool,
-        options.option("--sessions", help="Search the text of sessions instead, word by word."),
-    ] = False,
+    turns: Turns = False,
+    sessions: Sessions = False,
     session: options.Session = None,
     since: options.Since = None,
     until: options.Until = None,
-    why: Annotated[
-        bool,
-        options.option("--why", help="With the number behind each word, and what was left out."),
-    ] = False,
+    why: Why = False,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,

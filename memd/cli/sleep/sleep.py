@@ -41,6 +41,24 @@ _NOTHING = {
 """Why a run of a kind may have done nothing."""
 
 
+Steps = Annotated[
+    list[str] | None,
+    options.option(
+        "--step",
+        metavar="NAME",
+        help="Only retention, consolidation, compression, ageing or cap; may be repeated.",
+    ),
+]
+InDays = Annotated[
+    int | None,
+    options.option(
+        "--in",
+        metavar="DAYS",
+        help="With --dry-run: the night so many days from now, if nothing else happens.",
+    ),
+]
+
+
 @options.examples(
     "memd sleep",
     "memd sleep --dry-run",
@@ -72,22 +90,8 @@ def sleep(
     ] = False,
     pause: Annotated[bool, options.option("--pause", help="No nights until --resume.")] = False,
     resume: Annotated[bool, options.option("--resume", help="Nights again.")] = False,
-    step: Annotated[
-        list[str] | None,
-        options.option(
-            "--step",
-            metavar="NAME",
-            help="Only retention, consolidation, compression, ageing or cap; may be repeated.",
-        ),
-    ] = None,
-    in_days: Annotated[
-        int | None,
-        options.option(
-            "--in",
-            metavar="DAYS",
-            help="With --dry-run: the night so many days from now, if nothing else happens.",
-        ),
-    ] = None,
+    step: Steps = None,
+    in_days: InDays = None,
     agent: Annotated[
         str | None,
         options.option("--agent", metavar="NAME", help="Only NAME's memories; default: all."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,8 +31,6 @@ from memd.sleep.strategies.choice import operation_of
 from memd.sleep.strategies.compression import SessionText, by_rule, fitting, summarised
 from memd.sleep.strategies.operations import ConsolidationOp
 from memd.store.file.database import Database
-
-Tasks = Callable[[Mapping[str, Any]], Sequence[Task]]
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ import os
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from memd.base import log
 from memd.base.clock import Clock, from_us
@@ -29,7 +29,9 @@ from memd.base.limits import NIGHT_QUIET_S_MIN, NIGHT_RETRY_S
 from memd.domain.caller import Caller
 from memd.domain.enums import ConsolidationInterval, RunKind
 from memd.domain.sleep.sleep import RunReport, SleepStatus
-from memd.sleep.night.backoff import PutOff
+
+if TYPE_CHECKING:
+    from memd.sleep.night.night import Night
 
 TICK_S = 60.0
 
@@ -41,19 +43,6 @@ INTERVALS: Final = {
 """How long after a night's beginning the next one is due; ``never`` is not among them."""
 
 _CALLER = Caller(client="memd", method="sleep.run")
-
-
-class Nights(Protocol):
-    """The nights themselves, as the rhythm needs them."""
-
-    @property
-    def running(self) -> RunReport | None: ...
-    @property
-    def put_off(self) -> PutOff | None: ...
-    async def run(self, caller: Caller) -> Any: ...
-    async def go_on(self) -> None: ...
-    async def last(self, kind: RunKind) -> RunReport | None: ...
-    async def paused(self) -> bool: ...
 
 
 class MachineState(NamedTuple):
@@ -142,7 +131,7 @@ def load_per_core() -> float:
 class Rhythm:
     """Begins the nights. The daemon runs :meth:`run`, and :meth:`heed` is told who is served."""
 
-    nights: Nights
+    nights: Night
     clock: Clock
     interval: ConsolidationInterval
     enabled: Callable[[], bool]

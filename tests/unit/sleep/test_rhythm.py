@@ -6,6 +6,7 @@ import asyncio
 import io
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import Any, cast
 
 import pytest
 from support.clocks import HeldClock
@@ -103,7 +104,7 @@ class House:
         self.switch: Callable[[], bool] = lambda: True
         self.slept = 0
         self.rhythm = Rhythm(
-            nights=self.night,
+            nights=cast("Any", self.night),
             clock=self.clock,
             interval=interval,
             enabled=self.enabled,
@@ -211,7 +212,8 @@ async def test_a_pause_that_cannot_be_read_is_none() -> None:
             raise BusyError("the store is busy")
 
     house = House(HOURLY)
-    house.night = house.rhythm.nights = Unreadable(house.clock)
+    house.night = Unreadable(house.clock)
+    house.rhythm.nights = cast("Any", house.night)
     assert await house.minutes(61) == 1
 
 
