@@ -16,6 +16,23 @@ import re
 SIGNAL = re.compile(r"\b(?:I\s+(?:prefer|always|hate)|my\s+favou?rite)\b", re.IGNORECASE)
 """The documented signals (SPEC 1.6.5), with both spellings of the last."""
 
+_DIRECTIVE = (
+    r"(?:(?:please|and|also|so|bitte),? )*(?:"
+    r"(?:always|never|from now on|in (?:the )?future|going forward|(?:don't|do not) ever)\b"
+    r"|(?:answer|reply|respond|talk|speak|write|explain)(?: everything| things)?(?: to)?"
+    r"(?: me| us)? (?:only |always )?(?:in|with|like|as)\b"
+    r"|keep (?:your |all |the )?(?:answers?|repl(?:y|ies)|responses?|explanations?|comments?"
+    r"|commits?|messages?|summaries)\b"
+    r"|be (?:more |very |less )?(?:concise|brief|terse|direct|verbose|formal|polite)\b"
+    r"|(?:don't|do not|stop|avoid|no) (?:apologi[sz]|explain|comment|emoji|summar|guess|assum)"
+    r"|call me\b"
+    r"|(?:immer|nie|niemals|ab jetzt|ab sofort|antworte|schreib|sprich|nenn mich|toujours|jamais"
+    r"|désormais|réponds|siempre|nunca|responde|sempre|rispondi|altijd|nooit|voortaan"
+    r"|antwoord)\b)"
+)
+"""How whoever hears it is to work from now on: the beginning of a sentence that tells them.
+Compiled when something is added: every command of the terminal imports this module."""
+
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?]+(?=\s|$)|[.!?]+|\n|$)")
 _ASKS = re.compile(
     r"\s*+(?:what|which|who|whom|whose|when|where|why|how|is|are|was|do|does|did|can|could|will|would"
@@ -74,12 +91,17 @@ def is_preference(text: str) -> bool:
 def filed_as(text: str, speaker: str | None) -> str:
     """Return the category of a text that is added without one: a preference, or a fact.
 
-    Only the owner prefers (SPEC D5): what another *speaker* says is a fact about him.
+    What the owner tells their assistants to do from now on is one, too: an added text is
+    for them, as a text that is read somewhere is not. Only the owner prefers (SPEC D5):
+    what another *speaker* says is a fact about him.
 
     >>> filed_as("I prefer dark mode", None), filed_as("I prefer dark mode", "Ann")
     ('procedural', 'semantic')
+    >>> filed_as("Always answer in German", None), filed_as("Ann always answers", None)
+    ('procedural', 'semantic')
     """
-    return "procedural" if speaker is None and is_preference(text) else "semantic"
+    prefers = is_preference(text) or _is_directive(text)
+    return "procedural" if speaker is None and prefers else "semantic"
 
 
 def preference_name(text: str) -> str:
@@ -98,6 +120,13 @@ def preference_name(text: str) -> str:
     statements = list(_statements(text))
     name = _topical(statements[0]) if len(statements) == 1 else None
     return name or _hashed(text)
+
+
+def _is_directive(text: str) -> bool:
+    """Return whether *text* is one sentence that says how to work from now on."""
+    folded = " ".join(text.split())
+    one = len(_SENTENCE.findall(folded)) == 1 and len(folded) <= _SENTENCE_CHARS_MAX
+    return one and not folded.endswith("?") and bool(re.match(_DIRECTIVE, folded, re.IGNORECASE))
 
 
 def _statements(text: str) -> list[str]:

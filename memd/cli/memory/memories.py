@@ -63,7 +63,7 @@ def add(
     """Remember a text exactly as it is. Prints the id of the new memory.
 
     A preference is told first from then on: "I prefer", "I always", "I hate", "my favourite",
-    or whatever is added as procedural.
+    "always ...", "never ...", "answer in German", or whatever is added as procedural.
     """
     from memd.text.preference import filed_as
 

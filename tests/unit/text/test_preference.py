@@ -2,7 +2,7 @@ import hashlib
 
 import pytest
 
-from memd.text.preference import is_preference, preference_name
+from memd.text.preference import filed_as, is_preference, preference_name
 
 
 @pytest.mark.parametrize(
@@ -96,3 +96,43 @@ def test_different_topics_never_share_a_name() -> None:
         "I prefer Go",
     ]
     assert len({preference_name(text) for text in texts}) == len(texts)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Answer me in German, please, always",
+        "Please answer in German from now on.",
+        "Always run the linter before you commit",
+        "Never use tabs in my code",
+        "From now on write tests first.",
+        "Don't apologise",
+        "Keep your answers short.",
+        "Be concise!",
+        "Call me Ann.",
+        "Antworte immer auf Deutsch",
+        "Réponds toujours en français",
+        "Nunca uses tabuladores",
+    ],
+)
+def test_what_assistants_are_to_do_from_now_on_is_added_as_a_preference(text: str) -> None:
+    assert filed_as(text, None) == "procedural"
+    assert filed_as(text, "Ann") == "semantic", "what another says is a fact about them"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ann always answers in German",
+        "Bob never eats fish.",
+        "The staging server is at 10.0.3.7",
+        "Don't forget that the key is under the mat",
+        "Should you always answer in German?",
+        "Always was the first word of the song. Ann sang it.",
+        "Callas was a singer",
+        "Immerhin sind die Tests grün",
+        "Write the report by Friday",
+    ],
+)
+def test_what_only_sounds_like_a_wish_is_added_as_a_fact(text: str) -> None:
+    assert filed_as(text, None) == "semantic"
