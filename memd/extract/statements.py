@@ -216,6 +216,13 @@ _PIPE = re.compile(r"\s*\|\s*")
 _PARTS = 3
 _LINE_CHARS_MIN = 3  # "# a", the shortest heading
 _LINE_CHARS_MAX = 400
+_SIGN = re.compile(
+    r"^\s*#{1,6}\s|:(?:\*\*)?\s+\S|\[\[|\|.*\||(?:-->?|->|=>|\u2192).*(?:--|->|=>|\u2192)"
+)
+"""What a line has that says anything here, or names what others speak of.
+
+Each pattern is tried only on a line that has what it cannot do without.
+"""
 _HEADING = re.compile(r"#{1,6}\s+(?P<name>[^#\n]{1,80}?)\s*#*")
 _FIELD = re.compile(
     r"\s*(?:[-*]\s+)?(?:\*\*)?(?P<key>[A-Za-z][a-z_ -]{2,20}?)(?:\*\*)?:(?:\*\*)?\s+"
@@ -233,13 +240,14 @@ def triples(text: str) -> Iterator[ExtractedStatement]:
     heading: str | None = None
     for match in _LINE.finditer(text):
         line = match.group()
-        if not _LINE_CHARS_MIN <= len(line) <= _LINE_CHARS_MAX:
+        if not _LINE_CHARS_MIN <= len(line) <= _LINE_CHARS_MAX or not _SIGN.search(line):
             continue
-        title = _HEADING.fullmatch(line.strip())
+        bare = line.strip()
+        title = _HEADING.fullmatch(bare) if bare.startswith("#") else None
         if title is not None:
             heading = title["name"]
             continue
-        field = _FIELD.fullmatch(line.rstrip())
+        field = _FIELD.fullmatch(line.rstrip()) if ":" in line else None
         if field is not None and field["key"].casefold() in _SUBJECTS:
             heading = field["value"].strip().removesuffix(".")[:CHARS_MAX]
             continue
@@ -290,6 +298,8 @@ def _field(field: re.Match[str] | None, heading: str | None) -> Iterator[_Edge]:
 
 
 def _links(line: str, heading: str | None) -> Iterator[_Edge]:
+    if "[[" not in line:
+        return
     names = list(dict.fromkeys(match["name"].strip() for match in _LINK.finditer(line)))
     first = heading if heading is not None else (names.pop(0) if names else None)
     for other in names:

@@ -20,7 +20,8 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import chain
+from functools import cached_property
+from itertools import accumulate, chain
 from typing import NamedTuple
 
 from memd.base.limits import NAME_CHARS_MAX
@@ -75,7 +76,6 @@ _PLACEHOLDER = re.compile(r"\[secret:([a-z0-9-]+)#(\d{1,6})\]")
 _WHOLE = tuple(map(re.compile, (r"\s", r"\n", r"\n[ \t\r]*\n")))
 """Where a stretch ends that goes as a whole: a word, a line, a paragraph; then all goes."""
 _FREED_MAX = 16  # so many keys, freed by those before them, and stretches go at once
-_LINE_GAP = re.compile(r"\r?\n[ \t]*")
 
 # How base64 of a listed prefix begins: AKIA, ghp_, sk-, xox, AIza, glpa, -----BEGIN, github_pat.
 _ENCODED = re.compile(
@@ -246,31 +246,61 @@ def _wrapped(text: str) -> Iterator[_Found]:
     """Yield the keys whose lines were broken in the middle."""
     if "\n" not in text:
         return
-    first, *rest = text.replace("\r\n", "\n").split("\n")  # a tenth of what the pattern takes
-    joined = first + "".join([line.lstrip(" \t") for line in rest])
-    if not shows(ANY, joined) or not any(detector().find(joined, wraps=True)):
+    lines = _Lines(text)
+    if not shows(ANY, lines.joined):
         return
-    bare = _without(text, _LINE_GAP)
-    for match in detector().find(bare.text, wraps=True):
-        start, end = bare.original(match.secret_start), bare.original(match.end - 1) + 1
+    lengths: dict[tuple[str, str], int] = {}
+    for match in list(detector().find(lines.joined, wraps=True)):
+        start, end = lines.original(match.secret_start), lines.original(match.end - 1) + 1
         if start and text[start - 1].isalnum():
             continue
-        end = _without_words(match.shape, text, start, end)
+        asked = match.shape.pattern, text[start:end]
+        if asked not in lengths:  # a text may be one line again and again
+            lengths[asked] = _without_words(match.shape, text[start:end])
+        end = start + lengths[asked]
         if "\n" in text[start:end]:
             yield from _judged(match.shape, text, start, end)
 
 
-def _without_words(shape: SecretShape, text: str, start: int, end: int) -> int:
-    """Move *end* back over lines that are not the key's, as long as what is left is a key.
+class _Lines:
+    """A text of several lines, *joined* without their ends and the blanks they begin with."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.split("\n")
+        self._kept = [line.lstrip(" \t") for line in self._lines]  # a tenth of a pattern's cost
+        self._kept[0] = self._lines[0]
+        if "\r" in text:
+            self._kept[:-1] = [line.removesuffix("\r") for line in self._kept[:-1]]
+        self.joined = "".join(self._kept)
+
+    def original(self, index: int) -> int:
+        """Return where *index* of the joined text is in the original."""
+        kept, begun = self._starts
+        number = bisect_right(kept, index) - 1
+        line = self._lines[number]
+        blanks = len(line) - len(line.lstrip(" \t")) if number else 0
+        return begun[number] + number + blanks + index - kept[number]
+
+    @cached_property
+    def _starts(self) -> tuple[list[int], list[int]]:
+        """Where each line begins, joined and in the original without the ends before it."""
+        kept, lines = (accumulate(map(len, each), initial=0) for each in (self._kept, self._lines))
+        return list(kept), list(lines)
+
+
+def _without_words(shape: SecretShape, stretch: str) -> int:
+    """Return the length of *stretch* without the lines at its end that are not the key's.
 
     A key that is complete at its line's end is followed by an ordinary word or
     a short one; the rest of a broken key is longer, with digits or odd capitals.
     """
-    while (line := text.rfind("\n", start, end)) >= 0:
-        tail = text[line + 1 : end].strip()
+    key, end = "".join(stretch.split()), len(stretch)
+    while (line := stretch.rfind("\n", 0, end)) >= 0:
+        tail = stretch[line + 1 : end].strip()
         if len(tail) >= _TAIL_CHARS_MIN and not _WORD.fullmatch(tail):
             break
-        if not detector().is_whole(shape, "".join(text[start:line].split())):
+        key = key[: len(key) - len("".join(tail.split()))]
+        if not detector().is_whole(shape, key):
             break
         end = line
     return end

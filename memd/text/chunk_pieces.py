@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from memd.domain.encoding import TokenCounter
 
@@ -23,8 +24,7 @@ _GRAPHEME_CHARS_MAX = 32  # how far back a cut looks for a seam between grapheme
 _INTERPOLATIONS_MAX = 8  # after that the search halves
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A text with its tokens: counted, or the *estimated* sum of its parts."""
 
     text: str
@@ -48,8 +48,12 @@ class Rule:
 
     def tokens(self, text: str) -> int:
         counted = self.counter.count(text)
-        if len(max(text.split(), key=len, default="")) <= _WORD_CHARS_MAX:
-            return max(1, counted)  # a look that costs a third of the pattern's
+        # Two looks that cost less than the pattern's: most parts are short, most words too.
+        if (
+            len(text) <= _WORD_CHARS_MAX
+            or len(max(text.split(), key=len, default="")) <= _WORD_CHARS_MAX
+        ):
+            return counted or 1
         charged = sum(len(word) for word in _LONG_WORD.findall(text)) // _CHARS_PER_TOKEN
         return max(1, counted + charged)
 

@@ -7,7 +7,9 @@ makes a difference. Pure, standard library.
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from collections.abc import Iterable
 from functools import lru_cache
 
 from memd.view.lookalikes import LOOKALIKES
@@ -22,6 +24,8 @@ _TABLE = str.maketrans(
 )
 OPENERS = frozenset(f"<{LOOKALIKES['<']}\u226e\ufe64\uff1c")
 """What a reader may take for ``<``."""
+_UNOPENED = re.compile(f"[^{''.join(sorted(OPENERS))}]*")
+_BLANKS = re.compile(r"\s+")
 _PAIRS = (("rn", "m"), ("vv", "w"))
 
 
@@ -44,7 +48,10 @@ def _plain(text: str) -> str:
 
     Marks go before cases are folded: one of Greek's would become a letter.
     """
-    decomposed = unicodedata.normalize("NFKD", text.translate(_TABLE))
+    text = text.translate(_TABLE)
+    if text.isascii():
+        return text
+    decomposed = unicodedata.normalize("NFKD", text)
     return "".join(filter(shows, decomposed.translate(_TABLE)))
 
 
@@ -57,16 +64,14 @@ def ahead(text: str, start: int) -> str:
     part = text[start : start + AHEAD].partition("<")[0]
     if part.isascii() and "  " not in part and len(part.strip()) > 1:
         return fold(part)
-    seen: list[str] = []
-    for place in range(start, len(text)):
-        letter = text[place]
-        if letter in OPENERS or len(seen) == AHEAD:
-            break
-        if letter_of(letter) == " ":
-            letter = " "
-        if shows(letter) and (letter != " " or seen[-1:] != [" "]):
-            seen.append(letter)
-    return fold("".join(seen))
+    size = AHEAD
+    while True:
+        part = _UNOPENED.match(text, start, start + size)[0]  # type: ignore[index]  # of any text
+        seen = part if part.isascii() else "".join(map(_seen, part))
+        seen = _BLANKS.sub(" ", seen)
+        if len(part) < size or len(seen) >= AHEAD:
+            return fold(seen[:AHEAD])
+        size *= 4
 
 
 def seen_from(text: str, place: int) -> int:
@@ -80,6 +85,20 @@ def seen_from(text: str, place: int) -> int:
 def letter_of(letter: str) -> str:
     """Return the plain character that *letter* can be taken for: " " for a blank, "" for a mark."""
     return " " if letter.isspace() else fold(letter)[:1]
+
+
+def firsts_of(names: Iterable[str]) -> str:
+    """Return what one of *names* may begin with: rn is taken for m, vv for w."""
+    firsts = "".join(fold(name)[0] for name in names)
+    return firsts.replace("m", "mr").replace("w", "wv")
+
+
+@lru_cache(maxsize=4096)
+def _seen(letter: str) -> str:
+    """Return *letter* as far as it counts: a space for any blank, nothing for a mark."""
+    if letter_of(letter) == " ":
+        return " "
+    return letter if shows(letter) else ""
 
 
 @lru_cache(maxsize=4096)

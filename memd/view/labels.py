@@ -14,7 +14,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from memd.view.fold import ahead, fold, is_bracket, seen_from
+from memd.view.fold import ahead, firsts_of, fold, is_bracket, letter_of, seen_from
 from memd.view.view import MEMORY_TAG, view
 
 LABELS = frozenset(
@@ -64,6 +64,18 @@ _LABEL = re.compile(
     r"(?:\s*[\]:]|\s*l\s|\s+of\s)"
 )
 _SAID = tuple(fold(opening).split("<")[0] for opening in OPENINGS)
+_SAID_FIRSTS = firsts_of(OPENINGS)
+_ORDINARY = frozenset(
+    (
+        "",
+        *(
+            each
+            for each in map(chr, range(128))
+            if letter_of(each) not in {*_SAID_FIRSTS, "[", "", " "}
+        ),
+    )
+)
+"""How a line begins that needs no second look."""
 
 
 def body(text: str, *, tags: tuple[str, ...] = (MEMORY_TAG,)) -> str:
@@ -80,7 +92,7 @@ def body(text: str, *, tags: tuple[str, ...] = (MEMORY_TAG,)) -> str:
     if "\n" not in seen:
         return seen
     first, *rest = seen.split("\n")
-    return "\n".join([first, *map(guarded, rest)])
+    return "\n".join([first, *(line if line[:1] in _ORDINARY else guarded(line) for line in rest)])
 
 
 def guarded(line: str) -> str:
@@ -116,6 +128,8 @@ def _is_ours(line: str, place: int) -> bool:
     if is_bracket(line[place]):
         # The letters behind it alone are folded: the bracket may be any.
         return _LABEL.match("[" + _closed(ahead(line, place + 1))) is not None
+    if letter_of(line[place]) not in _SAID_FIRSTS:
+        return False
     return ahead(line, place).startswith(_SAID)
 
 

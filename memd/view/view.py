@@ -22,8 +22,10 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import NamedTuple
 
-from memd.view.fold import OPENERS, ahead, fold, letter_of, seen_from
+from memd.view.fold import OPENERS, ahead, firsts_of, fold, letter_of, seen_from
+from memd.view.lookalikes import LOOKALIKES
 
 MEMORY_TAG = "memory"
 ENTRY_TAG = "memory-entry"
@@ -51,7 +53,9 @@ OURS = (ENTRY_TAG, MEMORY_TAG)
 
 # Quotation marks among what a reader may take for "<": they open no tag before a bare word.
 _QUOTES = "\u00ab\u226a\u227a\u2329\u27e8\u27ea\u3008\u300a\ufe3d\ufe3f"
-_OPENING = re.compile(f"[{''.join(sorted(OPENERS))}]")
+_OPENERS = "".join(sorted(OPENERS))
+_OPENING = re.compile(f"[{_OPENERS}]")
+_BARE = fold(MEMORY_TAG)
 _INCLUDED = re.compile(r"#[^\S\n]*(?:include|import)[^\S\n]*\Z")
 
 
@@ -123,7 +127,7 @@ def neutralised(content: str, tags: Iterable[str], opening: Iterable[str] = ()) 
     closing, opening = frozenset(tags), frozenset(opening)
     if not closing | opening or not _OPENING.search(content):
         return content
-    live, firsts, closes = _live(closing, opening)
+    live, firsts, closes, opens = _live(closing, opening)
 
     def marked(match: re.Match[str]) -> str:
         place = seen_from(content, match.end())
@@ -138,37 +142,50 @@ def neutralised(content: str, tags: Iterable[str], opening: Iterable[str] = ()) 
             return match[0]
         return f"{match[0]}\\"
 
-    return _OPENING.sub(marked, content)
+    return opens.sub(marked, content)
 
 
 def _is_spared(content: str, match: re.Match[str], said: re.Match[str]) -> bool:
     """Return whether what opens with a bare ``memory`` is a quoted word, or a header of C++."""
-    if said["opened"] != fold(MEMORY_TAG):
+    if said["opened"] != _BARE:
         return False
     before = content[max(0, match.start() - 20) : match.start()]
     return match[0] in _QUOTES or _INCLUDED.search(before) is not None
 
 
-@lru_cache(maxsize=64)
-def _live(closing: frozenset[str], opening: frozenset[str]) -> tuple[re.Pattern[str], str, str]:
-    """Return what stands behind the ``<`` of a live tag once it is folded, and how that begins.
+class _Live(NamedTuple):
+    """What stands behind the ``<`` of a live tag once it is folded, and how that begins.
 
-    At last how the name of a closing one does.
+    Then how the name of a closing one does, and what a reader takes for the ``<`` of any.
     """
+
+    tag: re.Pattern[str]
+    firsts: str
+    closes: str
+    opens: re.Pattern[str]
+
+
+@lru_cache(maxsize=64)
+def _live(closing: frozenset[str], opening: frozenset[str]) -> _Live:
+    """Return what tells live tags of these names from any other text."""
 
     def any_of(names: frozenset[str]) -> str:
         folded = sorted(map(fold, names), key=len, reverse=True)
         return "|".join(map(re.escape, folded)) or r"(?!)"
 
-    closes, opens = any_of(closing), any_of(opening)
-    pattern = re.compile(rf"(?:/\s*(?:{closes})|(?P<opened>{opens}))(?![\w-])")
-    return pattern, f"/{_firsts(opening)}", _firsts(closing)
+    pattern = re.compile(rf"(?:/\s*(?:{any_of(closing)})|(?P<opened>{any_of(opening)}))(?![\w-])")
+    firsts, closes = f"/{firsts_of(opening)}", firsts_of(closing)
+    # A text of nothing but what tags begin with costs no look each: by the next one or two
+    # characters alone most are seen to begin none.
+    slashes = LOOKALIKES["/"]
+    opens = re.compile(f"[{_OPENERS}](?![{_none_of(firsts)}]|[/{slashes}][{_none_of(closes)}])")
+    return _Live(pattern, firsts, closes, opens)
 
 
-def _firsts(names: frozenset[str]) -> str:
-    """Return what one of *names* may begin with: rn is taken for m, vv for w."""
-    firsts = "".join(fold(name)[0] for name in names)
-    return firsts.replace("m", "mr").replace("w", "wv")
+def _none_of(firsts: str) -> str:
+    """Return the inside of a set: what is seen to be no blank, no mark and none of *firsts*."""
+    plain = (each for each in map(chr, range(128)) if letter_of(each) not in {*firsts, "", " "})
+    return re.escape("".join(plain)) + _OPENERS
 
 
 def wrap_untrusted(tag: str, content: str) -> str:

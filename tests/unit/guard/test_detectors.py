@@ -35,26 +35,9 @@ CHARS = 6_000
 FACTOR_MAX = 3.0
 """What a hostile text may cost, of what the dearest honest one does."""
 FREE_UNITS = 0.5
-"""What any text of CHARS may cost: a fraction of what memd does with an honest one in all."""
+"""What any text of CHARS may cost a detector that costs an honest one next to nothing."""
 PATTERN_UNITS_MAX = 30
-ROUNDS = 5
-
-DEARER = {
-    # Lines that read on as one key are walked back line by line, a fixed number of letters for
-    # each, where honest texts cost next to nothing.
-    **dict.fromkeys(
-        ("outgoing.outgoing", "secrets.admitted", "secrets.screen", "secrets.screened_name"), 6.0
-    ),
-    # A text of nothing but the beginnings of tags, each of which is looked at and written anew.
-    **dict.fromkeys(("labels.body", "view.neutralised", "view.one_line", "view.view"), 2.0),
-    # As many blocks of code, or turns, as there are lines.
-    "chunk.chunk": 1.2,
-    "triples.triples": 1.4,
-    "specstory.messages": 0.5,
-    # Honest texts cost it a third as much: at the factor itself a run is right or wrong by chance.
-    "statements.statements": 4.0,
-}
-"""Detectors that may cost more than FACTOR_MAX, each for a reason: how many units, for CHARS."""
+ROUNDS, TRIES = 5, 5
 
 
 class Quarters:
@@ -152,15 +135,20 @@ def cost_s(call: Callable[[str], object], text: str) -> float:
 @pytest.mark.parametrize("name", sorted(FOUND))
 def test_no_text_costs_a_detector_much_more_than_honest_ones(name: str) -> None:
     call, module = FOUND[name]
-    with effort() as spent:
-        honest = [(text * CHARS)[:CHARS] for text in HONEST_TEXTS]
-        plain = max(honest, key=lambda text: min(cost_s(call, text) for _ in range(3)))
-        dearest = max(hostile(module), key=lambda text: cost_s(call, text))
-        # In turns, and the least of each: what else the machine does costs time, too.
-        rounds = [(cost_s(call, plain), cost_s(call, dearest)) for _ in range(ROUNDS)]
+    honest = [(text * CHARS)[:CHARS] for text in HONEST_TEXTS]
+    plain = max(honest, key=lambda text: min(cost_s(call, text) for _ in range(3)))
+    dearest = max(hostile(module), key=lambda text: cost_s(call, text))
+    found = ""
+    for _ in range(TRIES):
+        # In turns, and the least of each: what else the machine does costs time, too. It never
+        # makes a text cheaper, so one try within bounds is enough.
+        with effort() as spent:
+            rounds = [(cost_s(call, plain), cost_s(call, dearest)) for _ in range(ROUNDS)]
         plain_s, dearest_s = map(min, zip(*rounds, strict=True))
-    allowed = max(FACTOR_MAX * plain_s, DEARER.get(name, FREE_UNITS) * spent.unit_s)
-    assert dearest_s <= allowed, (dearest[:40], dearest_s / plain_s, dearest_s / spent.unit_s)
+        if dearest_s <= max(FACTOR_MAX * plain_s, FREE_UNITS * spent.unit_s):
+            return
+        found = f"{dearest_s / plain_s:.1f} times, {dearest_s / spent.unit_s:.2f} units"
+    pytest.fail(f"{found}: {dearest[:40]!r}")
 
 
 def test_the_known_detectors_are_found() -> None:
@@ -169,4 +157,3 @@ def test_the_known_detectors_are_found() -> None:
              "lessons.lessons_in", "periods.periods", "entities.has_name", "clean.clean",
              "triples.triples", "view.view"}  # fmt: skip
     assert known - FOUND.keys() == set()
-    assert not DEARER.keys() - FOUND.keys()
