@@ -154,6 +154,6 @@ def test_no_text_costs_a_detector_much_more_than_honest_ones(name: str) -> None:
 def test_the_known_detectors_are_found() -> None:
     known = {"suspicion.suspicion", "secrets.screen", "passing.passing", "statements.statements",
              "preference.is_preference", "importance.salience", "route.route", "density.score",
-             "lessons.lessons_in", "periods.periods", "entities.has_name", "clean.clean",
-             "triples.triples", "view.view"}  # fmt: skip
+             "lessons.lessons_in", "periods.periods", "importance.has_name", "clean.clean",
+             "statements.triples", "view.view"}  # fmt: skip
     assert known - FOUND.keys() == set()
