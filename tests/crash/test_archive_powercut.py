@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 from support.builders import a_row, an_id_source
 from support.fakes import fingerprint, hash_vector
-from support.powercut import Looked, RecordingVFS, images
+from support.powercut import RecordingVFS, images
 from support.store import ADA
 
 from memd.archive.archival import back_from_archive, into_archive
@@ -106,15 +106,16 @@ def outcomes(
         caches.ensure(conn)
         transacted(conn, lambda: fill(conn), ADA, None, 1)
         conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        start = len(vfs.trace)
         vfs.mark("filled")
         work(conn)
         trace = list(vfs.trace)
     finally:
         conn.close(True)
         vfs.unregister()
-    seen, looked = set[tuple[str, int, int] | None](), Looked(tmp_path / "image")
-    for acked in images(trace, tmp_path / "image"):
-        if acked and looked.first(acked):
+    seen = set[tuple[str, int, int] | None]()
+    for cut in images(trace, tmp_path / "image", start=start):
+        if cut.fresh:
             seen.add(outcome(tmp_path / "image"))
         if until_not and seen - until_not:
             break

@@ -10,7 +10,7 @@ from typing import Any
 
 import apsw
 from support.builders import an_id_source
-from support.powercut import Looked, RecordingVFS, images
+from support.powercut import RecordingVFS, images
 from support.store import ADA
 
 from memd.domain.enums import MemoryLevel, Origin
@@ -130,9 +130,9 @@ def outcomes(
         conn.close(True)
         vfs.unregister()
     assert len(trace) > start
-    seen, looked = set[tuple[int, ...] | None](), Looked(tmp_path / "image")
-    for acked in images(trace, tmp_path / "image"):
-        if acked and looked.first(acked):  # before that, the file itself was being made
+    seen = set[tuple[int, ...] | None]()
+    for cut in images(trace, tmp_path / "image", start=start):  # from when the file was there
+        if cut.fresh:
             seen.add(outcome(tmp_path / "image"))
         if until_not and seen - until_not:
             break

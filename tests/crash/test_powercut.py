@@ -11,7 +11,7 @@ import apsw
 import pytest
 from support.builders import a_row, an_id_source
 from support.fakes import fingerprint, hash_vector
-from support.powercut import Looked, RecordingVFS, images
+from support.powercut import RecordingVFS, images
 from support.store import ADA, SOURCE_TABLES
 
 from memd.base.errors import MemdError
@@ -112,12 +112,12 @@ def losses(
         conn.pragma("synchronous", synchronous)
         ingest(conn, vfs)
         trace = list(vfs.trace)
-    seen, bad, looked = 0, 0, Looked(tmp_path / "image")
-    for acked in images(trace, tmp_path / "image"):
+    seen, bad = 0, 0
+    for cut in images(trace, tmp_path / "image"):
         if bad and not to_the_end:
             break
         seen += 1
-        bad += looked.first(acked) and bool(lost(tmp_path / "image", acked))
+        bad += cut.fresh and bool(lost(tmp_path / "image", cut.acked))
     return seen, bad
 
 
@@ -153,9 +153,9 @@ def test_a_power_cut_while_forgetting_leaves_all_of_it_or_nothing(tmp_path: Path
         conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         vfs.mark("gone from the file")
         trace = list(vfs.trace)
-    for number, acked in enumerate(images(trace, image)):
-        if number < 3 * start - 30:
-            continue  # before the erasure the images are those of an ingest
+    for acked, _, fresh in images(trace, image, start=start - 10):
+        if not fresh:
+            continue
         assert not lost(image, [])
         with found(image) as conn_after:
             assert conn_after is not None
@@ -200,12 +200,14 @@ def test_a_power_cut_while_unused_bytes_are_erased_loses_nothing(tmp_path: Path,
     assert len(written) > 5
     assert {op.name for op in written} == {"memd.db"}
     cuts = 0
-    for _ in images(trace, image, seed=seed, start=start):
+    for cut in images(trace, image, seed=seed, start=start):
+        cuts += 1
+        if not cut.fresh:
+            continue
         assert lost(image, []) == []
         with found(image) as conn_after:
             assert conn_after is not None
             assert texts(conn_after) == kept
-        cuts += 1
     assert cuts >= 3 * len(written)
 
 
@@ -219,15 +221,15 @@ def test_a_power_cut_while_migrating_leaves_the_old_version_or_the_new_one(tmp_p
         conn.execute("DROP TABLE weights")
         conn.pragma("user_version", BEFORE)
         conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        start = sum(op.kind != "mark" for op in vfs.trace)
+        start = len(vfs.trace)
         # Made before, by a VACUUM of its own.
         (live / f"memd-v{BEFORE}.backup.db").touch()
         migrate.migrate(conn, live / "memd.db", BEFORE, {BEFORE: _weights})
         vfs.mark("migrated")
         trace = list(vfs.trace)
     seen = set()
-    for number, acked in enumerate(images(trace, image)):
-        if number < 3 * start:
+    for acked, _, fresh in images(trace, image, start=start):
+        if not fresh:
             continue
         after = apsw.Connection(str(image / "memd.db"))
         version = after.pragma("user_version")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,6 +74,28 @@ class RecordingFile(apsw.VFSFile):
             self._trace.append(Op("sync", self._name))
 
 
+class File(NamedTuple):
+    """The bytes of one file of an image."""
+
+    content: bytes
+    digest: bytes
+
+    @classmethod
+    def of(cls, content: bytearray) -> File:
+        return cls(bytes(content), hashlib.sha256(content).digest())
+
+
+class Cut(NamedTuple):
+    """What one power cut leaves."""
+
+    acked: list[str]
+    """What had been acknowledged by then."""
+    files: dict[str, bytes]
+    fresh: bool
+    """Whether these files were not there before with as much acknowledged. After a sync, or
+    with nothing pending, many are: those are not written again, nor need they be judged."""
+
+
 class Disk:
     """The files as they are on the platter, and what is still in the cache above it."""
 
@@ -81,6 +103,7 @@ class Disk:
         self.synced: dict[str, bytearray] = {}
         self.pending: dict[str, list[Op]] = {}
         self.marks: list[str] = []
+        self._files: dict[str, File] = {}
 
     def apply(self, op: Op) -> None:
         match op.kind:
@@ -89,20 +112,22 @@ class Disk:
             case "delete":
                 self.synced.pop(op.name, None)
                 self.pending.pop(op.name, None)
+                self._files.pop(op.name, None)
             case "sync":
                 content = self.synced.setdefault(op.name, bytearray())
                 for waiting in self.pending.pop(op.name, []):
                     _write(content, waiting, len(waiting.data))
+                self._files[op.name] = File.of(content)
             case _:
                 self.pending.setdefault(op.name, []).append(op)
 
-    def image(self, how: str, chance: random.Random) -> dict[str, bytes]:
+    def image(self, how: str, chance: random.Random) -> dict[str, File]:
         """Return the files after a cut: *how* is all, none, or torn (each write by chance)."""
-        files = {name: bytearray(content) for name, content in self.synced.items()}
+        files = dict(self._files)
         if how == "none":
-            return {name: bytes(content) for name, content in files.items()}
+            return files
         for name, waiting in self.pending.items():
-            content = files.setdefault(name, bytearray())
+            content = bytearray(self.synced.get(name, b""))
             for op in waiting:
                 kept = len(op.data)
                 if how == "torn" and chance.random() < 0.5:
@@ -110,7 +135,8 @@ class Disk:
                         continue
                     kept = chance.randrange(0, kept + 1, SECTOR) if kept >= SECTOR else 0
                 _write(content, op, kept)
-        return {name: bytes(content) for name, content in files.items()}
+            files[name] = File.of(content)
+        return files
 
 
 def _write(content: bytearray, op: Op, size: int) -> None:
@@ -130,38 +156,32 @@ def images(
     seed: int = 0,
     hows: tuple[str, ...] = ("all", "none", "torn"),
     start: int = 0,
-) -> Iterator[list[str]]:
-    """Write each image into *folder* in turn; yields what had been acknowledged by then.
+) -> Iterator[Cut]:
+    """Yield what each cut leaves; what is fresh of it is in *folder* by then.
 
     The first *start* operations are what came before: no cut is made there.
     """
-    disk, chance = Disk(), random.Random(seed)
+    disk, chance, known = Disk(), random.Random(seed), set[bytes]()
     for number, op in enumerate(trace):
         disk.apply(op)
         if op.kind == "mark" or number < start:
             continue
         for how in hows:
-            for old in folder.iterdir():
-                old.unlink()
-            for name, content in disk.image(how, chance).items():
-                (folder / name).write_bytes(content)
-            yield list(disk.marks)
+            files = disk.image(how, chance)
+            mark = hashlib.sha256(len(disk.marks).to_bytes(4, "big"))
+            for name, file in sorted(files.items()):
+                mark.update(name.encode() + b"\0" + file.digest)
+            left = {name: file.content for name, file in files.items()}
+            cut = Cut(list(disk.marks), left, mark.digest() not in known)
+            known.add(mark.digest())
+            if cut.fresh:
+                put(folder, left)
+            yield cut
 
 
-class Looked:
-    """The images that were looked at: after a sync, or with nothing pending, many are the same."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._marks = set[bytes]()
-
-    def first(self, acked: list[str]) -> bool:
-        """Whether these files were not seen before with as much acknowledged."""
-        mark = hashlib.sha256(len(acked).to_bytes(4, "big"))
-        for path in sorted(self._folder.iterdir()):
-            content = path.read_bytes()
-            mark.update(f"{path.name} {len(content)} ".encode())
-            mark.update(content)
-        known = mark.digest() in self._marks
-        self._marks.add(mark.digest())
-        return not known
+def put(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Let *folder* hold *files*, and nothing else."""
+    for old in folder.iterdir():
+        old.unlink()
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
