@@ -44,10 +44,10 @@ def examples(*lines: str) -> Callable[[Command], Command]:
     return attach
 
 
-def given(**params: Any) -> dict[str, Any]:
+def without_none(**params: Any) -> dict[str, Any]:
     """Return the parameters that were given, so that the daemon's own defaults hold.
 
-    >>> given(query="x", top_k=None)
+    >>> without_none(query="x", top_k=None)
     {'query': 'x'}
     """
     return {name: value for name, value in params.items() if value is not None}

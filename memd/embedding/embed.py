@@ -40,7 +40,7 @@ from memd.base.limits import (
 from memd.domain.encoding import ModelFingerprint
 from memd.embedding.model_files import INSTALL_HINT, REPOSITORY, Manifest, check_hashes
 from memd.embedding.model_thread import ModelKind, ModelRequest, ModelThread, keep_libraries_quiet
-from memd.embedding.patience import left
+from memd.embedding.patience import seconds_left
 from memd.text.tokens import TOKENIZER_FILE, ModelTokens, TextWindow
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ class EmbedderThread(ModelThread[Encoder]):
     async def _made(self, texts: list[str], *, bulk: bool) -> list[bytes]:
         """Return vectors; raises DegradedError when a load takes longer than the caller waits."""
         asked = self._ask(EmbedRequest(texts), bulk=bulk)
-        seconds = left()
+        seconds = seconds_left()
         if seconds is None or self.loaded:
             return await asked
         self.warm()  # it is loaded also when nobody waits for it any more

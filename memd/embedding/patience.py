@@ -27,7 +27,7 @@ def patience(milliseconds: int | None) -> Iterator[None]:
         _until.reset(token)
 
 
-def left() -> float | None:
+def seconds_left() -> float | None:
     """Return for how many seconds more it is waited, None for as long as it takes."""
     until = _until.get()
     return None if until is None else max(0.0, until - asyncio.get_running_loop().time())

@@ -146,7 +146,7 @@ def ago(text: Text, place: int) -> Point | None:
         return None
     value, vague, at = number
     if lasts:
-        return Point(stretches.lately(text.now, value, unit), place, at + 1)
+        return Point(stretches.recent(text.now, value, unit), place, at + 1)
     if leads:
         return Point(stretches.ago(text.now, value, unit, vague=vague), place, at + 1)
     if text.at(at + 1) in words.AGO:

@@ -76,7 +76,7 @@ def ago(now: datetime, number: int, unit: str, *, vague: bool = False) -> Stretc
     return Stretch(at - slack, at + slack + _DAY, Grain(unit), limit=limit)
 
 
-def lately(now: datetime, number: int, unit: str) -> Stretch:
+def recent(now: datetime, number: int, unit: str) -> Stretch:
     """Return the last *number* units, up to now."""
     if unit in {"minute", "hour"}:
         return Stretch(now - timedelta(**{f"{unit}s": number}), now, Grain.HOUR)

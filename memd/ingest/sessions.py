@@ -132,7 +132,7 @@ class Sessions:
             key = _key(conn, caller.agent_id, session_id)
             if key is None:
                 return []
-            before = sessions.heard(conn, key) - limit - 1
+            before = sessions.message_count(conn, key) - limit - 1
             return sessions.messages(conn, key, before, limit)
 
         return await self.work.run(_messages, await self.db.read(work))

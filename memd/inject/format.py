@@ -20,7 +20,7 @@ from memd.view.labels import body
 from memd.view.view import ENTRY_TAG, untrusted_content_directive, view, wrapped
 
 if TYPE_CHECKING:
-    from memd.inject.known import Known  # with it comes all that ranks
+    from memd.inject.known import KnownText  # with it comes all that ranks
 
 _ROLES = {
     InjectionPoint.SYSTEM: MessageRole.SYSTEM,
@@ -161,7 +161,7 @@ def inner_line(memory: ScoredMemory) -> str:
     )
 
 
-def known_line(known: Known) -> str:
+def known_line(known: KnownText) -> str:
     """Return what stands inside the fence of a fact, a lesson or a pattern."""
     text = body(known.text, tags=(ENTRY_TAG,))
     return f"{known.mark}[{known.label} | score: {known.relevance:.2f}] {text}"

@@ -22,7 +22,7 @@ from memd.domain.caller import Caller
 from memd.domain.inject import BriefRequest, PrepareRequest
 from memd.domain.recall import RecallResult
 from memd.domain.settings.retrieval import ScoredMemory
-from memd.inject.known import Fits, Known
+from memd.inject.known import Fits, KnownText
 from memd.store.file.database import Database
 from memd.store.session import injections
 from memd.store.session.injections import InWindow, WindowKey
@@ -141,7 +141,7 @@ class PromptWindow:
                 return False
             return True
 
-        def kept(kind: tuple[Known, ...]) -> tuple[Known, ...]:
+        def kept(kind: tuple[KnownText, ...]) -> tuple[KnownText, ...]:
             return tuple(known for known in kind if new(known.id))
 
         memories = tuple(memory for memory in scored if new(memory.entry.id))

@@ -173,7 +173,7 @@ class Inject:
         name: str,
         arguments: Mapping[str, Any],
     ) -> ToolAnswer:
-        made = calls.made(strategy, own, self.config, self.editing)
+        made = calls.memory_tools(strategy, own, self.config, self.editing)
         return await calls.answered(made, name, arguments, own.caller.agent_id)
 
 

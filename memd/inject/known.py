@@ -43,7 +43,7 @@ FACT_LABELS = MappingProxyType(
 LESSON, PATTERN = "lesson", "pattern"
 
 
-class Known(NamedTuple):
+class KnownText(NamedTuple):
     """One text that fits. *label* says what it is, *mark* whose it is if it is not the owner's."""
 
     id: str
@@ -64,9 +64,9 @@ class Offers(NamedTuple):
 class Fits(NamedTuple):
     """What fits one question, the likeliest of each kind first."""
 
-    facts: tuple[Known, ...] = ()
-    lessons: tuple[Known, ...] = ()
-    patterns: tuple[Known, ...] = ()
+    facts: tuple[KnownText, ...] = ()
+    lessons: tuple[KnownText, ...] = ()
+    patterns: tuple[KnownText, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,9 @@ class Knowledge:
         if not any((*offers.facts, offers.lessons, offers.patterns)):
             return Fits()
 
-        def ranked(work: Awaitable[tuple[Known, ...]], what: str) -> Awaitable[tuple[Known, ...]]:
+        def ranked(
+            work: Awaitable[tuple[KnownText, ...]], what: str
+        ) -> Awaitable[tuple[KnownText, ...]]:
             return isolated(work, (), what, failed)
 
         return Fits(
@@ -114,11 +116,11 @@ class Knowledge:
             )
         )
 
-    async def facts(self, caller: Caller, query: str) -> tuple[Known, ...]:
+    async def facts(self, caller: Caller, query: str) -> tuple[KnownText, ...]:
         """Return the facts that fit, at most *facts_max*."""
         return await self._facts(query, await self.org.offered(caller, query))
 
-    async def _facts(self, query: str, offered: Offered) -> tuple[Known, ...]:
+    async def _facts(self, query: str, offered: Offered) -> tuple[KnownText, ...]:
         facts = {fact.id: fact for fact in (*offered.by_words, *offered.others)}
         ranking = await self._ranked(query, facts)
         return (await self._known(facts, ranking.fitting))[: self.facts_max]
@@ -127,7 +129,7 @@ class Knowledge:
         """Return whether there is any fact that the caller may be told."""
         return any(await self.org.offered(caller, query))
 
-    async def searched(self, caller: Caller, query: str, limit: int) -> tuple[Known, ...]:
+    async def searched(self, caller: Caller, query: str, limit: int) -> tuple[KnownText, ...]:
         """Return facts for who asks for them: those that fit, then those that share a word."""
         offered = await self.org.offered(caller, query)
         facts = {fact.id: fact for fact in (*offered.by_words, *offered.others)}
@@ -138,11 +140,13 @@ class Knowledge:
 
     async def _known(
         self, facts: dict[str, OrgFact], chosen: Sequence[Fitting]
-    ) -> tuple[Known, ...]:
+    ) -> tuple[KnownText, ...]:
         chars = sum(len(facts[each.key].content) for each in chosen)
         return await self.work.weighed(chars, _known, facts, chosen)
 
-    async def _learnt(self, query: str, label: str, offered: Sequence[Apart]) -> tuple[Known, ...]:
+    async def _learnt(
+        self, query: str, label: str, offered: Sequence[Apart]
+    ) -> tuple[KnownText, ...]:
         texts = {each.key: each for each in offered}
         ranking = await self.ranker.ranked(query, offered)
         chars = sum(len(each.text) for each in offered)
@@ -154,18 +158,18 @@ class Knowledge:
         return await self.ranker.ranked(query, texts)
 
 
-def _known(facts: dict[str, OrgFact], chosen: Sequence[Fitting]) -> tuple[Known, ...]:
+def _known(facts: dict[str, OrgFact], chosen: Sequence[Fitting]) -> tuple[KnownText, ...]:
     return tuple(_fact(facts[each.key], each.relevance) for each in chosen)
 
 
-def _fact(fact: OrgFact, relevance: float) -> Known:
+def _fact(fact: OrgFact, relevance: float) -> KnownText:
     label, text = FACT_LABELS[fact.category], outgoing(fact.content)
-    return Known(fact.id, label, text, relevance, "" if fact.author.is_human else mark(text))
+    return KnownText(fact.id, label, text, relevance, "" if fact.author.is_human else mark(text))
 
 
-def _learnt(label: str, found: Fitting, texts: dict[str, Apart]) -> Known:
+def _learnt(label: str, found: Fitting, texts: dict[str, Apart]) -> KnownText:
     text = texts[found.key].text
-    return Known(found.key, label, outgoing(text), found.relevance, mark(text))
+    return KnownText(found.key, label, outgoing(text), found.relevance, mark(text))
 
 
 def mark(text: str) -> str:

@@ -37,7 +37,7 @@ from memd.inject.format import (
     preference_line,
     role_of,
 )
-from memd.inject.known import Fits, Known
+from memd.inject.known import Fits, KnownText
 from memd.inject.pipeline import without
 from memd.view.view import ENTRY_TAG, MEMORY_TAG, view
 
@@ -325,7 +325,7 @@ def said_of(known: Preference) -> PreferenceLine:
     return PreferenceLine(known.value, mark_of_preference(known.origin, confirmed=known.confirmed))
 
 
-def _told(known: Sequence[Known], taken: Sequence[int]) -> tuple[InjectedText, ...]:
+def _told(known: Sequence[KnownText], taken: Sequence[int]) -> tuple[InjectedText, ...]:
     chosen = [known[place] for place in taken]
     return tuple(InjectedText(id=one.id, label=one.label, score=one.relevance) for one in chosen)
 

@@ -64,7 +64,7 @@ class QuerySpecificReranker:
             return kept
         reply = await json_reply(
             self._model,
-            asked(query, candidates),
+            rerank_prompt(query, candidates),
             system=f"{_RANK}\n\n{untrusted_content_directive((TASK_TAG,))}",
             what="re-ranking by a model",
         )
@@ -110,7 +110,7 @@ def text_with_speaker(memory: ScoredMemory) -> str:
     return entry.content if entry.speaker is None else f"{entry.speaker}: {entry.content}"
 
 
-def asked(query: str, candidates: Sequence[ScoredMemory]) -> str:
+def rerank_prompt(query: str, candidates: Sequence[ScoredMemory]) -> str:
     """Return the prompt: the question, then one numbered line for each candidate, all fenced."""
     lines = [
         f"{place}. score {memory.combined_score:.2f}:"

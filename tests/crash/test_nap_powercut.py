@@ -16,7 +16,7 @@ from support.store import ADA
 from memd.domain.enums import MemoryLevel, Origin
 from memd.sleep.distil.exchanges import Distilled, NapKind
 from memd.sleep.nap.consolidator import MemoryConsolidator
-from memd.sleep.nap.keeping import Heard, Keeping, NapRequest
+from memd.sleep.nap.keeping import Keeping, NapMessages, NapRequest
 from memd.sleep.nap.preparation import drafted, sifted
 from memd.store.access import changes
 from memd.store.check import check
@@ -60,7 +60,9 @@ def nap(
 
     ids, run_id = an_id_source(seed), f"run{seed}"
     wanted = NapRequest(messages=MESSAGES, seen=seen)
-    keeping = Keeping(ids, run_id, MemoryLevel.PERSISTENT, Heard(MESSAGES, "s"), ready, wanted)
+    keeping = Keeping(
+        ids, run_id, MemoryLevel.PERSISTENT, NapMessages(MESSAGES, "s"), ready, wanted
+    )
     if whole:
         transacted(conn, lambda: keeping.keep(conn, ADA, 7), ADA, run_id, 7)
     else:

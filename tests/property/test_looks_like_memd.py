@@ -29,7 +29,7 @@ from memd.domain.trust import TRUST, mark, mark_of_preference
 from memd.inject import brief
 from memd.inject.brief import BriefLine
 from memd.inject.format import directive, fenced, inner_line, known_line, preference_line
-from memd.inject.known import FACT_LABELS, LESSON, PATTERN, Known
+from memd.inject.known import FACT_LABELS, LESSON, PATTERN, KnownText
 from memd.inject.prompt import PreferenceLine, Prompt
 from memd.inject.synthesizer import BASE_RELEVANCE, MemoryFragment, line
 from memd.inject.tools import file_text, files, session_tool, tool_based
@@ -82,7 +82,7 @@ def _preference(origin: Origin, text: str) -> str:
 
 
 def _known(label: str, text: str) -> str:
-    return fenced(known_line(Known("", label, text, 1.0, "[untrusted] ")))
+    return fenced(known_line(KnownText("", label, text, 1.0, "[untrusted] ")))
 
 
 def _block(category: MemoryCategory, text: str) -> str:

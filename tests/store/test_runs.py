@@ -270,7 +270,7 @@ def test_an_undo_in_steps_of_a_run_that_touched_one_memory_twice_ends_where_it_b
     runs.step(conn, step.run_key, "consolidation", 3, {}, NOW)
     hiding.age(conn, step, keys[1:])
     runs.step(conn, step.run_key, "ageing", 2, {}, NOW)
-    assert [removal.count_archived(conn, 1, NOW), runs.made(conn, step.run_key)] == [3, 0]
+    assert [removal.count_archived(conn, 1, NOW), runs.made_count(conn, step.run_key)] == [3, 0]
     undo.check(conn, step.run_key)
     counts = []
     while count := undo.take_back(conn, step.run_key, 1):

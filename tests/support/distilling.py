@@ -12,7 +12,7 @@ from memd.domain.caller import Caller
 from memd.domain.enums import MemoryLevel, Origin
 from memd.sleep.distil.exchanges import Distilled, NapKind
 from memd.sleep.nap.consolidator import MemoryConsolidator
-from memd.sleep.nap.keeping import Heard, Keeping, Kept, NapRequest
+from memd.sleep.nap.keeping import Keeping, NapMessages, NapOutcome, NapRequest
 from memd.sleep.nap.preparation import drafted, sifted
 from memd.sleep.window.trigger import Reason
 from memd.text.tokens import DefaultTokenEstimator
@@ -42,7 +42,7 @@ async def napped(
     project_id: str | None = None,
     caller: Caller = ADA,
     messages: Sequence[dict[str, Any]] | None = None,
-) -> Kept:
+) -> NapOutcome:
     """Let memd store *said* as what a nap of its own over *messages* distilled."""
     bed.clock.advance(minutes=1)
     heard = [
@@ -62,7 +62,7 @@ async def napped(
         bed.house.ids,
         run_id,
         MemoryLevel.PERSISTENT,
-        Heard(given, session_id),
+        NapMessages(given, session_id),
         ready,
         NapRequest(reason=Reason.ENDED.value),
     )

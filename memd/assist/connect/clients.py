@@ -16,8 +16,8 @@ from typing import Any, Final, NamedTuple
 from memd.assist.connect.entries import (
     Entry,
     Item,
-    Left,
     Needed,
+    NotedEntry,
     Setting,
     StatusLine,
     Target,
@@ -157,8 +157,8 @@ def _claude_code(place: Locations) -> list[Target]:
                 StatusLine(("statusLine",), _shell(place, "statusline")),
             ),
         ),
-        Target(state / "known_marketplaces.json", "json", (Left(("memd-local",)),)),
-        Target(state / "installed_plugins.json", "json", (Left(("plugins", named)),)),
+        Target(state / "known_marketplaces.json", "json", (NotedEntry(("memd-local",)),)),
+        Target(state / "installed_plugins.json", "json", (NotedEntry(("plugins", named)),)),
     ]
 
 

@@ -16,8 +16,8 @@ from memd.assist.connect import text as texts
 from memd.assist.connect.entries import (
     Entry,
     Item,
-    Left,
     Needed,
+    NotedEntry,
     Setting,
     StatusLine,
     Target,
@@ -155,7 +155,7 @@ def _add(edit: Edit, entry: Entry) -> None:
             _hang(edit, path, value)
         case StatusLine(path, command):
             _chain(edit, path, command)
-        case Left():
+        case NotedEntry():
             pass
         case _:
             assert_never(entry)
@@ -163,9 +163,9 @@ def _add(edit: Edit, entry: Entry) -> None:
 
 def _remove(edit: Edit, entry: Entry) -> None:
     match entry:
-        case Setting(path) | Left(path):
+        case Setting(path) | NotedEntry(path):
             if edit.at(path) is not None:
-                edit.take(path, alone=isinstance(entry, Left))
+                edit.take(path, alone=isinstance(entry, NotedEntry))
         case Item(path):
             for place in reversed(list(own(edit.at(path)))):
                 edit.take((*path, *place))

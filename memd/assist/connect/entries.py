@@ -44,13 +44,13 @@ class StatusLine(NamedTuple):
     command: str
 
 
-class Left(NamedTuple):
+class NotedEntry(NamedTuple):
     """What the assistant itself notes about memd; taken out, never put in."""
 
     path: Keys
 
 
-Entry = Setting | Item | Needed | StatusLine | Left
+Entry = Setting | Item | Needed | StatusLine | NotedEntry
 
 
 class Target(NamedTuple):

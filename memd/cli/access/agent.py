@@ -48,7 +48,7 @@ def set_(
     json: options.Json = False,
 ) -> None:
     """Set what an agent does differently. What is not named stays as it was."""
-    params = options.given(level=level)
+    params = options.without_none(level=level)
     if retention_days is not None:
         params["retention_days"] = _days("--retention-days", retention_days)
     if retain:
@@ -67,7 +67,7 @@ def show(
     json: options.Json = False,
 ) -> None:
     """Show what an agent does, and who says so: the settings file, a command, or nobody."""
-    _tell(ask(profile, "agent.get", options.given(agent_id=name)), json=json)
+    _tell(ask(profile, "agent.get", options.without_none(agent_id=name)), json=json)
 
 
 @options.examples("memd agent list", "memd agent list --json")

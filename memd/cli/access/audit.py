@@ -36,7 +36,9 @@ def show(
     json: options.Json = False,
 ) -> None:
     """List what was written and what was refused, newest first: when, who, and how many rows."""
-    params = options.given(client=client, method=method, outcome=outcome, limit=limit, after=after)
+    params = options.without_none(
+        client=client, method=method, outcome=outcome, limit=limit, after=after
+    )
     page: dict[str, Any] = ask(profile, "audit.show", params)
     if json:
         say.as_json(page)

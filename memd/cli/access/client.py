@@ -48,7 +48,7 @@ def add(
 
     Point the client to it with MEMD_CLIENT_KEY_FILE.
     """
-    params = options.given(
+    params = options.without_none(
         name=name,
         agent_id=agent,
         seniority=seniority,

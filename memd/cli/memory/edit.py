@@ -35,7 +35,7 @@ def edit(
 
     It keeps its id and its tags. Nothing happens when you save nothing new.
     """
-    named = options.given(id=memory_id, agent_id=agent)
+    named = options.without_none(id=memory_id, agent_id=agent)
     with daemon(profile) as client:
         entry = client.call("memory.get", named)
         if entry is None:

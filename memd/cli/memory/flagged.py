@@ -22,7 +22,7 @@ def list_(
     json: options.Json = False,
 ) -> None:
     """List what is out of sight because it looks like an attack, newest first, of all agents."""
-    params = options.given(agent_id=agent, limit=limit)
+    params = options.without_none(agent_id=agent, limit=limit)
     found = ask(
         profile,
         "memory.flagged",

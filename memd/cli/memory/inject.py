@@ -63,7 +63,7 @@ def inject(
     json: options.Json = False,
 ) -> None:
     """Show the messages that memd would put into an assistant's prompt for QUESTION."""
-    params = options.given(
+    params = options.without_none(
         query=options.joined(query),
         token_budget=budget,
         strategy=strategy,
@@ -123,7 +123,7 @@ def synthesize(
     json: options.Json = False,
 ) -> None:
     """Print lessons, patterns that worked, what was said and summaries as one short block."""
-    params = options.given(
+    params = options.without_none(
         query=options.joined(query),
         max_tokens=budget,
         session_id=session,
@@ -166,7 +166,7 @@ def brief(
     json: options.Json = False,
 ) -> None:
     """Show what memd would tell a session at its beginning, or after its window was emptied."""
-    params = options.given(
+    params = options.without_none(
         project_id=project, session_id=session, token_budget=budget, agent_id=agent
     )
     found: dict[str, Any] = ask(profile, "inject.brief", params)

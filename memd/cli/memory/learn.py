@@ -59,7 +59,7 @@ def success(
             agent_id=agent,
         )
         return
-    params = options.given(description=what, tools=tool, task_type=task_type, agent_id=agent)
+    params = options.without_none(description=what, tools=tool, task_type=task_type, agent_id=agent)
     made = ask(profile, "learn.success", params)
     if json:
         say.as_json(made)
@@ -96,7 +96,7 @@ def list_(
     json: options.Json = False,
 ) -> None:
     """List the lessons, the newest first."""
-    found = ask(profile, "learn.list", options.given(limit=limit, agent_id=agent))
+    found = ask(profile, "learn.list", options.without_none(limit=limit, agent_id=agent))
     if json:
         say.as_json(found)
         return
@@ -122,7 +122,7 @@ def playbook(
     json: options.Json = False,
 ) -> None:
     """List the patterns of tools that worked, what worked most often first."""
-    params = options.given(query=query, limit=limit, agent_id=agent)
+    params = options.without_none(query=query, limit=limit, agent_id=agent)
     found = ask(profile, "learn.playbook", params)
     if json:
         say.as_json(found)
@@ -146,7 +146,7 @@ def forget(
     json: options.Json = False,
 ) -> None:
     """Erase lessons and patterns, for ever."""
-    params = options.given(ids=ids, agent_id=agent)
+    params = options.without_none(ids=ids, agent_id=agent)
     with daemon(profile) as client:
         found = client.call("memory.forget", {**params, "dry_run": True})["count"]
         if found:
@@ -163,7 +163,7 @@ def forget(
 
 
 def _outcome(profile: str | None, *, json: bool, **params: Any) -> None:
-    made = ask(profile, "learn.outcome", options.given(**params))
+    made = ask(profile, "learn.outcome", options.without_none(**params))
     if json:
         say.as_json(made)
     else:

@@ -69,7 +69,7 @@ def add(
 
     typed = options.joined(words)
     content = sys.stdin.read().strip() if typed == "-" else typed
-    params = options.given(
+    params = options.without_none(
         category=category or filed_as(content, speaker),
         content=content,
         namespace=namespace,
@@ -81,7 +81,7 @@ def add(
     params["metadata"] = {"tags": tag or []}
     with daemon(profile) as client:
         memory_id = client.call("memory.store", params)
-        kept = client.call("memory.get", options.given(id=memory_id, agent_id=agent))
+        kept = client.call("memory.get", options.without_none(id=memory_id, agent_id=agent))
     if json:
         say.as_json({"id": memory_id})
     else:
@@ -136,13 +136,13 @@ def search(
             archived=archived,
             turns=turns,
         )
-        asked = options.given(
+        asked = options.without_none(
             session_id=session, since=low, until=high, project_id=project, limit=top, agent_id=agent
         )
         answers.search(profile, {**asked, "query": text}, json=json)
         return
     params = _question(text, top, category, namespace, tag, project, mode, agent)
-    more = options.given(
+    more = options.without_none(
         session_id=session, occurred_since=low, occurred_until=high, why=why or None
     )
     also = {"include_compressed": archived, "include_passing": turns}
@@ -181,7 +181,7 @@ def recall(
     text = options.joined(query)
     params = _question(text, top, category, namespace, tag, project, mode, agent)
     low, high = limits(since, until)
-    more = options.given(
+    more = options.without_none(
         token_budget=budget, occurred_since=low, occurred_until=high, why=why or None
     )
     found = ask(profile, "memory.recall", {**params, **more})
@@ -207,7 +207,7 @@ def get(
     json: options.Json = False,
 ) -> None:
     """Print one memory: its text on stdout, what is known about it on stderr."""
-    entry = ask(profile, "memory.get", options.given(id=memory_id, agent_id=agent))
+    entry = ask(profile, "memory.get", options.without_none(id=memory_id, agent_id=agent))
     if entry is None:
         say.unknown(memory_id)
         raise say.Leave(say.Exit.ERROR)
@@ -249,7 +249,7 @@ def list_(
 ) -> None:
     """List memories, the newest first, one page at a time."""
     low, high = limits(since, until)
-    params = options.given(
+    params = options.without_none(
         categories=[category] if category else None,
         namespaces=[namespace] if namespace else None,
         tags=tag or None,
@@ -284,7 +284,7 @@ def _question(
     mode: str | None,
     agent: str | None,
 ) -> dict[str, Any]:
-    return options.given(
+    return options.without_none(
         query=query,
         top_k=top,
         categories=[category] if category else None,

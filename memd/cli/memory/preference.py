@@ -27,7 +27,7 @@ def set_(
 ) -> None:
     """Set a preference; one of the same name is replaced."""
     value = options.joined(words)
-    named = options.given(name=name, agent_id=agent)
+    named = options.without_none(name=name, agent_id=agent)
     with daemon(profile) as client:
         client.call("preference.set", {**named, "value": value})
         kept = client.call("preference.get", named)
@@ -41,7 +41,7 @@ def list_(
     agent: options.Agent = None, profile: options.Profile = None, json: options.Json = False
 ) -> None:
     """List all preferences, the newest first: those set by name and those that were said."""
-    page = ask(profile, "preference.list", options.given(agent_id=agent))
+    page = ask(profile, "preference.list", options.without_none(agent_id=agent))
     if json:
         say.as_json(page)
         return
@@ -66,7 +66,7 @@ def get(
     json: options.Json = False,
 ) -> None:
     """Print one preference."""
-    found = ask(profile, "preference.get", options.given(name=name, agent_id=agent))
+    found = ask(profile, "preference.get", options.without_none(name=name, agent_id=agent))
     if json:
         say.as_json({"preference": found})
     elif found is not None:
@@ -86,7 +86,7 @@ def confirm(
 
     What it says is printed; that alone is confirmed.
     """
-    named = options.given(name=name, agent_id=agent)
+    named = options.without_none(name=name, agent_id=agent)
     with daemon(profile) as client:
         found = client.call("preference.get", named)
         if found is None:
@@ -107,7 +107,7 @@ def delete(
     json: options.Json = False,
 ) -> None:
     """Delete a preference. What was said stays among the memories."""
-    done = ask(profile, "preference.delete", options.given(name=name, agent_id=agent))
+    done = ask(profile, "preference.delete", options.without_none(name=name, agent_id=agent))
     if json:
         say.as_json({"deleted": done})
     if not done:

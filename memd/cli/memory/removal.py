@@ -64,7 +64,7 @@ def forget(
     json: options.Json = False,
 ) -> None:
     """Erase memories everywhere, for ever. Nothing brings them back but an old backup."""
-    params = _meant(memory_ids, source, session) | options.given(agent_id=agent)
+    params = _meant(memory_ids, source, session) | options.without_none(agent_id=agent)
     with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
         told = client.call("memory.forget", {**params, "dry_run": True})
         _name_unknown(memory_ids or (), told["ids"])
@@ -95,7 +95,7 @@ def trash_list(
     json: options.Json = False,
 ) -> None:
     """List what is in the trash, and until when."""
-    page = ask(profile, "trash.list", options.given(limit=limit, agent_id=agent))
+    page = ask(profile, "trash.list", options.without_none(limit=limit, agent_id=agent))
     if json:
         say.as_json(page)
         return
@@ -139,7 +139,7 @@ def _each(  # two commands in one
     missing: list[str] = []
     with daemon(profile) as client:
         for memory_id in memory_ids:
-            there = client.call(method, options.given(id=memory_id, agent_id=agent))
+            there = client.call(method, options.without_none(id=memory_id, agent_id=agent))
             (changed if there else missing).append(memory_id)
     if json:
         say.as_json({done: changed, "missing": missing})
@@ -152,7 +152,7 @@ def _each(  # two commands in one
 def _meant(memory_ids: list[str] | None, source: str | None, session: str | None) -> dict[str, Any]:
     """Return the one thing that is to be forgotten, as the daemon is told it."""
     in_session = None if session is None else {"session_id": session}
-    meant: dict[str, Any] = options.given(
+    meant: dict[str, Any] = options.without_none(
         ids=memory_ids or None, source=source or None, filter=in_session
     )
     if not meant:
@@ -222,7 +222,7 @@ def search(
     json: options.Json = False,
 ) -> None:
     """Search what was put away: behind summaries, by the limit you set, or as unimportant."""
-    params = options.given(
+    params = options.without_none(
         text=query,
         categories=[category] if category else None,
         namespaces=[namespace] if namespace else None,
@@ -282,7 +282,9 @@ def _archived_lines(
     with daemon(profile) as client:
         for memory_id in memory_ids:
             try:
-                found.append(client.call(method, options.given(id=memory_id, agent_id=agent)))
+                found.append(
+                    client.call(method, options.without_none(id=memory_id, agent_id=agent))
+                )
             except MemoryNotFoundError:
                 missing.append(memory_id)
     return found, missing
@@ -299,7 +301,7 @@ def turned_away(
     json: options.Json = False,
 ) -> None:
     """List what was turned away as unimportant, of all agents, or bring it back."""
-    whose = {**options.given(agent_id=agent), "everybody": agent is None}
+    whose = {**options.without_none(agent_id=agent), "everybody": agent is None}
     if restore:
         count = ask(profile, "archive.restore_turned_away", whose)
         say.as_json({"restored": count}) if json else say.out(f"restored {count:,}")
@@ -324,7 +326,7 @@ def count(
     agent: options.Agent = None, profile: options.Profile = None, json: options.Json = False
 ) -> None:
     """Say how many memories are in the archive."""
-    number = ask(profile, "archive.count", options.given(agent_id=agent))
+    number = ask(profile, "archive.count", options.without_none(agent_id=agent))
     if json:
         say.as_json({"count": number})
     else:

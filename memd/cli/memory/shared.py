@@ -25,7 +25,7 @@ def publish(
 ) -> None:
     """Tell every agent a text, in one agent's name. Prints the id of the shared copy."""
     content = sys.stdin.read().strip() if text == "-" else text
-    params = options.given(
+    params = options.without_none(
         category=category or "semantic", content=content, namespace=namespace, agent_id=agent
     )
     params["metadata"] = {"tags": tag or []}
@@ -56,7 +56,7 @@ def search(
     json: options.Json = False,
 ) -> None:
     """Find what agents share, and who published it."""
-    params = options.given(
+    params = options.without_none(
         text=query,
         categories=[category] if category else None,
         namespaces=[namespace] if namespace else None,
@@ -89,7 +89,7 @@ def retract(
     missing: list[str] = []
     with daemon(profile) as client:
         for memory_id in memory_ids:
-            params = options.given(id=memory_id, agent_id=agent)
+            params = options.without_none(id=memory_id, agent_id=agent)
             (gone if client.call("shared.retract", params) else missing).append(memory_id)
     if json:
         say.as_json({"retracted": gone, "missing": missing})

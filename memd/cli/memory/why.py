@@ -26,7 +26,7 @@ def why(
     Of a nap's memory: the session, and the messages that it was taken from. Of a summary:
     the memories that it stands for. Of an imported one: the file.
     """
-    params = options.given(id=memory_id, agent_id=agent)
+    params = options.without_none(id=memory_id, agent_id=agent)
     found = ask(profile, "memory.why", {**params, "full": full})
     if found is None:
         say.unknown(memory_id)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from memd.base.errors import InvalidError
 from memd.base.limits import FRAME_BYTES_MAX, INGEST_ITEMS_MAX, SOURCE_IDS_MAX
 from memd.cli.notes.note import note, reference, with_tags
-from memd.cli.options import given
+from memd.cli.options import without_none
 
 if TYPE_CHECKING:
     from memd.client import Client
@@ -69,7 +69,7 @@ def send_items(
     client: Client, outcome: FileOutcome, items: Sequence[dict[str, Any]], said: Options
 ) -> None:
     """Let the file of *outcome* bring *items* and nothing else."""
-    common = given(
+    common = without_none(
         source=reference(outcome.file), agent_id=said.agent, dry_run=said.dry_run or None
     )
     batches = list(in_batches([_with(item, said) for item in items]))
@@ -101,7 +101,7 @@ def in_batches(items: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]
 
 def _with(item: dict[str, Any], said: Options) -> dict[str, Any]:
     tags = with_tags(item.get("tags", []), list(said.tags))
-    return {**item, **given(tags=tags or None, namespace=said.namespace)}
+    return {**item, **without_none(tags=tags or None, namespace=said.namespace)}
 
 
 def _ask(client: Client, params: Mapping[str, Any], outcome: FileOutcome) -> list[str]:

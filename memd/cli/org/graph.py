@@ -117,7 +117,7 @@ def add(
 ) -> None:
     """Say that two things are related. It is kept as a memory of yours, which is its evidence."""
     params = {"subject": subject, "relation": relation, "object": other}
-    done = ask(profile, "graph.add", {**params, **options.given(agent_id=agent)})
+    done = ask(profile, "graph.add", {**params, **options.without_none(agent_id=agent)})
     if json:
         say.as_json(done)
     else:
@@ -125,7 +125,7 @@ def add(
 
 
 def _when(as_of: str | None, known_at: str | None, agent: str | None) -> dict[str, Any]:
-    return options.given(
+    return options.without_none(
         as_of=moment("--as-of", as_of),
         known_at=moment("--known-at", known_at),
         agent_id=agent,

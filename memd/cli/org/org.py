@@ -66,7 +66,7 @@ def write(
     MEMD_CLIENT_KEY_FILE the client of that key does. Who may write what is in the settings,
     under org_memory.write_access.
     """
-    params = options.given(
+    params = options.without_none(
         content=text,
         category=category,
         tags=tag or None,
@@ -141,7 +141,7 @@ def query(
 
     There are never more than org_memory.extended_store.max_retrieved_per_query.
     """
-    params = options.given(context=text, categories=category or None)
+    params = options.without_none(context=text, categories=category or None)
     found = ask(profile, "org.query", {**params, "limit": limit})
     _tell(found, json=json)
     if not found and not json:
@@ -171,7 +171,7 @@ def history(fact_id: FactId, profile: options.Profile = None, json: options.Json
     items: list[dict[str, Any]] = []
     after: int | None = None
     while True:
-        params = options.given(fact_id=fact_id, after=after)
+        params = options.without_none(fact_id=fact_id, after=after)
         page = ask(profile, "org.history", {**params, "limit": _PAGE})
         items += page["items"]
         after = page["next"]

@@ -54,7 +54,7 @@ def as_of(
             "a word here is looked for in the facts; when something held is said with --valid",
             hint=f"memd org as-of --valid {say.line(text)}",
         )
-    params = options.given(
+    params = options.without_none(
         text=text,
         valid=moment("--valid", valid),
         known=moment("--known", known),

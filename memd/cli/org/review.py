@@ -56,9 +56,9 @@ def propose(
     if (text is None) is (retract is None):
         raise InvalidError("propose a TEXT, or --retract a fact")
     if retract is not None:
-        params = options.given(fact_id=retract, retract=True, agent_id=agent)
+        params = options.without_none(fact_id=retract, retract=True, agent_id=agent)
     else:
-        params = options.given(
+        params = options.without_none(
             content=text,
             category=category,
             tags=tag or None,
@@ -114,7 +114,7 @@ def _waiting(client: Client) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
     after: str | None = None
     while True:
-        page = client.call("org.review", options.given(after=after, limit=_PAGE))
+        page = client.call("org.review", options.without_none(after=after, limit=_PAGE))
         items += page["items"]
         after = page["next"]
         if after is None:

@@ -113,7 +113,7 @@ def sleep(
     elif chosen == "report":
         _reports(profile, run, json=json)
     elif chosen == "night":
-        params = options.given(
+        params = options.without_none(
             dry_run=dry_run or None, in_days=in_days, steps=step or None, agent_id=agent
         )
         _long(profile, "sleep.run", params, "sleeping", json=json)
@@ -138,7 +138,7 @@ def compress(
 
     What was said stays in the archive, and the run can be undone.
     """
-    params = options.given(force=force or None, sessions=sessions, agent_id=agent)
+    params = options.without_none(force=force or None, sessions=sessions, agent_id=agent)
     _long(profile, "sleep.compress", params, "compressing", json=json)
 
 
@@ -229,7 +229,7 @@ def _status(profile: str | None, chosen: str, *, json: bool) -> None:
 
 
 def _reports(profile: str | None, run: str | None, *, json: bool) -> None:
-    params = options.given(run_id=run, limit=None if run else _REPORTS_SHOWN)
+    params = options.without_none(run_id=run, limit=None if run else _REPORTS_SHOWN)
     with daemon(profile) as client:
         page: dict[str, Any] = client.call("sleep.report", params)
     if json:

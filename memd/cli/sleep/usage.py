@@ -35,7 +35,7 @@ def usage(
     json: options.Json = False,
 ) -> None:
     """Show how full each assistant's context window is. At 80 % its session naps, once."""
-    params = options.given(agent_id=agent)
+    params = options.without_none(agent_id=agent)
     with daemon(profile) as client:
         found = client.call("usage.list", params)
         _show(found, json=json)

@@ -33,7 +33,7 @@ def wiki(
     """
     with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
         if folder is None:
-            done = client.call("wiki.export", options.given(agent_id=agent))
+            done = client.call("wiki.export", options.without_none(agent_id=agent))
         else:
             done = _written(client, profile, agent, Path(folder).expanduser().resolve())
     if json:

@@ -89,7 +89,9 @@ def _visible(client: Client, agent: str) -> Iterator[dict[str, Any]]:
 def _pages(client: Client, method: str, params: dict[str, Any]) -> Iterator[dict[str, Any]]:
     after: str | None = None
     while True:
-        page = client.call(method, options.given(**params, after=after, limit=PAGE_ITEMS_MAX // 4))
+        page = client.call(
+            method, options.without_none(**params, after=after, limit=PAGE_ITEMS_MAX // 4)
+        )
         yield from page["items"]
         after = page.get("next")
         if after is None:

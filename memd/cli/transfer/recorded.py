@@ -11,7 +11,7 @@ from memd.base.errors import InvalidError
 from memd.base.limits import FRAME_BYTES_MAX, NAP_TRANSCRIPT_BYTES_MAX
 from memd.cli.notes.folder import LINES, MARKDOWN
 from memd.cli.notes.send import FileOutcome, Options
-from memd.cli.options import given
+from memd.cli.options import without_none
 
 if TYPE_CHECKING:
     from memd.cli.transfer.chats import Chat
@@ -74,14 +74,14 @@ def send_chats(
 def _hand_over(
     client: Client, outcome: FileOutcome, text: str, said: Options, tell: Callable[[str], None]
 ) -> None:
-    common = given(agent_id=said.agent)
+    common = without_none(agent_id=said.agent)
     last = (len(text) - 1) // _PART_CHARS * _PART_CHARS
     for offset in range(0, last, _PART_CHARS):
         part = text[offset : offset + _PART_CHARS]
         client.call("session.import", {**common, "text": part, "offset": offset, "more": True})
         tell(f"importing {outcome.file.name}, {offset / len(text):.0%}")
     tell(f"distilling {outcome.file.name}")
-    whole = given(
+    whole = without_none(
         session_id=_fallback(outcome.file), cwd=_project(outcome.file), dry_run=said.dry_run or None
     )
     _count(

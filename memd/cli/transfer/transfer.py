@@ -152,11 +152,11 @@ def _send_lines(client: Client, outcome: FileOutcome, said: Options) -> None:
 def _send_batch(
     client: Client, batch: Sequence[dict[str, Any]], outcome: FileOutcome, said: Options
 ) -> None:
-    common = options.given(tags=list(said.tags) or None, namespace=said.namespace)
+    common = options.without_none(tags=list(said.tags) or None, namespace=said.namespace)
     texts = [{**common, "deliberate": True, **item} for item in batch if "text" in item]
     entries = [item for item in batch if "text" not in item]
     if texts:
-        params = options.given(items=texts, agent_id=said.agent)
+        params = options.without_none(items=texts, agent_id=said.agent)
         for receipt in client.call("memory.ingest_many", params)["items"]:
             outcome.new += len(receipt["stored"]) + len(receipt["pending"])
             outcome.kept += len(receipt["merged"])

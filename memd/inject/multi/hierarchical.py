@@ -27,7 +27,7 @@ from memd.domain.settings.topology import (
     WorkerRouting,
 )
 from memd.inject.isolated import isolated
-from memd.inject.multi.supervisor import RuleSupervisor, known
+from memd.inject.multi.supervisor import RuleSupervisor, known_names
 from memd.inject.multi.workers import (
     EPISODIC,
     SEMANTIC,
@@ -65,7 +65,7 @@ class HierarchicalRetriever:
         supervisor = self.supervisor or RuleSupervisor(self.config)
         by_name = {worker.name: worker for worker in self.workers}
         route = isolated(supervisor.route(query), WorkerRouting(workers=()), "routing")
-        chosen = known((await route).workers, by_name) or known((SEMANTIC,), by_name)
+        chosen = known_names((await route).workers, by_name) or known_names((SEMANTIC,), by_name)
         if not chosen:
             return FinalRetrievalResult()
         attempt = (query.text, chosen)
@@ -183,5 +183,5 @@ def _proposed(
 ) -> tuple[str, tuple[str, ...]]:
     """Return what to try next: other words, other workers, or the same again."""
     text, names = attempt
-    only = known((_ONLY.get(correction.alternative_strategy or ""),), set(workers))
+    only = known_names((_ONLY.get(correction.alternative_strategy or ""),), set(workers))
     return correction.corrected_query or text, only or names

@@ -113,7 +113,7 @@ class LLMSupervisor:
         )
         if reply is None or not isinstance(reply.get("workers"), list):
             return WorkerRouting(workers=(SEMANTIC,), reason="fallback: the model did not answer")
-        named = known(reply["workers"], WORKERS)[: self._config.max_workers_per_query]
+        named = known_names(reply["workers"], WORKERS)[: self._config.max_workers_per_query]
         return WorkerRouting(workers=named or (SEMANTIC,), reason=_reason(reply))
 
     async def evaluate_for_retry(
@@ -177,7 +177,7 @@ def correction(reply: dict[str, Any]) -> RetrievalCorrection | None:
     )
 
 
-def known(names: Collection[object], workers: Collection[str]) -> tuple[str, ...]:
+def known_names(names: Collection[object], workers: Collection[str]) -> tuple[str, ...]:
     """Return those of *names* that are among *workers*, each once, in order."""
     return tuple(dict.fromkeys(str(name) for name in names if name in workers))
 

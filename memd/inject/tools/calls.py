@@ -66,7 +66,7 @@ def check_scope(caller: Caller, name: str) -> None:
         raise DeniedError(f"{name} writes, and this client may only read", field="name")
 
 
-def made(
+def memory_tools(
     strategy: InjectionStrategy,
     own: OwnMemories,
     config: MemoryRetrievalConfig,

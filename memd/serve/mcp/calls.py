@@ -42,7 +42,7 @@ class Answer(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class McpCall:
     """One call: its arguments as the model made them, and how memd is asked.
 
     *once* is the key under which a write happens once, where the client names one.
@@ -57,7 +57,7 @@ class Given:
         return read.named(self.tool, self.said)
 
 
-async def _search(given: Given) -> Answer:
+async def _search(given: McpCall) -> Answer:
     arguments = given.arguments()
     params: dict[str, Any] = {
         "query": read.text(arguments, "query"),
@@ -70,7 +70,7 @@ async def _search(given: Given) -> Answer:
     return _several([_of_chunk(each) for each in found.memories])
 
 
-async def _add(given: Given) -> Answer:
+async def _add(given: McpCall) -> Answer:
     arguments = given.arguments()
     params = {
         "text": read.text(arguments, "text"),
@@ -96,12 +96,12 @@ async def _add(given: Given) -> Answer:
     return Answer(" ".join(said) or "Nothing in it was to be remembered.", data)
 
 
-async def _get(given: Given) -> Answer:
+async def _get(given: McpCall) -> Answer:
     entry = await _entry(given, given.arguments())
     return _one(_of_entry(entry))
 
 
-async def _list(given: Given) -> Answer:
+async def _list(given: McpCall) -> Answer:
     arguments = given.arguments()
     params: dict[str, Any] = {
         "limit": read.limit(arguments, LIST_DEFAULT, LIST_MAX),
@@ -117,7 +117,7 @@ async def _list(given: Given) -> Answer:
     return Answer(answer.text + more, {**(answer.structured or {}), "next": page.next})
 
 
-async def _update(given: Given) -> Answer:
+async def _update(given: McpCall) -> Answer:
     arguments = given.arguments()
     params = {
         "id": read.text(arguments, "id"),
@@ -129,7 +129,7 @@ async def _update(given: Given) -> Answer:
     return Answer(f"Changed; the version before is kept.\n{changed['text']}", {"memory": changed})
 
 
-async def _delete(given: Given) -> Answer:
+async def _delete(given: McpCall) -> Answer:
     arguments = given.arguments()
     if read.flag(arguments, "dry_run"):
         shown = _of_entry(await _entry(given, arguments))
@@ -141,7 +141,7 @@ async def _delete(given: Given) -> Answer:
     return Answer("Deleted; the user can bring it back from the trash.", {"deleted": True})
 
 
-async def _status(given: Given) -> Answer:
+async def _status(given: McpCall) -> Answer:
     given.arguments()
     status = await given.ask("system.status", {})
     who = (await given.ask("system.hello", {}))["caller"]
@@ -161,14 +161,14 @@ async def _status(given: Given) -> Answer:
     )
 
 
-async def _file(given: Given) -> Answer:
+async def _file(given: McpCall) -> Answer:
     reply = await given.ask("inject.file", {**given.arguments(), **given.once})
     return Answer(reply.text, is_error=reply.is_error)
 
 
-async def _found(given: Given) -> Answer:
+async def _found(given: McpCall) -> Answer:
     """Answer as connectors expect it that know a search and nothing else of memd."""
-    answer = await _search(Given("memory_search", given.arguments(), given.ask))
+    answer = await _search(McpCall("memory_search", given.arguments(), given.ask))
     memories = (answer.structured or {}).get("memories", [])
     results = [
         {
@@ -182,7 +182,7 @@ async def _found(given: Given) -> Answer:
     return _as_json({"results": results})
 
 
-async def _fetched(given: Given) -> Answer:
+async def _fetched(given: McpCall) -> Answer:
     entry = _of_entry(await _entry(given, given.arguments()))
     title = f"{entry['category']} memory of {entry['date']}"
     url = f"memory://item/{entry['id']}"
@@ -196,7 +196,7 @@ def _as_json(data: dict[str, Any]) -> Answer:
     return Answer(json.dumps(data, ensure_ascii=False), data)
 
 
-CALLS: Final[Mapping[str, Callable[[Given], Awaitable[Answer]]]] = {
+CALLS: Final[Mapping[str, Callable[[McpCall], Awaitable[Answer]]]] = {
     "memory_search": _search,
     "memory_add": _add,
     "memory_get": _get,
@@ -210,7 +210,7 @@ CALLS: Final[Mapping[str, Callable[[Given], Awaitable[Answer]]]] = {
 }
 
 
-async def run(given: Given) -> Answer:
+async def run(given: McpCall) -> Answer:
     """Return what a tool answers; what the model can mend is told it, raising nothing.
 
     Raises InternalError for a bug.
@@ -227,7 +227,7 @@ async def run(given: Given) -> Answer:
         return Answer(refusal(f"{error.message}{hint}.{later}"), is_error=True)
 
 
-async def _entry(given: Given, arguments: Mapping[str, Any]) -> MemoryEntry:
+async def _entry(given: McpCall, arguments: Mapping[str, Any]) -> MemoryEntry:
     entry: MemoryEntry | None = await given.ask("memory.get", {"id": read.text(arguments, "id")})
     if entry is None:
         raise BadArgumentError(_UNKNOWN)

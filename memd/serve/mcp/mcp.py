@@ -13,7 +13,7 @@ from typing import Any, Final
 from memd import __version__
 from memd.base.errors import InvalidError
 from memd.inject.tools.arguments import short_value
-from memd.serve.mcp.calls import CALLS, Ask, Given, run
+from memd.serve.mcp.calls import CALLS, Ask, McpCall, run
 from memd.serve.mcp.shown import PROMPTS, RESOURCES, TEMPLATES, prompt, read
 from memd.serve.mcp.tools import TOOLS
 from memd.view.view import ENTRY_TAG, untrusted_content_directive
@@ -110,7 +110,7 @@ async def _call(params: Mapping[str, Any], meta: Mapping[str, Any], ask: Ask) ->
         )
     use = meta.get(_TOOL_USE)
     once = {"idempotency_key": f"mcp:{use}"[:256]} if isinstance(use, str) and use else {}
-    answer = await run(Given(name, params.get("arguments"), ask, once))
+    answer = await run(McpCall(name, params.get("arguments"), ask, once))
     result: dict[str, Any] = {
         "content": [{"type": "text", "text": answer.text}],
         "isError": answer.is_error,

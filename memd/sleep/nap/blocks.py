@@ -106,7 +106,7 @@ def all_text(message: object) -> str:
     return text_of(message.get("content") if isinstance(message, Mapping) else message)
 
 
-def asked(message: object) -> str:
+def call_texts(message: object) -> str:
     """Return the texts that *message* calls tools with, a line each or more; "" without a call."""
     return "\n".join(_leaves([_opened(each) for each in _arguments(message)]))
 

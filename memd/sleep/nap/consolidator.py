@@ -23,7 +23,7 @@ from functools import lru_cache
 from typing import Any
 
 from memd.sleep.nap import facts as rules
-from memd.sleep.nap.blocks import Pairs, all_text, argument_chars, asked, paired, turn
+from memd.sleep.nap.blocks import Pairs, all_text, argument_chars, call_texts, paired, turn
 from memd.sleep.nap.facts import HEADER, SUMMARY_ROLE, Fact, bullet, bullets
 
 KEPT_MESSAGES = 4
@@ -115,7 +115,7 @@ class MemoryConsolidator:
             return newest([fact.text for fact in found], room)
         share = min(room, self._chars(self.mention_share))
         kept = newest([fact.text for fact in found if not _is_mention(fact)], room - share)
-        texts = [f"{all_text(message)}\n{asked(message)}" for message in messages]
+        texts = [f"{all_text(message)}\n{call_texts(message)}" for message in messages]
         known = "\n".join((*kept, *texts[start:]))
         more = mentioned(texts[:start], known, share - len("\n- "))
         return [*kept, more] if more else kept

@@ -73,7 +73,7 @@ class NapRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class NapMessages:
     """The messages of a nap; *rows* are the memories that they come from, if they do.
 
     *earlier* is what the session said before them, for what is distilled.
@@ -85,7 +85,7 @@ class Heard:
     earlier: Earlier = NONE
 
 
-class Kept(Value):
+class NapOutcome(Value):
     """What a nap did, as its reply is kept: never a message's text."""
 
     run_id: str
@@ -102,11 +102,11 @@ class Keeping:
     ids: Ids
     run_id: str
     level: MemoryLevel
-    heard: Heard
+    heard: NapMessages
     ready: Prepared
     wanted: NapRequest
 
-    def keep(self, conn: Writing, caller: Caller, now_us: int) -> Kept:
+    def keep(self, conn: Writing, caller: Caller, now_us: int) -> NapOutcome:
         agent_key = names.agent(conn, caller.agent_id, now_us)
         asked = {
             "reason": self.wanted.reason,
@@ -138,7 +138,7 @@ class Keeping:
             self.wanted.seen(conn, now_us)
         return kept
 
-    def _store(self, place: NapTarget, kept_as: Mapping[int, int]) -> Kept:
+    def _store(self, place: NapTarget, kept_as: Mapping[int, int]) -> NapOutcome:
         """Make memories of what is new, and let them take the places of others."""
         drafted = self._drafted()
         planned = fates(place, drafted)
@@ -162,7 +162,7 @@ class Keeping:
                 self._link(place.conn, each, [fate.rewrites.memory_id], kept_as)
                 rewritten += 1
         merged = sum(len(receipt.merged) for receipt in receipts)
-        return Kept(
+        return NapOutcome(
             run_id=self.run_id,
             stored=rewritten + sum(len(each.stored) + len(each.pending) for each in receipts),
             merged=self.ready.known + merged + len(drafted) - len(new) - rewritten,

@@ -36,7 +36,7 @@ from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator
 from memd.sleep.nap.drafting import known_as
 from memd.sleep.nap.earlier import NONE, Earlier, as_messages, start_of
 from memd.sleep.nap.erased import NEW, History
-from memd.sleep.nap.keeping import ASKED, Heard, Keeping, Kept, NapRequest
+from memd.sleep.nap.keeping import ASKED, Keeping, NapMessages, NapOutcome, NapRequest
 from memd.sleep.nap.preparation import Before, Prepared, Sifted, drafted, remembered, sifted
 from memd.sleep.window.trigger import METHOD, Reason
 from memd.store.access import agents, names
@@ -90,7 +90,7 @@ class Nap:
         kept = await self.db.write(
             by,
             lambda conn: writing.keep(conn, by, self.clock.now_us()),
-            reply=Kept,
+            reply=NapOutcome,
             batch=run_id,
         )
         if kept.stored:
@@ -154,7 +154,7 @@ class Nap:
 
     async def _sifted(
         self, caller: Caller, wanted: NapRequest
-    ) -> tuple[Heard, frozenset[bytes], Sifted]:
+    ) -> tuple[NapMessages, frozenset[bytes], Sifted]:
         """Return what was heard, which texts its session has, and what is worth storing."""
         heard = await self._heard(caller, wanted)
         distils = wanted.reason != ASKED
@@ -180,10 +180,10 @@ class Nap:
 
     # Where the messages come from.
 
-    async def _heard(self, caller: Caller, wanted: NapRequest) -> Heard:
+    async def _heard(self, caller: Caller, wanted: NapRequest) -> NapMessages:
         session_id = wanted.session_id or caller.session_id
         if wanted.messages is not None:
-            return Heard(wanted.messages, session_id)
+            return NapMessages(wanted.messages, session_id)
         read = wanted.transcript
         if read is None and wanted.transcript_path is not None:
             read = await self.work.run(self._transcript, Path(wanted.transcript_path))
@@ -193,7 +193,7 @@ class Nap:
             history = await self.db.read(_history, caller.agent_id, session_id)
             if history.heard > len(history.places):
                 messages = await self.work.run(remembered, messages, history)
-            return Heard(messages, session_id)
+            return NapMessages(messages, session_id)
         if session_id is None:
             raise InvalidError(
                 "say what to nap over", hint="give messages, a transcript_path or a session_id"
@@ -201,9 +201,11 @@ class Nap:
         rows = await self.db.read(_told_rows, caller.agent_id, session_id)
         if rows is None:
             raise NotFoundError("no such session", field="session_id")
-        return Heard([_message(row) for row in rows], session_id, [r.memory_key for r in rows])
+        return NapMessages(
+            [_message(row) for row in rows], session_id, [r.memory_key for r in rows]
+        )
 
-    async def _earlier(self, caller: Caller, heard: Heard) -> Earlier:
+    async def _earlier(self, caller: Caller, heard: NapMessages) -> Earlier:
         """Return what the session said before the list, as far as memd kept it."""
         history = await self.db.read(_history, caller.agent_id, heard.session_id)
         if not history.places:
@@ -269,7 +271,7 @@ def _history(conn: Reading, agent_id: str, session_id: str | None) -> History:
     if key is None:
         return NEW
     places = {mark: place for mark, (_, place) in sessions.known_messages(conn, key).items()}
-    return History(places, sessions.heard(conn, key))
+    return History(places, sessions.message_count(conn, key))
 
 
 def _before(

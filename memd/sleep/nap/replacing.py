@@ -46,7 +46,7 @@ class NapTarget(NamedTuple):
     now_us: int
 
 
-class Fate(NamedTuple):
+class DraftOutcome(NamedTuple):
     """What becomes of a draft: it is new or known, rewrites a memory, or supersedes *keys*."""
 
     is_new: bool = True
@@ -54,10 +54,10 @@ class Fate(NamedTuple):
     supersedes: tuple[int, ...] = ()
 
 
-NEW, KNOWN = Fate(), Fate(is_new=False)
+NEW, KNOWN = DraftOutcome(), DraftOutcome(is_new=False)
 
 
-def fates(place: NapTarget, drafted: Sequence[Drafted]) -> list[Fate]:
+def fates(place: NapTarget, drafted: Sequence[Drafted]) -> list[DraftOutcome]:
     """Return what becomes of each of *drafted*, in order; nothing is written."""
     named = [each.slot for each in drafted if each.slot is not None]
     if place.session_key is None or not named:
@@ -89,7 +89,7 @@ def _fate(
     here: Mapping[str, SlotRow | None],
     there: Mapping[str, SlotRow],
     now_us: int,
-) -> Fate:
+) -> DraftOutcome:
     if new.slot is None:
         return NEW
     before = here.get(new.slot)
@@ -98,14 +98,16 @@ def _fate(
     if before is not None and not before.is_visible:
         before = None  # it was put away since, by itself
     if before is not None and new.slot == DIGEST:
-        return KNOWN if new.drafts.items[0].set_aside else Fate(is_new=False, rewrites=before)
+        return (
+            KNOWN if new.drafts.items[0].set_aside else DraftOutcome(is_new=False, rewrites=before)
+        )
     other = there.get(new.slot)
     if other is None or other == before:
-        return NEW if before is None else Fate(supersedes=(before.memory_key,))
+        return NEW if before is None else DraftOutcome(supersedes=(before.memory_key,))
     if _says(other, new) or other.at_us > _at(new, now_us):
         return KNOWN
     old = [row for row in (before, other) if row is not None and row.as_written]
-    return Fate(supersedes=tuple(row.memory_key for row in old))
+    return DraftOutcome(supersedes=tuple(row.memory_key for row in old))
 
 
 def _says(there: SlotRow, new: Drafted) -> bool:
@@ -134,7 +136,7 @@ def rewrite(place: NapTarget, new: Drafted, there: SlotRow) -> None:
     runs.note(conn, place.run_key, [there.memory_key], runs.MOVED, before)
 
 
-def settle(place: NapTarget, ids: Ids, new: Drafted, fate: Fate, receipt: Receipt) -> None:
+def settle(place: NapTarget, ids: Ids, new: Drafted, fate: DraftOutcome, receipt: Receipt) -> None:
     """Note what was stored for a slot, and put away what it takes the place of.
 
     What looks like an attack takes no place. What the session was told in the same words

@@ -282,7 +282,7 @@ class Night:
         errors = {"errors": failed} if failed else {}
 
         def work(conn: Writing) -> None:
-            detail = {"summaries": runs.made(conn, row.run_key), **errors}
+            detail = {"summaries": runs.made_count(conn, row.run_key), **errors}
             runs.finish(conn, row.run_key, state, {"detail": detail}, now_us)
 
         while await self.db.write(caller, words.merge):

@@ -52,7 +52,7 @@ def cut(members: Iterable[MemberRow], threshold: int, count: Callable[[str], int
     project. *count* counts tokens.
     """
     return [
-        Batch(tuple(some), kept(some))
+        Batch(tuple(some), newest_member(some))
         for group in alike(members)
         for some in _cut(group, threshold, count)
     ]
@@ -67,7 +67,9 @@ def cut_by_time(
     few: then it goes on until it has as many.
     """
     ordered = sorted(members, key=lambda each: (_at(each), each.created_at_us, each.memory_key))
-    return [Batch(tuple(some), kept(some)) for some in _cut(ordered, threshold, count, SPAN_US)]
+    return [
+        Batch(tuple(some), newest_member(some)) for some in _cut(ordered, threshold, count, SPAN_US)
+    ]
 
 
 def _at(member: MemberRow) -> int:
@@ -110,7 +112,7 @@ def _is_far(first: MemberRow, member: MemberRow, span_us: int | None) -> bool:
     return span_us is not None and _at(member) - _at(first) > span_us
 
 
-def kept(members: Sequence[MemberRow]) -> MemberRow:
+def newest_member(members: Sequence[MemberRow]) -> MemberRow:
     """Return the one that stays visible: the newest, of equals the first (SPEC 16.5)."""
     return max(members, key=lambda member: member.created_at_us)
 

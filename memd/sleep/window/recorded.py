@@ -20,7 +20,7 @@ from memd.domain.sleep.sleep import ImportedSession
 from memd.guard.outgoing import outgoing
 from memd.signals import transcripts
 from memd.signals.usage import UnreadableSignal
-from memd.sleep.nap.keeping import Kept, NapRequest
+from memd.sleep.nap.keeping import NapOutcome, NapRequest
 from memd.sleep.nap.nap import Nap
 from memd.sleep.window.trigger import METHOD, Reason, project_of
 from memd.store.access import names, replies
@@ -82,7 +82,7 @@ class Recorded:
         once = _once(by, raw)
         reply = await self.nap.db.read(replies.find, once)
         if reply is not None:
-            before = Kept.model_validate_json(reply)
+            before = NapOutcome.model_validate_json(reply)
             return told.model_copy(update={"kept": before.stored + before.merged})
         was_there = await self.nap.db.read(_is_known, caller.agent_id, session_id)
         made = await self.nap.nap(once, wanted)

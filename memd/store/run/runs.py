@@ -312,7 +312,7 @@ def changes(conn: Reading, run_key: int, limit: int) -> list[Changed]:
     return found
 
 
-def made(conn: Reading, run_key: int) -> int:
+def made_count(conn: Reading, run_key: int) -> int:
     """Return how many memories a run made: its summaries."""
     found = conn.execute(
         "SELECT count(*) FROM run_change WHERE run_key = ? AND what = 'made'", (run_key,)

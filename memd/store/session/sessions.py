@@ -327,7 +327,7 @@ def known_texts(conn: Reading, session_key: int, limit: int) -> frozenset[bytes]
     return frozenset(content_hash for (content_hash,) in rows)
 
 
-def heard(conn: Reading, session_key: int) -> int:
+def message_count(conn: Reading, session_key: int) -> int:
     """Return how many messages of the session were ever kept, erased ones among them."""
     found = conn.execute(
         "SELECT heard FROM session WHERE session_key = :session_key", {"session_key": session_key}
@@ -338,7 +338,7 @@ def heard(conn: Reading, session_key: int) -> int:
 
 def add_messages(conn: Writing, session_key: int, rows: Sequence[NewMessage]) -> None:
     """Append messages after the last one that there ever was; they can be searched from now on."""
-    start = heard(conn, session_key)
+    start = message_count(conn, session_key)
     new = session_words.unheard(conn, [row.source_key for row in rows])
     conn.executemany(
         """

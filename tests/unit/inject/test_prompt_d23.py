@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.entries import a_scored
 
 from memd.inject.format import directive, fenced, formatted, known_line
-from memd.inject.known import Fits, Known
+from memd.inject.known import Fits, KnownText
 from memd.inject.prompt import FACTS_SHARE, Fitted, PreferenceLine, Prompt
 from memd.text.tokens import DefaultTokenEstimator
 
@@ -40,7 +40,7 @@ def a_prompt_of_all(
     prompt = Prompt(budget, ESTIMATOR)
     prompt.add_policies(policies)
     prompt.add_preferences(said(preferences))
-    known = tuple(Known(str(n), "decision", text, 0.9) for n, text in enumerate(facts))
+    known = tuple(KnownText(str(n), "decision", text, 0.9) for n, text in enumerate(facts))
     prompt.add_fitting(Fitted(Fits(facts=known, lessons=known), [NGINX]))
     return prompt
 
@@ -107,7 +107,7 @@ def test_facts_take_at_most_their_share_and_what_they_leave_is_for_memories() ->
     many = a_prompt_of_all(2000, (), (), facts)
     none = a_prompt_of_all(2000, (), (), ())
 
-    lines = [known_line(Known("", "decision", facts[int(one.id)], 0.9)) for one in many.facts]
+    lines = [known_line(KnownText("", "decision", facts[int(one.id)], 0.9)) for one in many.facts]
     costs = sum(ESTIMATOR.estimate_tokens(fenced(line)) for line in lines)
     assert 0.2 * 2000 < costs <= FACTS_SHARE * 2000
     assert many.left_out.facts > 0
