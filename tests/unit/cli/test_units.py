@@ -94,7 +94,7 @@ def test_no_library_of_the_service_reports_to_its_maker() -> None:
 def test_a_wheel_carries_the_service_files_where_they_are_looked_for() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     carried = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    looked_for = Path(units.__file__).parent / "units"
+    looked_for = Path(units.__file__).parents[1] / "units"
     assert {ROOT / target for target in carried.values()} == {
         looked_for / "systemd",
         looked_for / "launchd",
