@@ -15,6 +15,7 @@ The map of the house, in the order of a memory's life (a test keeps it true):
     ingest     a text arrives and becomes memories
     recall     memories are found, ranked, and cut to a budget
     org        what everybody knows: facts, who may write them, time, the graph
+    records    what assistants did, cost and said to each other: plain tables
     backends   the documented backend protocols over these rooms
     sleep      memories are consolidated: naps, nights, compression, and undoing them
     learn      memd gets better: what worked and what did not

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from memd.inject.synthesis import Synthesis
     from memd.inject.tools.files import Files
     from memd.learn.learn import Learn
+    from memd.records.records import Records
 
 
 async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack) -> Rooms:
@@ -95,9 +96,16 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
         memories_max=settings.memory.consolidation.max_memories_per_agent,
         rhythm=asleep.sleep.rhythm,
         answers=Answers(house.db),
+        records=later(partial(_records, house)),
         short_ids=ShortIds(house.db, settings.org_memory),
         background=_background(house, access, asleep, events),
     )
+
+
+def _records(house: Assembly) -> Records:
+    from memd.records.records import Records
+
+    return Records(house.db, house.clock, house.ids)
 
 
 def _background(

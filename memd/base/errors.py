@@ -14,6 +14,7 @@ say what to do; they never carry a memory's text.
 
 from __future__ import annotations
 
+import importlib
 import os
 from typing import ClassVar
 
@@ -381,6 +382,7 @@ def unusable(error: OSError) -> StorageError:
 
 def kinds() -> dict[str, type[MemdError]]:
     """Return every kind with its class, so that a client can raise what the daemon raised."""
+    importlib.import_module("memd.base.record_errors")  # a family that most processes never need
     found: dict[str, type[MemdError]] = {}
     waiting: list[type[MemdError]] = [MemdError]
     while waiting:

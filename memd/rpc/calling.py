@@ -87,11 +87,17 @@ def prepared(
 ) -> dict[str, Any]:
     """Return *params* with a key of its own for a write, so that it can be sent twice."""
     said = dict(params or {})
-    if method in KEYED and said.get("idempotency_key") is None:
+    if _is_keyed(method) and said.get("idempotency_key") is None:
         said["idempotency_key"] = os.urandom(16).hex()
     if wants_progress:
         said[TOKEN] = 0
     return said
+
+
+def _is_keyed(method: str) -> bool:
+    return method in KEYED or (
+        method.startswith("records.") and method.endswith((".save", ".set", ".delete", ".purge"))
+    )
 
 
 def frame(request_id: int, method: str, said: dict[str, Any]) -> bytes:

@@ -33,7 +33,7 @@ from memd.serve.metrics import Metrics
 from memd.serve.params import Params, validate
 from memd.serve.rooms import Rooms
 from memd.serve.route import Context, ProgressCallback, Route
-from memd.serve.routes.routes import METHODS
+from memd.serve.routes.routes import METHODS, find
 from memd.serve.routes.system import HelloParams
 from memd.serve.status import System
 
@@ -116,7 +116,7 @@ class Dispatch:
         started_us = self._clock.monotonic_us()
         if request.method in MCP_METHODS or request.method.startswith(_MCP_NOTIFICATIONS):
             return await self._answer_mcp(request, call, started_us)
-        route = METHODS.get(request.method)
+        route = find(request.method)
         if route is None:
             self._metrics.count("unknown", "unknown_method", 0)
             return None if request.notification else failed(request.id, _unknown(request.method))

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from memd.org.owner import Owner
     from memd.org.review import Review
     from memd.recall.recall import Recall
+    from memd.records.records import Records
     from memd.sleep.nap.naps import Naps
     from memd.sleep.night.night import Night
     from memd.sleep.night.rhythm import Rhythm
@@ -134,6 +135,7 @@ class Rooms:
     wiki: Wiki
     sleep: Night
     rhythm: Rhythm
+    records: Records
     uploads: Uploads = field(default_factory=Uploads)
     shares: bool = True
     """Whether agents can share memories."""

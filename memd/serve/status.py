@@ -29,7 +29,7 @@ from memd.rpc.faults import CODES
 from memd.serve.metrics import Metrics
 from memd.serve.rooms import Rooms
 from memd.serve.route import Route
-from memd.serve.routes.routes import METHODS, PROTOCOL
+from memd.serve.routes.routes import METHODS, PROTOCOL, records
 
 if TYPE_CHECKING:
     from memd.serve.server import Server
@@ -198,10 +198,11 @@ def document() -> dict[str, Any]:
 
     Schemas that methods share stand once, under ``components``.
     """
-    inputs = [(method.params, "validation") for method in METHODS.values()]
+    routes = [*METHODS.values(), *records().values()]
+    inputs = [(method.params, "validation") for method in routes]
     _, shared = models_json_schema(inputs, ref_template=_REF)  # type: ignore[arg-type]  # a list of pairs, as asked
     schemas: dict[str, Any] = shared.get("$defs", {})
-    methods = [_method(method, schemas) for method in METHODS.values()]
+    methods = [_method(method, schemas) for method in routes]
     return {
         "openrpc": _OPENRPC,
         "info": {

@@ -29,6 +29,19 @@ PROTOCOLS = {
     "QueryReformulator": "reformulate",
     "SufficiencyChecker": "check_sufficiency",
     "TokenEstimator": "estimate_tokens",
+    "PersistenceBackend": "connect disconnect health_check migrate is_connected backend_name tasks"
+    " cost_records messages parked_contexts audit_entries agent_states settings artifacts projects"
+    " custom_presets",
+    "TaskRepository": "save get list_tasks delete",
+    "CostRecordRepository": "save query aggregate",
+    "MessageRepository": "save get_history",
+    "AuditRepository": "save query",
+    "ParkedContextRepository": "save get get_by_approval get_by_agent delete",
+    "AgentStateRepository": "save get get_active delete",
+    "SettingsRepository": "get get_namespace get_all set set_many delete delete_namespace",
+    "ArtifactRepository": "save get list_artifacts delete",
+    "ProjectRepository": "save get list_projects delete",
+    "PersonalityPresetRepository": "save get list_all count delete",
 }
 MODELS = {
     "ArchivalEntry": "original_id agent_id content category metadata created_at archived_at"
@@ -218,17 +231,14 @@ ELSEWHERE = (
     # 003: the loop of an agent
     " build_messages MemoryConsolidator"
     # 004: what it calls by name in passing
+    " AuditEntry ParkedContext CostRecord PersistenceConfig create_backend"
     " ToolRegistry registry_with_memory_tools SearchMemoryTool RecallMemoryTool BM25Tokenizer"
 )
 LATER = frozenset(
-    # Rooms that are not built yet: fine-tuning, procedural memory, records.
+    # Rooms that are not built yet: fine-tuning, procedural memory.
     """
-    AgentStateRepository ArtifactRepository AuditEntry AuditRepository CostRecord
-    CostRecordRepository ExperienceCompressor FailureAnalysisPayload FineTuneCancelledError
-    FineTuneDependencyError FineTuningPipeline MessageRepository ParkedContext
-    ParkedContextRepository PersistenceBackend PersistenceConfig PersonalityPresetRepository
-    ProceduralMemoryConfig ProceduralMemoryProposer ProjectRepository SettingsRepository
-    TaskRepository create_backend
+    ExperienceCompressor FailureAnalysisPayload FineTuneCancelledError
+    FineTuneDependencyError FineTuningPipeline ProceduralMemoryConfig ProceduralMemoryProposer
     """.split()  # noqa: SIM905  # a list of names to read
 )
 

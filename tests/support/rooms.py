@@ -138,6 +138,7 @@ class FakeHouse:
             "wiki": FakeWiki(),
             "sleep": self.night,
             "rhythm": a_rhythm(self.night),
+            "records": None,
         }
         return Rooms(**fakes)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from memd.base.limits import HEADING_CHARS_MAX, NAME_CHARS_MAX
 from memd.cli.notes.note import with_tags
-from memd.cli.transfer.chats import Chat, Message, Tables, values
+from memd.cli.transfer.chats import Chat, ChatLine, Tables, values
 
 _OWN = ("memory_session_id", "sdk_session_id")
 _ASSISTANT_S = ("content_session_id", "claude_session_id")
@@ -63,11 +63,11 @@ def prompts(conn: sqlite3.Connection, tables: Tables) -> list[Chat]:
     ]
 
 
-def _asked(rows: Iterator[dict[str, Any]]) -> Iterator[Message]:
+def _asked(rows: Iterator[dict[str, Any]]) -> Iterator[ChatLine]:
     for row in rows:
         text = _said(row.get("prompt_text"))
         if text:
-            yield Message("user", text, _when(row) or "")
+            yield ChatLine("user", text, _when(row) or "")
 
 
 def _sessions(conn: sqlite3.Connection, tables: Tables) -> dict[str, str]:

@@ -37,7 +37,7 @@ _TOLD = "> "
 _ROLES = {"user": "user", "human": "user", "assistant": "assistant"}
 
 
-class Message(NamedTuple):
+class ChatLine(NamedTuple):
     """What one of the two said, a text or blocks as Claude's; *at* is when."""
 
     role: str
@@ -49,7 +49,7 @@ class Chat(NamedTuple):
     """One conversation, by the name that its program gave it."""
 
     name: str
-    messages: list[Message]
+    messages: list[ChatLine]
     cwd: str | None = None
     """Where it was held, where that is told."""
 
@@ -108,7 +108,7 @@ def _of_rows(rows: Any) -> list[Chat] | None:
     return [chat for chat in found if chat.messages]
 
 
-def _of_claude(row: Mapping[str, Any]) -> list[Message]:
+def _of_claude(row: Mapping[str, Any]) -> list[ChatLine]:
     found = []
     for said in row["chat_messages"]:
         blocks = [each for each in said.get("content") or () if isinstance(each, Mapping)]
@@ -116,14 +116,14 @@ def _of_claude(row: Mapping[str, Any]) -> list[Message]:
         text = told or str(said.get("text") or "")
         role = _ROLES.get(str(said.get("sender")))
         if role and text.strip():
-            found.append(Message(role, text, str(said.get("created_at") or row.get("created_at"))))
+            found.append(ChatLine(role, text, str(said.get("created_at") or row.get("created_at"))))
     return found
 
 
 def _of_chatgpt(row: Mapping[str, Any]) -> Chat:
     """Return the branch that was gone on with: from its end back to its beginning."""
     nodes, at = row["mapping"], row.get("current_node")
-    found: list[Message] = []
+    found: list[ChatLine] = []
     seen: set[str] = set()
     while isinstance(at, str) and at in nodes and at not in seen:
         seen.add(at)
@@ -133,7 +133,7 @@ def _of_chatgpt(row: Mapping[str, Any]) -> Chat:
         text = "\n".join(piece for piece in pieces if isinstance(piece, str)).strip()
         if role and text:
             when = message.get("create_time") or row.get("create_time") or 0
-            found.append(Message(role, text, moment(when)))
+            found.append(ChatLine(role, text, moment(when)))
         at = nodes[at].get("parent")
     return Chat(str(row.get("conversation_id") or row.get("id")), found[::-1])
 
@@ -158,7 +158,7 @@ def _of_aider(text: str) -> Iterator[Chat]:
             yield Chat(f"aider-{began.replace(' ', 'T')}", messages)
 
 
-def _of_lines(lines: Sequence[str], at: str) -> Iterator[Message]:
+def _of_lines(lines: Sequence[str], at: str) -> Iterator[ChatLine]:
     """Yield the messages of a chat of aider; what the program itself said is left out."""
     role, said = "", list[str]()
     for line in [*lines, _ASKED]:
@@ -167,7 +167,7 @@ def _of_lines(lines: Sequence[str], at: str) -> Iterator[Message]:
             continue
         now = "user" if is_asked else "assistant"
         if (now != role or line == _ASKED) and (text := "\n".join(said).strip()):
-            yield Message(role, text, at)
+            yield ChatLine(role, text, at)
             said = []
         role = now
         said.append(line.removeprefix(_ASKED.rstrip()).removeprefix(" ") if is_asked else line)

@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from memd.cli.transfer.chats import BYTES_MAX, Chat, Message, Tables, moment
+from memd.cli.transfer.chats import BYTES_MAX, Chat, ChatLine, Tables, moment
 
 _ROLES = frozenset({"user", "assistant"})
 _Said = tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]
@@ -103,7 +103,7 @@ def _chat(name: str, directory: object, said: Iterable[_Said]) -> Chat:
     return Chat(name, messages, directory if isinstance(directory, str) else None)
 
 
-def _messages(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> Iterator[Message]:
+def _messages(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> Iterator[ChatLine]:
     """Yield a message, and what its tools answered."""
     role = info.get("role")
     if role not in _ROLES or info.get("summary") is True:
@@ -125,9 +125,9 @@ def _messages(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> It
             answer = {"type": "tool_result", "tool_use_id": of, "is_error": failed is not None}
             answers.append({**answer, "content": str(failed or state.get("output") or "")})
     if blocks:
-        yield Message(str(role), blocks, at)
+        yield ChatLine(str(role), blocks, at)
     if answers:
-        yield Message("user", answers, at)
+        yield ChatLine("user", answers, at)
 
 
 def _object(path: Path) -> Mapping[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Final
 
 from memd.serve.route import Route
@@ -41,6 +42,22 @@ _AREAS = (
     store,
 )
 
+RECORDS: Final = "records."
+"""What the methods of operational records begin with; they are loaded with the first call."""
+
 METHODS: Final[Mapping[str, Route]] = {
     route.name: route for area in _AREAS for route in area.router.routes
 }
+
+
+def find(name: str) -> Route | None:
+    """Return the method of this name, also one of the records', None when there is none."""
+    return METHODS.get(name) or (records().get(name) if name.startswith(RECORDS) else None)
+
+
+@cache
+def records() -> Mapping[str, Route]:
+    """Return the methods of operational records by their names."""
+    from memd.serve.routes import records as area
+
+    return {route.name: route for route in area.router.routes}

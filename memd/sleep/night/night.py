@@ -32,7 +32,7 @@ from memd.domain.values import Emit, EventName
 from memd.sleep.night import reports, way_back
 from memd.sleep.night.backoff import PutOff, Waits, of_the_disk
 from memd.sleep.night.reports import report_of
-from memd.sleep.night.task import Cursor, NightScope, Task
+from memd.sleep.night.task import Cursor, NightScope, NightTask
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database
 from memd.store.memory import groups
@@ -55,7 +55,7 @@ class Night:
     db: Database
     clock: Clock
     ids: Ids
-    tasks: Callable[[Mapping[str, Any]], Sequence[Task]]
+    tasks: Callable[[Mapping[str, Any]], Sequence[NightTask]]
     """The tasks of what was asked: ``steps``, or a compression's ``force`` and ``sessions``."""
     emit: Emit
     done: Callable[[], None]
@@ -262,7 +262,7 @@ class Night:
         caller: Caller,
         row: RunRow,
         scope: NightScope,
-        task: Task,
+        task: NightTask,
         apply: Callable[[Writing, Step], int],
         at: Cursor,
     ) -> int:

@@ -17,7 +17,7 @@ from memd.domain.settings.consolidation import ConsolidationConfig
 from memd.domain.sleep.consolidation import ConsolidationStrategyType
 from memd.ingest.agents import Agents
 from memd.sleep.night.retention import cutoffs
-from memd.sleep.night.task import Task
+from memd.sleep.night.task import NightTask
 from memd.sleep.night.tasks import (
     CLIENT,
     Ageing,
@@ -52,13 +52,13 @@ class Plan:
     def __post_init__(self) -> None:
         self._asked()  # so that a provider without a model is refused at once
 
-    def tasks(self, asked: Mapping[str, Any]) -> list[Task]:
+    def tasks(self, asked: Mapping[str, Any]) -> list[NightTask]:
         """Return the tasks of a run, in their order; ``steps`` of *asked* are their names.
 
         With ``dry_run`` no language model is asked: what it would say is nobody's to see.
         """
         config, db, rehearsed = self.config, self.db, bool(asked.get("dry_run"))
-        every: tuple[Task, ...] = (
+        every: tuple[NightTask, ...] = (
             Retention(db, self._cutoffs, self.undo_days * DAY_US),
             Consolidation(
                 db,

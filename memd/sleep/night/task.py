@@ -42,7 +42,7 @@ class PlannedStep(NamedTuple):
     apply: Callable[[Writing, Step], int]
 
 
-class Task(Protocol):
+class NightTask(Protocol):
     """One kind of step."""
 
     @property

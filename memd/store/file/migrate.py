@@ -258,12 +258,14 @@ SELECT type, name
   FROM sqlite_schema
  WHERE name NOT LIKE 'sqlite\_%' ESCAPE '\' AND name NOT LIKE 'fts\_%' ESCAPE '\'
    AND name NOT LIKE 'vec\_%' ESCAPE '\'
+   AND NOT (name LIKE 'record\_%' ESCAPE '\' AND type IN ('table', 'index'))
  UNION ALL
 SELECT 'column', m.name || '.' || c.name
   FROM sqlite_schema AS m
        JOIN pragma_table_info(m.name) AS c
  WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite\_%' ESCAPE '\'
    AND m.name NOT LIKE 'fts\_%' ESCAPE '\' AND m.name NOT LIKE 'vec\_%' ESCAPE '\'
+   AND m.name NOT LIKE 'record\_%' ESCAPE '\'
 """
 
 

@@ -1,0 +1,142 @@
+"""Operational records on the terminal: what there is, one of them, all of them as JSON lines."""
+
+from __future__ import annotations
+
+import json as json_
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from memd.base.errors import InvalidError
+from memd.cli import options, say
+from memd.cli.reach import ask, daemon
+from memd.cli.tables import table, text_column, word
+
+_PAGE_ITEMS = 500
+_ENTITIES = (
+    "tasks", "cost_records", "messages", "lifecycle_events", "task_metrics",
+    "collaboration_metrics", "parked_contexts", "audit_entries", "users", "api_keys",
+    "checkpoints", "heartbeats", "agent_states", "settings", "artifacts", "projects",
+    "custom_presets",
+)  # fmt: skip
+_VERBS = ("list", "show", "export", "count")
+
+
+@options.examples(
+    "memd records tasks list",
+    "memd records tasks list --where status=created --limit 20 --json",
+    "memd records settings show ui theme",
+    "memd records cost_records export > costs.jsonl",
+)
+def records(
+    entity: Annotated[str, options.Argument(help="What: tasks, cost_records, messages, ...")],
+    verb: Annotated[str, options.Argument(help="list, show, export or count.")] = "list",
+    key: Annotated[
+        list[str] | None, options.Argument(metavar="[KEY]...", help="Of show: which one.")
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        options.option("--where", metavar="FIELD=VALUE", help="Only those; may be repeated."),
+    ] = None,
+    limit: Annotated[
+        int | None, options.option("--limit", metavar="N", help="How many to list; 100.")
+    ] = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """List, show or export operational records: tasks, costs, messages, events, metrics."""
+    entity, verb = _known(entity, verb)
+    if (verb == "show") != bool(key):
+        raise InvalidError(f"memd records {entity} show KEY", hint="list takes --where FIELD=VALUE")
+    asked = _asked(where)
+    if verb == "show":
+        _show(profile, entity, key or [], json=json)
+    elif verb == "count":
+        answer = ask(profile, f"records.{entity}.count", asked)
+        say.as_json(answer) if json else say.out(str(answer["count"]))
+    elif verb == "export":
+        for record in _all(profile, entity, asked):
+            say.out(json_.dumps(record, ensure_ascii=True))
+    else:
+        answer = ask(profile, f"records.{entity}.list", asked | options.given(limit=limit))
+        say.as_json(answer) if json else _tell(answer)
+
+
+def _known(entity: str, verb: str) -> tuple[str, str]:
+    if entity not in _ENTITIES:
+        raise InvalidError(
+            f"no entity {say.line(entity)}", hint=f"there are {', '.join(_ENTITIES)}"
+        )
+    if verb not in _VERBS:
+        raise InvalidError(f"cannot {say.line(verb)} records", hint=f"one of {', '.join(_VERBS)}")
+    return entity, verb
+
+
+def _asked(where: list[str] | None) -> dict[str, str]:
+    """Return FIELD=VALUE as parameters.
+
+    >>> _asked(["status=created", "project=a=b"])
+    {'status': 'created', 'project': 'a=b'}
+    """
+    found: dict[str, str] = {}
+    for each in where or ():
+        field, equals, value = each.partition("=")
+        if not equals:
+            raise InvalidError(f"--where {say.line(each)}: not FIELD=VALUE", field="--where")
+        found[field] = value
+    return found
+
+
+def _show(profile: str | None, entity: str, key: list[str], *, json: bool) -> None:
+    names = {
+        "settings": ("namespace", "key"),
+        "heartbeats": ("execution_id",),
+        "agent_states": ("agent_id",),
+        "custom_presets": ("name",),
+    }.get(entity, ("id",))
+    if len(key) != len(names):
+        raise InvalidError(f"the key of {entity} is {' and '.join(names)}")
+    answer = ask(profile, f"records.{entity}.get", dict(zip(names, key, strict=True)))
+    if json:
+        say.as_json(answer)
+    elif answer["record"] is None:
+        say.note("there is none")
+    else:
+        for field, value in answer["record"].items():
+            say.out(f"{field}: {_text(value)}")
+
+
+def _all(profile: str | None, entity: str, asked: dict[str, str]) -> Iterator[dict[str, Any]]:
+    after: dict[str, str] = {}
+    with daemon(profile) as client:
+        while True:
+            page = client.call(f"records.{entity}.list", {**asked, **after, "limit": _PAGE_ITEMS})
+            yield from page["items"]
+            if page["next"] is None:
+                return
+            after = {"after": page["next"]}
+
+
+def _tell(answer: dict[str, Any]) -> None:
+    items = answer["items"]
+    if not items:
+        say.note("there are none")
+        return
+    first = list(items[0])
+    columns = [word(first[0].upper(), whole=True), text_column("RECORD")]
+    rest = [
+        ", ".join(
+            f"{name}={_text(item[name])}"
+            for name in first[1:]
+            if item[name] not in (None, "", [], {})
+        )
+        for item in items
+    ]
+    table(tuple(columns), [(item[first[0]], text) for item, text in zip(items, rest, strict=True)])
+    if answer["next"] is not None:
+        say.note("there are more: --limit, or export")
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return say.line(value)
+    return say.line(json_.dumps(value, ensure_ascii=False))

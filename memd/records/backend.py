@@ -1,0 +1,159 @@
+"""The persistence backend of the documents: one file, its own life, a repository each entity.
+
+The file is memd's: a daemon can serve it later, never at the same time.
+"""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from memd.base import log
+from memd.base.clock import Clock
+from memd.base.errors import MemdError
+from memd.base.ids import Ids
+from memd.base.lock import lock_store
+from memd.base.record_errors import MigrationError, PersistenceConnectionError
+from memd.domain.caller import Caller
+from memd.records.config import JOURNAL_BYTES, PersistenceConfig
+from memd.records.entities import ENTITIES
+from memd.records.records import Records
+from memd.records.repositories import (
+    SqliteAgentStates,
+    SqliteApiKeys,
+    SqliteArtifacts,
+    SqliteAuditEntries,
+    SqliteCheckpoints,
+    SqliteCollaborationMetrics,
+    SqliteCostRecords,
+    SqliteCustomPresets,
+    SqliteHeartbeats,
+    SqliteLifecycleEvents,
+    SqliteMessages,
+    SqliteParkedContexts,
+    SqliteProjects,
+    SqliteSettings,
+    SqliteTaskMetrics,
+    SqliteTasks,
+    SqliteUsers,
+)
+from memd.store.file.connect import Reading, Writing
+from memd.store.file.database import Database, opened
+from memd.store.records import rows
+
+_IN_MEMORY = ":memory:"
+
+
+class SQLitePersistenceBackend:
+    """Owns the open file from ``connect`` to ``disconnect``; its repositories are attributes."""
+
+    def __init__(self, config: PersistenceConfig, clock: Clock) -> None:
+        self._config = config
+        self._clock = clock
+        self._stack: AsyncExitStack | None = None
+        self._db: Database | None = None
+        self._records: Records | None = None
+        self.tasks = SqliteTasks(self._opened, Caller())
+        self.cost_records = SqliteCostRecords(self._opened, Caller())
+        self.messages = SqliteMessages(self._opened, Caller())
+        self.lifecycle_events = SqliteLifecycleEvents(self._opened, Caller())
+        self.task_metrics = SqliteTaskMetrics(self._opened, Caller())
+        self.collaboration_metrics = SqliteCollaborationMetrics(self._opened, Caller())
+        self.parked_contexts = SqliteParkedContexts(self._opened, Caller())
+        self.audit_entries = SqliteAuditEntries(self._opened, Caller())
+        self.users = SqliteUsers(self._opened, Caller())
+        self.api_keys = SqliteApiKeys(self._opened, Caller())
+        self.checkpoints = SqliteCheckpoints(self._opened, Caller())
+        self.heartbeats = SqliteHeartbeats(self._opened, Caller())
+        self.agent_states = SqliteAgentStates(self._opened, Caller())
+        self.settings = SqliteSettings(self._opened, Caller())
+        self.artifacts = SqliteArtifacts(self._opened, Caller())
+        self.projects = SqliteProjects(self._opened, Caller())
+        self.custom_presets = SqliteCustomPresets(self._opened, Caller())
+
+    async def connect(self) -> None:
+        """Open the file, creating it when it is not there; nothing when already connected.
+
+        Raises PersistenceConnectionError when another process has it or it cannot be opened.
+        """
+        if self._stack is not None:
+            return
+        async with AsyncExitStack() as stack:
+            try:
+                self._db = await stack.enter_async_context(opened(self._path(stack), self._clock))
+            except (MemdError, OSError) as error:
+                raise PersistenceConnectionError(str(error)) from error
+            await self._set_up(self._db)
+            self._records = Records(self._db, self._clock, Ids(self._clock))
+            self._stack = stack.pop_all()
+
+    def _path(self, stack: AsyncExitStack) -> Path:
+        given = self._config.sqlite.path
+        if given == _IN_MEMORY:
+            return Path(stack.enter_context(TemporaryDirectory(prefix="memd-"))) / "records.db"
+        path = Path(given).expanduser()
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        stack.callback(lock_store(path.with_suffix(".lock"), path).close)
+        return path
+
+    async def _set_up(self, db: Database) -> None:
+        limit = self._config.sqlite.journal_size_limit
+        if not self._config.sqlite.wal_mode:
+            log.warning("a store has a write-ahead log; wal_mode is not followed")
+        if limit != JOURNAL_BYTES:
+            await db.write(Caller(), partial(_limit_journal, limit))
+
+    async def disconnect(self) -> None:
+        """Close the file; safe to call twice, or without a connection."""
+        stack, self._stack, self._db, self._records = self._stack, None, None, None
+        if stack is not None:
+            await stack.aclose()
+
+    async def health_check(self) -> bool:
+        """Return whether the file answers."""
+        if self._db is None:
+            return False
+        try:
+            return await self._db.read(_answers)
+        except MemdError as error:
+            log.warning("records not healthy", kind=error.kind)
+            return False
+
+    async def migrate(self) -> None:
+        """Make every table that is not there yet; may be called again."""
+        if self._db is None:
+            raise PersistenceConnectionError("the backend is not connected", hint="call connect")
+        try:
+            await self._db.write(Caller(), _make_all)
+        except MemdError as error:
+            raise MigrationError(error.message, hint=error.hint) from error
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether the file is open."""
+        return self._stack is not None
+
+    @property
+    def backend_name(self) -> str:
+        """What the configuration calls it."""
+        return "sqlite"
+
+    def _opened(self) -> Records:
+        if self._records is None:
+            raise PersistenceConnectionError("the backend is not connected", hint="call connect")
+        return self._records
+
+
+def _limit_journal(limit: int, conn: Writing) -> None:
+    conn.pragma("journal_size_limit", limit)
+
+
+def _answers(conn: Reading) -> bool:
+    return conn.execute("SELECT 1").fetchone() == (1,)
+
+
+def _make_all(conn: Writing) -> None:
+    for entity in ENTITIES.values():
+        rows.make(conn, entity.table)

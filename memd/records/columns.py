@@ -1,0 +1,124 @@
+"""Between a model and its row: names and types of columns, values in both directions.
+
+A time is microseconds (``_us``), an enumeration a checked text, a list or an object JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from pydantic import AwareDatetime, ValidationError
+
+from memd.base.clock import from_us, to_us
+from memd.base.record_errors import MalformedRowError
+from memd.domain.values import Value
+from memd.store.records.table import RecordColumn
+
+M = TypeVar("M", bound=Value)
+Stored = str | int | float | None
+
+
+@cache
+def _kinds(model: type[Value]) -> dict[str, tuple[Any, bool]]:
+    """Return the type of each field, and whether it may be left out."""
+    hints = get_type_hints(model)
+    return {name: _bare(hints[name]) for name in model.model_fields}
+
+
+def _bare(hint: Any) -> tuple[Any, bool]:
+    if get_origin(hint) in (Union, UnionType):
+        inner = [each for each in get_args(hint) if each is not NoneType]
+        return _bare(inner[0])[0], True
+    return datetime if hint is AwareDatetime else hint, False
+
+
+def field_types(model: type[Value]) -> dict[str, Any]:
+    """Return the annotation of each field with its bounds, None where it may be left out."""
+    hints = get_type_hints(model, include_extras=True)
+    return {name: hints[name] for name in model.model_fields}
+
+
+def column_name(model: type[Value], field: str) -> str:
+    """Return the column of *field*."""
+    return f"{field}_us" if _kinds(model)[field][0] is datetime else field
+
+
+def columns_of(model: type[Value], references: Mapping[str, str]) -> tuple[RecordColumn, ...]:
+    """Return the columns of *model*'s table."""
+    return tuple(
+        RecordColumn(
+            column_name(model, name),
+            _sql_type(kind),
+            required=not optional or name == "id",
+            check=_check(name, kind),
+            references=references.get(name),
+        )
+        for name, (kind, optional) in _kinds(model).items()
+    )
+
+
+def _sql_type(kind: Any) -> Literal["INTEGER", "REAL", "TEXT"]:
+    if kind is float:
+        return "REAL"
+    return "INTEGER" if kind in (int, bool, datetime) else "TEXT"
+
+
+def _check(name: str, kind: Any) -> str | None:
+    if get_origin(kind) is Literal:
+        return f'"{name}" IN ({", ".join(repr(each) for each in get_args(kind))})'
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return f'"{name}" IN ({", ".join(repr(each.value) for each in kind)})'
+    if kind is bool:
+        return f'"{name}" IN (0, 1)'
+    if kind in (int, float):
+        return f'"{name}" >= 0'
+    if get_origin(kind) in (tuple, dict):
+        return f'json_valid("{name}")'
+    return None
+
+
+def to_stored(value: Any) -> Stored:
+    """Return *value* as SQLite holds it."""
+    if isinstance(value, datetime):
+        return to_us(value)
+    if isinstance(value, StrEnum):
+        return value.value
+    if isinstance(value, tuple | list | dict):
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    if value is None or isinstance(value, str | int | float):
+        return value
+    raise TypeError(type(value).__name__)
+
+
+def to_row(record: Value) -> dict[str, Stored]:
+    """Return *record* as the row of its table."""
+    model = type(record)
+    return {column_name(model, name): to_stored(getattr(record, name)) for name in _kinds(model)}
+
+
+def from_row(model: type[M], row: Sequence[Any]) -> M:
+    """Return the record of *row*; raises MalformedRowError for one that is none."""
+    try:
+        fields = {
+            name: _field(kind, value)
+            for (name, (kind, _)), value in zip(_kinds(model).items(), row, strict=True)
+        }
+        return model.model_validate(fields)
+    except (ValidationError, ValueError, OverflowError):
+        raise MalformedRowError(f"a stored {model.__name__} is not as memd writes it") from None
+
+
+def _field(kind: Any, value: Any) -> Any:
+    if value is None:
+        return None
+    if kind is datetime:
+        return from_us(value)
+    if get_origin(kind) in (tuple, dict):
+        return json.loads(value)
+    return bool(value) if kind is bool else value

@@ -1,0 +1,130 @@
+"""Every entity, declared once: model, key, order, what can be asked for, what may be done to it.
+
+The tables, the repositories, the methods of the socket, the commands and their tests are made
+of these declarations (SPEC 19.2, docs/records.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, Literal
+
+from memd.domain.caller import Scope
+from memd.domain.values import Value
+from memd.records import company, runs, work
+from memd.records.columns import column_name, columns_of
+from memd.store.records.table import PREFIX, RecordTable
+
+Saving = Literal["replace", "once"]
+
+
+@dataclass(frozen=True)
+class Entity:
+    """One kind of record. *name* is its repository's, its methods' and its table's name.
+
+    *saving*: a record replaces the one with its key, or is written once and never changed.
+    *time* is the field that ``since`` and ``until``, both inclusive, and ``purge`` go by.
+    """
+
+    name: str
+    model: type[Value]
+    key: tuple[str, ...] = ("id",)
+    filters: tuple[str, ...] = ()
+    saving: Saving = "replace"
+    order: tuple[str, ...] = ()
+    newest_first: bool = False
+    time: str | None = None
+    deletes: bool = True
+    refers: Mapping[str, str] | None = None
+    """Fields that hold the id of another entity's record."""
+    covering: tuple[str, ...] = ()
+    """An index of its own, for sums."""
+    reading: Scope = "read"
+    writing: Scope = "write"
+    keep_days: int | None = None
+    """How long memd keeps what it writes there itself; None for ever."""
+
+    @cached_property
+    def table(self) -> RecordTable:
+        """Return the entity's table."""
+        order = tuple(column_name(self.model, name) for name in self.order)
+        needs = {name: ENTITIES[other].table for name, other in (self.refers or {}).items()}
+        wanted = [(name, *order) for name in self.filters]
+        if order:
+            wanted.append(order)
+        if self.covering:
+            wanted.append(self.covering)
+        return RecordTable(
+            name=PREFIX + self.name,
+            columns=columns_of(self.model, {name: table.name for name, table in needs.items()}),
+            key=self.key,
+            order=order,
+            newest_first=self.newest_first,
+            indexes=tuple(wanted),
+            needs=tuple(needs.values()),
+        )
+
+    @property
+    def owner(self) -> str | None:
+        """Return the field that says whose the record is."""
+        return "agent_id" if "agent_id" in self.model.model_fields else None
+
+    @property
+    def verbs(self) -> tuple[str, ...]:
+        """Return what can be done with every record of it."""
+        verbs = ["save", "get", "list", "count"]
+        if self.deletes:
+            verbs.append("delete")
+        if self.time is not None:
+            verbs.append("purge")
+        return tuple(verbs)
+
+
+def _log(name: str, model: type[Value], time: str, *filters: str, **more: Any) -> Entity:
+    """Return an entity whose records are written once and listed newest first."""
+    return Entity(
+        name, model, filters=filters, saving="once", order=(time,), newest_first=True, time=time,
+        deletes=False, **more,
+    )  # fmt: skip
+
+
+_ALL = (
+    Entity("tasks", work.Task, filters=("status", "assigned_to", "project")),
+    _log(
+        "cost_records", work.CostRecord, "timestamp", "agent_id", "task_id",
+        refers={"task_id": "tasks"}, covering=("agent_id", "currency", "cost"),
+    ),
+    _log("messages", work.Message, "timestamp", "channel"),
+    _log(
+        "lifecycle_events", runs.LifecycleEvent, "timestamp", "agent_id", "event_type", keep_days=90
+    ),
+    _log("task_metrics", runs.TaskMetric, "completed_at", "agent_id", "task_type", keep_days=90),
+    _log("collaboration_metrics", runs.CollaborationMetric, "recorded_at", "agent_id"),
+    Entity(
+        "parked_contexts", runs.ParkedContext, order=("parked_at",), newest_first=True,
+        filters=("execution_id", "approval_id", "agent_id", "task_id"),
+    ),
+    _log(
+        "audit_entries", company.AuditEntry, "timestamp",
+        "agent_id", "action_type", "verdict", "risk_level",
+    ),
+    Entity("users", company.User, filters=("username",), reading="admin", writing="admin"),
+    Entity(
+        "api_keys", company.ApiKey, filters=("user_id", "key_hash"), refers={"user_id": "users"},
+        reading="admin", writing="admin",
+    ),
+    Entity("checkpoints", runs.Checkpoint, filters=("execution_id", "task_id"),
+        order=("turn_number",), newest_first=True),
+    Entity("heartbeats", runs.Heartbeat, key=("execution_id",), filters=("agent_id",),
+        order=("last_heartbeat_at",)),
+    Entity("agent_states", runs.AgentRuntimeState, key=("agent_id",), filters=("status",),
+        order=("last_activity_at",), newest_first=True),
+    Entity("settings", company.StoredSetting, key=("namespace", "key"), filters=("namespace",)),
+    Entity("artifacts", work.Artifact, filters=("task_id", "created_by", "type")),
+    Entity("projects", work.Project, filters=("status", "lead")),
+    Entity("custom_presets", company.CustomPreset, key=("name",)),
+)  # fmt: skip
+
+ENTITIES: Final[Mapping[str, Entity]] = {entity.name: entity for entity in _ALL}

@@ -1,0 +1,347 @@
+"""The records of one store: saved, read, listed, counted, deleted, each entity by its declaration.
+
+A save returns after COMMIT; what it refuses leaves nothing. A client whose key is an agent's
+reads and writes that agent's records only, in entities whose records say whose they are.
+Secrets are replaced before anything is written.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from memd.base.clock import DAY_US, Clock, from_us, to_us
+from memd.base.errors import DeniedError, InvalidError, NotFoundError
+from memd.base.ids import Ids
+from memd.base.limits import PAGE_ITEMS_MAX
+from memd.base.record_errors import QueryError, VersionConflictError
+from memd.domain.caller import Caller
+from memd.domain.values import Value
+from memd.guard.secrets import screen
+from memd.records.columns import column_name, from_row, to_row, to_stored
+from memd.records.company import StoredSetting
+from memd.records.entities import ENTITIES, Entity
+from memd.store.file.connect import Writing
+from memd.store.file.database import Database
+from memd.store.records import rows
+from memd.store.records.rows import Condition
+
+M = TypeVar("M", bound=Value)
+
+
+Conditions = list[Condition]
+
+
+class Range(NamedTuple):
+    """A stretch of time, both ends inclusive (SPEC 19.2)."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+ALL_TIMES = Range()
+MEMD = Caller(client="memd", method="records.note")
+
+
+class Page(NamedTuple, Generic[M]):
+    """Some records in order, and the place behind them, None at the end."""
+
+    items: tuple[M, ...]
+    next: str | None
+
+
+def entity_of(name: str) -> Entity:
+    """Return an entity by its name; raises NotFoundError, naming those that there are."""
+    if (entity := ENTITIES.get(name)) is None:
+        raise NotFoundError(f"no entity {name[:64]!r}", hint=f"there are {', '.join(ENTITIES)}")
+    return entity
+
+
+class Records:
+    """All entities of one open file."""
+
+    def __init__(self, db: Database, clock: Clock, ids: Ids) -> None:
+        self._db = db
+        self._clock = clock
+        self._ids = ids
+
+    def now(self) -> datetime:
+        """Return the time that what memd itself writes has."""
+        return from_us(self._clock.now_us())
+
+    # Writing.
+
+    async def save(self, caller: Caller, entity: Entity, *records: Value) -> bool:
+        """Save all of *records* or none; True when the last was not there before.
+
+        Raises DuplicateRecordError for what is written once, ConstraintViolationError
+        for what refers to a record that there is none of.
+        """
+        ready = [self._ready(caller, entity, record) for record in records]
+
+        def work(conn: Writing) -> bool:
+            added = True
+            for row in ready:
+                if entity.saving == "once":
+                    rows.insert(conn, entity.table, row)
+                else:
+                    _require_no_others(conn, caller, entity, row)
+                    added = rows.save(conn, entity.table, row)
+            return added
+
+        return await self._db.write(caller, work, reply=bool)
+
+    async def note(self, entity: Entity, record: Value) -> None:
+        """Save what memd itself says, and drop what of the entity is older than its days."""
+        row = self._ready(MEMD, entity, record)
+
+        def work(conn: Writing) -> None:
+            rows.insert(conn, entity.table, row)
+            self._drop_old(conn, entity)
+
+        await self._db.write(MEMD, work)
+
+    def _ready(self, caller: Caller, entity: Entity, record: Value) -> dict[str, Any]:
+        row = to_row(_screened(record))
+        if entity.owner is not None:
+            _require_own(caller, row[entity.owner])
+        if entity.key == ("id",) and row["id"] is None:
+            row["id"] = self._ids.new()
+        return row
+
+    def _drop_old(self, conn: Writing, entity: Entity) -> None:
+        if entity.keep_days is not None and entity.time is not None:
+            before = self._clock.now_us() - entity.keep_days * DAY_US
+            time = column_name(entity.model, entity.time)
+            rows.delete(conn, entity.table, [Condition(time, "<", before)])
+
+    async def set(
+        self, caller: Caller, setting: StoredSetting, *, expected: str | None = None
+    ) -> bool:
+        """Set a setting; with *expected* only where it is as last read.
+
+        *expected* is its ``updated_at`` in RFC 3339, or "" where there must be none.
+        False, and nothing is changed, when another was faster.
+        """
+        entity = ENTITIES["settings"]
+        row = self._ready(caller, entity, setting)
+        version = None if not expected else _moment_us(expected)
+
+        def work(conn: Writing) -> bool:
+            if expected is not None:
+                there = rows.get(conn, entity.table, [row["namespace"], row["key"]])
+                found = None if there is None else there[-1]
+                if found != version:
+                    return False
+            rows.save(conn, entity.table, row)
+            return True
+
+        return await self._db.write(caller, work, reply=bool)
+
+    async def delete(self, caller: Caller, entity: Entity, where: Mapping[str, Any]) -> int:
+        """Delete what *where* names and return how many they were."""
+        conditions = self._conditions(caller, entity, where)
+        return await self._db.write(
+            caller, lambda conn: rows.delete(conn, entity.table, conditions), reply=int
+        )
+
+    async def purge(self, caller: Caller, entity: Entity, before: datetime) -> int:
+        """Delete what is strictly older than *before* and return how many they were."""
+        assert entity.time is not None
+        time = column_name(entity.model, entity.time)
+        where = [*self._conditions(caller, entity, {}), Condition(time, "<", to_us(before))]
+        return await self._db.write(
+            caller, lambda conn: rows.delete(conn, entity.table, where), reply=int
+        )
+
+    # Reading.
+
+    async def get(self, caller: Caller, entity: Entity, key: Sequence[Any]) -> Any | None:
+        """Return the record with *key*, None when there is none that the caller may read."""
+        where = self._conditions(caller, entity, dict(zip(entity.key, key, strict=True)))
+        found = await self._db.read(rows.page, entity.table, where, limit=1)
+        return from_row(entity.model, found[0]) if found else None
+
+    async def list(
+        self,
+        caller: Caller,
+        entity: Entity,
+        where: Mapping[str, Any],
+        *,
+        times: Range = ALL_TIMES,
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> tuple[Any, ...]:
+        """Return all that *where* and *times* hold for, in the entity's order.
+
+        Raises QueryError for a limit under 1 or times that run backwards.
+        """
+        if limit is not None and limit < 1:
+            raise QueryError("limit must be at least 1", field="limit")
+        if offset < 0:
+            raise QueryError("offset must not be negative", field="offset")
+        found = await self._db.read(
+            rows.page,
+            entity.table,
+            self._conditions(caller, entity, where, times),
+            limit=-1 if limit is None else limit,
+            offset=offset,
+        )
+        return tuple(from_row(entity.model, row) for row in found)
+
+    async def page(
+        self,
+        caller: Caller,
+        entity: Entity,
+        where: Mapping[str, Any],
+        *,
+        times: Range = ALL_TIMES,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> Page[Any]:
+        """Return up to *limit* records behind *after*, whose own record may be gone by now."""
+        found = await self._db.read(
+            rows.page,
+            entity.table,
+            self._conditions(caller, entity, where, times),
+            after=None if after is None else _place(entity, after),
+            limit=min(limit, PAGE_ITEMS_MAX) + 1,
+        )
+        items = tuple(from_row(entity.model, row) for row in found[:limit])
+        return Page(items, _cursor(entity, found[limit - 1]) if len(found) > limit else None)
+
+    async def count(
+        self,
+        caller: Caller,
+        entity: Entity,
+        where: Mapping[str, Any],
+        times: Range = ALL_TIMES,
+    ) -> int:
+        """Return how many there are."""
+        conditions = self._conditions(caller, entity, where, times)
+        return await self._db.read(rows.count, entity.table, conditions)
+
+    async def find(
+        self, caller: Caller, entity: Entity, conditions: Sequence[Condition]
+    ) -> tuple[Any, ...]:
+        """Return all that *conditions* hold for: for what no filter of the declaration says."""
+        where = [*self._conditions(caller, entity, {}), *conditions]
+        found = await self._db.read(rows.page, entity.table, where)
+        return tuple(from_row(entity.model, row) for row in found)
+
+    async def total(self, caller: Caller, where: Mapping[str, Any]) -> rows.CurrencyTotal:
+        """Return what cost records come to; raises QueryError for more than one currency."""
+        entity = ENTITIES["cost_records"]
+        conditions = self._conditions(caller, entity, where)
+        found = await self._db.read(rows.totals, entity.table, "cost", conditions)
+        if len(found) > 1:
+            raise QueryError(
+                f"costs in {', '.join(each.currency for each in found)} have no sum",
+                field="currency",
+                hint="ask for each agent or task by itself",
+            )
+        return found[0] if found else rows.CurrencyTotal("USD", 0.0)
+
+    async def counts(self) -> dict[str, int]:
+        """Return how many records there are of each entity that has any."""
+        tables = {entity.table.name: name for name, entity in ENTITIES.items()}
+        wanted = [entity.table for entity in ENTITIES.values()]
+        found = await self._db.read(lambda conn: list(rows.counts(conn, wanted)))
+        return {tables[name]: number for name, number in found}
+
+    def _conditions(
+        self,
+        caller: Caller,
+        entity: Entity,
+        where: Mapping[str, Any],
+        times: Range = ALL_TIMES,
+    ) -> Conditions:
+        given = {name: value for name, value in where.items() if value is not None}
+        if entity.owner is not None and (caller.bound or caller.closed):
+            _require_own(caller, given.setdefault(entity.owner, caller.agent_id))
+        found = [
+            Condition(column_name(entity.model, name), "=", to_stored(value))
+            for name, value in given.items()
+        ]
+        if times.since and times.until and times.until < times.since:
+            raise QueryError("until is before since", field="until")
+        for op, moment in ((">=", times.since), ("<=", times.until)):
+            if moment is not None:
+                assert entity.time is not None
+                found.append(Condition(column_name(entity.model, entity.time), op, to_us(moment)))
+        return found
+
+
+def require_swapped(swapped: bool) -> None:  # noqa: FBT001  # what a compare-and-swap returned
+    """Raise VersionConflictError for a compare-and-swap that was lost."""
+    if not swapped:
+        raise VersionConflictError(
+            "another wrote it since it was read", field="expected", hint="read it again"
+        )
+
+
+def _require_own(caller: Caller, agent_id: Any) -> None:
+    if not (caller.may_be(agent_id) if agent_id is not None else not caller.bound):
+        raise DeniedError("the record is of an agent that needs another key", field="agent_id")
+
+
+def _require_no_others(
+    conn: Writing, caller: Caller, entity: Entity, row: Mapping[str, Any]
+) -> None:
+    """Raise DeniedError where *row* would take the place of another agent's."""
+    there = rows.get(conn, entity.table, [row[name] for name in entity.key])
+    if entity.owner is not None and there is not None:
+        _require_own(caller, there[list(row).index(entity.owner)])
+
+
+def _screened(record: M) -> M:
+    texts = {
+        name: _clean(getattr(record, name))
+        for name in type(record).model_fields
+        if not name.endswith("_hash")
+    }
+    changed = {name: text for name, text in texts.items() if text != getattr(record, name)}
+    return record.model_copy(update=changed) if changed else record
+
+
+def _clean(value: Any) -> Any:
+    if type(value) is str:
+        return screen(value).text
+    if isinstance(value, tuple | list):
+        return type(value)(_clean(each) for each in value)
+    if isinstance(value, dict):
+        return {key: _clean(each) for key, each in value.items()}
+    return value
+
+
+def _moment_us(text: str) -> int:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidError("not a time in RFC 3339", field="expected") from None
+    if moment.tzinfo is None:
+        raise InvalidError("a time needs its zone", field="expected")
+    return to_us(moment)
+
+
+def _cursor(entity: Entity, row: Sequence[Any]) -> str:
+    names = [column.name for column in entity.table.columns]
+    place = [row[names.index(name)] for name in entity.table.order + entity.table.key]
+    return base64.urlsafe_b64encode(json.dumps(place, ensure_ascii=False).encode()).decode()
+
+
+def _place(entity: Entity, cursor: str) -> list[Any]:
+    try:
+        place = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+    except (ValueError, binascii.Error):
+        place = None
+    wanted = len(entity.table.order + entity.table.key)
+    if not isinstance(place, list) or len(place) != wanted:
+        raise InvalidError("not a page's next", field="after")
+    if not all(isinstance(each, str | int) for each in place):
+        raise InvalidError("not a page's next", field="after")
+    return place

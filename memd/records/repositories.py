@@ -1,0 +1,373 @@
+"""The repositories of the documents over :class:`Records`: typed, with the documents' names.
+
+What they share is one class; what a subclass adds is what the documents call otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any, ClassVar, Generic, TypeVar
+
+from memd.base.clock import to_us
+from memd.base.record_errors import QueryError
+from memd.domain.caller import Caller
+from memd.domain.values import Value
+from memd.records.company import ApiKey, AuditEntry, CustomPreset, StoredSetting, User
+from memd.records.entities import ENTITIES
+from memd.records.kinds import ArtifactType, ProjectStatus, Risk, TaskStatus, Verdict
+from memd.records.records import Range, Records
+from memd.records.runs import (
+    AgentRuntimeState,
+    Checkpoint,
+    CollaborationMetric,
+    Heartbeat,
+    LifecycleEvent,
+    ParkedContext,
+    TaskMetric,
+)
+from memd.records.work import Artifact, CostRecord, Message, Project, Task
+from memd.store.records.rows import Condition
+
+M = TypeVar("M", bound=Value)
+
+
+class Repository(Generic[M]):
+    """The records of one entity, of the file that is open when they are asked for."""
+
+    entity_name: ClassVar[str]
+
+    def __init__(self, records: Callable[[], Records], caller: Caller) -> None:
+        self._open = records
+        self._caller = caller
+        self._entity = ENTITIES[self.entity_name]
+
+    @property
+    def _records(self) -> Records:
+        return self._open()
+
+    async def save(self, record: M) -> None:
+        """Save *record*; raises DuplicateRecordError where records are written once."""
+        await self._records.save(self._caller, self._entity, record)
+
+    async def get(self, *key: str) -> M | None:
+        """Return the record with *key*, None when there is none."""
+        found: M | None = await self._records.get(self._caller, self._entity, key)
+        return found
+
+    async def count(self, **where: Any) -> int:
+        """Return how many there are."""
+        return await self._records.count(self._caller, self._entity, where)
+
+    async def _listed(
+        self,
+        times: Range = Range(),  # noqa: B008  # a value
+        *,
+        limit: int | None = None,
+        offset: int = 0,
+        **where: Any,
+    ) -> tuple[M, ...]:
+        return await self._records.list(
+            self._caller, self._entity, where, times=times, limit=limit, offset=offset
+        )
+
+    async def _deleted(self, **where: Any) -> int:
+        return await self._records.delete(self._caller, self._entity, where)
+
+
+class _Kept(Repository[M]):
+    """Records that can be deleted."""
+
+    async def delete(self, *key: str) -> bool:
+        """Delete one; False when there was none."""
+        return await self._deleted(**dict(zip(self._entity.key, key, strict=True))) > 0
+
+
+class SqliteTasks(_Kept[Task]):
+    """Tasks, by id."""
+
+    entity_name = "tasks"
+
+    async def list_tasks(
+        self,
+        *,
+        status: TaskStatus | None = None,
+        assigned_to: str | None = None,
+        project: str | None = None,
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> tuple[Task, ...]:
+        """Return the tasks that all of what is given holds for, by id."""
+        return await self._listed(
+            status=status, assigned_to=assigned_to, project=project, limit=limit, offset=offset
+        )
+
+
+class SqliteCostRecords(Repository[CostRecord]):
+    """Cost records, newest first."""
+
+    entity_name = "cost_records"
+
+    async def query(
+        self, *, agent_id: str | None = None, task_id: str | None = None
+    ) -> tuple[CostRecord, ...]:
+        """Return the cost records of an agent, a task, or both."""
+        return await self._listed(agent_id=agent_id, task_id=task_id)
+
+    async def aggregate(self, *, agent_id: str | None = None, task_id: str | None = None) -> float:
+        """Return what they come to, 0.0 when there is none; raises QueryError for currencies."""
+        where = {"agent_id": agent_id, "task_id": task_id}
+        return (await self._records.total(self._caller, where)).amount
+
+
+class SqliteMessages(Repository[Message]):
+    """Messages, newest first."""
+
+    entity_name = "messages"
+
+    async def get_history(self, channel: str, *, limit: int | None = None) -> tuple[Message, ...]:
+        """Return the newest messages of *channel*; raises QueryError for a limit under 1."""
+        return await self._listed(channel=channel, limit=limit)
+
+
+class SqliteAuditEntries(Repository[AuditEntry]):
+    """Audit entries, newest first; only time deletes them."""
+
+    entity_name = "audit_entries"
+
+    async def query(  # noqa: PLR0913  # the documents' parameters
+        self,
+        *,
+        agent_id: str | None = None,
+        action_type: str | None = None,
+        verdict: Verdict | None = None,
+        risk_level: Risk | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int = 100,
+    ) -> tuple[AuditEntry, ...]:
+        """Return the entries that all of what is given holds for; both times are inclusive."""
+        return await self._listed(
+            Range(since, until),
+            agent_id=agent_id,
+            action_type=action_type,
+            verdict=verdict,
+            risk_level=risk_level,
+            limit=limit,
+        )
+
+    async def purge_before(self, cutoff: datetime) -> int:
+        """Delete what is strictly older than *cutoff*; return how many."""
+        return await self._records.purge(self._caller, self._entity, cutoff)
+
+
+class SqliteParkedContexts(_Kept[ParkedContext]):
+    """Parked contexts, newest first."""
+
+    entity_name = "parked_contexts"
+
+    async def get_by_approval(self, approval_id: str) -> ParkedContext | None:
+        """Return the one that waits for *approval_id*."""
+        return next(iter(await self._listed(approval_id=approval_id, limit=1)), None)
+
+    async def get_by_agent(self, agent_id: str) -> tuple[ParkedContext, ...]:
+        """Return an agent's."""
+        return await self._listed(agent_id=agent_id)
+
+    async def get_by_execution(self, execution_id: str) -> tuple[ParkedContext, ...]:
+        """Return an execution's."""
+        return await self._listed(execution_id=execution_id)
+
+    async def get_by_task(self, task_id: str) -> tuple[ParkedContext, ...]:
+        """Return a task's."""
+        return await self._listed(task_id=task_id)
+
+
+class SqliteAgentStates(_Kept[AgentRuntimeState]):
+    """What each agent does now."""
+
+    entity_name = "agent_states"
+
+    async def get_active(self) -> tuple[AgentRuntimeState, ...]:
+        """Return all that are not idle, the last active first."""
+        active = [Condition("status", "<>", "idle")]
+        return await self._records.find(self._caller, self._entity, active)
+
+
+class SqliteSettings(_Kept[StoredSetting]):
+    """Settings, by namespace and key."""
+
+    entity_name = "settings"
+
+    async def get_namespace(self, namespace: str) -> tuple[StoredSetting, ...]:
+        """Return the settings of a namespace, by key."""
+        return await self._listed(namespace=namespace)
+
+    async def get_all(self) -> tuple[StoredSetting, ...]:
+        """Return all, by namespace and key."""
+        return await self._listed()
+
+    async def set(
+        self,
+        namespace: str,
+        key: str,
+        value: str,
+        updated_at: datetime,
+        *,
+        expected_updated_at: str | None = None,
+    ) -> bool:
+        """Set one; with *expected_updated_at* ("" for none there) only if it is as last read."""
+        setting = StoredSetting(namespace=namespace, key=key, value=value, updated_at=updated_at)
+        return await self._records.set(self._caller, setting, expected=expected_updated_at)
+
+    async def set_many(self, settings: Sequence[StoredSetting]) -> None:
+        """Set all of *settings* or none."""
+        await self._records.save(self._caller, self._entity, *settings)
+
+    async def delete_namespace(self, namespace: str) -> int:
+        """Delete a namespace; return how many settings it had."""
+        return await self._deleted(namespace=namespace)
+
+
+class SqliteArtifacts(_Kept[Artifact]):
+    """Artifacts, by id."""
+
+    entity_name = "artifacts"
+
+    async def save(self, record: Artifact) -> bool:  # type: ignore[override]  # SPEC 19.2: True if inserted
+        """Save *record*; True when it was not there before."""
+        return await self._records.save(self._caller, self._entity, record)
+
+    async def list_artifacts(
+        self,
+        *,
+        task_id: str | None = None,
+        created_by: str | None = None,
+        artifact_type: ArtifactType | None = None,
+    ) -> tuple[Artifact, ...]:
+        """Return the artifacts that all of what is given holds for."""
+        return await self._listed(task_id=task_id, created_by=created_by, type=artifact_type)
+
+
+class SqliteProjects(_Kept[Project]):
+    """Projects, by id."""
+
+    entity_name = "projects"
+
+    async def list_projects(
+        self, *, status: ProjectStatus | None = None, lead: str | None = None
+    ) -> tuple[Project, ...]:
+        """Return the projects that all of what is given holds for."""
+        return await self._listed(status=status, lead=lead)
+
+
+class SqliteCustomPresets(_Kept[CustomPreset]):
+    """Presets, by name."""
+
+    entity_name = "custom_presets"
+
+    async def list_all(self) -> tuple[CustomPreset, ...]:
+        """Return all, by name."""
+        return await self._listed()
+
+
+class SqliteCheckpoints(_Kept[Checkpoint]):
+    """Checkpoints, the latest turn first."""
+
+    entity_name = "checkpoints"
+
+    async def get_latest(
+        self, *, execution_id: str | None = None, task_id: str | None = None
+    ) -> Checkpoint | None:
+        """Return the one of the highest turn; raises ValueError when neither is given."""
+        if execution_id is None and task_id is None:
+            raise QueryError("an execution_id or a task_id is needed", field="execution_id")
+        found = await self._listed(execution_id=execution_id, task_id=task_id, limit=1)
+        return next(iter(found), None)
+
+    async def delete_by_execution(self, execution_id: str) -> int:
+        """Delete an execution's; return how many they were."""
+        return await self._deleted(execution_id=execution_id)
+
+
+class SqliteHeartbeats(_Kept[Heartbeat]):
+    """When executions were last alive, the longest silent first."""
+
+    entity_name = "heartbeats"
+
+    async def get_stale(self, threshold: datetime) -> tuple[Heartbeat, ...]:
+        """Return those last alive strictly before *threshold*."""
+        before = [Condition("last_heartbeat_at_us", "<", to_us(threshold))]
+        return await self._records.find(self._caller, self._entity, before)
+
+
+class _Log(Repository[M]):
+    """Records that are written once, newest first."""
+
+    async def query(
+        self,
+        *,
+        agent_id: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int | None = None,
+    ) -> tuple[M, ...]:
+        """Return an agent's, or all, of a stretch of time; both ends are inclusive."""
+        return await self._listed(Range(since, until), agent_id=agent_id, limit=limit)
+
+
+class SqliteLifecycleEvents(_Log[LifecycleEvent]):
+    """What began, ended or failed."""
+
+    entity_name = "lifecycle_events"
+
+
+class SqliteTaskMetrics(_Log[TaskMetric]):
+    """How work went."""
+
+    entity_name = "task_metrics"
+
+
+class SqliteCollaborationMetrics(_Log[CollaborationMetric]):
+    """How agents worked together."""
+
+    entity_name = "collaboration_metrics"
+
+
+class SqliteUsers(_Kept[User]):
+    """Users, by id."""
+
+    entity_name = "users"
+
+    async def get_by_username(self, username: str) -> User | None:
+        """Return the one of this name."""
+        return next(iter(await self._listed(username=username, limit=1)), None)
+
+    async def list_users(self) -> tuple[User, ...]:
+        """Return all."""
+        return await self._listed()
+
+
+class SqliteApiKeys(_Kept[ApiKey]):
+    """Users' keys, by id."""
+
+    entity_name = "api_keys"
+
+    async def get_by_hash(self, key_hash: str) -> ApiKey | None:
+        """Return the key that has this hash."""
+        return next(iter(await self._listed(key_hash=key_hash, limit=1)), None)
+
+    async def list_by_user(self, user_id: str) -> tuple[ApiKey, ...]:
+        """Return a user's."""
+        return await self._listed(user_id=user_id)
+
+
+REPOSITORIES: dict[str, type[Repository[Any]]] = {
+    cls.entity_name: cls
+    for cls in (
+        SqliteTasks, SqliteCostRecords, SqliteMessages, SqliteLifecycleEvents, SqliteTaskMetrics,
+        SqliteCollaborationMetrics, SqliteParkedContexts, SqliteAuditEntries, SqliteUsers,
+        SqliteApiKeys, SqliteCheckpoints, SqliteHeartbeats, SqliteAgentStates, SqliteSettings,
+        SqliteArtifacts, SqliteProjects, SqliteCustomPresets,
+    )
+}  # fmt: skip

@@ -1,0 +1,190 @@
+"""``records.<entity>.<verb>``: the methods of every entity, made from its declaration (SPEC 19).
+
+Loaded with the first such call: a start does not wait for seventeen entities' models.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from pydantic import Field, create_model
+
+from memd.base.limits import PAGE_ITEMS_MAX
+from memd.domain.caller import Scope
+from memd.domain.values import PlainText, Time, Value
+from memd.records.columns import field_types
+from memd.records.company import StoredSetting
+from memd.records.entities import ENTITIES, Entity
+from memd.records.records import Range, require_swapped
+from memd.serve.params import KeyParams, Params
+from memd.serve.route import Context, Router
+
+router = Router()
+P = TypeVar("P", bound=Params)
+
+
+class Saved(Value):
+    """A record is in the store; *added*: there was none with its key."""
+
+    added: bool
+
+
+class Counted(Value):
+    """How many."""
+
+    count: int
+
+
+class CostTotal(Value):
+    """What cost records come to."""
+
+    amount: float
+    currency: str
+
+
+class SetParams(KeyParams):
+    """A setting, and what must be there: its ``updated_at`` as last read, "" for nothing."""
+
+    record: StoredSetting
+    expected: PlainText | None = None
+
+
+class PurgeParams(KeyParams):
+    """The time up to which records go; what is of that moment stays."""
+
+    before: Time
+
+
+def _params(entity: Entity, what: str, base: type[Params] = Params, **fields: Any) -> type[Params]:
+    name = f"{entity.name.title().replace('_', '')}{what}Params"
+    return create_model(name, __base__=base, __doc__=f"{what} {entity.name}.", **fields)
+
+
+def _filters(entity: Entity) -> dict[str, Any]:
+    kinds = field_types(entity.model)
+    fields: dict[str, Any] = {name: (kinds[name] | None, None) for name in entity.filters}
+    if entity.time is not None:
+        fields |= {"since": (Time | None, None), "until": (Time | None, None)}
+    return fields
+
+
+def _asked(entity: Entity, params: Any) -> tuple[dict[str, Any], Range]:
+    where = {name: getattr(params, name) for name in entity.filters}
+    return where, Range(getattr(params, "since", None), getattr(params, "until", None))
+
+
+def _key(entity: Entity, params: Any) -> tuple[str, ...]:
+    return tuple(getattr(params, name) for name in entity.key)
+
+
+def _of_one(entity: Entity, prefix: str) -> None:
+    """Declare what is done to one record by its key."""
+    kinds = field_types(entity.model)
+    key: dict[str, Any] = {name: (kinds[name], ...) for name in entity.key}
+    answer: dict[str, Any] = {"record": (entity.model | None, None)}
+    found = create_model(f"{entity.model.__name__}Answer", **answer)
+    one = entity.model.__name__
+
+    @router.method(
+        f"{prefix}.save", _params(entity, "Save", KeyParams, record=(entity.model, ...)), Saved,
+        f"Save a {one}.", scope=entity.writing, writes=True,
+    )  # fmt: skip
+    async def save(context: Context, params: Any) -> Saved:
+        added = await context.rooms.records.save(context.caller, entity, params.record)
+        return Saved(added=added)
+
+    @router.method(
+        f"{prefix}.get", _params(entity, "Get", **key), found,
+        f"One {one}, or null.", scope=entity.reading, writes=False,
+    )  # fmt: skip
+    async def get(context: Context, params: Any) -> Any:
+        record = await context.rooms.records.get(context.caller, entity, _key(entity, params))
+        return found(record=record)
+
+    if entity.deletes:
+
+        @router.method(
+            f"{prefix}.delete", _params(entity, "Delete", KeyParams, **key), Counted,
+            f"Delete a {one}.", scope=entity.writing, writes=True,
+        )  # fmt: skip
+        async def delete(context: Context, params: Any) -> Counted:
+            where = {name: getattr(params, name) for name in entity.key}
+            return Counted(count=await context.rooms.records.delete(context.caller, entity, where))
+
+
+def _of_many(entity: Entity, prefix: str) -> None:
+    """Declare what is asked of all records of an entity."""
+    filters, one = _filters(entity), entity.model.__name__
+    pages: dict[str, Any] = {
+        **filters,
+        "after": (PlainText | None, None),
+        "limit": (int, Field(default=100, ge=1, le=PAGE_ITEMS_MAX)),
+    }
+    answer: dict[str, Any] = {
+        "items": (tuple[entity.model, ...], ...),  # type: ignore[name-defined]  # a model
+        "next": (str | None, None),
+    }
+    page = create_model(f"{one}Page", **answer)
+
+    @router.method(
+        f"{prefix}.list", _params(entity, "List", **pages), page,
+        f"Each {one} that all of what is given holds for.", scope=entity.reading, writes=False,
+    )  # fmt: skip
+    async def list_(context: Context, params: Any) -> Any:
+        where, times = _asked(entity, params)
+        found = await context.rooms.records.page(
+            context.caller, entity, where, times=times, after=params.after, limit=params.limit
+        )
+        return page.model_construct(items=found.items, next=found.next)
+
+    @router.method(
+        f"{prefix}.count", _params(entity, "Count", **filters), Counted,
+        f"How many {one} records.", scope=entity.reading, writes=False,
+    )  # fmt: skip
+    async def count(context: Context, params: Any) -> Counted:
+        where, times = _asked(entity, params)
+        return Counted(
+            count=await context.rooms.records.count(context.caller, entity, where, times)
+        )
+
+    if entity.time is not None:
+        scope: Scope = "admin"
+
+        @router.method(
+            f"{prefix}.purge", PurgeParams, Counted,
+            f"Delete each {one} that is older.", scope=scope, writes=True,
+        )  # fmt: skip
+        async def purge(context: Context, params: PurgeParams) -> Counted:
+            return Counted(
+                count=await context.rooms.records.purge(context.caller, entity, params.before)
+            )
+
+
+for _entity in ENTITIES.values():
+    _of_one(_entity, f"records.{_entity.name}")
+    _of_many(_entity, f"records.{_entity.name}")
+
+
+@router.method(
+    "records.settings.set", SetParams, Saved, "Set a setting if it is as last read.", scope="write"
+)
+async def set_setting(context: Context, params: SetParams) -> Saved:
+    done = await context.rooms.records.set(context.caller, params.record, expected=params.expected)
+    require_swapped(done)
+    return Saved(added=params.expected == "")
+
+
+_AggregateParams = _params(ENTITIES["cost_records"], "Aggregate", **{
+    name: (kind | None, None)
+    for name, kind in field_types(ENTITIES["cost_records"].model).items()
+    if name in ("agent_id", "task_id")
+})  # fmt: skip
+
+
+@router.method(
+    "records.cost_records.aggregate", _AggregateParams, CostTotal, "What cost records come to."
+)
+async def aggregate(context: Context, params: Any) -> CostTotal:
+    where = {"agent_id": params.agent_id, "task_id": params.task_id}
+    found = await context.rooms.records.total(context.caller, where)
+    return CostTotal(amount=found.amount, currency=found.currency)

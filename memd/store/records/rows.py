@@ -1,0 +1,186 @@
+"""Rows of records: inserted, replaced, read page by page, counted, summed, deleted.
+
+A table is made by the first write into it, in that write's transaction; before, it reads as
+empty. What a constraint of SQLite refuses is an error of SPEC 19.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import apsw
+
+from memd.base.record_errors import ConstraintViolationError, DuplicateRecordError
+from memd.store.file.connect import Reading, Writing
+from memd.store.records.table import RecordTable, quoted
+
+# The statements below are put together from names of declarations (table.py); values are bound.
+# ruff: noqa: S608
+
+Value = str | int | float | None
+Row = tuple[Any, ...]
+_DUPLICATES = frozenset({apsw.SQLITE_CONSTRAINT_PRIMARYKEY, apsw.SQLITE_CONSTRAINT_UNIQUE})
+
+
+class Condition(NamedTuple):
+    """``column op value``; *op* is one of ``= <> < <= >=``."""
+
+    column: str
+    op: str
+    value: Value
+
+
+class CurrencyTotal(NamedTuple):
+    """What the rows of one currency come to."""
+
+    currency: str
+    amount: float
+
+
+def exists(conn: Reading, table: RecordTable) -> bool:
+    """Return whether anything was ever written into *table*."""
+    return bool(
+        conn.execute(
+            "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", (table.name,)
+        ).fetchone()
+    )
+
+
+def make(conn: Writing, table: RecordTable) -> None:
+    """Make *table*, and before it those that it refers to, as far as they are not there."""
+    for needed in table.needs:
+        make(conn, needed)
+    if not exists(conn, table):
+        conn.execute(table.ddl)
+
+
+def insert(conn: Writing, table: RecordTable, row: Mapping[str, Value]) -> None:
+    """Add *row*; raises DuplicateRecordError or ConstraintViolationError."""
+    make(conn, table)
+    _run(conn, _insert(table, row), row)
+
+
+def save(conn: Writing, table: RecordTable, row: Mapping[str, Value]) -> bool:
+    """Add *row*, or put it in place of the one with its key; True when there was none."""
+    make(conn, table)
+    there = get(conn, table, [row[name] for name in table.key]) is not None
+    rest = [name for name in row if name not in table.key]
+    changes = ", ".join(f'"{name}" = excluded."{name}"' for name in rest)
+    _run(conn, f"{_insert(table, row)} ON CONFLICT DO UPDATE SET {changes}", row)
+    return not there
+
+
+def get(conn: Reading, table: RecordTable, key: Sequence[Value]) -> Row | None:
+    """Return the row with *key*, its columns in the declaration's order."""
+    if not exists(conn, table):
+        return None
+    where = [Condition(name, "=", value) for name, value in zip(table.key, key, strict=True)]
+    text, values = _where(where)
+    return conn.execute(f"SELECT {_columns(table)} FROM {table.name}{text}", values).fetchone()
+
+
+def page(
+    conn: Reading,
+    table: RecordTable,
+    where: Sequence[Condition],
+    *,
+    after: Sequence[Value] | None = None,
+    limit: int = -1,
+    offset: int = 0,
+) -> list[Row]:
+    """Return the rows that *where* holds for, in order; *after* is a place in that order.
+
+    The row that *after* is of may be deleted meanwhile: the next page begins behind its place.
+    """
+    if not exists(conn, table):
+        return []
+    text, values = _where(where)
+    order = table.order + table.key
+    if after is not None:
+        marks = ", ".join("?" for _ in order)
+        joint = " AND" if text else " WHERE"
+        text += f"{joint} ({quoted(order)}) {'<' if table.newest_first else '>'} ({marks})"
+        values += list(after)
+    way = " DESC" if table.newest_first else ""
+    sorting = ", ".join(f'"{name}"{way}' for name in order)
+    return conn.execute(
+        f"SELECT {_columns(table)} FROM {table.name}{text} ORDER BY {sorting} LIMIT ? OFFSET ?",
+        [*values, limit, offset],
+    ).fetchall()
+
+
+def count(conn: Reading, table: RecordTable, where: Sequence[Condition] = ()) -> int:
+    """Return how many rows *where* holds for."""
+    if not exists(conn, table):
+        return 0
+    text, values = _where(where)
+    row = conn.execute(f"SELECT count(*) FROM {table.name}{text}", values).fetchone()
+    assert row is not None
+    return int(str(row[0]))
+
+
+def delete(conn: Writing, table: RecordTable, where: Sequence[Condition]) -> int:
+    """Delete the rows that *where* holds for and return how many they were.
+
+    Raises ConstraintViolationError when other records refer to one of them.
+    """
+    if not exists(conn, table):
+        return 0
+    text, values = _where(where)
+    try:
+        conn.execute(f"DELETE FROM {table.name}{text}", values)
+    except apsw.ConstraintError:
+        raise ConstraintViolationError("other records refer to it") from None
+    return conn.changes()
+
+
+def totals(
+    conn: Reading, table: RecordTable, column: str, where: Sequence[Condition]
+) -> list[CurrencyTotal]:
+    """Return the sum of *column*, for each currency that there is."""
+    if not exists(conn, table):
+        return []
+    text, values = _where(where)
+    rows = conn.execute(
+        f'SELECT currency, sum("{column}") FROM {table.name}{text} GROUP BY currency', values
+    )
+    return [CurrencyTotal(str(currency), float(str(amount))) for currency, amount in rows]
+
+
+def counts(conn: Reading, tables: Sequence[RecordTable]) -> Iterator[tuple[str, int]]:
+    """Yield the name of each table that has rows, with how many."""
+    for table in tables:
+        if number := count(conn, table):
+            yield table.name, number
+
+
+def _columns(table: RecordTable) -> str:
+    return quoted(tuple(column.name for column in table.columns))
+
+
+def _where(conditions: Sequence[Condition]) -> tuple[str, list[Value]]:
+    text = " AND ".join(f'"{each.column}" {each.op} ?' for each in conditions)
+    return f" WHERE {text}" if text else "", [each.value for each in conditions]
+
+
+def _insert(table: RecordTable, row: Mapping[str, Value]) -> str:
+    marks = ", ".join("?" for _ in row)
+    return f"INSERT INTO {table.name} ({quoted(tuple(row))}) VALUES ({marks})"
+
+
+def _run(conn: Writing, text: str, row: Mapping[str, Value]) -> None:
+    try:
+        conn.execute(text, tuple(row.values()))
+    except apsw.ConstraintError as error:
+        code = _code(error)
+        if code in _DUPLICATES:
+            raise DuplicateRecordError("there is one with this id already", field="id") from None
+        if code == apsw.SQLITE_CONSTRAINT_FOREIGNKEY:
+            raise ConstraintViolationError("it refers to a record that there is none of") from None
+        raise ConstraintViolationError("a column may not hold this value") from None
+
+
+def _code(error: apsw.Error) -> int:
+    """Return SQLite's extended result code."""
+    return int(getattr(error, "extendedresult", 0))

@@ -1,0 +1,174 @@
+"""Operational records at the real socket and on the command line, for each entity."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.daemon import Spawned, environment, spawned
+from support.recording import EXAMPLES, referred
+
+from memd.base.errors import DeniedError, InvalidError, UnknownMethodError
+from memd.base.record_errors import (
+    ConstraintViolationError,
+    DuplicateRecordError,
+    QueryError,
+    VersionConflictError,
+)
+from memd.client import Client
+from memd.records.entities import ENTITIES
+from memd.serve.routes.routes import METHODS, records
+
+EVERY = pytest.mark.parametrize("name", ENTITIES)
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spawned]:
+    with spawned(tmp_path_factory.mktemp("home")) as daemon:
+        yield daemon
+
+
+@pytest.fixture
+def owner(daemon: Spawned) -> Iterator[Client]:
+    with daemon.client() as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def reader(daemon: Spawned) -> Iterator[Client]:
+    with daemon.client() as owner:
+        added = owner.call("client.add", {"name": "reader", "scopes": ["read"]})
+    with Client(daemon.paths.socket, key=Path(added["key_file"])) as client:
+        yield client
+
+
+def save(client: Client, name: str, /, **changes: Any) -> dict[str, Any]:
+    for other in referred(ENTITIES[name]):
+        client.call(f"records.{other}.save", {"record": EXAMPLES[other]})
+    record = {**EXAMPLES[name], **changes}
+    answer: dict[str, Any] = client.call(f"records.{name}.save", {"record": record})
+    return answer
+
+
+def key_of(name: str) -> dict[str, Any]:
+    return {field: EXAMPLES[name][field] for field in ENTITIES[name].key}
+
+
+@EVERY
+def test_an_entity_is_saved_found_listed_counted_and_deleted(owner: Client, name: str) -> None:
+    entity = ENTITIES[name]
+    key = {entity.key[-1]: f"one-{name}"}
+    save(owner, name, **key)
+    found = owner.call(f"records.{name}.get", {**key_of(name), **key})["record"]
+    assert {**found, **EXAMPLES[name], **key} == found
+    assert found in owner.call(f"records.{name}.list")["items"]
+    assert owner.call(f"records.{name}.count")["count"] >= 1
+    assert owner.call(f"records.{name}.get", {**key_of(name), entity.key[0]: "no"}) == {
+        "record": None
+    }
+    if entity.deletes:
+        assert owner.call(f"records.{name}.delete", {**key_of(name), **key}) == {"count": 1}
+        assert owner.call(f"records.{name}.delete", {**key_of(name), **key}) == {"count": 0}
+    else:
+        with pytest.raises(UnknownMethodError):
+            owner.call(f"records.{name}.delete", key)
+
+
+@EVERY
+def test_each_method_needs_its_scope(reader: Client, name: str) -> None:
+    entity = ENTITIES[name]
+    calls: dict[str, dict[str, Any]] = {
+        "save": {"record": EXAMPLES[name]},
+        "delete": key_of(name),
+        "purge": {"before": "2020-01-01T00:00:00Z"},
+    }
+    for verb in {"save", "delete", "purge"} & set(entity.verbs):
+        with pytest.raises(DeniedError):
+            reader.call(f"records.{name}.{verb}", calls[verb])
+    if entity.reading == "read":
+        assert "items" in reader.call(f"records.{name}.list")
+    else:
+        with pytest.raises(DeniedError):
+            reader.call(f"records.{name}.list")
+
+
+def test_a_bad_call_is_told_by_its_kind(owner: Client) -> None:
+    save(owner, "messages")
+    with pytest.raises(DuplicateRecordError):
+        save(owner, "messages")
+    save(owner, "cost_records", id="c9")
+    with pytest.raises(ConstraintViolationError):
+        owner.call("records.tasks.delete", {"id": "t1"})
+    with pytest.raises(UnknownMethodError):
+        owner.call("records.invoices.list")
+    with pytest.raises(InvalidError):
+        owner.call("records.tasks.list", {"after": "no"})
+    with pytest.raises(InvalidError):
+        owner.call("records.messages.list", {"since": "2026-03-01T12:00:00"})
+    with pytest.raises(InvalidError):
+        save(owner, "messages", id="late", timestamp="2026-03-01T12:00:00")
+    with pytest.raises(InvalidError):
+        save(owner, "cost_records", id="much", cost=1e300)
+    times = {"since": "2026-03-02T00:00:00Z", "until": "2026-03-01T00:00:00Z"}
+    with pytest.raises(QueryError):
+        owner.call("records.messages.list", times)
+
+
+def test_a_lost_compare_and_swap_is_a_version_conflict(owner: Client) -> None:
+    first = {**EXAMPLES["settings"], "key": "swapped"}
+    later = {**first, "value": "light", "updated_at": "2026-03-02T12:00:00Z"}
+    owner.call("records.settings.set", {"record": first, "expected": ""})
+    owner.call("records.settings.set", {"record": later, "expected": first["updated_at"]})
+    with pytest.raises(VersionConflictError):
+        owner.call("records.settings.set", {"record": first, "expected": first["updated_at"]})
+    found = owner.call("records.settings.get", {"namespace": "ui", "key": "swapped"})
+    assert found["record"]["value"] == "light"
+
+
+def test_costs_are_summed(owner: Client) -> None:
+    save(owner, "cost_records", id="s1", agent_id="summed", cost=0.5)
+    save(owner, "cost_records", id="s2", agent_id="summed", cost=0.25)
+    asked = {"agent_id": "summed"}
+    assert owner.call("records.cost_records.aggregate", asked) == {
+        "amount": 0.75,
+        "currency": "USD",
+    }
+
+
+def test_the_methods_are_described_but_not_loaded_by_a_start(owner: Client) -> None:
+    described = {method["name"] for method in owner.call("rpc.discover")["methods"]}
+    assert described == METHODS.keys() | records().keys()
+    assert len(records()) == sum(len(entity.verbs) for entity in ENTITIES.values()) + 2
+
+
+def memd(daemon: Spawned, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "memd", *words],
+        env=environment(daemon.paths.data_dir.parent),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def test_the_command_line_lists_shows_and_exports(daemon: Spawned, owner: Client) -> None:
+    for number in range(3):
+        save(owner, "projects", id=f"p{number}", name=f"Bees {number}")
+    listed = memd(daemon, "records", "projects", "list")
+    assert "p1" in listed.stdout
+    assert "Bees 2" in listed.stdout
+    shown = memd(daemon, "records", "projects", "show", "p1", "--json")
+    assert json.loads(shown.stdout)["record"]["name"] == "Bees 1"
+    lines = memd(daemon, "records", "projects", "export").stdout.splitlines()
+    assert [json.loads(line)["id"] for line in lines] == ["p0", "p1", "p2"]
+    some = memd(daemon, "records", "projects", "list", "--where", "status=active", "--json")
+    assert json.loads(some.stdout)["items"] == []
+    wrong = memd(daemon, "records", "invoices", "list")
+    assert wrong.returncode == 2
+    assert "cost_records" in wrong.stderr
