@@ -58,6 +58,6 @@ def find(name: str) -> Route | None:
 @cache
 def records() -> Mapping[str, Route]:
     """Return the methods of operational records by their names."""
-    from memd.serve.routes import records as area
+    from memd.serve.records.routes import router
 
-    return {route.name: route for route in area.router.routes}
+    return {route.name: route for route in router.routes}

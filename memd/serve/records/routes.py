@@ -174,11 +174,13 @@ async def set_setting(context: Context, params: SetParams) -> Saved:
     return Saved(added=params.expected == "")
 
 
-_AggregateParams = _params(ENTITIES["cost_records"], "Aggregate", **{
+_COSTS = ENTITIES["cost_records"]
+_WHOSE: dict[str, Any] = {
     name: (kind | None, None)
-    for name, kind in field_types(ENTITIES["cost_records"].model).items()
-    if name in ("agent_id", "task_id")
-})  # fmt: skip
+    for name, kind in field_types(_COSTS.model).items()
+    if name in {"agent_id", "task_id"}
+}
+_AggregateParams = _params(_COSTS, "Aggregate", **_WHOSE)
 
 
 @router.method(
