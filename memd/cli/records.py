@@ -57,7 +57,7 @@ def records(
         for record in _all(profile, entity, asked):
             say.out(json_.dumps(record, ensure_ascii=True))
     else:
-        answer = ask(profile, f"records.{entity}.list", asked | options.given(limit=limit))
+        answer = ask(profile, f"records.{entity}.list", asked | options.without_none(limit=limit))
         say.as_json(answer) if json else _tell(answer)
 
 
