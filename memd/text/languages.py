@@ -63,7 +63,8 @@ YES = re.compile(
     r"\W*+(?:y|yes|yeah|yea|yep|yup|sure|agreed?|exactly|absolutely|definitely|lgtm|sounds good"
     r"|looks good|go ahead|go for it|do it|do that|let'?s do (?:it|that|this)|please do|proceed"
     r"|approved?|i agree|i like|ja|oui|si|sí|sim|d'accord|genau|gerne|claro|vale|certo|va bene"
-    r"|prima|akkoord|klopt)(?!\w)",
+    r"|prima|akkoord|klopt|да|давай(?:те)?|хорошо|подтверждаю|tak|evet|はい|네|好的?|可以|是的?|对的?|同意"
+    r")(?!\w)",
     re.IGNORECASE,
 )
 """A message that begins so agrees with what the agent proposed."""
@@ -77,7 +78,8 @@ REFUSES = re.compile(
 """A sentence that begins so refuses, in another language than English."""
 ALWAYS_OR_NEVER = re.compile(
     r"(?<!\w)(?:immer|niemals|nie wieder|ab jetzt|toujours|jamais|désormais|siempre|nunca|sempre"
-    r"|d'ora in poi|de ahora en adelante|altijd|nooit|voortaan)(?!\w)",
+    r"|d'ora in poi|de ahora en adelante|altijd|nooit|voortaan|всегда|никогда|впредь)(?!\w)"
+    r"|以后(?:都|请|不|别)|每次(?:都|请)|不要再|别再|一律|总是要|永远不要",
     re.IGNORECASE,
 )
 """A sentence with it holds for longer than today, in another language than English."""
@@ -104,3 +106,39 @@ REPROACH = re.compile(
     re.IGNORECASE,
 )
 """What was said before and not heeded, in other languages than English."""
+LEAVE = re.compile(
+    r"(?<!\w)(?:(?:quieres|te gustaría|deseas) que (?:haga(?:mos)?|suba(?:mos)?) (?:\w+ )?"
+    r"(?:push|commit|merge|pull|pr|resumen)|(?:quieres|te gustaría|deseas) que (?:lo |la )?"
+    r"(?:lance|ejecute|continúe|siga|proceda|empiece|pruebe|revise|verifique|compile)"
+    r"|puedes (?:probar|confirmar|verificar)"
+    r"|(?:veux-tu|voulez-vous|souhaites-tu|souhaitez-vous|tu veux) que je (?:fasse (?:\w+ )?"
+    r"(?:commit|push|merge)|commite|pousse|lance|exécute|continue|procède|commence|vérifie|teste)"
+    r"|(?:soll ich|(?:möchtest du|möchten sie|willst du),? dass ich)\b[^?]{0,80}\b(?:commit\w*"
+    r"|push\w*|merg\w*|starte\w?|ausführe\w?|weiter\w*|fortfahren?|beginnen?|prüfen?|testen?)"
+    r"|(?:quer|gostaria|deseja) que eu (?:faça (?:\w+ )?(?:commit|push|merge)|execute|rode"
+    r"|continue|prossiga|comece|teste|verifique)"
+    r"|vuoi che (?:faccia (?:\w+ )?(?:commit|push|merge)|esegua|lanci|continui|proceda|inizi"
+    r"|provi|verifichi)"
+    r"|(?:zal ik|wil je dat ik)\b[^?]{0,80}\b(?:commit\w*|push\w*|merge\w*|uitvoer\w*|start\w*"
+    r"|doorga\w*|begin\w*|test\w*|controle\w*)"
+    r"|(?:хотите|хочешь|мне)[^?]{0,20}(?:закоммит|запуш|запуст|продолж|нача|провер)\w*)(?!\w)"
+    r"|(?:要我|要不要|需要我|是否|我可以)(?:现在)?(?:继续|提交|推送|运行|开始|测试)",
+    re.IGNORECASE,
+)
+"""Whether the next step may be taken, in other languages than English."""
+FAILS = re.compile(
+    r"(?<!\w)(?:(?:no|ya|tampoco) (?:funciona|carga|aparece|abre|se ve)|sigue (?:igual|sin)"
+    r"|(?:funktioniert|geht|läuft) (?:immer noch |noch |wieder )?(?:nicht|jetzt)"
+    r"|ne (?:marche|fonctionne) (?:pas|plus|toujours)|(?:ça|cela) marche"
+    r"|(?:não|ainda não|já) (?:funciona|funcionou|carrega|aparece)"
+    r"|(?:non|ora|adesso) (?:funziona|va|si vede)|werkt (?:nog )?(?:niet|nu)"
+    r"|(?:не|всё ещё не|теперь) работает)(?!\w)|不行|没用|没有用|还是(?:一样|报错|不)|可以了",
+    re.IGNORECASE,
+)
+"""That something does, or does not, work at this moment, in other languages than English."""
+ASKS_UNMARKED = re.compile(
+    r"有没有|为什么|怎么|是不是|能不能|[吗嘛呢]\W*$"
+    r"|(?<!\w)(?:почему|зачем|можно ли|что если)(?!\w)",
+    re.IGNORECASE,
+)
+"""A question by its words where people leave its mark out, in other scripts than Latin."""

@@ -11,8 +11,11 @@ import pytest
 from support.daemon import spawned
 from support.folder import Desk
 
+from memd.cli.memory.memories import NAP_KINDS
+
 pytestmark = pytest.mark.model
 
+GOLDEN = Path(__file__).parents[1] / "golden" / "clients"
 CLIENTS = Path(__file__).resolve().parents[3] / "shared" / "data" / "clients" / "transcripts"
 
 ASKED = "The release failed again."
@@ -206,6 +209,52 @@ def test_a_session_larger_than_a_frame_and_with_a_line_larger_than_one_is_read_w
     with desk.daemon.client() as client:
         page = client.call("session.messages", {"session_id": "river-1"})
         assert page["items"]
+
+
+def test_five_sessions_read_as_the_memory_of_a_project(desk: Desk, recorded: Path) -> None:
+    text = recorded.read_text()
+    ports = ("8443", "9001", "9102", "9203", "9304")
+    for day, port in enumerate(ports, 2):
+        other = text.replace("2026-03-02", f"2026-03-0{day}").replace("river-1", f"river-{port}")
+        other = other.replace("8443", port).replace("on Fridays", f"to the quay {port} on Fridays")
+        desk.write(f"{port}.jsonl", other)
+    recorded.unlink()
+    # Whichever is imported first: a list is read by what happened.
+    for port in sorted(ports, reverse=True):
+        desk("import", f"{port}.jsonl")
+
+    rows = [row.split("\t") for row in desk("list").out.splitlines()]
+
+    assert [when for _, when, *_ in rows] == sorted((row[1] for row in rows), reverse=True)
+    assert [row[2] for row in rows].count("digest") == len(ports)
+    assert {row[2] for row in rows} <= NAP_KINDS
+    told = [row[3] for row in rows if row[2] == "preference"]
+    assert len(told) == len(ports)
+    assert told[0].endswith(RULE.replace("on Fridays", "to the quay 9304 on Fridays"))
+    assert len({row[3] for row in rows}) == len(rows), "nothing stands there twice"
+
+
+@pytest.mark.parametrize("client", sorted(path.stem for path in GOLDEN.glob("*.jsonl")))
+def test_what_was_said_in_a_session_as_each_client_writes_it_is_all_that_is_kept_of_it(
+    desk: Desk, client: str
+) -> None:
+    """Recorded files hold what hooks injected and memd's own results: they teach nothing."""
+    text = (GOLDEN / f"{client}.jsonl").read_text("utf-8")
+    said = text.replace("How do we deploy? CALLTOOL", RULE).replace("How do we deploy?", RULE)
+    desk.write("asked.jsonl", text)
+    desk.write("said.jsonl", said.replace("Understood: fake answer.", CAUSE))
+
+    asked = desk("import", "asked.jsonl", "--json").json
+    assert (asked["failed"], asked["new"]) == (0, 0), "a question alone is no memory"
+    assert desk("import", "said.jsonl", "--json").json["failed"] == 0
+
+    items = listed(desk)
+    reads_well(items)
+    assert [RULE in item["content"] for item in items].count(True) >= 1
+    assert len(digests(items)) <= 1
+    assert not any(
+        "blue-green" in item["content"] or "EPISODIC" in item["content"] for item in items
+    )
 
 
 @pytest.mark.skipif(not CLIENTS.is_dir(), reason="the recorded sessions are not here")

@@ -265,13 +265,30 @@ def list_(
         say.as_json(page)
         return
     table(
-        (an_id(), time("WHEN"), word("CATEGORY"), text_column("TEXT")),
-        ((one["id"], _when(one), _kind(one), one["content"]) for one in page["items"]),
+        (an_id(), time("WHEN"), word("KIND"), text_column("TEXT")),
+        (
+            (one["id"], _when(one), _kind(one), one["content"])
+            for one in sorted(page["items"], key=_when, reverse=True)
+        ),
     )
     if not page["items"]:
         say.note("nothing is remembered" if after is None else "nothing more")
     if page.get("next"):
         say.note(f"there is more: memd list --after {page['next']}")
+
+
+NAP_KINDS = frozenset(
+    (
+        "decision",
+        "correction",
+        "preference",
+        "constraint",
+        "environment",
+        "fix",
+        "outcome",
+        "digest",
+    )
+)
 
 
 def _question(
@@ -297,7 +314,13 @@ def _question(
 
 
 def _kind(memory: dict[str, Any]) -> str:
-    """Return what a memory is: its category, or what a turn does that states nothing."""
+    """Return what a memory is: what a nap kept it as, or its category.
+
+    Of a turn that states nothing it is what the turn does.
+    """
+    tags = memory["metadata"]["tags"]
+    if "nap" in tags and (kept_as := next((tag for tag in tags if tag in NAP_KINDS), "")):
+        return kept_as
     return str(memory.get("passing") or memory.get("category") or memory["memory_type"])
 
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from memd.sleep.distil.exchanges import NapKind
-from memd.sleep.distil.language.moment import is_this_time, spoken
+from memd.sleep.distil.language.moment import NAMED, is_this_time, spoken
 from memd.sleep.distil.language.signs import (
     FIRM_ORDER,
     FIRST,
@@ -26,7 +26,7 @@ from memd.sleep.distil.language.signs import (
     worth,
 )
 from memd.sleep.distil.language.standing import is_reminder, reproaches, stands
-from memd.text.languages import WELL, YES
+from memd.text.languages import ASKS_UNMARKED, WELL, YES
 from memd.text.sentences import sentences
 
 WORTH = 0.5
@@ -67,6 +67,20 @@ _TAG = re.compile(
 # What is to be done now: "run it", "let's start", "we need to look into it".
 _ASKS = re.compile(
     rf"{FIRST}(?:what (?:happens|if|about)|how (?:do|does|can|about)|is there|are there)\b",
+    re.IGNORECASE,
+)
+# What stands before it is thought aloud: "we could read it twice. What do you think?"
+_ASKS_OPINION = re.compile(
+    r"\b(?:what do you (?:think|suggest|recommend)|(?:any )?thoughts|does (?:this|that|it) make"
+    r" sense|what (?:might|could) be|what am i missing)\b[^.!?]{0,40}\?\W*$",
+    re.IGNORECASE,
+)
+# A question by the order of its words, also without its mark: "should both see each other".
+_INVERTED = re.compile(
+    rf"{FIRST}(?:(?:is|are|was|were|do|does|did|should|has)"
+    rf" (?:we|i|you|it|they|this|that|these|those|there|the|my|our|your|{NAMED})"
+    r"|(?:can|could|will|would) (?:we|i|it|they|this|that|these|those|the|my|our|your))\b"
+    r"(?! (?:be|never|not|always|only)\b)",
     re.IGNORECASE,
 )
 _IMPERATIVE = re.compile(
@@ -122,7 +136,10 @@ _ACKNOWLEDGES = re.compile(
     r"|now|hi|hello|hey|bye|wow|sweet|i did|danke|merci|gracias|grazie|obrigado|bedankt)\b\W*)+$",
     re.IGNORECASE,
 )
+_CASES = frozenset({Act.DECISION, Act.CONSTRAINT})
 _COUNT = re.compile(r"\w+")
+# Two signs are a word, about, where words stand without spaces.
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]{2}")
 
 _KINDS = {
     Act.DECISION: NapKind.DECISION,
@@ -141,9 +158,17 @@ def act(text: str, *, stopped: bool = False) -> Judged:
     """
     each = [sentence_act(one, stopped=stopped) for one in sentences(text)]
     best = max(each, key=lambda judged: judged.score, default=Judged(Act.ACKNOWLEDGEMENT, 0.0))
-    if best.act is Act.ENVIRONMENT and any(judged.act is Act.QUESTION for judged in each):
-        return Judged(Act.QUESTION, _ASKED)  # the places are those of a case that is asked about
+    is_asked = any(judged.act is Act.QUESTION for judged in each)
+    if is_asked and _is_case(best, text):
+        return Judged(Act.QUESTION, _ASKED)  # what is told is the case that is asked about
     return best
+
+
+def _is_case(best: Judged, text: str) -> bool:
+    """Return whether what is told beside a question is what it is about, and settles nothing."""
+    if best.act in _CASES:
+        return _ASKS_OPINION.search(text) is not None
+    return best.act is Act.ENVIRONMENT
 
 
 def kind_of(judged: Judged) -> NapKind | None:
@@ -172,7 +197,7 @@ _ASKED = 0.15
 def sentence_act(text: str, *, stopped: bool = False) -> Judged:
     """Return what one sentence does. Of a word that no person types only the beginning counts."""
     text = _LONG_WORD.sub(r"\1", text)
-    count = len(_COUNT.findall(text))
+    count = len(_COUNT.findall(text)) + len(_UNSPACED.findall(text))
     if not count or _ACKNOWLEDGES.fullmatch(text):
         return Judged(Act.APPROVAL if approves(text) else Act.ACKNOWLEDGEMENT, 0.0)
     plain = spoken(text)
@@ -211,7 +236,9 @@ def _what(signs: Signs) -> Act:
 def _asks(text: str) -> bool:
     """Return whether *text* is a question; "we keep it, right?" is none."""
     is_asked = text.rstrip("\"')* ").endswith("?") and not _TAG.search(text)
-    return is_asked or _ASKS.match(text) is not None
+    return is_asked or any(
+        one(text) for one in (_ASKS.match, _INVERTED.match, ASKS_UNMARKED.search)
+    )
 
 
 def _question(text: str) -> Judged:

@@ -39,6 +39,10 @@ _CHOSEN = re.compile(
     r"|#(\d{1,3})\b|\(([a-z])\)",
     re.IGNORECASE,
 )
+# "add a counter for 5": a number that leads only to a line which speaks of the same.
+_MENTIONED = re.compile(
+    r"\b(?:for|on|about|für|para|pour|per|voor)\s+#?(\d{1,2})\s*[.!]?\s*$", re.IGNORECASE
+)
 _NUMBERS = re.compile(r"(?<!top )\b\d{1,3}\b(?![.:]\d)", re.IGNORECASE)
 # Findings are counted from the first on; what there is to choose from stands last.
 _FINDINGS = re.compile(
@@ -101,6 +105,8 @@ def answered(user: str, said: Sequence[AgentText]) -> Answered | None:
         lines = [line for mark in marks for line in _marked(mark, each.text, is_last=is_last)]
         if lines:
             return Answered(_joined(lines, len(marks)), each.place, is_marked=True)
+    if not marks and (mentioned := _mentioned(user, said)):
+        return mentioned
     lately = said[-BEFORE_TEXTS:]
     is_asked = "?" in lately[-1].text[-_ASKED_CHARS:]
     is_bare = len(user) <= BARE_CHARS and (approves(user) or is_asked)
@@ -108,6 +114,16 @@ def answered(user: str, said: Sequence[AgentText]) -> Answered | None:
     if is_bare and (asked := _proposal(lately[-1].text)):
         return Answered(asked, lately[-1].place, is_asked=is_asked)
     return _alike(user, lately)
+
+
+def _mentioned(user: str, said: Sequence[AgentText]) -> Answered | None:
+    """Return the line that the number at the end of *user* heads, if it speaks of the same."""
+    mark = _MENTIONED.search(user)
+    for each in _back(said) if mark else ():
+        for line in _marked(mark[1] if mark else "", each.text, is_last=True):
+            if _content(line) & _content(user):
+                return Answered(cut(line, CHARS_MAX), each.place, is_marked=True)
+    return None
 
 
 def _back(said: Sequence[AgentText]) -> Iterator[AgentText]:

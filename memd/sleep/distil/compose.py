@@ -35,6 +35,7 @@ from memd.sleep.distil.language.moment import (
     chooses,
     is_bare_step,
     only_names,
+    speaks_of,
     takes_up,
 )
 from memd.sleep.distil.language.signs import POINTS
@@ -50,6 +51,7 @@ _BESIDE = 0.4
 _ANSWERED = 0.6
 _PLANNED = 0.65
 _BARE_WORDS = 3
+_STEP_WORDS = 6
 _ALONE_CHARS = 160
 _TEMPLATE_CHARS = 600
 _OUTCOME = "\nOutcome: "
@@ -220,8 +222,9 @@ def _quoted(whole: Words, own: Words) -> str:
 
 
 def _says(point: str) -> bool:
-    """Return whether a quoted line is a thing to pick: no name alone, no question."""
-    return not only_names(point) and not _asks(point)
+    """Return whether a quoted line is a thing to pick: no name alone, no question, no step."""
+    is_step = is_bare_step(point) and len(point.split()) <= _STEP_WORDS
+    return not (is_step or only_names(point) or _asks(point))
 
 
 def _point(line: str) -> str:
@@ -279,9 +282,9 @@ def _memories(
     *own* are the words of it that the agent had not said before.
     """
     whole = "\n".join(turn.own.paragraphs)
-    asked = answered(whole, said) if whole else None
+    asked = _answered(turn.own, own, said) if whole else None
     mine = "\n".join(own.paragraphs)
-    kept = parts(own, stopped=turn.stopped)
+    kept = parts(own if asked else own.without_lead(), stopped=turn.stopped)
     if not kept and asked and _answers(whole, asked):
         left = "\n".join(line for line in mine.split("\n") if not only_picks(line))
         kept = (
@@ -305,6 +308,17 @@ def _memories(
             (asked or stopped_at) if len(part.text) <= _ALONE_CHARS and len(kept) == 1 else None
         )
         yield _memory(turn, number, part, beside, ended if number == len(kept) - 1 else "")
+
+
+def _answered(whole: Words, own: Words, said: Sequence[AgentText]) -> Answered | None:
+    """Return what *whole* answers; a number heads the line that is quoted, if one is.
+
+    In a later list it may head another.
+    """
+    asked = answered("\n".join(whole.paragraphs), said)
+    if asked and asked.is_marked and (quoted := _quoted(whole, own)):
+        return asked if speaks_of(quoted, asked.text) else asked._replace(text=quoted)
+    return asked
 
 
 def _memory(
@@ -374,7 +388,7 @@ def _answers(text: str, asked: Answered) -> bool:
         more = beyond_yes(text)
         return len(more.split()) <= _BARE_WORDS or act(more).act is not Act.REQUEST
     if does is not Act.REQUEST:
-        return asked.is_asked
+        return asked.is_asked and (chooses(asked.text) or speaks_of(text, asked.text))
     is_bare = len(text.split()) <= _BARE_WORDS and POINTS.search(text) is not None
     return asked.is_asked and is_bare and chooses(asked.text) and not is_bare_step(text)
 

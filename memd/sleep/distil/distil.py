@@ -20,7 +20,8 @@ from math import ceil
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
-from memd.sleep.distil.compose import composed, turns
+from memd.sleep.distil.acts import STANDING
+from memd.sleep.distil.compose import PART_CHARS, OwnExchange, composed, turns
 from memd.sleep.distil.digest import WENT_WRONG, digest
 from memd.sleep.distil.environment import environment
 from memd.sleep.distil.exchanges import Distilled, Exchange, NapCandidate, NapKind, exchanges
@@ -31,6 +32,7 @@ from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.consolidator import CHARS_PER_TOKEN
 from memd.sleep.nap.messages import kept_text
 from memd.text.languages import FUNCTION_WORDS
+from memd.text.sentences import sentences
 
 
 def distilled(messages: Sequence[Message]) -> tuple[Distilled, ...]:
@@ -41,7 +43,13 @@ def distilled(messages: Sequence[Message]) -> tuple[Distilled, ...]:
     """
     begun = turns(exchanges(messages))
     whole = [turn.exchange for turn in begun]
-    also = (findings(whole), fixes(whole), environment(whole), reports(whole))
+    also = (
+        findings(whole),
+        fixes(whole),
+        environment(whole),
+        reports(whole),
+        said_again(begun),
+    )
     memories = chosen([*composed(begun), *chain.from_iterable(also)], messages)
     return (*memories, *_digest(whole))
 
@@ -55,6 +63,49 @@ def _digest(exchanges: Sequence[Exchange]) -> Iterator[Distilled]:
         places = (exchanges[0].place, exchanges[-1].end)
         origin = Origin.TOOL if WENT_WRONG in text else Origin.ASSISTANT
         yield Distilled(text, NapKind.DIGEST, places, "digest", origin)
+
+
+_RIDER_WORDS = 4
+_RIDER_WORD = re.compile(r"\w+")
+_LISTED = ("-", "*", "+", "\u2022")
+
+
+def said_again(turns: Sequence[OwnExchange]) -> Iterator[NapCandidate]:
+    """Yield what is asked for beside a request as it was beside an earlier, other one.
+
+    "Push it. The message in plain English." Said once, it is about this push; said again
+    with the next one it holds for all, in whatever language.
+    """
+    known: set[str] = set()
+    sent: set[str] = set()
+    for turn in turns:
+        spoken = _spoken_by(turn) or [""]
+        request = _flat(spoken[0])
+        mine = {flat: text for text in spoken[1:] if (flat := _flat(text))}
+        again = [text for flat, text in mine.items() if flat in known]
+        if again and request not in sent:
+            place, slot = turn.exchange.place, f"{turn.slot}-again"
+            text = "\n".join(again)[:PART_CHARS]
+            memory = Distilled(text, NapKind.PREFERENCE, (place,), slot, Origin.PERSON)
+            yield NapCandidate(memory, STANDING)
+        known.update(mine)
+        sent.update({request} - {""})  # one of few words, "push it", may come again
+
+
+def _spoken_by(turn: OwnExchange) -> list[str]:
+    own = () if turn.own.is_brief else turn.own.paragraphs
+    return [one for paragraph in own for one in sentences(paragraph)]
+
+
+def _flat(text: str) -> str:
+    """Return the words of a sentence that can be a wish, "" for one that is none.
+
+    >>> _flat("The message in plain English."), _flat("Why is it red?")
+    ('the message in plain english', '')
+    """
+    found = _RIDER_WORD.findall(text.casefold())
+    is_none = text.endswith(("?", ":")) or text.startswith(_LISTED)
+    return "" if is_none or len(found) < _RIDER_WORDS else " ".join(found)
 
 
 STRETCH_TOKENS = 30_000

@@ -155,6 +155,7 @@ def _stands(line: Sentence) -> bool:
         not text.endswith(("?", ":"))
         and len(text.split()) >= _WORDS_MIN
         and not phrases.NARRATION.match(text)
+        and not phrases.PRINTED.search(text)
         and not (len(text.split()) <= _STATUS_WORDS and phrases.STATUS.match(text))
     )
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 
-from memd.text.languages import YES
+from memd.text.languages import FUNCTION_WORDS, LEAVE, YES
 from memd.text.sentences import sentences
 
 NAMED = "Name"
@@ -77,12 +77,22 @@ _STEP = (
     r"|description|documentation|docs?|report|task|ticket|issue)s?)\b"
 )
 _LEAVE = re.compile(rf"{_ASKS_LEAVE} {_STEP}", re.IGNORECASE)
+# What the user is to do for the agent: a yes to it decides nothing either.
+_ASKS_HELP = re.compile(
+    r"\b(?:can|could|would) you (?:please |now |also |manually )*(?:confirm|try|test|check|verify"
+    r"|paste|run|send|share|restart|refresh|reload|provide|tell me|let me know)\b",
+    re.IGNORECASE,
+)
 # With one of these or a name, what is begun is told, too.
 _SAYS_HOW = re.compile(
     rf"\b(?:by|so that|using|instead|rather|without|with (?:a|an) \w+|{NAMED})\b|\b\w+ing the\b"
 )
 _GOES_ON = re.compile(r"\b(?:proceed|continue|start|begin|go ahead|work on|delete|clear)\b", re.I)
-_CHOICE = re.compile(r"\b(?:which|or|prefer|either)\b", re.IGNORECASE)
+_CHOICE = re.compile(
+    r"\b(?:which|or|prefer|either|welche[rsn]?|oder|quel(?:le)?s?|cuál(?:es)?|prefieres|qual|quale"
+    r"|preferisci|welke|или)\b|哪|还是",
+    re.IGNORECASE,
+)
 # A bare order that answers nothing but "may I?".
 _BARE_STEP = re.compile(
     r"\W*(?:(?:ok(?:ay)?|yes|yeah|please|just|then|now|and|go ahead(?: and)?|let'?s)\W+)*"
@@ -104,6 +114,8 @@ _THIS_TIME = re.compile(
     r"|\b(?:i|we) (?:really |just |first )*(?:want|need|would like|have) to"
     r" (?:pull|push|commit|merge|rebase|find|start|begin|continue|finish|restart)\b"
     r"|\btry \w+ing\b"
+    r"|\b(?:i|we) (?:really |just )*need (?:(?:some |your )?help|to (?:debug|configure))\b"
+    r"|\bi(?:'m| am) looking for\b"
     r"|\bi give up\b|\bno (?:improvement|change|luck|difference|effect)\b",
     re.IGNORECASE,
 )
@@ -122,7 +134,7 @@ def asks_leave(proposed: str) -> bool:
     asked = next((spoken(s) for s in reversed(sentences(proposed)) if "?" in s), "")
     found = _LEAVE.search(asked)
     if found is None:
-        return False
+        return bool(LEAVE.search(asked) or _ASKS_HELP.search(asked))
     return not (_GOES_ON.search(found[0]) and _SAYS_HOW.search(asked[found.end() :]))
 
 
@@ -141,6 +153,19 @@ def chooses(proposed: str) -> bool:
     """Return whether the agent asks which of several things it should be."""
     asked = next((s for s in reversed(sentences(proposed)) if "?" in s), "")
     return _CHOICE.search(asked) is not None
+
+
+def speaks_of(text: str, asked: str) -> bool:
+    """Return whether *text* has a word in common with what was *asked* that is in few others.
+
+    >>> speaks_of("the left page", "Left or right?"), speaks_of("good night", "Anything else?")
+    (True, False)
+    """
+    return bool(_content(text) & _content(asked))
+
+
+def _content(text: str) -> set[str]:
+    return {word.casefold() for word in _WORD.findall(text)} - FUNCTION_WORDS
 
 
 def is_bare_step(text: str) -> bool:

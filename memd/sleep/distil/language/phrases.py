@@ -131,3 +131,11 @@ DENIED = opening(
     """,
     before=r"\W{0,3}",
 )
+PRINTED = re.compile(
+    r"\\n|\b\d\d:\d\d:\d\d[.,]\d{3}\b|\b(?:DEBUG|INFO|WARN|TRACE) +[a-z][\w.]+ -|\berror TS\d+"
+    r"|^\W*(?:INFO|WARN(?:ING)?|ERROR|DEBUG)\] |=\{|=>\s*[{(]|[{;]$|\); *(?://|$)|<\w+ [\w-]+=|/>"
+    r"|\b(?:gzip: )?\d+\.\d+ kB\b|\bcreate mode \d{6}\b|\b\d+ insertions?\(\+\)|^\W*git \w+ -"
+    r"|^import\b.*\bfrom ['\"]|^\{ \w+:|\bconsole\.log\(|^// "
+    r"|^\W*(?:const|let|var|import|export|return) \w+ ?[=({]"
+)
+"""What a program printed, or a line of one: no sentence of the agent's."""

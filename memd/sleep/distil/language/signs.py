@@ -10,7 +10,7 @@ import re
 from operator import mul
 from typing import NamedTuple
 
-from memd.text.languages import REFUSES
+from memd.text.languages import FAILS, REFUSES
 
 FLOOR_WORDS = 3
 _SHORT_WORDS = 9
@@ -112,6 +112,7 @@ _CORRECTS = words(
     r"i (?:said|meant|told you|already (?:said|told)|asked (?:you )?(?:for|to)|never said)",
     r"you(?:'re| are)? (?:still|missing|wrong|just|keep|forgot|missed|misunderst\w+|broke|deleted)",
     r"i thought (?:we|you|it|the|that)",
+    r"you (?:do not|don't) need",
     r"turns out",
     r"(?:doesn't|does not|did not|didn't|still (?:doesn't|does not|not)) (?:make sense|work|help)",
     r"did nothing",
@@ -153,8 +154,14 @@ _PASSING = words(
     r"^\W*(?:here'?s|here (?:is|are)|these errors|that works|it works)",
     r"(?:works?|worked) (?:as expected|great|now|well|perfectly|fine)",
     r"(?:this|the following|these) errors?", r"(?:fails?|failed|failing) with", r"no errors?",
-    r"(?:is|are) not (?:showing|working|loading|defined|enabled|found|visible)",
+    r"(?:is|are) not (?:showing|working|loading|defined|enabled|found|visible|set)",
+    r"still (?:has|have|shows?|appears?|displays?)(?! to\b)",
     r"we(?:'re| are| were) (?:now |currently |still )?working", r"there (?:are|is) \d+",
+    r"i(?:'m| am) (?:still )?(?:not )?(?:seeing|getting)",
+    r"(?:still|now) (?:incorrect|broken|failing)",
+    r"^\W*i(?:'ve| have)? (?:also |just |now |already )*(?:updated|added|staged|committed|pushed"
+    r"|merged|renamed|installed|restarted)",
+    r"i think (?:we|you) (?:did|broke)", r"there are (?:\w+ )?errors",
     r"i(?:'m| am) on (?:this|the) (?:page|screen)", r"i see (?:the|this|these)",
     r"i (?:don't )?think (?:you|there)(?:'s|'re)?",
     r"(?:this|that|it) (?:still )?(?:isn't|is not|wasn't) (?:right|correct|working|true|it)",
@@ -265,7 +272,7 @@ def signs_of(text: str, plain: str, count: int, *, stopped: bool) -> Signs:
         firm=not wants and bool(FIRM.search(plain)),
         stopped=stopped and (wants or rules or corrects),
         tentative=bool(_TENTATIVE.search(plain)),
-        passing=bool(_PASSING.search(plain)),
+        passing=bool(_PASSING.search(plain) or FAILS.search(plain)),
         vague=not names and count <= _SHORT_WORDS and bool(POINTS.search(text)),
         short=count < FLOOR_WORDS,
         hollow=corrects and not says and count <= _SHORT_WORDS,

@@ -187,6 +187,15 @@ _EACH = words(
     r"(?:read|look (?:at|into|up)|check|search|ask)\b [^.;,?]{0,50}\bbefore (?:you )?"
     r"(?:answer|edit|touch|writ|assum|guess|suggest|propos)\w*",
 )
+# Whether a plan is shown before it is carried out.
+_FIRST_SHOWN = words(
+    r"^\W*(?:please |but |and )*first,? (?:please )?(?:explain|show|describe|outline|propose"
+    r"|present|tell me)\b[^.?]*\b(?:plans?|approach|ideas?|how|proposal)",
+    r"(?:explain|show|describe|outline|propose|present|see|know)\b[^.?]*\bbefore"
+    r" (?:you |we |i |it(?:'s| is) |they(?:'re| are) )?(?:\w+ )?"
+    r"(?:implement|start|begin|cod(?:e|ing)|chang|edit|proceed|carried|made)\w*",
+    r"wait for my (?:ok|okay|approval|go|confirmation|answer)",
+)
 # How somebody wants to be answered, where no other word makes it a rule.
 _TALK = words(
     r"^\W*(?:please )?(?:answer|reply|respond|talk|speak|write|explain)(?: it| things| everything)?"
@@ -229,6 +238,7 @@ _STANDING = (
     _STYLE,
     _HABIT,
     _EACH,
+    _FIRST_SHOWN,
     _TALK,
     _AGAIN,
     ALWAYS_OR_NEVER,

@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from memd.text.languages import FUNCTION_WORDS
+from memd.text.sentences import sentences
 
 TEXT_CHARS_MAX = 200_000
 """What of one message is read: nobody writes more by hand."""
@@ -75,6 +76,8 @@ _MACHINE = re.compile(
       | [\w.-]+@[\w.-]+[:\s~].*[$%#]\s
       | Traceback\ \(|File\ ".*",\ line|(?:async\ )?at\ \S+\s?\(|at\ (?:async\ )?\S*://
       | Caused\ by:
+      | (?:npm|yarn|pnpm|pip|cargo|gyp|make)\s+(?:error|warn(?:ing)?|ERR!|notice|info)\b
+      | (?:FAIL|PASS|not\ ok)\s+\S+\.\w{1,5}\b
       # a program's name, and what it tells; a session's or a chat's transcript
       | [\w./-]+\.(?:sh|py|js|ts|rb|php|pl|go|rs|exe):\s|[\w.-]+:\s\[\w+\]\s
       | \[\d+\]\s+\w+(?:\s\w+)*:|(?:Assistant|Human|ChatGPT):\s
@@ -94,7 +97,7 @@ _MACHINE = re.compile(
       | \|.*\|\s*$|[-=_*~]{3,}\s*$|[─-▟]
       | (?:import|from\ \S+\ import|const|var|def|class|func(?:tion)?|return|public)\s.*[:;{(=]
       | </?[a-zA-Z][^>]*>|//|/\*|\#include
-      | ["\u201c].*["\u201d]\s*$               # another's words
+      | ["\u201c].*["\u201d]\s*$|['\u2018]\w.*['\u2019]\s*$   # another's words
       | If\ you\ need\ specific\ details\ from\ before\ exiting\ plan\ mode
       | [\]})]+[,;]?\s*$
       | "?[\w.-]+"?\s*[:=]\s*\S+,?\s*$         # key: value
@@ -129,6 +132,17 @@ class Words(NamedTuple):
     command: str = ""
     plan: str = ""
     is_brief: bool = False
+
+    def without_lead(self) -> Words:
+        """Return these words without a last sentence that leads to what is not told.
+
+        "This is wrong, too:" says nothing without what was pasted below it.
+        """
+        if not self.paragraphs or not self.paragraphs[-1].endswith(":"):
+            return self
+        last = self.paragraphs[-1]
+        last = last[: len(last) - len(sentences(last)[-1])].rstrip()
+        return self._replace(paragraphs=(*self.paragraphs[:-1], *([last] if last else ())))
 
 
 def words(text: str) -> Words:

@@ -230,3 +230,46 @@ def test_agreement_is_told_by_its_beginning(text: str) -> None:
 )
 def test_other_words_are_no_agreement(text: str) -> None:
     assert not approves(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Should https://shop.example.org/play and the local host see each other",
+        "is the lock only taken in store.py",
+        "I have a shop 2.10 app, but it cannot find node:stream. What might be the cause of this?",
+        "We need the scale for the canvas, but the canvas for the scale. What do you think?",
+        "有没有简单的办法, 能知道这个系统所有的功能",
+        "After the last change, I'm not seeing the players. I think we broke the lock.",
+        "I also updated some paths in sketch.js to use `@/src/` instead of `./`.",
+        "I need help generating tests for the font code in `fonts.js`.",
+        "There are several errors and the lock still has the old name.",
+        "El botón no funciona, solo se ve la tabla.",
+    ],
+)
+def test_a_question_without_its_mark_and_a_report_of_the_hour_are_not_kept(text: str) -> None:
+    assert act(text).score < WORTH
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You do not need the server to read local files.",
+        "It should only be taken in store.py, no?",
+    ],
+)
+def test_what_is_decided_or_set_right_is_kept(text: str) -> None:
+    assert act(text).score >= WORTH
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "First, explain your plan to me. Then ask any questions you might have.",
+        "Before taking any action, explain how you would solve it and wait for my approval.",
+        "I want to see the plan before you implement it.",
+        "以后都用中文回答我的问题。",
+    ],
+)
+def test_a_wish_to_be_shown_first_is_a_preference(text: str) -> None:
+    assert act(text).act is Act.PREFERENCE

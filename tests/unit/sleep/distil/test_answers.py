@@ -97,3 +97,12 @@ def test_what_is_answered_is_cut_after_a_sentence() -> None:
     assert found is not None
     assert len(found) <= CHARS_MAX
     assert found.endswith("Shall I?")
+
+
+def test_a_number_at_the_end_leads_to_the_line_that_speaks_of_the_same() -> None:
+    said = [AgentText(0, "4. The lock is slow\n5. No counter for the stats mode")]
+    found = answered("Let's add a counter for 5", said)
+    assert found is not None
+    assert "stats mode" in found.text
+    other = answered("Let's wait with the deploy for 5", said)
+    assert other is None or "stats mode" not in other.text

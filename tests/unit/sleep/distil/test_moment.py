@@ -32,6 +32,16 @@ def _said(agent: str, user: str) -> list[str]:
         ("Would you like me to generate a PR for these changes now?", "commit them"),
         ("1. The lock of the cache\n2. The page of the cache", "go ahead and start working on 2"),
         ("Would you like me to change the lock?", "@rules/how-we-lock.md"),
+        ("Could you please paste the code into `app/index.tsx`?", "ok"),
+        ("All is stored.\n¿Quieres que haga push al repositorio?", "Si"),
+        ("Fertig.\nSoll ich die Änderungen jetzt committen?", "ja"),
+        ("C'est fait.\nVoulez-vous que je lance les tests ?", "oui"),
+        ("Готово.\nМне запустить тесты?", "да"),  # noqa: RUF001
+        ("完成了。要我提交吗?", "好的"),
+        # Nothing of what was asked is in the answer.
+        ("¿Quieres que corrija el botón de la tabla?", "Carga el ultimo commit"),
+        ("¿Hay algo más que te gustaría mejorar?", "Por ahora lo dejamos, voy a descansar."),
+        ("Is the page of the shop shown?", "nothing has been loaded there"),
     ],
 )
 def test_leave_to_go_on_is_no_memory(agent: str, user: str) -> None:
@@ -46,6 +56,9 @@ def test_leave_to_go_on_is_no_memory(agent: str, user: str) -> None:
         ("Keep the old page or write it anew? Which would you like?", "revert it"),
         ("1. The lock of the cache\n2. The page of the cache", "start with #2, and only then #1"),
         ("The lock is dropped. Should it stay?", "yes, but only on Linux"),
+        ("¿Quieres que implemente la lista con HashSet?", "Si"),
+        ("Хотите, чтобы я заменил список на HashSet?", "да подтверждаю"),
+        ("Soll die Liste links oder rechts stehen?", "die linke Seite"),
     ],
 )
 def test_what_is_approved_or_chosen_is_one(agent: str, user: str) -> None:

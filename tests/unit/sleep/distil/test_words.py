@@ -204,3 +204,21 @@ def test_a_sentence_goes_on_behind_a_question_that_it_quotes() -> None:
 
 def test_a_line_behind_a_margin_without_end_is_read_at_once() -> None:
     assert words(" " * 200_000 + "use tabs in this project").paragraphs == ()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "npm error A complete log of this run can be found in: /home/ada/.npm/_logs/debug-0.log",
+        "FAIL  src/undo.layers.test.js > undo > should keep the last page",
+        "'Invalid DATABASE_URL: DATABASE_URL must start with mysql://'",
+    ],
+)
+def test_what_a_package_manager_or_a_test_printed_is_nobodys(line: str) -> None:
+    assert words(f"{line}\n\nwe never use sqlite").paragraphs == ("we never use sqlite",)
+
+
+def test_a_lead_to_what_was_pasted_is_left_out() -> None:
+    assert words("We keep it. This is wrong, too:").without_lead().paragraphs == ("We keep it.",)
+    assert words("This is wrong, too:").without_lead().paragraphs == ()
+    assert words("We keep it.").without_lead().paragraphs == ("We keep it.",)

@@ -1,0 +1,71 @@
+"""Which preferences of other teams naps keep: ``python -m tests.bench.preferences DIR``.
+
+``labels/others/preferences.jsonl`` refers to recorded sessions in two public repositories
+(``labels/README.md``), which nobody tuned on: what their writers say of how they want
+work done, and messages of the moment, which must not be kept. DIR holds checkouts of
+both, in folders of whatever names. Only sums are printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.kept import distilled
+from bench.kept_scores import covered, junk_kept
+from bench.readings import LABELS, Item
+from bench.transcripts import specstory
+
+LABELLED = LABELS / "others" / "preferences.jsonl"
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.preferences", description=__doc__)
+    parser.add_argument("folder", type=Path)
+    print(json.dumps(measure(parser.parse_args(argv).folder)))
+
+
+def measure(folder: Path) -> dict[str, Any]:
+    """Return how many preferences, and how many messages of the moment, are kept, and of how many.
+
+    Kept are those that stand in one memory; a digest counts for what is to be kept alone.
+    """
+    labelled = labels()
+    paths = {path.stem: path for path in folder.rglob("*.md") if path.stem in labelled}
+    if missing := sorted(set(labelled) - set(paths)):
+        raise SystemExit(f"no session {missing[0]} below {folder}")
+    sums = dict.fromkeys(("preferences", "kept", "in memories", "of the moment", "those kept"), 0)
+    for name, rows in labelled.items():
+        text = paths[name].read_text("utf-8")
+        lines = text.splitlines()
+        memories = distilled(specstory(text, sidechains=False))
+        items = [_item(row) for row in rows if "keys" in row]
+        moment = [lines[row["user"] - 1] for row in rows if "user" in row]
+        own = [each for each in memories if not each.is_digest]
+        sums["preferences"] += len(items)
+        sums["kept"] += len(covered(memories, items))
+        sums["in memories"] += len(covered(own, items))
+        sums["of the moment"] += len(moment)
+        sums["those kept"] += len(junk_kept(memories, moment))
+    return sums
+
+
+def labels() -> dict[str, list[dict[str, Any]]]:
+    """Return what is labelled, by session."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for line in LABELLED.read_text("utf-8").splitlines():
+        row = json.loads(line)
+        found.setdefault(row["session"], []).append(row)
+    return found
+
+
+def _item(row: dict[str, Any]) -> Item:
+    keys = tuple(map(tuple, row["keys"]))
+    return Item("", "preference", 0, frozenset(row["lines"]), row["says"], keys, "")
+
+
+if __name__ == "__main__":
+    main()

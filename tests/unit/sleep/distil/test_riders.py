@@ -1,0 +1,45 @@
+"""What is asked for again beside other requests is how somebody wants work done."""
+
+from __future__ import annotations
+
+import pytest
+
+from memd.sleep.distil.distil import distilled
+from memd.sleep.distil.exchanges import NapKind
+
+
+def _preferences(*said: str) -> list[str]:
+    turns = [
+        turn
+        for text in said
+        for turn in (
+            {"role": "user", "content": text},
+            {"role": "assistant", "content": "That is done."},
+        )
+    ]
+    return [each.text for each in distilled(turns) if each.kind is NapKind.PREFERENCE]
+
+
+@pytest.mark.parametrize(
+    "rider",
+    [
+        "El mensaje en castellano, claro y completo.",
+        "Le message en deux lignes au plus.",
+    ],
+)
+def test_what_is_said_again_beside_another_request_is_a_preference(rider: str) -> None:
+    assert _preferences(f"Push it.\n{rider}") == []
+    assert _preferences(f"Push it.\n{rider}", "Look at the lock.", f"Push it.\n{rider}") == [rider]
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        "The lock of the cache is slow.\nIt is read four times a page.",  # a message sent again
+        "Push it.\nWhy is the page of the shop red?",
+        "Push it.\n- the page of the shop",
+        "Push it.\nThank you so.",
+    ],
+)
+def test_a_message_sent_again_a_question_and_an_item_are_none(again: str) -> None:
+    assert _preferences(again, "Look at the lock.", again) == []
