@@ -39,8 +39,8 @@ class Entity:
     deletes: bool = True
     refers: Mapping[str, str] | None = None
     """Fields that hold the id of another entity's record."""
-    covering: tuple[str, ...] = ()
-    """An index of its own, for sums."""
+    covering: tuple[tuple[str, ...], ...] = ()
+    """Indexes of their own, for sums."""
     reading: Scope = "read"
     writing: Scope = "write"
     keep_days: int | None = None
@@ -54,8 +54,7 @@ class Entity:
         wanted = [(name, *order) for name in self.filters]
         if order:
             wanted.append(order)
-        if self.covering:
-            wanted.append(self.covering)
+        wanted += self.covering
         return RecordTable(
             name=PREFIX + self.name,
             columns=columns_of(self.model, {name: table.name for name, table in needs.items()}),
@@ -94,7 +93,8 @@ _ALL = (
     Entity("tasks", work.Task, filters=("status", "assigned_to", "project")),
     _log(
         "cost_records", work.CostRecord, "timestamp", "agent_id", "task_id",
-        refers={"task_id": "tasks"}, covering=("agent_id", "currency", "cost"),
+        refers={"task_id": "tasks"},
+        covering=(("agent_id", "currency", "cost"), ("currency", "cost")),
     ),
     _log("messages", work.Message, "timestamp", "channel"),
     _log(
