@@ -10,11 +10,12 @@ import itertools
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from memd.recall.question import Question
-from memd.recall.ranking.dates import Fit, fits
+from memd.recall.ranking.dates import fits
 from memd.store.search.ranked import SearchCandidate
 from memd.store.search.words import CONTEXT_WEIGHT, Corpus
 
@@ -31,6 +32,12 @@ _TIME = re.compile(
     |monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
+_TIME_WORDS = (
+    "yesterday today tonight tomorrow ago since recently just last next day days week weeks weekend"
+    " month months year years morning january february march april june july august september"
+    " october november december monday tuesday wednesday thursday friday saturday sunday"
+)
+_YEAR = re.compile(r"\d{4}")
 
 NAMES = (
     "bmxn",
@@ -92,38 +99,53 @@ class Statistics:
         return total / self.corpus.rows if self.corpus.rows else 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Texts:
+class _Texts(NamedTuple):
     """How often the query's terms stand in a candidate and beside it, and how long both are."""
 
     own: dict[str, int]
     context: dict[str, int]
-    pairs: int
     own_length: int
     both_length: int
+    pairs: int
+    tells_when: bool
 
 
-@dataclass(frozen=True, slots=True)
 class _Weighed:
-    """The question's terms as this store weighs them, worked out once for all candidates."""
+    """The question's terms as this store weighs them, worked out once for all candidates.
 
-    shares: dict[str, float]
-    """How much of the question each content term is; they sum to 1."""
-    order: dict[str, int]
-    """The place of each content term: sums are made in one order, so that they are the same."""
-    bm25: dict[str, tuple[int, float]]
-    """The place and the weight of each term."""
-    top: float
-    own_norm: float
-    both_norm: float
+    Sums are made in the order of the question's terms, so that they are always the same.
+    """
+
+    __slots__ = ("both_norm", "own_norm", "terms", "top")
+
+    def __init__(self, question: Question, statistics: Statistics) -> None:
+        idf = {term: statistics.idf(term) for term in question.content}
+        total = sum(idf.values())
+        self.terms = [
+            (term, statistics.bm25_idf(term), idf.get(term, 0.0) / total if total else 0.0)
+            for term in question.terms
+        ]
+        """Each with its weight in BM25 and, if it names nobody, its share of the question."""
+        self.top = sum(weight for _, weight, _ in self.terms) * (K1 + 1)
+        self.own_norm = K1 * B / max(statistics.own_length, 1.0)
+        self.both_norm = K1 * B / max(statistics.both_length, 1.0)
 
 
-@dataclass(slots=True)
-class _Session:
-    """What the candidates of one session hold: the best of them, and all together."""
+class _Words(NamedTuple):
+    """What a candidate holds of the question's words."""
 
-    best: float = 0.0
-    terms: set[str] = field(default_factory=set)
+    b0: float = 0.0
+    """BM25 of its own words; ``b1`` with its neighbours'."""
+    b1: float = 0.0
+    cover: float = 0.0
+    """The share of the question that it holds by itself, by weight; ``covx`` with neighbours."""
+    covx: float = 0.0
+    named: int = 0
+    """How many terms it holds that name nobody."""
+    held: tuple[str, ...] = ()
+
+
+_NO_WORDS = _Words()
 
 
 def measure(
@@ -139,72 +161,74 @@ def measure(
     *cosines* holds the cosine of every candidate and neighbour that has a vector. The first
     *own_count* are compared among themselves only: what others share changes nothing among them.
     """
-    wanted = frozenset(question.terms)
-    texts = [_texts(candidate, wanted, question.pairs, stem) for candidate in found]
-    weighed = _weighed(question, statistics)
-    sessions = _sessions(found, texts, weighed)
-    strange = _strange(question, texts)
-    best_cosines = _mean_of_best(found, cosines)
-    measured = []
+    texts = _texts(question, found, stem)
+    weighed = _Weighed(question, statistics)
+    content = frozenset(question.content)
+    words = [_words(weighed, content, text) for text in texts]
+    places = [_place(candidate) for candidate in found]
+    sessions = _covers(weighed, places, words)
+    near = _cosines(found, cosines)
+    best_near = _means_of_best(found, places, cosines)
+    same = {"strange": _strange(question, texts), "now": float(question.asks_now)}
     dates = fits(question.times, found)
-    covered = {place: _cover(weighed, its.terms) for place, its in sessions.items()}
-    for candidate, text, fit in zip(found, texts, dates, strict=True):
-        place = _place(candidate)
-        features = _words(weighed, text)
-        features |= _meaning(candidate, cosines)
-        features |= _signs(question, candidate, fit)
-        features["cov"] = own = _cover(weighed, text.own)
-        features["smlift"] = sessions[place].best - own
-        features["slift"] = covered[place] - own
-        features["s3lift"] = best_cosines.get(place, 0.0) - features["cos"]
-        named = len(weighed.shares.keys() & text.own)
-        features["nterm"] = min(named, TERMS_FULL) / TERMS_FULL
-        features["pair"] = text.pairs / len(question.pairs) if question.pairs else 0.0
-        features["strange"] = strange
-        features["now"] = float(question.asks_now)
-        covx = _cover(weighed, text.own.keys() | text.context)
-        held = tuple(term for term in question.terms if term in text.own)
-        measured.append(Measured(candidate, features, covx, held))
-    for its in (measured, measured[:own_count]):
-        best = max((item.features["bmxn"] for item in its), default=0.0)
-        for item in its:
+    measured = []
+    for at, (candidate, text, its) in enumerate(zip(found, texts, words, strict=True)):
+        cos, near_best = near[at]
+        best, all_held = sessions[places[at]]
+        features = {
+            "bmx": its.b1 / (its.b1 + HALF_BM25),
+            "bmn": its.b0 / weighed.top if weighed.top else 0.0,
+            "bmxn": its.b1 / weighed.top if weighed.top else 0.0,
+            "cos": cos,
+            "nlift": near_best - cos,
+            "name": _speaks(question, candidate),
+            "date": dates[at].date,
+            "period": dates[at].period,
+            "isq": float(candidate.own.rstrip().endswith("?")),
+            "when": float(text.tells_when),
+            "cov": its.cover,
+            "smlift": best - its.cover,
+            "slift": all_held - its.cover,
+            "s3lift": best_near.get(places[at], 0.0) - cos,
+            "nterm": min(its.named, TERMS_FULL) / TERMS_FULL,
+            "pair": text.pairs / len(question.pairs) if text.pairs else 0.0,
+            **same,
+        }
+        measured.append(Measured(candidate, features, its.covx, its.held))
+    for some in (measured, measured[:own_count]):
+        best = max((item.features["bmxn"] for item in some), default=0.0)
+        for item in some:
             item.features["bmr"] = item.features["bmxn"] / best if best else 0.0
     return measured
 
 
-def _weighed(question: Question, statistics: Statistics) -> _Weighed:
-    idf = {term: statistics.idf(term) for term in question.content}
-    total = sum(idf.values())
-    bm25 = {term: (at, statistics.bm25_idf(term)) for at, term in enumerate(question.terms)}
-    return _Weighed(
-        shares={term: weight / total for term, weight in idf.items()} if total else {},
-        order={term: at for at, term in enumerate(idf)},
-        bm25=bm25,
-        top=sum(weight for _, weight in bm25.values()) * (K1 + 1),
-        own_norm=K1 * B / max(statistics.own_length, 1.0),
-        both_norm=K1 * B / max(statistics.both_length, 1.0),
-    )
-
-
 def _texts(
-    candidate: SearchCandidate,
-    wanted: frozenset[str],
-    pairs: frozenset[tuple[str, str]],
-    stem: Callable[[str], list[str]],
-) -> _Texts:
-    own, context = stem(candidate.own), stem(candidate.context)
-    held = _counted(own, wanted)
-    return _Texts(
-        own=held,
-        context=_counted(context, wanted),
-        pairs=len(pairs.intersection(itertools.pairwise(own))) if held and pairs else 0,
-        own_length=len(own),
-        both_length=len(own) + len(context),
-    )
+    question: Question, found: Sequence[SearchCandidate], stem: Callable[[str], list[str]]
+) -> list[_Texts]:
+    wanted, pairs = frozenset(question.terms), question.pairs
+    times = frozenset(stem(_TIME_WORDS)) if question.asks_when else frozenset()
+    texts = []
+    for candidate in found:
+        own, context = stem(candidate.own), stem(candidate.context)
+        held, beside = wanted.intersection(own), wanted.intersection(context)
+        texts.append(
+            _Texts(
+                own={term: own.count(term) for term in held},
+                context={term: context.count(term) for term in beside},
+                own_length=len(own),
+                both_length=len(own) + len(context),
+                pairs=len(pairs.intersection(itertools.pairwise(own))) if held and pairs else 0,
+                tells_when=question.asks_when and _tells_when(candidate.own, own, times),
+            )
+        )
+    return texts
 
 
-def _counted(terms: Sequence[str], wanted: frozenset[str]) -> dict[str, int]:
-    return {term: terms.count(term) for term in wanted.intersection(terms)}
+def _tells_when(text: str, words: Sequence[str], times: frozenset[str]) -> bool:
+    """Return whether *text*, of the stems *words*, names a time; most hold none of *times*."""
+    if times.isdisjoint(words) and _YEAR.search(text) is None:
+        return False
+    return _TIME.search(text) is not None
 
 
 def _strange(question: Question, texts: Sequence[_Texts]) -> float:
@@ -215,53 +239,31 @@ def _strange(question: Question, texts: Sequence[_Texts]) -> float:
     return len(question.proper - held) / len(question.proper)
 
 
-def _cover(weighed: _Weighed, held: Iterable[str]) -> float:
-    """Return which share of the question *held* holds, by weight."""
-    said = weighed.shares.keys() & held
-    return sum(weighed.shares[term] for term in sorted(said, key=weighed.order.__getitem__))
-
-
-def _words(weighed: _Weighed, text: _Texts) -> dict[str, float]:
+def _words(weighed: _Weighed, content: frozenset[str], text: _Texts) -> _Words:
+    if not text.own and not text.context:
+        return _NO_WORDS
     own_norm = K1 * (1 - B) + weighed.own_norm * text.own_length
     both_norm = K1 * (1 - B) + weighed.both_norm * text.both_length
-    b0 = b1 = 0.0
-    for (_, weight), term in sorted(
-        (weighed.bm25[term], term) for term in {**text.own, **text.context}
-    ):
-        own = text.own.get(term, 0)
-        both = own + CONTEXT_WEIGHT * text.context.get(term, 0)
-        b0 += weight * own * (K1 + 1) / (own + own_norm)
-        b1 += weight * both * (K1 + 1) / (both + both_norm)
-    return {
-        "bmx": b1 / (b1 + HALF_BM25),
-        "bmn": b0 / weighed.top if weighed.top else 0.0,
-        "bmxn": b1 / weighed.top if weighed.top else 0.0,
-    }
+    b0 = b1 = cover = covx = 0.0
+    held = []
+    for term, weight, share in weighed.terms:
+        own, context = text.own.get(term, 0), text.context.get(term, 0)
+        if own:
+            held.append(term)
+            cover += share
+            b0 += weight * own * (K1 + 1) / (own + own_norm)
+        if own or context:
+            covx += share
+            both = own + CONTEXT_WEIGHT * context
+            b1 += weight * both * (K1 + 1) / (both + both_norm)
+    return _Words(b0, b1, cover, covx, len(content.intersection(held)), tuple(held))
 
 
-def _meaning(candidate: SearchCandidate, cosines: Mapping[int, float]) -> dict[str, float]:
-    beside = [
-        cosines[key]
-        for key in (candidate.before_key, candidate.after_key)
-        if key is not None and key in cosines
-    ]
-    own = cosines.get(candidate.memory_key, 0.0)
-    return {"cos": own, "nlift": max(own, *beside) - own if beside else 0.0}
-
-
-def _signs(question: Question, candidate: SearchCandidate, fit: Fit) -> dict[str, float]:
-    speaks = (
-        len(question.names) == 1
-        and candidate.speaker is not None
-        and candidate.speaker.casefold() in question.names
-    )
-    return {
-        "name": float(speaks),
-        "date": fit.date,
-        "period": fit.period,
-        "isq": float(candidate.own.rstrip().endswith("?")),
-        "when": float(question.asks_when and _TIME.search(candidate.own) is not None),
-    }
+def _speaks(question: Question, candidate: SearchCandidate) -> float:
+    """Return 1 where exactly one person is asked about, and says it."""
+    if len(question.names) != 1 or candidate.speaker is None:
+        return 0.0
+    return float(candidate.speaker.casefold() in question.names)
 
 
 def _place(candidate: SearchCandidate) -> int:
@@ -269,26 +271,50 @@ def _place(candidate: SearchCandidate) -> int:
     return candidate.session_key if candidate.session_key is not None else -candidate.memory_key
 
 
-def _sessions(
-    found: Sequence[SearchCandidate], texts: Sequence[_Texts], weighed: _Weighed
-) -> dict[int, _Session]:
-    sessions: dict[int, _Session] = defaultdict(_Session)
-    for candidate, text in zip(found, texts, strict=True):
-        session = sessions[_place(candidate)]
-        session.best = max(session.best, _cover(weighed, text.own))
-        session.terms.update(text.own)
-    return sessions
-
-
-def _mean_of_best(
-    found: Sequence[SearchCandidate], cosines: Mapping[int, float]
-) -> dict[int, float]:
-    sessions: dict[int, dict[int, float]] = defaultdict(dict)
-    for candidate in found:
-        for key in (candidate.memory_key, candidate.before_key, candidate.after_key):
-            if key is not None and key in cosines:
-                sessions[_place(candidate)][key] = cosines[key]
+def _covers(
+    weighed: _Weighed, places: Sequence[int], words: Sequence[_Words]
+) -> dict[int, tuple[float, float]]:
+    """Return of each session what the best of it covers of the question, and all of it together."""
+    best: dict[int, float] = defaultdict(float)
+    held: dict[int, set[str]] = defaultdict(set)
+    for place, its in zip(places, words, strict=True):
+        best[place] = max(best[place], its.cover)
+        held[place].update(its.held)
     return {
-        place: sum(sorted(values.values())[-BEST_OF_SESSION:]) / min(len(values), BEST_OF_SESSION)
-        for place, values in sessions.items()
+        place: (best[place], sum(share for term, _, share in weighed.terms if term in its))
+        for place, its in held.items()
     }
+
+
+def _beside(candidate: SearchCandidate, cosines: Mapping[int, float]) -> Iterator[int]:
+    """Yield the neighbours that have a vector."""
+    for key in (candidate.before_key, candidate.after_key):
+        if key is not None and key in cosines:
+            yield key
+
+
+def _cosines(
+    found: Sequence[SearchCandidate], cosines: Mapping[int, float]
+) -> list[tuple[float, float]]:
+    """Return of each candidate its cosine, and the best of it and its neighbours."""
+    near = []
+    for candidate in found:
+        own = cosines.get(candidate.memory_key, 0.0)
+        near.append((own, max([own, *(cosines[key] for key in _beside(candidate, cosines))])))
+    return near
+
+
+def _means_of_best(
+    found: Sequence[SearchCandidate], places: Sequence[int], cosines: Mapping[int, float]
+) -> dict[int, float]:
+    sessions: dict[int, set[int]] = defaultdict(set)
+    for place, candidate in zip(places, found, strict=True):
+        sessions[place].update(_beside(candidate, cosines))
+        if candidate.memory_key in cosines:
+            sessions[place].add(candidate.memory_key)
+    best = {
+        place: sorted((cosines[key] for key in keys), reverse=True)[:BEST_OF_SESSION]
+        for place, keys in sessions.items()
+        if keys
+    }
+    return {place: sum(its) / len(its) for place, its in best.items()}
