@@ -33,7 +33,7 @@ _TIME = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _TIME_WORDS = (
-    "yesterday today tonight tomorrow ago since recently just last next day days week weeks weekend"
+    "yesterday today tonight tomorrow ago since recently just last next days week weeks weekend"
     " month months year years morning january february march april june july august september"
     " october november december monday tuesday wednesday thursday friday saturday sunday"
 )

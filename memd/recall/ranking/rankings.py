@@ -202,7 +202,8 @@ def calibration(
     best = scores[0]
     total = math.log(sum(math.exp(score - best) for score in scores))
     chance = weights.gate_logit(told)
-    common = {"gate": chance, "few": told["few"], "few_gate": told["few"] * chance}
+    few = told["few"]
+    common = {"gate": chance, "few": few, "few_gate": few * chance, "sd10": told["sd10"]}
     return [{"score": score, "share": score - best - total, **common} for score in scores]
 
 

@@ -16,10 +16,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-CALIBRATION = ("score", "share", "gate", "few", "few_gate")
+CALIBRATION = ("score", "share", "gate", "few", "few_gate", "sd10")
 """What a relevance is made of: the ranker's score; the logarithm of the share that the candidate
 has of all (a softmax over their scores), which tells one that stands alone from one of many; the
-gate's logit; and how small the store is, alone and times that logit."""
+gate's logit; how small the store is, alone and times that logit; and how far the ten best lie
+apart (decision 0162). What a table does not name weighs nothing."""
 
 
 @dataclass(frozen=True)
@@ -86,9 +87,16 @@ HYBRID = Weights(
         }
     ),
     calibration=MappingProxyType(
-        {"score": -0.015, "share": 1.108, "gate": 0.255, "few": -0.951, "few_gate": 0.49}
+        {
+            "score": -0.029,
+            "share": 1.137,
+            "gate": 0.305,
+            "few": -1.111,
+            "few_gate": 0.474,
+            "sd10": -0.2,
+        }
     ),
-    offset=0.62,
+    offset=1.02,
     gate=MappingProxyType(
         {
             "maxcos": 7.71,
@@ -107,7 +115,7 @@ HYBRID = Weights(
     gate_offset=-6.74,
     gate_min=0.05,
     quiet=0.15,
-    bar=0.0205,
+    bar=0.0206,
     doubt=0.55,
 )
 
