@@ -6,10 +6,8 @@ asked and some fail, the others answer and a warning is logged; when the only
 one asked fails, its error is the answer. Children without scores sort below
 those with.
 
-The archives of a composite's children as one (SPEC 10.2, 16.13).
-
-Ids say where a memory lies, as everywhere in a composite: ``<child>:<id there>``,
-the original's as well as the archival one.
+Its archive is that of all children (SPEC 16.13): ids there say where a memory lies, the
+original's as well as the archival one.
 """
 
 from __future__ import annotations

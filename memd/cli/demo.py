@@ -2,8 +2,7 @@
 
 A real daemon, the real model, a real text and a few things that a user said.
 Five questions, one of which nothing answers: then memd says nothing.
-
-A real daemon on a throw-away home: started, waited for, stopped, gone without a trace.
+Its home is a folder of its own, gone without a trace when it ends.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ mistaken for memd's own (docs/decisions/0141). What is written drops what nobody
 sees once more, whoever forgot it, but for memd's own colours; JSON says it by
 number. Colour only on a terminal, and never with ``NO_COLOR`` (decision 0019).
 
-The part of a long memory that a person who asked wants to see first. Pure.
+``begun`` and what is beside it choose the part of a long memory to show first.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ are runtime checkable; that checks the names of methods, not their signatures.
 
 The names and parameters are the documents' (seed 004) and do not change.
 
-A language model, as the rooms see it. memd has none of its own and needs none (SPEC D8).
+``CompletionProvider`` is a language model, which memd does not have and does not need (SPEC D8).
 
 Whoever is given None in place of a provider does the same work by rule. What a
 provider is sent has every remembered text fenced, and what it answers is kept as

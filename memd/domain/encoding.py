@@ -3,7 +3,7 @@
 A vector is ``bytes``: little-endian float32, L2-normalised, ready for the file.
 So no room but ``encode`` needs an array library.
 
-How large the chunks of a text are: a setting, bounded by the embedding model's window.
+``ChunkConfig`` says how large the chunks of a text are, bounded by the model's window.
 """
 
 from __future__ import annotations

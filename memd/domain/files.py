@@ -3,7 +3,7 @@
 The commands and the words of the answers are that tool's (``memory_20250818``), so
 that a client made for it works unchanged.
 
-What an export of memories as Markdown files answers (SPEC 16.16).
+``WikiExport`` is what an export of memories as Markdown files answers (SPEC 16.16).
 """
 
 from __future__ import annotations

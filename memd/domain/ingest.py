@@ -1,6 +1,6 @@
 """What arrives, and the receipt for it (SPEC 1, D4).
 
-An assistant's conversation, and the messages of it that naps kept (SPEC 1.8, D2).
+Then sessions: an assistant's conversation, and its messages that naps kept (SPEC 1.8, D2).
 """
 
 from __future__ import annotations

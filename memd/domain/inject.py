@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import Annotated, Any, Protocol, Self, runtime_checkable
 
-from pydantic import Field, WrapValidator, model_validator
+from pydantic import Field, WrapValidator, field_serializer, model_validator
 
 from memd.base.limits import PATIENCE_MS_MAX, RECALL_BUDGET_TOKENS_MAX
 from memd.domain.enums import InjectionStrategy, MemoryCategory, Origin, Trust
@@ -86,6 +86,10 @@ class SelfEditingMemoryConfig(Value):
     """What it may write outside of core."""
     write_auto_tag: bool = True
     """What it writes outside of core is tagged `self_edited`."""
+
+    @field_serializer("archival_categories", when_used="json")
+    def _in_order(self, categories: frozenset[MemoryCategory]) -> list[str]:
+        return sorted(categories)  # or two listings of the same settings differ
 
     @model_validator(mode="after")
     def _archives_what_lasts(self) -> Self:

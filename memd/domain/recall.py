@@ -1,8 +1,7 @@
 """What is asked of recall, and what it answers (SPEC 2, D5, D6).
 
-What a memory was made of: the messages behind a nap's, the sources of a summary.
-
-What is asked of the synthesizer over the socket, and what it answers (SPEC 5).
+Then what a memory was made of (the messages behind a nap's, the sources of a summary), and
+what the synthesizer is asked over the socket and answers (SPEC 5).
 """
 
 from __future__ import annotations

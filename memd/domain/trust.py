@@ -5,9 +5,7 @@ looks like, which anybody can write. Nothing is refused and nothing is dropped:
 what is set aside is stored, marked, shown to its owner and given back on a word.
 A person's own text is never set aside (PROMISES H59); it is only remarked on.
 
-What the owner sees of what is suspicious, and of what was set aside for it.
-
-Texts that may be stored.
+Then what the owner sees of it, and texts that were screened and may be stored.
 """
 
 from __future__ import annotations

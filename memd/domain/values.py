@@ -1,8 +1,7 @@
 """What all values share: the frozen base and the constrained strings, paths and times.
 
-What the daemon tells those who listen (``events.subscribe``), and the door to tell it.
-
-An event is told after COMMIT, never before, and never holds a memory's text.
+Then events, which those who subscribed hear of (``events.subscribe``): one is told after
+COMMIT, never before, and never holds a memory's text.
 """
 
 from __future__ import annotations

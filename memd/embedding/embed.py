@@ -10,12 +10,8 @@ shortest first: a batch costs as much as its longest text, and sorting saves a t
 A text longer than the model's window is the mean of its windows, each weighted by its
 length, so nothing of it is lost without a word (SPEC D3).
 
-The texts of one call on their way through the model, a batch at a time.
-
-No thread and no queue here: ``model_thread`` decides whose turn it is and calls
-``step``. Texts are cut into windows and encoded shortest first, because a batch
-costs as much as its longest text. The vector of a text is the mean of its
-windows, each weighted by its pieces.
+The texts of one call pass through the model a batch at a time: ``model_thread`` decides
+whose turn it is and calls ``step``.
 """
 
 from __future__ import annotations

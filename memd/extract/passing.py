@@ -7,9 +7,8 @@ one breath ("I moved to Berlin, do you know a dentist?") tells, and an order tha
 the day ("always run the tests") is a rule. Takes time in proportion to the text, and no
 text longer than TEXT_CHARS_MAX is read.
 
-What people say to say that they heard: yes, no, thanks, which one. Pure.
-
-A text of nothing but these states nothing, in nine languages and by the marks of two more.
+A text of nothing but acknowledgements (yes, no, thanks, which one) states nothing, in nine
+languages and by the marks of two more.
 """
 
 from __future__ import annotations

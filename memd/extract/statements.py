@@ -9,12 +9,10 @@ explicit forms of ``triples.py``.
 A change of what the same text says raises ``model.graph.STATEMENTS_VERSION``. Its patterns
 take 10 ms to compile: whoever reads texts loads this when the first one comes.
 
-Statements in a form of their own: arrows, ``Owner: Ann`` lines and wiki links.
-
-``Billing -> depends_on -> Postgres`` and ``Billing | owned by | Ann`` say one
-thing each. Lines of keys speak of the heading above them, or of the line that names
-it (``Service: billing``). Two wiki links in one line, or a link under a heading, make
-``links_to``.
+Some forms say it outright: arrows, ``Owner: Ann`` lines and wiki links. ``Billing ->
+depends_on -> Postgres`` and ``Billing | owned by | Ann`` say one thing each. Lines of keys
+speak of the heading above them, or of the line that names it (``Service: billing``). Two
+wiki links in one line, or a link under a heading, make ``links_to``.
 """
 
 from __future__ import annotations

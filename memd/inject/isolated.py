@@ -3,7 +3,8 @@
 One place decides what is swallowed: every failure but those of the process
 itself (no memory, no stack), which go on upwards, out of exception groups too.
 
-A language model's answer in JSON, or none: for whoever has a rule to fall back on.
+A language model's answer is read here, too: as JSON, or as none, for who has a rule to
+fall back on.
 """
 
 from __future__ import annotations

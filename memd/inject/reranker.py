@@ -5,11 +5,9 @@ model on this computer. Both change the order only: the scores stay, and whateve
 fails leaves the order as it was. An order is kept for an hour; one that came of a
 failure is not.
 
-The orders that a re-ranker gave lately, so that the same question costs nothing (SPEC 14.5).
-
-An order is kept as ids alone: no text, and always the candidates of the moment in
-another order. It is as old as its making, however often it is read; what was read
-longest ago goes first when there is no room.
+Orders are cached, so that the same question costs nothing. One is kept as ids alone: no
+text, and always the candidates of the moment in another order. It is as old as its making,
+however often it is read; what was read longest ago goes first when there is no room.
 """
 
 from __future__ import annotations

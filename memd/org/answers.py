@@ -8,8 +8,6 @@ What a thing *is* ("the CTO is Ann") is walked for nothing between two relations
 stands in the way like every other edge. Edges of untrusted texts are walked last
 and lower the trust of the whole way, which is shown.
 
-Ways between two things over edges that a walk has seen. Pure.
-
 A way is a list of edges in walking order; each edge may be walked against its
 direction. All shortest ways are found, parallel edges apart, and no thing lies on
 one twice.

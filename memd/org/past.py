@@ -5,7 +5,7 @@ claim; *known* is when memd knew it, by the daemon's own clock, which no claim c
 move (PROMISES H57). What the caller may not read now, or could not have read at *known*,
 is left out, and the answer names the categories.
 
-What was, as callers are shown it: facts as they stood, and how long statements held.
+Callers are shown facts as they stood, and how long statements held.
 """
 
 from __future__ import annotations

@@ -10,12 +10,10 @@ be asked for.
 What is learnt depends on the log and the rules logged beside it only, never on when
 the learning happens: learning it all again gives the same rows, ids and all.
 
-What is left of what texts say when they contradict each other. Pure.
-
-Later texts win, from when they hold: "Litestar is the standard" ends "Flask is the
-standard", it does not undo it. So believing is folding: each claim takes from
-older ones the time that it claims for itself, unless who said it may not write what
-the older one stands in (an agent's convention ends no human's policy).
+When texts contradict each other the later ones win, from when they hold: "Litestar is the
+standard" ends "Flask is the standard", it does not undo it. So believing is folding: each
+claim takes from older ones the time that it claims for itself, unless who said it may not
+write what the older one stands in (an agent's convention ends no human's policy).
 
 Which claims contradict each other:
 

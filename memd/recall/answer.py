@@ -1,6 +1,6 @@
 """From ranked candidates to the answer: preferences, diversity, budget, block. Pure.
 
-Cutting a recall to its budget (SPEC 2.9-2.13, D5). Pure.
+The budget is that of SPEC 2.9-2.13 and D5.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reading without searching: one memory, pages, preferences.
 
-Why a memory is there: who made it, of which messages, of which other memories.
+And why a memory is there: who made it, of which messages, of which other memories.
 """
 
 from __future__ import annotations

@@ -5,11 +5,10 @@ keep (SPEC D6). A filter that keeps few rows is turned round: its rows are
 listed and scored directly. Otherwise an arm fetches more than it needs, drops
 what does not match, and fetches more until it has enough.
 
-Whose memories one search reads: the caller's, and what others published (SPEC 10.1).
-
-Shared memories are rows of the reserved agent, so they are a scope of their own
-beside the personal one: the same filter, the same arms, one ranking. Where there
-is nothing to find, there is no scope, and nobody pays for looking.
+A search reads the caller's memories and what others published (SPEC 10.1). Shared memories
+are rows of the reserved agent, so they are a scope of their own beside the personal one:
+the same filter, the same arms, one ranking. Where there is nothing to find, there is no
+scope, and nobody pays for looking.
 """
 
 from __future__ import annotations

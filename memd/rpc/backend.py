@@ -3,7 +3,7 @@
 Kept apart from the connection, which needs no model to be written down. Nothing
 heavy is loaded before a method has a memory to return.
 
-The daemon's archive, by call: the documented ``ArchivalStore`` (SPEC 16.13).
+``ArchivalStore`` is the daemon's archive (SPEC 16.13).
 """
 
 from __future__ import annotations

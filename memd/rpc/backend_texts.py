@@ -1,6 +1,6 @@
 """The documented entry points, by call: a text becomes memories, a question is answered.
 
-The documented organisational memory, by call: ``AsyncClient`` as an ``OrgMemoryBackend``.
+And the documented organisational memory: ``AsyncClient`` as an ``OrgMemoryBackend``.
 """
 
 from __future__ import annotations

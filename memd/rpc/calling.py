@@ -3,9 +3,8 @@
 ``KEYED`` repeats which methods may be sent twice under one idempotency key, so that a client
 loads no models to find out; a test holds it against the table of methods.
 
-Events as a client takes them: kept in order until they are asked for, the oldest lost first.
-
-Standard library only, as everything that a client loads.
+Events are kept in order until they are asked for; of too many the oldest are lost. Standard
+library only, as everything that a client loads.
 """
 
 from __future__ import annotations

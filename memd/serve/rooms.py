@@ -1,10 +1,8 @@
 """What the methods of the socket work with; ``house.py`` builds it.
 
-Transcripts that arrive in as many parts as they need, before a nap is over them.
-
-What has arrived of one waits in memory for its last part: one for each connection, and
-of few connections at once. Where there are more, the one that began first is given up,
-and told so with its next part.
+Among them transcripts that arrive in parts: what has arrived of one waits in memory for its
+last part: one for each connection, and of few connections at once. Where there are more,
+the one that began first is given up, and told so with its next part.
 """
 
 from __future__ import annotations

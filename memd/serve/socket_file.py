@@ -8,9 +8,8 @@ there. The socket is bound under another name and renamed, so that a client sees
 either nothing or a socket that listens. A directory that somebody else could
 write to is refused (PROMISES H08).
 
-Who sits at the other end of a socket: the uid is checked, the pid is for the log.
-
-The kernel says so; nothing the peer sends is asked. Linux has ``SO_PEERCRED``,
+Who is at the other end is what the kernel says, nothing that the peer sends: the uid is
+checked, the pid is for the log. Linux has ``SO_PEERCRED``,
 macOS ``LOCAL_PEERCRED`` and ``LOCAL_PEERPID``, whose numbers Python does not name.
 """
 

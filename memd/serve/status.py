@@ -1,6 +1,6 @@
 """What the daemon says about itself: hello, status, metrics. Never loads the model.
 
-The OpenRPC document of the socket, made from the one table of methods.
+``document`` makes the OpenRPC document of the socket from the one table of methods.
 """
 
 from __future__ import annotations

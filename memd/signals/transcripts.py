@@ -7,7 +7,8 @@ out is what was never part of the conversation: reasoning, side chains, summarie
 that an assistant made of itself, what its user took back. Compacted messages
 stay: they are what a nap is for.
 
-Messages as the documents write them, one a line: ``{"role": ..., "content": ...}``.
+The simplest format is read here: messages as the documents write them, one a line,
+``{"role": ..., "content": ...}``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The words of English that say nothing about what is meant. Pure.
 
-A text as a set of plain words, for rules that compare texts without an index. Pure.
+And a text as the set of its other words, for rules that compare texts without an index.
 """
 
 from __future__ import annotations

@@ -5,14 +5,12 @@ known already, salience counts four plain signals in the words, names and number
 among them (``entities``). A stream's text below the threshold is archived, never
 thrown away.
 
-Whether a text names somebody or something, and whether it says a number (SPEC 1.6.5). Pure.
-
-The detectors are coarse on purpose: a rule that took no first word's capital for a
-name turned away six times as many of the texts that later answered a question (SPEC
-D4). What they must not do is score a courtesy for its capital ("Thanks a lot!"), or
-miss a name for its letters ("Zürich", "IBM", "Bo"). Chinese, Japanese and Korean have
-no capitals: there a name is known by what follows it (a title, a kind of place), or
-by the brackets of a work.
+The detectors of names and numbers (SPEC 1.6.5) are coarse on purpose: a rule that took no
+first word's capital for a name turned away six times as many of the texts that later
+answered a question (SPEC D4). What they must not do is score a courtesy for its capital
+("Thanks a lot!"), or miss a name for its letters ("Zürich", "IBM", "Bo"). Chinese, Japanese
+and Korean have no capitals: there a name is known by what follows it (a title, a kind of
+place), or by the brackets of a work.
 """
 
 from __future__ import annotations

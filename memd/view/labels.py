@@ -1,11 +1,10 @@
 """The labels that begin a line of memd's own, and texts that cannot make one (SPEC 5.13, 11.1).
 
-A reader takes a line that begins with a label for memd's word: which kind of thing
-follows, how well it fits, whom to trust. A stored text may have lines of its own, so
-a line of it that begins like one of ours gets a backslash. So does one that begins like
-what memd says in its own name. Pure, standard library.
-
-The memory block, as it stands in a prompt (SPEC 4).
+A reader takes a line that begins with a label for memd's word: which kind of thing follows,
+how well it fits, whom to trust. A stored text may have lines of its own, so a line of it
+that begins like one of ours gets a backslash. So does one that begins like what memd says
+in its own name. The memory block of a prompt is put together of them (SPEC 4). Pure,
+standard library.
 """
 
 from __future__ import annotations

@@ -35,6 +35,7 @@ for name in sys.argv[1:]:
         ["nonsense"],
         ["status"],
         ["config", "path", "--json"],
+        ["config", "show", "--json"],
         ["serve", "x"],
     ],
     ids=" ".join,

@@ -213,7 +213,7 @@ def test_under_journald_lines_carry_their_priority(home: Path) -> None:
 
 
 def test_a_client_with_the_real_rooms_behind_it_stores_and_finds(home: Path) -> None:
-    with spawned(home) as daemon, daemon.client() as client:
+    with spawned(home, fresh=True) as daemon, daemon.client() as client:
         memory_id = client.add("the espresso machine lives in the shed")
         assert client.call("memory.get", {"id": memory_id})["id"] == memory_id
         assert client.search("espresso")[0]["id"] == memory_id

@@ -4,8 +4,6 @@ Two kinds of memory: the commands that build, run and check the project, in one;
 agent's own sentences that say where something is or how it is set. A slot names what a
 memory is about, so that what a newer session says of the same thing takes its place.
 
-How a project is run: the commands that passed, by what they are for, in one memory. Pure.
-
 A bare list of commands says nothing a week later. What a command is for is told by its
 words; one that tells nothing is kept when it passed again and again, and a script that
 was written in the session itself was for that day.

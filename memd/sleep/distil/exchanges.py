@@ -2,9 +2,7 @@
 
 The unit in which a session is remembered: a short answer is understood only with
 what it answers, an error only with what cured it, and both stand close together.
-Pure.
-
-What a nap may remember of a session: memories, and how much each is worth. Pure.
+``Candidate`` is what a nap may remember of it, and how much that is worth. Pure.
 """
 
 from __future__ import annotations

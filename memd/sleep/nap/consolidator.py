@@ -5,9 +5,8 @@ same summary, and consolidating what was consolidated changes nothing. What this
 promises to keep is facts, not prose: the whole messages are for the caller to
 keep before the list is replaced.
 
-The concrete things of a session in one bullet: paths, symbols, numbers, names of errors.
-
-The documents' rules keep what tools began to say and what was announced with a
+One bullet enumerates the concrete things of a session: paths, symbols, numbers, names of
+errors. The documents' rules keep what tools began to say and what was announced with a
 keyword; on real coding sessions that is a third of the paths and names that the
 rest of the session needs again. Their plain enumeration costs a twelfth of the
 window and keeps most of the others. It is no rule of the documents, so it is

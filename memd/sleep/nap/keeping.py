@@ -4,10 +4,9 @@ Everything that takes time was done before (``preparation``). A message that the
 session has already is not kept twice, and a fact that it knows is no new memory,
 so the same nap again changes nothing but the ledger, which says that it was.
 
-An assistant's turn that stands as a memory, and that a nap tells too, is told once.
-
-What was streamed to memd is memories already; a nap composes its own of the same words. The
-turn goes to the archive, superseded, when it says nothing beyond what the nap's memories say;
+An assistant's turn that stands as a memory, and that a nap tells too, is told once. What
+was streamed to memd is memories already; a nap composes its own of the same words. The turn
+goes to the archive, superseded, when it says nothing beyond what the nap's memories say;
 the run's ledger brings it back. Turns with more in them stay, and so does what a person
 said or handed over on purpose.
 """

@@ -4,7 +4,7 @@ Secrets are replaced first: what is consolidated, kept, written beside the usage
 file or drafted into memories here has none. A message of the list that the
 caller gave is handed back to the caller as it was.
 
-What a session taught: whatever says that it is a lesson (docs/decisions/0077). Pure.
+Lessons are drafted, too: whatever says that it is one (docs/decisions/0077).
 """
 
 from __future__ import annotations

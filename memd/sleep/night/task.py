@@ -1,9 +1,7 @@
 """What a night needs to know of its tasks; the tasks themselves are read when one begins.
 
-Which memories a consolidation takes next, and how they are cut into groups.
-
-First every session on its own, in its order. Then what no session will list, which
-belongs to none or to one that has too few: by place, in order of time.
+A consolidation takes first every session on its own, in its order. Then what no session
+will list, which belongs to none or to one that has too few: by place, in order of time.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ announced: what came after the crossing would otherwise be lost.
 Pure: the state is a value that is stored after each sample, so a restart fires
 nothing twice and two assistants never disturb each other.
 
-Which project an assistant works on: the root of the git working tree that it stands in (D1).
+Which project an assistant works on is the root of the git working tree that it stands in (D1).
 """
 
 from __future__ import annotations

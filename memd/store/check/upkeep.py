@@ -1,11 +1,9 @@
 """The room that looks after the file: check, rebuild, backup, figures.
 
-The file checked by itself, in small portions, while memd runs.
-
-Once a minute a portion of pages is compared with their checksums, so that each is looked
-at within a day or so and nobody waits for it; then the rows that hold texts. What it finds
-is in ``system.status`` at once. It changes nothing: ``memd check`` looks at everything in
-one go, ``memd repair`` mends.
+While memd runs the file is checked by itself. Once a minute a portion of pages is compared
+with their checksums, so that each is looked at within a day or so and nobody waits for it;
+then the rows that hold texts. What it finds is in ``system.status`` at once. It changes
+nothing: ``memd check`` looks at everything in one go, ``memd repair`` mends.
 """
 
 from __future__ import annotations

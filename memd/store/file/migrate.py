@@ -4,11 +4,10 @@ Each step takes the file from one version to the next; a shipped step is never
 edited. Every path ends in exactly ``schema.sql`` (a test compares the texts). A
 crash leaves the old version or the new one.
 
-Whether a file has the shape that its version says: every table, column, index and view.
-
-A file that somebody changed by hand, or an early memd wrote under the same version, would
-fail in the middle of a write, in words of SQLite's. It is refused at the start instead, and
-stays as it is. A trigger that is not memd's is refused, too: it would act on every write.
+A file must have the shape that its version says: every table, column, index and view. One
+that somebody changed by hand, or an early memd wrote under the same version, would fail in
+the middle of a write, in words of SQLite's. It is refused at the start instead, and stays
+as it is. A trigger that is not memd's is refused, too: it would act on every write.
 """
 
 from __future__ import annotations

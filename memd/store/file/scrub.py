@@ -14,12 +14,11 @@ its cached pages afterwards, or it would write the old bytes again. A page torn 
 has all its cells, and a checksum that a check reports. The file is opened through the writer's
 VFS: a plain ``open`` and ``close`` would drop this process's locks on it.
 
-What FTS5 keeps of a word whose last posting was deleted (P8).
-
-With ``secure-delete`` FTS5 takes a word off its page when nothing has it any more. But
-where a segment's page began with that word, the index of the segment's pages still names
-it, or as much of it as tells it from the word before. Such a divider is replaced by the
-next word that something still has: every search goes the same way by it.
+The same is done to what FTS5 keeps of a word whose last posting was deleted. With
+``secure-delete`` FTS5 takes a word off its page when nothing has it any more. But where a
+segment's page began with that word, the index of the segment's pages still names it, or as
+much of it as tells it from the word before. Such a divider is replaced by the next word
+that something still has: every search goes the same way by it.
 """
 
 from __future__ import annotations

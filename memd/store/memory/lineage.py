@@ -1,6 +1,6 @@
 """What summaries were made from: who must come back when one of them goes.
 
-The summaries that stand for others: what the synthesizer reads of them (SPEC 5.14).
+And what the synthesizer reads of the summaries that stand for others (SPEC 5.14).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Texts as they arrived, kept compressed when cleaning and cutting changed them.
 
-The memories that were brought in bulk from one source: what a later import compares with.
+And the memories that were brought in bulk from one source, which a later import compares with.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ says something else than the row, is withheld (intact.py). A signature without a
 proves nothing any more: of a fact that was signed before statements were kept, and of one
 whose text was changed before it was written (a secret in it).
 
-The owner's public keys, the name of this store, and where the owner had the last word.
+The owner's public keys are here, too, with the name of this store and where the owner had
+the last word.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Of which messages a nap's memory was made: its turns, in order. Read by ``memory.why``.
 
-And the turns that are memories themselves, for a nap that tells the same.
-
-What of a session's kept messages stands before a place: what a nap is not given any more.
+And the turns that are memories themselves, for a nap that tells the same, and what of a
+session's messages stands before a place, which a nap is not given any more.
 """
 
 from __future__ import annotations
