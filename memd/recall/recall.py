@@ -1,14 +1,14 @@
 """Memories are found (SPEC 2, D5, D6): understand, search, measure, rank, gate, cut, render.
 
-One recall is five short reads: what the words mean to this store; the two arms
-at once, the words arm while the query is being embedded; the candidates with
-their neighbours; the rows of the answer. It never writes inline.
+One recall is six short reads: where to search, and the preferences; what the words mean
+to this store; the two arms, the words arm while the query is being embedded; the
+candidates with their neighbours; the rows of the answer. It never writes inline.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from memd.base.clock import Clock
@@ -31,14 +31,13 @@ from memd.recall.question import name_candidates
 from memd.recall.ranking.crowding import spread
 from memd.recall.search import (
     ARM_ROWS,
-    Reach,
     RecallFilter,
     SearchScope,
     by_meaning,
-    by_words,
     gathered,
     of_caller,
     of_others,
+    words_arm,
 )
 from memd.recall.second import looked_again, looks_again
 from memd.recall.select import select
@@ -48,7 +47,6 @@ from memd.store.file.database import Database
 from memd.store.memory import memories, preferences, shared
 from memd.store.memory.preferences import PreferenceRow
 from memd.store.memory.rows import FoundRow
-from memd.store.search import words
 
 OTHER_MODEL = "the memories are being embedded with a new model: only words are searched"
 NO_MODEL = "no embedding model: only words are searched; run: memd model install"
@@ -81,19 +79,24 @@ class Recall:
         caller = replace(caller, project_id=request.project_id or caller.project_id)
         wanted = request.model_copy(update={"project_id": None})
         asks_shared = request.include_shared
-        scopes = await self._scopes(
-            caller,
-            wanted,
-            hidden=request.include_compressed,
-            passing=request.include_passing,
-            also_shared=self.config.include_shared if asks_shared is None else asks_shared,
+        limited = self._limited(
+            caller, wanted, hidden=request.include_compressed, passing=request.include_passing
         )
-        if not scopes or await self._keeps_nothing(caller):
+        also_shared = self.config.include_shared if asks_shared is None else asks_shared
+        scopes, listed = await self.db.read(
+            _begin,
+            caller,
+            limited,
+            self.level,
+            request,
+            also_shared=also_shared and self.shares,
+        )
+        if not scopes:
             return answer.nothing()
         found = await self._found(
             scopes, request.query, request.search_mode, max(ARM_ROWS, request.top_k or 0)
         )
-        prefers = await self._preferences(scopes[0], request)
+        prefers = await self._preferences(listed, request)
         again = looks_again(request, self.config)
         reordered = again or self.config.diversity_penalty_enabled
         selection = select(found.items, request, reordered=reordered)
@@ -118,14 +121,11 @@ class Recall:
         foreign source may fill (``crowding.py``); but with *mode* words only what holds one of the
         words. Nothing for an agent of level none (SPEC 7.13).
         """
-        scopes = await self._scopes(
-            caller,
-            query,
-            hidden=query.include_compressed,
-            passing=query.include_passing or query.text is None,
-            also_shared=query.include_shared,
-        )
-        if not scopes or await self._keeps_nothing(caller):
+        passing = query.include_passing or query.text is None
+        limited = self._limited(caller, query, hidden=query.include_compressed, passing=passing)
+        also_shared = query.include_shared and self.shares
+        scopes = await self.db.read(_scopes, caller, limited, self.level, also_shared=also_shared)
+        if not scopes:
             return ()
         return await self._retrieved(scopes, query, mode)
 
@@ -199,7 +199,8 @@ class Recall:
     async def count(self, caller: Caller, category: MemoryCategory | None) -> int:
         """Return how many visible memories the agent has, of one category or of all."""
         wanted = MemoryFilter(categories=None if category is None else frozenset({category}))
-        scopes = await self._scopes(caller, wanted, hidden=False, passing=True, also_shared=False)
+        limited = self._limited(caller, wanted, hidden=False, passing=True)
+        scopes = await self.db.read(of_caller, caller, limited, also_shared=False)
         return await self.db.read(memories.counted, scopes[0].wanted) if scopes else 0
 
     async def preferences(self, caller: Caller) -> tuple[Preference, ...]:
@@ -208,19 +209,12 @@ class Recall:
 
     # The steps.
 
-    async def _keeps_nothing(self, caller: Caller) -> bool:
-        own = await self.db.read(agents.level, caller.agent_id)
-        return (own or self.level) is MemoryLevel.NONE
-
-    async def _scopes(
-        self, caller: Caller, asked: MemoryFilter, *, hidden: bool, also_shared: bool, passing: bool
-    ) -> Sequence[SearchScope]:
+    def _limited(
+        self, caller: Caller, asked: MemoryFilter, *, hidden: bool, passing: bool
+    ) -> RecallFilter:
         if caller.agent_id == RESERVED_AGENT:
             raise MemoryRetrievalError(f"{RESERVED_AGENT} is reserved", field="agent_id")
-        wanted = RecallFilter(asked, self.clock.now_us(), hidden, passing)
-        return await self.db.read(
-            of_caller, caller, wanted, also_shared=also_shared and self.shares
-        )
+        return RecallFilter(asked, self.clock.now_us(), hidden, passing)
 
     async def _found(
         self, scopes: Sequence[SearchScope], text: str, mode: SearchMode, rows: int, fill: int = 0
@@ -230,7 +224,9 @@ class Recall:
             understood, scopes, text[:QUERY_CHARS_MAX], fingerprint
         )
         query = SearchQuery(asked, mode, None, None)
-        searching = asyncio.ensure_future(self._held(query, each, rows))
+        terms = {} if mode is SearchMode.DENSE else asked.written
+        counted = tuple(dict.fromkeys([*asked.terms, *asked.content]))
+        searching = asyncio.ensure_future(self.db.read(words_arm, each, terms, rows, counted))
         try:
             if mode is not SearchMode.WORDS:
                 query = await self._with_vector(query, fingerprint, cached=cached)
@@ -252,29 +248,14 @@ class Recall:
                 found = await self.db.read(ranked, scopes, query, every)
         return found
 
-    async def _held(
-        self, query: SearchQuery, each: Sequence[Reach], rows: int
-    ) -> tuple[Sequence[Sequence[int]], Mapping[str, int]]:
-        """Return what the words arm finds in each scope, and the counts of the question's terms."""
-        asked = query.question
-        written = {} if query.mode is SearchMode.DENSE else asked.written
-        counted = tuple(dict.fromkeys([*asked.terms, *asked.content]))
-        counts = await self.db.read(words.frequencies, counted)
-        held = await asyncio.gather(
-            *(self.db.read(by_words, scope, written, rows, few, counts) for scope, few in each)
-        )
-        return held, counts
-
     async def _preferences(
-        self, scope: SearchScope, request: RecallRequest
+        self, rows: Sequence[PreferenceRow], request: RecallRequest
     ) -> Sequence[PreferenceRow]:
-        """Return the preferences, the relevant ones first, then the newest (SPEC D5).
+        """Return those of *rows* that are told, the relevant ones first, then the newest (SPEC D5).
 
         Where only *matching* ones are wanted, one that is a memory is found and ranked as
         that, and those that were set by name are ranked and gated by themselves.
         """
-        query = request.query[:QUERY_CHARS_MAX]
-        rows = await self.db.read(_preferences, scope, request, found_terms(query))
         if request.preferences == "first":
             return rows
         named = {row.name: row for row in rows if row.memory_key is None}
@@ -282,6 +263,7 @@ class Recall:
             Apart(row.name, f"{row.name.replace('_', ' ')}: {row.value}", row.updated_at_us)
             for row in named.values()
         ]
+        query = request.query[:QUERY_CHARS_MAX]
         ranking = await Ranker(self.db, self.embedder).ranked(query, texts)
         return [named[each.key] for each in ranking.fitting]
 
@@ -324,9 +306,31 @@ def _rows(conn: Reading, keys: Sequence[int]) -> dict[int, FoundRow]:
     return found
 
 
-def _preferences(
-    conn: Reading, scope: SearchScope, request: RecallRequest, asked: frozenset[str]
-) -> list[PreferenceRow]:
+def _begin(
+    conn: Reading,
+    caller: Caller,
+    wanted: RecallFilter,
+    level: MemoryLevel,
+    request: RecallRequest,
+    *,
+    also_shared: bool,
+) -> tuple[Sequence[SearchScope], Sequence[PreferenceRow]]:
+    """Return where to search and the preferences; neither for an agent of level none."""
+    scopes = _scopes(conn, caller, wanted, level, also_shared=also_shared)
+    return scopes, _preferences(conn, scopes[0], request) if scopes else ()
+
+
+def _scopes(
+    conn: Reading, caller: Caller, wanted: RecallFilter, level: MemoryLevel, *, also_shared: bool
+) -> Sequence[SearchScope]:
+    """Return where to search; nowhere for an agent of level none (SPEC 7.13)."""
+    own = agents.level(conn, caller.agent_id)
+    if (own or level) is MemoryLevel.NONE:
+        return ()
+    return of_caller(conn, caller, wanted, also_shared=also_shared)
+
+
+def _preferences(conn: Reading, scope: SearchScope, request: RecallRequest) -> list[PreferenceRow]:
     """Return the preferences that are in every recall, whatever it is filtered by.
 
     What belongs to another project or session stays there.
@@ -338,4 +342,5 @@ def _preferences(
     keys = [row.memory_key for row in rows if row.memory_key is not None]
     seen = memories.matching_among(conn, scope.here, keys)
     rows = [row for row in rows if row.memory_key is None or row.memory_key in seen]
+    asked = found_terms(request.query[:QUERY_CHARS_MAX])
     return sorted(rows, key=lambda row: -len(asked & found_terms(row.value)))

@@ -126,6 +126,18 @@ def gathered(
     return list(dict.fromkeys(itertools.chain.from_iterable(each)))
 
 
+def words_arm(
+    conn: Reading,
+    each: Sequence[Reach],
+    written: Mapping[str, str],
+    rows: int,
+    counted: Sequence[str],
+) -> tuple[list[list[int]], dict[str, int]]:
+    """Return what the words arm finds in each scope, and how many memories hold each term."""
+    counts = words.frequencies(conn, counted)
+    return [by_words(conn, scope, written, rows, few, counts) for scope, few in each], counts
+
+
 def by_words(
     conn: Reading,
     scope: SearchScope,
