@@ -9,7 +9,6 @@ library only, as everything that a client loads.
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
@@ -157,6 +156,8 @@ class Hearing:
     """One listener's events. ``lost`` in an event says how many before it were not kept."""
 
     def __init__(self) -> None:
+        import asyncio  # who has a listener has it; a client that waits for answers does not
+
         self._heard: deque[dict[str, Any]] = deque()
         self._lost = 0
         self._end: MemdError | None = None

@@ -76,6 +76,10 @@ def _fill(client: Client, home: Path) -> None:
     client.call("graph.add", {"subject": "Ann", "relation": "uses", "object": "SQLite"})
     said = [{"role": role, "content": HOSTILE} for role in ("user", "tool", HOSTILE[:30])]
     client.call("sleep.consolidate", {"messages": said, "session_id": HOSTILE[:200]})
+    for number, text in enumerate((HOSTILE, FIRST, SHAPED)):
+        client.call("records.messages.save", {"record": {
+            "id": str(number), "timestamp": "2026-03-01T00:00:00Z", "sender": text[:200],
+            "to": "Ann", "type": text[:200], "channel": "c", "content": text}})  # fmt: skip
     client.call("wiki.export", {})
 
 
@@ -241,6 +245,15 @@ def _typed() -> dict[str, list[list[str]]]:
         "preference get": [["preference", "get", bad]],
         "preference list": [["preference", "list"]],
         "preference set": [["preference", "set", bad, HOSTILE]],
+        "records": [
+            ["records", "messages", "list"],
+            ["records", "messages", "show", "0"],
+            ["records", "messages", "show", "1"],
+            ["records", "messages", "export"],
+            ["records", "messages", "list", "--where", f"channel={bad}"],
+            ["records", "tasks", "show", bad],
+            ["records", bad, "list"],
+        ],
         "restore": [["restore", f"HOME/no such folder/{bad}"]],
         "recall": [["recall", "bees"], ["recall", bad]],
         "search": [

@@ -22,8 +22,9 @@ from memd.base.errors import CallerError, UnavailableError
 from memd.client import AsyncClient
 from memd.serve.routes.routes import METHODS
 
-UNITS_MAX = 60
-"""Of work between a question and its answer: what a desktop does in about half a second."""
+UNITS_MAX = 120
+"""Of work between a question and its answer: what a desktop does in about a second, the
+longest wait that is promised. Threads on cores that share a pipeline count up to twice."""
 TEXTS: dict[str, Callable[[int], str]] = {"honest": honest, "hostile": hostile}
 
 

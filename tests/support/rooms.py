@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,6 +20,7 @@ from support.sleeping import FakeNight, a_rhythm
 
 from memd.base.clock import Clock, SystemClock
 from memd.base.errors import MemoryNotFoundError
+from memd.base.ids import Ids
 from memd.base.paths import Paths
 from memd.domain.caller import Caller
 from memd.domain.encoding import ModelFingerprint
@@ -54,6 +55,7 @@ from memd.domain.recall import Provenance, RecallRequest, RecallResult
 from memd.domain.removal import Archived, Forgotten, Trashed
 from memd.domain.settings.settings import MemoryConfig, SaidBy, Settings
 from memd.domain.sleep.upkeep import CheckReport, DumpPage, Loaded
+from memd.records.records import Records
 from memd.serve.authority import Authority
 from memd.serve.dispatch import Dispatch
 from memd.serve.events import Events
@@ -61,6 +63,7 @@ from memd.serve.metrics import Metrics
 from memd.serve.rooms import Rooms
 from memd.serve.route import ProgressCallback
 from memd.serve.status import System
+from memd.store.file.database import opened
 
 Memories = tuple[MemoryEntry, ...]
 
@@ -158,8 +161,9 @@ class FakeHouse:
     async def build(
         self, settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack
     ) -> Rooms:
-        del settings, paths, clock, stack
-        return self.rooms()
+        del settings
+        db = await stack.enter_async_context(opened(paths.data_dir / "records.db", clock))
+        return replace(self.rooms(), records=Records(db, clock, Ids(clock)))
 
 
 async def _nothing() -> None:
