@@ -149,6 +149,8 @@ def test_an_import_that_was_killed_goes_on_where_it_stopped(desk: Desk, model_di
     assert naps() == count, "no session is distilled twice"
     with desk.daemon.client() as client:
         sessions = client.call("session.list", {"limit": 100})["items"]
+        # Or the last memory's state changes between the listings.
+        wait_until(lambda: client.call("system.status")["pending"] == 0, "all is embedded")
     assert sorted(each["session_id"] for each in sessions) == names
     before = [json.dumps(each, sort_keys=True) for each in listed(desk)]
     again = desk("import", "opencode.db", "--json").json
