@@ -147,11 +147,12 @@ async def _opened(database: Path, clock: Clock, stack: AsyncExitStack, *, mmap: 
     except DamagedError as error:
         if not is_torn(error):
             raise
+        from memd.records.entities import tables
         from memd.store.repairing.repair import repair
 
         now_us = clock.now_us()
         stamp = from_us(now_us).strftime("%Y%m%dT%H%M%S%f")
-        done = repair(database, database.with_suffix(".audit"), stamp, now_us)
+        done = repair(database, database.with_suffix(".audit"), stamp, now_us, tables())
         log.error("the file could not be opened; it was repaired", lost=len(done.lost))
         db = await stack.enter_async_context(opened(database, clock, mmap=mmap))
         db.damage.note(f"file: it was repaired at the start, the damaged one is {done.damaged}")

@@ -128,3 +128,8 @@ _ALL = (
 )  # fmt: skip
 
 ENTITIES: Final[Mapping[str, Entity]] = {entity.name: entity for entity in _ALL}
+
+
+def tables() -> list[RecordTable]:
+    """Return the table of each entity, whether a file has it or not."""
+    return [entity.table for entity in ENTITIES.values()]

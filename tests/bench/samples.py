@@ -28,7 +28,7 @@ from memd.domain.settings.settings import Settings
 from memd.embedding.embed import EmbedderThread
 from memd.recall.ranking.features import Measured
 from memd.recall.recall import Recall
-from memd.recall.search import ARM_ROWS
+from memd.recall.search import ARM_ROWS, RecallFilter, of_caller
 from memd.store.memory import memories
 
 EVERYBODY = "everybody"
@@ -159,9 +159,8 @@ async def candidates_of(
 ) -> tuple[list[Measured], list[str | None]]:
     """Return the candidates of a question, unranked by the gate, and where they came from."""
     caller = Caller(agent_id=agent, method="fit")
-    scopes = await recall._scopes(
-        caller, MemoryFilter(), hidden=False, also_shared=False, passing=False
-    )
+    wanted = RecallFilter(MemoryFilter(), recall.clock.now_us(), hidden=False, passing=False)
+    scopes = await recall.db.read(of_caller, caller, wanted, also_shared=False)
     found = await recall._found(scopes, text, SearchMode.HYBRID, ARM_ROWS)
     measured = [item.measured for item in found.items]
     keys = [item.candidate.memory_key for item in measured]

@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 from support.damage import a_full_file, chance, has_sums, readable, repaired, texts
+from support.recording import a_record
 from support.store import ADA, EVERYTHING, a_house, told
 
 from memd.base.errors import DamagedError
 from memd.domain.recall import RecallRequest
+from memd.records.entities import ENTITIES
+from memd.records.records import Records
 from memd.store.file.connect import PAGE_BYTES
 
 
@@ -25,6 +28,27 @@ async def test_a_sound_file_is_the_same_after_a_repair(tmp_path: Path) -> None:
         assert (await house.upkeep.check(ADA)).problems == ()
         found = await house.recall.recall(ADA, RecallRequest(query="Who sails to Faro?", top_k=3))
         assert "Bob sails to Faro on Sunday." in {item.content for item in found.memories}
+
+
+async def test_operational_records_come_along(tmp_path: Path) -> None:
+    path = tmp_path / "memd.db"
+    await a_full_file(path)
+    async with a_house(path) as house:
+        records = Records(house.db, house.clock, house.ids)
+        kept = {
+            name: [record for record in [a_record(name)] if await records.save(ADA, entity, record)]
+            for name, entity in ENTITIES.items()
+        }
+    whole = path.read_bytes()
+    at = whole.index(b"Bob sails") // PAGE_BYTES * PAGE_BYTES
+    path.write_bytes(whole[:at] + bytes(PAGE_BYTES) + whole[at + PAGE_BYTES :])
+    done = repaired(path)
+    assert done.remaining == ()
+    async with a_house(path) as house:
+        records = Records(house.db, house.clock, house.ids)
+        for name, entity in ENTITIES.items():
+            page = await records.page(ADA, entity, {})
+            assert list(page.items) == kept[name], name
 
 
 @pytest.mark.parametrize("seed", range(5))

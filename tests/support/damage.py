@@ -18,6 +18,7 @@ from memd.domain.learn import SuccessReport, TaskReport
 from memd.domain.memory import MemoryUpdate
 from memd.domain.org.access import KeyedClient
 from memd.learn.learn import Learn
+from memd.records.entities import tables
 from memd.store.access import clients
 from memd.store.file import page_sums
 from memd.store.file.connect import PAGE_BYTES
@@ -73,7 +74,7 @@ _TEXTS = "SELECT memory_id, content FROM memory"
 
 def repaired(path: Path, stamp: str = "now") -> Repaired:
     """Repair the file at *path*."""
-    return repair(path, path.with_suffix(".audit"), stamp, 1_800_000_000_000_000)
+    return repair(path, path.with_suffix(".audit"), stamp, 1_800_000_000_000_000, tables())
 
 
 def whole_rows(raw: bytes, said: dict[str, str]) -> dict[str, int]:

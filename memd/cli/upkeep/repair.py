@@ -19,6 +19,7 @@ def repair(
 
     Lists what is lost. Exit code 1: the new file still has problems, which are listed, too.
     """
+    from memd.records.entities import tables
     from memd.store.repairing.repair import repair as salvaged
 
     paths = Paths.resolve(profile).located()
@@ -28,7 +29,7 @@ def repair(
         say.sure(f"Make a new file of what is readable of {paths.database}?", yes=yes)
         now_us = SystemClock().now_us()
         stamp = from_us(now_us).strftime("%Y%m%dT%H%M%S%f")
-        done = salvaged(paths.database, paths.anchors, stamp, now_us)
+        done = salvaged(paths.database, paths.anchors, stamp, now_us, tables())
     if json:
         say.as_json(done._asdict())
     else:

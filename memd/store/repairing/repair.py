@@ -9,7 +9,7 @@ listed by kind and id.
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
@@ -35,6 +35,7 @@ from memd.store.file.connect import (
 from memd.store.file.faults import translated
 from memd.store.memory.rows import hash_of, hashed, tags_of
 from memd.store.org import org_words
+from memd.store.records.table import RecordTable
 from memd.store.repairing.pages import FilePages
 from memd.store.repairing.salvage import Salvage
 from memd.store.search import caches, contexts, vectors, words
@@ -55,18 +56,22 @@ class Repaired(NamedTuple):
     remaining: tuple[str, ...]
 
 
-def repair(database: Path, anchors: Path, stamp: str, now_us: int) -> Repaired:
+def repair(
+    database: Path, anchors: Path, stamp: str, now_us: int, records: Sequence[RecordTable] = ()
+) -> Repaired:
     """Make a new file of what is readable of *database*; call only while holding its locks.
 
     The damaged one is kept as ``NAME-STAMP-damaged.backup.db``, with its log and the notes
-    of its audit. After a crash either file stands there, whole. Raises DamagedError for a
-    file of another schema or without anything readable, and then nothing has changed.
+    of its audit. *records* are the tables of operational records: those that the damaged
+    file has are made again. After a crash either file stands there, whole. Raises
+    DamagedError for a file of another schema or without anything readable, and then nothing
+    has changed.
     """
     copy = database.with_name(f".{database.stem}-salvaged{PARTIAL}")
     fresh = database.with_name(f".{database.stem}-repaired{PARTIAL}")
     try:
         _merge_log(database, copy)
-        salvage = _made(copy, fresh, now_us)
+        salvage = _made(copy, fresh, now_us, records)
         remaining = _checked(fresh)
         kept = restore.keep(database, anchors, stamp, "damaged")
         restore.put(fresh, database)
@@ -89,7 +94,7 @@ def _merge_log(database: Path, copy: Path) -> None:
         conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
 
-def _made(copy: Path, fresh: Path, now_us: int) -> Salvage:
+def _made(copy: Path, fresh: Path, now_us: int, records: Sequence[RecordTable]) -> Salvage:
     if copy.stat().st_size < PAGE_BYTES:
         raise DamagedError("nothing of the file is readable", hint="restore a backup")
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
@@ -106,7 +111,7 @@ def _made(copy: Path, fresh: Path, now_us: int) -> Salvage:
             )
         prepare_writer(conn)
         conn.pragma("foreign_keys", False)
-        salvage = Salvage(conn, pages)
+        salvage = Salvage(conn, pages, records)
         with conn:
             salvage.run()
             if not salvage.kept:
@@ -159,7 +164,8 @@ def _let_go(conn: Writing, table: str, salvage: Salvage) -> None:
     links = conn.execute(
         'SELECT "table", "from", "to" FROM pragma_foreign_key_list(:table)', {"table": table}
     ).fetchall()
-    for parent, column, key in links:
+    for parent, column, named in links:
+        key = named or next(c.name for c in salvage.tables[str(parent)].columns if c.primary)
         missing = f"""
              WHERE {column} IS NOT NULL
                AND NOT EXISTS (SELECT 1 FROM {parent} AS p WHERE p.{key} = {table}.{column})

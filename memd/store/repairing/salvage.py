@@ -16,6 +16,8 @@ from typing import NamedTuple, cast
 import apsw
 
 from memd.store.file.connect import Writing, sealed
+from memd.store.records.rows import make
+from memd.store.records.table import RecordTable
 from memd.store.repairing.pages import Cell, FilePages, Value
 from memd.store.search import vectors
 
@@ -76,9 +78,15 @@ class Table(NamedTuple):
 class Salvage:
     """Brings the rows of *pages* into the new file behind *conn*."""
 
-    def __init__(self, conn: Writing, pages: FilePages) -> None:
+    def __init__(
+        self, conn: Writing, pages: FilePages, records: Sequence[RecordTable] = ()
+    ) -> None:
         self._conn = conn
         self._pages = pages
+        self._trees = self._roots()
+        for table in records:  # made by a first write, so a new file has none
+            if table.name in self._trees:
+                make(conn, table)
         self.tables = {table.name: table for table in _tables(conn)}
         self.kept: Counter[str] = Counter()
         self.lost: list[str] = []
@@ -87,7 +95,7 @@ class Salvage:
 
     def run(self) -> None:
         """Bring over everything that is readable; one transaction of the caller's."""
-        for name, root in self._roots().items():
+        for name, root in self._trees.items():
             table = self.tables.get(name)
             if table is None or name == "memory_context":
                 self._pages.mark(root)
@@ -131,7 +139,8 @@ class Salvage:
                 self.lost.append(f"{table.name} {why}: it is not as it was written")
 
     def _insert(self, table: str, row: Row) -> None:
-        names, places = ", ".join(row), ", ".join(f":{name}" for name in row)
+        names = ", ".join(f'"{name}"' for name in row)  # one of records is called "to"
+        places = ", ".join(f":{name}" for name in row)
         try:
             self._conn.execute(f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({places})", row)
         except (apsw.ConstraintError, apsw.MismatchError):
