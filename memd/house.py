@@ -23,8 +23,7 @@ from memd.domain.settings.settings import Settings
 from memd.embedding.cross_encoder import RerankerThread
 from memd.embedding.embed import EmbedderThread
 from memd.org.clients import Clients
-from memd.org.owner import Owner
-from memd.org.review import Review
+from memd.org.temporal import catch_up, note_rules
 from memd.serve.events import Events
 from memd.serve.rooms import Rooms
 from memd.serve.short_ids import ShortIds
@@ -43,6 +42,8 @@ if TYPE_CHECKING:
     from memd.inject.synthesis import Synthesis
     from memd.inject.tools.files import Files
     from memd.learn.learn import Learn
+    from memd.org.owner import Owner
+    from memd.org.review import Review
     from memd.records.records import Records
 
 
@@ -60,6 +61,7 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
         emit=events.emit,
         scorer=scorer,
     )
+    await note_rules(house.db, clock, settings.org_memory)
     access = await _access(house, paths, stack)
     asleep = _asleep(house, settings, paths, events)
     prompts = _Prompts(settings, house, scorer, embedder.warm)
@@ -119,7 +121,7 @@ def _background(
         asleep.naps.run,
         asleep.wiki.run,
         house.learning.run,
-        house.org.past.run,
+        partial(catch_up, house.db),
         access.audit.run,
     )
 
@@ -151,9 +153,20 @@ async def _access(house: Assembly, paths: Paths, stack: AsyncExitStack) -> _Acce
     stack.push_async_callback(audit.try_to_anchor)
     clients = Clients(house.db, house.clock, paths.keys_dir)
     await clients.load()
-    await house.org.past.begin()
-    owner = Owner(house.db, house.clock)
-    return _Access(audit, clients, owner, Review(house.org, owner))
+    owner = later(partial(_owner, house))
+    return _Access(audit, clients, owner, later(partial(_review, house, owner)))
+
+
+def _owner(house: Assembly) -> Owner:
+    from memd.org.owner import Owner
+
+    return Owner(house.db, house.clock)
+
+
+def _review(house: Assembly, owner: Owner) -> Review:
+    from memd.org.review import Review
+
+    return Review(house.org, owner)
 
 
 class _Asleep(NamedTuple):

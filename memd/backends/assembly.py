@@ -18,14 +18,12 @@ from memd.domain.caller import Caller
 from memd.domain.encoding import Embedder, PairScorer, TokenCounter
 from memd.domain.enums import MemoryCategory
 from memd.domain.memory import MemoryStoreRequest
-from memd.domain.org.graph import Added
 from memd.domain.settings.settings import MemoryConfig, Settings
 from memd.domain.values import Emit, unheard
 from memd.ingest.agents import Agents
 from memd.ingest.queue import EmbeddingQueue
 from memd.ingest.sessions import Sessions
 from memd.org.learning import RelationExtractor
-from memd.org.org import Org
 from memd.store.check.upkeep import Upkeep
 from memd.store.file.database import Database, opened
 from memd.store.file.faults import is_torn
@@ -35,10 +33,12 @@ if TYPE_CHECKING:
     from memd.archive.archival import Archival
     from memd.archive.archive import Archive
     from memd.archive.quarantine import Quarantine
+    from memd.domain.org.graph import Added
     from memd.ingest.ingest import Ingest
     from memd.ingest.moving import Moving
     from memd.ingest.sharing import Sharing
     from memd.org.graph import Add, Graph
+    from memd.org.org import Org
     from memd.recall.recall import Recall
 
 
@@ -104,7 +104,7 @@ async def assembled(  # noqa: PLR0913  # all that the rooms stand on
     memory = settings.memory
     agents = Agents(db, clock, default=MemoryConfig(type=memory.level), file=memory.agents)
     await _take_file(agents)
-    org = _org(ground, graph)
+    org = later(partial(_org, ground, graph))
     return Assembly(
         db=db,
         ingest=ingest,
@@ -256,6 +256,8 @@ def _org(ground: _Ground, graph: Graph) -> Org:
     async def walk(caller: Caller, context: str, limit: int) -> tuple[str, ...]:
         return await graph.facts(caller, context, limit)
 
+    from memd.org.org import Org
+
     return Org(
         db=ground.db,
         clock=ground.clock,
@@ -269,6 +271,8 @@ def _org(ground: _Ground, graph: Graph) -> Org:
 
 async def _add(ingest: Ingest, learning: RelationExtractor, caller: Caller, text: str) -> Added:
     """Store the text of a triple as a memory of the caller's, and read it at once."""
+    from memd.domain.org.graph import Added
+
     request = MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content=text)
     memory_id = await ingest.store(caller, request)
     said = await learning.read(caller, memory_id)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -106,18 +105,19 @@ class HybridOrgMemoryBackend:
 
     async def _opened(self, stack: AsyncExitStack) -> Org:
         from memd.org.org import Org
+        from memd.org.temporal import catch_up, note_rules
         from memd.store.file.database import opened
 
         if self._beside is not None:
-            return replace(self._beside.house.org, config=self._config)
+            return self._beside.house.org.under(self._config)
         paths = Paths.resolve()
         database = Path(self._data_dir) / paths.database.name if self._data_dir else paths.database
         database.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         stack.callback(os.close, lock(database.with_suffix(".lock")))
         db = await stack.enter_async_context(opened(database, self._clock))
         org = Org(db=db, clock=self._clock, ids=Ids(self._clock), config=self._config)
-        await org.past.begin()
-        await org.past.run()
+        await note_rules(db, self._clock, self._config)
+        await catch_up(db)
         return org
 
     async def disconnect(self) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice, zip_longest
 from typing import NamedTuple
@@ -85,6 +85,10 @@ class Org:
     def past(self) -> Past:
         """The same room's answers about other times."""
         return Past(db=self.db, clock=self.clock, config=self.config)
+
+    def under(self, config: OrgMemoryConfig) -> Org:
+        """Return the same room under other rules."""
+        return replace(self, config=config)
 
     # Writing.
 

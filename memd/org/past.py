@@ -13,25 +13,21 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, replace
 
-from memd.base import log
 from memd.base.clock import DAY_US, Clock, from_us, to_us
-from memd.base.errors import InvalidError, MemdError, NotFoundError, OrgMemoryQueryError
+from memd.base.errors import InvalidError, NotFoundError, OrgMemoryQueryError
 from memd.base.limits import STRETCHES_MAX, THEN_OPERATIONS_MAX
 from memd.domain.caller import Caller
 from memd.domain.enums import AutonomyLevel, OrgFactCategory, SeniorityLevel
 from memd.domain.org.graph import Evidence, Statement
 from memd.domain.org.history import AsOf, FactsThen, FactThen, Lasted, Timeline
 from memd.domain.org.org import OrgFact, OrgFactAuthor
-from memd.domain.settings.org import OrgMemoryConfig, OrgRules
+from memd.domain.settings.org import OrgMemoryConfig
 from memd.org.reading import Sight, sight
 from memd.org.shown import stated
-from memd.org.temporal import relearn, stale
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
-from memd.store.org import org, past, rules, statements
+from memd.store.org import org, past, statements
 from memd.store.org.past import FactFilter, StretchRow, ThenRow
-
-_LEARNER = Caller(client="memd", method="relearn")
 
 
 @dataclass(frozen=True)
@@ -41,35 +37,6 @@ class Past:
     db: Database
     clock: Clock
     config: OrgMemoryConfig = field(default_factory=OrgMemoryConfig)
-
-    # At the start.
-
-    async def begin(self) -> None:
-        """Log the rules in force when they are other ones than before; before anybody asks."""
-        said = OrgRules(write=self.config.write_access, read=self.config.read_access)
-        text = json.dumps(said.model_dump(mode="json"), sort_keys=True)
-        try:
-            if not self.db.read_only and await self.db.read(rules.latest) != text:
-                now_us = self.clock.now_us()
-                await self.db.write(_LEARNER, lambda conn: rules.log(conn, text, now_us))
-        except MemdError as error:
-            log.warning("the rules in force are not noted", kind=error.kind)
-
-    async def run(self) -> None:
-        """Catch up with the log, once, beside everything else."""
-        try:
-            if not self.db.read_only:
-                await self.catch_up()
-        except MemdError as error:
-            log.warning("the log of facts is not learnt from", kind=error.kind)
-
-    async def catch_up(self) -> None:
-        """Learn the log again where that is due, in small steps; nothing otherwise."""
-        if await self.db.read(stale):
-            while await self.db.write(_LEARNER, relearn):
-                pass
-
-    # Questions.
 
     async def as_of(self, caller: Caller, asked: AsOf) -> FactsThen:
         """Return a page of the facts that held as they were known, those written last first.

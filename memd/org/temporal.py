@@ -29,16 +29,22 @@ Claims of one text do not contradict each other: whoever wrote it meant all of i
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from memd.base import log
+from memd.base.clock import Clock
+from memd.base.errors import MemdError
+from memd.domain.caller import Caller
 from memd.domain.enums import OperationType, OrgFactCategory, SeniorityLevel
 from memd.domain.org.graph import STATEMENTS_VERSION, ExtractedStatement, folded
 from memd.domain.org.org import OrgFactAuthor
-from memd.domain.settings.org import OrgRules
+from memd.domain.settings.org import OrgMemoryConfig, OrgRules
 from memd.org.access import check_write_access
 from memd.store.file.connect import Reading, Writing
+from memd.store.file.database import Database
 from memd.store.org import learnt, rules
 from memd.store.org import statements as store
 from memd.store.org.org import Operation
@@ -46,6 +52,29 @@ from memd.store.org.statements import Claim, Held, StatementGroup
 
 RELEARN_OPERATIONS = 50  # of one step: a write waits some 50 ms at most
 UNLEARN_ROWS = 500
+_LEARNER = Caller(client="memd", method="relearn")
+
+
+async def note_rules(db: Database, clock: Clock, config: OrgMemoryConfig) -> None:
+    """Log the rules in force when they are other ones than before; before anybody writes."""
+    rules_now = OrgRules(write=config.write_access, read=config.read_access)
+    text = json.dumps(rules_now.model_dump(mode="json"), sort_keys=True)
+    try:
+        if not db.read_only and await db.read(rules.latest) != text:
+            now_us = clock.now_us()
+            await db.write(_LEARNER, lambda conn: rules.log(conn, text, now_us))
+    except MemdError as error:
+        log.warning("the rules in force are not noted", kind=error.kind)
+
+
+async def catch_up(db: Database) -> None:
+    """Learn the log again where that is due, once, in small steps beside everything else."""
+    try:
+        if not db.read_only and await db.read(stale):
+            while await db.write(_LEARNER, relearn):
+                pass
+    except MemdError as error:
+        log.warning("the log of facts is not learnt from", kind=error.kind)
 
 
 def learn(conn: Writing, operation: Operation) -> None:

@@ -33,7 +33,7 @@ from memd.serve.metrics import Metrics
 from memd.serve.params import Params, validate
 from memd.serve.rooms import Rooms
 from memd.serve.route import Context, ProgressCallback, Route
-from memd.serve.routes.routes import METHODS, find
+from memd.serve.routes.routes import find
 from memd.serve.routes.system import HelloParams
 from memd.serve.status import System
 
@@ -142,8 +142,11 @@ class Dispatch:
             return None  # that it is initialized, say: nothing is kept of a client
 
         async def ask(name: str, raw: dict[str, Any]) -> Any:
+            route = find(name)
+            if route is None:
+                raise _unknown(name)
             with self._using(name):
-                return await self._call(METHODS[name], call, raw)
+                return await self._call(route, call, raw)
 
         try:
             body = await self._mcp.answer(request.method, request.params, ask)

@@ -1,6 +1,6 @@
 """What the daemon says about itself: hello, status, metrics. Never loads the model.
 
-``document`` makes the OpenRPC document of the socket from the one table of methods.
+``document`` makes the OpenRPC document of the socket from the declarations of the methods.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from memd.rpc.faults import CODES
 from memd.serve.metrics import Metrics
 from memd.serve.rooms import Rooms
 from memd.serve.route import Route
-from memd.serve.routes.routes import METHODS, PROTOCOL, records
+from memd.serve.routes.routes import PROTOCOL, methods, records
 
 if TYPE_CHECKING:
     from memd.serve.server import Server
@@ -84,7 +84,6 @@ class System:
                 "batch": True,
                 "cancel": True,
                 "progress": True,
-                "methods": sorted(METHODS),
                 "embedding": self._rooms.embedder.fingerprint is not None,
                 "memory": self._capabilities(),
             },
@@ -198,11 +197,10 @@ def document() -> dict[str, Any]:
 
     Schemas that methods share stand once, under ``components``.
     """
-    routes = [*METHODS.values(), *records().values()]
-    inputs = [(method.params, "validation") for method in routes]
+    routes = [*methods().values(), *records().values()]
+    inputs = [(route.params, "validation") for route in routes]
     _, shared = models_json_schema(inputs, ref_template=_REF)  # type: ignore[arg-type]  # a list of pairs, as asked
     schemas: dict[str, Any] = shared.get("$defs", {})
-    methods = [_method(method, schemas) for method in routes]
     return {
         "openrpc": _OPENRPC,
         "info": {
@@ -210,7 +208,7 @@ def document() -> dict[str, Any]:
             "version": __version__,
             "description": "JSON-RPC 2.0, one message a line, on a Unix socket.",
         },
-        "methods": methods,
+        "methods": [_method(route, schemas) for route in routes],
         "components": {"schemas": schemas},
         "x-error-kinds": dict(CODES),
     }

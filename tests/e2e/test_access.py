@@ -22,7 +22,7 @@ from memd.base.errors import (
 )
 from memd.client import AsyncClient, Client
 from memd.domain.caller import SCOPES
-from memd.serve.routes.routes import METHODS
+from memd.serve.routes.routes import methods
 
 
 @pytest.fixture(scope="module")
@@ -401,7 +401,7 @@ def test_what_looks_like_the_reserved_agent_is_reserved(
 
 
 def test_only_hello_is_open_to_everybody() -> None:
-    assert [name for name, method in METHODS.items() if method.scope is None] == ["system.hello"]
+    assert [name for name, method in methods().items() if method.scope is None] == ["system.hello"]
 
 
 @pytest.mark.parametrize("scope", sorted(SCOPES))
@@ -409,7 +409,7 @@ def test_every_method_called_without_its_scope_is_denied_and_audited(
     daemon: Spawned, owner: Client, scope: str
 ) -> None:
     """All of the table, for a key that has every scope but this one (PROMISES P15)."""
-    needing = sorted(name for name, method in METHODS.items() if method.scope == scope)
+    needing = sorted(name for name, method in methods().items() if method.scope == scope)
     assert needing
     name = f"without-{scope}"
     with a_client(daemon, owner, name=name, scopes=sorted(SCOPES - {scope})) as client:
@@ -424,7 +424,7 @@ def test_every_method_called_without_its_scope_is_denied_and_audited(
 def test_without_a_key_one_reads_writes_and_proposes_and_does_not_administer(
     daemon: Spawned, owner: Client
 ) -> None:
-    admin = sorted(name for name, method in METHODS.items() if method.scope == "admin")
+    admin = sorted(name for name, method in methods().items() if method.scope == "admin")
     before = denied(owner, "local")
     with Client(daemon.paths.socket) as keyless:
         keyless.call("memory.count")

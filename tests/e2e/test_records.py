@@ -22,7 +22,7 @@ from memd.base.record_errors import (
 )
 from memd.client import Client
 from memd.records.entities import ENTITIES
-from memd.serve.routes.routes import METHODS, records
+from memd.serve.routes.routes import methods, records
 
 EVERY = pytest.mark.parametrize("name", ENTITIES)
 
@@ -142,7 +142,7 @@ def test_costs_are_summed(owner: Client) -> None:
 
 def test_the_methods_are_described_but_not_loaded_by_a_start(owner: Client) -> None:
     described = {method["name"] for method in owner.call("rpc.discover")["methods"]}
-    assert described == METHODS.keys() | records().keys()
+    assert described == methods().keys() | records().keys()
     assert len(records()) == sum(len(entity.verbs) for entity in ENTITIES.values()) + 2
 
 

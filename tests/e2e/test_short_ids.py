@@ -11,7 +11,7 @@ from support.store import rehash, tampering
 
 from memd.base.errors import InvalidError
 from memd.client import Client
-from memd.serve.routes.routes import METHODS
+from memd.serve.routes.routes import methods
 
 
 @pytest.fixture(scope="module")
@@ -29,12 +29,12 @@ def client(daemon: Spawned) -> Iterator[Client]:
 def test_each_method_that_takes_an_id_takes_its_end() -> None:
     others = {"memory.flagged", "org.write", "org.propose", "org.timeline", "memory.forget"}
     decided_by_a_signature = {"org.approve", "org.reject"}
-    for method in METHODS.values():
+    for method in methods().values():
         names = set(method.params.model_fields) & {"id", "fact_id", "run_id", "ids"}
         if names and method.name not in decided_by_a_signature:
             assert method.short_id is not None, method.name
             assert method.short_id.field in names, method.name
-    assert all(METHODS[name].short_id for name in others)
+    assert all(methods()[name].short_id for name in others)
 
 
 def test_a_memory_is_got_changed_thrown_away_brought_back_and_erased_by_its_end(

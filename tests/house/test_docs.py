@@ -35,10 +35,10 @@ def test_every_command_has_a_summary_an_explanation_of_each_option_and_examples(
 
 
 def test_every_method_has_a_summary() -> None:
-    from memd.serve.routes.routes import METHODS
+    from memd.serve.routes.routes import methods
 
-    assert METHODS
-    for method in METHODS.values():
+    assert methods()
+    for method in methods().values():
         assert method.summary.endswith("."), method.name
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memd.serve.routes.routes import METHODS
+from memd.serve.routes.routes import methods
 
 # Read before a handler is called: by who asks, by the transaction, by progress.
 ELSEWHERE = frozenset(
@@ -26,10 +26,10 @@ def _read(source: str, takes: type[Any]) -> set[str]:
     return read
 
 
-@pytest.mark.parametrize("name", sorted(METHODS.keys() - TOLD_ONLY))
+@pytest.mark.parametrize("name", sorted(methods().keys() - TOLD_ONLY))
 def test_a_handler_reads_every_parameter_or_hands_all_of_them_on(name: str) -> None:
-    takes = METHODS[name].params
-    source = inspect.getsource(METHODS[name].call)
+    takes = methods()[name].params
+    source = inspect.getsource(methods()[name].call)
     body = source.partition("async def ")[2].partition(":\n")[2]
     if re.search(r"\bparams\b[,)]", body.replace("del params", "")):
         return  # handed on as a whole

@@ -148,7 +148,7 @@ async def test_what_is_written_while_the_log_is_learnt_again_is_learnt_in_its_tu
                 fact_id=ids.get(entry.fact),
             )
             ids[entry.fact] = await house.org.write(ANN, request, author=HUMAN)
-        await house.org.past.catch_up()
+        await temporal.catch_up(house.db)
     with a_writer(path) as conn:
         before = conn.execute(ROWS).fetchall()
         learnt.note(conn, learnt.ExtractionProgress(VERSION - 1, None))

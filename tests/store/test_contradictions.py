@@ -124,7 +124,7 @@ async def test_nobody_ends_what_stands_in_a_category_that_he_may_not_write(tmp_p
     junior = OrgFactAuthor.model_validate({"agent_id": "jim", "seniority": "junior"})
     clock = HeldClock()
     async with a_house(tmp_path / "memd.db", clock, settings=settings) as house:
-        await house.org.past.begin()
+        await temporal.note_rules(house.db, house.clock, house.org.config)
         clock.advance(days=1)
         await wrote(house, "Flask is the standard.", author=lead, category="adr")
         await wrote(house, "Litestar is the standard.", author=junior, category="convention")
@@ -139,7 +139,7 @@ async def test_rules_are_logged_once_and_when_they_change(tmp_path: Path) -> Non
     for tree in ({}, {}, {"read_access": {"adr": "lead"}}, {"read_access": {"adr": "lead"}}, {}):
         settings = Settings.model_validate({"org_memory": tree})
         async with a_house(path, clock, settings=settings) as house:
-            await house.org.past.begin()
+            await temporal.note_rules(house.db, house.clock, house.org.config)
         clock.advance(hours=-1)
     with a_writer(path) as conn:
         times = [at_us for at_us, _ in rules.logged(conn)]
@@ -159,7 +159,7 @@ async def test_a_log_from_before_statements_is_learnt_in_the_background(tmp_path
             await held(house, "Litestar")
         assert len((await house.org.past.as_of(CALLER, AsOf())).items) == 2
         await wrote(house, "Billing uses Redis.")
-        await house.org.past.run()
+        await temporal.catch_up(house.db)
         assert await held(house) == ["the team standardises_on Litestar", "Billing uses Redis"]
     with a_writer(path) as conn:
         assert not temporal.stale(conn)
@@ -177,8 +177,9 @@ async def test_a_locked_file_is_busy_and_what_was_not_written_is_not_learnt(
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(BusyError):
             await wrote(house, "Litestar is the standard.")
-        await house.org.past.begin()  # says so in the log, and goes on
-        await house.org.past.run()
+        # Both say so in the log, and go on.
+        await temporal.note_rules(house.db, house.clock, house.org.config)
+        await temporal.catch_up(house.db)
         assert await held(house) == ["the team standardises_on Flask"]
         other.execute("ROLLBACK")
         other.close()

@@ -237,7 +237,7 @@ async def test_what_fails_to_be_learnt_is_not_written(house: Assembly) -> None:
         if operation.content == "bad":
             raise OrgMemoryWriteError("no")
 
-    org = replace(house.org, learn=learn)
+    org = replace(house.org.under(OrgMemoryConfig()), learn=learn)
     fact_id = await org.write(CALLER, a_request("good"), author=HUMAN)
     with pytest.raises(OrgMemoryWriteError):
         await org.write(CALLER, a_request("bad"), author=HUMAN)

@@ -63,10 +63,10 @@ def cli_page() -> str:
 
 def api_page() -> str:
     """Return ``docs/api.md``."""
-    from memd.serve.routes.routes import METHODS, records
+    from memd.serve.routes.routes import methods, records
 
     parts = [API_HEAD, "| method | what | params |", "|---|---|---|"]
-    for method in (*METHODS.values(), *records().values()):
+    for method in (*methods().values(), *records().values()):
         params = ", ".join(_params(method.params)) or "none"
         parts.append(f"| `{method.name}` | {method.summary} | {params} |")
     return "\n".join(parts) + "\n"

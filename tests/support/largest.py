@@ -12,7 +12,7 @@ from typing import Any
 from support.planted import NOT_CALLED
 
 from memd.base.limits import FRAME_BYTES_MAX, INGEST_ITEMS_MAX, NAP_MESSAGES_MAX, TEXT_CHARS_MAX
-from memd.serve.routes.routes import METHODS
+from memd.serve.routes.routes import methods
 
 FRAME_BYTES = FRAME_BYTES_MAX - 20_000  # of what is said; the rest is for its fields
 _LONG_CHARS = 1_000
@@ -54,7 +54,7 @@ def calls(
 
     *made* makes a text of so many bytes. *ids* has those of things that are there.
     """
-    for name in METHODS:
+    for name in methods():
         if name not in NOT_CALLED:
             for params in _CALLS.get(name, _by_schema)(name, made, ids):
                 yield name, params
@@ -66,7 +66,7 @@ def calls(
 def _by_schema(
     name: str, made: Callable[[int], str], ids: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
-    schema = METHODS[name].params.model_json_schema()
+    schema = methods()[name].params.model_json_schema()
     fields: dict[str, Any] = schema.get("properties", {})
     needed = set(schema.get("required", ()))
     small = {

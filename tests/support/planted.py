@@ -14,7 +14,7 @@ from typing import Any
 
 from memd.base.errors import MemdError
 from memd.client import Client
-from memd.serve.routes.routes import METHODS
+from memd.serve.routes.routes import methods
 
 Say = Callable[[str], str]
 """Makes the text of a field from the field's name."""
@@ -45,14 +45,14 @@ def writing() -> list[str]:
     also = {"usage.report", "sleep.compress"}
     return sorted(
         name
-        for name, method in METHODS.items()
+        for name, method in methods().items()
         if (method.writes or name in also) and name not in NOT_CALLED
     )
 
 
 def asking(say: Say) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield every reading call that a schema can make up, its texts from *say*."""
-    for name, method in METHODS.items():
+    for name, method in methods().items():
         if not method.writes and name not in NOT_CALLED:
             for params in _CALLS.get(name, _by_schema)(name, say, {}):
                 yield name, params
@@ -91,7 +91,7 @@ def _by_schema(name: str, say: Say, made: Mapping[str, str]) -> Iterator[dict[st
     One call may be refused for one bad field; the others still show what that leaves behind.
     """
     del made
-    schema = METHODS[name].params.model_json_schema()
+    schema = methods()[name].params.model_json_schema()
     fields: dict[str, Any] = schema.get("properties", {})
     needed = set(schema.get("required", ()))
     values = {field: _value(field, each, schema, say) for field, each in fields.items()}

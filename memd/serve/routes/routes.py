@@ -1,63 +1,69 @@
-"""Every method of the socket, by its name. Names change only with a decision page."""
+"""Every method of the socket, by its name. Names change only with a decision page.
+
+The modules of this folder, one for each area, are loaded with the first call of one of
+their methods: making their models is a good part of what a start would cost
+(docs/decisions/0194).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from importlib import import_module
 from typing import Final
 
-from memd.serve.route import Route
-from memd.serve.routes import (
-    access,
-    archive,
-    graph,
-    inject,
-    learn,
-    memory,
-    org,
-    preference,
-    session,
-    shared,
-    sleep,
-    store,
-    system,
-)
+from memd.serve.route import Route, Router
 
 PROTOCOL: Final = 1
 """Counts up when an old client could misunderstand a new daemon."""
 
-_AREAS = (
-    system,
-    memory,
-    preference,
-    inject,
-    archive,
-    shared,
-    learn,
-    session,
-    sleep,
-    org,
-    graph,
-    access,
-    store,
-)
+RECORDS: Final = "records"
+"""What the methods of operational records begin with."""
 
-RECORDS: Final = "records."
-"""What the methods of operational records begin with; they are loaded with the first call."""
-
-METHODS: Final[Mapping[str, Route]] = {
-    route.name: route for area in _AREAS for route in area.router.routes
+_NOUNS: Final[Mapping[str, tuple[str, ...]]] = {
+    "routes.system": ("system", "rpc", "model"),
+    "routes.memory": ("memory",),
+    "routes.preference": ("preference", "agent"),
+    "routes.inject": ("inject",),
+    "routes.archive": ("trash", "archive", "wiki"),
+    "routes.shared": ("shared",),
+    "routes.learn": ("learn",),
+    "routes.session": ("session", "usage", "events"),
+    "routes.sleep": ("sleep",),
+    "routes.org": ("org",),
+    "routes.graph": ("graph",),
+    "routes.access": ("owner", "client", "audit"),
+    "routes.store": ("store",),
+    "records.routes": (RECORDS,),
 }
+"""The modules below ``memd.serve``, and what stands before the dot in their methods' names."""
+
+_HOME: Final = {noun: module for module, nouns in _NOUNS.items() for noun in nouns}
 
 
 def find(name: str) -> Route | None:
-    """Return the method of this name, also one of the records', None when there is none."""
-    return METHODS.get(name) or (records().get(name) if name.startswith(RECORDS) else None)
+    """Return the method of this name, None when there is none."""
+    module = _HOME.get(name.partition(".")[0])
+    return None if module is None else _routes(module).get(name)
 
 
 @cache
+def methods() -> Mapping[str, Route]:
+    """Return the methods by their names, without those of operational records."""
+    return {
+        name: route
+        for module, nouns in _NOUNS.items()
+        if RECORDS not in nouns
+        for name, route in _routes(module).items()
+    }
+
+
 def records() -> Mapping[str, Route]:
     """Return the methods of operational records by their names."""
-    from memd.serve.records.routes import router
+    return _routes(_HOME[RECORDS])
 
+
+@cache
+def _routes(module: str) -> Mapping[str, Route]:
+    router: Router = import_module(f"memd.serve.{module}").router
     return {route.name: route for route in router.routes}

@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING, Any
 from memd.backends.assembly import Assembly
 from memd.base import log
 from memd.base.errors import InvalidError, MemdError
+from memd.base.later import later
 from memd.domain.caller import Caller
-from memd.domain.files import WikiExport
-from memd.domain.memory import MemoryEntry, MemoryFilter, MemoryQuery
 from memd.domain.settings.consolidation import WikiExportConfig
 from memd.domain.values import Emit, EventName
-from memd.sleep.wiki import wiki_files
-from memd.sleep.wiki.wiki import WikiExporter, folder_name
 from memd.store.file import backup
 from memd.store.file.database import Database
 
 if TYPE_CHECKING:
+    from memd.domain.files import WikiExport
+    from memd.domain.memory import MemoryEntry, MemoryQuery
     from memd.recall.recall import Recall
+    from memd.sleep.wiki.wiki import WikiExporter
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,17 @@ class Wiki:
             raise InvalidError("target must be an absolute path", field="target")
         if root != self.root and not self.exporter.is_off:
             with suppress(MemdError):  # a store that cannot be written is exported all the same
+                from memd.sleep.wiki.wiki import folder_name
+
                 folder = root / folder_name(caller.agent_id)
                 await self.db.write(caller, lambda conn: backup.note(conn, folder))
         return await self._exported(caller.agent_id, root)
 
     async def forgotten(self, caller: Caller) -> str | None:
         """Take what was forgotten out of the agent's export; return its path if that failed."""
+        from memd.sleep.wiki import wiki_files
+        from memd.sleep.wiki.wiki import folder_name
+
         folder = folder_name(caller.agent_id)
         if not wiki_files.is_there(self.root, folder):
             return None
@@ -109,15 +114,20 @@ def exporting(house: Assembly, config: WikiExportConfig, own_root: Path) -> Wiki
     """
     said = config.export_root
     root = own_root if said is None else own_root.parent / Path(said).expanduser()
-    exporter = WikiExporter(
-        backend=_Listed(house.recall),
-        config=config,
-        root=root,
-        clock=house.clock,
-        run=house.work.run,
-    )
+
+    def exporter() -> WikiExporter:
+        from memd.sleep.wiki.wiki import WikiExporter
+
+        return WikiExporter(
+            backend=_Listed(house.recall),
+            config=config,
+            root=root,
+            clock=house.clock,
+            run=house.work.run,
+        )
+
     follows = config.enabled and config.trigger == "on_consolidation"
-    return Wiki(db=house.db, exporter=exporter, root=root, follows=follows)
+    return Wiki(db=house.db, exporter=later(exporter), root=root, follows=follows)
 
 
 @dataclass(frozen=True)
@@ -132,5 +142,7 @@ class _Listed:
     async def originals(
         self, agent_id: str, after: str | None, limit: int
     ) -> tuple[tuple[MemoryEntry, ...], str | None]:
+        from memd.domain.memory import MemoryFilter
+
         caller = Caller(agent_id=agent_id)
         return await self.recall.export(caller, MemoryFilter(), after, limit)

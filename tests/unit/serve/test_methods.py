@@ -10,19 +10,19 @@ from memd.base.errors import InvalidError
 from memd.rpc.calling import KEYED
 from memd.serve.params import IdParams, KeyParams, Params, validate
 from memd.serve.routes.memory import ForgetParams, IngestManyParams, RecallParams, StoreParams
-from memd.serve.routes.routes import METHODS
+from memd.serve.routes.routes import methods
 from memd.serve.routes.system import MetricsParams
 
 TOLD = "the gate code is 4711"
 
 
 def test_every_write_takes_a_key_and_nothing_else_does() -> None:
-    takes = {method.name for method in METHODS.values() if issubclass(method.params, KeyParams)}
-    assert takes == {method.name for method in METHODS.values() if method.writes}
+    takes = {method.name for method in methods().values() if issubclass(method.params, KeyParams)}
+    assert takes == {method.name for method in methods().values() if method.writes}
 
 
 def test_the_client_sends_twice_what_repeats_its_answer() -> None:
-    again = {m.name for m in METHODS.values() if m.writes and m.repeats != "anew"}
+    again = {m.name for m in methods().values() if m.writes and m.repeats != "anew"}
     assert again == KEYED
 
 
@@ -85,10 +85,10 @@ def test_many_mistakes_are_counted_not_listed() -> None:
 def test_the_length_of_a_text_is_told_in_characters() -> None:
     too_long: dict[str, Any] = {"command": "view", "path": "/memories/" + "x" * 1_024}
     with pytest.raises(InvalidError, match="path: should have at most 1024 characters, not 1034"):
-        validate(METHODS["inject.file"].params, too_long)
+        validate(methods()["inject.file"].params, too_long)
     empty: dict[str, Any] = {"command": "str_replace", "path": "/memories/a", "old_str": ""}
     with pytest.raises(InvalidError, match="old_str: should have at least 1 character, not 0"):
-        validate(METHODS["inject.file"].params, empty)
+        validate(methods()["inject.file"].params, empty)
     many: dict[str, Any] = {"command": "view", "path": "/memories/a", "view_range": [1, 2, 3]}
     with pytest.raises(InvalidError, match="at most 2 items"):
-        validate(METHODS["inject.file"].params, many)
+        validate(methods()["inject.file"].params, many)
