@@ -66,6 +66,7 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
     asleep = _asleep(house, settings, paths, events)
     prompts = _Prompts(settings, house, scorer, embedder.warm)
     stack.push_async_callback(prompts.settled)
+    stack.push_async_callback(house.notes.settle)
     return Rooms(
         ingest=house.ingest,
         recall=house.recall,
@@ -107,7 +108,7 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
 def _records(house: Assembly) -> Records:
     from memd.records.records import Records
 
-    return Records(house.db, house.clock, house.ids)
+    return Records(house.db, house.ids)
 
 
 def _background(
@@ -122,6 +123,7 @@ def _background(
         asleep.wiki.run,
         house.learning.run,
         partial(catch_up, house.db),
+        house.notes.run,
         access.audit.run,
     )
 

@@ -24,6 +24,7 @@ from memd.ingest.agents import Agents
 from memd.ingest.queue import EmbeddingQueue
 from memd.ingest.sessions import Sessions
 from memd.org.learning import RelationExtractor
+from memd.records.notes import Notes
 from memd.store.check.upkeep import Upkeep
 from memd.store.file.database import Database, opened
 from memd.store.file.faults import is_torn
@@ -66,6 +67,7 @@ class Assembly:
     graph: Graph
     learning: RelationExtractor
     org: Org
+    notes: Notes
 
     async def due(self) -> None:
         """Do what is due once a minute: idle and old sessions, the trash, replies."""
@@ -88,9 +90,9 @@ async def assembled(  # noqa: PLR0913  # all that the rooms stand on
 ) -> Assembly:
     """Open the file and build the rooms; *stack* closes them in reverse.
 
-    ``queue.run``, and ``Care`` of the file (care.py), are the caller's to start. The embedder and
-    the re-ranker are the caller's to close. *emit* is told of what is stored. What a start can do
-    without is built, and its modules loaded, when it is first used.
+    ``queue.run``, ``notes.run`` and ``Care`` of the file (care.py) are the caller's to start. The
+    embedder and the re-ranker are the caller's to close. *emit* is told of what is stored. What a
+    start can do without is built, and its modules loaded, when it is first used.
     """
     daemon = settings.daemon
     db = await _opened(database, clock, stack, mmap=daemon.mmap_vectors)
@@ -105,6 +107,7 @@ async def assembled(  # noqa: PLR0913  # all that the rooms stand on
     agents = Agents(db, clock, default=MemoryConfig(type=memory.level), file=memory.agents)
     await _take_file(agents)
     org = later(partial(_org, ground, graph))
+    notes = Notes(db, clock, work)
     return Assembly(
         db=db,
         ingest=ingest,
@@ -115,14 +118,7 @@ async def assembled(  # noqa: PLR0913  # all that the rooms stand on
         upkeep=Upkeep(db=db, clock=clock),
         moving=later(partial(_moving, ground, queue, org)),
         agents=agents,
-        sessions=Sessions(
-            db=db,
-            clock=clock,
-            ids=ground.ids,
-            work=work,
-            undo_days=daemon.undo_days,
-            text_days=daemon.session_days,
-        ),
+        sessions=_sessions(ground, notes),
         sharing=later(partial(_sharing, ground, ingest)),
         queue=queue,
         embedder=embedder,
@@ -133,6 +129,7 @@ async def assembled(  # noqa: PLR0913  # all that the rooms stand on
         graph=graph,
         learning=learning,
         org=org,
+        notes=notes,
     )
 
 
@@ -196,6 +193,19 @@ def _ingest(ground: _Ground, queue: EmbeddingQueue, emit: Emit) -> Ingest:
         secrets=settings.daemon.secrets,
         chunking=settings.memory.chunking,
         advises=settings.memory.retrieval.non_inferable_only,
+    )
+
+
+def _sessions(ground: _Ground, notes: Notes) -> Sessions:
+    daemon = ground.settings.daemon
+    return Sessions(
+        db=ground.db,
+        clock=ground.clock,
+        ids=ground.ids,
+        work=ground.work,
+        undo_days=daemon.undo_days,
+        text_days=daemon.session_days,
+        note=notes.add,
     )
 
 

@@ -122,6 +122,7 @@ NAP_MESSAGES_MAX = 20_000  # of one nap, the newest
 NAP_TRANSCRIPT_BYTES_MAX = 32 * 1_048_576  # of a longer transcript a nap reads the end
 TRANSCRIPTS_ARRIVING_MAX = 4  # of several parts, at the same time
 NAPS_WAITING_MAX = 32
+NOTES_WAITING_MAX = 1_000  # of memd's own work, until the next transaction
 FACT_CHARS_MAX = 500  # of one line that a summary copies word for word
 PROVIDER_REQUESTS_MAX = 4  # asked of a language model at the same time, by one consolidation
 PROVIDER_ANSWER_MS_MAX = 120_000

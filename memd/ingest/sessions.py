@@ -21,6 +21,7 @@ from memd.base.work import Work
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory, TrashReason
 from memd.domain.ingest import Session, SessionHit, SessionMessage, SessionQuery
+from memd.domain.occurrence import Note, Occurrence, unnoted
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
@@ -46,15 +47,20 @@ class Sessions:
     undo_days: int
     text_days: int = 0
     """After so many days without a sign a session's text is dropped; 0 keeps it for ever."""
+    note: Note = unnoted
+    """Told of sessions that begin, go on or end by a call."""
 
     async def start(self, caller: Caller, session_id: str | None = None) -> Session:
         """Begin a session, or go on with the one of this name; without a name it gets one."""
         name = session_id or self.ids.new()
+        events: list[str] = []  # none for a reply that was kept
 
         def work(conn: Writing) -> str:
             now_us = self.clock.now_us()
             agent_key = names.agent(conn, caller.agent_id, now_us)
             project_key = names.project(conn, caller.project_id, now_us)
+            known = sessions.find_key(conn, agent_key, name) is not None
+            events.append("session_resumed" if known else "session_started")
             key = names.session(
                 conn,
                 name,
@@ -67,7 +73,10 @@ class Sessions:
             sessions.open_again(conn, key, now_us, project_key)
             return name
 
-        return await self._found(caller, await self.db.write(caller, work, reply=str))
+        begun = await self.db.write(caller, work, reply=str)
+        for event in events[-1:]:
+            self._note(caller, begun, event)
+        return await self._found(caller, begun)
 
     async def end(self, caller: Caller, session_id: str) -> Session:
         """End a session; raises NotFoundError for one that never began."""
@@ -75,7 +84,13 @@ class Sessions:
         if key is None:
             raise _unknown()
         await self._end(caller, key)
+        self._note(caller, session_id, "session_ended")
         return await self._found(caller, session_id)
+
+    def _note(self, caller: Caller, session_id: str, event: str) -> None:
+        details = {"session_id": session_id, "client": caller.client}
+        at_us = self.clock.now_us()
+        self.note(Occurrence(self.ids.new(), caller.agent_id, event, at_us, details))
 
     async def list(
         self, caller: Caller, after: str | None, limit: int

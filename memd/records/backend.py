@@ -86,7 +86,7 @@ class SQLitePersistenceBackend:
             except (MemdError, OSError) as error:
                 raise PersistenceConnectionError(str(error)) from error
             await self._set_up(self._db)
-            self._records = Records(self._db, self._clock, Ids(self._clock))
+            self._records = Records(self._db, Ids(self._clock))
             self._stack = stack.pop_all()
 
     def _path(self, stack: AsyncExitStack) -> Path:

@@ -43,8 +43,8 @@ class Entity:
     """Indexes of their own, for sums."""
     reading: Scope = "read"
     writing: Scope = "write"
-    keep_days: int | None = None
-    """How long memd keeps what it writes there itself; None for ever."""
+    audited: bool = True
+    """Whether a write is a link of the audit: not what an agent says every few seconds."""
 
     @cached_property
     def table(self) -> RecordTable:
@@ -97,10 +97,8 @@ _ALL = (
         covering=(("agent_id", "currency", "cost"), ("currency", "cost")),
     ),
     _log("messages", work.Message, "timestamp", "channel"),
-    _log(
-        "lifecycle_events", runs.LifecycleEvent, "timestamp", "agent_id", "event_type", keep_days=90
-    ),
-    _log("task_metrics", runs.TaskMetric, "completed_at", "agent_id", "task_type", keep_days=90),
+    _log("lifecycle_events", runs.LifecycleEvent, "timestamp", "agent_id", "event_type"),
+    _log("task_metrics", runs.TaskMetric, "completed_at", "agent_id", "task_type"),
     _log("collaboration_metrics", runs.CollaborationMetric, "recorded_at", "agent_id"),
     Entity(
         "parked_contexts", runs.ParkedContext, order=("parked_at",), newest_first=True,
@@ -116,11 +114,11 @@ _ALL = (
         reading="admin", writing="admin",
     ),
     Entity("checkpoints", runs.Checkpoint, filters=("execution_id", "task_id"),
-        order=("turn_number",), newest_first=True),
+        order=("turn_number",), newest_first=True, audited=False),
     Entity("heartbeats", runs.Heartbeat, key=("execution_id",), filters=("agent_id",),
-        order=("last_heartbeat_at",)),
+        order=("last_heartbeat_at",), audited=False),
     Entity("agent_states", runs.AgentRuntimeState, key=("agent_id",), filters=("status",),
-        order=("last_activity_at",), newest_first=True),
+        order=("last_activity_at",), newest_first=True, audited=False),
     Entity("settings", company.StoredSetting, key=("namespace", "key"), filters=("namespace",)),
     Entity("artifacts", work.Artifact, filters=("task_id", "created_by", "type")),
     Entity("projects", work.Project, filters=("status", "lead")),

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from memd.base.clock import DAY_US, Clock, from_us, to_us
+from memd.base.clock import to_us
 from memd.base.errors import DeniedError, InvalidError, NotFoundError
 from memd.base.ids import Ids
 from memd.base.limits import PAGE_ITEMS_MAX
@@ -25,6 +26,7 @@ from memd.guard.secrets import screen
 from memd.records.columns import column_name, from_row, to_row, to_stored
 from memd.records.company import StoredSetting
 from memd.records.entities import ENTITIES, Entity
+from memd.store.access import changes
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database
 from memd.store.records import rows
@@ -44,7 +46,6 @@ class Range(NamedTuple):
 
 
 ALL_TIMES = Range()
-MEMD = Caller(client="memd", method="records.note")
 
 
 class Page(NamedTuple, Generic[M]):
@@ -64,14 +65,9 @@ def entity_of(name: str) -> Entity:
 class Records:
     """All entities of one open file."""
 
-    def __init__(self, db: Database, clock: Clock, ids: Ids) -> None:
+    def __init__(self, db: Database, ids: Ids) -> None:
         self._db = db
-        self._clock = clock
         self._ids = ids
-
-    def now(self) -> datetime:
-        """Return the time that what memd itself writes has."""
-        return from_us(self._clock.now_us())
 
     # Writing.
 
@@ -91,19 +87,10 @@ class Records:
                 else:
                     _require_no_others(conn, caller, entity, row)
                     added = rows.save(conn, entity.table, row)
+                self._audit(conn, entity, row)
             return added
 
         return await self._db.write(caller, work, reply=bool)
-
-    async def note(self, entity: Entity, record: Value) -> None:
-        """Save what memd itself says, and drop what of the entity is older than its days."""
-        row = self._ready(MEMD, entity, record)
-
-        def work(conn: Writing) -> None:
-            rows.insert(conn, entity.table, row)
-            self._drop_old(conn, entity)
-
-        await self._db.write(MEMD, work)
 
     def _ready(self, caller: Caller, entity: Entity, record: Value) -> dict[str, Any]:
         row = to_row(_screened(record))
@@ -112,12 +99,6 @@ class Records:
         if entity.key == ("id",) and row["id"] is None:
             row["id"] = self._ids.new()
         return row
-
-    def _drop_old(self, conn: Writing, entity: Entity) -> None:
-        if entity.keep_days is not None and entity.time is not None:
-            before = self._clock.now_us() - entity.keep_days * DAY_US
-            time = column_name(entity.model, entity.time)
-            rows.delete(conn, entity.table, [Condition(time, "<", before)])
 
     async def set(
         self, caller: Caller, setting: StoredSetting, *, expected: str | None = None
@@ -138,25 +119,36 @@ class Records:
                 if found != version:
                     return False
             rows.save(conn, entity.table, row)
+            self._audit(conn, entity, row)
             return True
 
         return await self._db.write(caller, work, reply=bool)
 
     async def delete(self, caller: Caller, entity: Entity, where: Mapping[str, Any]) -> int:
         """Delete what *where* names and return how many they were."""
-        conditions = self._conditions(caller, entity, where)
-        return await self._db.write(
-            caller, lambda conn: rows.delete(conn, entity.table, conditions), reply=int
-        )
+        return await self._deleted(caller, entity, self._conditions(caller, entity, where))
 
     async def purge(self, caller: Caller, entity: Entity, before: datetime) -> int:
         """Delete what is strictly older than *before* and return how many they were."""
         assert entity.time is not None
         time = column_name(entity.model, entity.time)
         where = [*self._conditions(caller, entity, {}), Condition(time, "<", to_us(before))]
-        return await self._db.write(
-            caller, lambda conn: rows.delete(conn, entity.table, where), reply=int
-        )
+        return await self._deleted(caller, entity, where)
+
+    async def _deleted(self, caller: Caller, entity: Entity, where: Conditions) -> int:
+        def work(conn: Writing) -> int:
+            count = rows.delete(conn, entity.table, where)
+            for _ in range(count):
+                self._audit(conn, entity, {})
+            return count
+
+        return await self._db.write(caller, work, reply=int)
+
+    def _audit(self, conn: Writing, entity: Entity, row: Mapping[str, Any]) -> None:
+        """Count a row for the audit, under a salt that nobody keeps: it proves no content."""
+        if entity.audited:
+            said = json.dumps([entity.name, row], sort_keys=True).encode()
+            changes.touch(conn, self._ids.salt(), hashlib.sha256(said).digest())
 
     # Reading.
 

@@ -17,6 +17,7 @@ from memd.base.clock import DAY_US, from_us
 from memd.domain.backend import CompletionProvider
 from memd.domain.settings.settings import Settings
 from memd.domain.values import Emit, unheard
+from memd.sleep.night.afterwards import Afterwards
 from memd.sleep.night.night import Night
 from memd.sleep.night.rhythm import Rhythm
 from memd.store.access import agents
@@ -49,6 +50,7 @@ def sleeping(
     raises ValueError when none is named.
     """
     config = settings.memory.consolidation
+    kept = {str(name): days for name, days in settings.records.retention_days.items()}
 
     @cache
     def plan() -> Plan:
@@ -76,7 +78,7 @@ def sleeping(
         ids=house.ids,
         tasks=lambda asked: plan().tasks(asked),
         emit=emit,
-        done=house.queue.wake,
+        done=Afterwards(house, kept).finished,
         enabled=enabled or (lambda: config.enabled),
         undo_us=settings.daemon.undo_days * DAY_US,
     )

@@ -66,7 +66,7 @@ async def fill(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     clock, caller = SystemClock(), Caller()
     async with opened(path, clock) as db:
-        records = Records(db, clock, Ids(clock))
+        records = Records(db, Ids(clock))
         await records.save(caller, ENTITIES["tasks"], *(a_task(n) for n in range(TASKS)))
         await records.save(caller, ENTITIES["cost_records"], *(a_cost(n) for n in range(COSTS)))
 

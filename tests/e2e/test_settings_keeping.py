@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from support.daemon import spawned
 from support.effects import Stage, a_stage, merged, shows, tree
+from support.recording import EXAMPLES
 
 from memd.backends import care
 from memd.base.errors import MemdError, OrgMemoryAccessDeniedError
@@ -414,3 +415,17 @@ def test_the_log_holds_what_its_level_lets_through(tmp_path: Path) -> None:
         with spawned(home, {"MEMD_DAEMON__LOG_LEVEL": level}) as daemon:
             daemon.stop()
         assert ("ready" in daemon.log.read_text("utf-8")) is says
+
+
+@shows("records.retention_days")
+@pytest.mark.parametrize(("days", "left"), [({}, 1), ({"messages": 60}, 1), ({"messages": 30}, 0)])
+async def test_records_are_kept_for_so_many_days(
+    tmp_path: Path, patch: pytest.MonkeyPatch, days: dict[str, int], left: int
+) -> None:
+    async with _stage(tmp_path, patch, tree("records.retention_days", days)) as stage:
+        moment = stage.clock.now.isoformat()
+        message = {**EXAMPLES["messages"], "timestamp": moment}
+        await stage.call("records.messages.save", record=message)
+        stage.clock.advance(days=45)
+        await stage.call("sleep.run")
+        assert await stage.call("records.messages.count") == {"count": left}

@@ -400,17 +400,6 @@ async def test_audit_entries_are_at_most_a_hundred_unless_asked(tmp_path: Path) 
         assert await audit.purge_before(MOMENT) == 0
 
 
-async def test_what_memd_writes_itself_is_kept_for_its_days(tmp_path: Path) -> None:
-    async with some_records(tmp_path) as records:
-        entity = ENTITIES["lifecycle_events"]
-        now = records.now()
-        old = (now - timedelta(days=91)).isoformat()
-        await saved(records, "lifecycle_events", id="old", timestamp=old)
-        assert await records.count(ME, entity, {}) == 1
-        await records.note(entity, a_record("lifecycle_events", timestamp=now.isoformat()))
-        assert await records.counts() == {"lifecycle_events": 1}
-
-
 def test_every_entity_has_an_example_and_a_repository() -> None:
     assert EXAMPLES.keys() == ENTITIES.keys() == REPOSITORIES.keys()
     assert json.dumps(EXAMPLES)

@@ -34,7 +34,7 @@ async def test_operational_records_come_along(tmp_path: Path) -> None:
     path = tmp_path / "memd.db"
     await a_full_file(path)
     async with a_house(path) as house:
-        records = Records(house.db, house.clock, house.ids)
+        records = Records(house.db, house.ids)
         kept = {
             name: [record for record in [a_record(name)] if await records.save(ADA, entity, record)]
             for name, entity in ENTITIES.items()
@@ -45,7 +45,7 @@ async def test_operational_records_come_along(tmp_path: Path) -> None:
     done = repaired(path)
     assert done.remaining == ()
     async with a_house(path) as house:
-        records = Records(house.db, house.clock, house.ids)
+        records = Records(house.db, house.ids)
         for name, entity in ENTITIES.items():
             page = await records.page(ADA, entity, {})
             assert list(page.items) == kept[name], name

@@ -92,4 +92,4 @@ async def some_records(folder: Path) -> AsyncIterator[Records]:
     """Yield the records of a new file."""
     clock = HeldClock()
     async with opened(folder / "memd.db", clock) as db:
-        yield Records(db, clock, Ids(clock))
+        yield Records(db, Ids(clock))

@@ -163,7 +163,7 @@ class FakeHouse:
     ) -> Rooms:
         del settings
         db = await stack.enter_async_context(opened(paths.data_dir / "records.db", clock))
-        return replace(self.rooms(), records=Records(db, clock, Ids(clock)))
+        return replace(self.rooms(), records=Records(db, Ids(clock)))
 
 
 async def _nothing() -> None:

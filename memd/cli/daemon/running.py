@@ -61,14 +61,14 @@ def _show(name: str, value: Any, indent: str = "") -> None:
     """Print one field of a nested answer, an indented line each."""
     name, value = _measured(name, value)
     label = f"{indent}{name.replace('_', ' ')}:"
-    if isinstance(value, dict):
+    if isinstance(value, dict) and value:
         say.out(label)
         for inner, what in value.items():
             _show(inner, what, indent + "  ")
     elif isinstance(value, list):
         say.out(f"{label:<22} {', '.join(say.line(str(item)) for item in value) or '-'}")
     else:
-        say.out(f"{label:<22} {'-' if value is None else say.line(str(value))}")
+        say.out(f"{label:<22} {'-' if value in (None, {}) else say.line(str(value))}")
 
 
 def _measured(name: str, value: Any) -> tuple[str, Any]:

@@ -189,6 +189,17 @@ class EmbeddingFineTuneConfig(Value):
         return self
 
 
+KeptRecords = Literal[
+    "cost_records",
+    "messages",
+    "lifecycle_events",
+    "task_metrics",
+    "collaboration_metrics",
+    "audit_entries",
+]
+"""The entities whose records have a time to go by."""
+
+
 class DaemonSettings(Value):
     """What the owner of the desktop may want otherwise.
 
@@ -217,6 +228,16 @@ class DaemonSettings(Value):
     """Off on a network file system, where a mapped file can end the process."""
     model_idle_minutes: int = Field(default=15, ge=1, le=1440)
     """When the embedding model leaves the main memory."""
+
+
+class RecordsSettings(Value):
+    """How long operational records are kept; what is not named is kept for ever."""
+
+    retention_days: dict[KeptRecords, Days] = Field(default_factory=dict)
+    """Of an entity, after how many days a night drops its records for good, whoever wrote them:
+    `cost_records`, `messages`, `lifecycle_events`, `task_metrics`, `collaboration_metrics`,
+    `audit_entries`. What memd notes of its own work it keeps for 90 days.
+    """
 
 
 class UsageSettings(Value):
@@ -266,6 +287,7 @@ class Settings(Value):
     org_memory: OrgMemoryConfig = Field(default_factory=OrgMemoryConfig)
     usage: UsageSettings = UsageSettings()
     daemon: DaemonSettings = DaemonSettings()
+    records: RecordsSettings = RecordsSettings()
 
     @model_validator(mode="before")
     @classmethod

@@ -18,13 +18,20 @@ from typing import Any
 
 from memd.base import log
 from memd.base.clock import Clock, from_us
-from memd.base.errors import InvalidError, MemoryStoreError, NotFoundError
+from memd.base.errors import (
+    CallerError,
+    InvalidError,
+    MemdError,
+    MemoryStoreError,
+    NotFoundError,
+)
 from memd.base.ids import Ids
 from memd.base.limits import NAP_MESSAGES_MAX, NAP_TRANSCRIPT_BYTES_MAX
 from memd.base.work import Work
 from memd.domain.caller import Caller
 from memd.domain.encoding import ChunkingConfig, TokenCounter
-from memd.domain.enums import MemoryLevel, Origin
+from memd.domain.enums import MemoryLevel, Origin, RunKind
+from memd.domain.occurrence import Note, Occurrence, unnoted
 from memd.domain.sleep.sleep import NapDetail, NapResult
 from memd.domain.values import RESERVED_AGENT, Emit, EventName, unheard
 from memd.ingest.draft import OWNERS
@@ -71,6 +78,7 @@ class Nap:
     roots: tuple[Path, ...] = ()
     """Below which transcripts are read."""
     emit: Emit = field(default=unheard)
+    note: Note = field(default=unnoted)
 
     async def nap(self, caller: Caller, wanted: NapRequest) -> NapResult:
         """Nap and return the shorter list, after COMMIT (SPEC 6).
@@ -79,6 +87,42 @@ class Nap:
         session that never said anything, MemoryStoreError for an agent that keeps
         nothing, BusyError, ReadOnlyError, DiskFullError.
         """
+        began_us = self.clock.monotonic_us()
+        try:
+            result = await self._nap(caller, wanted)
+        except CallerError:
+            raise  # there was nothing to nap over
+        except MemdError as error:
+            self._note(caller, wanted, began_us, {"kind": error.kind})
+            raise
+        details = {"run_id": result.run_id, "stored": result.stored, "merged": result.merged}
+        self._note(caller, wanted, began_us, details, result)
+        return result
+
+    def _note(
+        self,
+        caller: Caller,
+        wanted: NapRequest,
+        began_us: int,
+        details: dict[str, Any],
+        result: NapResult | None = None,
+    ) -> None:
+        now_us = self.clock.monotonic_us()
+        self.note(
+            Occurrence(
+                self.ids.new() if result is None else result.run_id,
+                caller.agent_id,
+                "nap_failed" if result is None else "nap_completed",
+                self.clock.now_us(),
+                {"reason": wanted.reason, **details},
+                work=RunKind.NAP,
+                seconds=(now_us - began_us) / 1e6,
+                tokens=0 if result is None else result.detail.tokens_before,
+                is_success=result is not None,
+            )
+        )
+
+    async def _nap(self, caller: Caller, wanted: NapRequest) -> NapResult:
         level = await self._level(caller)
         heard, _, found = await self._sifted(caller, wanted)
         if found.learns:

@@ -78,6 +78,7 @@ class Naps:
             chunking=self._settings.memory.chunking,
             roots=known_roots(self._environ, Path.home(), extra),
             emit=self._emit,
+            note=house.notes.add,
         )
 
     @cached_property

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -58,8 +58,8 @@ class Night:
     tasks: Callable[[Mapping[str, Any]], Sequence[NightTask]]
     """The tasks of what was asked: ``steps``, or a compression's ``force`` and ``sessions``."""
     emit: Emit
-    done: Callable[[], None]
-    """Told when summaries may wait for their vectors."""
+    done: Callable[[RunRow], Awaitable[None]]
+    """Told of a run that is finished, also that summaries may wait for their vectors."""
     enabled: Callable[[], bool]
     """The settings' kill switch."""
     undo_us: int
@@ -289,7 +289,7 @@ class Night:
             pass  # others' writes come in between
         await self.db.write(caller, work)
         report = await self.report(row.run_id, caller)
-        self.done()
+        await self.done(await self._found(row.run_id))
         for agent_id in {scope.agent_id for scope in await self._scopes(row)}:
             told = await reports.event(self.db, row, agent_id)
             self.emit(agent_id, EventName.CONSOLIDATED, told)

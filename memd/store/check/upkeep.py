@@ -165,6 +165,7 @@ class Upkeep:
         size = path.stat().st_size if path.exists() else 0
         return {
             **figures,
+            "records": await self.db.read(_records),
             "database": str(path),
             "file_bytes": size,
             "degraded": why,
@@ -224,6 +225,12 @@ def _figures(conn: Reading, now_us: int) -> dict[str, int]:
         "turned_away": archived.count_turned_away(conn, now_us),
         "facts": org_facts.count(conn),
     }
+
+
+def _records(conn: Reading) -> dict[str, int]:
+    from memd.store.records import rows  # a start does without
+
+    return rows.counts_of_all(conn)
 
 
 def _tell(progress: Progress | None, done: int, total: int) -> None:

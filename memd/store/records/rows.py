@@ -13,7 +13,7 @@ import apsw
 
 from memd.base.record_errors import ConstraintViolationError, DuplicateRecordError
 from memd.store.file.connect import Reading, Writing
-from memd.store.records.table import RecordTable, quoted
+from memd.store.records.table import PREFIX, RecordTable, quoted
 
 # The statements below are put together from names of declarations (table.py); values are bound.
 # ruff: noqa: S608
@@ -120,14 +120,20 @@ def count(conn: Reading, table: RecordTable, where: Sequence[Condition] = ()) ->
     return int(str(row[0]))
 
 
-def delete(conn: Writing, table: RecordTable, where: Sequence[Condition]) -> int:
-    """Delete the rows that *where* holds for and return how many they were.
+def delete(
+    conn: Writing, table: RecordTable, where: Sequence[Condition], *, limit: int | None = None
+) -> int:
+    """Delete the rows that *where* holds for, at most *limit*, and return how many they were.
 
     Raises ConstraintViolationError when other records refer to one of them.
     """
     if not exists(conn, table):
         return 0
     text, values = _where(where)
+    if limit is not None:
+        key = quoted(table.key)
+        text = f" WHERE ({key}) IN (SELECT {key} FROM {table.name}{text} LIMIT ?)"
+        values.append(limit)
     try:
         conn.execute(f"DELETE FROM {table.name}{text}", values)
     except apsw.ConstraintError:
@@ -146,6 +152,19 @@ def totals(
         f'SELECT currency, sum("{column}") FROM {table.name}{text} GROUP BY currency', values
     )
     return [CurrencyTotal(str(currency), float(str(amount))) for currency, amount in rows]
+
+
+def counts_of_all(conn: Reading) -> dict[str, int]:
+    """Return how many records there are of each entity that has any; needs no declaration."""
+    found = conn.execute(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB ? ORDER BY name",
+        (PREFIX + "*",),
+    ).fetchall()
+    numbers = {
+        str(name).removeprefix(PREFIX): conn.execute(f'SELECT count(*) FROM "{name}"').get
+        for (name,) in found
+    }
+    return {name: int(str(number)) for name, number in numbers.items() if number}
 
 
 def counts(conn: Reading, tables: Sequence[RecordTable]) -> Iterator[tuple[str, int]]:

@@ -1,0 +1,119 @@
+"""What memd notes of its own work: naps, nights, sessions, as lifecycle events and task metrics.
+
+The rooms tell what occurred after their own COMMIT and go on at once. It is written a moment
+later, all that waits in one transaction of its own, best effort: what the disk refuses, or
+what is too much, is dropped, counted and logged. No work waits for its note or fails with it.
+The ids of notes begin with ``memd:``; nights drop those that are older than ``OWN_DAYS``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from memd.base import log
+from memd.base.clock import Clock, from_us
+from memd.base.errors import MemdError
+from memd.base.limits import NOTES_WAITING_MAX
+from memd.base.work import Work
+from memd.domain.caller import Caller
+from memd.domain.occurrence import Occurrence
+from memd.store.file.connect import Writing
+from memd.store.file.database import Database
+
+if TYPE_CHECKING:
+    from memd.store.records.rows import Value
+    from memd.store.records.table import RecordTable
+
+OWN: Final = "memd"
+OWN_IDS: Final = "memd:"
+"""What the ids of memd's own notes begin with."""
+OWN_DAYS: Final = 90
+PAUSE_S: Final = 0.5
+"""So that what occurs together is written together, and after who waits for an answer."""
+
+_CALLER = Caller(client=OWN, method="records.note")
+_Row = tuple["RecordTable", "dict[str, Value]"]
+
+
+class Notes:
+    """What waits to be written, and who writes it: the daemon runs :meth:`run`."""
+
+    def __init__(self, db: Database, clock: Clock, work: Work) -> None:
+        self._db = db
+        self._clock = clock
+        self._work = work
+        self._waiting: deque[Occurrence] = deque()
+        self._called = asyncio.Event()
+        self.dropped = 0
+
+    def add(self, occurrence: Occurrence) -> None:
+        """Take what occurred; returns at once and never raises."""
+        if len(self._waiting) >= NOTES_WAITING_MAX:
+            self.dropped += 1
+            return
+        self._waiting.append(occurrence)
+        self._called.set()
+
+    async def run(self) -> None:
+        """Write what waits, for ever."""
+        while True:
+            await self._called.wait()
+            await asyncio.sleep(PAUSE_S)
+            await self.settle()
+
+    async def settle(self) -> None:
+        """Write all that waits now, in one transaction; what is refused is dropped."""
+        self._called.clear()
+        occurrences, self._waiting = self._waiting, deque()
+        if not occurrences:
+            return
+        try:
+            noted = await self._work.run(_rows, occurrences)
+            await self._db.write(_CALLER, lambda conn: _write(conn, noted))
+        except MemdError as error:
+            self.dropped += len(occurrences)
+            log.warning("notes not written", kind=error.kind, notes=len(occurrences))
+
+
+def _rows(occurrences: Sequence[Occurrence]) -> list[_Row]:
+    """Return what is to be inserted; the records' models are loaded by the first of them."""
+    from memd.records.columns import to_row
+    from memd.records.entities import ENTITIES
+    from memd.records.runs import LifecycleEvent, TaskMetric
+
+    noted: list[_Row] = []
+    for each in occurrences:
+        at = from_us(each.at_us)
+        event = LifecycleEvent(
+            id=OWN_IDS + each.occurrence_id,
+            agent_id=each.agent_id,
+            event_type=each.event,
+            timestamp=at,
+            initiated_by=OWN,
+            metadata=dict(each.details),
+        )
+        noted.append((ENTITIES["lifecycle_events"].table, to_row(event)))
+        if each.work is not None:
+            metric = TaskMetric(
+                id=OWN_IDS + each.occurrence_id,
+                agent_id=each.agent_id,
+                task_id=each.occurrence_id,
+                task_type=each.work,
+                completed_at=at,
+                is_success=each.is_success,
+                duration_seconds=max(0.0, each.seconds),
+                tokens_used=each.tokens,
+            )
+            noted.append((ENTITIES["task_metrics"].table, to_row(metric)))
+    return noted
+
+
+def _write(conn: Writing, noted: Sequence[_Row]) -> None:
+    from memd.store.records import rows
+
+    for table, row in noted:
+        if rows.get(conn, table, [row["id"]]) is None:  # a night that went on is told again
+            rows.insert(conn, table, row)

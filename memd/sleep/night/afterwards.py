@@ -1,0 +1,65 @@
+"""What follows a night once it is finished: old records go, and the night itself is noted.
+
+Nothing of it makes the night fail: what cannot be dropped tonight is dropped tomorrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from memd.backends.assembly import Assembly
+from memd.base import log
+from memd.base.errors import MemdError
+from memd.domain.enums import RunKind, RunState
+from memd.domain.occurrence import Occurrence
+from memd.domain.values import RESERVED_AGENT
+from memd.store.run.runs import RunRow
+
+
+@dataclass(frozen=True)
+class Afterwards:
+    """What it needs; *days* is how long the settings keep records of an entity."""
+
+    house: Assembly
+    days: Mapping[str, int]
+
+    async def finished(self, row: RunRow) -> None:
+        """Do what follows the finished run of *row*; never raises a MemdError."""
+        self.house.queue.wake()
+        details: dict[str, Any] = {"run_id": row.run_id, **row.report.get("detail", {})}
+        if _is_whole_night(row):
+            details["records_dropped"] = await self._drop_old()
+        end_us = row.finished_at_us or row.started_at_us
+        is_success = row.state != RunState.FAILED
+        self.house.notes.add(
+            Occurrence(
+                row.run_id,
+                row.agent_id or row.asked.get("agent_id") or RESERVED_AGENT,
+                f"{row.kind}_{'completed' if is_success else 'failed'}",
+                end_us,
+                details,
+                work=row.kind,
+                seconds=(end_us - row.started_at_us) / 1e6,
+                is_success=is_success,
+            )
+        )
+
+    async def _drop_old(self) -> dict[str, int]:
+        from memd.records.retention import drop_old
+
+        try:
+            return await drop_old(self.house.db, self.days, self.house.db.lasting.now_us())
+        except MemdError as error:
+            log.warning("old records were not dropped", kind=error.kind)
+            return {}
+
+
+def _is_whole_night(row: RunRow) -> bool:
+    asked = row.asked
+    return (
+        row.kind == RunKind.NIGHT
+        and asked.get("agent_id") is None
+        and "retention" in asked.get("steps", ())
+    )
