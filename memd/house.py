@@ -7,10 +7,12 @@ is loaded when it is first asked for.
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memd.backends.assembly import Assembly, assembled
@@ -45,6 +47,21 @@ if TYPE_CHECKING:
     from memd.org.owner import Owner
     from memd.org.review import Review
     from memd.records.records import Records
+
+LOAD_PROMPTS_AFTER_S = 2.0
+_FOR_PROMPTS = (
+    "memd.serve.routes.inject",
+    "memd.recall.recall",
+    "memd.inject.inject",
+    "memd.inject.brief",
+    "memd.inject.reranker",
+    "memd.inject.multi.hierarchical",
+    "memd.org.org",
+    "memd.learn.learn",
+    "memd.archive.archive",
+    "memd.ingest.ingest",
+    "memd.serve.routes.memory",
+)
 
 
 async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack) -> Rooms:
@@ -125,7 +142,18 @@ def _background(
         partial(catch_up, house.db),
         house.notes.run,
         access.audit.run,
+        partial(_load_prompts, house),
     )
+
+
+async def _load_prompts(house: Assembly) -> None:
+    """Load what a prompt needs once the first answers are given, beside them.
+
+    The patterns of nine languages are most of it; the first prompt would wait for them.
+    """
+    await asyncio.sleep(LOAD_PROMPTS_AFTER_S)
+    for module in _FOR_PROMPTS:
+        await house.work.run(import_module, module)
 
 
 def _models(
@@ -240,7 +268,7 @@ class _Prompts:
         house = self._house
         ranker = Ranker(house.db, house.embedder)
         most = self._settings.org_memory.extended_store.max_retrieved_per_query
-        return Knowledge(ranker, house.org, self.learn, most, house.ingest.work)
+        return Knowledge(ranker, house.org, self.learn, most, house.work)
 
     async def settled(self) -> None:
         """Wait until what prompts gave is noted."""
@@ -284,7 +312,7 @@ class _Prompts:
             synthesizer=self.synthesis,
             reranker=None if scorer is None else CrossEncoderReranker(scorer, cache=cache),
             retriever=partial(over, clock=house.clock),
-            work=house.ingest.work,
+            work=house.work,
         )
 
     def files(self) -> Files:

@@ -1,0 +1,48 @@
+"""What the first prompt would wait for is loaded by the daemon itself, soon after its start."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+FIRST_PROMPT = """
+import asyncio, sys
+from contextlib import AsyncExitStack
+from importlib import import_module
+from memd import house
+from memd.base.clock import SystemClock
+from memd.base.paths import Paths
+from memd.domain.caller import Caller
+from memd.domain.settings.settings import Settings
+
+async def main():
+    house.LOAD_PROMPTS_AFTER_S = 0
+    async with AsyncExitStack() as stack:
+        paths = Paths.resolve()
+        for folder in (paths.data_dir, paths.keys_dir):
+            folder.mkdir(parents=True, exist_ok=True)
+        rooms = await house.rooms(Settings(), paths, SystemClock(), stack)
+        for work in rooms.background:
+            if getattr(work, "func", None) is house._load_prompts:
+                await work()
+        before = set(sys.modules)
+        for area in ("inject", "memory"):
+            import_module(f"memd.serve.routes.{area}")
+        from memd.domain.inject import PrepareRequest
+        await rooms.inject.prepare(Caller(agent_id="ann"), PrepareRequest(query="Which port?"))
+        print(*sorted(name for name in set(sys.modules) - before if name.startswith("memd")))
+
+asyncio.run(main())
+"""
+
+
+def test_a_first_prompt_loads_nothing_that_a_daemon_at_rest_has_not_loaded(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_PROMPT],
+        env={"MEMD_HOME": str(tmp_path), "PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == []
