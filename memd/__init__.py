@@ -12,6 +12,7 @@ The map of the house, in the order of a memory's life (a test keeps it true):
     embedding  the embedding model and the re-ranker: fetched, installed, run
     signals    the assistants' traces: usage files, transcripts, and who watches them
     archive    put away and brought back: archive, trash, restore, forget
+    llm        the optional language model: who answers, within which budget
     ingest     a text arrives and becomes memories
     recall     memories are found, ranked, and cut to a budget
     org        what everybody knows: facts, who may write them, time, the graph

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from memd.inject.synthesis import Synthesis
     from memd.inject.tools.files import Files
     from memd.learn.learn import Learn
+    from memd.llm.llm import LanguageModel
     from memd.org.owner import Owner
     from memd.org.review import Review
     from memd.records.records import Records
@@ -80,7 +81,9 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
     )
     await note_rules(house.db, clock, settings.org_memory)
     access = await _access(house, paths, stack)
-    asleep = _asleep(house, settings, paths, events)
+    records = later(partial(_records, house))
+    llm = _language_model(settings, house, records, stack)
+    asleep = _asleep(house, settings, paths, events, llm)
     prompts = _Prompts(settings, house, scorer, embedder.warm)
     stack.push_async_callback(prompts.settled)
     stack.push_async_callback(house.notes.settle)
@@ -116,7 +119,8 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
         memories_max=settings.memory.consolidation.max_memories_per_agent,
         rhythm=asleep.sleep.rhythm,
         answers=Answers(house.db),
-        records=later(partial(_records, house)),
+        records=records,
+        llm=llm,
         short_ids=ShortIds(house.db, settings.org_memory),
         background=_background(house, access, asleep, events),
     )
@@ -126,6 +130,24 @@ def _records(house: Assembly) -> Records:
     from memd.records.records import Records
 
     return Records(house.db, house.ids)
+
+
+def _language_model(
+    settings: Settings, house: Assembly, records: Records, stack: AsyncExitStack
+) -> LanguageModel | None:
+    """Return the language model that the settings name, made when it is first asked; or None."""
+    if settings.llm.provider == "none":
+        return None
+
+    def make() -> LanguageModel:
+        from memd.llm.build import language_model
+        from memd.records.spending import Spending
+
+        spending = Spending(records, house.ids, house.clock, settings.llm.provider)
+        closing = stack.push_async_callback
+        return language_model(settings.llm, house.clock, accounts=spending, closing=closing)
+
+    return later(make)
 
 
 def _background(
@@ -207,9 +229,11 @@ class _Asleep(NamedTuple):
     sleep: Sleep
 
 
-def _asleep(house: Assembly, settings: Settings, paths: Paths, events: Events) -> _Asleep:
+def _asleep(
+    house: Assembly, settings: Settings, paths: Paths, events: Events, llm: LanguageModel | None
+) -> _Asleep:
     """Build naps and nights; what is read for the graph waits until nobody uses memd."""
-    naps = Naps(house, settings, paths.usage_dir, emit=events.emit)
+    naps = Naps(house, settings, paths.usage_dir, emit=events.emit, llm=llm)
     wiki_dir = paths.data_dir / ("wiki" + paths.database.stem.removeprefix("memd"))
     wiki = exporting(house, settings.memory.consolidation.wiki_export, wiki_dir)
     enabled = Switch(settings, paths.config_file, os.environ)

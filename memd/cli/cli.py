@@ -108,6 +108,10 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
             Entry("forget", "memd.cli.memory.learn", "forget"),
         ),
     ),
+    "llm": (
+        "The optional language model: what it is used for, and what it has cost.",
+        (Entry("status", "memd.cli.llm", "status"),),
+    ),
     "org": (
         "What everybody knows: policies, decisions, procedures, conventions, and their past.",
         (

@@ -19,7 +19,7 @@ from memd.store.records import rows
 from memd.store.records.rows import Condition
 
 STEP_ROWS = 500
-NOTED = ("lifecycle_events", "task_metrics")
+NOTED = ("lifecycle_events", "task_metrics", "cost_records")
 """Where memd's own notes are."""
 _CALLER = Caller(client="memd", method="records.purge")
 

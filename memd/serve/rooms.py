@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from memd.inject.synthesis import Synthesis
     from memd.inject.tools.files import Files
     from memd.learn.learn import Learn
+    from memd.llm.llm import LanguageModel
     from memd.org.clients import Clients
     from memd.org.graph import Graph
     from memd.org.org import Org
@@ -134,6 +135,8 @@ class Rooms:
     sleep: Night
     rhythm: Rhythm
     records: Records
+    llm: LanguageModel | None = None
+    """Without, everything is done by rule (SPEC D8)."""
     uploads: Uploads = field(default_factory=Uploads)
     shares: bool = True
     """Whether agents can share memories."""

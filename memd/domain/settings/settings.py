@@ -22,6 +22,7 @@ from memd.domain.enums import ConsolidationInterval, MemoryLevel
 from memd.domain.inject import SelfEditingMemoryConfig
 from memd.domain.settings.backend import BACKENDS, unknown_backend
 from memd.domain.settings.consolidation import ConsolidationConfig, Days, RetentionRules, warn
+from memd.domain.settings.llm import LlmSettings, unused
 from memd.domain.settings.org import OrgMemoryConfig
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.domain.settings.served import refuse_what_no_daemon_does, without_effect
@@ -288,6 +289,7 @@ class Settings(Value):
     usage: UsageSettings = UsageSettings()
     daemon: DaemonSettings = DaemonSettings()
     records: RecordsSettings = RecordsSettings()
+    llm: LlmSettings = LlmSettings()
 
     @model_validator(mode="before")
     @classmethod
@@ -302,7 +304,7 @@ class Settings(Value):
     @model_validator(mode="after")
     def _as_a_daemon_serves_it(self) -> Self:
         refuse_what_no_daemon_does(self.memory)
-        for sentence in without_effect(self.memory):
+        for sentence in (*without_effect(self.memory), *unused(self.llm)):
             warn(sentence)
         return self
 

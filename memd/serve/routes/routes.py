@@ -34,6 +34,7 @@ _NOUNS: Final[Mapping[str, tuple[str, ...]]] = {
     "routes.graph": ("graph",),
     "routes.access": ("owner", "client", "audit"),
     "routes.store": ("store",),
+    "llm.routes": ("llm",),
     "records.routes": (RECORDS,),
 }
 """The modules below ``memd.serve``, and what stands before the dot in their methods' names."""

@@ -14,7 +14,7 @@ import json
 import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memd.base import log
 from memd.base.clock import Clock, from_us
@@ -53,6 +53,9 @@ from memd.store.session import injections, sessions, slots, turns
 from memd.store.session.sessions import ToldRow
 from memd.store.session.turns import EarlierRow
 
+if TYPE_CHECKING:
+    from memd.sleep.model.nap_writer import NapWriter
+
 _REHEARSAL: tuple[Message, ...] = (
     {"role": "user", "content": "You must always run the tests in src/parser/lexer.py:12."},
     {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "ls", "input": {}}]},
@@ -79,6 +82,8 @@ class Nap:
     """Below which transcripts are read."""
     emit: Emit = field(default=unheard)
     note: Note = field(default=unnoted)
+    writer: NapWriter | None = None
+    """A language model that writes what naps by themselves keep; who asks gets the rules."""
 
     async def nap(self, caller: Caller, wanted: NapRequest) -> NapResult:
         """Nap and return the shorter list, after COMMIT (SPEC 6).
@@ -125,6 +130,8 @@ class Nap:
     async def _nap(self, caller: Caller, wanted: NapRequest) -> NapResult:
         level = await self._level(caller)
         heard, _, found = await self._sifted(caller, wanted)
+        if self.writer is not None and wanted.reason != ASKED:
+            found = await self.writer.write(found, caller.agent_id)
         if found.learns:
             self.queue.expect()
         ready = await self.work.run(drafted, found, self.counter, heard.session_id, self.chunking)

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from memd.domain.caller import Caller
     from memd.domain.settings.settings import Settings
     from memd.domain.sleep.sleep import ImportedSession, NapResult, Window
+    from memd.llm.llm import LanguageModel
     from memd.signals.usage import Usage
+    from memd.sleep.model.nap_writer import NapWriter
     from memd.sleep.nap.consolidator import MemoryConsolidator
     from memd.sleep.nap.nap import Nap
     from memd.sleep.window.watching import Watching
@@ -43,12 +45,14 @@ class Naps:
         *,
         environ: Mapping[str, str] = os.environ,
         emit: Emit = unheard,
+        llm: LanguageModel | None = None,
     ) -> None:
         self._house = house
         self._settings = settings
         self._own = own
         self._environ = environ
         self._emit = emit
+        self._llm = llm
 
     @cached_property
     def rule(self) -> MemoryConsolidator:
@@ -79,7 +83,15 @@ class Naps:
             roots=known_roots(self._environ, Path.home(), extra),
             emit=self._emit,
             note=house.notes.add,
+            writer=self._writer(),
         )
+
+    def _writer(self) -> NapWriter | None:
+        if self._llm is None or not self._settings.llm.uses.naps:
+            return None
+        from memd.sleep.model.nap_writer import NapWriter
+
+        return NapWriter(self._llm)
 
     @cached_property
     def watching(self) -> Watching:

@@ -53,6 +53,8 @@ class Sifted:
 
     messages: Sequence[Message]
     """Without secrets."""
+    heard: Sequence[Message]
+    """The same without what memd said itself, in the same places."""
     earlier: Sequence[Message]
     """What the session said before them, at the places below 0."""
     facts: tuple[Fact, ...]
@@ -128,6 +130,7 @@ def sifted(
     )
     return Sifted(
         messages=messages,
+        heard=heard,
         earlier=earlier,
         facts=new,
         lessons=learnt,

@@ -1,0 +1,114 @@
+"""The settings of the optional language model; without any there is none (SPEC D8)."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+from typing import Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import Field, model_validator
+
+from memd.domain.values import NotBlankStr, SafePath, Value
+
+
+class LlmUses(Value):
+    """What the language model is asked for; what is not is done by rule, as all is without one.
+
+    Summaries of nights are switched on where they are set up: `memory.consolidation`.
+    """
+
+    naps: bool = False
+    """The facts and the digest of a nap, checked against the transcript."""
+
+
+class LlmSettings(Value):
+    """The language model: who answers, what for, and how much it may cost."""
+
+    provider: Literal["none", "openai_compatible"] = "none"
+    """`none`, or `openai_compatible`: an endpoint such as those of Ollama, llama.cpp, LM Studio
+    and vLLM.
+    """
+    url: NotBlankStr = "http://127.0.0.1:11434/v1"
+    """The endpoint's address up to `/v1`; only on this machine, unless `allowed_hosts` has its
+    host.
+    """
+    model: NotBlankStr | None = None
+    """The model's name, as the endpoint has it."""
+    api_key_file: SafePath | None = None
+    """A file that holds the endpoint's key, if it wants one; nobody else may be able to read it."""
+    allowed_hosts: tuple[NotBlankStr, ...] = ()
+    """Hosts other than this machine that prompts, and so memories, may be sent to."""
+    timeout_seconds: int = Field(default=60, ge=1, le=600)
+    """How long an answer is waited for; then the rule is used."""
+    night_tokens: int = Field(default=0, ge=0)
+    """How many tokens naps, nights and all other work in the background may spend within 24 hours;
+    0 is none. What somebody waits for, a search in other words for example, is not counted.
+    """
+    uses: LlmUses = LlmUses()
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if self.provider == "openai_compatible":
+            if self.model is None:
+                raise ValueError("provider openai_compatible needs a model")
+            _check_host(self.url, self.allowed_hosts)
+        return self
+
+
+def host_of(url: str) -> str:
+    """Return the host of an http or https address; raises ValueError for anything else.
+
+    >>> host_of("http://[::1]:8080/v1")
+    '::1'
+    """
+    try:
+        parts = urlsplit(url)
+        port_is_one = parts.port is None or parts.port > 0
+    except ValueError:
+        port_is_one = False
+        parts = urlsplit("")
+    if parts.scheme not in {"http", "https"} or not parts.hostname or not port_is_one:
+        raise ValueError("url must be an address such as http://127.0.0.1:11434/v1")
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("url must hold no password: name a file in api_key_file")
+    return parts.hostname
+
+
+def is_local(host: str) -> bool:
+    """Return whether *host* is this machine by its name alone.
+
+    >>> is_local("localhost"), is_local("127.0.0.2"), is_local("192.168.0.2"), is_local("0.0.0.0")
+    (True, True, False, False)
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _check_host(url: str, allowed: tuple[str, ...]) -> None:
+    host = host_of(url)
+    if not is_local(host) and host not in {name.casefold() for name in allowed}:
+        raise ValueError(
+            f"url is on {host}, not on this machine: memories would leave it; "
+            "name the host in allowed_hosts if that is meant"
+        )
+
+
+def unused(settings: LlmSettings) -> Iterator[str]:
+    """Yield one sentence for each of *settings* that was given and changes nothing."""
+    on = [name for name in LlmUses.model_fields if getattr(settings.uses, name)]
+    if settings.provider == "none":
+        for name in sorted(settings.model_fields_set - {"provider", "uses"}):
+            yield f"llm.{name} has no effect: llm.provider is none"
+        for name in on:
+            yield f"llm.uses.{name} has no effect: llm.provider is none"
+    elif settings.night_tokens == 0:
+        for name in on:
+            if name in BACKGROUND_USES:
+                yield f"llm.uses.{name} has no effect: llm.night_tokens is 0"
+
+
+BACKGROUND_USES = frozenset({"naps"})
+"""Uses that the budget of nights pays for."""

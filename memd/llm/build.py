@@ -1,0 +1,58 @@
+"""The language model that the settings name, put together; nothing is opened before it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from memd.base.clock import Clock
+from memd.base.errors import MemoryConfigError
+from memd.domain.llm import Purpose
+from memd.domain.settings.llm import LlmSettings, host_of
+from memd.llm.llm import Accounts, LanguageModel, ProviderIdentity
+from memd.llm.provider import Provider
+
+Close = Callable[[], Awaitable[None]]
+
+USES = {"naps": Purpose.NAP}
+"""Which purpose each of ``llm.uses`` switches on."""
+
+
+def language_model(
+    settings: LlmSettings,
+    clock: Clock,
+    *,
+    also: frozenset[Purpose] = frozenset(),
+    accounts: Accounts | None = None,
+    closing: Callable[[Close], object] = lambda _: None,
+) -> LanguageModel:
+    """Return the model of *settings*, which name a provider.
+
+    *also* are the purposes that other settings than ``llm.uses`` give it; *closing* is
+    told what closes it.
+    """
+    on = {purpose for name, purpose in USES.items() if getattr(settings.uses, name)}
+    provider, identity = _provider(settings)
+    closing(provider.close)
+    return LanguageModel(
+        provider,
+        identity,
+        clock,
+        purposes=on | also,
+        night_tokens=settings.night_tokens,
+        accounts=accounts,
+    )
+
+
+def _provider(settings: LlmSettings) -> tuple[Provider, ProviderIdentity]:
+    if settings.provider == "openai_compatible":
+        from memd.llm.openai_compatible import OpenAICompatible
+
+        assert settings.model is not None
+        endpoint = OpenAICompatible(
+            settings.url,
+            settings.model,
+            timeout_ms=settings.timeout_seconds * 1_000,
+            api_key_file=settings.api_key_file,
+        )
+        return endpoint, ProviderIdentity(settings.provider, settings.model, host_of(settings.url))
+    raise MemoryConfigError(f"llm.provider = {settings.provider}", field="llm.provider")

@@ -1,0 +1,270 @@
+"""The language model as the rest of memd sees it: whether it is used for what, and its answers.
+
+In the order in which things happen: is this purpose given to the model, is the provider left
+alone after failures, is there budget; then secrets out of the prompt, the provider is asked,
+the usage is counted and noted. Prompts and answers are in no log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import NamedTuple, Protocol, TypeVar
+
+from pydantic import ValidationError
+
+from memd.base import log
+from memd.base.clock import Clock, from_us
+from memd.base.errors import ProviderBusyError, ProviderError, ProviderRefusedError
+from memd.base.limits import PROVIDER_REQUESTS_MAX
+from memd.domain.llm import WAITED_FOR, LlmStatus, Purpose, PurposeUsage
+from memd.domain.values import NotBlankStr, Value
+from memd.guard.outgoing import outgoing
+from memd.llm.meter import Breaker, Budget, Spent
+from memd.llm.provider import (
+    Completion,
+    CompletionRequest,
+    Provider,
+    TokenUsage,
+    input_estimate,
+)
+
+M = TypeVar("M", bound=Value)
+
+_FENCE = "```"
+
+
+class Cost(NamedTuple):
+    """What one completion cost, for the operational records."""
+
+    request: CompletionRequest
+    model: str
+    usage: TokenUsage
+    at_us: int
+
+
+class Accounts(Protocol):
+    """Where costs are kept."""
+
+    async def note(self, cost: Cost) -> None:
+        """Keep what a completion cost."""
+        ...
+
+    async def past(self) -> Iterable[tuple[int, int]]:
+        """Return when how many tokens went to the background within a day, in order."""
+        ...
+
+
+class ProviderIdentity(NamedTuple):
+    """How a provider is told of: its kind, its model, where prompts go."""
+
+    name: str
+    model: str | None = None
+    where: str | None = None
+
+
+class LanguageModel:
+    """A provider with its limits. It is a ``Provider`` itself: who asks it need not know which."""
+
+    def __init__(
+        self,
+        provider: Provider,
+        identity: ProviderIdentity,
+        clock: Clock,
+        *,
+        purposes: Iterable[Purpose],
+        night_tokens: int = 0,
+        accounts: Accounts | None = None,
+    ) -> None:
+        self.identity = identity
+        self._provider = provider
+        self._clock = clock
+        self._purposes = frozenset(purposes)
+        self._budget = Budget(night_tokens)
+        self._breaker = Breaker()
+        self._spent = {purpose: Spent() for purpose in Purpose}
+        self._slots = asyncio.Semaphore(PROVIDER_REQUESTS_MAX)
+        self._note = None if accounts is None else accounts.note
+        self._past = None if accounts is None else accounts.past
+        self._seeding = asyncio.Lock()
+        self._last_error: str | None = None
+
+    async def close(self) -> None:
+        """Let go of what the provider has open."""
+        await self._provider.close()
+
+    def serves(self, purpose: Purpose) -> bool:
+        """Return whether the settings give *purpose* to the model."""
+        return purpose in self._purposes
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        """Return the model's answer to *request*.
+
+        Raises ProviderBusyError where the purpose is not the model's, the provider is left
+        alone, or the budget is spent, and what the provider raises.
+        """
+        why_not = self._why_not(request.purpose)
+        if why_not is not None:
+            raise ProviderBusyError(why_not)
+        await self._seed()
+        kept = self._reserve(request)
+        used = input_estimate(request)  # of one that fails: it may have been read before
+        try:
+            async with self._slots:
+                done = await self._asked(request)
+            used = done.usage.tokens
+        finally:
+            if request.purpose not in WAITED_FOR:
+                self._budget.settle(kept, used, self._clock.now_us())
+        self._spent[request.purpose].add(done.usage)
+        await self._noted(request, done)
+        return done
+
+    async def answer(self, request: CompletionRequest, shape: type[M]) -> M:
+        """Return the model's answer as a *shape*, whose schema it is asked for.
+
+        Raises as :meth:`complete` does; ProviderBusyError for an answer of another shape.
+        """
+        done = await self.complete(replace(request, schema=shape.model_json_schema()))
+        try:
+            return shape.model_validate_json(unfenced(done.text))
+        except (ValidationError, ValueError, RecursionError):
+            self._spent[request.purpose].failures += 1
+            raise ProviderBusyError("the language model answered in another shape") from None
+
+    async def status(self) -> LlmStatus:
+        """Return what is used for what, and what it has cost."""
+        await self._seed()
+        now_us = self._clock.now_us()
+        why_not = self._left_alone(now_us)
+        return LlmStatus(
+            provider=self.identity.name,
+            model=self.identity.model,
+            where=self.identity.where,
+            available=why_not is None,
+            why_not=why_not,
+            retry_at=None if why_not is None else from_us(self._breaker.open_until_us),
+            last_error=self._last_error,
+            night_tokens=self._budget.limit,
+            night_tokens_spent=self._budget.spent(now_us),
+            purposes=tuple(self._used_for(purpose) for purpose in Purpose),
+        )
+
+    def _used_for(self, purpose: Purpose) -> PurposeUsage:
+        spent = self._spent[purpose]
+        why_not = self._unused(purpose)
+        return PurposeUsage(
+            purpose=purpose,
+            uses_model=why_not is None,
+            why_not=why_not,
+            completions=spent.completions,
+            failures=spent.failures,
+            input_tokens=spent.input_tokens,
+            output_tokens=spent.output_tokens,
+        )
+
+    def _unused(self, purpose: Purpose) -> str | None:
+        if purpose not in self._purposes:
+            return "not switched on"
+        if purpose not in WAITED_FOR and self._budget.limit == 0:
+            return "llm.night_tokens is 0"
+        return None
+
+    def _left_alone(self, now_us: int) -> str | None:
+        return "it failed again and again" if self._breaker.is_open(now_us) else None
+
+    def _why_not(self, purpose: Purpose) -> str | None:
+        return self._unused(purpose) or self._left_alone(self._clock.now_us())
+
+    async def _seed(self) -> None:
+        """Learn once what was spent before this start."""
+        async with self._seeding:
+            past, self._past = self._past, None
+            if past is not None:
+                for at_us, tokens in await past():
+                    self._budget.note(tokens, at_us)
+
+    def _reserve(self, request: CompletionRequest) -> int:
+        if request.purpose in WAITED_FOR:
+            return 0
+        most = input_estimate(request) + request.max_tokens
+        if not self._budget.reserve(most, self._clock.now_us()):
+            raise ProviderBusyError("the budget of llm.night_tokens is spent")
+        return most
+
+    async def _asked(self, request: CompletionRequest) -> Completion:
+        screened = replace(
+            request, prompt=outgoing(request.prompt), system=outgoing(request.system)
+        )
+        try:
+            done = await self._provider.complete(screened)
+        except ProviderError as error:
+            self._failed(request, error)
+            raise
+        except (MemoryError, RecursionError):
+            raise
+        except Exception as error:  # noqa: BLE001  # a library answers for others; its failure is not memd's
+            log.error("a provider failed", trace=log.trace_of(error))
+            busy = ProviderBusyError(f"the provider failed: {type(error).__name__}")
+            self._failed(request, busy)
+            raise busy from None
+        self._breaker.succeeded()
+        return done
+
+    def _failed(self, request: CompletionRequest, error: ProviderError) -> None:
+        refused = isinstance(error, ProviderRefusedError)
+        self._breaker.failed(self._clock.now_us(), refused=refused)
+        self._spent[request.purpose].failures += 1
+        self._last_error = error.message
+        log.warning("the language model did not answer", kind=error.kind, why=error.message)
+
+    async def _noted(self, request: CompletionRequest, done: Completion) -> None:
+        """Hand the cost to the records; what fails there is nobody's loss."""
+        if self._note is None:
+            return
+        cost = Cost(request, done.model, done.usage, self._clock.now_us())
+        try:
+            await self._note(cost)
+        except Exception as error:  # noqa: BLE001  # accounts come after the work
+            log.warning("a cost was not noted", error=type(error).__name__)
+
+
+class PurposeProvider:
+    """The documented ``CompletionProvider`` over a language model, for one purpose."""
+
+    def __init__(self, model: LanguageModel, purpose: Purpose) -> None:
+        self._model = model
+        self._purpose = purpose
+
+    async def complete(
+        self,
+        prompt: str,
+        *,
+        model: NotBlankStr,
+        system: str = "",
+        temperature: float = 0.3,
+        max_tokens: int = 200,
+    ) -> str:
+        """Return the text of the answer; raises as ``LanguageModel.complete`` does."""
+        request = CompletionRequest(
+            prompt,
+            self._purpose,
+            system=system,
+            temperature=temperature,
+            max_tokens=max_tokens,
+            model=model,
+        )
+        return (await self._model.complete(request)).text
+
+
+def unfenced(text: str) -> str:
+    """Return *text* without the code fence that some models put around JSON.
+
+    >>> unfenced('```json' + chr(10) + '{"a": 1}' + chr(10) + '```')
+    '{"a": 1}'
+    """
+    text = text.strip()
+    if text.startswith(_FENCE) and text.endswith(_FENCE):
+        text = text.removesuffix(_FENCE).partition("\n")[2]
+    return text.strip()

@@ -1,0 +1,227 @@
+"""An endpoint that speaks OpenAI's chat completions, asked over HTTP and read as a stream.
+
+Any server that has ``/chat/completions``: Ollama, llama.cpp, LM Studio, vLLM. The answer is
+read piece by piece, so that one that goes on for ever is cut off and one that hangs is given
+up within its time. No proxy is used and no redirect followed: prompts go to the one host that
+the settings name. httpx and not our own HTTP (docs/decisions/0172).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import stat
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+
+from memd.base.errors import ProviderBusyError, ProviderRefusedError
+from memd.base.limits import COMPLETION_BYTES_MAX, KEY_FILE_BYTES_MAX
+from memd.llm.provider import Completion, CompletionRequest, TokenUsage, estimated
+
+_LATER: Final = frozenset({408, 409, 425, 429})
+_SERVER_ERROR = 500
+_UNKNOWN_SHAPE: Final = frozenset({400, 422})
+_DATA = "data:"
+_DONE = "[DONE]"
+_EVENTS = "text/event-stream"
+
+
+class OpenAICompatible:
+    """One endpoint. Nothing is opened before the first request; :meth:`close` closes it."""
+
+    def __init__(
+        self, url: str, model: str, *, timeout_ms: int, api_key_file: str | None = None
+    ) -> None:
+        self._url = f"{url.rstrip('/')}/chat/completions"
+        self._model = model
+        self._timeout_ms = timeout_ms
+        self._key_file = None if api_key_file is None else Path(api_key_file).expanduser()
+        self._client: httpx.AsyncClient | None = None
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        """Return the endpoint's answer (``Provider.complete``).
+
+        A server that does not know schemas is asked once more without one. An answer of more
+        than COMPLETION_BYTES_MAX, or that is no chat completion, is none: ProviderBusyError.
+        """
+        limit_ms = request.timeout_ms or self._timeout_ms
+        try:
+            async with asyncio.timeout(limit_ms / 1_000):
+                try:
+                    return await self._completed(request)
+                except _UnknownShapeError:
+                    return await self._completed(replace(request, schema=None))
+        except TimeoutError:
+            raise ProviderBusyError(
+                f"the language model did not answer within {limit_ms / 1_000:g} s"
+            ) from None
+        except httpx.HTTPError as error:
+            raise ProviderBusyError(
+                f"the language model is out of reach: {type(error).__name__}",
+                hint="does it run, and may memd reach it? docs/llm.md",
+            ) from None
+
+    async def close(self) -> None:
+        """Close what is open to the endpoint."""
+        if self._client is not None:
+            await self._client.aclose()
+            self._client = None
+
+    async def _completed(self, request: CompletionRequest) -> Completion:
+        body = self._body(request)
+        async with self._opened().stream(
+            "POST", self._url, json=body, headers=self._headers()
+        ) as answer:
+            if answer.status_code != httpx.codes.OK:
+                raise _refusal(answer.status_code, with_schema=request.schema is not None)
+            told = _Told()
+            if answer.headers.get("content-type", "").startswith(_EVENTS):
+                await _stream(answer, told)
+            else:
+                told.whole(b"".join([part async for part in _limited(answer)]))
+        text = "".join(told.texts)
+        usage = told.usage or estimated(request, text)
+        return Completion(text, usage, str(body["model"]))
+
+    def _opened(self) -> httpx.AsyncClient:
+        if self._client is None:
+            self._client = httpx.AsyncClient(
+                trust_env=False,
+                follow_redirects=False,
+                timeout=httpx.Timeout(None, connect=self._timeout_ms / 1_000),
+                limits=httpx.Limits(max_keepalive_connections=1),
+            )
+        return self._client
+
+    def _headers(self) -> dict[str, str]:
+        if self._key_file is None:
+            return {}
+        return {"Authorization": f"Bearer {_key(self._key_file)}"}
+
+    def _body(self, request: CompletionRequest) -> dict[str, Any]:
+        messages = [{"role": "user", "content": request.prompt}]
+        if request.system:
+            messages.insert(0, {"role": "system", "content": request.system})
+        body: dict[str, Any] = {
+            "model": request.model or self._model,
+            "messages": messages,
+            "temperature": request.temperature,
+            "max_tokens": request.max_tokens,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        if request.schema is not None:
+            shape = {"name": request.purpose.value, "strict": True, "schema": request.schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": shape}
+        return body
+
+
+class _UnknownShapeError(Exception):
+    """The server does not take the request as it is; perhaps without its schema."""
+
+
+def _refusal(status: int, *, with_schema: bool) -> Exception:
+    if status in _UNKNOWN_SHAPE and with_schema:
+        return _UnknownShapeError()
+    if status in _LATER or status >= _SERVER_ERROR:
+        return ProviderBusyError(f"the language model's endpoint answered with status {status}")
+    return ProviderRefusedError(
+        f"the language model's endpoint refused with status {status}",
+        hint="look at llm.url, llm.model and llm.api_key_file",
+    )
+
+
+class _Told:
+    """What has come of an answer."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.usage: TokenUsage | None = None
+
+    def whole(self, raw: bytes) -> None:
+        """Take an answer that came in one piece."""
+        self.piece(_object(raw), "message")
+
+    def piece(self, told: dict[str, Any], of: str) -> None:
+        """Take one object of the protocol, its text under *of*: ``message`` or ``delta``."""
+        if "error" in told:
+            raise ProviderBusyError("the language model's endpoint answered with an error")
+        self.usage = _usage(told.get("usage")) or self.usage
+        choices = told.get("choices")
+        if not isinstance(choices, list):
+            raise _no_completion()
+        for choice in choices[:1]:
+            said = choice.get(of) if isinstance(choice, dict) else None
+            content = said.get("content") if isinstance(said, dict) else None
+            if isinstance(content, str):
+                self.texts.append(content)
+            elif content is not None:
+                raise _no_completion()
+
+
+async def _stream(answer: httpx.Response, told: _Told) -> None:
+    """Read server-sent events up to the one that says it is done; raises when they just end."""
+    left = b""
+    async for part in _limited(answer):
+        *lines, left = (left + part).split(b"\n")
+        for line in lines:
+            said = line.decode("utf-8", "replace").strip()
+            if not said.startswith(_DATA):
+                continue  # a comment that keeps the connection alive, an event's name
+            said = said.removeprefix(_DATA).strip()
+            if said == _DONE:
+                return
+            told.piece(_object(said), "delta")
+    raise ProviderBusyError("the language model's answer broke off")
+
+
+async def _limited(answer: httpx.Response) -> AsyncIterator[bytes]:
+    size = 0
+    async for part in answer.aiter_bytes():
+        size += len(part)
+        if size > COMPLETION_BYTES_MAX:
+            raise ProviderBusyError("the language model's answer is too long")
+        yield part
+
+
+def _object(raw: bytes | str) -> dict[str, Any]:
+    try:
+        told = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise _no_completion() from None
+    if not isinstance(told, dict):
+        raise _no_completion()
+    return told
+
+
+def _no_completion() -> ProviderBusyError:
+    return ProviderBusyError("what the language model's endpoint answered is no chat completion")
+
+
+def _usage(told: Any) -> TokenUsage | None:
+    if not isinstance(told, dict):
+        return None
+    read, written = told.get("prompt_tokens"), told.get("completion_tokens")
+    if type(read) is not int or type(written) is not int or read < 0 or written < 0:
+        return None
+    return TokenUsage(read, written)
+
+
+def _key(path: Path) -> str:
+    """Return the key in *path*; raises ProviderRefusedError when others can read it too."""
+    try:
+        with path.open("rb") as stream:
+            mode = path.stat().st_mode
+            raw = stream.read(KEY_FILE_BYTES_MAX)
+        key = raw.decode("ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        raise ProviderRefusedError("llm.api_key_file cannot be read") from None
+    if stat.S_IMODE(mode) & 0o077 or not key.isprintable():
+        raise ProviderRefusedError(
+            "llm.api_key_file is not its owner's alone", hint="chmod 600 and ask again"
+        )
+    return key

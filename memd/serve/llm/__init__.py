@@ -1,0 +1,1 @@
+"""The language model over the socket: what it is used for."""
