@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 
 from memd.base.clock import Clock
 from memd.base.errors import MemoryConfigError
-from memd.domain.llm import Purpose
 from memd.domain.settings.llm import LlmSettings, host_of
 from memd.llm.llm import Accounts, LanguageModel, ProviderIdentity
 from memd.llm.provider import Provider
+from memd.llm.purposes import Purpose
 
 Close = Callable[[], Awaitable[None]]
 

@@ -18,7 +18,6 @@ from memd.base import log
 from memd.base.clock import Clock, from_us
 from memd.base.errors import ProviderBusyError, ProviderError, ProviderRefusedError
 from memd.base.limits import PROVIDER_REQUESTS_MAX
-from memd.domain.llm import WAITED_FOR, LlmStatus, Purpose, PurposeUsage
 from memd.domain.values import NotBlankStr, Value
 from memd.guard.outgoing import outgoing
 from memd.llm.meter import Breaker, Budget, Spent
@@ -29,6 +28,7 @@ from memd.llm.provider import (
     TokenUsage,
     input_estimate,
 )
+from memd.llm.purposes import WAITED_FOR, LlmStatus, Purpose, PurposeUsage
 
 M = TypeVar("M", bound=Value)
 

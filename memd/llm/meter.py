@@ -11,8 +11,8 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from memd.base.clock import DAY_US
-from memd.domain.llm import Purpose
 from memd.llm.provider import TokenUsage
+from memd.llm.purposes import Purpose
 
 
 @dataclass

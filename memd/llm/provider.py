@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from memd.domain.llm import Purpose
+from memd.llm.purposes import Purpose
 
 CHARS_PER_TOKEN = 4
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from memd.base.clock import Clock, from_us, to_us
 from memd.base.ids import Ids
 from memd.domain.caller import Caller
-from memd.domain.llm import WAITED_FOR, Purpose
+from memd.llm.purposes import WAITED_FOR, Purpose
 from memd.records.entities import ENTITIES
 from memd.records.kinds import TaskStatus
 from memd.records.notes import OWN, OWN_IDS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memd.domain.llm import LlmStatus, Purpose, PurposeUsage
+from memd.llm.purposes import LlmStatus, Purpose, PurposeUsage
 from memd.serve.params import Params
 from memd.serve.route import Context, Router
 

@@ -18,10 +18,10 @@ from pydantic import Field
 from memd.base import log
 from memd.base.errors import ProviderError
 from memd.domain.enums import Origin
-from memd.domain.llm import Purpose
 from memd.domain.values import PlainText, Value
 from memd.llm.llm import LanguageModel
 from memd.llm.provider import CompletionRequest
+from memd.llm.purposes import Purpose
 from memd.sleep.distil.digest import DIGEST_TOKENS_MAX, FIELDS, WENT_WRONG, tokens
 from memd.sleep.distil.exchanges import Distilled, NapKind
 from memd.sleep.model.checking import TurnCheck

@@ -9,9 +9,9 @@ import pytest
 from support.endpoint import Answer, BrokenOff, Endless, Hang, Raw, Status, an_endpoint
 
 from memd.base.errors import ProviderBusyError, ProviderRefusedError
-from memd.domain.llm import Purpose
 from memd.llm.openai_compatible import OpenAICompatible
 from memd.llm.provider import Completion, CompletionRequest
+from memd.llm.purposes import Purpose
 
 REQUEST = CompletionRequest("how are you", Purpose.NAP, system="be brief", timeout_ms=30_000)
 
