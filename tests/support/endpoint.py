@@ -81,7 +81,7 @@ def an_endpoint(answer: Answer | dict[str, Any] | Rule) -> Iterator[Stub]:
     class Handler(_Handler):
         said = stub
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = _Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     stub.url = f"http://127.0.0.1:{server.server_port}/v1"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
@@ -93,6 +93,11 @@ def an_endpoint(answer: Answer | dict[str, Any] | Rule) -> Iterator[Stub]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, *_: Any) -> None:
+        return  # a client that gives up resets its connection, as it should
 
 
 class _Handler(BaseHTTPRequestHandler):
