@@ -224,9 +224,10 @@ def _graph(ground: _Ground, add: Add) -> Graph:
 
 def _moving(ground: _Ground, queue: EmbeddingQueue, org: Org) -> Moving:
     from memd.ingest.moving import Moving
+    from memd.records import moving as entities
 
     secrets = ground.settings.daemon.secrets
-    return Moving(ground.db, ground.ids, org.learnt, queue.wake, secrets)
+    return Moving(ground.db, ground.ids, org.learnt, queue.wake, entities, secrets)
 
 
 def _recall(ground: _Ground, scorer: PairScorer | None) -> Recall:

@@ -346,6 +346,14 @@ class ForgottenRecord(Value):
     forgotten_at: Time
 
 
+class EntityRecord(Value):
+    """An operational record; its entity's declaration says what its fields are (SPEC 19)."""
+
+    kind: Literal["record"]
+    entity: Name
+    record: dict[str, Any]
+
+
 Record = (
     AgentRecord
     | SessionRecord
@@ -367,8 +375,10 @@ Record = (
     | ForgottenRecord
 )
 
+AnyRecord = Record | EntityRecord
+
 
 @cache
-def record_type() -> TypeAdapter[Record]:
+def record_type() -> TypeAdapter[AnyRecord]:
     """Return what reads one record; made when the first one comes."""
-    return TypeAdapter(Annotated[Record, Field(discriminator="kind")])
+    return TypeAdapter(Annotated[AnyRecord, Field(discriminator="kind")])

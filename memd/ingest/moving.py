@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import pydantic
 
@@ -18,26 +18,42 @@ from memd.base.errors import CallerError, InvalidError
 from memd.base.ids import Ids
 from memd.base.limits import FRAME_BYTES_MAX
 from memd.domain.caller import Caller
-from memd.domain.moving import Record, record_type
+from memd.domain.moving import AnyRecord, EntityRecord, record_type
 from memd.domain.sleep.upkeep import DumpPage, Loaded, Problem
 from memd.domain.trust import Screened, SecretsPolicy
 from memd.guard.secrets import admitted
-from memd.store.file.connect import Writing
+from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 from memd.store.moving import dump
-from memd.store.moving.desk import Desk
+from memd.store.moving.desk import Desk, Fate
 from memd.store.moving.load import Learn, settle, take
+
+
+class EntityMoving(Protocol):
+    """Operational records, out and in: what ``memd/records/moving.py`` does."""
+
+    async def ready(self, db: Database) -> None: ...
+    def begin(self, conn: Reading) -> str | None: ...
+    def is_place(self, after: str) -> bool: ...
+    def page(
+        self, conn: Reading, after: str, limit: int, bytes_max: int
+    ) -> tuple[list[dict[str, Any]], str | None]: ...
+    def take(self, conn: Writing, item: EntityRecord, salt: Callable[[], bytes]) -> Fate: ...
 
 
 @dataclass(frozen=True)
 class Moving:
-    """The room's needs, handed in by the daemon. *learn* reads an operation's statements."""
+    """The room's needs, handed in by the daemon.
+
+    *learn* reads an operation's statements, *entities* moves operational records.
+    """
 
     db: Database
     ids: Ids
     learn: Learn
     wake: Callable[[], None]
     """Says that there are memories without a vector."""
+    entities: EntityMoving
     secrets: SecretsPolicy = "redact"
 
     async def dump(self, after: str | None, limit: int) -> DumpPage:
@@ -45,8 +61,18 @@ class Moving:
 
         Raises InvalidError for an *after* that ends no page.
         """
-        items, last = await self.db.read(dump.page, after, limit, FRAME_BYTES_MAX // 2)
+        if after is None:
+            await self.entities.ready(self.db)
+        items, last = await self.db.read(self._page, after, limit)
         return DumpPage(items=tuple(items), next=last)
+
+    def _page(
+        self, conn: Reading, after: str | None, limit: int
+    ) -> tuple[list[dict[str, Any]], str | None]:
+        if after is not None and self.entities.is_place(after):
+            return self.entities.page(conn, after, limit, FRAME_BYTES_MAX // 2)
+        items, last = dump.page(conn, after, limit, FRAME_BYTES_MAX // 2)
+        return items, self.entities.begin(conn) if last is None else last
 
     async def load(self, caller: Caller, items: Sequence[dict[str, Any]]) -> Loaded:
         """Store records of an export in one transaction; what is here already stays as it is.
@@ -60,7 +86,7 @@ class Moving:
             counts, problems = {"stored": 0, "known": 0, "skipped": 0}, []
             for index, record in enumerate(records):
                 try:
-                    counts[_taken(desk, record, self.learn)] += 1
+                    counts[self._taken(desk, record)] += 1
                 except CallerError as error:
                     problems.append(Problem(index=index, message=error.message, hint=error.hint))
             settle(desk)
@@ -70,21 +96,24 @@ class Moving:
         self.wake()
         return done
 
+    def _taken(self, desk: Desk, record: AnyRecord | InvalidError) -> Fate:
+        """Take one record, or nothing of it; raises a CallerError."""
+        if isinstance(record, InvalidError):
+            raise record
+        if not isinstance(record, EntityRecord):
+            return take(desk, record, self.learn)
+        with desk.conn:  # a savepoint
+            fate = self.entities.take(desk.conn, record, desk.salt)
+        return fate
+
     def _screened(self, text: str) -> Screened:
         return admitted(text, self.secrets).text
 
 
-def _read(item: dict[str, Any]) -> Record | InvalidError:
+def _read(item: dict[str, Any]) -> AnyRecord | InvalidError:
     try:
         return record_type().validate_json(json.dumps(item), strict=True)
     except pydantic.ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(step)[:64] for step in first["loc"][1:])
         return InvalidError(f"{place}: {first['msg']}" if place else first["msg"])
-
-
-def _taken(desk: Desk, record: Record | InvalidError, learn: Learn) -> str:
-    """Take one record, or nothing of it; raises a CallerError."""
-    if isinstance(record, InvalidError):
-        raise record
-    return take(desk, record, learn)

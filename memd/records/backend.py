@@ -41,7 +41,7 @@ from memd.records.repositories import (
 )
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database, opened
-from memd.store.records import rows
+from memd.store.records import shape
 
 _IN_MEMORY = ":memory:"
 
@@ -156,4 +156,5 @@ def _answers(conn: Reading) -> bool:
 
 def _make_all(conn: Writing) -> None:
     for entity in ENTITIES.values():
-        rows.make(conn, entity.table)
+        shape.make(conn, entity.table)
+        shape.follow(conn, entity.table)

@@ -58,9 +58,25 @@ def columns_of(model: type[Value], references: Mapping[str, str]) -> tuple[Recor
             required=not optional or name == "id",
             check=_check(name, kind),
             references=references.get(name),
+            default=None if optional or name in references else _default(model, name),
         )
         for name, (kind, optional) in _kinds(model).items()
     )
+
+
+def _default(model: type[Value], name: str) -> str | None:
+    """Return the default of a field as SQL, None where it has none."""
+    field = model.model_fields[name]
+    if field.is_required():
+        return None
+    value = to_stored(field.get_default(call_default_factory=True))
+    if value is None:
+        return None
+    return str(int(value)) if isinstance(value, bool) else _quoted(value)
+
+
+def _quoted(value: str | float) -> str:
+    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
 
 
 def _sql_type(kind: Any) -> Literal["INTEGER", "REAL", "TEXT"]:

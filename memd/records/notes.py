@@ -112,8 +112,9 @@ def _rows(occurrences: Sequence[Occurrence]) -> list[_Row]:
 
 
 def _write(conn: Writing, noted: Sequence[_Row]) -> None:
-    from memd.store.records import rows
+    from memd.store.records import rows, shape
 
     for table, row in noted:
+        shape.follow(conn, table)
         if rows.get(conn, table, [row["id"]]) is None:  # a night that went on is told again
             rows.insert(conn, table, row)

@@ -29,7 +29,7 @@ from memd.records.entities import ENTITIES, Entity
 from memd.store.access import changes
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database
-from memd.store.records import rows
+from memd.store.records import rows, shape
 from memd.store.records.rows import Condition
 
 M = TypeVar("M", bound=Value)
@@ -46,6 +46,7 @@ class Range(NamedTuple):
 
 
 ALL_TIMES = Range()
+_MIGRATES = Caller(client="memd", method="records.migrate")
 
 
 class Page(NamedTuple, Generic[M]):
@@ -68,6 +69,13 @@ class Records:
     def __init__(self, db: Database, ids: Ids) -> None:
         self._db = db
         self._ids = ids
+        self._current: set[str] = set()
+        """Entities whose tables are known to be as declared."""
+
+    async def _follow(self, entity: Entity) -> None:
+        if entity.name not in self._current:
+            await followed(self._db, entity)
+            self._current.add(entity.name)
 
     # Writing.
 
@@ -87,13 +95,14 @@ class Records:
                 else:
                     _require_no_others(conn, caller, entity, row)
                     added = rows.save(conn, entity.table, row)
-                self._audit(conn, entity, row)
+                audit(conn, entity, row, self._ids.salt())
             return added
 
+        await self._follow(entity)
         return await self._db.write(caller, work, reply=bool)
 
     def _ready(self, caller: Caller, entity: Entity, record: Value) -> dict[str, Any]:
-        row = to_row(_screened(record))
+        row = to_row(screened(record))
         if entity.owner is not None:
             _require_own(caller, row[entity.owner])
         if entity.key == ("id",) and row["id"] is None:
@@ -119,9 +128,10 @@ class Records:
                 if found != version:
                     return False
             rows.save(conn, entity.table, row)
-            self._audit(conn, entity, row)
+            audit(conn, entity, row, self._ids.salt())
             return True
 
+        await self._follow(entity)
         return await self._db.write(caller, work, reply=bool)
 
     async def delete(self, caller: Caller, entity: Entity, where: Mapping[str, Any]) -> int:
@@ -139,22 +149,18 @@ class Records:
         def work(conn: Writing) -> int:
             count = rows.delete(conn, entity.table, where)
             for _ in range(count):
-                self._audit(conn, entity, {})
+                audit(conn, entity, {}, self._ids.salt())
             return count
 
+        await self._follow(entity)
         return await self._db.write(caller, work, reply=int)
-
-    def _audit(self, conn: Writing, entity: Entity, row: Mapping[str, Any]) -> None:
-        """Count a row for the audit, under a salt that nobody keeps: it proves no content."""
-        if entity.audited:
-            said = json.dumps([entity.name, row], sort_keys=True).encode()
-            changes.touch(conn, self._ids.salt(), hashlib.sha256(said).digest())
 
     # Reading.
 
     async def get(self, caller: Caller, entity: Entity, key: Sequence[Any]) -> Any | None:
         """Return the record with *key*, None when there is none that the caller may read."""
         where = self._conditions(caller, entity, dict(zip(entity.key, key, strict=True)))
+        await self._follow(entity)
         found = await self._db.read(rows.page, entity.table, where, limit=1)
         return from_row(entity.model, found[0]) if found else None
 
@@ -176,6 +182,7 @@ class Records:
             raise QueryError("limit must be at least 1", field="limit")
         if offset < 0:
             raise QueryError("offset must not be negative", field="offset")
+        await self._follow(entity)
         found = await self._db.read(
             rows.page,
             entity.table,
@@ -196,6 +203,7 @@ class Records:
         limit: int = 100,
     ) -> Page[Any]:
         """Return up to *limit* records behind *after*, whose own record may be gone by now."""
+        await self._follow(entity)
         found = await self._db.read(
             rows.page,
             entity.table,
@@ -215,6 +223,7 @@ class Records:
     ) -> int:
         """Return how many there are."""
         conditions = self._conditions(caller, entity, where, times)
+        await self._follow(entity)
         return await self._db.read(rows.count, entity.table, conditions)
 
     async def find(
@@ -222,6 +231,7 @@ class Records:
     ) -> tuple[Any, ...]:
         """Return all that *conditions* hold for: for what no filter of the declaration says."""
         where = [*self._conditions(caller, entity, {}), *conditions]
+        await self._follow(entity)
         found = await self._db.read(rows.page, entity.table, where)
         return tuple(from_row(entity.model, row) for row in found)
 
@@ -229,6 +239,7 @@ class Records:
         """Return what cost records come to; raises QueryError for more than one currency."""
         entity = ENTITIES["cost_records"]
         conditions = self._conditions(caller, entity, where)
+        await self._follow(entity)
         found = await self._db.read(rows.totals, entity.table, "cost", conditions)
         if len(found) > 1:
             raise QueryError(
@@ -268,6 +279,19 @@ class Records:
         return found
 
 
+async def followed(db: Database, entity: Entity) -> None:
+    """Bring the entity's table to its declaration; raises MigrationError when that cannot be."""
+    if not await db.read(shape.is_current, entity.table):
+        await db.write(_MIGRATES, lambda conn: shape.follow(conn, entity.table))
+
+
+def audit(conn: Writing, entity: Entity, row: Mapping[str, Any], salt: bytes) -> None:
+    """Count a row for the audit, under a *salt* that nobody keeps: it proves no content."""
+    if entity.audited:
+        said = json.dumps([entity.name, row], sort_keys=True).encode()
+        changes.touch(conn, salt, hashlib.sha256(said).digest())
+
+
 def require_swapped(swapped: bool) -> None:  # noqa: FBT001  # what a compare-and-swap returned
     """Raise VersionConflictError for a compare-and-swap that was lost."""
     if not swapped:
@@ -290,7 +314,8 @@ def _require_no_others(
         _require_own(caller, there[list(row).index(entity.owner)])
 
 
-def _screened(record: M) -> M:
+def screened(record: M) -> M:
+    """Return *record* with every secret in its texts replaced; hashes are none."""
     texts = {
         name: _clean(getattr(record, name))
         for name in type(record).model_fields

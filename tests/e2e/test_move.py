@@ -157,7 +157,7 @@ async def test_a_move_to_another_computer_brings_everything_with_its_dates_and_i
         left = dump(client)
     assert file.stat().st_mode & 0o777 == 0o600
     lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-    assert lines[0] == {"memd": "export", "v": 2}
+    assert lines[0] == {"memd": "export", "v": 3}
     assert lines[-1] == {"kind": "end", "records": len(left)}
     assert lines[1:-1] == left
     kinds = {str(item["kind"]) for item in left}

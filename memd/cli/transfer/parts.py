@@ -10,7 +10,7 @@ from memd.base.errors import InvalidError
 
 EXPORT_VERSION = 1
 HEADER = {"memd": "export", "v": EXPORT_VERSION}
-WHOLE_VERSION = 2
+WHOLE_VERSION = 3
 WHOLE = {"memd": "export", "v": WHOLE_VERSION}
 """The header of an export of everything; version 1 is one agent's visible memories."""
 END = "end"

@@ -13,6 +13,7 @@ import apsw
 
 from memd.base.record_errors import ConstraintViolationError, DuplicateRecordError
 from memd.store.file.connect import Reading, Writing
+from memd.store.records.shape import exists, make
 from memd.store.records.table import PREFIX, RecordTable, quoted
 
 # The statements below are put together from names of declarations (table.py); values are bound.
@@ -36,23 +37,6 @@ class CurrencyTotal(NamedTuple):
 
     currency: str
     amount: float
-
-
-def exists(conn: Reading, table: RecordTable) -> bool:
-    """Return whether anything was ever written into *table*."""
-    return bool(
-        conn.execute(
-            "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", (table.name,)
-        ).fetchone()
-    )
-
-
-def make(conn: Writing, table: RecordTable) -> None:
-    """Make *table*, and before it those that it refers to, as far as they are not there."""
-    for needed in table.needs:
-        make(conn, needed)
-    if not exists(conn, table):
-        conn.execute(table.ddl)
 
 
 def insert(conn: Writing, table: RecordTable, row: Mapping[str, Value]) -> None:
@@ -107,6 +91,18 @@ def page(
     return conn.execute(
         f"SELECT {_columns(table)} FROM {table.name}{text} ORDER BY {sorting} LIMIT ? OFFSET ?",
         [*values, limit, offset],
+    ).fetchall()
+
+
+def by_key(conn: Reading, table: RecordTable, after: Sequence[Value], limit: int) -> list[Row]:
+    """Return the rows with the next keys behind *after*, none of it for the first ones."""
+    if not exists(conn, table):
+        return []
+    key, marks = quoted(table.key), ", ".join("?" for _ in after)
+    where = f" WHERE ({key}) > ({marks})" if after else ""
+    return conn.execute(
+        f"SELECT {_columns(table)} FROM {table.name}{where} ORDER BY {key} LIMIT ?",
+        [*after, limit],
     ).fetchall()
 
 

@@ -21,6 +21,8 @@ class RecordColumn(NamedTuple):
     check: str | None = None
     references: str | None = None
     """The table whose only key column it holds."""
+    default: str | None = None
+    """What a required one has in rows that were written before it was declared, as SQL."""
 
     @property
     def ddl(self) -> str:
@@ -30,6 +32,13 @@ class RecordColumn(NamedTuple):
         return text + (
             f" REFERENCES {self.references} ON DELETE RESTRICT" if self.references else ""
         )
+
+
+class RecordIndex(NamedTuple):
+    """An index of a table."""
+
+    name: str
+    ddl: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +60,16 @@ class RecordTable:
         columns = ",\n    ".join(column.ddl for column in self.columns)
         text = f"CREATE TABLE {self.name} (\n    {columns},\n    PRIMARY KEY ({quoted(self.key)})\n"
         text += ") STRICT, WITHOUT ROWID;\n"
-        for index in self.indexes:
-            name = f"{self.name}_by_{'_'.join(index[:2])}"
-            text += f"CREATE INDEX {name} ON {self.name} ({quoted(index)});\n"
-        return text
+        return text + "".join(f"{index.ddl};\n" for index in self.index_ddls)
+
+    @property
+    def index_ddls(self) -> tuple[RecordIndex, ...]:
+        """Return each index with the statement that makes it."""
+        names = [f"{self.name}_by_{'_'.join(index[:2])}" for index in self.indexes]
+        return tuple(
+            RecordIndex(name, f"CREATE INDEX {name} ON {self.name} ({quoted(index)})")
+            for name, index in zip(names, self.indexes, strict=True)
+        )
 
 
 def quoted(names: tuple[str, ...]) -> str:

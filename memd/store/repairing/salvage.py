@@ -16,7 +16,7 @@ from typing import NamedTuple, cast
 import apsw
 
 from memd.store.file.connect import Writing, sealed
-from memd.store.records.rows import make
+from memd.store.records.shape import make
 from memd.store.records.table import RecordTable
 from memd.store.repairing.pages import Cell, FilePages, Value
 from memd.store.search import vectors
