@@ -100,11 +100,9 @@ class Moving:
         """Take one record, or nothing of it; raises a CallerError."""
         if isinstance(record, InvalidError):
             raise record
-        if not isinstance(record, EntityRecord):
-            return take(desk, record, self.learn)
-        with desk.conn:  # a savepoint
-            fate = self.entities.take(desk.conn, record, desk.salt)
-        return fate
+        if isinstance(record, EntityRecord):
+            return self.entities.take(desk.conn, record, desk.salt)
+        return take(desk, record, self.learn)
 
     def _screened(self, text: str) -> Screened:
         return admitted(text, self.secrets).text

@@ -119,6 +119,7 @@ def take(
     shape.follow(conn, entity.table)
     if rows.get(conn, entity.table, [row[name] for name in entity.table.key]) is not None:
         return "known"
-    rows.insert(conn, entity.table, row)
-    audit(conn, entity, row, salt())
+    with conn:  # a savepoint
+        rows.insert(conn, entity.table, row)
+        audit(conn, entity, row, salt())
     return "stored"
