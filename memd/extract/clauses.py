@@ -50,6 +50,25 @@ class _Span(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class _Predicate:
+    """A verb that was found, what stands before and behind it, and the times of its clause."""
+
+    subject: str
+    match: re.Match[str]
+    rest: str
+    times: Sequence[When]
+    story: Story
+
+    @property
+    def verb(self) -> Verb:
+        return _form(self.match)
+
+    @property
+    def negated(self) -> bool:
+        return bool(self.match["no"] or self.match["after"])
+
+
+@dataclass(frozen=True, slots=True)
 class _Objects:
     """What stands behind a verb: the things, those that are ruled out, and for what it holds."""
 
@@ -127,7 +146,8 @@ def _plainly(said: str, times: Sequence[When], story: Story) -> Iterator[ClauseS
     for match in SAID.finditer(said):
         subject = _subject(said[: match.start()], match, story)
         if subject is not None:
-            yield from _verb(subject, match, said, times, story)
+            rest = said[match.end() :].strip()
+            yield from _told(_Predicate(subject, match, rest, times, story))
             return
 
 
@@ -146,41 +166,38 @@ def _form(match: re.Match[str]) -> Verb:
     return FORMS[" ".join(match["verb"].casefold().split())]
 
 
-def _verb(
-    subject: str, match: re.Match[str], said: str, times: Sequence[When], story: Story
-) -> Iterator[ClauseStatement]:
-    verb = _form(match)
-    rest = said[match.end() :].strip()
-    negated = bool(match["no"] or match["after"])
-    if not _means_it(match, verb, times):
+def _told(said: _Predicate) -> Iterator[ClauseStatement]:
+    subject, story = said.subject, said.story
+    if not _means_it(said):
         return
-    if verb.doing == "is":
-        found = _is(subject, rest, verb, negated=negated, span=_lasting(times))
+    if said.verb.doing == "is":
+        found = _is(said)
     elif _HAS.match(subject) and name(subject, story.speaker) is None:
         return
-    elif verb.doing == "switch":
-        found = iter(()) if negated else _switch(subject, rest, match, times, story)
-    elif verb.doing == "state":
-        found = _state(subject, rest, verb, negated=negated, times=times, story=story)
+    elif said.verb.doing == "state":
+        found = _state(said)
+    elif said.negated:
+        return
     else:
-        found = iter(()) if negated else _event(subject, rest, verb, times, story)
+        found = _switch(said) if said.verb.doing == "switch" else _event(said)
     for told in found:
         if told.subject != told.object:
             story.subject, story.last = subject, told.object
             yield told
 
 
-def _means_it(match: re.Match[str], verb: Verb, times: Sequence[When]) -> bool:
+def _means_it(said: _Predicate) -> bool:
+    match, verb = said.match, said.verb
     modal = (match["modal"] or "").casefold()
     if modal in {"would", "could", "might", "had"}:
         return False
     if modal in {"will", "shall"} and not match["no"]:
-        return bool(times)
+        return bool(said.times)
     if verb.doing == "switch" and match["verb"].casefold() in {"switch", "migrate"}:
-        return bool(times)
+        return bool(said.times)
     if verb.tense == "past" and verb.doing == "is":
-        return bool(times)
-    return not (verb.tense == "past" and (match["no"] or match["after"]))
+        return bool(said.times)
+    return not (verb.tense == "past" and said.negated)
 
 
 # The kinds of verbs.
@@ -201,33 +218,32 @@ def _standard(said: str, times: Sequence[When], story: Story) -> Iterator[Clause
     yield ClauseStatement(subject, "standardises_on", thing, negated, purpose, *span)
 
 
-def _state(
-    subject: str, rest: str, verb: Verb, *, negated: bool, times: Sequence[When], story: Story
-) -> Iterator[ClauseStatement]:
-    span = _lasting(times)
+def _state(said: _Predicate) -> Iterator[ClauseStatement]:
+    subject, verb, story = said.subject, said.verb, said.story
+    span = _lasting(said.times)
     if verb.tense == "past" and span == _Span():
         if story.now_us is None:
             return
         span = _Span(None, story.now_us)
-    behind = _objects(rest, loose=verb.relation in _LOOSE)
+    behind = _objects(said.rest, loose=verb.relation in _LOOSE)
     for thing in behind.things:
         if not _can_be(verb, thing):
             continue
         one, other = (thing, subject) if verb.turned else (subject, thing)
-        yield ClauseStatement(one, verb.relation, other, negated, behind.qualifier, *span)
+        yield ClauseStatement(one, verb.relation, other, said.negated, behind.qualifier, *span)
         if verb.relation == "uses":
             story.using, story.until_us = thing, span.to_us
-    for thing in behind.ruled_out if not negated else ():
+    for thing in behind.ruled_out if not said.negated else ():
         yield ClauseStatement(subject, verb.relation, thing, True, behind.qualifier, *span)
 
 
-def _event(
-    subject: str, rest: str, verb: Verb, times: Sequence[When], story: Story
-) -> Iterator[ClauseStatement]:
-    moment = _moment(times)
-    behind = _objects(rest, loose=verb.relation in _LOOSE)
+def _event(said: _Predicate) -> Iterator[ClauseStatement]:
+    subject, verb = said.subject, said.verb
+    moment = _moment(said.times)
+    behind = _objects(said.rest, loose=verb.relation in _LOOSE)
     if verb.relation == "replaces" and behind.instead and behind.things:
-        yield from _changed(subject, behind.things[0], behind.instead, moment or story.now_us)
+        when = moment or said.story.now_us
+        yield from _changed(subject, behind.things[0], behind.instead, when)
         return
     stops = verb.doing == "stop"
     for thing in behind.things:
@@ -244,16 +260,15 @@ def _can_be(verb: Verb, thing: str) -> bool:
     )
 
 
-def _switch(
-    subject: str, rest: str, match: re.Match[str], times: Sequence[When], story: Story
-) -> Iterator[ClauseStatement]:
-    way = _TO_FROM.match(rest) or _TO.match(rest)
+def _switch(said: _Predicate) -> Iterator[ClauseStatement]:
+    subject, story = said.subject, said.story
+    way = _TO_FROM.match(said.rest) or _TO.match(said.rest)
     if way is None:
         return
     new = _objects(way["new"], loose=False)
     old = _objects(way["old"] or "", loose=True).things
-    moved = match["verb"].casefold().split()[-1] in {"moved", "changed"}
-    moment = _moment(times) or story.until_us or story.now_us
+    moved = said.match["verb"].casefold().split()[-1] in {"moved", "changed"}
+    moment = _moment(said.times) or story.until_us or story.now_us
     if not new.things:
         return
     if moved and subject != TEAM and not _GROUP.search(subject):
@@ -280,13 +295,12 @@ def _changed(
     yield ClauseStatement(new, "replaces", old, qualifier=qualifier, from_us=moment)
 
 
-def _is(
-    subject: str, rest: str, verb: Verb, *, negated: bool, span: _Span
-) -> Iterator[ClauseStatement]:
+def _is(said: _Predicate) -> Iterator[ClauseStatement]:
     """Yield who is in which role, what is of which kind, and "the owner of X is Y"."""
+    subject, rest, negated, span = said.subject, said.rest, said.negated, _lasting(said.times)
     attribute = _HAS.match(subject)
     if attribute is not None:
-        yield from _attribute(attribute, rest, negated=negated, span=span)
+        yield from _attribute(attribute, said)
         return
     kind = _A.match(rest)
     if kind is not None:
@@ -305,16 +319,15 @@ def _is(
         yield ClauseStatement(subject, "is", who, negated, behind.qualifier, *span)
 
 
-def _attribute(
-    match: re.Match[str], rest: str, *, negated: bool, span: _Span
-) -> Iterator[ClauseStatement]:
+def _attribute(match: re.Match[str], said: _Predicate) -> Iterator[ClauseStatement]:
     verb = FIELDS.get((match["key"] or match["own"]).casefold())
     whose = name(match["of"] or match["whose"])
-    things = _objects(rest, loose=False).things
+    things = _objects(said.rest, loose=False).things
     if verb is None or whose is None or not things:
         return
     one, other = (things[0], whose) if verb.turned else (whose, things[0])
-    yield ClauseStatement(one, verb.relation, other, negated, None, *span)
+    span = _lasting(said.times)
+    yield ClauseStatement(one, verb.relation, other, said.negated, None, *span)
 
 
 # What stands behind a verb.

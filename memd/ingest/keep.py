@@ -88,7 +88,7 @@ def keep(
     """
     new = _New()
     filings = Filings(conn, caller, ids, now_us)
-    receipts = [_keep(conn, arrival, filings.of(arrival), new) for arrival in arrivals]
+    receipts = [_Keeping(conn, each, filings.of(each), new).kept() for each in arrivals]
     for agent_key, model_key, vector in new.known:
         centroids.add(conn, agent_key, model_key, vector)
     for key in new.back:
@@ -99,131 +99,183 @@ def keep(
     return receipts
 
 
-def _keep(conn: Writing, arrival: Arrival, filing: Filing, new: _New) -> Receipt:
-    now_us = filing.now_us
-    fate = _Sorted()
-    for draft in _remarked(conn, arrival, filing):
-        if draft.set_aside:
-            _set_aside(conn, arrival, draft, filing, new, fate)
-            continue
-        vector = None if arrival.vectors is None else arrival.vectors[draft.part]
+@dataclass(slots=True)
+class _Keeping:
+    """One arrival, on its way to its rows and its receipt; what is *new* joins that of others."""
+
+    conn: Writing
+    arrival: Arrival
+    filing: Filing
+    new: _New
+    fate: _Sorted = field(default_factory=_Sorted)
+
+    def kept(self) -> Receipt:
+        """Store what arrived, chunk by chunk."""
+        for draft in self._drafts():
+            if draft.set_aside:
+                self._set_aside(draft)
+            else:
+                self._keep(draft)
+        return Receipt(
+            stored=tuple(self.fate.stored),
+            pending=tuple(self.fate.pending),
+            merged=tuple(self.fate.merged),
+            turned_away=tuple(self.fate.turned_away),
+            quarantined=tuple(self.fate.quarantined),
+            preferences=tuple(self.fate.preferences),
+            redacted=self.arrival.drafts.redacted,
+        )
+
+    def _drafts(self) -> Sequence[Draft]:
+        """Return the drafts, marked when the arrival is one of too many at once.
+
+        What a program brings in bulk, or takes from a conversation, comes at once for a reason.
+        """
+        drafts, filing = self.arrival.drafts, self.filing
+        if drafts.origin not in BURSTING or self.arrival.batch is not None:
+            return drafts.items
+        since_us = filing.now_us - BURST_MS * 1_000
+        lately = flagged.came_lately(self.conn, filing.agent_key, filing.client_key, since_us)
+        if lately < BURST_ITEMS_MAX:
+            return drafts.items
+        return [replace(each, flags=(*each.flags, Flag.BURST)) for each in drafts.items]
+
+    def _keep(self, draft: Draft) -> None:
+        arrival, filing = self.arrival, self.filing
         row = _row(arrival, draft, filing, filing.ids)
-        there = _known(conn, arrival, row, now_us)
+        there = self._known(row)
         if there is not None:
-            there = _met_again(conn, arrival, draft, there, new)
-            fate.merged.append(_item_of(there))
+            there = self._met_again(draft, there)
+            self.fate.merged.append(_item_of(there))
             if not arrival.distilled:
-                _tell_again(conn, draft, there, row, filing, fate)
-            continue
-        scored = _scored(conn, arrival, row, draft, filing)
-        kept = scored.importance is None or not arrival.judges(draft) or is_kept(scored.importance)
-        key = _inserted(conn, arrival, scored, draft, filing, new)
+                self._tell_again(draft, there, row)
+            return
+        vector = self._vector(draft)
+        row = self._scored(row, draft)
+        kept = row.importance is None or not arrival.judges(draft) or is_kept(row.importance)
+        key = self._insert(row, draft)
         if vector is not None and filing.model_key is not None:
-            vectors.put(conn, filing.model_key, [(key, vector)])
+            vectors.put(self.conn, filing.model_key, [(key, vector)])
             if kept and not arrival.passing(draft):
-                new.known.append((filing.agent_key, filing.model_key, vector))
+                self.new.known.append((filing.agent_key, filing.model_key, vector))
         if not kept:
-            new.turned.append(key)
-        _prefer(conn, draft, scored.importance, key, filing, fate)
-        _sort(fate, scored, draft, kept=kept, passing=arrival.passing(draft))
-    return Receipt(
-        stored=tuple(fate.stored),
-        pending=tuple(fate.pending),
-        merged=tuple(fate.merged),
-        turned_away=tuple(fate.turned_away),
-        quarantined=tuple(fate.quarantined),
-        preferences=tuple(fate.preferences),
-        redacted=arrival.drafts.redacted,
-    )
+            self.new.turned.append(key)
+        self._prefer(draft, row.importance, key)
+        self._sort(row, draft, kept=kept)
 
+    def _vector(self, draft: Draft) -> bytes | None:
+        return None if self.arrival.vectors is None else self.arrival.vectors[draft.part]
 
-def _remarked(conn: Writing, arrival: Arrival, filing: Filing) -> Sequence[Draft]:
-    """Return the drafts of an arrival, marked when it is one of too many at once.
+    def _set_aside(self, draft: Draft) -> None:
+        """Store a chunk out of sight: without a vector, and trusted by nobody."""
+        filing = self.filing
+        row = _row(self.arrival, draft, filing, filing.ids)._replace(
+            state=MemoryState.QUARANTINED, trust=Trust.UNTRUSTED
+        )
+        there = flagged.same(self.conn, row)
+        if there is not None:
+            memories.bump(self.conn, there.memory_key, filing.now_us, row.expires_at_us)
+            self.fate.merged.append(_item_of(there))
+            return
+        self._insert(row, draft)
+        self.fate.quarantined.append(_item(row, SET_ASIDE, draft.flags))
 
-    What a program brings in bulk, or takes from a conversation, comes at once for a reason.
-    """
-    drafts = arrival.drafts
-    if drafts.origin not in BURSTING or arrival.batch is not None:
-        return drafts.items
-    since_us = filing.now_us - BURST_MS * 1_000
-    lately = flagged.came_lately(conn, filing.agent_key, filing.client_key, since_us)
-    if lately < BURST_ITEMS_MAX:
-        return drafts.items
-    return [replace(each, flags=(*each.flags, Flag.BURST)) for each in drafts.items]
+    def _insert(self, row: MemoryRow, draft: Draft) -> int:
+        """Insert one row with its source and what it looks like; return its key.
 
+        The source is made with the first row: a text merged whole leaves none.
+        """
+        filing = self.filing
+        if filing.source_key is None:
+            filing.source_key = _source(self.conn, self.arrival, filing)
+        row = row._replace(source_key=filing.source_key)
+        (key,) = memories.insert_bare(self.conn, [row], filing.now_us)
+        self.new.keys.append(key)
+        if (kind := self.arrival.passing(draft)) is not None:
+            passing.put(self.conn, key, kind)
+        if draft.flags:
+            before = MemoryState.PENDING if draft.set_aside else None
+            flagged.put(self.conn, key, draft.flags, before, filing.now_us)
+        return key
 
-def _inserted(
-    conn: Writing, arrival: Arrival, row: MemoryRow, draft: Draft, filing: Filing, new: _New
-) -> int:
-    """Insert one row with its source and what it looks like; return its key."""
-    row = _sourced(conn, arrival, row, filing)
-    (key,) = memories.insert_bare(conn, [row], filing.now_us)
-    new.keys.append(key)
-    if (kind := arrival.passing(draft)) is not None:
-        passing.put(conn, key, kind)
-    if draft.flags:
-        before = MemoryState.PENDING if draft.set_aside else None
-        flagged.put(conn, key, draft.flags, before, filing.now_us)
-    return key
+    def _known(self, row: MemoryRow) -> FoundRow | None:
+        if self.arrival.distilled:
+            return memories.told_in_session(self.conn, row)
+        if not self.arrival.gated:
+            return None
+        return memories.same_content(self.conn, row, self.filing.now_us)
 
+    def _met_again(self, draft: Draft, there: FoundRow) -> FoundRow:
+        """Return *there*, visible and to stay so when it is told on purpose now.
 
-def _set_aside(
-    conn: Writing, arrival: Arrival, draft: Draft, filing: Filing, new: _New, fate: _Sorted
-) -> None:
-    """Store a chunk out of sight: without a vector, and trusted by nobody."""
-    row = _row(arrival, draft, filing, filing.ids)._replace(
-        state=MemoryState.QUARANTINED, trust=Trust.UNTRUSTED
-    )
-    there = flagged.same(conn, row)
-    if there is not None:
-        memories.bump(conn, there.memory_key, filing.now_us, row.expires_at_us)
-        fate.merged.append(_item_of(there))
-        return
-    _inserted(conn, arrival, row, draft, filing, new)
-    fate.quarantined.append(_item(row, SET_ASIDE, draft.flags))
+        What was turned away comes back, as does what went for the cap; what is still to be
+        judged is judged no more.
+        """
+        conn, key = self.conn, there.memory_key
+        if there.passing is not None and self.arrival.passing(draft) is None:
+            self.new.meant.append(key)
+            there = there._replace(passing=None)
+        if self.arrival.judged:
+            return there
+        if there.importance is None:
+            pending.set_importance(conn, key, importance(novelty(None), draft.salience))
+        away = archived.of(conn, [key]).get(key)
+        if away is None or away.reason not in {ArchiveReason.LOW_IMPORTANCE, ArchiveReason.CAP}:
+            return there
+        self.new.back.append(key)
+        return there._replace(state=MemoryState.ACTIVE)
 
+    def _tell_again(self, draft: Draft, there: FoundRow, row: MemoryRow) -> None:
+        memories.bump(self.conn, there.memory_key, self.filing.now_us, row.expires_at_us)
+        if there.state in VISIBLE:
+            self._prefer(draft, there.importance, there.memory_key)
 
-def _known(conn: Writing, arrival: Arrival, row: MemoryRow, now_us: int) -> FoundRow | None:
-    if arrival.distilled:
-        return memories.told_in_session(conn, row)
-    return memories.same_content(conn, row, now_us) if arrival.gated else None
+    def _scored(self, row: MemoryRow, draft: Draft) -> MemoryRow:
+        """Return *row* with its importance when its vector is here (SPEC 1.6), else pending."""
+        vector, filing = self._vector(draft), self.filing
+        if vector is None or filing.model_key is None:
+            if self.arrival.judges(draft):
+                return row
+            # What is never judged needs no vector for its importance: it counts as new.
+            return row._replace(importance=importance(novelty(None), draft.salience))
+        known = centroids.total(self.conn, filing.agent_key, filing.model_key)
+        near = centroids.similarity(self.conn, known, vector, self.arrival.voice)
+        score = importance(novelty(near), draft.salience)
+        return row._replace(importance=score, state=MemoryState.ACTIVE)
 
+    def _prefer(self, draft: Draft, importance: float | None, key: int) -> None:
+        """Set the preference that the chunk states, if any; told again, its row is updated.
 
-def _met_again(
-    conn: Writing, arrival: Arrival, draft: Draft, there: FoundRow, new: _New
-) -> FoundRow:
-    """Return *there*, visible and to stay so when it is told on purpose now.
+        The owner's stays where a program without a key says something else: that is a memory
+        then.
+        """
+        if draft.preference is None:
+            return
+        filing = self.filing
+        new = NewPreference(
+            draft.preference,
+            draft.content,
+            1.0 if importance is None else importance,
+            draft.token_count,
+            key,
+            filing.ids.salt(),
+            Origin.PERSON,  # nobody else's text states one
+            filing.client_key,
+            filing.now_us if filing.known else None,
+        )
+        if preferences.put(self.conn, filing.agent_key, new, filing.now_us):
+            self.fate.preferences.append(draft.preference)
 
-    What was turned away comes back, as does what went for the cap; what is still to be
-    judged is judged no more.
-    """
-    if there.passing is not None and arrival.passing(draft) is None:
-        new.meant.append(there.memory_key)
-        there = there._replace(passing=None)
-    if arrival.judged:
-        return there
-    if there.importance is None:
-        pending.set_importance(conn, there.memory_key, importance(novelty(None), draft.salience))
-    away = archived.of(conn, [there.memory_key]).get(there.memory_key)
-    if away is None or away.reason not in {ArchiveReason.LOW_IMPORTANCE, ArchiveReason.CAP}:
-        return there
-    new.back.append(there.memory_key)
-    return there._replace(state=MemoryState.ACTIVE)
-
-
-def _tell_again(
-    conn: Writing, draft: Draft, there: FoundRow, row: MemoryRow, filing: Filing, fate: _Sorted
-) -> None:
-    memories.bump(conn, there.memory_key, filing.now_us, row.expires_at_us)
-    if there.state in VISIBLE:
-        _prefer(conn, draft, there.importance, there.memory_key, filing, fate)
-
-
-def _sourced(conn: Writing, arrival: Arrival, row: MemoryRow, filing: Filing) -> MemoryRow:
-    """Return *row* with its source, made with the first row: a text merged whole leaves none."""
-    if filing.source_key is None:
-        filing.source_key = _source(conn, arrival, filing)
-    return row._replace(source_key=filing.source_key)
+    def _sort(self, row: MemoryRow, draft: Draft, *, kept: bool) -> None:
+        kind = self.arrival.passing(draft)
+        reason = APART[kind] if kind is not None else None if kept else BELOW
+        item = _item(row, reason, draft.flags, kind)
+        if not kept:
+            self.fate.turned_away.append(item)
+        elif row.state is MemoryState.PENDING:
+            self.fate.pending.append(item)
+        else:
+            self.fate.stored.append(item)
 
 
 def _source(conn: Writing, arrival: Arrival, filing: Filing) -> int | None:
@@ -286,66 +338,6 @@ def _end(arrival: Arrival, draft: Draft, filing: Filing) -> int | None:
         return max(to_us(expires_at), filing.now_us)
     working = draft.category is MemoryCategory.WORKING and not arrival.stays
     return filing.now_us + IDLE_US if working and filing.session_key is None else None
-
-
-def _scored(
-    conn: Writing, arrival: Arrival, row: MemoryRow, draft: Draft, filing: Filing
-) -> MemoryRow:
-    """Return *row* with its importance when its vector is here (SPEC 1.6), else still pending."""
-    vector = None if arrival.vectors is None else arrival.vectors[draft.part]
-    if vector is None or filing.model_key is None:
-        # What is never judged needs no vector for its importance: it counts as new.
-        return (
-            row
-            if arrival.judges(draft)
-            else row._replace(importance=importance(novelty(None), draft.salience))
-        )
-    known = centroids.total(conn, filing.agent_key, filing.model_key)
-    near = centroids.similarity(conn, known, vector, arrival.voice)
-    score = importance(novelty(near), draft.salience)
-    return row._replace(importance=score, state=MemoryState.ACTIVE)
-
-
-def _prefer(
-    conn: Writing,
-    draft: Draft,
-    importance: float | None,
-    key: int,
-    filing: Filing,
-    fate: _Sorted,
-) -> None:
-    """Set the preference that the chunk states, if any; told again, its row is updated.
-
-    The owner's stays where a program without a key says something else: that is a memory then.
-    """
-    if draft.preference is None:
-        return
-    new = NewPreference(
-        draft.preference,
-        draft.content,
-        1.0 if importance is None else importance,
-        draft.token_count,
-        key,
-        filing.ids.salt(),
-        Origin.PERSON,  # nobody else's text states one
-        filing.client_key,
-        filing.now_us if filing.known else None,
-    )
-    if preferences.put(conn, filing.agent_key, new, filing.now_us):
-        fate.preferences.append(draft.preference)
-
-
-def _sort(
-    fate: _Sorted, row: MemoryRow, draft: Draft, *, kept: bool, passing: Passing | None
-) -> None:
-    reason = APART[passing] if passing is not None else None if kept else BELOW
-    item = _item(row, reason, draft.flags, passing)
-    if not kept:
-        fate.turned_away.append(item)
-    elif row.state is MemoryState.PENDING:
-        fate.pending.append(item)
-    else:
-        fate.stored.append(item)
 
 
 def _item(
