@@ -28,6 +28,23 @@ hypothesis.settings.load_profile("memd")
 _MODEL_DIR = os.environ.get("MEMD_MODEL_DIR")
 
 
+LONGEST = (
+    "tests/e2e/test_nobody_waits.py",
+    "tests/e2e/test_turned_away.py",
+    "tests/e2e/test_access.py",
+    "tests/e2e/test_import.py",
+    "tests/store/test_records.py",
+    "tests/store/test_recall_after_a_night.py",
+    "tests/store/test_check.py",
+)
+"""The files that take longest. They begin first: begun last, one core works while others rest."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest files in front; the rest stays in its order."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
+
+
 @pytest.fixture(autouse=True)
 def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Point MEMD_HOME at an empty folder and hide every other MEMD_ setting but the model's."""

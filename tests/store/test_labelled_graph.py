@@ -9,9 +9,10 @@ from support.labelled import a_company, questions
 from support.store import ADA, a_house, stored
 
 QUESTIONS_MIN = 200
+LONG = pytest.mark.long
 
 
-@pytest.mark.parametrize("seed", [1, 2, 7])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=LONG), pytest.param(7, marks=LONG)])
 async def test_every_question_of_two_or_three_hops_is_answered_exactly(
     tmp_path: Path, seed: int
 ) -> None:
