@@ -88,7 +88,7 @@ def keep(
     """
     new = _New()
     filings = Filings(conn, caller, ids, now_us)
-    receipts = [_Keeping(conn, each, filings.of(each), new).kept() for each in arrivals]
+    receipts = [_Keeping(conn, each, filings.of(each), new).receipt() for each in arrivals]
     for agent_key, model_key, vector in new.known:
         centroids.add(conn, agent_key, model_key, vector)
     for key in new.back:
@@ -109,8 +109,8 @@ class _Keeping:
     new: _New
     fate: _Sorted = field(default_factory=_Sorted)
 
-    def kept(self) -> Receipt:
-        """Store what arrived, chunk by chunk."""
+    def receipt(self) -> Receipt:
+        """Store what arrived, chunk by chunk, and return what became of it."""
         for draft in self._drafts():
             if draft.set_aside:
                 self._set_aside(draft)
