@@ -230,7 +230,8 @@ def test_five_sessions_read_as_the_memory_of_a_project(desk: Desk, recorded: Pat
     assert {row[2] for row in rows} <= NAP_KINDS
     told = [row[3] for row in rows if row[2] == "preference"]
     assert len(told) == len(ports)
-    assert told[0].endswith(RULE.replace("on Fridays", "to the quay 9304 on Fridays"))
+    newest = RULE.replace("on Fridays", "to the quay 9304 on Fridays")
+    assert told[0].startswith(f"User: {newest}"), "a row begins with the user's word"
     assert len({row[3] for row in rows}) == len(rows), "nothing stands there twice"
 
 

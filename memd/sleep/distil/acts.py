@@ -13,7 +13,13 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from memd.sleep.distil.exchanges import NapKind
-from memd.sleep.distil.language.moment import NAMED, is_this_time, spoken
+from memd.sleep.distil.language.moment import (
+    NAMED,
+    breaks_off,
+    is_this_time,
+    reports,
+    spoken,
+)
 from memd.sleep.distil.language.signs import (
     FIRM_ORDER,
     FIRST,
@@ -86,7 +92,8 @@ _INVERTED = re.compile(
 _IMPERATIVE = re.compile(
     rf"{FIRST}(?:(?:let'?s|we need to|i need you to|i want you to|now we need to|then let'?s"
     r"|(?:we're|we are|i'm) (?:now )?going to)"
-    r" (?:do the (?:next|same|other)|take a|switch|try|cover|delete|merge|pull|rerun|dig|walk"
+    r" (?:do the (?:next|same|other)|take (?:a|the next)|pick up|roll back|keep work\w*"
+    r"|switch|try|cover|delete|merge|pull|rerun|dig|walk"
     r"|start|begin|proceed|continue|finish|review|check|look|see|investigate|explore|research"
     r"|understand|comprehend|find|search|analy[sz]e|brainstorm|inspect|compare|list|open|show"
     r"|record|write|address|fix|do it|plan|decide|discuss|talk|test|run|go|get|first|move on"
@@ -127,7 +134,7 @@ _NEEDS_NOW = re.compile(
 )
 _MEANWHILE = re.compile(
     r"\W*(?:(?:ok(?:ay)?|while|then)\b[^,]*\W+)?"
-    r"(?:let me|i'?ll|i will|i'm going to|give me|hang on)\b",
+    r"(?:let me|i'?ll|i will|i(?:'m| am) going (?:to|for)|give me|hang on)\b",
     re.IGNORECASE,
 )
 _ACKNOWLEDGES = re.compile(
@@ -216,7 +223,7 @@ def _statement(text: str, plain: str, count: int, *, stopped: bool) -> Judged:
         return Judged(Act.ACKNOWLEDGEMENT, min(score, _MOMENT))
     is_order = _NEEDS_NOW.search(plain) or _IMPERATIVE.match(plain)
     is_choice = _CHOOSES.search(plain) and not _WRITES_DOWN.match(plain)
-    if is_this_time(plain):
+    if is_this_time(plain) or reports(plain) or breaks_off(plain):
         return Judged(Act.REQUEST, min(score, _MOMENT))
     if is_order and not (signs.corrects or is_choice or FIRM_ORDER.search(plain)):
         return Judged(Act.REQUEST, min(score, _MOMENT))

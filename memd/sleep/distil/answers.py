@@ -11,8 +11,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from memd.sleep.distil.acts import BARE_CHARS, approves
+from memd.sleep.distil.acts import BARE_CHARS, Act, act, approves
 from memd.sleep.distil.exchanges import BEFORE_TEXTS, AgentText
+from memd.sleep.distil.language.moment import is_bare_step, only_names
+from memd.sleep.distil.language.phrases import PASTED_ERROR
+from memd.sleep.distil.language.words import Words
 from memd.text.languages import FUNCTION_WORDS
 from memd.text.sentences import sentences
 
@@ -26,6 +29,10 @@ _SHARED_WORDS = 2
 _WORD_CHARS = 4
 _MARKS_MAX = 8
 _MARK_CHARS = 110
+_STEP_WORDS = 6
+QUOTED_CHARS = 30
+"""What somebody quotes has so many; shorter lines are in many texts."""
+_QUOTED_TEXTS = 80  # how far back a review is gone through, point by point
 
 # D4, UX2, Q-UX1, F12: capitals and a number that name one of several things.
 _NAMED = re.compile(r"(?<![\w/.-])(?:[A-Z]{1,4}-)?[A-Z]{1,4}-?\d{1,3}[a-z]?(?![\w-]|\.\w)")
@@ -76,6 +83,8 @@ _RULE = re.compile(r"[\s|:=_*-]*$")
 _NO_LINE = re.compile(
     r"\W*<\w|\s*[\u2713\u2714\u2717\u2718\u221a]|.*[{;]\s*$|.*=>\s*[{(]|\s*[\]})]"
 )
+_POINT = re.compile(r"\W{0,3}(?:\d{1,3}|[A-Za-z])[.):]\W*\s")
+_FLAT = re.compile(r"\w+")
 _WORD = re.compile(r"[^\W_][\w'-]+")
 
 
@@ -218,6 +227,49 @@ def _is_line(line: str) -> bool:
 def _content(text: str) -> frozenset[str]:
     found = (word.casefold() for word in _WORD.findall(text))
     return frozenset(w for w in found if len(w) >= _WORD_CHARS and w not in FUNCTION_WORDS)
+
+
+def unquoted(own: Words, said: Sequence[str]) -> Words:
+    """Return *own* without the lines that the agent had *said*, as far as they are long."""
+    lines = [line for paragraph in own.paragraphs for line in paragraph.split("\n")]
+    if not said or max(map(len, lines), default=0) < QUOTED_CHARS:
+        return own
+    lately = " ".join(said[-_QUOTED_TEXTS:])
+
+    def is_quoted(line: str) -> bool:
+        # "Let's fix this: 4. The lock is taken twice" quotes behind its colon.
+        flat = [folded(line), folded(line.partition(": ")[2])]
+        return any(len(each) >= QUOTED_CHARS and each in lately for each in flat)
+
+    left = ("\n".join(x for x in p.split("\n") if not is_quoted(x)) for p in own.paragraphs)
+    return own._replace(paragraphs=tuple(filter(None, left)))
+
+
+def quoted(whole: Words, own: Words) -> str:
+    """Return the lines of *whole* that are not in *own*: what the agent had said."""
+    mine = {line for paragraph in own.paragraphs for line in paragraph.split("\n")}
+    lines = [line for paragraph in whole.paragraphs for line in paragraph.split("\n")]
+    points = [_point(line) for line in lines if line not in mine]
+    if PASTED_ERROR.search(whole.pasted) and not any(map(_POINT.match, points)):
+        return ""  # an error, of which the agent's code has the words
+    return cut("\n".join(each for each in points if _says(each)), CHARS_MAX)
+
+
+def _says(point: str) -> bool:
+    """Return whether a quoted line is a thing to pick: no name alone, no question, no step."""
+    is_step = is_bare_step(point) and len(point.split()) <= _STEP_WORDS
+    return not (is_step or only_names(point) or act(point).act is Act.QUESTION)
+
+
+def _point(line: str) -> str:
+    """Return a quoted line without the order in front of it: "Let's fix this: 4. ..."."""
+    order, _, point = line.partition(": ")
+    return point.strip() if point.strip() and act(order).act is Act.REQUEST else line
+
+
+def folded(text: str) -> str:
+    """Return the words of *text*, by which a quotation is known again."""
+    return " ".join(_FLAT.findall(text.casefold()))
 
 
 def _joined(lines: Sequence[str], count: int) -> str:

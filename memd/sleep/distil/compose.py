@@ -25,7 +25,16 @@ from memd.sleep.distil.acts import (
     kind_of,
     sentence_act,
 )
-from memd.sleep.distil.answers import Answered, answered, cut, only_picks
+from memd.sleep.distil.answers import (
+    QUOTED_CHARS,
+    Answered,
+    answered,
+    cut,
+    folded,
+    only_picks,
+    quoted,
+    unquoted,
+)
 from memd.sleep.distil.calls import command, edited, shortened
 from memd.sleep.distil.exchanges import AgentText, Distilled, Exchange, NapCandidate, NapKind
 from memd.sleep.distil.language.moment import (
@@ -51,10 +60,11 @@ _BESIDE = 0.4
 _ANSWERED = 0.6
 _PLANNED = 0.65
 _BARE_WORDS = 3
-_STEP_WORDS = 6
 _ALONE_CHARS = 160
 _TEMPLATE_CHARS = 600
 _OUTCOME = "\nOutcome: "
+ANSWERS = "\nIn answer to: "
+"""Between the user's words and what of the agent's they answer."""
 _OUTCOME_CHARS_MIN = 60
 _ENDED = 0.4
 _NOTHING = Words()
@@ -65,17 +75,13 @@ _LEANS = re.compile(
     r"\W*(?:i|it|these|those|they|both|all (?:of )?(?:\w+ )?(?:fixed|done|set)|same)\b",
     re.IGNORECASE,
 )
-_QUOTED_CHARS = 30
 _STOPPED_CHARS = 120
-_QUOTED_TEXTS = 80  # how far back a review is gone through, point by point
 _LATE_TEXTS = 12
-_WORD = re.compile(r"\w+")
 _QUOTE = re.compile(r"[\"\u201c]([^\"\u201c\u201d]{30,300})[\"\u201d]")
 _DECLINES = re.compile(
     r"^[^:\n]{0,60}\b(?:don't|do not|not|no|never|skip|drop|ignore)\b[^:\n]{0,60}: ", re.IGNORECASE
 )
 _PICKED = Judged(Act.DECISION, _ANSWERED)
-_PICKED_CHARS = 320
 _LEFT_OUT = frozenset({Act.QUESTION, Act.REQUEST, Act.ACKNOWLEDGEMENT})
 
 
@@ -136,13 +142,13 @@ def composed(all_: Sequence[OwnExchange]) -> list[NapCandidate]:
     flat: list[str] = []
     before: OwnExchange | None = None
     for turn, after in zip_longest(all_, all_[1:]):
-        own = _unquoted(turn.own, flat)
+        own = unquoted(turn.own, flat)
         found += _memories(turn, own, said, _ended(turn, after), _stopped_at(turn, before))
         before = turn
         found += rules(turn.own.command, turn.template, turn.exchange.place, turn.slot)
         found += _plan(turn)
         said += turn.exchange.said
-        flat += [_flat(each.text) for each in turn.exchange.said]
+        flat += [folded(each.text) for each in turn.exchange.said]
     return found
 
 
@@ -161,8 +167,8 @@ def corrects(user: str, told: str, own: str) -> bool:
 
     *own* are the words of the message that they wrote themselves.
     """
-    flat = _flat(told)
-    return not approves(own) and any(_flat(quote) in flat for quote in _QUOTE.findall(user))
+    flat = folded(told)
+    return not approves(own) and any(folded(quote) in flat for quote in _QUOTE.findall(user))
 
 
 def slot_of(text: str, number: int) -> str:
@@ -189,56 +195,18 @@ def _pieces(paragraph: str, *, stopped: bool) -> Iterator[UserPassage]:
     lines = [(line, act(line, stopped=stopped)) for line in paragraph.split("\n")]
     if max(judged.score for _, judged in lines) < WORTH:
         return
-    kept: list[tuple[str, Judged]] = []
-    for line, judged in lines:
-        if judged.score < _BESIDE or (judged.score < WORTH and judged.act in _LEFT_OUT):
-            continue
-        kept += [(text, judged) for text in _within(line, PART_CHARS)]
-    yield from (UserPassage(text, judged) for text, judged in kept)
-
-
-def _unquoted(own: Words, said: Sequence[str]) -> Words:
-    """Return *own* without the lines that the agent had *said*, as far as they are long."""
-    lines = [line for paragraph in own.paragraphs for line in paragraph.split("\n")]
-    if not said or max(map(len, lines), default=0) < _QUOTED_CHARS:
-        return own
-    lately = " ".join(said[-_QUOTED_TEXTS:])
-
-    def is_quoted(line: str) -> bool:
-        # "Let's fix this: 4. The lock is taken twice" quotes behind its colon.
-        flat = [_flat(line), _flat(line.partition(": ")[2])]
-        return any(len(each) >= _QUOTED_CHARS and each in lately for each in flat)
-
-    left = ("\n".join(x for x in p.split("\n") if not is_quoted(x)) for p in own.paragraphs)
-    return own._replace(paragraphs=tuple(filter(None, left)))
-
-
-def _quoted(whole: Words, own: Words) -> str:
-    """Return the lines of *whole* that are not in *own*: what the agent had said."""
-    mine = {line for paragraph in own.paragraphs for line in paragraph.split("\n")}
-    lines = [line for paragraph in whole.paragraphs for line in paragraph.split("\n")]
-    points = [_point(line) for line in lines if line not in mine]
-    return cut("\n".join(each for each in points if _says(each)), _PICKED_CHARS)
-
-
-def _says(point: str) -> bool:
-    """Return whether a quoted line is a thing to pick: no name alone, no question, no step."""
-    is_step = is_bare_step(point) and len(point.split()) <= _STEP_WORDS
-    return not (is_step or only_names(point) or _asks(point))
-
-
-def _point(line: str) -> str:
-    """Return a quoted line without the order in front of it: "Let's fix this: 4. ..."."""
-    order, _, point = line.partition(": ")
-    return point.strip() if point.strip() and act(order).act is Act.REQUEST else line
+    told = [
+        judged.score >= WORTH or (judged.score >= _BESIDE and judged.act not in _LEFT_OUT)
+        for _, judged in lines
+    ]
+    for at, (line, judged) in enumerate(lines):
+        leads = line.endswith(":") and at + 1 < len(lines) and not any(told[at + 1 :])
+        if told[at] and not leads:
+            yield from (UserPassage(text, judged) for text in _within(line, PART_CHARS))
 
 
 def _asks(text: str) -> bool:
     return bool(text) and act(text).act is Act.QUESTION
-
-
-def _flat(text: str) -> str:
-    return " ".join(_WORD.findall(text.casefold()))
 
 
 def _within(line: str, room: int) -> Iterator[str]:
@@ -290,8 +258,8 @@ def _memories(
         kept = (
             [UserPassage(left, Judged(Act.DECISION, _ANSWERED))] if left or asked.is_marked else []
         )
-    elif not kept and ended and (quoted := _quoted(turn.own, own)) and not _asks(mine):
-        asked, kept = Answered(quoted, turn.exchange.place), [UserPassage("", _PICKED)]
+    elif not kept and ended and (pick := quoted(turn.own, own)) and not _asks(mine):
+        asked, kept = Answered(pick, turn.exchange.place), [UserPassage("", _PICKED)]
     elif not kept and ended and (judged := act(mine, stopped=turn.stopped)).score >= _BESIDE:
         kept = [UserPassage(cut(_told(mine), PART_CHARS), judged)] if kind_of(judged) else []
     leave = before_leave(asked.text) if asked and not asked.is_marked else None
@@ -302,7 +270,7 @@ def _memories(
     if not kept and ended and _stands_alone(ended):
         yield _outcome(turn, ended, worth)
     elif not kept and ended and leave:
-        yield _outcome(turn, f"Agent: {leave}{_OUTCOME}{ended}", worth)
+        yield _outcome(turn, f"{leave}{_OUTCOME}{ended}", worth)
     for number, part in enumerate(kept):
         beside = (
             (asked or stopped_at) if len(part.text) <= _ALONE_CHARS and len(kept) == 1 else None
@@ -316,8 +284,8 @@ def _answered(whole: Words, own: Words, said: Sequence[AgentText]) -> Answered |
     In a later list it may head another.
     """
     asked = answered("\n".join(whole.paragraphs), said)
-    if asked and asked.is_marked and (quoted := _quoted(whole, own)):
-        return asked if speaks_of(quoted, asked.text) else asked._replace(text=quoted)
+    if asked and asked.is_marked and (pick := quoted(whole, own)):
+        return asked if speaks_of(pick, asked.text) else asked._replace(text=pick)
     return asked
 
 
@@ -328,9 +296,9 @@ def _memory(
     text = part.text
     if asked and not text:
         lead = "The user's word" if _DECLINES.search(asked.text) else "The user picks"
-        text = f"{lead}:\n{asked.text}"
+        text = f"{lead}: {asked.text}"
     elif asked:
-        text = f"Agent: {asked.text}\nUser: {text}"
+        text = f"User: {text}{ANSWERS}{asked.text}"
     room = CHARS_MAX - len(text) - len(_OUTCOME)
     if ended and room > _OUTCOME_CHARS_MIN:
         text += _OUTCOME + cut(ended, room)
@@ -358,9 +326,9 @@ def _outcome(turn: OwnExchange, ended: str, score: float) -> NapCandidate:
 
 def _told_at(exchange: Exchange, ended: str) -> int:
     """Return the place of the text with the end of *ended*; where none has it, the last place."""
-    last = _flat(sentences(ended)[-1][:_QUOTED_CHARS])
+    last = folded(sentences(ended)[-1][:QUOTED_CHARS])
     texts = exchange.said[: -1 - _LATE_TEXTS : -1]
-    return next((said.place for said in texts if last in _flat(said.text)), exchange.end)
+    return next((said.place for said in texts if last in folded(said.text)), exchange.end)
 
 
 def _plan(turn: OwnExchange) -> Iterator[NapCandidate]:
@@ -380,8 +348,8 @@ def _answers(text: str, asked: Answered) -> bool:
     does = act(text).act
     if does is Act.QUESTION or only_names(text):
         return False
-    if asked.is_marked:
-        return not takes_up(text)
+    if asked.is_marked:  # of questions to go on with, one is taken up
+        return not takes_up(text) and not (only_picks(text) and asked.text.endswith("?"))
     if asks_leave(asked.text):
         return False
     if approves(text):

@@ -19,6 +19,8 @@ from memd.sleep.distil.failures import error_line, failed
 from memd.sleep.distil.language.words import is_interruption, words
 from memd.sleep.distil.outcomes import outcome, pasted_error
 from memd.sleep.distil.unfinished import unfinished
+from memd.text.languages import FUNCTION_WORDS
+from memd.text.sentences import sentences
 
 DIGEST_TOKENS_MAX = 300
 _CHARS_PER_TOKEN = 4
@@ -44,6 +46,8 @@ WENT_WRONG = "\nWent wrong: "
 # In which order fields go when there is no room for all.
 _LEAST_FIRST = ("Addresses", "Went wrong", "Commands that worked", "Changed", "Asked last")
 
+_SAID_SHARE = 0.72
+_CONTENT = re.compile(r"[^\W_][\w'-]*")
 _PIECE = re.compile(r"\w+|[^\w\s]")
 _LOCAL = re.compile(
     r"\bhttps?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::\d{2,5})?(?:/[\w./-]{0,60})?"
@@ -88,10 +92,31 @@ def digest(exchanges: Sequence[Exchange]) -> str:
         "Commands that worked": "; ".join(_worked(ran)),
         "Addresses": ", ".join(_addresses(exchanges, ran)),
         "Went wrong": _went_wrong(ran),
-        "Ended with": _ended(exchanges),
-        "Open": "; ".join(unfinished(exchanges)),
+        **_how_it_stands(_ended(exchanges), unfinished(exchanges)),
     }
     return _fitting(fields) if any(fields[name] for name in FIELDS if name not in _ASKED) else ""
+
+
+def _how_it_stands(ended: str, left: Sequence[str]) -> dict[str, str]:
+    """Return how a session ended and what it *left* open, each thing once.
+
+    What both say stands where more of it is told.
+    """
+    told = [(sentence, _content(sentence)) for sentence in sentences(ended)]
+    titles = [(title, _content(title)) for title in left]
+    kept = [one for one, mine in told if not any(_says(its, mine) for _, its in titles)]
+    names = {one: _content(one) for one in kept}
+    also = [one for one, mine in titles if not any(_says(its, mine) for its in names.values())]
+    return {"Ended with": " ".join(kept), "Open": "; ".join(also)}
+
+
+def _says(told: frozenset[str], other: frozenset[str]) -> bool:
+    """Return whether the words of one text say what the *other* does."""
+    return bool(other) and len(told & other) >= _SAID_SHARE * len(other)
+
+
+def _content(text: str) -> frozenset[str]:
+    return frozenset(map(str.casefold, _CONTENT.findall(text))) - FUNCTION_WORDS
 
 
 def _fitting(fields: dict[str, str]) -> str:

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, chain
+from itertools import accumulate, chain, dropwhile
 from math import ceil
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
-from memd.sleep.distil.acts import STANDING
-from memd.sleep.distil.compose import PART_CHARS, OwnExchange, composed, turns
+from memd.sleep.distil.acts import STANDING, Act, act
+from memd.sleep.distil.compose import ANSWERS, PART_CHARS, OwnExchange, composed, turns
 from memd.sleep.distil.digest import WENT_WRONG, digest
 from memd.sleep.distil.environment import environment
 from memd.sleep.distil.exchanges import Distilled, Exchange, NapCandidate, NapKind, exchanges
@@ -66,6 +66,7 @@ def _digest(exchanges: Sequence[Exchange]) -> Iterator[Distilled]:
 
 
 _RIDER_WORDS = 4
+_NO_REQUEST = frozenset({Act.ACKNOWLEDGEMENT, Act.APPROVAL})
 _RIDER_WORD = re.compile(r"\w+")
 _LISTED = ("-", "*", "+", "\u2022")
 
@@ -93,8 +94,10 @@ def said_again(turns: Sequence[OwnExchange]) -> Iterator[NapCandidate]:
 
 
 def _spoken_by(turn: OwnExchange) -> list[str]:
+    """Return the sentences of a turn from its request on: "Ok now." is none."""
     own = () if turn.own.is_brief else turn.own.paragraphs
-    return [one for paragraph in own for one in sentences(paragraph)]
+    spoken = [one for paragraph in own for one in sentences(paragraph)]
+    return list(dropwhile(lambda one: act(one).act in _NO_REQUEST, spoken))
 
 
 def _flat(text: str) -> str:
@@ -224,7 +227,7 @@ def _takes_back(later: _Settled, earlier: _Settled) -> bool:
 
 def _users(text: str) -> str:
     """Return the user's part of a composed memory."""
-    return text.partition("\nOutcome: ")[0].rpartition("User: ")[2]
+    return text.partition("\nOutcome: ")[0].partition(ANSWERS)[0].removeprefix("User: ")
 
 
 def _content(text: str) -> frozenset[str]:

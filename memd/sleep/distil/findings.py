@@ -14,12 +14,14 @@ from typing import NamedTuple
 
 from memd.domain.enums import Origin
 from memd.sleep.distil.exchanges import Distilled, Exchange, NapCandidate, NapKind
+from memd.sleep.distil.language.phrases import PRINTED
 from memd.sleep.distil.language.prose import PROSE_CHARS_MAX, plain
 from memd.sleep.distil.language.words import words
 
 FINDINGS_CHARS_MAX = 480
 _TITLE_CHARS_MAX = 130
 _TITLE_WORDS_MIN = 3
+_PRINTED_CHARS = 300
 _TITLES_MIN, _TITLES_MAX = 2, 8
 _SUBJECT_CHARS_MAX = 90
 _LEAD_CHARS_MAX = 80
@@ -185,7 +187,7 @@ def _title(line: str) -> list[str]:
     text = line[item.end() :] if item else line
     if numbered and numbered[0].endswith("**"):
         text = f"**{text}"
-    if _FINE.match(text):
+    if _FINE.match(text) or PRINTED.search(text[:_PRINTED_CHARS]):
         return []
     bold = _BOLD_LEAD.match(text)
     title = plain(bold[1] if bold else text).rstrip(" .:;,*")

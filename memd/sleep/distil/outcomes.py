@@ -15,7 +15,7 @@ from memd.sleep.distil.exchanges import Exchange
 from memd.sleep.distil.failures import error_line, failed
 from memd.sleep.distil.findings import listed
 from memd.sleep.distil.language import phrases
-from memd.sleep.distil.language.prose import Sentence, sentences
+from memd.sleep.distil.language.prose import Sentence, is_code, sentences
 from memd.sleep.distil.language.words import words
 from memd.text.languages import FUNCTION_WORDS
 
@@ -196,7 +196,9 @@ def best(lines: Sequence[tuple[float, Sentence]], least: float, most: int, room:
             break
         if kept and score < _SECOND_SHARE * lines[kept[0]][0]:
             break
-        if len(line.text) > room or any(_repeats(lines[k][1], line) for k in kept):
+        if len(line.text) > room or is_code(line.source):
+            continue
+        if any(_repeats(lines[k][1], line) for k in kept):
             continue
         room -= len(line.text) + 1
         kept.append(at)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from memd.sleep.distil.answers import cut
 from memd.sleep.distil.exchanges import Exchange, Run
 from memd.sleep.distil.findings import listed
+from memd.sleep.distil.language.phrases import PRINTED
 from memd.sleep.distil.language.prose import sentences
 from memd.sleep.distil.language.words import is_interruption
 from memd.sleep.distil.outcomes import outcome
@@ -28,11 +29,16 @@ _CREATED = re.compile(r"Task #(\d{1,4}) created")
 _ENDED = frozenset(("completed", "cancelled", "deleted"))
 _ANSWER_CHARS = 200
 _STILL = re.compile(
-    r"\b(?:remaining|remains|still (?:needs?|open|to do|missing|fails?|left)|not yet"
-    r"|left (?:to|undone|open)|next step|follow-?up|to ?do\b|untested|before (?:merging|release)"
+    r"\b(?:remaining|remains(?! (?:the same|unchanged|as|in|intact)\b)"
+    r"|still (?:needs?|open|to do|missing|fails?|left)|not yet"
+    r"|left (?:to|undone|open)|next steps?(?= (?:is|are|was|will|would)\b|:| [\u2014\u2013-])"
+    r"|follow-?up|to ?do\b|untested|before (?:merging|release)"
     r"|needs? to be (?:done|tested|verified|merged|pushed|deployed)"
     r"|ready to (?:test|push|merge|start|commit|deploy))",
     re.IGNORECASE,
+)
+_NARRATES = re.compile(
+    r"^\W*(?:let me|let's|i'll|i've|i have|i need|i want|now i)\b", re.IGNORECASE
 )
 _NOTHING = re.compile(r"\b(?:0|no|none|nothing)\b", re.IGNORECASE)
 _DONE = re.compile(
@@ -75,8 +81,13 @@ def _still(answered: Sequence[Exchange]) -> list[str]:
         for exchange in answered[: -1 - _LATEST : -1]
         for line in sentences(exchange.said[-1].text)
     ]
-    open_ones = (text for text in lines if _STILL.search(text) and not _NOTHING.search(text))
-    return [cut(text, 2 * _OPEN_CHARS) for text in open_ones if not text.endswith("?")][:2]
+    open_ones = (text for text in lines if _STILL.search(text) and not _is_none(text))
+    return [cut(text, 2 * _OPEN_CHARS) for text in open_ones][:2]
+
+
+def _is_none(text: str) -> bool:
+    """Return whether a sentence asks, tells of the work, or says that nothing is left."""
+    return text.endswith("?") or any(one.search(text) for one in (_NOTHING, _NARRATES, PRINTED))
 
 
 def _left(titles: Sequence[str], later: Sequence[Exchange]) -> list[str]:

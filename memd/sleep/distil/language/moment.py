@@ -119,6 +119,57 @@ _THIS_TIME = re.compile(
     r"|\bi give up\b|\bno (?:improvement|change|luck|difference|effect)\b",
     re.IGNORECASE,
 )
+# How something looks or fails at this moment, told so that the agent looks at it.
+_SHOWN = (
+    r"(?:shown|displayed|visible|filled|updated|populated|activated|working|plotted|printed"
+    r"|rendered|loaded|loading|triggered|aligned|clickable|highlighted|responding|showing|found"
+    r"|appearing|sorted|refreshed|added|removed|applied|saved|selected)"
+)
+_FAILING = (
+    r"(?:work|open|show|load|display|launch|appear|render|respond|update|activate|trigger|fire"
+    r"|scroll|exist|happen|play|refresh|compile|move)\b"
+)
+_NEGATED = r"(?:don't|doesn't|do not|does not|didn't|did not|won't|can't|cannot|can not|couldn't)"
+_REPORTS = re.compile(
+    rf"\b(?:is|are|was|were) (?:still |now |just )?(?:not|no longer|never) (?:\w+ )?{_SHOWN}\b"
+    rf"|\b(?:isn't|aren't|wasn't|weren't) (?:\w+ )?{_SHOWN}\b"
+    rf"|\bno (?:\w+ ){{1,2}}(?:is|are) {_SHOWN}\b"
+    r"|\b(?!(?:i|we|you|please|and|but|so|then|also|just|yes)\b)\w+ (?:still |also |now )?"
+    rf"{_NEGATED} (?:\w+ )?{_FAILING}"
+    rf"|\b(?:i|we|but|and|still) (?:still |now |just |also )?{_NEGATED} (?:even |really )?"
+    r"(?:see|access|find|reach|open|load|connect|hear|get (?:any|an|the|a|it|to|past))\b"
+    r"|\b(?:i|we) (?:still |now |just |also )*(?:keep|kept|am|'m|are|'re) (?:still )?"
+    r"(?:getting|seeing)\b|\bi(?:'m| am) (?:still )?(?:getting|seeing)\b"
+    r"|^\W*(?:(?:and|but|so|now|no|ok(?:ay)?|still|argh|hm+)\W+)*(?:i|we)"
+    r" (?:only |now |still |just )*(?:get|got|see|saw|hit|ran into|run into)"
+    r" (?:an? |the |this |that |these )?(?:\w+ )?"
+    r"(?:error|exception|warning|message|offset|blank|white|black|empty)"
+    r"|\b(?:that|this|it|you|which|everything|something) (?:just |now |also |really )*"
+    r"(?:broke|messed|crashed|ruined)\b",
+    re.IGNORECASE,
+)
+# So begins who looks at what was just made, whatever is said of it.
+_LOOKS_AT = re.compile(
+    r"\bno (?:visual|visible|noticeable|real) (?:change|difference|effect|output)s?\b"
+    r"|^\W*(?:\w+\W+){0,6}the only (?:issue|problem|error)\b.{0,30}\b(?:is|was)\b"
+    r"|^\W*(?:(?:no(?:pe)?|still|yes|ok)\W+)*(?:the )?same (?:look|result|error|issue|problem)\b"
+    r"|^\W*almost (?:there|good|right|perfect|done)\b|\bit(?:'s| is) not the case\b"
+    r"|^\W*(?:but |and |hm+\W+)*it (?:still )?(?:seems|looks like|appears)\b"
+    r"|^\W*still (?:only|no|not|the same|nothing)\b"
+    r"|\bwithout any(?: more)? (?:error|problem|issue)s?\b",
+    re.IGNORECASE,
+)
+_ASKED_FOR = re.compile(
+    r"\b(?:must|should|want|need|ha(?:s|ve) to|instead|never|always|supposed to|let's|let us"
+    r"|make sure|prefer|i (?:said|told|thought|meant)|turns out"
+    r"|(?:we|i) (?:decided|agreed|chose))\b",
+    re.IGNORECASE,
+)
+# What breaks off: what stood behind it was pasted.
+_BREAKS_OFF = re.compile(
+    r"\b(?:go to|like in|as in|such as|the|an?|into|following|as follows|as below|see below)\s*$",
+    re.IGNORECASE,
+)
 _POLITE = re.compile(r"\W*(?:please|pls|thanks|thank you|thx)\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
@@ -193,6 +244,26 @@ def is_this_time(plain: str) -> bool:
     True
     """
     return _THIS_TIME.search(plain) is not None
+
+
+def reports(plain: str) -> bool:
+    """Return whether a sentence, as it is spoken, tells how something looks or fails just now.
+
+    >>> reports("the rows are not shown anymore"), reports("the rows must not be shown anymore")
+    (True, False)
+    """
+    if _LOOKS_AT.search(plain):
+        return True
+    return _REPORTS.search(plain) is not None and _ASKED_FOR.search(plain) is None
+
+
+def breaks_off(plain: str) -> bool:
+    """Return whether a sentence, as it is spoken, leads to something that is not told.
+
+    >>> breaks_off("now let's go to"), breaks_off("the port that it listens to")
+    (True, False)
+    """
+    return _BREAKS_OFF.search(plain) is not None
 
 
 def only_names(text: str) -> bool:

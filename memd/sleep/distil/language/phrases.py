@@ -32,7 +32,8 @@ NARRATION = opening(
     time to, just, good,
     you're right, you're correct, you're absolutely right, you are right,
     api error, request timed out, credit balance, claude usage limit, usage limit, rate limit,
-    prompt is too long, conversation too long, no response requested
+    prompt is too long, conversation too long, no response requested,
+    the user (?:is|was|has|wants|wanted|asks|asked|says|said|mentioned|needs|just|didn't)
     """,
     before=r"(?:(?:now|next|first|then|good|ok|okay|yes)\b[,.:—]?\s+)*",
 )
@@ -136,6 +137,10 @@ PRINTED = re.compile(
     r"|^\W*(?:INFO|WARN(?:ING)?|ERROR|DEBUG)\] |=\{|=>\s*[{(]|[{;]$|\); *(?://|$)|<\w+ [\w-]+=|/>"
     r"|\b(?:gzip: )?\d+\.\d+ kB\b|\bcreate mode \d{6}\b|\b\d+ insertions?\(\+\)|^\W*git \w+ -"
     r"|^import\b.*\bfrom ['\"]|^\{ \w+:|\bconsole\.log\(|^// "
-    r"|^\W*(?:const|let|var|import|export|return) \w+ ?[=({]"
+    r"|^\W*(?:const|let|var|import|export|return)(?: const| let| default| async)? \w+ ?[=({]"
+    r"|^\W*\"[\w-]+\": |^[a-z_][\w.\[\]]* = (?!.*(?:→|->)).*[(\[{]"
+    r"|\bMath\.\w+\(|\bfunction\(\) ?\{|, // \w"
+    r"|\w@[\w.-]+[ :][~/\w.-]+ ?[%$#](?: |\.?$)|\bnpm (?:WARN|ERR!)|\| [^|\n]* \||\|\.?$"
+    r"|^\W*\d\d:\d\d:\d\d\b|^Search instead for\b|\+ (?:CategoryInfo|FullyQualifiedErrorId)\b"
 )
 """What a program printed, or a line of one: no sentence of the agent's."""

@@ -29,6 +29,9 @@ _END = re.compile(
     r"(?<=[.!?])[)\"'*]*\s+(?=[\"'(`*]*[^\W\d_a-z]|[`\"'(\d])|(?<=[\u3002\uff01\uff1f])"
 )
 _SHORTENED = re.compile(r"(?:\b(?:e\.g|i\.e|vs|etc|cf|approx|no|fig)|\b[A-Z])\.$", re.IGNORECASE)
+_CODE_SIGNS = re.compile(r"[{}\[\]<>=|;$&#@\\_^~%\"+]|\w\(|\)\.")
+_CODE_SHARE = 0.12
+_CODE_CHARS = 40
 _CODE = re.compile(r"`([^`\n]{1,120})`")
 _THING = re.compile(
     r"""
@@ -73,6 +76,18 @@ def things(text: str) -> frozenset[str]:
         if not (word.isalpha() and word[1:].islower()):
             found += _THING.findall(word[:_THING_CHARS_MAX])
     return frozenset(found)
+
+
+def is_code(source: str) -> bool:
+    """Return whether a line is code, though nothing marks it as such.
+
+    >>> is_code('.index("by_user", ["user_id"]).index("by_page", ["page_id"])')
+    True
+    >>> is_code("`Cache(path)[key]` opens `store.db` (once), because `len(rows) == 0`")
+    False
+    """
+    said = _THING.sub("", _CODE.sub("", source))
+    return len(_CODE_SIGNS.findall(said)) > _CODE_SHARE * max(len(said), _CODE_CHARS)
 
 
 def plain(text: str) -> str:

@@ -144,7 +144,8 @@ _TENTATIVE = words(
 _PASSING = words(
     r"(?:just|right) now", r"at the moment", r"this time", r"tomorrow", r"today", r"once more",
     r"(?:it|them|this|that|check|try|run|look) again",
-    r"you (?:just|already) (?:made|did|changed|added|wrote|said|gave|ran)",
+    r"you (?:just|already) (?:made|did|changed|added|wrote|said|gave|ran|completed|created"
+    r"|finished|fixed|built|updated|implemented|mentioned|listed|suggested)",
     r"i (?:just|also|now) (?:looked|checked|ran|tried|saw|did|merged|pushed|committed)",
     r"did you", r"are you (?:currently|sure)",
     r"the (?:task|session|branch|pr|commit) (?:we're|we are|you're|i'm)",
@@ -152,6 +153,8 @@ _PASSING = words(
     r"^\W*(?:ok(?:ay)?\W+)?i(?:'m| am|'ve| have)?(?: just| now| also)*"
     r" (?:test(?:ed|ing)|tried|trying|ran|running|added|seeing|getting)",
     r"^\W*(?:here'?s|here (?:is|are)|these errors|that works|it works)",
+    r"^\W*that(?:'s| is) (?:fine|good|ok(?:ay)?|great)",
+    r"(?:is|are|looks?) (?:fine|good|ok(?:ay)?) now", r"i should (?:be able to|see|get)",
     r"(?:works?|worked) (?:as expected|great|now|well|perfectly|fine)",
     r"(?:this|the following|these) errors?", r"(?:fails?|failed|failing) with", r"no errors?",
     r"(?:is|are) not (?:showing|working|loading|defined|enabled|found|visible|set)",
@@ -159,7 +162,8 @@ _PASSING = words(
     r"we(?:'re| are| were) (?:now |currently |still )?working", r"there (?:are|is) \d+",
     r"i(?:'m| am) (?:still )?(?:not )?(?:seeing|getting)",
     r"(?:still|now) (?:incorrect|broken|failing)",
-    r"^\W*i(?:'ve| have)? (?:also |just |now |already )*(?:updated|added|staged|committed|pushed"
+    r"^\W*i(?:'ve| have)? (?:also |just |now |already )*(?:put|uploaded|pasted|attached|copied"
+    r"|updated|added|staged|committed|pushed"
     r"|merged|renamed|installed|restarted)",
     r"i think (?:we|you) (?:did|broke)", r"there are (?:\w+ )?errors",
     r"i(?:'m| am) on (?:this|the) (?:page|screen)", r"i see (?:the|this|these)",

@@ -80,6 +80,7 @@ _ACTS = (
     r"|add|writ|creat|us|runn?|apologi[sz]|explain|guess|assum|repeat|refactor|implement|install"
     r"|start)\w*"
 )
+_NOT_TRIED = r"(?! (?:try|click|open|load|run|start|press|reload|save|go|log)\b)"
 _RULE = words(
     r"from now on",
     r"(?<!won't )(?<!can't )(?:please |always )?remember (?:to|that|this|not)",
@@ -89,8 +90,8 @@ _RULE = words(
     r"(?:please|always|never|don't|do not) [^.;]*\b(?:in (?:the )?future|going forward)",
     r"going forward,?",
     r"next time(?! (?:i|we)(?:'ll| will| can| might)\b)",
-    r"every time (?:you|we|i)",
-    r"whenever (?:you|we|i)",
+    rf"every time (?:you|we|i{_NOT_TRIED})",
+    rf"whenever (?:you|we|i{_NOT_TRIED})",
     r"as a (?:general )?rule",
     r"in general,? (?:you|we|i|please|use|don't|do not|always|never)",
     r"by default,? (?:we|i|you)",
@@ -147,7 +148,7 @@ _STYLE = words(
     r"(?:this|it) is (?:just |only )?(?:a |an )?(?:prototyp\w+|experiment|proof of concept)",
     r"we(?:'re| are) (?:just |only )?prototyping",
     r"i care (?:more )?about",
-    r"i reverted",
+    r"i reverted(?! (?:and|to|your|the|my|back|prior)\b)",
 )
 # What is usual here, and what somebody says of themselves.
 _HABIT = words(

@@ -70,6 +70,23 @@ def test_a_digest_says_what_was_asked_and_done_how_it_ended_and_what_is_open() -
     )
 
 
+def test_what_is_open_and_how_it_ended_are_not_the_same() -> None:
+    left = "`gate.py` still needs a test with `PORT`, because `hall.py` and `shop.py` read it."
+    why = "The port of `shop.py` is `4010` now, because `8080` was taken."
+    fields = _fields(digest([_exchange(0, "Move the shop to its port.", f"{why} {left}")]))
+    assert fields["Ended with"] == why.replace("`", "")
+    assert fields["Open"] == left.replace("`", "")
+
+
+def test_what_is_open_is_told_where_more_of_it_is_told() -> None:
+    first = "First error \u2014 `shop.py` reads `PORT` twice"
+    whole = f"{first}, because the proxy of `gate.py` requires it and sets it on port 4010 itself."
+    text = f"{whole}\n\n## Issues\n1. **{first}**\n2. **No test covers the empty basket**\n"
+    fields = _fields(digest([_exchange(0, "Look at the shop.", text)]))
+    assert fields["Ended with"].startswith("First error")
+    assert fields["Open"] == "No test covers the empty basket"
+
+
 def test_its_fields_stand_in_their_order_and_empty_ones_are_left_out() -> None:
     assert list(_fields(digest(SESSION))) == list(FIELDS)
     assert digest([_exchange(0, "Rename the field.", runs=[_edit("a.py")])]) == (

@@ -48,7 +48,7 @@ def test_an_approval_is_remembered_with_what_it_approves() -> None:
     [text] = told(
         user("what would you do?"), agent("I recommend a lock file. Shall I add it?"), user("yup")
     )
-    assert text == "Agent: I recommend a lock file. Shall I add it?\nUser: yup"
+    assert text == "User: yup\nIn answer to: I recommend a lock file. Shall I add it?"
 
 
 def test_what_has_the_agent_s_words_is_not_the_user_s() -> None:
@@ -64,13 +64,13 @@ def test_what_has_the_agent_s_words_is_not_the_user_s() -> None:
 def test_a_pick_is_remembered_as_what_was_picked() -> None:
     review = "(1) The loop is slow.\n(2) **The lock** is taken twice in `open`."
     [text] = told(user("look at it"), agent(review), user("fix 2"))
-    assert text == "The user picks:\n(2) The lock is taken twice in `open`."
+    assert text == "The user picks: (2) The lock is taken twice in `open`."
 
 
 def test_an_answer_to_a_question_is_remembered_with_it() -> None:
     asked = "The export can stream, or it can write a file first. Which do you prefer?"
     [text] = told(user("design the export"), agent(asked), user("streaming is good"))
-    assert text.endswith("User: streaming is good")
+    assert text.startswith("User: streaming is good\nIn answer to: ")
     assert "Which do you prefer?" in text
 
 
@@ -199,7 +199,7 @@ def test_what_was_interrupted_stands_beside_what_was_said_then() -> None:
         user("no, just tell me the message"),
     ]
     [text] = told(*messages)
-    assert text == "Agent: (stopped) git push origin\nUser: no, just tell me the message"
+    assert text == "User: no, just tell me the message\nIn answer to: (stopped) git push origin"
 
 
 def test_what_the_agent_had_written_is_not_the_user_s_word() -> None:
@@ -207,7 +207,7 @@ def test_what_the_agent_had_written_is_not_the_user_s_word() -> None:
     [text] = told(
         user("review it"), agent(f"I found:\n{finding}"), user(f"Let's address: {finding}")
     )
-    assert text == f"The user picks:\n{finding}"
+    assert text == f"The user picks: {finding}"
 
 
 def test_a_point_of_a_review_long_ago_is_still_the_agent_s() -> None:
@@ -217,7 +217,7 @@ def test_a_point_of_a_review_long_ago_is_still_the_agent_s() -> None:
     done = agent("The lock is now taken in `open_file` instead of `lock.py`.")
     [text] = told(*messages, user(f"Let's look at this: {point}"), done)
     assert text == (
-        f"The user picks:\n{point}\nOutcome: The lock is now taken in open_file instead of lock.py."
+        f"The user picks: {point}\nOutcome: The lock is now taken in open_file instead of lock.py."
     )
 
 
@@ -355,3 +355,25 @@ def test_a_longer_session_keeps_what_its_earlier_stretches_left() -> None:
         mine = [each for each in distilled(messages[:end])[:-1] if each.places[0] < finished]
         assert mine == [each for each in whole if each.places[0] < finished]
         assert mine
+
+
+def test_an_error_that_the_agent_s_code_can_tell_is_nothing_to_pick() -> None:
+    message = "The stage could not be reached, please ask the crew for its port."
+    code = agent(f"```py\nraise StageError('{message}')\n```\nThe port is read in `stage.py`.")
+    pasted = f"{message}\nTraceback (most recent call last):\nStageError: no port"
+    cause = agent("The port of `stage.py` is missing in `crew.toml`, because it was renamed.")
+    texts = told(user("write it"), code, user(pasted), cause)
+    assert texts
+    assert not any("picks" in text for text in texts)
+
+
+def test_a_question_to_go_on_with_that_is_taken_up_by_its_number_decides_nothing() -> None:
+    asked = "What next?\n1. The colours of the stage?\n2. The order of the crew?"
+    assert told(user("look at it"), agent(asked), user("2")) == []
+
+
+def test_a_lead_is_told_with_its_list_and_not_without_it() -> None:
+    told_of = "We want the stage to be told apart from the hall:"
+    rule = "- the lights of the stage must never go out"
+    assert told(user(f"{told_of}\n- a bit nicer\n- and so on")) == []
+    assert told(user(f"{told_of}\n- a bit nicer\n{rule}")) == [f"{told_of}\n{rule}"]

@@ -83,6 +83,31 @@ def test_a_name_that_the_agent_had_named_is_nothing_to_pick(quoted: str) -> None
         "lets switch back and ensure all changes are actually present",
         "just do what you have to to get it all running",
         "mark the task as in progress, we need that",
+        # How it looks just now.
+        "the rows of the hall are no longer shown, only the first one",
+        "i start the stage but cannot see the lights on localhost:4000",
+        "now i dont get a sound anymore, but the lights still dont move",
+        "the sounds don't play and the curtain is not loaded",
+        "no the stage is up, but i can't reach the hall",
+        "almost there, only the last light is not where it was",
+        "it seems not all of the rows are there, always one less",
+        "the only issue i have is that the lights should be left of the door",
+        "no visible change at all",
+        "nope, the same error, i'll revert it",
+        "that broke the hall, there is no light without it",
+        "i keep getting errors because the rows aren't sorted",
+        "i got the same error: the list of lights has only one row",
+        "that is fine, this will make it easy for the crew",
+        "great, the rows are fine now.",
+        "I ran your script, it all went without any errors.",
+        # What leads nowhere, and what is done next.
+        "let's finally go to",
+        "we want the lights to be handled like in",
+        "let's pick up where we were",
+        "lets roll back the last step",
+        "I am going to start a new chat.",
+        "please check off everything you just finished in the list",
+        "i put all of the pictures into the folder.",
     ],
 )
 def test_orders_of_the_minute_are_not_kept(text: str) -> None:
@@ -96,6 +121,11 @@ def test_orders_of_the_minute_are_not_kept(text: str) -> None:
         "no, keep the guide to one page instead",
         "i want to test the domain, but not through the command line",
         "don't change the schema, the other team reads it",
+        "the rows are not shown anymore, they should be sorted by the name of the hall",
+        "the token must not be displayed in the log",
+        "I want the lights to be updated whenever the hall is opened",
+        "don't load the pictures before the hall is open",
+        "we decided that the old rows are no longer shown",
     ],
 )
 def test_what_holds_is_kept_beside_them(text: str) -> None:
@@ -111,6 +141,4 @@ def test_what_came_of_a_step_is_told_with_what_was_said_before_it() -> None:
         {"role": "assistant", "content": "It requires `fcntl`, because `store.py` locks by path."},
     ]
     texts = [each.text for each in distilled(messages)]
-    assert any(
-        text.startswith("Agent: The lock of") and "Outcome: It requires" in text for text in texts
-    )
+    assert any(text.startswith("The lock of") and "Outcome: It requires" in text for text in texts)

@@ -60,6 +60,22 @@ def test_what_the_program_says_of_its_own_trouble_is_no_outcome() -> None:
     assert outcome(_exchange("move the server to port 4010", text)) == ""
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        'rows = sorted(set(row["stage_id"] for row in crew_rows["all_of_them"]))',
+        'await crew.withIndex("by_stage", (q) => q.eq("stage_id", args.stageId)).collect()',
+        '"explanation": "Checking whether the server of stage.py answers on port 4010"',
+        "ada@stage-1 crew.example.org % npm run build && npm start -- --port 4010",
+        "npm WARN deprecated stage@1.0.6: use crew@2.0.0 of the registry instead",
+        "/srv/stage/history/2026-01-02.md | L5046 | deleted: stage/lights.py |",
+        "The user wants to change the name of `stage.py` to `hall.py` in `crew.toml`.",
+    ],
+)
+def test_what_a_program_printed_code_and_thoughts_are_no_outcome(line: str) -> None:
+    assert outcome(_exchange("move the stage to port 4010", line)) == ""
+
+
 def test_an_earlier_text_is_told_where_the_last_one_concludes_nothing() -> None:
     texts = ("The port is hardcoded to `8080` in `proxy.ts`.", "Now let me run the linter.")
     assert "8080" in outcome(_exchange("where is the port set?", *texts))

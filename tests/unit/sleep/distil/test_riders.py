@@ -39,6 +39,8 @@ def test_what_is_said_again_beside_another_request_is_a_preference(rider: str) -
         "Push it.\nWhy is the page of the shop red?",
         "Push it.\n- the page of the shop",
         "Push it.\nThank you so.",
+        "Ok now.\nThe lock of the cache is slow, mend it.",  # a request behind an opening
+        "Push it.\nfatal: the repository of the shop is not to be found",
     ],
 )
 def test_a_message_sent_again_a_question_and_an_item_are_none(again: str) -> None:

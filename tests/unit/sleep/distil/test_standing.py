@@ -147,6 +147,8 @@ Vraag het me voordat je iets verwijdert.
 Ik wil geen nutteloos commentaar.
 """
 PASSING = """
+I see the message of the stage whenever I try to open the page.
+I reverted to the state before your last answer.
 Can you now run them one at a time?
 Next time I'll ask you to write the plan first.
 You keep saying it is fixed.

@@ -78,3 +78,21 @@ def test_a_session_that_the_user_stopped_says_so() -> None:
         "the user stopped the agent"
     ]
     assert unfinished([_exchange("go"), _exchange(STOPPED), _exchange("no", "I stop.")]) == []
+
+
+def test_what_stays_as_it_is_and_what_the_agent_tells_of_its_work_is_not_open() -> None:
+    for said in (
+        "The order of the rows remains the same in `shop.py`.",
+        "Let me write down the steps that are still to do.",
+        "The page describes what we did and the next steps for the shop.",
+        "export const remaining = mutation({",
+    ):
+        assert unfinished([_exchange("go on", said)]) == []
+    assert unfinished([_exchange("go on", "The next step is a test of `shop.py`.")]) != []
+
+
+def test_code_is_no_title() -> None:
+    assert (
+        unfinished([_exchange("go on", "## Issues\n1. export const drop = rule({\n2. x = f(y)")])
+        == []
+    )
