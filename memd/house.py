@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from memd.inject.synthesis import Synthesis
     from memd.inject.tools.files import Files
     from memd.learn.learn import Learn
+    from memd.learn.tuning.tuning import Tuning
     from memd.llm.llm import LanguageModel
     from memd.org.owner import Owner
     from memd.org.review import Review
@@ -111,6 +112,7 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
         inject=later(prompts.inject),
         briefs=later(prompts.briefs),
         learn=prompts.learn,
+        tuning=later(partial(_tuning, house, events, stack)),
         quarantine=house.quarantine,
         synthesis=prompts.synthesis,
         wiki=asleep.wiki,
@@ -124,6 +126,16 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
         short_ids=ShortIds(house.db, settings.org_memory),
         background=_background(house, access, asleep, events),
     )
+
+
+def _tuning(house: Assembly, events: Events, stack: AsyncExitStack) -> Tuning:
+    """Build the room of tuning; the run under way is given up when *stack* unwinds."""
+    from memd.learn.tuning.tuning import Tuning
+
+    emit = events.emit
+    room = Tuning(house.db, house.clock, house.ids, house.recall, house.embedder, emit)
+    stack.push_async_callback(room.close)
+    return room
 
 
 def _records(house: Assembly) -> Records:

@@ -245,15 +245,8 @@ class InternalError(MemdError):
 
     kind = "internal"
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        field: str | None = None,
-        hint: str | None = None,
-        incident: str | None = None,
-    ) -> None:
-        super().__init__(message, field=field, hint=hint)
+    def __init__(self, message: str, *, incident: str | None = None, **more: str | None) -> None:
+        super().__init__(message, **more)
         self.incident = incident
 
 
@@ -319,6 +312,18 @@ class EmbeddingError(MemdMemoryError, UnavailableError):
     """The model failed or returned something that is not a vector."""
 
     kind = "embedding"
+
+
+class FineTuneDependencyError(MemdMemoryError, CallerError):
+    """What trains an encoder is not installed; what is tuned without it needs nothing more."""
+
+    kind = "fine_tune_dependency"
+
+
+class FineTuneCancelledError(MemdMemoryError, CallerError):
+    """A run of fine-tuning was cancelled."""
+
+    kind = "fine_tune_cancelled"
 
 
 # Organisational memory (SPEC 15.6).

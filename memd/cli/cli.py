@@ -112,6 +112,16 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
         "The optional language model: what it is used for, and what it has cost.",
         (Entry("status", "memd.cli.llm", "status"),),
     ),
+    "tune": (
+        "Recall fitted to your own memories, where that is better, and the way back.",
+        (
+            Entry("run", "memd.cli.memory.tune", "run"),
+            Entry("status", "memd.cli.memory.tune", "status"),
+            Entry("cancel", "memd.cli.memory.tune", "cancel"),
+            Entry("use", "memd.cli.memory.tune", "use"),
+            Entry("undo", "memd.cli.memory.tune", "undo"),
+        ),
+    ),
     "org": (
         "What everybody knows: policies, decisions, procedures, conventions, and their past.",
         (
@@ -230,7 +240,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "What everybody knows": ("org", "graph", "shared"),
     "Put away, brought back, erased": ("archive", "delete", "trash", "forget"),
     "Who may do what": ("agent", "client", "owner", "audit", "flagged"),
-    "Keep it well": ("config", "check", "rebuild", "backup", "restore", "repair"),
+    "Keep it well": ("config", "tune", "check", "rebuild", "backup", "restore", "repair"),
 }
 """The headings of ``memd --help``; every command stands under one."""
 

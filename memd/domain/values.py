@@ -113,6 +113,7 @@ class EventName(StrEnum):
     TURNED_AWAY = "event.turned_away"
     USAGE = "event.usage"
     DAMAGED = "event.damaged"
+    TUNED = "event.tuned"
 
 
 EVERYBODY = "*"

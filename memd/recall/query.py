@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from memd.domain.encoding import ModelFingerprint
 from memd.domain.enums import SearchMode
@@ -14,8 +15,10 @@ from memd.recall.ranking.features import Statistics, measure
 from memd.recall.ranking.rankings import Ranked, in_time, judged
 from memd.recall.ranking.weights import HYBRID, WITHOUT_VECTORS
 from memd.recall.search import Reach, SearchScope, reaches
+from memd.recall.tuned import Tuned
 from memd.store.access import names
 from memd.store.file.connect import Reading
+from memd.store.learn import tunings
 from memd.store.search import ranked as ranked_rows
 from memd.store.search import vectors, words
 
@@ -28,20 +31,31 @@ class SearchQuery:
     mode: SearchMode
     vector: bytes | None
     degraded: str | None
+    tuned: Tuned | None = None
+    """What tuning put in place of the shipped weights, where the question has a vector."""
     counts: Mapping[str, int] = field(default_factory=dict)
     """How many memories hold each of the question's terms: counted once, for all arms."""
 
 
 def understood(
-    conn: Reading, scopes: Sequence[SearchScope], text: str, fingerprint: ModelFingerprint | None
-) -> tuple[Question, list[Reach], bool | None]:
-    """Return the question, what is to be read for it, and whether vectors fit the model."""
+    conn: Reading,
+    scopes: Sequence[SearchScope],
+    text: str,
+    fingerprint: ModelFingerprint | None,
+    *,
+    unread: bool = False,
+) -> tuple[Question, list[Reach], bool | None, dict[str, Any] | None]:
+    """Return the question, what is to be read for it, and whether vectors fit the model.
+
+    Where that is *unread*, what tuning put to use comes along.
+    """
     agent_keys = [scope.agent_key for scope in scopes]
     known = names.known_speakers(conn, agent_keys, name_candidates(text))
     cached = None if fingerprint is None else vectors.cached(conn, str(fingerprint))
     times = periods(text, scopes[0].wanted.now_us)
     asked = question(text, known, words.stemmer(conn), times)
-    return asked, reaches(conn, scopes, asked), cached
+    body = tunings.active(conn) if unread else None
+    return asked, reaches(conn, scopes, asked), cached, body
 
 
 def ranked(
@@ -64,11 +78,13 @@ def ranked(
         if key is not None
     }
     cosines = vectors.among(conn, vector, sorted(around)) if vector is not None else {}
+    weights = HYBRID if vector is not None else WITHOUT_VECTORS
+    if query.tuned is not None and vector is not None:
+        cosines, weights = query.tuned.cosines(cosines), query.tuned.weights
     owners = [owner for scope in scopes for owner in scope.owners]
     statistics = Statistics(words.corpus(conn, owners), query.counts)
     stem = words.stemmer(conn)
     measured = measure(asked, found, cosines, statistics, stem, len(each[0]))
-    weights = HYBRID if vector is not None else WITHOUT_VECTORS
     project_id = scopes[0].wanted.active_project_id
     request_us = scopes[0].wanted.now_us if asked.is_request else None
     items, chance = judged(measured, weights, mode, project_id, request_us)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from memd.base.clock import Clock
 from memd.base.errors import MemoryRetrievalError, ModelError, UnavailableError
@@ -41,9 +41,11 @@ from memd.recall.search import (
 )
 from memd.recall.second import looked_again, looks_again
 from memd.recall.select import select
+from memd.recall.tuned import ActiveTuning, Tuned, TuningTrial
 from memd.store.access import agents
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
+from memd.store.learn import tunings
 from memd.store.memory import memories, preferences, shared
 from memd.store.memory.preferences import PreferenceRow
 from memd.store.memory.rows import FoundRow
@@ -66,6 +68,8 @@ class Recall:
     """``memory.options.shared_knowledge_base``: off, nothing that is shared is found."""
     scorer: PairScorer | None = None
     """The optional re-ranker; without one what it is asked for is ordered by blended scores."""
+    tuning: ActiveTuning = field(default_factory=ActiveTuning)
+    """What tuning put to use."""
 
     async def recall(self, caller: Caller, request: RecallRequest) -> RecallResult:
         """Answer a question: preferences first, then what is relevant, within the budget.
@@ -128,6 +132,22 @@ class Recall:
         if not scopes:
             return ()
         return await self._retrieved(scopes, query, mode)
+
+    async def tuned(self) -> Tuned | None:
+        """Return what tuning put to use for the installed model, if anything is."""
+        if self.tuning.unread:
+            self.tuning.note(await self.db.read(tunings.active))
+        return self.tuning.of(self.embedder.fingerprint)
+
+    async def examined(self, caller: Caller, text: str, tuned: Tuned | None) -> RankedCandidates:
+        """Return what a recall of *text* would choose from if *tuned* were in use."""
+        limited = self._limited(caller, MemoryFilter(), hidden=False, passing=False)
+        scopes = await self.db.read(_scopes, caller, limited, self.level, also_shared=False)
+        if not scopes:
+            return RankedCandidates([], 0.0, None)
+        return await self._found(
+            scopes, text, SearchMode.HYBRID, ARM_ROWS, trial=TuningTrial(tuned)
+        )
 
     async def search_shared(
         self, query: MemoryQuery, exclude_agent: str | None = None
@@ -217,13 +237,21 @@ class Recall:
         return RecallFilter(asked, self.clock.now_us(), hidden, passing)
 
     async def _found(
-        self, scopes: Sequence[SearchScope], text: str, mode: SearchMode, rows: int, fill: int = 0
+        self,
+        scopes: Sequence[SearchScope],
+        text: str,
+        mode: SearchMode,
+        rows: int,
+        fill: int = 0,
+        trial: TuningTrial | None = None,
     ) -> RankedCandidates:
         fingerprint = None if mode is SearchMode.WORDS else self.embedder.fingerprint
-        asked, each, cached = await self.db.read(
-            understood, scopes, text[:QUERY_CHARS_MAX], fingerprint
+        asked, each, cached, body = await self.db.read(
+            understood, scopes, text[:QUERY_CHARS_MAX], fingerprint, unread=self.tuning.unread
         )
-        query = SearchQuery(asked, mode, None, None)
+        self.tuning.note(body)
+        tuned = self.tuning.of(fingerprint) if trial is None else trial.tuned
+        query = SearchQuery(asked, mode, None, None, tuned)
         terms = {} if mode is SearchMode.DENSE else asked.written
         counted = tuple(dict.fromkeys([*asked.terms, *asked.content]))
         searching = asyncio.ensure_future(self.db.read(words_arm, each, terms, rows, counted))
@@ -282,7 +310,7 @@ class Recall:
         except (UnavailableError, ModelError) as error:
             why = f"the embedding model is not available ({error.kind}): only words are searched"
             return replace(query, degraded=why)
-        return replace(query, vector=vector)
+        return replace(query, vector=vector if query.tuned is None else query.tuned.vector(vector))
 
 
 def found_terms(text: str) -> frozenset[str]:

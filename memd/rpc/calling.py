@@ -76,6 +76,9 @@ KEYED: Final = frozenset(
         "store.rebuild",
         "trash.restore",
         "wiki.export",
+        "tune.activate",
+        "tune.rollback",
+        "tune.start",
     }
 )
 

@@ -47,6 +47,8 @@ CODES: Final[Mapping[str, int]] = {
     "model": -32006,
     "capability": -32007,
     "config": -32007,
+    "fine_tune_dependency": -32007,
+    "fine_tune_cancelled": -32800,
     "degraded": -32007,
     "provider": -32007,
     "provider_refused": -32007,

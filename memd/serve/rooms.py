@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from memd.inject.synthesis import Synthesis
     from memd.inject.tools.files import Files
     from memd.learn.learn import Learn
+    from memd.learn.tuning.tuning import Tuning
     from memd.llm.llm import LanguageModel
     from memd.org.clients import Clients
     from memd.org.graph import Graph
@@ -129,6 +130,7 @@ class Rooms:
     inject: Inject
     briefs: Briefs
     learn: Learn
+    tuning: Tuning
     quarantine: Quarantine
     synthesis: Synthesis
     wiki: Wiki

@@ -6,6 +6,7 @@ from memd.domain.caller import Caller
 from memd.domain.enums import LearningOutcome
 from memd.domain.learn import Learning, PlaybookEntry, PlaybookQuery, SuccessReport, TaskReport
 from memd.domain.recall import SynthesisRequest, Synthesized
+from memd.domain.tuning import TuneRequest, TuneRun, TuneStage, TuneStatus
 
 
 class FakeLearn:
@@ -48,3 +49,28 @@ class FakeSynthesis:
     async def block(self, caller: Caller, request: SynthesisRequest) -> Synthesized:
         del caller, request
         return Synthesized(block="")
+
+
+class FakeTuning:
+    """Never gets beyond its first stage."""
+
+    async def start(
+        self, caller: Caller, request: TuneRequest | None = None, *, resume: bool = False
+    ) -> TuneRun:
+        del caller, request, resume
+        stage = TuneStage.GENERATING_DATA
+        return TuneRun(run_id="t000000", stage=stage, started_at="2026-01-01T12:00:00Z")
+
+    async def status(self) -> TuneStatus:
+        return TuneStatus(stage=TuneStage.IDLE)
+
+    async def cancel(self) -> TuneStatus:
+        return await self.status()
+
+    async def activate(self, caller: Caller, run_id: str) -> TuneStatus:
+        del caller, run_id
+        return await self.status()
+
+    async def rollback(self, caller: Caller) -> TuneStatus:
+        del caller
+        return await self.status()

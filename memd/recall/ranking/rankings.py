@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from memd.base.clock import DAY_US
 from memd.domain.enums import SearchMode
 from memd.recall.ranking.features import Measured
-from memd.recall.ranking.weights import COMPOSED, HYBRID, Weights, logistic
+from memd.recall.ranking.weights import COMPOSED, WITHOUT_VECTORS, Weights, logistic
 from memd.recall.search import ARM_ROWS
 from memd.store.search.ranked import SearchCandidate
 
@@ -78,10 +78,10 @@ def judged(
     if mode is not SearchMode.HYBRID:
         return ranked(measured, weights, mode, project_id), 1.0
     kinds = [(measured, weights)]
-    if weights is HYBRID:
+    if weights is not WITHOUT_VECTORS:
         composed = [item for item in measured if item.candidate.is_composed]
         others = [item for item in measured if not item.candidate.is_composed]
-        kinds = [(others, HYBRID), (composed, COMPOSED)]
+        kinds = [(others, weights), (composed, COMPOSED)]
     items: list[Ranked] = []
     best = 0.0
     for its, table in kinds:

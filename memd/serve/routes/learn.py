@@ -1,4 +1,4 @@
-"""``learn.*``: what became of tasks, and patterns that worked."""
+"""``learn.*`` and ``tune.*``: what became of tasks, what worked, recall fitted to what is there."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from pydantic import Field
 
 from memd.base.limits import LEARNINGS_READ_ITEMS_MAX
 from memd.domain.learn import Learning, PlaybookEntry, PlaybookQuery, SuccessReport, TaskReport
+from memd.domain.tuning import TuneRequest, TuneRun, TuneStatus
 from memd.domain.values import Name, Value
-from memd.serve.params import AgentParams, WriteParams
+from memd.serve.params import AgentParams, KeyParams, Params, WriteParams
 from memd.serve.route import Context, Router
 
 router = Router()
@@ -29,6 +30,18 @@ class LessonsParams(AgentParams):
 
 class PlaybookParams(PlaybookQuery, AgentParams):
     """Which patterns are wanted."""
+
+
+class StartParams(TuneRequest, KeyParams):
+    """A run, or with *resume* what is left of the last one, as it was asked for then."""
+
+    resume: bool = False
+
+
+class ActivateParams(KeyParams):
+    """The run whose result is to be used."""
+
+    run_id: Name
 
 
 class Lessons(Value):
@@ -65,3 +78,47 @@ async def lessons(context: Context, params: LessonsParams) -> Lessons:
 @router.method("learn.playbook", PlaybookParams, Patterns, "Patterns that worked.")
 async def playbook(context: Context, params: PlaybookParams) -> Patterns:
     return Patterns(items=await context.rooms.learn.playbook(context.caller, params))
+
+
+@router.method(
+    "tune.start", StartParams, TuneRun, "Begin to tune.", scope="admin", repeats="when done"
+)
+async def tune(context: Context, params: StartParams) -> TuneRun:
+    """Begin a run, which goes on in the background: ``tune.status`` and ``event.tuned`` tell."""
+    return await context.rooms.tuning.start(context.caller, params, resume=params.resume)
+
+
+@router.method("tune.status", Params, TuneStatus, "How far tuning is, and what came of it.")
+async def tune_status(context: Context, _params: Params) -> TuneStatus:
+    return await context.rooms.tuning.status()
+
+
+@router.method("tune.cancel", KeyParams, TuneStatus, "Stop the run.", scope="admin", repeats="anew")
+async def cancel_tuning(context: Context, _params: KeyParams) -> TuneStatus:
+    """Stop the run at its next step; it can be gone on with."""
+    return await context.rooms.tuning.cancel()
+
+
+@router.method(
+    "tune.activate",
+    ActivateParams,
+    TuneStatus,
+    "Use what a run made.",
+    scope="admin",
+    repeats="when done",
+)
+async def activate(context: Context, params: ActivateParams) -> TuneStatus:
+    return await context.rooms.tuning.activate(context.caller, params.run_id)
+
+
+@router.method(
+    "tune.rollback",
+    KeyParams,
+    TuneStatus,
+    "Use what was used before.",
+    scope="admin",
+    repeats="when done",
+)
+async def rollback(context: Context, _params: KeyParams) -> TuneStatus:
+    """Take back the run in use: the one before it is used again, or what was shipped."""
+    return await context.rooms.tuning.rollback(context.caller)

@@ -59,6 +59,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "memory.quarantine": {"id": "m000000"},
     "memory.synthesize": {"query": "a"},
     "learn.outcome": {"final_response": "done"},
+    "tune.activate": {"run_id": "a"},
     "learn.success": {"description": "a", "tools": ["b"]},
     "preference.set": {"name": "a", "value": "b"},
     "preference.get": {"name": "a"},

@@ -1,0 +1,145 @@
+"""``memd tune``: fitted to what this memory holds, only where that is better, and back."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any
+
+from memd.cli import options, say
+from memd.cli.progress import Progress
+from memd.cli.reach import ask, daemon
+from memd.cli.tables import an_id, table, text_column
+from memd.cli.tables import time as moment
+
+LOOK_S = 0.3
+"""How often a run is looked at."""
+
+_DOING = {
+    "generating_data": "making pairs",
+    "mining_negatives": "looking for what only looks right",
+    "training": "training",
+    "evaluating": "judging",
+    "deploying": "deciding",
+}
+Detach = Annotated[
+    bool, options.option("--detach", help="Do not wait: memd tune status says how far it is.")
+]
+Resume = Annotated[
+    bool, options.option("--resume", help="Go on with the last run, which failed or was cancelled.")
+]
+
+
+@options.examples("memd tune run", "memd tune run --resume", "memd tune run --detach --json")
+def run(
+    resume: Resume = False,
+    detach: Detach = False,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Fit recall to your own memories: pairs, hard negatives, training, a verdict.
+
+    What is trained is used only where it is better on pairs that it was not trained on, and
+    "memd tune undo" takes it back.
+    """
+    params = options.without_none(resume=resume or None)
+    with daemon(profile) as client:
+        done: dict[str, Any] = client.call("tune.start", params)
+        if not detach:
+            done = _waited(client, done)
+    if json:
+        say.as_json(done)
+    else:
+        _tell(done)
+    if done["error"] is not None:
+        raise say.Leave(say.Exit.ERROR)
+
+
+@options.examples("memd tune status", "memd tune status --json")
+def status(profile: options.Profile = None, json: options.Json = False) -> None:
+    """Say what is in use, how far a run is, and what came of the last ones."""
+    found = ask(profile, "tune.status")
+    if json:
+        say.as_json(found)
+        return
+    say.out(f"in use: {found['active'] or 'as shipped'}")
+    runs = found["runs"]
+    if runs:
+        columns = (an_id("RUN"), moment("BEGAN"), text_column("WHAT CAME OF IT"))
+        table(columns, ((run["run_id"], run["started_at"], _sum(run)) for run in runs))
+    else:
+        say.note("nothing was tuned yet: memd tune run")
+
+
+@options.examples("memd tune cancel")
+def cancel(profile: options.Profile = None, json: options.Json = False) -> None:
+    """Stop the run under way; "memd tune run --resume" goes on with it."""
+    _changed(profile, "tune.cancel", {}, json=json)
+
+
+@options.examples("memd tune use 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
+def use(
+    run_id: Annotated[str, options.Argument(metavar="RUN", help="As printed by status.")],
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Use what a run made that was better, once more."""
+    _changed(profile, "tune.activate", {"run_id": run_id}, json=json)
+
+
+@options.examples("memd tune undo")
+def undo(profile: options.Profile = None, json: options.Json = False) -> None:
+    """Take back what is in use: the run before it is used again, or what was shipped."""
+    _changed(profile, "tune.rollback", {}, json=json)
+
+
+def _changed(profile: str | None, method: str, params: dict[str, Any], *, json: bool) -> None:
+    with daemon(profile) as client:
+        found: dict[str, Any] = client.call(method, params)
+    if json:
+        say.as_json(found)
+    else:
+        say.out(f"in use: {found['active'] or 'as shipped'}")
+
+
+def _waited(client: Any, run: dict[str, Any]) -> dict[str, Any]:
+    """Return the run when it is over, and show meanwhile how far it is."""
+    with Progress("tuning", unit="%") as progress:
+        try:
+            while run["completed_at"] is None:
+                stage = _DOING.get(run["stage"], run["stage"])
+                progress.share(stage, run["progress"] or 0.0)
+                time.sleep(LOOK_S)
+                runs = client.call("tune.status")["runs"]
+                run = next(each for each in runs if each["run_id"] == run["run_id"])
+        except KeyboardInterrupt:
+            say.note('memd: it goes on in the daemon; "memd tune cancel" stops it')
+            raise
+    return run
+
+
+def _tell(run: dict[str, Any]) -> None:
+    say.out(f"run {run['run_id']}: {_sum(run)}")
+    made = ", ".join(f"{count:,} by {way}" for way, count in run["pairs"].items())
+    if made:
+        say.out(f"  pairs: {made}; {run['training']:,} to train on, {run['held_out']:,} held out")
+    verdict = run["verdict"]
+    if verdict is not None:
+        say.out(f"  trained: {run['trained']}")
+        for name, key in (("NDCG@10", "ndcg"), ("recall@10", "recall"), ("told", "told")):
+            before, after = verdict[f"base_{key}"], verdict[f"tuned_{key}"]
+            say.out(f"  {name:<10} {before:.3f} before, {after:.3f} tuned")
+    if run["deployed"]:
+        say.note("to take it back: memd tune undo")
+
+
+def _sum(run: dict[str, Any]) -> str:
+    """Return in a line what came of a run."""
+    if run["error"] is not None:
+        return f"failed: {run['error']}"
+    if run["completed_at"] is None:
+        return str(_DOING.get(run["stage"], run["stage"]))
+    if run["active"]:
+        return "better, and in use"
+    if run["deployed"]:
+        return "better, not in use now"
+    return "not better on the pairs held out, so nothing was changed"

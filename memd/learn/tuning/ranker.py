@@ -1,0 +1,125 @@
+"""The ranker's weights and the selection rule, fitted to the owner's pairs. Pure, numpy.
+
+A listwise softmax as the reviewed table's, but begun from that table and drawn back to it. The
+scores keep their spread and an answer its length, so that gate, calibration and bar mean what
+they meant.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memd.recall.ranking.rankings import GATE_TOP, Ranked
+from memd.recall.ranking.weights import Weights
+from memd.recall.select import ENTRIES_MAX
+
+Numbers = NDArray[np.float64]
+
+STEPS = 200
+RATE = 0.05
+PULL = 0.02
+"""How strongly each weight, in units of its feature's spread, is drawn to the reviewed one."""
+SPREAD_MIN = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """A question with its candidates, best first, and which of them answers it."""
+
+    items: Sequence[Ranked]
+    right: Sequence[bool]
+
+
+def fitted(
+    samples: Sequence[Examined],
+    reviewed: Mapping[str, float],
+    progress: Callable[[float], None] = lambda _share: None,
+) -> dict[str, float]:
+    """Return weights that bring the right candidates up; *reviewed* where nothing says otherwise.
+
+    *progress* hears which share of the steps is done, and may raise to stop.
+    """
+    used = [sample for sample in samples if any(sample.right)]
+    if not used:
+        return dict(reviewed)
+    names = list(reviewed)
+    rows = np.array([[i.measured.features[n] for n in names] for s in used for i in s.items])
+    spread = np.maximum(rows.std(0), SPREAD_MIN)
+    rows = rows / spread
+    begun = np.array([reviewed[name] for name in names]) * spread
+    good = np.array([float(right) for s in used for right in s.right])
+    found = _descended(rows, good, [len(s.items) for s in used], begun, progress)
+    scores = rows @ begun, rows @ found
+    before, after = (_sd_of_best(each, [len(s.items) for s in used]) for each in scores)
+    found = found * (before / after if after else 1.0) / spread
+    return dict(zip(names, found.tolist(), strict=True))
+
+
+def _descended(
+    rows: Numbers,
+    good: Numbers,
+    sizes: Sequence[int],
+    begun: Numbers,
+    progress: Callable[[float], None],
+) -> Numbers:
+    starts, owner = np.cumsum([0, *sizes[:-1]]), np.repeat(np.arange(len(sizes)), sizes)
+    total = np.add.reduceat(good, starts)[owner]
+    weights = begun.copy()
+    first, second = np.zeros_like(weights), np.zeros_like(weights)
+    for step in range(1, STEPS + 1):
+        score = rows @ weights
+        share = np.exp(score - np.maximum.reduceat(score, starts)[owner])
+        share /= np.add.reduceat(share, starts)[owner]
+        slope = rows.T @ (share - good / total) / len(sizes) + PULL * (weights - begun)
+        first, second = 0.9 * first + 0.1 * slope, 0.999 * second + 0.001 * slope * slope
+        move = (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
+        weights = weights - RATE * move
+        progress(step / STEPS)
+    return weights
+
+
+def _sd_of_best(scores: Numbers, sizes: Sequence[int]) -> float:
+    """Return how far the ten best of a question lie apart, on average."""
+    parts = np.split(scores, np.cumsum(sizes)[:-1])
+    return float(np.mean([np.sort(part)[-GATE_TOP:].std() for part in parts]))
+
+
+def bar_for(samples: Sequence[Examined], weights: Weights, entries: float) -> float:
+    """Return the bar with which an answer to *samples* has *entries* on average, as before."""
+    worth = sorted(
+        (
+            item.relevance * weights.bar / item.bar
+            for sample in samples
+            for item in sample.items[:ENTRIES_MAX]
+            if item.passes and math.isfinite(item.bar)
+        ),
+        reverse=True,
+    )
+    wanted = round(entries * len(samples))
+    if not 0 < wanted <= len(worth):
+        return weights.bar
+    return worth[wanted - 1]
+
+
+def entries_told(samples: Sequence[Examined]) -> float:
+    """Return how many entries an answer to one of *samples* has, on average."""
+    number = sum(_is_told(item) for s in samples for item in s.items[:ENTRIES_MAX])
+    return number / len(samples) if samples else 0.0
+
+
+def share_told(samples: Sequence[Examined]) -> float:
+    """Return for which share of *samples* the answer has what is right."""
+    held = sum(
+        any(right and _is_told(item) for item, right in zip(s.items, s.right, strict=True))
+        for s in samples
+    )
+    return held / len(samples) if samples else 0.0
+
+
+def _is_told(item: Ranked) -> bool:
+    return item.passes and item.relevance >= item.bar

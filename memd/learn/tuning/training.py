@@ -1,0 +1,90 @@
+"""From a run's pairs to rows of numbers, and from those to an adapter. Pure, numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from memd.domain.tuning import TuneRequest
+from memd.learn.tuning import adapter
+from memd.learn.tuning.adapter import Contrast, Matrix
+from memd.learn.tuning.questions import Asked
+from memd.recall.ranking.rankings import GATE_TOP
+from memd.recall.tuned import Tuned
+
+
+class TrainingPairs(NamedTuple):
+    """Questions with their vectors, the memories' vectors, and what only looks as if."""
+
+    asked: Sequence[Asked]
+    questions: Sequence[bytes]
+    vectors: Mapping[int, bytes]
+    negatives: Mapping[int, Sequence[int]]
+
+
+def negatives(
+    asked: Sequence[Asked], questions: Sequence[bytes], vectors: Mapping[int, bytes], top_k: int
+) -> dict[int, list[int]]:
+    """Return for each memory that is asked for which others look as if they answered."""
+    rows = {key: at for at, key in enumerate(vectors)}
+    keys = list(vectors)
+    used = [at for at, one in enumerate(asked) if one.memory_key in rows]
+    if not used:
+        return {}
+    positives = np.array([rows[asked[at].memory_key] for at in used])
+    found = adapter.mined(
+        _matrix([questions[at] for at in used]), _matrix(vectors.values()), positives, top_k=top_k
+    )
+    return {
+        asked[at].memory_key: [
+            keys[row] for row in places if row >= 0 and keys[row] != asked[at].apart
+        ]
+        for at, places in zip(used, found.tolist(), strict=True)
+    }
+
+
+def adapter_of(
+    pairs_of_run: TrainingPairs,
+    shipped: Tuned,
+    request: TuneRequest,
+    progress: Callable[[float], None],
+) -> Tuned:
+    """Return *shipped* with a matrix trained on *pairs_of_run*, its cosines on the old scale."""
+    rows = {key: at for at, key in enumerate(pairs_of_run.vectors)}
+    used = [at for at, one in enumerate(pairs_of_run.asked) if one.memory_key in rows]
+    places = np.full((len(used), request.top_k), -1, dtype=np.int64)
+    for row, at in enumerate(used):
+        hard = pairs_of_run.negatives.get(pairs_of_run.asked[at].memory_key, ())
+        known = [rows[key] for key in hard if key in rows][: request.top_k]
+        places[row, : len(known)] = known
+    pairs = Contrast(
+        questions=_matrix([pairs_of_run.questions[at] for at in used]),
+        passages=_matrix(pairs_of_run.vectors.values()),
+        positives=np.array([rows[pairs_of_run.asked[at].memory_key] for at in used]),
+        negatives=places,
+    )
+    matrix = adapter.trained(
+        pairs, temperature=request.temperature, batch=request.batch_size, progress=progress
+    )
+    before = _best(pairs.questions, pairs.passages)
+    after = _best(adapter.turned(matrix, pairs.questions), pairs.passages)
+    scale = float(before.std() / max(float(after.std()), 1e-6))
+    return replace(
+        shipped,
+        matrix=matrix.astype("<f4").tobytes(),
+        shift=float(before.mean() - scale * after.mean()),
+        scale=scale,
+    )
+
+
+def _best(questions: Matrix, passages: Matrix) -> Matrix:
+    """Return the best cosines of each question: those that the gate goes by."""
+    top = min(GATE_TOP, len(passages))
+    return np.asarray(np.partition(questions @ passages.T, -top, axis=1)[:, -top:])
+
+
+def _matrix(vectors: Collection[bytes]) -> Matrix:
+    return np.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), -1)

@@ -1,0 +1,287 @@
+"""Runs of tuning: begun, looked at, cancelled, gone on with, put to use, taken back (SPEC 18.2.9).
+
+One at a time. Each stage is stored before the next begins, so what was killed or cancelled goes
+on where it was. Only what the verdict calls better is put to use, and whatever is in use can be
+taken back: what was in use before is used again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from memd.base import log
+from memd.base.clock import Clock, from_us
+from memd.base.errors import (
+    DegradedError,
+    FineTuneCancelledError,
+    InvalidStateError,
+    MemdError,
+    NotFoundError,
+)
+from memd.base.ids import Ids
+from memd.base.work import Work
+from memd.domain.caller import Caller
+from memd.domain.encoding import Embedder
+from memd.domain.tuning import TERMINAL, TuneRequest, TuneRun, TuneStage, TuneStatus, Verdict
+from memd.domain.values import EVERYBODY, Emit, EventName
+from memd.learn.tuning.stages import FIT, HELD_OUT, Stages
+from memd.recall.recall import Recall
+from memd.recall.tuned import tuned_of
+from memd.store.file.connect import Writing
+from memd.store.file.database import Database
+from memd.store.learn import tunings
+from memd.store.learn.tunings import TuningRow
+
+ORDER = (
+    TuneStage.GENERATING_DATA,
+    TuneStage.MINING_NEGATIVES,
+    TuneStage.TRAINING,
+    TuneStage.EVALUATING,
+    TuneStage.DEPLOYING,
+)
+CANCELLED = "cancelled by user"
+INTERRUPTED = "interrupted: memd ended while it ran"
+CANCEL_S_MAX = 30.0
+
+
+@dataclass
+class Tuning:
+    """The room's needs, handed in by the daemon."""
+
+    db: Database
+    clock: Clock
+    ids: Ids
+    recall: Recall
+    embedder: Embedder
+    emit: Emit
+    _work: Work = field(default_factory=lambda: Work("memd-tuning"))
+    _job: asyncio.Task[None] | None = None
+    _run: TuneRun | None = None
+    _stop: bool = False
+
+    async def start(
+        self, caller: Caller, request: TuneRequest | None = None, *, resume: bool = False
+    ) -> TuneRun:
+        """Begin a run, or with *resume* go on with the last that failed; return it as it stands.
+
+        It goes on in the background. Raises InvalidStateError while one is running, and where
+        there is none to go on with; DegradedError without an embedding model.
+        """
+        if self._job is not None:
+            raise InvalidStateError(
+                "memd is being tuned", hint="see how far it is: memd tune status"
+            )
+        if self.embedder.fingerprint is None:
+            raise DegradedError(
+                "tuning needs the embedding model", hint="install it: memd model install"
+            )
+        body = await self._left() if resume else self._begun(request or TuneRequest())
+        self._stop = False
+        self._run = _run_of(body, active=False)
+        self._job = asyncio.create_task(self._done(caller, body))
+        return self._run
+
+    async def status(self) -> TuneStatus:
+        """Return the stage under way, and all runs that are remembered."""
+        rows = await self.db.read(tunings.listed)
+        runs = [self._seen(row) for row in rows]
+        if self._run is not None:
+            runs = [self._run, *(run for run in runs if run.run_id != self._run.run_id)]
+        active = next((row.run_id for row in rows if row.active), None)
+        stage = TuneStage.IDLE if self._run is None else self._run.stage
+        return TuneStatus(stage=stage, active=active, runs=tuple(runs))
+
+    async def cancel(self) -> TuneStatus:
+        """Stop the run at its next step, and wait for that; InvalidStateError when none runs."""
+        job = self._job
+        if job is None:
+            raise InvalidStateError("no tuning is running", hint="memd tune run begins one")
+        self._stop = True
+        await asyncio.wait([job], timeout=CANCEL_S_MAX)
+        return await self.status()
+
+    async def activate(self, caller: Caller, run_id: str) -> TuneStatus:
+        """Use what a run made that was better, once more.
+
+        Raises NotFoundError, and InvalidStateError for what was not better or is of a model
+        that is not installed.
+        """
+        row = next(
+            (row for row in await self.db.read(tunings.listed) if row.run_id == run_id), None
+        )
+        if row is None:
+            raise NotFoundError("there is no such run", field="run_id", hint="memd tune status")
+        if not row.body["run"].get("deployed"):
+            raise InvalidStateError(
+                "this run made nothing better, so it is not used", hint="memd tune status"
+            )
+        if row.body["tuned"]["fingerprint"] != str(self.embedder.fingerprint):
+            raise InvalidStateError("this run is of another embedding model", hint="memd tune run")
+        before = next((r.run_id for r in await self.db.read(tunings.listed) if r.active), None)
+        row.body["before"] = before if before != run_id else row.body.get("before")
+        await self._use(caller, row.body)
+        return await self.status()
+
+    async def rollback(self, caller: Caller) -> TuneStatus:
+        """Use again what was in use before the run in use: another run's, or what was shipped."""
+        rows = {row.run_id: row for row in await self.db.read(tunings.listed)}
+        used = next((row for row in rows.values() if row.active), None)
+        if used is None:
+            raise InvalidStateError("nothing is tuned: memd uses what was shipped")
+        before = rows.get(used.body.get("before") or "")
+        await self.db.write(
+            caller, lambda conn: tunings.use(conn, None if before is None else before.run_id)
+        )
+        self.recall.tuning.put(None if before is None else tuned_of(before.body["tuned"]))
+        self._tell("rolled_back", used.run_id)
+        return await self.status()
+
+    async def settled(self) -> None:
+        """Wait until no run is under way."""
+        if self._job is not None:
+            await asyncio.wait([self._job])
+
+    async def close(self) -> None:
+        """Give up the run under way, as a kill would: it is gone on with when that is asked for."""
+        if self._job is not None:
+            self._stop = True
+            self._job.cancel()
+            await asyncio.wait([self._job])
+        self._work.close()
+
+    # The run.
+
+    def _begun(self, request: TuneRequest) -> dict[str, Any]:
+        run = {
+            "run_id": self.ids.new(),
+            "stage": TuneStage.GENERATING_DATA,
+            "started_at": from_us(self.clock.now_us()).isoformat(),
+        }
+        fingerprint = str(self.embedder.fingerprint)
+        asked = request.model_dump(mode="json", include=set(TuneRequest.model_fields))
+        return {"run": run, "asked": asked, "fingerprint": fingerprint, "work": {}}
+
+    async def _left(self) -> dict[str, Any]:
+        """Return the last run, to go on with: it failed, was cancelled, or memd ended."""
+        row = next(iter(await self.db.read(tunings.listed)), None)
+        if row is None or row.body["run"]["stage"] == TuneStage.COMPLETE:
+            raise InvalidStateError("no run is left to go on with", hint="begin one: memd tune run")
+        if row.body["fingerprint"] != str(self.embedder.fingerprint):
+            raise InvalidStateError("the embedding model is another one now", hint="memd tune run")
+        run = row.body["run"]
+        run["stage"] = row.body.get("next", TuneStage.GENERATING_DATA)
+        for name in ("error", "completed_at"):
+            run.pop(name, None)
+        return row.body
+
+    async def _done(self, caller: Caller, body: dict[str, Any]) -> None:
+        """Do the stages from where *body* is; whatever ends them is stored."""
+        try:
+            await self._stages(caller, body)
+        except FineTuneCancelledError:
+            await self._failed(caller, body, CANCELLED)
+        except MemdError as error:
+            await self._failed(caller, body, error.message)
+        except Exception as error:  # noqa: BLE001  # a background task: a bug is logged and kept
+            log.error("bug", method=caller.method, trace=log.trace_of(error))
+            await self._failed(caller, body, "internal error: a bug in memd; see the log")
+        finally:
+            self._job = self._run = None
+
+    async def _stages(self, caller: Caller, body: dict[str, Any]) -> None:
+        stages = Stages(self.recall, self.embedder, self._work)
+        request = TuneRequest.model_validate(body["asked"])
+        first = ORDER.index(TuneStage(body["run"]["stage"]))
+        for at, stage in enumerate(ORDER[first:], first):
+            body["run"]["stage"] = body["next"] = stage
+            await self._store(caller, body)
+            self._tell(stage, body["run"]["run_id"])
+            if stage is TuneStage.DEPLOYING:
+                await self._deployed(caller, body)
+                return
+            body["work"] |= await stages.do(stage, body["work"], request, self._progress(body))
+            _count(body)
+            body["next"] = ORDER[at + 1]
+
+    def _progress(self, body: dict[str, Any]) -> Callable[[float], None]:
+        """Return who hears how far a stage is, in any thread, and stops what was cancelled."""
+
+        def progress(share: float) -> None:
+            if self._stop:
+                raise FineTuneCancelledError(CANCELLED)
+            done = min(1.0, max(0.0, share))
+            self._run = _run_of(body, active=False).model_copy(update={"progress": done})
+
+        progress(0.0)
+        return progress
+
+    async def _deployed(self, caller: Caller, body: dict[str, Any]) -> None:
+        """Put to use what is better, and nothing else; the run is over (SPEC 18.2.8)."""
+        work = body["work"]
+        better = Verdict.model_validate(work["verdict"]).better
+        run = body["run"]
+        run |= {"stage": TuneStage.COMPLETE, "deployed": better, "completed_at": self._now()}
+        body["tuned"] = work["made"][work["best"]] if better else None
+        body["work"] = {}
+        body.pop("next")
+        if better:
+            rows = await self.db.read(tunings.listed)
+            body["before"] = next((row.run_id for row in rows if row.active), None)
+            await self._use(caller, body)
+        else:
+            await self._store(caller, body)
+        self._tell("deployed" if better else "refused", run["run_id"])
+
+    async def _use(self, caller: Caller, body: dict[str, Any]) -> None:
+        now_us = self.clock.now_us()
+
+        def work(conn: Writing) -> None:
+            tunings.put(conn, body["run"]["run_id"], body, now_us)
+            tunings.use(conn, body["run"]["run_id"])
+
+        await self.db.write(caller, work)
+        self.recall.tuning.put(tuned_of(body["tuned"]))
+
+    async def _failed(self, caller: Caller, body: dict[str, Any], why: str) -> None:
+        run = body["run"]
+        run |= {"stage": TuneStage.FAILED, "error": why, "completed_at": self._now()}
+        try:
+            await self._store(caller, body)
+        except MemdError as error:  # the disk, say: it stands there as interrupted
+            log.error("a tuning could not be noted", kind=error.kind)
+        self._tell(TuneStage.FAILED, run["run_id"])
+
+    async def _store(self, caller: Caller, body: dict[str, Any]) -> None:
+        now_us = self.clock.now_us()
+        run_id = body["run"]["run_id"]
+        await self.db.write(caller, lambda conn: tunings.put(conn, run_id, body, now_us))
+
+    def _seen(self, row: TuningRow) -> TuneRun:
+        """Return a stored run; one that says it is running, and is not, was interrupted."""
+        body = row.body
+        if body["run"]["stage"] not in TERMINAL:
+            ended = {"stage": TuneStage.FAILED, "error": INTERRUPTED, "completed_at": self._now()}
+            body = {**body, "run": {**body["run"], **ended}}
+        return _run_of(body, active=row.active)
+
+    def _now(self) -> str:
+        return from_us(self.clock.now_us()).isoformat()
+
+    def _tell(self, what: str, run_id: str) -> None:
+        self.emit(EVERYBODY, EventName.TUNED, {"run_id": run_id, "stage": str(what)})
+
+
+def _run_of(body: dict[str, Any], *, active: bool) -> TuneRun:
+    return TuneRun.model_validate({**body["run"], "active": active})
+
+
+def _count(body: dict[str, Any]) -> None:
+    """Note in the run what its work comes to, for whoever looks."""
+    work, run = body["work"], body["run"]
+    parts = [part for _, part in work.get("pairs", ())]
+    run["pairs"] = work.get("ways", {})
+    run["training"], run["held_out"] = parts.count(FIT), parts.count(HELD_OUT)
+    run |= {"trained": work.get("best"), "verdict": work.get("verdict")}

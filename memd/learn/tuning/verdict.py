@@ -1,0 +1,77 @@
+"""Whether what was trained is better (SPEC 18.2.7, 18.2.8). Pure.
+
+Two rankings of the same questions, which nothing was trained on, are compared question by
+question. Better is what is ahead by more than chance would put it.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+
+from memd.domain.tuning import Verdict
+
+TOP = 10
+STANDARD_ERRORS = 1.0
+"""How many of them the gain must be above 0."""
+TOLD_LOST_MAX = 0.01
+"""Of the questions that a default answer held the right memory for."""
+
+NOWHERE = 0
+"""The rank of what was not found."""
+
+
+def judged(
+    before: Sequence[int], after: Sequence[int], shares: tuple[float, float] = (0.0, 0.0)
+) -> Verdict:
+    """Return the verdict over the ranks of the right passage, from 1 on, NOWHERE without.
+
+    *shares*: for which share of the questions a default answer held it, before and after.
+
+    >>> judged([3, 2, 5], [3, 2, 5]).better
+    False
+    """
+    base, tuned = [ndcg(rank) for rank in before], [ndcg(rank) for rank in after]
+    gains = [new - old for old, new in zip(base, tuned, strict=True)]
+    gain = _mean(gains)
+    error = statistics.stdev(gains) / math.sqrt(len(gains)) if len(gains) > 1 else math.inf
+    recalls = recall(before), recall(after)
+    return Verdict(
+        questions=len(gains),
+        base_ndcg=_mean(base),
+        tuned_ndcg=_mean(tuned),
+        base_recall=recalls[0],
+        tuned_recall=recalls[1],
+        improvement_ndcg=_relative(_mean(base), _mean(tuned)),
+        improvement_recall=_relative(*recalls),
+        base_told=shares[0],
+        tuned_told=shares[1],
+        better=gain > 0
+        and gain > STANDARD_ERRORS * error
+        and recalls[1] >= recalls[0]
+        and shares[1] >= shares[0] - TOLD_LOST_MAX,
+    )
+
+
+def ndcg(rank: int) -> float:
+    """Return what a passage at *rank* is worth: 1 at the top, 0 from the eleventh on.
+
+    >>> [ndcg(1), ndcg(3), ndcg(11), ndcg(0)]
+    [1.0, 0.5, 0.0, 0.0]
+    """
+    return 1.0 / math.log2(rank + 1) if 0 < rank <= TOP else 0.0
+
+
+def recall(ranks: Sequence[int]) -> float:
+    """Return for which share of the questions the passage is among the ten best."""
+    return _mean([float(0 < rank <= TOP) for rank in ranks])
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values) if values else 0.0
+
+
+def _relative(base: float, tuned: float) -> float:
+    """Return the gain as a share of *base*; 0 where that is 0 (SPEC 18.2.7)."""
+    return (tuned - base) / base if base else 0.0

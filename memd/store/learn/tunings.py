@@ -1,0 +1,133 @@
+"""Runs of tuning and what they made (table ``weights``): one row a run, at most one in use.
+
+A row's body is JSON: ``run``, how far it is and what came of it, ``work``, what its stages made
+(ids and numbers, no text, gone when it is over), and ``tuned``, what recall would use.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+from memd.domain.enums import Trust
+from memd.store.file.connect import Reading, Writing
+from memd.store.file.keys import keys_array
+from memd.store.search import vectors
+
+KEPT = 10
+"""How many runs are remembered beside the one in use."""
+
+
+class TuningRow(NamedTuple):
+    """One run."""
+
+    key: int
+    run_id: str
+    body: dict[str, Any]
+    active: bool
+
+
+class MemoryText(NamedTuple):
+    """A memory, and what was said before it in its session."""
+
+    memory_key: int
+    agent_id: str
+    speaker: str | None
+    content: str
+    before_key: int | None
+    before: str | None
+    before_speaker: str | None
+
+
+def active(conn: Reading) -> dict[str, Any] | None:
+    """Return what recall is to use, if a tuning is in use."""
+    found = conn.execute("SELECT body -> 'tuned' FROM weights WHERE active = 1").get
+    return None if not isinstance(found, str) else cast("dict[str, Any]", json.loads(found))
+
+
+def put(conn: Writing, run_id: str, body: Mapping[str, Any], now_us: int) -> None:
+    """Store a run as it stands; the oldest go beyond KEPT, never the one in use."""
+    text = json.dumps(body)
+    conn.execute(
+        "UPDATE weights SET body = :body WHERE name = :name", {"body": text, "name": run_id}
+    )
+    if conn.changes():
+        return
+    conn.execute(
+        "INSERT INTO weights (name, body, created_at_us) VALUES (:name, :body, :now_us)",
+        {"name": run_id, "body": text, "now_us": now_us},
+    )
+    conn.execute(
+        """
+        DELETE FROM weights
+         WHERE active = 0
+           AND weights_key NOT IN (SELECT weights_key
+                                     FROM weights
+                                    ORDER BY weights_key DESC
+                                    LIMIT :kept)
+        """,
+        {"kept": KEPT},
+    )
+
+
+def listed(conn: Reading) -> list[TuningRow]:
+    """Return the runs, newest first."""
+    rows = conn.execute(
+        "SELECT weights_key, name, body, active FROM weights ORDER BY weights_key DESC"
+    )
+    return [
+        TuningRow(int(key), str(name), json.loads(str(body)), bool(used))
+        for key, name, body, used in cast("list[tuple[int, str, str, int]]", rows.fetchall())
+    ]
+
+
+def use(conn: Writing, run_id: str | None) -> None:
+    """Have recall use what the run *run_id* made, or, for None, what was shipped."""
+    conn.execute("UPDATE weights SET active = (name = coalesce(:name, ''))", {"name": run_id})
+
+
+def texts(conn: Reading, limit: int) -> list[MemoryText]:
+    """Return up to *limit* memories that are searched and have a vector, the latest, oldest first.
+
+    What a tool, a page or a file said teaches nothing about how the owner asks; what is set
+    aside is not searched.
+    """
+    cache = vectors.live(conn)
+    if cache is None:
+        return []
+    rows = conn.execute(
+        """
+        SELECT m.memory_key, a.agent_id, m.speaker, m.content, b.memory_key, b.content, b.speaker
+          FROM memory AS m
+               JOIN cache_part AS p ON p.memory_key = m.memory_key AND p.part = 'a'
+               JOIN agent AS a ON a.agent_key = m.agent_key
+               JOIN embedding AS e
+                 ON e.memory_key = m.memory_key AND e.model_key = :model AND e.kind = 'own'
+               LEFT JOIN memory_context AS c ON c.memory_key = m.memory_key
+               LEFT JOIN memory AS b
+                 ON b.memory_key = c.before_key AND b.state IN ('pending', 'active')
+         WHERE m.state = 'active' AND m.trust >= :least
+         ORDER BY m.memory_key DESC
+         LIMIT :limit
+        """,
+        {"model": cache.model_key, "least": int(Trust.ASSISTED), "limit": limit},
+    )
+    return [MemoryText._make(row) for row in cast("list[Any]", rows.fetchall())][::-1]
+
+
+def vectors_of(conn: Reading, keys: Sequence[int]) -> dict[int, bytes]:
+    """Return the vectors that search uses of those of *keys* that have one."""
+    cache = vectors.live(conn)
+    if cache is None:
+        return {}
+    rows = conn.execute(
+        """
+        SELECT e.memory_key, e.vector
+          FROM carray(:keys) AS k
+               CROSS JOIN embedding AS e
+                  ON e.memory_key = k.value AND e.model_key = :model AND e.kind = 'own'
+        """,
+        {"keys": keys_array(list(keys)), "model": cache.model_key},
+    )
+    return dict(cast("list[tuple[int, bytes]]", rows.fetchall()))

@@ -1,0 +1,263 @@
+"""SPEC 18.2, D17 on a real file: runs of tuning, what they may put to use, and the way back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+from support.fakes import HashEmbedder
+from support.store import ADA, a_house
+from support.tuned import a_tuning, run_of, talked, worse
+
+from memd.base.errors import DegradedError, InvalidStateError, NotFoundError
+from memd.domain.recall import RecallRequest
+from memd.domain.tuning import TuneRequest, TuneStage
+from memd.learn.tuning import stages, tuning
+from memd.learn.tuning.stages import Stages
+from memd.recall.ranking.weights import HYBRID
+from memd.recall.tuned import Tuned
+from memd.store.file.connect import Reading
+
+PAIRS = 70
+ASKED = RecallRequest(query="Why was the cache repaired?", top_k=10, why=True)
+
+
+def made_by(tuned: Tuned) -> Any:
+    """Return a training stage that makes *tuned* of whatever it is given."""
+
+    async def trained(self: Stages, done: Any, request: TuneRequest, progress: Any) -> Any:
+        del self, done, request, progress
+        return {"made": {"both": tuned.body()}}
+
+    return trained
+
+
+async def test_a_run_makes_pairs_trains_judges_and_says_what_came_of_it(tmp_path: Path) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        await talked(house, PAIRS)
+        room = a_tuning(house)
+
+        run = await run_of(room)
+
+        assert run.stage is TuneStage.COMPLETE, run.error
+        assert run.pairs["reply"] >= PAIRS / 2
+        assert run.training > run.held_out >= 20
+        assert run.verdict is not None
+        assert run.verdict.questions == run.held_out
+        assert run.deployed == run.verdict.better == run.active
+        await room.close()
+
+
+async def test_what_a_run_stores_holds_no_text_and_its_work_goes_with_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        await talked(house, PAIRS)
+        room = a_tuning(house)
+        bodies: list[str] = []
+        store = room._store
+
+        async def noted(*args: Any) -> None:
+            await store(*args)
+            bodies.append(str(await house.db.read(_bodies)))
+
+        monkeypatch.setattr(room, "_store", noted)
+        await run_of(room)
+
+        assert len(bodies) >= 5
+        assert not [body for body in bodies if "because" in body or "ticket" in body]
+        assert '"work": {}' in str(await house.db.read(_bodies))
+        await room.close()
+
+
+async def test_a_worse_result_is_not_put_to_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mutant: a deployment that does not ask the verdict (SPEC 18.2.8) fails here."""
+    async with a_house(tmp_path / "memd.db") as house:
+        await talked(house, PAIRS)
+        room = a_tuning(house)
+        before = await house.recall.recall(ADA, ASKED)
+        monkeypatch.setattr(Stages, "_trained", made_by(worse(house.embedder.fingerprint)))
+
+        run = await run_of(room)
+
+        assert run.stage is TuneStage.COMPLETE
+        assert run.verdict is not None
+        assert run.verdict.tuned_ndcg < run.verdict.base_ndcg
+        assert (run.deployed, run.active) == (False, False)
+        assert (await room.status()).active is None
+        assert await house.recall.recall(ADA, ASKED) == before
+        with pytest.raises(InvalidStateError, match="nothing better"):
+            await room.activate(ADA, run.run_id)
+        await room.close()
+
+
+async def test_what_is_as_good_as_before_is_not_put_to_use_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        await talked(house, PAIRS)
+        room = a_tuning(house)
+        same = Tuned(str(house.embedder.fingerprint))
+        monkeypatch.setattr(Stages, "_trained", made_by(same))
+
+        run = await run_of(room)
+
+        assert run.verdict is not None
+        assert run.verdict.tuned_ndcg == run.verdict.base_ndcg
+        assert not run.deployed
+        await room.close()
+
+
+async def test_a_better_result_is_used_at_once_after_a_start_and_can_be_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "memd.db"
+    async with a_house(path) as house:
+        await talked(house, PAIRS)
+        room = a_tuning(house)
+        fingerprint = house.embedder.fingerprint
+        shipped = await house.recall.recall(ADA, ASKED)
+        house.recall.tuning.put(worse(fingerprint))  # beside it what was shipped is better
+        monkeypatch.setattr(Stages, "_trained", made_by(Tuned(str(fingerprint), bare())))
+
+        run = await run_of(room)
+
+        assert (run.deployed, run.active) == (True, True)
+        used = await house.recall.recall(ADA, ASKED)
+        assert scores(used) != scores(shipped)
+        await room.close()
+    async with a_house(path) as house:
+        room = a_tuning(house)
+        assert scores(await house.recall.recall(ADA, ASKED)) == scores(used)
+        assert (await room.status()).active == run.run_id
+
+        assert (await room.rollback(ADA)).active is None
+
+        assert await house.recall.recall(ADA, ASKED) == shipped
+        with pytest.raises(InvalidStateError, match="shipped"):
+            await room.rollback(ADA)
+        assert (await room.activate(ADA, run.run_id)).active == run.run_id
+        assert scores(await house.recall.recall(ADA, ASKED)) == scores(used)
+        with pytest.raises(NotFoundError):
+            await room.activate(ADA, "no-run")
+        await room.close()
+
+
+async def test_under_another_model_recall_is_as_shipped(tmp_path: Path) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        await talked(house, PAIRS)
+        shipped = await house.recall.recall(ADA, ASKED)
+        house.recall.tuning.put(worse("another model"))
+
+        assert await house.recall.recall(ADA, ASKED) == shipped
+
+
+async def test_too_few_pairs_are_an_error_that_says_how_many_there_are(tmp_path: Path) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        await talked(house, 5)
+        room = a_tuning(house)
+
+        run = await run_of(room)
+
+        assert run.stage is TuneStage.FAILED
+        assert "too few pairs to tune on" in str(run.error)
+        assert f"{stages.PAIRS_MIN} are needed" in str(run.error)
+        await room.close()
+
+
+async def test_without_a_model_there_is_nothing_to_tune(tmp_path: Path) -> None:
+    async with a_house(tmp_path / "memd.db", embedder=HashEmbedder(present=False)) as house:
+        with pytest.raises(DegradedError, match="embedding model"):
+            await a_tuning(house).start(ADA)
+
+
+async def test_a_cancelled_run_is_gone_on_with_and_does_no_stage_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        await talked(house, PAIRS)
+        room = a_tuning(house)
+        done: list[TuneStage] = []
+        do = Stages.do
+
+        async def counted(self: Stages, stage: TuneStage, *args: Any) -> dict[str, Any]:
+            if stage is TuneStage.TRAINING and stage not in done:
+                done.append(stage)
+                await cancelled()
+            done.append(stage)
+            return await do(self, stage, *args)
+
+        async def cancelled() -> None:
+            room._stop = True
+
+        monkeypatch.setattr(Stages, "do", counted)
+        first = await run_of(room)
+        assert (first.stage, first.error) == (TuneStage.FAILED, tuning.CANCELLED)
+
+        second = await run_of(room, resume=True)
+
+        assert second.run_id == first.run_id
+        assert second.stage is TuneStage.COMPLETE
+        assert done.count(TuneStage.GENERATING_DATA) == done.count(TuneStage.MINING_NEGATIVES) == 1
+        with pytest.raises(InvalidStateError, match="no run is left"):
+            await room.start(ADA, resume=True)
+        await room.close()
+
+
+async def test_one_run_at_a_time_and_cancelling_needs_one(tmp_path: Path) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        await talked(house, PAIRS)
+        room = a_tuning(house)
+        with pytest.raises(InvalidStateError, match="no tuning is running"):
+            await room.cancel()
+        await room.start(ADA)
+        with pytest.raises(InvalidStateError, match="being tuned"):
+            await room.start(ADA)
+
+        status = await room.cancel()
+
+        assert status.stage is TuneStage.IDLE
+        assert status.runs[0].error == tuning.CANCELLED
+        await room.close()
+
+
+async def test_a_pair_whose_memory_is_forgotten_meanwhile_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        await talked(house, PAIRS + 30)
+        room = a_tuning(house)
+        do = Stages.do
+
+        async def forgetful(self: Stages, stage: TuneStage, *args: Any) -> dict[str, Any]:
+            if stage is TuneStage.MINING_NEGATIVES:
+                entries, _ = await house.recall.list(ADA, ASKED, None, 40)
+                for entry in entries:
+                    await house.archive.delete(ADA, entry.id)
+            return await do(self, stage, *args)
+
+        monkeypatch.setattr(Stages, "do", forgetful)
+
+        run = await run_of(room)
+
+        assert run.stage is TuneStage.COMPLETE, run.error
+        await room.close()
+
+
+def bare() -> Any:
+    """Return the shipped weights less one, so that scores tell which are in use."""
+    features = {**HYBRID.features, "isq": HYBRID.features["isq"] - 0.5}
+    return replace(HYBRID, features=MappingProxyType(features))
+
+
+def scores(result: Any) -> list[tuple[str, float]]:
+    return [(one.id, one.why.features["score"]) for one in result.memories if one.why]
+
+
+def _bodies(conn: Reading) -> list[str]:
+    return [str(body) for (body,) in conn.execute("SELECT body FROM weights")]
