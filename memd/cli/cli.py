@@ -234,7 +234,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "wiki",
     ),
     "Assistants": ("connect", "doctor", "mcp", "hook", "statusline"),
-    "Prompts": ("inject", "brief", "synthesize", "learn"),
+    "Prompts": ("inject", "brief", "synthesize", "learn", "llm"),
     "Records": ("records",),
     "Sleep": ("usage", "sleep", "compress"),
     "What everybody knows": ("org", "graph", "shared"),

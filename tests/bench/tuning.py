@@ -26,7 +26,7 @@ from bench.stage import model_dir
 from memd.backends.assembly import Assembly
 from memd.base.work import Work
 from memd.domain.caller import Caller
-from memd.domain.tuning import TuneRequest, TuneStage
+from memd.domain.learn import TuneRequest, TuneStage
 from memd.embedding.embed import EmbedderThread
 from memd.learn.tuning.questions import Asked, Way
 from memd.learn.tuning.ranker import entries_told

@@ -13,8 +13,8 @@ from support.store import ADA, a_house
 from support.tuned import a_tuning, run_of, talked, worse
 
 from memd.base.errors import DegradedError, InvalidStateError, NotFoundError
+from memd.domain.learn import TuneRequest, TuneStage
 from memd.domain.recall import RecallRequest
-from memd.domain.tuning import TuneRequest, TuneStage
 from memd.learn.tuning import stages, tuning
 from memd.learn.tuning.stages import Stages
 from memd.recall.ranking.weights import HYBRID

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from memd.domain.caller import Caller
 from memd.domain.enums import LearningOutcome
-from memd.domain.learn import Learning, PlaybookEntry, PlaybookQuery, SuccessReport, TaskReport
+from memd.domain.learn import (
+    Learning,
+    PlaybookEntry,
+    PlaybookQuery,
+    SuccessReport,
+    TaskReport,
+    TuneRequest,
+    TuneRun,
+    TuneStage,
+    TuneStatus,
+)
 from memd.domain.recall import SynthesisRequest, Synthesized
-from memd.domain.tuning import TuneRequest, TuneRun, TuneStage, TuneStatus
 
 
 class FakeLearn:

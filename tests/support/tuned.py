@@ -12,7 +12,7 @@ from support.store import ADA
 
 from memd.backends.assembly import Assembly
 from memd.domain.ingest import IngestManyRequest, IngestRequest
-from memd.domain.tuning import TuneRequest, TuneRun
+from memd.domain.learn import TuneRequest, TuneRun
 from memd.domain.values import unheard
 from memd.learn.tuning.tuning import Tuning
 from memd.recall.ranking.weights import HYBRID

@@ -18,7 +18,7 @@ from memd.base.errors import InvalidStateError
 from memd.base.work import Work
 from memd.domain.caller import Caller
 from memd.domain.encoding import Embedder
-from memd.domain.tuning import TuneRequest, TuneStage, Verdict
+from memd.domain.learn import TuneRequest, TuneStage, Verdict
 from memd.learn.tuning.questions import Asked, questions
 from memd.learn.tuning.ranker import Examined
 from memd.recall.question import name_candidates, without_names

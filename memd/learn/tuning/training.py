@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from memd.domain.tuning import TuneRequest
+from memd.domain.learn import TuneRequest
 from memd.learn.tuning import adapter
 from memd.learn.tuning.adapter import Contrast, Matrix
 from memd.learn.tuning.questions import Asked

@@ -25,7 +25,7 @@ from memd.base.ids import Ids
 from memd.base.work import Work
 from memd.domain.caller import Caller
 from memd.domain.encoding import Embedder
-from memd.domain.tuning import TERMINAL, TuneRequest, TuneRun, TuneStage, TuneStatus, Verdict
+from memd.domain.learn import TERMINAL, TuneRequest, TuneRun, TuneStage, TuneStatus, Verdict
 from memd.domain.values import EVERYBODY, Emit, EventName
 from memd.learn.tuning.stages import FIT, HELD_OUT, Stages
 from memd.recall.recall import Recall

@@ -10,7 +10,7 @@ import math
 import statistics
 from collections.abc import Sequence
 
-from memd.domain.tuning import Verdict
+from memd.domain.learn import Verdict
 
 TOP = 10
 STANDARD_ERRORS = 1.0

@@ -5,8 +5,16 @@ from __future__ import annotations
 from pydantic import Field
 
 from memd.base.limits import LEARNINGS_READ_ITEMS_MAX
-from memd.domain.learn import Learning, PlaybookEntry, PlaybookQuery, SuccessReport, TaskReport
-from memd.domain.tuning import TuneRequest, TuneRun, TuneStatus
+from memd.domain.learn import (
+    Learning,
+    PlaybookEntry,
+    PlaybookQuery,
+    SuccessReport,
+    TaskReport,
+    TuneRequest,
+    TuneRun,
+    TuneStatus,
+)
 from memd.domain.values import Name, Value
 from memd.serve.params import AgentParams, KeyParams, Params, WriteParams
 from memd.serve.route import Context, Router
