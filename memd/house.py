@@ -37,6 +37,7 @@ from memd.store.access.answers import Answers
 from memd.store.access.audit import Audit
 
 if TYPE_CHECKING:
+    from memd.domain.inject import Reranker
     from memd.inject.brief import Briefs
     from memd.inject.in_window import SessionWindows
     from memd.inject.inject import Inject
@@ -85,7 +86,7 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
     records = later(partial(_records, house))
     llm = _language_model(settings, house, records, stack)
     asleep = _asleep(house, settings, paths, events, llm)
-    prompts = _Prompts(settings, house, scorer, embedder.warm)
+    prompts = _Prompts(settings, house, scorer, embedder.warm, llm)
     stack.push_async_callback(prompts.settled)
     stack.push_async_callback(house.notes.settle)
     return Rooms(
@@ -154,10 +155,14 @@ def _language_model(
     def make() -> LanguageModel:
         from memd.llm.build import language_model
         from memd.records.spending import Spending
+        from memd.sleep.model.summaries import purposes_of
 
         spending = Spending(records, house.ids, house.clock, settings.llm.provider)
         closing = stack.push_async_callback
-        return language_model(settings.llm, house.clock, accounts=spending, closing=closing)
+        also = purposes_of(settings)
+        return language_model(
+            settings.llm, house.clock, also=also, accounts=spending, closing=closing
+        )
 
     return later(make)
 
@@ -249,7 +254,18 @@ def _asleep(
     wiki_dir = paths.data_dir / ("wiki" + paths.database.stem.removeprefix("memd"))
     wiki = exporting(house, settings.memory.consolidation.wiki_export, wiki_dir)
     enabled = Switch(settings, paths.config_file, os.environ)
-    sleep = sleeping(house, settings, emit=wiki.hearing(events.emit), enabled=enabled)
+    providers = None
+    if llm is not None:
+        from memd.sleep.model.summaries import night_providers
+
+        providers = night_providers(settings, llm)
+        if settings.llm.uses.triples and settings.llm.night_tokens:
+            from memd.sleep.model.triples import ModelRelations
+
+            house.learning.reader = ModelRelations(llm)
+    sleep = sleeping(
+        house, settings, emit=wiki.hearing(events.emit), enabled=enabled, providers=providers
+    )
 
     def quiet_s() -> float:
         return sleep.rhythm.quiet_s()  # which is told later whom to ask
@@ -267,7 +283,9 @@ class _Prompts:
         house: Assembly,
         scorer: PairScorer | None,
         warm: Callable[[], None],
+        llm: LanguageModel | None = None,
     ) -> None:
+        self._llm = llm
         self._settings = settings
         self._house = house
         self._scorer = scorer
@@ -330,12 +348,23 @@ class _Prompts:
         from memd.inject.multi.hierarchical import over
         from memd.inject.own import MemoryRooms
         from memd.inject.reranker import CrossEncoderReranker, RerankerCache
+        from memd.inject.tools.calls import BY_RULE
 
-        house = self._house
+        house, llm, uses = self._house, self._llm, self._settings.llm.uses
         retrieval, scorer = self._settings.memory.retrieval, self._scorer
         cache = RerankerCache(
             retrieval.rerank_cache_ttl_seconds, monotonic=lambda: house.clock.monotonic_us() / 1e6
         )
+        judges, supervisor = BY_RULE, None
+        reranker: Reranker | None = None
+        if scorer is not None:
+            reranker = CrossEncoderReranker(scorer, cache=cache)
+        if llm is not None:
+            from memd.inject.multi import by_model
+
+            judges = by_model.judges(llm) if uses.reformulation else judges
+            supervisor = by_model.supervisor(llm, retrieval) if uses.routing else supervisor
+            reranker = by_model.reranker(llm, cache) if uses.reranking else reranker
         return Inject(
             rooms=MemoryRooms(house.recall, house.ingest, house.archive),
             config=retrieval,
@@ -346,8 +375,9 @@ class _Prompts:
             sessions=house.sessions,
             windows=self.windows(),
             synthesizer=self.synthesis,
-            reranker=None if scorer is None else CrossEncoderReranker(scorer, cache=cache),
-            retriever=partial(over, clock=house.clock),
+            reranker=reranker,
+            retriever=partial(over, clock=house.clock, supervisor=supervisor),
+            judges=judges,
             work=house.work,
         )
 

@@ -88,6 +88,7 @@ class Inject:
     reranker: Reranker | None = None
     retriever: Callable[[OwnMemories, MemoryRetrievalConfig], Retriever] | None = None
     """Makes a retriever over one caller's memories, which also search what is shared."""
+    judges: calls.SearchJudges = calls.BY_RULE
     editing: SelfEditingMemoryConfig = field(default_factory=SelfEditingMemoryConfig)
     chance: Chance = secrets.token_bytes
     work: Work = field(default_factory=Work)
@@ -173,7 +174,7 @@ class Inject:
         name: str,
         arguments: Mapping[str, Any],
     ) -> ToolAnswer:
-        made = calls.memory_tools(strategy, own, self.config, self.editing)
+        made = calls.memory_tools(strategy, own, self.config, self.editing, self.judges)
         return await calls.answered(made, name, arguments, own.caller.agent_id)
 
 

@@ -19,6 +19,7 @@ from memd.domain.memory import (
     MemoryStoreRequest,
     MemoryUpdate,
 )
+from memd.domain.sleep.consolidation import DETAILED_TAG
 
 if TYPE_CHECKING:
     from memd.archive.archive import Archive
@@ -75,8 +76,14 @@ class OwnMemories:
         return await self.rooms.ingest.update(self._caller(agent_id), memory_id, changes)
 
     async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
-        """Return what matches, best first; without a text, newest first."""
-        return await self.rooms.recall.retrieve(self._caller(agent_id), query)
+        """Return what matches, best first; without a text, newest first.
+
+        The raw trace of a task is there for who asks for its tag (SPEC 16.15).
+        """
+        found = await self.rooms.recall.retrieve(self._caller(agent_id), query)
+        if DETAILED_TAG in query.tags:
+            return found
+        return tuple(entry for entry in found if DETAILED_TAG not in entry.metadata.tags)
 
     async def search_shared(
         self, query: MemoryQuery, *, exclude_agent: str | None = None

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from memd.domain.backend import CompletionProvider
+from memd.domain.inject import QueryReformulator, SufficiencyChecker
 from memd.domain.memory import MemoryEntry
 from memd.guard.outgoing import outgoing
 from memd.inject.format import directive, fenced
@@ -78,11 +79,21 @@ class LikelySufficient:
 
 
 class LLMQueryReformulator:
-    """Asks a language model for another query; without an answer there is none."""
+    """Asks a language model for another query; without an answer there is none.
 
-    def __init__(self, *, provider: CompletionProvider, model: str) -> None:
+    With *otherwise*, that one is asked in place of a model that does not answer.
+    """
+
+    def __init__(
+        self,
+        *,
+        provider: CompletionProvider,
+        model: str,
+        otherwise: QueryReformulator | None = None,
+    ) -> None:
         self._provider = provider
         self._model = model
+        self._otherwise = otherwise
 
     async def reformulate(self, original_query: str, results: Entries) -> str | None:
         """Return the model's query on one line; None when it fails or says nothing."""
@@ -94,18 +105,31 @@ class LLMQueryReformulator:
                 temperature=0.0,
                 max_tokens=100,
             ),
-            "",
+            None,
             "reformulation by a model",
         )
+        if reply is None:
+            then = self._otherwise
+            return None if then is None else await then.reformulate(original_query, results)
         return " ".join(reply.split()) or None
 
 
 class LLMSufficiencyChecker:
-    """Asks a language model; a model that fails is content, so that no loop goes on for ever."""
+    """Asks a language model; a model that fails is content, so that no loop goes on for ever.
 
-    def __init__(self, *, provider: CompletionProvider, model: str) -> None:
+    With *otherwise*, that one is asked in place of a model that does not answer.
+    """
+
+    def __init__(
+        self,
+        *,
+        provider: CompletionProvider,
+        model: str,
+        otherwise: SufficiencyChecker | None = None,
+    ) -> None:
         self._provider = provider
         self._model = model
+        self._otherwise = otherwise
 
     async def check_sufficiency(self, query: str, results: Entries) -> bool:
         """Return whether the model's last line begins with the word SUFFICIENT."""
@@ -120,7 +144,10 @@ class LLMSufficiencyChecker:
             None,
             "sufficiency by a model",
         )
-        return True if reply is None else says_enough(reply)
+        if reply is not None:
+            return says_enough(reply)
+        then = self._otherwise
+        return True if then is None else await then.check_sufficiency(query, results)
 
 
 def says_enough(reply: str) -> bool:

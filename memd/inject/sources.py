@@ -14,7 +14,7 @@ from memd.domain.inject import PrepareRequest
 from memd.domain.memory import MemoryEntry, MemoryMetadata
 from memd.domain.recall import MemoryChunk, RecallRequest, RecallResult
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
-from memd.domain.sleep.consolidation import is_composed
+from memd.domain.sleep.consolidation import DETAILED_TAG, is_composed
 from memd.inject.own import MemoryRooms
 from memd.inject.pipeline import Entries, Pools
 
@@ -80,8 +80,10 @@ def preferences(found: RecallResult) -> list[MemoryChunk]:
 
 
 def memories(found: RecallResult) -> list[MemoryChunk]:
-    """Return what was recalled besides preferences, best first."""
-    return [chunk for chunk in found.memories if not chunk.preference]
+    """Return what was recalled besides preferences, best first, and no raw trace (SPEC 16.15)."""
+    return [
+        chunk for chunk in found.memories if not chunk.preference and DETAILED_TAG not in chunk.tags
+    ]
 
 
 def entry_of(chunk: MemoryChunk) -> MemoryEntry:

@@ -7,13 +7,20 @@ from collections.abc import Awaitable, Callable
 from memd.base.clock import Clock
 from memd.base.errors import MemoryConfigError
 from memd.domain.settings.llm import LlmSettings, host_of
-from memd.llm.llm import Accounts, LanguageModel, ProviderIdentity
+from memd.llm.llm import Accounts, LanguageModel, ModelLimits, ProviderIdentity
 from memd.llm.provider import Provider
 from memd.llm.purposes import Purpose
 
 Close = Callable[[], Awaitable[None]]
 
-USES = {"naps": Purpose.NAP}
+USES = {
+    "naps": Purpose.NAP,
+    "compression": Purpose.COMPRESSION,
+    "triples": Purpose.TRIPLES,
+    "reformulation": Purpose.REFORMULATION,
+    "routing": Purpose.ROUTING,
+    "reranking": Purpose.RERANKING,
+}
 """Which purpose each of ``llm.uses`` switches on."""
 
 
@@ -38,7 +45,7 @@ def language_model(
         identity,
         clock,
         purposes=on | also,
-        night_tokens=settings.night_tokens,
+        limits=ModelLimits(settings.night_tokens, settings.wait_seconds * 1_000),
         accounts=accounts,
     )
 

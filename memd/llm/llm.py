@@ -8,7 +8,7 @@ the usage is counted and noted. Prompts and answers are in no log.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -18,7 +18,7 @@ from memd.base import log
 from memd.base.clock import Clock, from_us
 from memd.base.errors import ProviderBusyError, ProviderError, ProviderRefusedError
 from memd.base.limits import PROVIDER_REQUESTS_MAX
-from memd.domain.values import NotBlankStr, Value
+from memd.domain.values import Value
 from memd.guard.outgoing import outgoing
 from memd.llm.meter import Breaker, Budget, Spent
 from memd.llm.provider import (
@@ -64,6 +64,16 @@ class ProviderIdentity(NamedTuple):
     where: str | None = None
 
 
+class ModelLimits(NamedTuple):
+    """What work in the background may spend, and how long who waits is kept waiting."""
+
+    night_tokens: int = 0
+    wait_ms: int | None = None
+
+
+NO_LIMITS = ModelLimits()
+
+
 class LanguageModel:
     """A provider with its limits. It is a ``Provider`` itself: who asks it need not know which."""
 
@@ -74,14 +84,15 @@ class LanguageModel:
         clock: Clock,
         *,
         purposes: Iterable[Purpose],
-        night_tokens: int = 0,
+        limits: ModelLimits = NO_LIMITS,
         accounts: Accounts | None = None,
     ) -> None:
         self.identity = identity
         self._provider = provider
         self._clock = clock
         self._purposes = frozenset(purposes)
-        self._budget = Budget(night_tokens)
+        self._budget = Budget(limits.night_tokens)
+        self._wait_ms = limits.wait_ms
         self._breaker = Breaker()
         self._spent = {purpose: Spent() for purpose in Purpose}
         self._slots = asyncio.Semaphore(PROVIDER_REQUESTS_MAX)
@@ -151,6 +162,11 @@ class LanguageModel:
             purposes=tuple(self._used_for(purpose) for purpose in Purpose),
         )
 
+    def asked(self, purposes: Collection[Purpose]) -> tuple[int, int]:
+        """Return how often the model was asked for *purposes*, and how often in vain."""
+        spent = [self._spent[purpose] for purpose in purposes]
+        return sum(each.completions for each in spent), sum(each.failures for each in spent)
+
     def _used_for(self, purpose: Purpose) -> PurposeUsage:
         spent = self._spent[purpose]
         why_not = self._unused(purpose)
@@ -197,6 +213,8 @@ class LanguageModel:
         screened = replace(
             request, prompt=outgoing(request.prompt), system=outgoing(request.system)
         )
+        if request.purpose in WAITED_FOR and request.timeout_ms is None:
+            screened = replace(screened, timeout_ms=self._wait_ms)
         try:
             done = await self._provider.complete(screened)
         except ProviderError as error:
@@ -228,34 +246,6 @@ class LanguageModel:
             await self._note(cost)
         except Exception as error:  # noqa: BLE001  # accounts come after the work
             log.warning("a cost was not noted", error=type(error).__name__)
-
-
-class PurposeProvider:
-    """The documented ``CompletionProvider`` over a language model, for one purpose."""
-
-    def __init__(self, model: LanguageModel, purpose: Purpose) -> None:
-        self._model = model
-        self._purpose = purpose
-
-    async def complete(
-        self,
-        prompt: str,
-        *,
-        model: NotBlankStr,
-        system: str = "",
-        temperature: float = 0.3,
-        max_tokens: int = 200,
-    ) -> str:
-        """Return the text of the answer; raises as ``LanguageModel.complete`` does."""
-        request = CompletionRequest(
-            prompt,
-            self._purpose,
-            system=system,
-            temperature=temperature,
-            max_tokens=max_tokens,
-            model=model,
-        )
-        return (await self._model.complete(request)).text
 
 
 def unfenced(text: str) -> str:

@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from memd.base import log
 from memd.base.clock import Clock
@@ -41,6 +41,14 @@ LOOK_SECONDS = 5.0  # how often it is looked for what nobody announced
 _CALLER = Caller(client="memd", method="learn")
 
 
+class ReadsRelations(Protocol):
+    """Reads texts for what they say about things."""
+
+    async def read(self, texts: Mapping[int, str]) -> Mapping[int, tuple[ExtractedStatement, ...]]:
+        """Return what is said in each of *texts*; never raises for what it cannot read."""
+        ...
+
+
 @dataclass
 class RelationExtractor:
     """Reads memories for their statements."""
@@ -50,6 +58,8 @@ class RelationExtractor:
     work: Work
     quiet_s: Callable[[], float] = lambda: math.inf
     """For how long nobody has used the memory: while somebody does, reading hardly goes on."""
+    reader: ReadsRelations | None = None
+    """A language model that reads beside the rules."""
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
 
     def hearing(self, emit: Emit) -> Emit:
@@ -131,7 +141,11 @@ class RelationExtractor:
         return len(rows)
 
     async def _said(self, rows: Sequence[Unread]) -> dict[int, tuple[ExtractedStatement, ...]]:
-        return await self.work.run(_read, rows)
+        said = await self.work.run(_read, rows)
+        if self.reader is None:
+            return said
+        more = await self.reader.read({row.memory_key: row.content for row in rows})
+        return {key: (*found, *more.get(key, ())) for key, found in said.items()}
 
 
 def _read(rows: Sequence[Unread]) -> dict[int, tuple[ExtractedStatement, ...]]:

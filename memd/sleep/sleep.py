@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memd.backends.assembly import Assembly
 from memd.base.clock import DAY_US, from_us
@@ -25,6 +25,7 @@ from memd.store.file.database import Database
 
 if TYPE_CHECKING:
     from memd.sleep.night.plan import Plan
+    from memd.sleep.night.task import NightTask
 
 
 @dataclass(frozen=True)
@@ -35,21 +36,33 @@ class Sleep:
     rhythm: Rhythm
 
 
+class NightProviders(NamedTuple):
+    """Who writes the summaries of memories, and those of sessions; *model* is their name."""
+
+    summaries: CompletionProvider | None = None
+    sessions: CompletionProvider | None = None
+    model: str | None = None
+    asked: Callable[[], tuple[int, int]] = lambda: (0, 0)
+    """How often a model was asked in nights, and how often in vain."""
+    experiences: Callable[[Assembly], NightTask] | None = None
+    """Makes who compresses experiences."""
+
+
 def sleeping(
     house: Assembly,
     settings: Settings,
     *,
     emit: Emit = unheard,
     enabled: Callable[[], bool] | None = None,
-    provider: CompletionProvider | None = None,
-    model: str | None = None,
+    providers: NightProviders | None = None,
 ) -> Sleep:
     """Build the room over *house*. *enabled* re-reads the kill switch; without it, the settings.
 
-    With a *provider* its *model* writes the summaries that the settings leave to one;
+    With *providers* their model writes the summaries that the settings leave to one;
     raises ValueError when none is named.
     """
     config = settings.memory.consolidation
+    by = providers or NightProviders()
     kept = {str(name): days for name, days in settings.records.retention_days.items()}
 
     @cache
@@ -63,14 +76,15 @@ def sleeping(
             work=house.work,
             counter=house.counter,
             config=config,
-            operation=operation_of(config, provider=provider, model=model),
+            operation=operation_of(config, provider=by.summaries, model=by.model),
             agents=house.agents,
             undo_days=settings.daemon.undo_days,
-            provider=provider,
-            model=model,
+            provider=by.sessions,
+            model=by.model,
+            experiences=None if by.experiences is None else by.experiences(house),
         )
 
-    if provider is not None:
+    if by.summaries is not None or by.sessions is not None:
         plan()  # without one it waits for the first night: a start reads no summaries' rules
     night = Night(
         db=house.db,
@@ -81,6 +95,7 @@ def sleeping(
         done=Afterwards(house, kept).finished,
         enabled=enabled or (lambda: config.enabled),
         undo_us=settings.daemon.undo_days * DAY_US,
+        of_model=_since_last(by.asked),
     )
     rhythm = Rhythm(
         nights=night,
@@ -90,6 +105,19 @@ def sleeping(
         since=lambda: _since(house.db),
     )
     return Sleep(night=night, rhythm=rhythm)
+
+
+def _since_last(asked: Callable[[], tuple[int, int]]) -> Callable[[], dict[str, Any]]:
+    """Return what tells what a language model was asked since it was last told, if anything."""
+    before = [0, 0]
+
+    def told() -> dict[str, Any]:
+        now = asked()
+        done, failed = now[0] - before[0], now[1] - before[1]
+        before[:] = now
+        return {"language_model": {"answered": done, "failed": failed}} if done or failed else {}
+
+    return told
 
 
 async def _since(db: Database) -> datetime | None:

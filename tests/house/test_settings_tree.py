@@ -36,6 +36,15 @@ SHOWN = {
 
 WARNED: dict[str, Any] = {
     "memory.consolidation.archival.enabled": False,
+    "memory.embedder.provider": "p",
+    "memory.embedder.model": "m",
+    "memory.embedder.dims": 768,
+    "memory.retrieval.default_relevance": 0.4,
+}
+"""What is accepted with a warning that names it: a value for each."""
+
+NEEDS_A_MODEL: dict[str, Any] = {
+    "memory.consolidation.strategy": "llm",
     "memory.consolidation.archival.dual_mode.summarization_model": "small",
     "memory.consolidation.archival.dual_mode.max_summary_tokens": 100,
     "memory.consolidation.llm.group_threshold": 4,
@@ -52,12 +61,21 @@ WARNED: dict[str, Any] = {
     "memory.consolidation.experience_compressor.temperature": 0.1,
     "memory.consolidation.experience_compressor.max_tokens": 200,
     "memory.consolidation.experience_compressor.min_compression_ratio": 0.5,
-    "memory.embedder.provider": "p",
-    "memory.embedder.model": "m",
-    "memory.embedder.dims": 768,
-    "memory.retrieval.default_relevance": 0.4,
+    "llm.url": "http://127.0.0.1:1/v1",
+    "llm.model": "small",
+    "llm.api_key_file": "key",
+    "llm.allowed_hosts": ["llm.lan"],
+    "llm.timeout_seconds": 5,
+    "llm.wait_seconds": 5,
+    "llm.night_tokens": 5,
+    "llm.uses.naps": True,
+    "llm.uses.compression": True,
+    "llm.uses.reformulation": True,
+    "llm.uses.triples": True,
+    "llm.uses.routing": True,
+    "llm.uses.reranking": True,
 }
-"""What is accepted with a warning that names it: a value for each."""
+"""What is warned of where ``llm.provider`` is none, and shown with one: a value for each."""
 
 REFUSED: dict[str, Any] = {
     "memory.backend": "inmemory",
@@ -140,7 +158,12 @@ def test_the_page_of_the_settings_has_every_key_and_says_which_have_no_effect() 
     silent = {key for key, text in texts.items() if "no effect" in text.lower()}
 
     assert texts.keys() == {key for key, _ in _keys()}
-    assert silent == WARNED.keys() | {"memory.consolidation.strategy"}
+    assert silent == WARNED.keys()
+
+
+def test_every_setting_of_a_language_model_is_accounted_for_without_one() -> None:
+    own = {key for key, _ in _keys() if key.startswith("llm.")} - {"llm.provider"}
+    assert own <= NEEDS_A_MODEL.keys() <= _shown()
 
 
 def test_what_shows_a_setting_goes_over_the_socket() -> None:
@@ -155,9 +178,9 @@ def test_a_setting_with_one_value_refuses_every_other(key: str) -> None:
         Settings.model_validate(tree(key, "another"))
 
 
-@pytest.mark.parametrize("key", WARNED)
+@pytest.mark.parametrize("key", WARNED | NEEDS_A_MODEL)
 def test_a_setting_that_waits_is_named_in_a_warning(key: str) -> None:
-    whole = tree(key, WARNED[key])
+    whole = tree(key, (WARNED | NEEDS_A_MODEL)[key])
     if key.endswith("embedder.model"):
         whole = merged(whole, tree("memory.embedder.dims", 384))
     with warnings.catch_warnings(record=True) as caught:

@@ -25,7 +25,7 @@ from memd.domain.ingest import IngestRequest
 from memd.domain.memory import MemoryMetadata, MemoryStoreRequest, MemoryUpdate
 from memd.domain.settings.settings import Settings
 from memd.sleep.night.night import Night
-from memd.sleep.sleep import sleeping
+from memd.sleep.sleep import NightProviders, sleeping
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import memories, removal
@@ -144,9 +144,8 @@ async def a_bed(
     clock, settings = clock or HeldClock(), settings or Settings()
     embedder = embedder or HashEmbedder()
     async with a_house(folder, clock=clock, embedder=embedder, settings=settings) as house:
-        yield Bed(
-            house, clock, embedder, sleeping(house, settings, provider=provider, model=model).night
-        )
+        providers = NightProviders(provider, provider, model)
+        yield Bed(house, clock, embedder, sleeping(house, settings, providers=providers).night)
 
 
 # Stores of every kind.

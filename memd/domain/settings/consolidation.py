@@ -62,9 +62,11 @@ class DualModeConfig(Value):
     dense_threshold: Share = 0.5
     """From which density on a text counts as dense; 0 is every text."""
     summarization_model: NotBlankStr | None = None
-    """No effect: no language model is connected, summaries are made by rule."""
+    """The model that writes the summaries of prose, where `llm.provider` names one; without it
+    they are made by rule.
+    """
     max_summary_tokens: int = Field(default=200, ge=50, le=1000)
-    """No effect, as `summarization_model`."""
+    """How long such a summary may be; needs `summarization_model`."""
     max_facts: int = Field(default=20, ge=1, le=100)
     """How many facts of a dense text are kept."""
     anchor_length: int = Field(default=150, ge=50, le=500)
@@ -96,21 +98,15 @@ class ExperienceCompressorConfig(Value):
     """
 
     enabled: bool = False
-    """`true` has no effect: no language model is connected, experiences stay as they are."""
+    """Nights write down what detailed experiences teach; needs `llm.provider`."""
     model: NotBlankStr | None = None
-    """No effect."""
+    """The model that does; without it, `llm.model`."""
     temperature: Share = 0.3
-    """No effect."""
+    """How freely it writes."""
     max_tokens: int = Field(default=1000, ge=100, le=4000)
-    """No effect."""
+    """How much it may write about one experience."""
     min_compression_ratio: Share = Field(default=0.0, lt=1.0)
-    """No effect."""
-
-    @model_validator(mode="after")
-    def _without_a_model(self) -> Self:
-        if self.enabled:
-            warn("experience_compressor.enabled = true has no effect without a language model")
-        return self
+    """What is shortened to less of the experience's length than this is dropped."""
 
 
 class WikiExportConfig(Value):
@@ -150,7 +146,7 @@ class ConsolidationConfig(Value):
     interval: ConsolidationInterval = ConsolidationInterval.DAILY
     """The same as `memory.options.consolidation_interval`; of the two, this one counts."""
     strategy: ConsolidationStrategyType = ConsolidationStrategyType.SIMPLE
-    """How several memories become one. `llm` has no effect: no language model is connected."""
+    """How several memories become one; `llm` needs `llm.provider`."""
     group_threshold: int = Field(default=3, ge=2)
     """How many memories of one kind are condensed; fewer are left alone."""
     compression_threshold: int = Field(default=10, ge=1)

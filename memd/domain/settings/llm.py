@@ -20,6 +20,20 @@ class LlmUses(Value):
 
     naps: bool = False
     """The facts and the digest of a nap, checked against the transcript."""
+    compression: bool = False
+    """The summaries of old sessions, within the bounds of `memory.consolidation.llm`."""
+    reformulation: bool = False
+    """Other words for a search by tool that found too little, and whether it did; needs
+    `query_reformulation_enabled`.
+    """
+    triples: bool = False
+    """What memories say about things, for the graph, beside what the rules read."""
+    routing: bool = False
+    """Which workers look, and whether they look again; needs `retriever` `hierarchical`."""
+    reranking: bool = False
+    """The order of what was found, in place of the re-ranker; needs
+    `query_specific_rerank_enabled`.
+    """
 
 
 class LlmSettings(Value):
@@ -39,8 +53,10 @@ class LlmSettings(Value):
     """A file that holds the endpoint's key, if it wants one; nobody else may be able to read it."""
     allowed_hosts: tuple[NotBlankStr, ...] = ()
     """Hosts other than this machine that prompts, and so memories, may be sent to."""
-    timeout_seconds: int = Field(default=60, ge=1, le=600)
-    """How long an answer is waited for; then the rule is used."""
+    timeout_seconds: int = Field(default=60, ge=1, le=120)
+    """How long an answer is waited for in the background; then the rule is used."""
+    wait_seconds: int = Field(default=10, ge=1, le=120)
+    """How long an answer is waited for that somebody waits for: a search in other words."""
     night_tokens: int = Field(default=0, ge=0)
     """How many tokens naps, nights and all other work in the background may spend within 24 hours;
     0 is none. What somebody waits for, a search in other words for example, is not counted.
@@ -110,5 +126,5 @@ def unused(settings: LlmSettings) -> Iterator[str]:
                 yield f"llm.uses.{name} has no effect: llm.night_tokens is 0"
 
 
-BACKGROUND_USES = frozenset({"naps"})
+BACKGROUND_USES = frozenset({"naps", "compression", "triples"})
 """Uses that the budget of nights pays for."""

@@ -14,21 +14,14 @@ from typing import TYPE_CHECKING
 from memd.base.paths import folder_of
 
 if TYPE_CHECKING:
+    from memd.domain.settings.llm import LlmSettings
     from memd.domain.settings.settings import CompanyMemoryConfig
     from memd.domain.values import Value
 
-_NEEDS_A_MODEL = "no language model is connected"
-
-# The section, its keys (none: all of them), and what happens instead.
-_BY_RULE = (
-    (
-        "consolidation.archival.dual_mode",
-        ("summarization_model", "max_summary_tokens"),
-        "summaries are made by rule",
-    ),
-    ("consolidation.llm", (), "summaries are made by rule"),
-    ("consolidation.experience_compressor", (), "experiences stay as they are"),
+_OF_COMPRESSION = frozenset(
+    ("temperature", "max_summary_tokens", "max_entry_input_chars", "max_total_user_content_chars")
 )
+"""The bounds of strategy llm that hold for the summaries of sessions, too."""
 
 
 def refuse_what_no_daemon_does(memory: CompanyMemoryConfig) -> None:
@@ -42,16 +35,63 @@ def refuse_what_no_daemon_does(memory: CompanyMemoryConfig) -> None:
         folder_of(memory.storage.data_dir)
 
 
-def without_effect(memory: CompanyMemoryConfig) -> Iterator[str]:
+def without_effect(memory: CompanyMemoryConfig, llm: LlmSettings) -> Iterator[str]:
     """Yield one sentence for each setting of *memory* that was given and changes nothing."""
     if "default_relevance" in memory.retrieval.model_fields_set:
         yield "memory.retrieval.default_relevance has no effect: a daemon scores all that it finds"
-    if memory.consolidation.strategy == "llm":
-        yield f"memory.consolidation.strategy = llm: {_NEEDS_A_MODEL}, summaries are made by rule"
-    for place, keys, instead in _BY_RULE:
-        section: Value = memory
-        for step in place.split("."):
-            section = getattr(section, step)
-        given = section.model_fields_set & set(keys) if keys else section.model_fields_set
-        for key in sorted(given):
-            yield f"memory.{place}.{key} has no effect: {_NEEDS_A_MODEL}, {instead}"
+    config = memory.consolidation
+    dual, by_llm = config.archival.dual_mode, config.strategy == "llm"
+    why = _why_no_model(llm)
+    if by_llm and why:
+        yield f"memory.consolidation.strategy = llm: {why}, summaries are made by rule"
+    yield from _unused(
+        config.llm,
+        "consolidation.llm",
+        why or ("" if by_llm else "it needs strategy llm"),
+        spared=_OF_COMPRESSION if llm.uses.compression and not why else frozenset(),
+    )
+    named = dual.summarization_model is not None and config.strategy == "dual_mode"
+    yield from _unused(
+        dual,
+        "consolidation.archival.dual_mode",
+        why or ("" if named else "it needs strategy dual_mode and summarization_model"),
+        keys=("summarization_model", "max_summary_tokens"),
+    )
+    yield from _unused(
+        config.experience_compressor,
+        "consolidation.experience_compressor",
+        f"{why}, experiences stay as they are" if why else "",
+    )
+
+
+def unused_uses(memory: CompanyMemoryConfig, llm: LlmSettings) -> Iterator[str]:
+    """Yield one sentence for each of ``llm.uses`` that another setting keeps from happening."""
+    retrieval = memory.retrieval
+    needs = (
+        ("reformulation", retrieval.query_reformulation_enabled, "query_reformulation_enabled"),
+        ("routing", retrieval.retriever == "hierarchical", "retriever = hierarchical"),
+        ("reranking", retrieval.query_specific_rerank_enabled, "query_specific_rerank_enabled"),
+    )
+    for name, is_met, needed in needs:
+        if llm.provider != "none" and getattr(llm.uses, name) and not is_met:
+            yield f"llm.uses.{name} has no effect without memory.retrieval.{needed}"
+
+
+def _why_no_model(llm: LlmSettings) -> str:
+    if llm.provider == "none":
+        return "no language model is connected"
+    return "llm.night_tokens is 0" if llm.night_tokens == 0 else ""
+
+
+def _unused(
+    section: Value,
+    place: str,
+    why: str,
+    *,
+    keys: tuple[str, ...] = (),
+    spared: frozenset[str] = frozenset(),
+) -> Iterator[str]:
+    given = section.model_fields_set & set(keys or type(section).model_fields)
+    if why:
+        for key in sorted(given - spared):
+            yield f"memory.{place}.{key} has no effect: {why}"

@@ -25,7 +25,7 @@ from memd.domain.settings.consolidation import ConsolidationConfig, Days, Retent
 from memd.domain.settings.llm import LlmSettings, unused
 from memd.domain.settings.org import OrgMemoryConfig
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
-from memd.domain.settings.served import refuse_what_no_daemon_does, without_effect
+from memd.domain.settings.served import refuse_what_no_daemon_does, unused_uses, without_effect
 from memd.domain.trust import SecretsPolicy
 from memd.domain.values import Name, NotBlankStr, PosixPath, SafePath, Share, Value
 
@@ -304,7 +304,8 @@ class Settings(Value):
     @model_validator(mode="after")
     def _as_a_daemon_serves_it(self) -> Self:
         refuse_what_no_daemon_does(self.memory)
-        for sentence in (*without_effect(self.memory), *unused(self.llm)):
+        llm, memory = self.llm, self.memory
+        for sentence in (*without_effect(memory, llm), *unused(llm), *unused_uses(memory, llm)):
             warn(sentence)
         return self
 

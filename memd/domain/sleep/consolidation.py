@@ -207,27 +207,28 @@ class CompressedExperience(Value):
 class LLMConsolidationConfig(Value):
     """The bounds of a consolidation by a language model (SPEC 16.1, 16.11).
 
-    Sizes in characters bound what is sent, *max_summary_tokens* what comes back.
+    Sizes in characters bound what is sent, *max_summary_tokens* what comes back. They need
+    strategy `llm`; those of both hold for `llm.uses.compression` as well.
     """
 
     group_threshold: int = Field(default=3, ge=3)
-    """No effect: no language model is connected, summaries are made by rule."""
+    """How many memories of one kind are summarised; strategy `llm`."""
     temperature: float = Field(default=0.3, ge=0.0, le=2.0)
-    """No effect."""
+    """How freely the model writes; of both."""
     max_summary_tokens: int = Field(default=500, ge=50)
-    """No effect."""
+    """How long a summary may be; of both."""
     include_distillation_context: bool = True
-    """No effect."""
+    """Whether the model is shown how earlier tasks went; strategy `llm`."""
     max_trajectory_context_entries: int = Field(default=5, ge=1)
-    """No effect."""
+    """How many of them."""
     max_trajectory_chars_per_entry: int = Field(default=500, ge=50)
-    """No effect."""
+    """How much of each."""
     max_entry_input_chars: int = Field(default=2000, ge=100)
-    """No effect."""
+    """How much of each memory is sent; of both."""
     max_total_user_content_chars: int = Field(default=20_000, ge=1000)
-    """No effect."""
+    """How much is sent at once; what does not fit is not removed. Of both."""
     fallback_truncate_length: int = Field(default=200, ge=50)
-    """No effect."""
+    """How much of each memory is listed when the model does not answer; strategy `llm`."""
 
     @model_validator(mode="after")
     def _an_entry_fits(self) -> Self:

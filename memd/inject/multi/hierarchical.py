@@ -122,10 +122,14 @@ class HierarchicalRetriever:
 
 
 def over(
-    memories: OwnMemories, config: MemoryRetrievalConfig, *, clock: Clock | None = None
+    memories: OwnMemories,
+    config: MemoryRetrievalConfig,
+    *,
+    clock: Clock | None = None,
+    supervisor: RetrievalSupervisor | None = None,
 ) -> HierarchicalRetriever:
     """Return a retriever over one caller's memories and what others share."""
-    return hierarchical(memories, config, shared_store=memories, clock=clock)
+    return hierarchical(memories, config, shared_store=memories, supervisor=supervisor, clock=clock)
 
 
 def hierarchical(

@@ -94,7 +94,10 @@ class RuleSupervisor:
 
 
 class LLMSupervisor:
-    """Asks a small language model; where it fails, only the semantic worker looks, once."""
+    """Asks a small language model; where it fails, only the semantic worker looks, once.
+
+    With *otherwise*, that one decides where the model does not answer.
+    """
 
     def __init__(
         self,
@@ -102,7 +105,9 @@ class LLMSupervisor:
         provider: CompletionProvider,
         model: str,
         config: MemoryRetrievalConfig | None = None,
+        otherwise: RuleSupervisor | None = None,
     ) -> None:
+        self._otherwise = otherwise
         self._model = Model(provider, model, 0.0, REPLY_TOKENS)
         self._config = config or MemoryRetrievalConfig()
 
@@ -112,6 +117,8 @@ class LLMSupervisor:
             self._model, _fenced(query.text), system=_system(_ROUTE), what="routing by a model"
         )
         if reply is None or not isinstance(reply.get("workers"), list):
+            if self._otherwise is not None:
+                return await self._otherwise.route(query)
             return WorkerRouting(workers=(SEMANTIC,), reason="fallback: the model did not answer")
         named = known_names(reply["workers"], WORKERS)[: self._config.max_workers_per_query]
         return WorkerRouting(workers=named or (SEMANTIC,), reason=_reason(reply))
@@ -128,6 +135,8 @@ class LLMSupervisor:
         reply = await json_reply(
             self._model, prompt, system=_system(_EVALUATE), what="evaluation by a model"
         )
+        if reply is None and self._otherwise is not None:
+            return await self._otherwise.evaluate_for_retry(query, candidates)
         return None if reply is None else correction(reply)
 
 

@@ -6,12 +6,18 @@ An unknown tool is an error, never another search (SPEC 12.6).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from memd.base.errors import DeniedError, InvalidError
 from memd.domain.caller import Caller
 from memd.domain.enums import InjectionStrategy
-from memd.domain.inject import SelfEditingMemoryConfig, ToolAnswer, ToolDefinition
+from memd.domain.inject import (
+    QueryReformulator,
+    SelfEditingMemoryConfig,
+    SufficiencyChecker,
+    ToolAnswer,
+    ToolDefinition,
+)
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.inject.own import OwnMemories
 from memd.inject.reformulation import LikelySufficient, WordReformulator
@@ -66,25 +72,38 @@ def check_scope(caller: Caller, name: str) -> None:
         raise DeniedError(f"{name} writes, and this client may only read", field="name")
 
 
+class SearchJudges(NamedTuple):
+    """Who asks in other words, and who says that enough was found."""
+
+    reformulator: QueryReformulator
+    checker: SufficiencyChecker
+
+
+BY_RULE = SearchJudges(WordReformulator(), LikelySufficient())
+
+
 def memory_tools(
     strategy: InjectionStrategy,
     own: OwnMemories,
     config: MemoryRetrievalConfig,
     editing_config: SelfEditingMemoryConfig,
+    judges: SearchJudges = BY_RULE,
 ) -> HandlesTools:
     """Return *strategy* over one caller's memories."""
     if strategy is InjectionStrategy.SELF_EDITING:
         return editing(own, editing_config)
-    return searching(own, config)
+    return searching(own, config, judges)
 
 
-def searching(own: OwnMemories, config: MemoryRetrievalConfig) -> ToolBasedInjectionStrategy:
-    """Return the tool-based strategy, with the collaborators that need no language model."""
+def searching(
+    own: OwnMemories, config: MemoryRetrievalConfig, judges: SearchJudges = BY_RULE
+) -> ToolBasedInjectionStrategy:
+    """Return the tool-based strategy, with collaborators that need no language model or one."""
     return ToolBasedInjectionStrategy(
         backend=own,
         config=config,
-        reformulator=WordReformulator(),
-        sufficiency_checker=LikelySufficient(),
+        reformulator=judges.reformulator,
+        sufficiency_checker=judges.checker,
     )
 
 

@@ -64,6 +64,7 @@ class Night:
     """The settings' kill switch."""
     undo_us: int
     """How long the trash keeps what an undone nap had learnt."""
+    of_model: Callable[[], dict[str, Any]] = dict
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     _looking: bool = False
     """The lock is only held to see whether something was left over."""
@@ -158,10 +159,7 @@ class Night:
         return self.enabled() and not await self.paused()
 
     async def go_on(self) -> None:
-        """Finish what a kill interrupted, and what the disk ended when its time has come.
-
-        Another error of the disk puts it off again, and is not raised.
-        """
+        """Finish what a kill interrupted, or the disk ended; another error puts it off."""
         if self.put_off is not None:
             return
         async with self._lock:
@@ -279,7 +277,7 @@ class Night:
     async def _finished(self, caller: Caller, row: RunRow, failed: list[str]) -> RunReport:
         now_us = self.clock.now_us()
         state = RunState.FAILED if failed else RunState.DONE
-        errors = {"errors": failed} if failed else {}
+        errors = ({"errors": failed} if failed else {}) | self.of_model()
 
         def work(conn: Writing) -> None:
             detail = {"summaries": runs.made_count(conn, row.run_key), **errors}

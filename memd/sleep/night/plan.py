@@ -14,7 +14,7 @@ from memd.domain.caller import Caller
 from memd.domain.encoding import TokenCounter
 from memd.domain.enums import MemoryCategory
 from memd.domain.settings.consolidation import ConsolidationConfig
-from memd.domain.sleep.consolidation import ConsolidationStrategyType
+from memd.domain.sleep.consolidation import DISTILLATION_TAG, ConsolidationStrategyType
 from memd.ingest.agents import Agents
 from memd.sleep.night.retention import cutoffs
 from memd.sleep.night.task import NightTask
@@ -24,6 +24,7 @@ from memd.sleep.night.tasks import (
     Cap,
     Compression,
     Consolidation,
+    Context,
     Retention,
 )
 from memd.sleep.strategies.ask import Model, connected
@@ -31,6 +32,7 @@ from memd.sleep.strategies.choice import operation_of
 from memd.sleep.strategies.compression import SessionText, by_rule, fitting, summarised
 from memd.sleep.strategies.operations import ConsolidationOp
 from memd.store.file.database import Database
+from memd.store.memory import tagged
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ class Plan:
     provider: CompletionProvider | None = None
     model: str | None = None
     """Which of the provider's models writes summaries; needed with a provider."""
+    experiences: NightTask | None = None
+    """Who compresses experiences, beside the consolidation; only a language model can."""
 
     def __post_init__(self) -> None:
         self._asked()  # so that a provider without a model is refused at once
@@ -67,7 +71,9 @@ class Plan:
                 self.counter,
                 operation_of(config) if rehearsed else self.operation,
                 self._threshold,
+                None if rehearsed else self._context_of,
             ),
+            *(() if rehearsed or self.experiences is None else (self.experiences,)),
             Compression(
                 db,
                 self.ids,
@@ -80,7 +86,10 @@ class Plan:
             Ageing(db, config.archival.age_threshold_days * DAY_US),
             Cap(db, config.max_memories_per_agent),
         )
-        return [task for task in every if task.name in asked["steps"]]
+        wanted = {*asked["steps"]} | (
+            {"experiences"} if "consolidation" in asked["steps"] else set()
+        )
+        return [task for task in every if task.name in wanted]
 
     @property
     def _threshold(self) -> int:
@@ -88,6 +97,16 @@ class Plan:
         config = self.config
         by_model = config.strategy is ConsolidationStrategyType.LLM
         return config.llm.group_threshold if by_model else config.group_threshold
+
+    @property
+    def _context_of(self) -> Context | None:
+        config = self.config
+        by_model = config.strategy is ConsolidationStrategyType.LLM
+        return self._context if by_model and config.llm.include_distillation_context else None
+
+    async def _context(self, agent_key: int) -> Sequence[str]:
+        most = self.config.llm.max_trajectory_context_entries
+        return await self.db.read(tagged.newest, agent_key, DISTILLATION_TAG, most)
 
     async def _shorten(self, told: Sequence[SessionText]) -> tuple[str, Sequence[int]]:
         model = self._asked()

@@ -34,6 +34,8 @@ AGE_US_MIN = DAY_US  # what is younger is not consolidated (SPEC D9)
 IDLE_US = 6 * HOUR_US  # a session that was quiet for so long has ended (SPEC D2)
 CLIENT = "memd"
 
+Context = Callable[[int], Awaitable[Sequence[str]]]
+"""Of an agent: how its latest tasks went."""
 Cutoffs = Callable[[str, int], Awaitable[Mapping[MemoryCategory, int]]]
 """Of an agent, at a time: from when on each category is kept."""
 
@@ -76,6 +78,8 @@ class Consolidation:
     counter: TokenCounter
     operation: ConsolidationOp
     threshold: int
+    context: Context | None = None
+    """What helps a language model to understand, read once for each transaction."""
     name: str = "consolidation"
 
     async def plan(self, scope: NightScope, cursor: Cursor, limit: int) -> PlannedStep | None:
@@ -89,7 +93,8 @@ class Consolidation:
                 break
             cursor = found.following
         some = _some(batches, limit)
-        ready = [(batch, await self._condensed(batch)) for batch in some]
+        context = () if self.context is None else await self.context(scope.agent_key)
+        ready = [(batch, await self._condensed(batch, context)) for batch in some]
         tokens = await self.work.run(
             lambda: [self.counter.count(condensed.text) for _, condensed in ready]
         )
@@ -101,7 +106,7 @@ class Consolidation:
                 if not gone:
                     continue  # too long to be shortened
                 sources = [each for each in batch.members if each in gone or each is batch.kept]
-                made = _made(conn, scope, self.ids, found.session_key, count)
+                made = new_summary(conn, scope, self.ids, found.session_key, count)
                 row = summary_row(made, sources, condensed.text, batch.category, condensed.tags)
                 summaries.append(_summary(row, sources, gone, ArchiveReason.CONSOLIDATED))
             return _summarise(conn, step, summaries)
@@ -111,10 +116,10 @@ class Consolidation:
         rows = sum(len(batch.removed) for batch in some)
         return PlannedStep(rows, found.here if more else found.following, apply)
 
-    async def _condensed(self, batch: Batch) -> Condensed:
+    async def _condensed(self, batch: Batch, context: Sequence[str]) -> Condensed:
         members = [GroupMember(each.memory_id, each.own) for each in batch.removed]
         kept = GroupMember(batch.kept.memory_id, batch.kept.own)
-        return await self.operation.condense(batch.category, members, kept=kept)
+        return await self.operation.condense(batch.category, members, kept=kept, context=context)
 
 
 def _some(batches: Sequence[Batch], limit: int) -> list[Batch]:
@@ -129,7 +134,7 @@ def _some(batches: Sequence[Batch], limit: int) -> list[Batch]:
     return some
 
 
-def _made(
+def new_summary(
     conn: Writing, scope: NightScope, ids: Ids, session_key: int | None, tokens: int
 ) -> NewSummary:
     return NewSummary(
@@ -241,7 +246,7 @@ class Compression:
             summaries = []
             for short in shorts:
                 text, members = short
-                made = _made(conn, scope, self.ids, session_key, self.counter.count(text))
+                made = new_summary(conn, scope, self.ids, session_key, self.counter.count(text))
                 row = summary_row(made, members, text, MemoryCategory.SEMANTIC, (compression.TAG,))
                 hidden = short.left_over
                 summaries.append(_summary(row, members, hidden, ArchiveReason.COMPRESSED))

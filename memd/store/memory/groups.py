@@ -77,7 +77,7 @@ _CONDENSED = """
                     WHERE d.from_key = m.memory_key AND s.state <> 'trashed'
                       AND t.tag = 'compressed')
 """
-_MEMBERS = """
+MEMBERS = """
 SELECT m.memory_key, m.memory_id, m.row_hash, m.namespace, m.category, m.level, m.project_key,
        m.origin, m.trust, w.own, m.ordinal, m.part, m.importance, m.created_at_us,
        m.occurred_at_us, m.state
@@ -160,7 +160,7 @@ def members(conn: Reading, session_key: int, before_us: int) -> list[MemberRow]:
     """Return the session's memories that may be consolidated, in the order of the session."""
     rows = conn.execute(
         f"""
-        {_MEMBERS}
+        {MEMBERS}
          WHERE m.session_key = :session_key AND m.state = 'active'
            AND m.created_at_us <= :before_us AND {_FREE}
          ORDER BY m.ordinal, m.part, m.memory_key
@@ -200,7 +200,7 @@ def loose(
     after_us, after_id = after
     rows = conn.execute(
         f"""
-        {_MEMBERS}
+        {MEMBERS}
          WHERE {_LOOSE}
            AND m.category = :category AND m.namespace = :namespace AND m.level = :level
            AND m.project_key IS :project_key
@@ -349,7 +349,7 @@ def episodes(conn: Reading, session_key: int) -> list[MemberRow]:
     """
     rows = conn.execute(
         f"""
-        {_MEMBERS}
+        {MEMBERS}
          WHERE m.session_key = :session_key AND m.category = 'episodic' AND {_NOBODYS}
            AND (m.state = 'active' OR ({_CONDENSED}))
          ORDER BY m.created_at_us, m.ordinal, m.part, m.memory_key

@@ -79,7 +79,7 @@ def summarise(conn: Writing, step: Step, summaries: Sequence[Summary]) -> None:
             for source in each.sources
         ),
     )
-    for each in summaries:
+    for each in filter(_hides, summaries):
         _put_behind(conn, step, each.hidden, each.reason)
     hidden = [key for each in summaries for key in each.hidden]
     beside = [key for key in contexts.neighbours(conn, [*hidden, *keys]) if key not in keys]
@@ -88,6 +88,10 @@ def summarise(conn: Writing, step: Step, summaries: Sequence[Summary]) -> None:
     words.index(conn, sorted([*beside, *keys]))
     vectors.index(conn, keys)
     runs.note(conn, step.run_key, keys, runs.MADE, {})
+
+
+def _hides(summary: Summary) -> bool:
+    return bool(summary.hidden)
 
 
 def _put_behind(conn: Writing, step: Step, keys: Sequence[int], reason: ArchiveReason) -> None:

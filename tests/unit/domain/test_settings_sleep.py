@@ -184,11 +184,6 @@ def test_a_strategy_that_is_named_beats_dual_mode_with_a_warning() -> None:
     assert ConsolidationConfig(strategy=DUAL, archival=on).strategy is DUAL
 
 
-def test_compressing_experiences_is_accepted_with_a_warning() -> None:
-    with pytest.warns(SettingsWarning, match="no effect without a language model"):
-        ExperienceCompressorConfig(enabled=True)
-
-
 def test_the_whole_text_shown_to_a_language_model_holds_at_least_one_memory() -> None:
     with pytest.raises(ValidationError, match="max_entry_input_chars"):
         ConsolidationConfig.model_validate(

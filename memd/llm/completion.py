@@ -1,0 +1,59 @@
+"""The documented ``CompletionProvider`` over the language model: what strategies of programs take.
+
+memd's own strategies are made over it, too, so that one rule serves both. A refusal is told
+by ``llm.status``; here it is an answer that does not come, for which the rule does the work.
+"""
+
+from __future__ import annotations
+
+from memd.base.errors import ProviderBusyError, ProviderRefusedError
+from memd.domain.values import NotBlankStr
+from memd.guard.orders import is_doubtful
+from memd.llm.llm import LanguageModel
+from memd.llm.provider import CompletionRequest
+from memd.llm.purposes import Purpose
+
+REMEMBERED = frozenset(
+    {Purpose.SUMMARY, Purpose.COMPRESSION, Purpose.EXPERIENCE, Purpose.DISTILLATION}
+)
+"""What becomes a memory as it is written: an answer that reads like an order is none."""
+
+
+class PurposeProvider:
+    """The language model for one purpose."""
+
+    def __init__(self, model: LanguageModel, purpose: Purpose) -> None:
+        self._model = model
+        self._purpose = purpose
+
+    async def complete(
+        self,
+        prompt: str,
+        *,
+        model: NotBlankStr,
+        system: str = "",
+        temperature: float = 0.3,
+        max_tokens: int = 200,
+    ) -> str:
+        """Return the text of the answer; raises ProviderBusyError only."""
+        named = self._model.identity.model
+        request = CompletionRequest(
+            prompt,
+            self._purpose,
+            system=system,
+            temperature=temperature,
+            max_tokens=max_tokens,
+            model=None if model == named else model,
+        )
+        try:
+            text = (await self._model.complete(request)).text
+        except ProviderRefusedError as error:
+            raise ProviderBusyError(error.message) from None
+        if self._purpose in REMEMBERED and is_doubtful(text):
+            raise ProviderBusyError("the language model's answer reads like an order")
+        return text
+
+    @property
+    def name(self) -> str:
+        """What the model is called where a strategy needs a name."""
+        return self._model.identity.model or self._model.identity.name

@@ -1,0 +1,148 @@
+"""What detailed experiences teach, written down in nights by a language model (SPEC 16.15).
+
+Two tiers. The raw one is append-only: an experience stays as it was told, is read by id, and
+never stands in a prompt. The other says what was decided and where that applies; it names the
+experience it is from, which is not compressed again. Without an answer, or with one of another
+shape, an experience stays as it is, and the next night asks again.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field, ValidationError
+
+from memd.base.ids import Ids
+from memd.domain.backend import CompletionProvider
+from memd.domain.encoding import TokenCounter
+from memd.domain.enums import ArchiveReason, MemoryCategory
+from memd.domain.settings.consolidation import ExperienceCompressorConfig
+from memd.domain.sleep.consolidation import COMPRESSED_EXPERIENCE_TAG
+from memd.domain.values import NotBlankStr, Value
+from memd.llm.llm import unfenced
+from memd.sleep.night.task import Cursor, NightScope, PlannedStep
+from memd.sleep.night.tasks import new_summary
+from memd.sleep.strategies.ask import Model, ask
+from memd.sleep.strategies.batches import summary_row
+from memd.store.file.connect import Writing
+from memd.store.file.database import Database
+from memd.store.memory import hiding, tagged
+from memd.store.memory.groups import MemberRow
+from memd.store.memory.hiding import Step, Summary
+from memd.view.view import untrusted_content_directive, wrapped
+
+VERSION = "llm-v1"
+_RATIO_MIN, _RATIO_MAX = 0.01, 1.0
+_SENT_CHARS_MAX = 20_000
+_TAG = "task-data"
+
+_SYSTEM = (
+    "You read the record of one task that an assistant worked on. Say what it teaches: the "
+    "strategic decisions that mattered, each in one sentence that holds beyond this task, and the "
+    "contexts in which they apply. Answer with JSON alone: "
+    '{"strategic_decisions": ["..."], "applicable_contexts": ["..."]}. '
+    + untrusted_content_directive((_TAG,))
+)
+
+
+class Taught(Value):
+    """What a model is to answer with."""
+
+    strategic_decisions: Annotated[tuple[NotBlankStr, ...], Field(min_length=1, max_length=20)]
+    applicable_contexts: Annotated[tuple[NotBlankStr, ...], Field(max_length=20)] = ()
+
+
+@dataclass(frozen=True)
+class Experiences:
+    """Compress each experience that was not compressed yet, one transaction each."""
+
+    db: Database
+    ids: Ids
+    counter: TokenCounter
+    provider: CompletionProvider
+    model: str
+    config: ExperienceCompressorConfig
+    name: str = "experiences"
+
+    async def plan(self, scope: NightScope, cursor: Cursor, limit: int) -> PlannedStep | None:
+        del limit  # one experience is one question
+        after = int(cursor.get("after", 0))
+        while (row := await self.db.read(tagged.experience, scope.agent_key, after)) is not None:
+            after = row.memory_key
+            text = await self._compressed(row)
+            if text is not None:
+                return self._planned(scope, row, text)
+        return None
+
+    async def _compressed(self, row: MemberRow) -> str | None:
+        """Return the second tier of *row* as it is stored: JSON with its five fields."""
+        told = parts_of(row.own)
+        config = self.config
+        model = Model(self.provider, self.model, config.temperature, config.max_tokens)
+        prompt = wrapped(_TAG, "\n\n".join(told)[:_SENT_CHARS_MAX])
+        reply = await ask(model, prompt, system=_SYSTEM)
+        if reply is None:
+            return None
+        ratio = ratio_of(reply, told)
+        try:
+            taught = Taught.model_validate_json(unfenced(reply), strict=False)
+        except (ValidationError, ValueError, RecursionError):
+            return None
+        if ratio < config.min_compression_ratio:
+            return None
+        return json.dumps(
+            {
+                "strategic_decisions": taught.strategic_decisions,
+                "applicable_contexts": taught.applicable_contexts,
+                "compression_ratio": ratio,
+                "compressor_version": VERSION,
+                "source_artifact_ids": [row.memory_id],
+            },
+            ensure_ascii=False,
+        )
+
+    def _planned(self, scope: NightScope, row: MemberRow, text: str) -> PlannedStep:
+        def apply(conn: Writing, step: Step) -> int:
+            if not hiding.unchanged(conn, [hiding.PlannedRow(row.memory_key, row.row_hash)]):
+                return 0
+            count = self.counter.count(text)
+            made = new_summary(conn, scope, self.ids, None, count)
+            tags = (COMPRESSED_EXPERIENCE_TAG,)
+            new = summary_row(made, [row], text, MemoryCategory.EPISODIC, tags)
+            kept = Summary(new, [row.memory_key], [], ArchiveReason.CONSOLIDATED)
+            hiding.summarise(conn, step, [kept])
+            return 1
+
+        return PlannedStep(1, {"after": row.memory_key}, apply)
+
+
+def parts_of(content: str) -> list[str]:
+    """Return prompt, output, feedback and trace of an experience; of another text, all of it.
+
+    >>> parts_of('{"prompt": "p", "output": "o", "reasoning_trace": ["a", "b"]}')
+    ['p', 'o', 'a', 'b']
+    >>> parts_of("just a text")
+    ['just a text']
+    """
+    try:
+        told = json.loads(content)
+    except (ValueError, RecursionError):
+        return [content]
+    if not isinstance(told, dict) or not isinstance(told.get("prompt"), str):
+        return [content]
+    trace = told.get("reasoning_trace")
+    parts = [told["prompt"], told.get("output"), told.get("verification_feedback")]
+    parts += trace if isinstance(trace, list) else []
+    return [part for part in parts if isinstance(part, str) and part.strip()] or [content]
+
+
+def ratio_of(reply: str, told: list[str]) -> float:
+    """Return the length of the *reply* by that of what was *told*, from 0.01 to 1.
+
+    >>> ratio_of("x" * 10, ["y" * 30, "z" * 10]), ratio_of("x" * 10, ["y"])
+    (0.25, 1.0)
+    """
+    share = len(reply) / max(1, sum(map(len, told)))
+    return round(min(max(share, _RATIO_MIN), _RATIO_MAX), 4)
