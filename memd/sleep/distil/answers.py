@@ -258,7 +258,8 @@ def quoted(whole: Words, own: Words) -> str:
 def _says(point: str) -> bool:
     """Return whether a quoted line is a thing to pick: no name alone, no question, no step."""
     is_step = is_bare_step(point) and len(point.split()) <= _STEP_WORDS
-    return not (is_step or only_names(point) or act(point).act is Act.QUESTION)
+    is_lead = point.endswith(":")
+    return not (is_step or is_lead or only_names(point) or act(point).act is Act.QUESTION)
 
 
 def _point(line: str) -> str:

@@ -367,6 +367,12 @@ def test_an_error_that_the_agent_s_code_can_tell_is_nothing_to_pick() -> None:
     assert not any("picks" in text for text in texts)
 
 
+def test_a_lead_of_the_agent_s_is_nothing_to_pick() -> None:
+    lead = "I would ask the crew of the stage for three things:"
+    cause = agent("The port of `stage.py` is missing in `crew.toml`, because it was renamed.")
+    assert not any("picks" in text for text in told(user("go"), agent(lead), user(lead), cause))
+
+
 def test_a_question_to_go_on_with_that_is_taken_up_by_its_number_decides_nothing() -> None:
     asked = "What next?\n1. The colours of the stage?\n2. The order of the crew?"
     assert told(user("look at it"), agent(asked), user("2")) == []

@@ -147,6 +147,7 @@ Vraag het me voordat je iets verwijdert.
 Ik wil geen nutteloos commentaar.
 """
 PASSING = """
+That is why I get a page of errors every time I create an account.
 I see the message of the stage whenever I try to open the page.
 I reverted to the state before your last answer.
 Can you now run them one at a time?
