@@ -91,12 +91,12 @@ def is_code(source: str) -> bool:
 
 
 def plain(text: str) -> str:
-    """Return *text* without the marks of Markdown, in one line.
+    """Return *text* without the marks of Markdown, in one line, with apostrophes of one kind.
 
     >>> plain("**Set** `A=1`, see [the page](https://example.org)")
     'Set A=1, see the page'
     """
-    text = _LINK.sub(r"\1", text).replace("**", "")
+    text = _LINK.sub(r"\1", text).replace("**", "").replace("\u2019", "'")
     parts = text.split("`")
     # Every second part is code, in which nothing is a mark.
     parts[::2] = [_LEANING.sub(r"\2", part) for part in parts[::2]]

@@ -67,6 +67,7 @@ def test_what_the_program_says_of_its_own_trouble_is_no_outcome() -> None:
         'await crew.withIndex("by_stage", (q) => q.eq("stage_id", args.stageId)).collect()',
         '"explanation": "Checking whether the server of stage.py answers on port 4010"',
         "ada@stage-1 crew.example.org % npm run build && npm start -- --port 4010",
+        "I\u2019m going to move the port of `stage.py` to `4010` in `crew.toml`.",
         "npm WARN deprecated stage@1.0.6: use crew@2.0.0 of the registry instead",
         "/srv/stage/history/2026-01-02.md | L5046 | deleted: stage/lights.py |",
         "The user wants to change the name of `stage.py` to `hall.py` in `crew.toml`.",
