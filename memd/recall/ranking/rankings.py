@@ -37,6 +37,11 @@ IN_TIME_ENTRIES = 8
 PROJECT_BOOST = 0.5  # in units of the score, for memories of the active project (SPEC D1)
 LATELY_BOOST = 1.5  # the same, for what naps composed of it just now, when it makes a request
 LATELY_US = 3 * 86_400_000_000  # in which that boost falls by half
+NOTE_BAR = 0.05
+"""The bar of what was told by itself, in no session, however sure the gate is.
+
+A note holds its answer whole; a turn is one of several that do (docs/decisions/0196).
+"""
 
 
 Scored = tuple[float, Measured]
@@ -155,6 +160,7 @@ def _calibrated(
     told = _signals(scored, project_id)
     chance = logistic(weights.gate_logit(told))
     passes, bar = chance >= weights.gate_min, doubted(weights, chance)
+    note_bar = NOTE_BAR if weights is HYBRID and chance >= weights.quiet else bar
     if timed and any(item.features["period"] for _, item in scored):
         date = weights.features["date"]
         scored = _sorted([(score + date * item.features["period"], item) for score, item in scored])
@@ -162,10 +168,14 @@ def _calibrated(
         scored = _newer_first(scored)
     evidence = calibration([score for score, _ in scored], told, weights)
     items = [
-        Ranked(item, score, weights.probability(its), passes, bar)
+        Ranked(item, score, weights.probability(its), passes, note_bar if _is_note(item) else bar)
         for (score, item), its in zip(scored, evidence, strict=True)
     ]
     return items, chance
+
+
+def _is_note(item: Measured) -> bool:
+    return item.candidate.session_key is None
 
 
 def _newer_first(scored: Sequence[Scored]) -> list[Scored]:

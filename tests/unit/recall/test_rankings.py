@@ -7,7 +7,7 @@ from support.measured import a_candidate, asked, measured
 
 from memd.domain.enums import SearchMode
 from memd.recall.ranking.features import Measured
-from memd.recall.ranking.rankings import gate, judged, ranked, signals
+from memd.recall.ranking.rankings import NOTE_BAR, doubted, gate, judged, ranked, signals
 from memd.recall.ranking.weights import COMPOSED, HYBRID, WITHOUT_VECTORS, Weights
 
 ABOUT = asked("Where is the red kite?")
@@ -158,6 +158,27 @@ def test_what_naps_composed_stands_among_the_others_by_its_relevance() -> None:
         gate([item for item in found if item.measured.candidate.is_composed], COMPOSED),
         gate([item for item in found if not item.measured.candidate.is_composed], HYBRID),
     )
+
+
+def test_a_note_has_to_be_likelier_than_a_turn_and_the_same_however_sure_the_gate_is() -> None:
+    told = [a_candidate(1, "the red kite hangs there"), a_candidate(2, "a red kite")]
+    turns = [each._replace(session_key=7) for each in told]
+    cosines = {1: 0.7, 2: 0.2}
+
+    (notes, _), (spoken, chance) = (
+        judged(measured(ABOUT, its, cosines), HYBRID) for its in (told, turns)
+    )
+
+    assert {item.bar for item in notes} == {NOTE_BAR}
+    assert {item.bar for item in spoken} == {doubted(HYBRID, chance)}
+    assert doubted(HYBRID, chance) < NOTE_BAR
+
+
+def test_no_note_reaches_its_bar_where_the_gate_hardly_believes_in_an_answer() -> None:
+    found, chance = judged(measured(ABOUT, [a_candidate(1, "soup for lunch")], {1: 0.1}), HYBRID)
+
+    assert chance < HYBRID.quiet
+    assert found[0].bar > 1.0
 
 
 @pytest.mark.parametrize("weights", [HYBRID, WITHOUT_VECTORS], ids=["hybrid", "words"])
