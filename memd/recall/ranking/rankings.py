@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from memd.base.clock import DAY_US
 from memd.domain.enums import SearchMode
 from memd.recall.ranking.features import Measured
-from memd.recall.ranking.weights import COMPOSED, WITHOUT_VECTORS, Weights, logistic
+from memd.recall.ranking.weights import COMPOSED, HYBRID, WITHOUT_VECTORS, Weights, logistic
 from memd.recall.search import ARM_ROWS
 from memd.store.search.ranked import SearchCandidate
 
@@ -160,7 +160,7 @@ def _calibrated(
     told = _signals(scored, project_id)
     chance = logistic(weights.gate_logit(told))
     passes, bar = chance >= weights.gate_min, doubted(weights, chance)
-    note_bar = NOTE_BAR if weights is HYBRID and chance >= weights.quiet else bar
+    note_bar = _note_bar(weights, bar)
     if timed and any(item.features["period"] for _, item in scored):
         date = weights.features["date"]
         scored = _sorted([(score + date * item.features["period"], item) for score, item in scored])
@@ -172,6 +172,13 @@ def _calibrated(
         for (score, item), its in zip(scored, evidence, strict=True)
     ]
     return items, chance
+
+
+def _note_bar(weights: Weights, bar: float) -> float:
+    """Return what notes need where turns need *bar*; fitted to an owner's memories, both move."""
+    if math.isinf(bar) or weights is COMPOSED or weights is WITHOUT_VECTORS:
+        return bar
+    return NOTE_BAR * weights.bar / HYBRID.bar
 
 
 def _is_note(item: Measured) -> bool:
