@@ -22,8 +22,10 @@ from memd.base.later import later
 from memd.base.paths import Paths
 from memd.domain.encoding import PairScorer
 from memd.domain.settings.settings import Settings
+from memd.embedding.chosen import ChosenEmbedder
 from memd.embedding.cross_encoder import RerankerThread
 from memd.embedding.embed import EmbedderThread
+from memd.ingest.switch import ModelSwitch
 from memd.org.clients import Clients
 from memd.org.temporal import catch_up, note_rules
 from memd.serve.events import Events
@@ -35,6 +37,7 @@ from memd.sleep.sleep import Sleep, sleeping
 from memd.sleep.wiki.exports import Wiki, exporting
 from memd.store.access.answers import Answers
 from memd.store.access.audit import Audit
+from memd.store.search.switching import in_use
 
 if TYPE_CHECKING:
     from memd.domain.inject import Reranker
@@ -81,6 +84,7 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
         emit=events.emit,
         scorer=scorer,
     )
+    models = await _switch(house, embedder, events)
     await note_rules(house.db, clock, settings.org_memory)
     access = await _access(house, paths, stack)
     records = later(partial(_records, house))
@@ -106,6 +110,7 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
         naps=asleep.naps,
         events=events,
         embedder=embedder,
+        models=models,
         reranker=scorer,
         graph=house.graph,
         org=house.org,
@@ -125,7 +130,7 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
         records=records,
         llm=llm,
         short_ids=ShortIds(house.db, settings.org_memory),
-        background=_background(house, access, asleep, events),
+        background=_background(house, access, asleep, events, models),
     )
 
 
@@ -168,11 +173,12 @@ def _language_model(
 
 
 def _background(
-    house: Assembly, access: _Access, asleep: _Asleep, events: Events
+    house: Assembly, access: _Access, asleep: _Asleep, events: Events, models: ModelSwitch
 ) -> tuple[Callable[[], Coroutine[Any, Any, Any]], ...]:
     """Return what runs beside the server until the daemon stops."""
     return (
         house.queue.run,
+        models.run,
         Care(house.db, house.upkeep, house.due, events.emit).run,
         asleep.sleep.rhythm.run,
         asleep.naps.run,
@@ -197,14 +203,29 @@ async def _load_prompts(house: Assembly) -> None:
 
 def _models(
     settings: Settings, paths: Paths, stack: AsyncExitStack
-) -> tuple[EmbedderThread, RerankerThread]:
+) -> tuple[ChosenEmbedder, RerankerThread]:
     """Build the models' threads, which load nothing yet."""
     idle_ms = settings.daemon.model_idle_minutes * 60_000
-    embedder = EmbedderThread(paths.model_dir, idle_ms=idle_ms)
+    embedder = ChosenEmbedder(paths.model_dir, partial(EmbedderThread, idle_ms=idle_ms))
     stack.push_async_callback(embedder.close)
     scorer = RerankerThread(paths.reranker_dir, idle_ms=idle_ms)
     stack.push_async_callback(scorer.close)
     return embedder, scorer
+
+
+async def _switch(house: Assembly, embedder: ChosenEmbedder, events: Events) -> ModelSwitch:
+    """Build the room that changes models; the one that was chosen is in use from here on."""
+    embedder.serve(await house.db.read(in_use))
+    return ModelSwitch(
+        house.db,
+        embedder,
+        house.counter,
+        house.clock,
+        house.ids,
+        house.turns,
+        house.work,
+        events.emit,
+    )
 
 
 class _Access(NamedTuple):

@@ -13,6 +13,7 @@ from memd.base.clock import Clock, from_us
 from memd.base.errors import DamagedError, MemdError, OrgMemoryWriteError
 from memd.base.ids import Ids
 from memd.base.later import later
+from memd.base.turns import Turns
 from memd.base.work import Work
 from memd.domain.caller import Caller
 from memd.domain.encoding import Embedder, PairScorer, TokenCounter
@@ -68,6 +69,8 @@ class Assembly:
     learning: RelationExtractor
     org: Org
     notes: Notes
+    turns: Turns
+    """Between questions, the model changes."""
 
     async def due(self) -> None:
         """Do what is due once a minute: idle and old sessions, the trash, replies."""
@@ -99,7 +102,8 @@ async def assembled(  # noqa: PLR0913  # all that the rooms stand on
     work = Work()
     stack.callback(work.close)
     ground = _Ground(settings, db, embedder, counter_for(model_dir), clock, Ids(clock), work)
-    queue = EmbeddingQueue(db, embedder, ground.counter, clock, ground.ids, emit)
+    turns = Turns()
+    queue = EmbeddingQueue(db, embedder, ground.counter, clock, ground.ids, emit, turns)
     learning = RelationExtractor(db, clock, work)
     ingest = later(partial(_ingest, ground, queue, learning.hearing(emit)))
     graph = later(partial(_graph, ground, partial(_add, ingest, learning)))
@@ -111,7 +115,7 @@ async def assembled(  # noqa: PLR0913  # all that the rooms stand on
     return Assembly(
         db=db,
         ingest=ingest,
-        recall=later(partial(_recall, ground, scorer)),
+        recall=later(partial(_recall, ground, scorer, turns)),
         archive=later(partial(_archive, ground)),
         archival=later(partial(_archival, ground)),
         quarantine=later(partial(_quarantine, ground, queue)),
@@ -130,6 +134,7 @@ async def assembled(  # noqa: PLR0913  # all that the rooms stand on
         learning=learning,
         org=org,
         notes=notes,
+        turns=turns,
     )
 
 
@@ -230,7 +235,7 @@ def _moving(ground: _Ground, queue: EmbeddingQueue, org: Org) -> Moving:
     return Moving(ground.db, ground.ids, org.learnt, queue.wake, entities, secrets)
 
 
-def _recall(ground: _Ground, scorer: PairScorer | None) -> Recall:
+def _recall(ground: _Ground, scorer: PairScorer | None, turns: Turns) -> Recall:
     from memd.recall.recall import Recall
 
     memory = ground.settings.memory
@@ -242,6 +247,7 @@ def _recall(ground: _Ground, scorer: PairScorer | None) -> Recall:
         level=memory.level,
         shares=memory.options.shared_knowledge_base,
         scorer=scorer,
+        turns=turns,
     )
 
 

@@ -114,6 +114,7 @@ class EventName(StrEnum):
     USAGE = "event.usage"
     DAMAGED = "event.damaged"
     TUNED = "event.tuned"
+    MODEL = "event.model"
 
 
 EVERYBODY = "*"

@@ -34,7 +34,7 @@ from memd.base.limits import (
     MODEL_IDLE_MS_MAX,
 )
 from memd.domain.encoding import ModelFingerprint
-from memd.embedding.model_files import INSTALL_HINT, REPOSITORY, Manifest, check_hashes
+from memd.embedding.model_files import FINGERPRINT, INSTALL_HINT, REPOSITORY, Manifest, check_hashes
 from memd.embedding.model_thread import ModelKind, ModelRequest, ModelThread, keep_libraries_quiet
 from memd.embedding.patience import seconds_left
 from memd.text.tokens import TOKENIZER_FILE, ModelTokens, TextWindow
@@ -140,6 +140,10 @@ Loader = Callable[[Path, Manifest], Encoder]
 def load_encoder(folder: Path, manifest: Manifest) -> Encoder:
     """Load the model of *folder*; ModelError names a file that is not what *manifest* says."""
     check_hashes(folder, manifest)
+    if manifest.fingerprint != FINGERPRINT:
+        from memd.embedding.onnx_encoder import OnnxEncoder
+
+        return OnnxEncoder(folder, manifest)
     return _FastembedEncoder(folder, manifest.fingerprint)
 
 

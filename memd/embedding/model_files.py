@@ -60,6 +60,8 @@ class Manifest:
 
     fingerprint: ModelFingerprint
     files: tuple[ModelFile, ...]
+    prefix: str = ""
+    """What stands before every text that the model reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +157,7 @@ def write_manifest(
     folder: Path,
     fingerprint: ModelFingerprint = FINGERPRINT,
     source: Mapping[str, str] = MappingProxyType({"repository": REPOSITORY, "revision": REVISION}),
+    prefix: str = "",
 ) -> Manifest:
     """Write the manifest of every file that lies in *folder* now, and return it.
 
@@ -169,13 +172,14 @@ def write_manifest(
         "version": MANIFEST_VERSION,
         "source": dict(source),
         "fingerprint": asdict(fingerprint),
+        **({"prefix": prefix} if prefix else {}),
         "files": {
             file.name: {"size_bytes": file.size_bytes, "sha256": file.sha256} for file in files
         },
     }
     text = json.dumps(document, indent=2) + "\n"
     (folder / MANIFEST_FILE).write_text(text, encoding="utf-8")
-    return Manifest(fingerprint, files)
+    return Manifest(fingerprint, files, prefix)
 
 
 def status(model_dir: Path) -> ModelStatus:
@@ -210,7 +214,7 @@ def _parse(raw: bytes) -> Manifest:
     )
     if not any(file.name == ONNX_FILE for file in files):
         raise ValueError("no model is listed")
-    return Manifest(fingerprint, files)
+    return Manifest(fingerprint, files, str(document.get("prefix", "")))
 
 
 def _plain(name: str) -> str:

@@ -20,6 +20,7 @@ from memd.base.clock import Clock
 from memd.base.errors import DegradedError, EmbeddingError, MemdError, UnavailableError
 from memd.base.ids import Ids
 from memd.base.limits import EVENT_IDS_MAX
+from memd.base.turns import Turns
 from memd.domain.caller import Caller
 from memd.domain.encoding import Embedder, ModelFingerprint, TokenCounter
 from memd.domain.enums import ArchiveReason
@@ -56,6 +57,8 @@ class EmbeddingQueue:
     clock: Clock
     ids: Ids
     emit: Emit = unheard
+    turns: Turns = field(default_factory=Turns)
+    """The model does not change while its cache is looked for."""
     _before: tuple[object, bytes | None] | None = None
     """What was known before the call whose rows were scored last."""
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
@@ -107,10 +110,11 @@ class EmbeddingQueue:
 
         Raises DegradedError when the model changes meanwhile: what was embedded last is dropped.
         """
-        fingerprint = self.embedder.fingerprint
-        if fingerprint is None or self.db.read_only:
-            return 0
-        model_key = await self._adopt(fingerprint)
+        async with self.turns.shared():
+            fingerprint = self.embedder.fingerprint
+            if fingerprint is None or self.db.read_only:
+                return 0
+            model_key = await self._adopt(fingerprint)
         done = await self._first_vectors(model_key, fingerprint)
         return done + await self._new_vectors(model_key, fingerprint)
 
@@ -149,11 +153,11 @@ class EmbeddingQueue:
         try:
             while True:
                 most = SWEEP_ROWS + len(in_flight) + len(self._unable)
-                rows = self._able(await self.db.read(pending.waiting, most))
+                rows = self.able(await self.db.read(pending.waiting, most))
                 rows = [row for row in rows if row.memory_key not in in_flight][:SWEEP_ROWS]
                 if not rows and writing is None:
                     return done
-                found = await self._vectors(rows, fingerprint)
+                found = await self.vectors_of(rows, fingerprint)
                 if writing is not None:
                     await writing
                 writing, in_flight = None, frozenset()
@@ -165,10 +169,10 @@ class EmbeddingQueue:
             if writing is not None:
                 await writing
 
-    def _able(self, rows: Sequence[Waiting]) -> list[Waiting]:
+    def able(self, rows: Sequence[Waiting]) -> list[Waiting]:
         return [row for row in rows if (row.memory_key, row.own) not in self._unable]
 
-    async def _vectors(self, rows: Sequence[Waiting], model: ModelFingerprint) -> _Vectors:
+    async def vectors_of(self, rows: Sequence[Waiting], model: ModelFingerprint) -> _Vectors:
         """Embed a sweep; one that fails is halved until the text that the model fails on is found.
 
         That text is left to words, if the model does embed another one.
@@ -181,8 +185,8 @@ class EmbeddingQueue:
         except EmbeddingError:
             half = len(rows) // 2
             if half:
-                first = await self._vectors(rows[:half], model)
-                rest = await self._vectors(rows[half:], model)
+                first = await self.vectors_of(rows[:half], model)
+                rest = await self.vectors_of(rows[half:], model)
                 return _Vectors(
                     first.rows + rest.rows, first.own + rest.own, first.voices | rest.voices
                 )
@@ -280,7 +284,7 @@ class EmbeddingQueue:
             if not rows:
                 self._complete = now
                 return done
-            found = await self._vectors(self._able(rows), fingerprint)
+            found = await self.vectors_of(self.able(rows), fingerprint)
             step = list(zip(found.rows, found.own, strict=True))
             await self.db.write(_CALLER, partial(_renew, model_key=model_key, step=step))
             done, after = done + len(step), rows[-1].memory_key

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from memd.base.clock import Clock
 from memd.base.errors import MemoryRetrievalError, ModelError, UnavailableError
 from memd.base.limits import QUERY_CHARS_MAX
+from memd.base.turns import Turns, in_turn
 from memd.domain.caller import Caller
 from memd.domain.encoding import Embedder, ModelFingerprint, PairScorer
 from memd.domain.enums import MemoryCategory, MemoryLevel, SearchMode
@@ -70,6 +71,8 @@ class Recall:
     """The optional re-ranker; without one what it is asked for is ordered by blended scores."""
     tuning: ActiveTuning = field(default_factory=ActiveTuning)
     """What tuning put to use."""
+    turns: Turns = field(default_factory=Turns)
+    """A question is embedded and searched with one model; a change waits for its end."""
 
     async def recall(self, caller: Caller, request: RecallRequest) -> RecallResult:
         """Answer a question: preferences first, then what is relevant, within the budget.
@@ -236,6 +239,7 @@ class Recall:
             raise MemoryRetrievalError(f"{RESERVED_AGENT} is reserved", field="agent_id")
         return RecallFilter(asked, self.clock.now_us(), hidden, passing)
 
+    @in_turn
     async def _found(
         self,
         scopes: Sequence[SearchScope],

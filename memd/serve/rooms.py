@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from memd.ingest.moving import Moving
     from memd.ingest.sessions import Sessions
     from memd.ingest.sharing import Sharing
+    from memd.ingest.switch import ModelSwitch
     from memd.inject.brief import Briefs
     from memd.inject.inject import Inject
     from memd.inject.synthesis import Synthesis
@@ -137,6 +138,8 @@ class Rooms:
     sleep: Night
     rhythm: Rhythm
     records: Records
+    models: ModelSwitch | None = None
+    """Without, the embedding model stays what it is."""
     llm: LanguageModel | None = None
     """Without, everything is done by rule (SPEC D8)."""
     uploads: Uploads = field(default_factory=Uploads)

@@ -127,7 +127,7 @@ class System:
             "uptime_s": (self._clock.monotonic_us() - self._started_us) // 1_000_000,
             "rss_bytes": rss_bytes(),
             **self._gauges(),
-            "model": self.model(),
+            "model": await self.models(),
             "sleep": await self._sleep(),
             **stats,
         }
@@ -155,6 +155,17 @@ class System:
             return await self._rooms.rhythm.status()
         except MemdError:
             return None
+
+    async def _models(self) -> dict[str, Any]:
+        """Return which model is in use and how far a change is; nothing when the store fails."""
+        try:
+            return {} if self._rooms.models is None else await self._rooms.models.status()
+        except MemdError:
+            return {}
+
+    async def models(self) -> dict[str, Any]:
+        """Return which models there are, whether they are loaded, and how far a change is."""
+        return {**self.model(), **await self._models()}
 
     def model(self) -> dict[str, Any]:
         """Return which models there are, and whether they are loaded."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from memd.base.errors import InvalidStateError
 from memd.domain.values import Name
 from memd.serve.params import KeyParams, Params
 from memd.serve.route import Context, Router
+
+if TYPE_CHECKING:
+    from memd.ingest.switch import ModelSwitch
 
 router = Router()
 
@@ -74,6 +78,44 @@ async def discover(context: Context, _params: Params) -> dict[str, Any]:
     return await context.system.discover()
 
 
-@router.method("model.status", Params, _OBJECT, "The models: which, loaded or not.")
+@router.method(
+    "model.status", Params, _OBJECT, "The models: which, loaded or not, and a change under way."
+)
 async def model(context: Context, _params: Params) -> dict[str, Any]:
-    return context.system.model()
+    return await context.system.models()
+
+
+class UseParams(KeyParams):
+    """Which model to change to."""
+
+    name: Name
+
+
+@router.method(
+    "model.use",
+    UseParams,
+    _OBJECT,
+    "Change to another embedding model, beside everything else.",
+    scope="admin",
+    repeats="anew",
+)
+async def use(context: Context, params: UseParams) -> dict[str, Any]:
+    return await _models(context).use(context.caller, params.name)
+
+
+@router.method(
+    "model.undo",
+    KeyParams,
+    _OBJECT,
+    "Stop the change of model under way, or change back.",
+    scope="admin",
+    repeats="anew",
+)
+async def undo(context: Context, _params: KeyParams) -> dict[str, Any]:
+    return await _models(context).undo(context.caller)
+
+
+def _models(context: Context) -> ModelSwitch:
+    if context.rooms.models is None:
+        raise InvalidStateError("this memd cannot change its embedding model")
+    return context.rooms.models

@@ -204,10 +204,11 @@ def _dimension(conn: Reading, model_key: int) -> int:
 def index(conn: Writing, keys: Sequence[int]) -> None:
     """Add those of the memories that are searchable and have a vector of the cache's model."""
     for cache, some in _targets(conn, keys):
-        _fill(conn, cache, some)
+        fill(conn, cache, some)
 
 
-def _fill(conn: Writing, cache: VectorCache, keys: Sequence[int]) -> None:
+def fill(conn: Writing, cache: VectorCache, keys: Sequence[int]) -> None:
+    """Add to *cache* those of the memories, not yet in it, that are searchable."""
     conn.execute(
         f"""
         INSERT INTO {cache.table} (rowid, owner, vector)
@@ -352,7 +353,7 @@ def step_build(conn: Writing, rows: int) -> bool:
         )
     ]
     if keys:
-        _fill(conn, cache, keys)
+        fill(conn, cache, keys)
         _note_build(conn, cache, keys[-1])
         return True
     activate(conn, cache)

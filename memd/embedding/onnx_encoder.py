@@ -1,0 +1,101 @@
+"""Runs any encoder that a folder holds as ONNX: pooled, centred, of length 1.
+
+The vectors of many models lie in a narrow cone: two texts that have nothing in common have
+a cosine of 0.7 or more. What memd decides by a cosine (whether anything answers, whether a
+text is news) is fitted to a model whose vectors do not. So the mean vector of texts about
+everything is measured when a model is added, kept beside it and taken off each vector
+(docs/decisions/0183).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memd.base.errors import EmbeddingError, ModelError
+from memd.embedding.model_files import ONNX_FILE, Manifest
+from memd.embedding.model_thread import keep_libraries_quiet
+from memd.text.tokens import TOKENIZER_FILE, ModelTokens, TextWindow
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Rows = NDArray[np.float32]
+
+CENTRE_FILE = "centre.f32"
+_SPECIAL_TOKENS = 2
+
+
+class OnnxEncoder:
+    """A model in memory (:class:`memd.embedding.embed.Encoder`)."""
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        keep_libraries_quiet()
+        import numpy as np
+        import onnxruntime
+        from tokenizers import Tokenizer
+
+        model = manifest.fingerprint
+        self._prefix, self._cls = manifest.prefix, model.pooling.startswith("cls")
+        self._dimension = model.dimension
+        self._tokens = ModelTokens(folder / TOKENIZER_FILE)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1  # two threads spin against each other on a small machine
+        options.log_severity_level = 4
+        try:
+            self._tokenizer = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
+            self._session = onnxruntime.InferenceSession(
+                str(folder / ONNX_FILE), options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:  # both raise bare Exceptions
+            raise ModelError(f"{folder.name} cannot be loaded: {type(error).__name__}") from error
+        self._tokenizer.enable_padding()
+        self._tokenizer.enable_truncation(model.window_tokens)
+        taken = len(self._tokenizer.encode(self._prefix, add_special_tokens=False))
+        self._window = max(1, model.window_tokens - _SPECIAL_TOKENS - taken)
+        self._inputs = {each.name for each in self._session.get_inputs()}
+        self._centre: Rows | None = None
+        if (folder / CENTRE_FILE).exists():
+            self._centre = np.fromfile(folder / CENTRE_FILE, dtype="<f4")
+
+    def windows(self, text: str) -> list[TextWindow]:
+        """Return the parts of *text* that fit the model's window; at least one."""
+        return self._tokens.windows(text, tokens_max=self._window)
+
+    def encode(self, texts: list[str]) -> Rows:
+        """Return one vector for each text that fits the window, in order."""
+        rows = self.pooled(texts)
+        return rows if self._centre is None else _unit(rows - self._centre)
+
+    def pooled(self, texts: list[str]) -> Rows:
+        """Return the model's own vectors, of length 1; EmbeddingError for another dimension."""
+        import numpy as np
+
+        found = self._tokenizer.encode_batch([self._prefix + text for text in texts])
+        given: dict[str, Any] = {
+            "input_ids": np.array([each.ids for each in found], dtype=np.int64),
+            "attention_mask": np.array([each.attention_mask for each in found], dtype=np.int64),
+            "token_type_ids": np.array([each.type_ids for each in found], dtype=np.int64),
+        }
+        out = self._session.run(None, {name: given[name] for name in self._inputs & given.keys()})[
+            0
+        ]
+        if out.ndim == 3:  # noqa: PLR2004  # a vector for each token
+            weights = given["attention_mask"][:, :, None].astype(np.float32)
+            out = out[:, 0] if self._cls else (out * weights).sum(1) / weights.sum(1)
+        if out.shape != (len(texts), self._dimension):
+            raise EmbeddingError(
+                f"the model gives vectors of shape {out.shape}, not {(len(texts), self._dimension)}"
+            )
+        return _unit(out.astype(np.float32))
+
+
+def _unit(rows: Rows) -> Rows:
+    import numpy as np
+
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    if not np.all(norms > 0.0):  # false for what is not finite, too
+        raise EmbeddingError("the model gave a vector that is not of length 1")
+    unit: Rows = rows / norms
+    return unit

@@ -1,0 +1,297 @@
+"""A change of the embedding model: the old vectors answer until the new ones are complete."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from support.fakes import HashEmbedder, fingerprint, hash_vector
+from support.store import ADA, a_house, stored
+
+from memd.backends.assembly import Assembly
+from memd.base.errors import (
+    AlreadyRunningError,
+    EmbeddingError,
+    InvalidError,
+    InvalidStateError,
+    ModelError,
+)
+from memd.domain.enums import SearchMode
+from memd.domain.memory import MemoryQuery, MemoryUpdate
+from memd.embedding.chosen import ChosenEmbedder
+from memd.embedding.model_files import ONNX_FILE, write_manifest
+from memd.ingest.switch import ModelSwitch
+from memd.store.file.connect import Reading
+from memd.store.search import switching, vectors
+
+TEXTS = [f"hive {number} has {number} frames of honey" for number in range(150)]
+DIMENSIONS = {"A": 32, "B": 16, "C": 24}
+
+
+class _Model(HashEmbedder):
+    """A model of another dimension, that may fail at its nth call."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder.name, dimension=DIMENSIONS[folder.name])
+        self.calls_left: int | None = None
+        self.meanwhile: Any = None
+
+    async def embed(self, texts: Sequence[str], *, bulk: bool = False) -> list[bytes]:
+        if self.calls_left is not None:
+            self.calls_left -= 1
+            if self.calls_left < 0:
+                raise EmbeddingError("the model failed")
+        if any("poison" in text for text in texts) and self.name == "B":
+            raise EmbeddingError("the model failed")
+        if self.meanwhile is not None:
+            await self.meanwhile()
+        return await super().embed(texts, bulk=bulk)
+
+
+def a_folder(path: Path, name: str, *, tokenizer: bool = True) -> Path:
+    folder = path / "models" / name
+    folder.mkdir(parents=True)
+    (folder / ONNX_FILE).write_bytes(b"weights")
+    if tokenizer:
+        (folder / "tokenizer.json").write_text("{}")
+    write_manifest(folder, fingerprint(name, DIMENSIONS[name]))
+    return folder
+
+
+class Bed:
+    """A house whose model can be changed."""
+
+    def __init__(self, house: Assembly, chosen: ChosenEmbedder) -> None:
+        self.house = house
+        self.chosen = chosen
+        self.events: list[Any] = []
+        self.switch = ModelSwitch(
+            house.db,
+            chosen,
+            house.counter,
+            house.clock,
+            house.ids,
+            house.turns,
+            house.work,
+            lambda *told: self.events.append(told[2]),
+        )
+
+    def model(self, name: str) -> _Model:
+        return cast("_Model", self.chosen.of(name))
+
+    async def dense(self, text: str) -> list[str]:
+        query = MemoryQuery(text=text, limit=20)
+        found = await self.house.recall.retrieve(ADA, query, SearchMode.DENSE)
+        return [entry.content for entry in found]
+
+    async def brute(self, text: str, model: str) -> list[str]:
+        """Return the same by comparing with every vector of *model*."""
+        asked = hash_vector(text, DIMENSIONS[model], model)
+
+        def work(conn: Reading) -> list[str]:
+            rows = conn.execute(
+                """
+                SELECT m.content
+                  FROM embedding AS e
+                       JOIN memory AS m ON m.memory_key = e.memory_key
+                       JOIN embedding_model AS f ON f.model_key = e.model_key
+                 WHERE f.name = ? AND m.state = 'active'
+                 ORDER BY vec_distance_L2(e.vector, ?), m.memory_key
+                 LIMIT 20
+                """,
+                (model, asked),
+            )
+            return [str(content) for (content,) in rows]
+
+        return await self.house.db.read(work)
+
+
+@asynccontextmanager
+async def a_bed(tmp_path: Path) -> AsyncIterator[Bed]:
+    for name in DIMENSIONS:
+        if not (tmp_path / "models" / name).exists():
+            a_folder(tmp_path, name)
+    chosen = ChosenEmbedder(tmp_path / "models" / "A", cast("Any", _Model))
+    async with a_house(tmp_path / "memd.db", embedder=cast("Any", chosen)) as house:
+        chosen.serve(await house.db.read(switching.in_use))
+        yield Bed(house, chosen)
+
+
+async def test_the_old_vectors_answer_until_the_new_ones_are_complete(tmp_path: Path) -> None:
+    async with a_bed(tmp_path) as bed:
+        await stored(bed.house, *TEXTS)
+        before = await bed.dense("hive 7 honey")
+        assert before == await bed.brute("hive 7 honey", "A")
+        answers: list[list[str]] = []
+
+        async def asked() -> None:
+            answers.append(await bed.dense("hive 7 honey"))
+
+        bed.model("B").meanwhile = asked
+        await bed.switch.use(ADA, "B")
+        assert await bed.switch.carry_out()
+        assert len(answers) > 2
+        assert all(answer == before for answer in answers)
+        bed.model("B").meanwhile = None
+        assert bed.chosen.name == "B"
+        assert await bed.dense("hive 7 honey") == await bed.brute("hive 7 honey", "B")
+        assert (await bed.house.upkeep.check(ADA)).ok
+        assert [event["state"] for event in bed.events] == ["began", "changed"]
+
+
+async def test_a_killed_change_goes_on_where_it_was(tmp_path: Path) -> None:
+    async with a_bed(tmp_path) as bed:
+        await stored(bed.house, *TEXTS)
+        await bed.switch.use(ADA, "B")
+        bed.model("B").calls_left = 1  # a batch, then no more
+        with pytest.raises(EmbeddingError):
+            await bed.switch.carry_out()
+        assert bed.chosen.name == "A"
+    async with a_bed(tmp_path) as bed:
+        assert bed.chosen.name == "A"
+        coming = (await bed.switch.status())["coming"]
+        assert 0 < coming["done"] < coming["total"] == len(TEXTS)
+        assert await bed.dense("hive 7 honey") == await bed.brute("hive 7 honey", "A")
+        assert await bed.switch.carry_out()
+        assert len(bed.model("B").texts) == len(TEXTS) - coming["done"]
+        assert bed.chosen.name == "B"
+        assert (await bed.house.upkeep.check(ADA)).ok
+    async with a_bed(tmp_path) as bed:
+        assert bed.chosen.name == "B"
+        assert await bed.dense("hive 7 honey") == await bed.brute("hive 7 honey", "B")
+
+
+async def test_what_comes_and_changes_meanwhile_is_in_the_new_cache_too(tmp_path: Path) -> None:
+    async with a_bed(tmp_path) as bed:
+        ids = await stored(bed.house, *TEXTS)
+        later = iter(range(1_000))
+
+        async def busy() -> None:
+            number = next(later)
+            if number < 4:
+                await stored(bed.house, f"wasp nest {number} is new")
+                change = MemoryUpdate(content=f"hive {number} is empty now")
+                await bed.house.ingest.update(ADA, ids[number], change)
+                await bed.house.archive.delete(ADA, ids[100 + number])
+
+        bed.model("B").meanwhile = busy
+        await bed.switch.use(ADA, "B")
+        while not await bed.switch.carry_out():
+            await bed.house.queue.drain()
+        await bed.house.queue.drain()
+        assert bed.chosen.name == "B"
+        for text in ("wasp nest 3", "hive 2 is empty", "hive 101 honey"):
+            assert await bed.dense(text) == await bed.brute(text, "B")
+        assert (await bed.house.upkeep.check(ADA)).ok
+
+
+async def test_a_change_is_stopped_and_undone(tmp_path: Path) -> None:
+    async with a_bed(tmp_path) as bed:
+        await stored(bed.house, *TEXTS)
+        with pytest.raises(InvalidStateError):
+            await bed.switch.undo(ADA)
+        await bed.switch.use(ADA, "B")
+        assert (await bed.switch.undo(ADA))["coming"] is None
+        assert await bed.switch.carry_out()
+        assert bed.chosen.name == "A"
+        await bed.switch.use(ADA, "B")
+        await bed.switch.carry_out()
+        made = len(bed.model("A").texts)
+        await bed.switch.undo(ADA)
+        await bed.switch.carry_out()
+        assert bed.chosen.name == "A"
+        assert len(bed.model("A").texts) == made + 1  # the trial; every vector was still there
+        assert await bed.dense("hive 7 honey") == await bed.brute("hive 7 honey", "A")
+        assert [event["state"] for event in bed.events] == [
+            "began", "stopped", "began", "changed", "began", "changed",
+        ]  # fmt: skip
+
+
+async def test_a_third_model_lets_the_first_ones_vectors_go(tmp_path: Path) -> None:
+    def models(conn: Reading) -> set[object]:
+        rows = conn.execute(
+            "SELECT DISTINCT f.name FROM embedding AS e JOIN embedding_model AS f USING (model_key)"
+        )
+        return {name for (name,) in rows}
+
+    async with a_bed(tmp_path) as bed:
+        await stored(bed.house, *TEXTS)
+        for name in ("B", "C"):
+            await bed.switch.use(ADA, name)
+            await bed.switch.carry_out()
+        assert await bed.house.db.read(models) == {"B", "C"}
+        assert (await bed.house.upkeep.check(ADA)).ok
+
+
+async def test_the_model_in_use_is_no_change_and_a_second_change_waits(tmp_path: Path) -> None:
+    async with a_bed(tmp_path) as bed:
+        assert (await bed.switch.use(ADA, "A"))["coming"] is None
+        await bed.switch.use(ADA, "B")
+        assert (await bed.switch.use(ADA, "B"))["coming"]["name"] == "B"
+        with pytest.raises(AlreadyRunningError, match="changing to B"):
+            await bed.switch.use(ADA, "C")
+
+
+async def test_a_model_that_is_not_there_or_broken_changes_nothing(tmp_path: Path) -> None:
+    async with a_bed(tmp_path) as bed:
+        with pytest.raises(ModelError, match="no model is installed"):
+            await bed.switch.use(ADA, "D")
+        with pytest.raises(InvalidError):
+            await bed.switch.use(ADA, "../B")
+        (tmp_path / "models" / "B" / ONNX_FILE).write_bytes(b"weightz")
+        with pytest.raises(ModelError, match="damaged"):
+            await bed.switch.use(ADA, "B")
+        (tmp_path / "models" / "C" / "tokenizer.json").unlink()
+        with pytest.raises(ModelError, match=r"tokenizer\.json is missing"):
+            await bed.switch.use(ADA, "C")
+        assert (await bed.switch.status())["coming"] is None
+
+
+async def test_a_model_that_does_not_run_changes_nothing(tmp_path: Path) -> None:
+    a_folder(tmp_path, "C", tokenizer=False)
+    async with a_bed(tmp_path) as bed:
+        bed.model("B").calls_left = 0
+        with pytest.raises(ModelError, match="does not run"):
+            await bed.switch.use(ADA, "B")
+        with pytest.raises(ModelError, match=r"lacks tokenizer\.json"):
+            await bed.switch.use(ADA, "C")
+        assert (await bed.switch.status())["coming"] is None
+
+
+async def test_a_text_that_the_coming_model_fails_on_does_not_hold_it_up(tmp_path: Path) -> None:
+    async with a_bed(tmp_path) as bed:
+        await stored(bed.house, *TEXTS[:5], "poison in the honey")
+        await bed.switch.use(ADA, "B")
+        assert await bed.switch.carry_out()
+        assert bed.chosen.name == "B"
+        found = await bed.house.recall.retrieve(ADA, MemoryQuery(text="poison", limit=1))
+        assert [entry.content for entry in found] == ["poison in the honey"]
+
+
+async def test_a_change_waits_for_questions_and_questions_for_it(tmp_path: Path) -> None:
+    async with a_bed(tmp_path) as bed:
+        await stored(bed.house, *TEXTS[:20])
+        held = asyncio.Event()
+        entered = asyncio.Event()
+
+        async def hold() -> None:
+            entered.set()
+            await held.wait()
+
+        await bed.switch.use(ADA, "B")
+        bed.model("A").meanwhile = hold
+        asking = asyncio.create_task(bed.dense("hive 7 honey"))
+        await entered.wait()
+        changing = asyncio.create_task(bed.switch.carry_out())
+        while (await bed.switch.status())["coming"]["done"] < 20:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        assert await bed.house.db.read(vectors.live) is not None
+        assert bed.chosen.name == "A"
+        held.set()
+        assert await asking == await bed.brute("hive 7 honey", "A")
+        assert await changing
+        assert bed.chosen.name == "B"
