@@ -72,8 +72,7 @@ _FOR_PROMPTS = (
 
 async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack) -> Rooms:
     """Build the rooms; *stack* closes them in reverse."""
-    embedder, scorer = _models(settings, paths, stack)
-    events = Events()
+    (embedder, scorer), events = _models(settings, paths, stack), Events()
     house = await assembled(
         settings,
         paths.database,
@@ -91,8 +90,8 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
     llm = _language_model(settings, house, records, stack)
     asleep = _asleep(house, settings, paths, events, llm)
     prompts = _Prompts(settings, house, scorer, embedder.warm, llm)
-    stack.push_async_callback(prompts.settled)
-    stack.push_async_callback(house.notes.settle)
+    for settle in (prompts.settled, house.notes.settle):
+        stack.push_async_callback(settle)
     return Rooms(
         ingest=house.ingest,
         recall=house.recall,

@@ -164,9 +164,13 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
         ),
     ),
     "model": (
-        "The embedding model: install it, look at it, carry it to another computer.",
+        "The embedding model: install it, choose another, carry it to another computer.",
         (
             Entry("install", "memd.cli.upkeep.models", "install"),
+            Entry("list", "memd.cli.upkeep.choosing", "list_"),
+            Entry("add", "memd.cli.upkeep.choosing", "add"),
+            Entry("use", "memd.cli.upkeep.choosing", "use"),
+            Entry("undo", "memd.cli.upkeep.choosing", "undo"),
             Entry("export", "memd.cli.upkeep.models", "export"),
             Entry("status", "memd.cli.upkeep.models", "status"),
         ),

@@ -31,7 +31,7 @@ from memd.store.file.connect import Writing
 from memd.store.file.database import Database
 from memd.store.search import switching
 from memd.store.search.pending import Waiting
-from memd.store.search.switching import Coming, Model
+from memd.store.search.switching import Coming, ModelNote
 from memd.text.tokens import TOKENIZER_FILE
 
 STEP_ROWS = 64  # embedded together and written in one transaction
@@ -193,7 +193,7 @@ class ModelSwitch:
     async def _changed_over(self, change: Coming) -> bool:
         """Change over between two questions, each of which has one model for all its steps."""
         async with self.turns.alone():
-            leaving = Model(self.embedder.name, str(self.embedder.fingerprint))
+            leaving = ModelNote(self.embedder.name, str(self.embedder.fingerprint))
             work = partial(
                 switching.change_over, change=change, leaving=leaving, unable=self._unable
             )

@@ -21,7 +21,7 @@ from memd.store.search.pending import Waiting
 BUILD_ROWS = 500  # taken into the coming model's cache in one transaction
 
 
-class Model(NamedTuple):
+class ModelNote(NamedTuple):
     """The folder's name and the identity of what is in it."""
 
     name: str
@@ -42,10 +42,10 @@ def in_use(conn: Reading) -> str | None:
     return _note(conn, "model_in_use")
 
 
-def before(conn: Reading) -> Model | None:
+def before(conn: Reading) -> ModelNote | None:
     """Return the model that was in use before, None before any change."""
     found = _note(conn, "model_before")
-    return None if found is None else Model(*json.loads(found))
+    return None if found is None else ModelNote(*json.loads(found))
 
 
 def coming(conn: Reading) -> Coming | None:
@@ -115,7 +115,7 @@ def step(conn: Writing, change: Coming) -> bool:
     return True
 
 
-def change_over(conn: Writing, change: Coming, leaving: Model, unable: Collection[int]) -> bool:
+def change_over(conn: Writing, change: Coming, leaving: ModelNote, unable: Collection[int]) -> bool:
     """Make the coming model the one in use; False when memories came that have no vector of it.
 
     *leaving* is the one in use until now, whose vectors stay for a way back. *unable*:

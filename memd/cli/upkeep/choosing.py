@@ -1,0 +1,170 @@
+"""Which embedding model memd uses: the models there are, and the change from one to another."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+from memd.base.errors import MemdError, NotRunningError
+from memd.base.paths import MODEL_NAME, RERANKER_NAME, Paths
+from memd.cli import options, say
+from memd.cli.progress import Progress
+from memd.cli.reach import ask
+from memd.cli.tables import table, text_column, word
+
+LOOK_SECONDS = 0.5  # between two looks at how far a change is
+
+Wait = Annotated[bool, options.option("--wait", help="Stay until the change is complete.")]
+
+
+@options.examples("memd model list", "memd model list --json")
+def list_(profile: options.Profile = None, json: options.Json = False) -> None:
+    """List the embedding models there are, and what LMEB says of each."""
+    from memd.embedding.lmeb import RANKINGS, Tier, ranked, select
+
+    told = _models(profile)
+    try:
+        rule: str | None = select([each["name"] for each in told], Tier.CPU)
+    except MemdError:
+        rule = None
+    for each in told:
+        row = ranked(each["name"])
+        each["lmeb"] = row._asdict() if row else None
+    if json:
+        table_rows = [row._asdict() for row in RANKINGS]
+        say.as_json({"models": told, "selected_by_lmeb": rule, "lmeb": table_rows})
+        return
+    rows = [
+        (
+            each["name"],
+            str(each["dimension"] or "-"),
+            str(each["lmeb"]["overall"]) if each["lmeb"] else "not ranked",
+            each["state"],
+            each["problem"] or "",
+        )
+        for each in told
+    ]
+    columns = (
+        word("MODEL", whole=True),
+        word("DIM"),
+        word("LMEB"),
+        word("STATE"),
+        text_column("PROBLEM"),
+    )
+    table(columns, rows)
+    if rule is None:
+        say.note("LMEB ranks none of these; measure them on your memories: memd model bench")
+    else:
+        say.note(f"by LMEB's rule for a computer without a GPU: {rule}")
+
+
+@options.examples(
+    "memd model add ~/models/multilingual-e5-small", "memd model add ./mine --name e5"
+)
+def add(
+    source: Annotated[Path, options.Argument(help="A folder with the model as ONNX.")],
+    name: Annotated[str | None, options.option("--name", help="What to call it.")] = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Take an embedding model of your own into the folder of models; it is not used yet."""
+    from memd.embedding.add import add as put
+
+    folder = put(Paths.resolve(profile).model_dir, source.absolute(), name)
+    if json:
+        say.as_json({"folder": str(folder), "name": folder.name})
+    else:
+        say.out(str(folder))
+        say.note(f"to use it: memd model use {folder.name}")
+
+
+@options.examples("memd model use multilingual-e5-small", "memd model use all-MiniLM-L6-v2 --wait")
+def use(
+    name: Annotated[str, options.Argument(help="The model's name in memd model list.")],
+    wait: Wait = False,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Change to another embedding model, in the background.
+
+    Every memory gets a vector of it; until the last one has, the model in use answers as before.
+    """
+    _told(ask(profile, "model.use", {"name": name}), profile, wait, json)
+
+
+@options.examples("memd model undo", "memd model undo --wait")
+def undo(wait: Wait = False, profile: options.Profile = None, json: options.Json = False) -> None:
+    """Stop the change of model under way, or change back to the model before."""
+    _told(ask(profile, "model.undo"), profile, wait, json)
+
+
+def _told(told: dict[str, Any], profile: str | None, wait: bool, json: bool) -> None:
+    if wait and told["coming"]:
+        told = _waited(profile, told)
+    if json:
+        say.as_json(told)
+    elif told["coming"]:
+        coming = told["coming"]
+        say.out(f"changing from {told['in_use']} to {coming['name']}: {_share(coming)}")
+        say.note("memd answers as before meanwhile; how far it is: memd model status")
+    else:
+        say.out(f"in use: {told['in_use']}")
+
+
+def _waited(profile: str | None, told: dict[str, Any]) -> dict[str, Any]:
+    """Show how far the change is until it is complete; a problem is raised as an error."""
+    with Progress(f"changing to {told['coming']['name']}") as progress:
+        while coming := told["coming"]:
+            if coming["problem"]:
+                say.note(f"memd: {say.line(coming['problem'])}; it is tried again every minute")
+                raise say.Leave(say.Exit.ERROR)
+            progress.at(coming["done"], coming["total"])
+            time.sleep(LOOK_SECONDS)
+            told = ask(profile, "model.status")
+    return told
+
+
+def _share(coming: dict[str, Any]) -> str:
+    return f"{coming['done']} of {coming['total']} memories"
+
+
+def _models(profile: str | None) -> list[dict[str, Any]]:
+    """Return every folder of models with what is in it; which one is in use, if memd runs."""
+    from memd.embedding.model_files import status as look
+
+    paths = Paths.resolve(profile)
+    try:
+        serving = ask(profile, "model.status")
+    except NotRunningError:
+        serving = {}
+    home = paths.model_dir.parent
+    names = {paths.model_dir.name or MODEL_NAME}
+    if home.is_dir():
+        names |= {at.name for at in home.iterdir() if at.is_dir() and not at.name.startswith(".")}
+    told = []
+    for name in sorted(names - {RERANKER_NAME}):
+        found = look(home / name)
+        if not found.files and name != paths.model_dir.name:
+            continue  # some other folder
+        model = found.fingerprint
+        told.append(
+            {
+                "name": name,
+                "installed": found.installed,
+                "dimension": model.dimension if model else None,
+                "fingerprint": str(model) if model else None,
+                "state": _state(name, serving, installed=found.installed),
+                "problem": found.problem,
+            }
+        )
+    return told
+
+
+def _state(name: str, serving: dict[str, Any], *, installed: bool) -> str:
+    coming = serving.get("coming")
+    if name == serving.get("in_use"):
+        return "in use"
+    if coming and coming["name"] == name:
+        return f"coming, {_share(coming)}"
+    return "installed" if installed else "not installed"
