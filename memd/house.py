@@ -83,7 +83,6 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
         emit=events.emit,
         scorer=scorer,
     )
-    models = await _switch(house, embedder, events)
     await note_rules(house.db, clock, settings.org_memory)
     access = await _access(house, paths, stack)
     records = later(partial(_records, house))
@@ -109,7 +108,7 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
         naps=asleep.naps,
         events=events,
         embedder=embedder,
-        models=models,
+        models=(models := await _switch(house, embedder, events)),
         reranker=scorer,
         graph=house.graph,
         org=house.org,
@@ -215,16 +214,7 @@ def _models(
 async def _switch(house: Assembly, embedder: ChosenEmbedder, events: Events) -> ModelSwitch:
     """Build the room that changes models; the one that was chosen is in use from here on."""
     embedder.serve(await house.db.read(in_use))
-    return ModelSwitch(
-        house.db,
-        embedder,
-        house.counter,
-        house.clock,
-        house.ids,
-        house.turns,
-        house.work,
-        events.emit,
-    )
+    return ModelSwitch(house, embedder, events.emit)
 
 
 class _Access(NamedTuple):

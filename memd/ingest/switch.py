@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from memd.base import log
 from memd.base.clock import Clock, from_us
@@ -40,17 +40,29 @@ RETRY_SECONDS = 60.0  # after a fault of disk or model
 ADD_HINT = "see: memd model list; add a model: memd model add PATH"
 
 
+class SwitchGround(Protocol):
+    """What the change stands on."""
+
+    @property
+    def db(self) -> Database: ...
+    @property
+    def counter(self) -> TokenCounter: ...
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def ids(self) -> Ids: ...
+    @property
+    def turns(self) -> Turns: ...
+    @property
+    def work(self) -> Work: ...
+
+
 @dataclass
 class ModelSwitch:
     """The room's needs, handed in by the daemon."""
 
-    db: Database
+    ground: SwitchGround
     embedder: ChosenEmbedder
-    counter: TokenCounter
-    clock: Clock
-    ids: Ids
-    turns: Turns
-    work: Work
     emit: Emit = unheard
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _problem: str | None = None
@@ -63,14 +75,16 @@ class ModelSwitch:
         AlreadyRunningError while another one is coming, ModelError for a folder that is
         damaged or whose model does not run, InvalidError for what is no name.
         """
-        change = await self.db.read(switching.coming)
+        change = await self.ground.db.read(switching.coming)
         if change is not None and change.name != name:
             raise AlreadyRunningError(
                 f"memd is changing to {change.name}", hint="stop that first: memd model undo"
             )
         if change is None and (model := await self._checked(name)) is not None:
-            now_us = self.clock.now_us()
-            await self.db.write(caller, lambda conn: switching.begin(conn, name, model, now_us))
+            now_us = self.ground.clock.now_us()
+            await self.ground.db.write(
+                caller, lambda conn: switching.begin(conn, name, model, now_us)
+            )
             self._unable.clear()
             self._tell("began", name)
         self._problem = None
@@ -82,27 +96,30 @@ class ModelSwitch:
 
         Raises InvalidStateError when nothing was ever changed.
         """
-        change = await self.db.read(switching.coming)
+        change = await self.ground.db.read(switching.coming)
         if change is not None:
-            await self.db.write(caller, switching.give_up)
+            await self.ground.db.write(caller, switching.give_up)
             self._problem = None
             self._tell("stopped", change.name)
             return await self.status()
-        last = await self.db.read(switching.before)
+        last = await self.ground.db.read(switching.before)
         if last is None:
             raise InvalidStateError("the embedding model was never changed")
         return await self.use(caller, last.name)
 
     async def status(self) -> dict[str, Any]:
         """Return which model is in use, which was before, and how far a change is."""
-        change, last = await self.db.read(switching.coming), await self.db.read(switching.before)
+        change, last = (
+            await self.ground.db.read(switching.coming),
+            await self.ground.db.read(switching.before),
+        )
         told: dict[str, Any] = {
             "in_use": self.embedder.name,
             "before": last.name if last else None,
             "coming": None,
         }
         if change is not None:
-            done, total = await self.db.read(switching.progress, change)
+            done, total = await self.ground.db.read(switching.progress, change)
             told["coming"] = {
                 "name": change.name,
                 "dimension": change.dimension,
@@ -128,18 +145,18 @@ class ModelSwitch:
 
     async def carry_out(self) -> bool:
         """Carry out the change under way, if any; False when the model has still to catch up."""
-        change = await self.db.read(switching.coming)
+        change = await self.ground.db.read(switching.coming)
         if change is None:
             return True
         if not await self._carried_out(change):
             return False
-        while await self.db.write(_CALLER, partial(switching.tidy, rows=TIDY_ROWS)):
+        while await self.ground.db.write(_CALLER, partial(switching.tidy, rows=TIDY_ROWS)):
             pass
         return True
 
     async def _checked(self, name: str) -> ModelFingerprint | None:
         """Return the identity of a model that runs; None when it is the one in use."""
-        found = await self.work.run(status, self.embedder.folder(name))
+        found = await self.ground.work.run(status, self.embedder.folder(name))
         if found.fingerprint is None:
             raise ModelError(f"{name}: {found.problem}", hint=ADD_HINT)
         if found.fingerprint == self.embedder.fingerprint:
@@ -160,7 +177,7 @@ class ModelSwitch:
             await self._embed(change, model)
             while await self._while_coming(change, partial(switching.step, change=change)):
                 pass
-            if await self.db.read(switching.coming) != change:
+            if await self.ground.db.read(switching.coming) != change:
                 return True  # it was stopped
             if await self._changed_over(change):
                 self._tell("changed", change.name)
@@ -169,11 +186,10 @@ class ModelSwitch:
 
     async def _embed(self, change: Coming, model: ModelFingerprint) -> None:
         """Give every memory a vector of the coming model, oldest first."""
-        queue = EmbeddingQueue(
-            self.db, self.embedder.of(change.name), self.counter, self.clock, self.ids
-        )
+        ground, embedder = self.ground, self.embedder.of(change.name)
+        queue = EmbeddingQueue(ground.db, embedder, ground.counter, ground.clock, ground.ids)
         after = 0
-        while rows := await self.db.read(switching.missing, change, after, STEP_ROWS):
+        while rows := await self.ground.db.read(switching.missing, change, after, STEP_ROWS):
             found = await queue.vectors_of(rows, model)
             self._unable |= {r.memory_key for r in rows} - {r.memory_key for r in found.rows}
             step = list(zip(found.rows, found.own, strict=True))
@@ -188,11 +204,11 @@ class ModelSwitch:
         def write(conn: Writing) -> bool:
             return switching.coming(conn) == change and bool(work(conn))
 
-        return await self.db.write(_CALLER, write)
+        return await self.ground.db.write(_CALLER, write)
 
     async def _changed_over(self, change: Coming) -> bool:
         """Change over between two questions, each of which has one model for all its steps."""
-        async with self.turns.alone():
+        async with self.ground.turns.alone():
             leaving = ModelNote(self.embedder.name, str(self.embedder.fingerprint))
             work = partial(
                 switching.change_over, change=change, leaving=leaving, unable=self._unable

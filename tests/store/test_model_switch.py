@@ -69,16 +69,7 @@ class Bed:
         self.house = house
         self.chosen = chosen
         self.events: list[Any] = []
-        self.switch = ModelSwitch(
-            house.db,
-            chosen,
-            house.counter,
-            house.clock,
-            house.ids,
-            house.turns,
-            house.work,
-            lambda *told: self.events.append(told[2]),
-        )
+        self.switch = ModelSwitch(house, chosen, lambda *told: self.events.append(told[2]))
 
     def model(self, name: str) -> _Model:
         return cast("_Model", self.chosen.of(name))

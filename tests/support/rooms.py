@@ -127,6 +127,7 @@ class FakeHouse:
             "naps": self.naps,
             "events": self.events,
             "embedder": FakeEmbedder(),
+            "models": FakeModels(),
             "reranker": FakeEmbedder(),
             "graph": FakeGraph(),
             "org": FakeOrg(),
@@ -488,6 +489,23 @@ class FakeAgents:
     async def origins(self, agent_id: str) -> dict[str, SaidBy]:
         del agent_id
         return {}
+
+
+class FakeModels:
+    """One model, which is changed at once."""
+
+    name = "one"
+
+    async def status(self) -> dict[str, Any]:
+        return {"in_use": self.name, "before": None, "coming": None}
+
+    async def use(self, caller: Caller, name: str) -> dict[str, Any]:
+        del caller
+        self.name = name
+        return await self.status()
+
+    async def undo(self, caller: Caller) -> dict[str, Any]:
+        return await self.use(caller, "one")
 
 
 class FakeEmbedder:

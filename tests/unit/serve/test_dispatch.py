@@ -45,6 +45,7 @@ async def ask(dispatch: Dispatch, method: str, **params: Any) -> dict[str, Any]:
 
 
 EXAMPLES: dict[str, dict[str, Any]] = {
+    "model.use": {"name": "another"},
     "memory.ingest": {"text": "a"},
     "memory.ingest_many": {"items": [{"text": "a"}]},
     "memory.replace_source": {"source": "notes.md", "items": [{"text": "a"}]},
