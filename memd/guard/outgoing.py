@@ -7,6 +7,7 @@ last ones are remembered, of long ones that they were screened (secrets.py).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -17,6 +18,12 @@ from memd.domain.trust import Screened, SecretsPolicy
 from memd.guard.secrets import screen
 
 T = TypeVar("T")
+
+_HARMLESS = re.compile(
+    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)"
+    r"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+)
+"""Times and ids, of which no two are the same: no rule finds a secret in one, at 70 us each."""
 
 SECRET_CHARS_MIN = 8  # "://u:p@h" is the shortest
 REMEMBERED_CHARS_MAX = 2_000
@@ -61,7 +68,7 @@ def outgoing(text: str) -> Screened:
 
 @lru_cache(maxsize=4096)
 def _remembered(text: str) -> Screened:
-    return screen(text).text
+    return Screened(text) if _HARMLESS.fullmatch(text) else screen(text).text
 
 
 def look_at(texts: Iterable[str]) -> None:
@@ -92,12 +99,20 @@ def outgoing_all(answer: T) -> T:
 
 def _walked(value: Any) -> Any:
     if isinstance(value, str):
-        return outgoing(value)
+        return value if len(value) < SECRET_CHARS_MIN else outgoing(value)
     if isinstance(value, dict):
-        return {_walked(key): _walked(each) for key, each in value.items()}
+        return {
+            outgoing(key) if len(key) >= SECRET_CHARS_MIN else key: each
+            if each.__class__ in _NO_TEXTS
+            else _walked(each)
+            for key, each in value.items()
+        }
     if isinstance(value, list | tuple):
         return [_walked(each) for each in value]
     return value
+
+
+_NO_TEXTS = frozenset((int, float, bool, type(None)))
 
 
 def incoming(params: dict[str, Any]) -> dict[str, Any]:

@@ -6,10 +6,10 @@ A time is microseconds (``_us``), an enumeration a checked text, a list or an ob
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
-from functools import cache
+from functools import cache, partial
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -127,7 +127,56 @@ def from_row(model: type[M], row: Sequence[Any]) -> M:
         }
         return model.model_validate(fields)
     except (ValidationError, ValueError, OverflowError):
-        raise MalformedRowError(f"a stored {model.__name__} is not as memd writes it") from None
+        raise _malformed(model) from None
+
+
+def to_json(model: type[Value], row: Sequence[Any]) -> dict[str, Any]:
+    """Return the record of *row* as JSON has it, as ``from_row(...).model_dump(mode="json")``.
+
+    What SQLite holds every row to, types, ranges and enumerations, is not looked at again.
+    Raises MalformedRowError for a time that is none, or JSON of another shape.
+    """
+    try:
+        return {
+            name: value if value is None or how is None else how(value)
+            for (name, how), value in zip(_ways(model), row, strict=True)
+        }
+    except (ValueError, TypeError, OverflowError):
+        raise _malformed(model) from None
+
+
+@cache
+def _ways(model: type[Value]) -> tuple[tuple[str, Callable[[Any], Any] | None], ...]:
+    """Return each field with what makes JSON of its column; None leaves it as it is."""
+    return tuple((name, _way(kind)) for name, (kind, _) in _kinds(model).items())
+
+
+def _way(kind: Any) -> Callable[[Any], Any] | None:
+    if kind is datetime:
+        return _time
+    if kind is bool:
+        return bool
+    origin = get_origin(kind)
+    if origin is dict:
+        return partial(_json, dict)
+    if origin is tuple:
+        return partial(_json, list)
+    return None  # STRICT tables hold nothing else
+
+
+def _time(value: Any) -> str:
+    return from_us(value).isoformat().removesuffix("+00:00") + "Z"
+
+
+def _json(shape: type, value: Any) -> Any:
+    found = [] if value == "[]" else json.loads(value)  # most are empty
+    if type(found) is not shape:
+        raise TypeError
+    return found
+
+
+def _malformed(model: type[Value]) -> MalformedRowError:
+    return MalformedRowError(f"a stored {model.__name__} is not as memd writes it")
 
 
 def _field(kind: Any, value: Any) -> Any:

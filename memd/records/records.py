@@ -23,16 +23,17 @@ from memd.base.record_errors import QueryError, VersionConflictError
 from memd.domain.caller import Caller
 from memd.domain.values import Value
 from memd.guard.secrets import screen
-from memd.records.columns import column_name, from_row, to_row, to_stored
+from memd.records.columns import column_name, from_row, to_json, to_row, to_stored
 from memd.records.company import StoredSetting
 from memd.records.entities import ENTITIES, Entity
 from memd.store.access import changes
-from memd.store.file.connect import Writing
+from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 from memd.store.records import rows, shape
 from memd.store.records.rows import Condition
 
 M = TypeVar("M", bound=Value)
+T = TypeVar("T")
 
 
 Conditions = list[Condition]
@@ -49,10 +50,10 @@ ALL_TIMES = Range()
 _MIGRATES = Caller(client="memd", method="records.migrate")
 
 
-class Page(NamedTuple, Generic[M]):
+class Page(NamedTuple, Generic[T]):
     """Some records in order, and the place behind them, None at the end."""
 
-    items: tuple[M, ...]
+    items: tuple[T, ...]
     next: str | None
 
 
@@ -203,16 +204,42 @@ class Records:
         limit: int = 100,
     ) -> Page[Any]:
         """Return up to *limit* records behind *after*, whose own record may be gone by now."""
+        found = await self._rows(caller, entity, where, times, after, limit)
+        items = tuple(from_row(entity.model, row) for row in found[:limit])
+        return Page(items, _cursor(entity, found[limit - 1]) if len(found) > limit else None)
+
+    async def page_json(
+        self,
+        caller: Caller,
+        entity: Entity,
+        where: Mapping[str, Any],
+        *,
+        times: Range = ALL_TIMES,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> Page[dict[str, Any]]:
+        """Return what :meth:`page` does, each record as JSON has it: a third of the work."""
+        found = await self._rows(caller, entity, where, times, after, limit)
+        items = tuple(to_json(entity.model, row) for row in found[:limit])
+        return Page(items, _cursor(entity, found[limit - 1]) if len(found) > limit else None)
+
+    async def _rows(
+        self,
+        caller: Caller,
+        entity: Entity,
+        where: Mapping[str, Any],
+        times: Range,
+        after: str | None,
+        limit: int,
+    ) -> Sequence[rows.Row]:
         await self._follow(entity)
-        found = await self._db.read(
+        return await self._db.read(
             rows.page,
             entity.table,
             self._conditions(caller, entity, where, times),
             after=None if after is None else _place(entity, after),
             limit=min(limit, PAGE_ITEMS_MAX) + 1,
         )
-        items = tuple(from_row(entity.model, row) for row in found[:limit])
-        return Page(items, _cursor(entity, found[limit - 1]) if len(found) > limit else None)
 
     async def count(
         self,
@@ -240,14 +267,19 @@ class Records:
         entity = ENTITIES["cost_records"]
         conditions = self._conditions(caller, entity, where)
         await self._follow(entity)
-        found = await self._db.read(rows.totals, entity.table, "cost", conditions)
-        if len(found) > 1:
-            raise QueryError(
-                f"costs in {', '.join(each.currency for each in found)} have no sum",
-                field="currency",
-                hint="ask for each agent or task by itself",
-            )
-        return found[0] if found else rows.CurrencyTotal("USD", 0.0)
+
+        def work(conn: Reading) -> rows.CurrencyTotal:
+            found = rows.currencies(conn, entity.table, conditions)
+            if len(found) > 1:
+                raise QueryError(
+                    f"costs in {', '.join(found)} have no sum",
+                    field="currency",
+                    hint="ask for each agent or task by itself",
+                )
+            amount = rows.total(conn, entity.table, "cost", conditions)
+            return rows.CurrencyTotal(found[0] if found else "USD", amount)
+
+        return await self._db.read(work)
 
     async def counts(self) -> dict[str, int]:
         """Return how many records there are of each entity that has any."""

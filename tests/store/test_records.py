@@ -20,10 +20,11 @@ from memd.base.record_errors import (
     QueryError,
 )
 from memd.domain.caller import Caller
-from memd.records.columns import from_row, to_row
+from memd.records.columns import from_row, to_json, to_row
 from memd.records.entities import ENTITIES
 from memd.records.records import Range, Records, entity_of
 from memd.records.repositories import REPOSITORIES, Repository
+from memd.store.records.table import RecordColumn
 
 ME = Caller()
 EVERY = pytest.mark.parametrize("name", ENTITIES)
@@ -150,10 +151,37 @@ async def test_a_time_without_zone_or_an_unknown_field_is_refused(name: str) -> 
 async def test_a_row_that_another_program_changed_is_told_as_malformed(
     tmp_path: Path, name: str
 ) -> None:
+    model = ENTITIES[name].model
     row: list[Any] = list(to_row(a_record(name)).values())
-    row[0] = 7
     with pytest.raises(MalformedRowError):
-        from_row(ENTITIES[name].model, row)
+        from_row(model, [7, *row[1:]])
+    for place, column in enumerate(ENTITIES[name].table.columns):
+        wrong = 2**62 if column.name.endswith("_us") else '"x"' if _is_json(column) else None
+        if wrong is not None:  # all else the table itself refuses
+            changed = [*row[:place], wrong, *row[place + 1 :]]
+            with pytest.raises(MalformedRowError):
+                from_row(model, changed)
+            with pytest.raises(MalformedRowError):
+                to_json(model, changed)
+
+
+def _is_json(column: RecordColumn) -> bool:
+    return "json_valid" in (column.check or "")
+
+
+@EVERY
+async def test_a_page_for_the_wire_says_what_the_records_say(tmp_path: Path, name: str) -> None:
+    async with some_records(tmp_path) as records:
+        entity = ENTITIES[name]
+        for moment in ("12:00:00", "12:00:00.000001", "12:00:00.120000"):
+            times = {field: f"2026-03-01T{moment}Z" for field, at in EXAMPLES[name].items()
+                     if at == AT}  # fmt: skip
+            key = {entity.key[-1]: moment} if entity.key[-1] not in times else {}
+            await saved(records, name, **times, **key)
+        page = await records.page(ME, entity, {}, limit=2)
+        told = await records.page_json(ME, entity, {}, limit=2)
+        assert told.items == tuple(each.model_dump(mode="json") for each in page.items)
+        assert told.next == page.next
 
 
 @EVERY

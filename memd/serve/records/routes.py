@@ -132,7 +132,7 @@ def _of_many(entity: Entity, prefix: str) -> None:
     )  # fmt: skip
     async def list_(context: Context, params: Any) -> Any:
         where, times = _asked(entity, params)
-        found = await context.rooms.records.page(
+        found = await context.rooms.records.page_json(
             context.caller, entity, where, times=times, after=params.after, limit=params.limit
         )
         return page.model_construct(items=found.items, next=found.next)

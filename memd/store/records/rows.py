@@ -137,17 +137,30 @@ def delete(
     return conn.changes()
 
 
-def totals(
-    conn: Reading, table: RecordTable, column: str, where: Sequence[Condition]
-) -> list[CurrencyTotal]:
-    """Return the sum of *column*, for each currency that there is."""
+def currencies(conn: Reading, table: RecordTable, where: Sequence[Condition]) -> list[str]:
+    """Return the currencies that there are, in order: a step in an index for each, no scan."""
     if not exists(conn, table):
         return []
+    found: list[str] = []
+    last = ""
+    while True:
+        text, values = _where([*where, Condition("currency", ">", last)])
+        row = conn.execute(f"SELECT min(currency) FROM {table.name}{text}", values).fetchone()
+        assert row is not None
+        if row[0] is None:
+            return found
+        last = str(row[0])
+        found.append(last)
+
+
+def total(conn: Reading, table: RecordTable, column: str, where: Sequence[Condition]) -> float:
+    """Return the sum of *column*, 0.0 of nothing."""
+    if not exists(conn, table):
+        return 0.0
     text, values = _where(where)
-    rows = conn.execute(
-        f'SELECT currency, sum("{column}") FROM {table.name}{text} GROUP BY currency', values
-    )
-    return [CurrencyTotal(str(currency), float(str(amount))) for currency, amount in rows]
+    # Without a condition on the currency: half the work for each row of the index.
+    found = conn.execute(f'SELECT total("{column}") FROM {table.name}{text}', values).get
+    return float(str(found))
 
 
 def counts_of_all(conn: Reading) -> dict[str, int]:
