@@ -48,14 +48,30 @@ class Notes:
         self._waiting: deque[Occurrence] = deque()
         self._called = asyncio.Event()
         self.dropped = 0
+        self.works: dict[str, dict[str, float]] = {}
+        """Of each kind of work since the start: how often, how often in vain, how long."""
+
+    @property
+    def waiting(self) -> int:
+        """How many are not written yet."""
+        return len(self._waiting)
 
     def add(self, occurrence: Occurrence) -> None:
         """Take what occurred; returns at once and never raises."""
+        self._count(occurrence)
         if len(self._waiting) >= NOTES_WAITING_MAX:
             self.dropped += 1
             return
         self._waiting.append(occurrence)
         self._called.set()
+
+    def _count(self, occurrence: Occurrence) -> None:
+        if occurrence.work is None:
+            return
+        sums = self.works.setdefault(occurrence.work, {"done": 0, "failed": 0, "seconds": 0.0})
+        sums["done" if occurrence.is_success else "failed"] += 1
+        sums["seconds"] += occurrence.seconds
+        sums["last_seconds"] = occurrence.seconds
 
     async def run(self) -> None:
         """Write what waits, for ever."""

@@ -198,7 +198,7 @@ class Dispatch:
             if route.short_id is not None and self._rooms.short_ids is not None:
                 params = await self._rooms.short_ids.resolve(caller, route.short_id, params)
             context = Context(self._rooms, self._system, caller, progress, call.peer)
-            return await self._run(route, context, params)
+            return self._metrics.counting(await self._run(route, context, params))
         except MemdError as error:
             if isinstance(error, DeniedError):
                 await self._authority.note(call.credentials.identity.client, route.name)

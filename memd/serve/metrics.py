@@ -1,12 +1,30 @@
-"""Counters of what the socket did: requests by method and outcome, and how long they took."""
+"""What the daemon counts: requests by method and outcome, how long they took, what was given.
+
+Told as JSON and as Prometheus' text format (docs/metrics.md). Numbers and the names of methods,
+states and entities; never a text, and no name that a client chose.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeVar
 
 BOUNDS_US = (1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000, 10_000_000)
+QUANTILES = (0.5, 0.95, 0.99)
+
+_GIVING = {  # by name: a start does without these models
+    "RecallResult": ("recall", ("memories",)),
+    "PreparedPrompt": ("prompt", ("memories", "facts", "lessons")),
+    "Brief": ("brief", ("items",)),
+}
+
+T = TypeVar("T")
+
+Labels = Mapping[str, str]
+Snapshot = Mapping[str, Any]
+"""What is true right now, as ``System.snapshot`` gathers it."""
 
 
 class Metrics:
@@ -18,6 +36,10 @@ class Metrics:
         self.buckets: defaultdict[str, list[int]] = defaultdict(lambda: [0] * (len(BOUNDS_US) + 1))
         self.dropped: Counter[str] = Counter()
         self.accepted = 0
+        self.asked: Counter[tuple[str, str]] = Counter()
+        """By what was asked for (recall, prompt, brief), and whether anything was given."""
+        self.given: Counter[tuple[str, str]] = Counter()
+        """Texts, by what was asked for and what they are; ``in_window`` were left out."""
 
     def count(self, method: str, kind: str, elapsed_us: int) -> None:
         """Count one answered request; *kind* is the error's, or ``ok``."""
@@ -25,8 +47,19 @@ class Metrics:
         self.sums_us[method] += elapsed_us
         self.buckets[method][bisect_left(BOUNDS_US, elapsed_us)] += 1
 
-    def as_json(self, gauges: dict[str, int]) -> dict[str, Any]:
-        """Return the counters and *gauges*, what is true right now."""
+    def counting(self, result: T) -> T:
+        """Return *result*; what a recall, a prompt or a brief gives is counted."""
+        asked, parts = _GIVING.get(type(result).__name__, ("", ()))
+        if not asked:
+            return result
+        counts = {part: len(getattr(result, part)) for part in parts}
+        self.asked[asked, "given" if any(counts.values()) else "nothing"] += 1
+        counts["in_window"] = len(getattr(result, "in_window", ()))
+        self.given.update({(asked, what): number for what, number in counts.items()})
+        return result
+
+    def as_json(self, now: Snapshot) -> dict[str, Any]:
+        """Return *now* and the counters."""
         methods: dict[str, dict[str, Any]] = {}
         for (method, kind), number in sorted(self.outcomes.items()):
             told = methods.setdefault(method, {"requests": 0, "errors": {}})
@@ -35,31 +68,160 @@ class Metrics:
                 told["errors"][kind] = number
         for method, told in methods.items():
             told["mean_us"] = self.sums_us[method] // told["requests"]
+            for share in QUANTILES:
+                told[f"p{share * 100:.0f}_us"] = quantile_us(self.buckets[method], share)
         return {
-            **gauges,
+            **now,
             "accepted": self.accepted,
             "dropped": dict(self.dropped),
+            "asked": _nested(self.asked),
+            "given": _nested(self.given),
             "methods": methods,
         }
 
-    def as_prometheus(self, gauges: dict[str, int]) -> str:
+    def as_prometheus(self, now: Snapshot) -> str:
         """Return the same in Prometheus' text format, version 0.0.4."""
-        lines = [f"memd_{name} {value}" for name, value in gauges.items()]
-        lines.append(f"memd_connections_accepted_total {self.accepted}")
-        for reason, number in sorted(self.dropped.items()):
-            lines.append(f'memd_connections_dropped_total{{reason="{reason}"}} {number}')
-        for (method, kind), number in sorted(self.outcomes.items()):
-            lines.append(f'memd_requests_total{{method="{method}",outcome="{kind}"}} {number}')
-        for method, counts in sorted(self.buckets.items()):
-            lines.extend(self._histogram(method, counts))
+        lines = [line for family in self._families(now) for line in family.lines()]
         return "\n".join(lines) + "\n"
 
-    def _histogram(self, method: str, counts: list[int]) -> list[str]:
-        name, total, lines = "memd_request_seconds", 0, []
+    def _families(self, now: Snapshot) -> Iterator[Family]:
+        yield from _now(now)
+        yield _counter("connections_accepted_total", "Connections since the start.", self.accepted)
+        dropped = ({"reason": why, "": number} for why, number in sorted(self.dropped.items()))
+        told = "Connections that memd closed."
+        yield _labelled("connections_dropped_total", told, "counter", dropped)
+        yield _by_two("requests_total", "Answered requests.", ("method", "outcome"), self.outcomes)
+        yield _by_two("asked_total", "Recalls, prompts and briefs.", ("for", "outcome"), self.asked)
+        yield _by_two("given_total", "Texts they gave.", ("for", "what"), self.given)
+        samples = [
+            sample
+            for method, counts in sorted(self.buckets.items())
+            for sample in self._histogram(method, counts)
+        ]
+        yield Family("request_seconds", "How long requests took.", "histogram", samples)
+
+    def _histogram(self, method: str, counts: Sequence[int]) -> Iterator[Sample]:
+        total = 0
         for bound, number in zip((*BOUNDS_US, None), counts, strict=True):
             total += number
             edge = "+Inf" if bound is None else f"{bound / 1e6:g}"
-            lines.append(f'{name}_bucket{{method="{method}",le="{edge}"}} {total}')
-        lines.append(f'{name}_sum{{method="{method}"}} {self.sums_us[method] / 1e6:g}')
-        lines.append(f'{name}_count{{method="{method}"}} {total}')
-        return lines
+            yield Sample("_bucket", {"method": method, "le": edge}, total)
+        yield Sample("_sum", {"method": method}, self.sums_us[method] / 1e6)
+        yield Sample("_count", {"method": method}, total)
+
+
+def quantile_us(counts: Sequence[int], share: float) -> int:
+    """Return below how many microseconds *share* of what was counted lies, between two bounds.
+
+    What lies above the last bound counts as the last bound.
+
+    >>> quantile_us([0, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0], 0.5)
+    1750
+    """
+    rank, passed, low = share * sum(counts), 0, 0
+    for bound, number in zip(BOUNDS_US, counts, strict=False):
+        if number and passed + number >= rank:
+            return int(low + (bound - low) * (rank - passed) / number)
+        passed, low = passed + number, bound
+    return low if passed < sum(counts) else 0
+
+
+class Sample(NamedTuple):
+    """One number of a family."""
+
+    suffix: str
+    labels: Labels
+    value: float
+
+
+class Family(NamedTuple):
+    """What Prometheus calls a metric: a name, what it is, its samples."""
+
+    name: str
+    help: str
+    kind: Literal["counter", "gauge", "histogram"]
+    samples: Sequence[Sample]
+
+    def lines(self) -> Iterator[str]:
+        """Yield its lines; none where there is nothing to tell."""
+        if self.samples:
+            yield f"# HELP memd_{self.name} {self.help}"
+            yield f"# TYPE memd_{self.name} {self.kind}"
+        for suffix, labels, value in self.samples:
+            text = ",".join(f'{name}="{_escaped(told)}"' for name, told in labels.items())
+            yield f"memd_{self.name}{suffix}{{{text}}} {value:.12g}".replace("{} ", " ")
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def _now(now: Snapshot) -> Iterator[Family]:
+    """Yield what *now* says, as far as it says it."""
+    for key, name, told in _PLAIN:
+        if key in now:
+            yield Family(name, told, "gauge", [Sample("", {}, now[key])])
+    for key, name, label, told in _MAPS:
+        found = ({label: each, "": number} for each, number in now.get(key, {}).items())
+        yield _labelled(name, told, "gauge", found)
+    models = now.get("model", {})
+    for state in ("installed", "loaded"):
+        found = ({"model": name, "": int(bool(each[state]))} for name, each in models.items())
+        yield _labelled(f"model_{state}", f"Whether the model is {state}.", "gauge", found)
+    works = now.get("works", {})
+    for key, name, told in _WORKS:
+        found = ({"work": work, "": each[key]} for work, each in works.items())
+        kind: Literal["counter", "gauge"] = "gauge" if key == "last_seconds" else "counter"
+        yield _labelled(name, told, kind, found)
+
+
+_PLAIN = (
+    ("uptime_s", "uptime_seconds", "Since the start."),
+    ("rss_bytes", "rss_bytes", "Main memory of the process."),
+    ("connections", "connections", "Open connections."),
+    ("in_flight", "in_flight", "Requests that are being answered."),
+    ("file_bytes", "file_bytes", "Size of the store."),
+    ("notes_dropped", "notes_dropped", "Notes of memd's own work that were not written."),
+)
+_MAPS = (
+    ("queues", "queue_depth", "queue", "What waits."),
+    ("memories", "memories", "state", "Memories by state."),
+    ("records", "records", "entity", "Operational records."),
+)
+_WORKS = (
+    ("done", "works_total", "Naps, nights and compressions that were finished."),
+    ("failed", "works_failed_total", "Those that failed."),
+    ("seconds", "works_seconds_total", "How long they took together."),
+    ("last_seconds", "works_last_seconds", "How long the last one took."),
+)
+
+
+def _counter(name: str, told: str, value: float) -> Family:
+    return Family(name, told, "counter", [Sample("", {}, value)])
+
+
+def _labelled(
+    name: str, told: str, kind: Literal["counter", "gauge"], found: Iterable[Mapping[str, Any]]
+) -> Family:
+    """Return a family of labelled samples; the value of each stands under the empty name."""
+    samples = [
+        Sample("", {k: str(v) for k, v in each.items() if k}, float(each[""])) for each in found
+    ]
+    return Family(name, told, kind, samples)
+
+
+def _by_two(
+    name: str, told: str, labels: tuple[str, str], counts: Mapping[tuple[str, str], int]
+) -> Family:
+    found = (
+        {labels[0]: one, labels[1]: other, "": number}
+        for (one, other), number in sorted(counts.items())
+    )
+    return _labelled(name, told, "counter", found)
+
+
+def _nested(counts: Mapping[tuple[str, str], int]) -> dict[str, dict[str, int]]:
+    told: dict[str, dict[str, int]] = {}
+    for (one, other), number in sorted(counts.items()):
+        told.setdefault(one, {})[other] = number
+    return told

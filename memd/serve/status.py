@@ -17,13 +17,13 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import models_json_schema
 
 from memd import __version__
-from memd.base import limits
+from memd.base import limits, log
 from memd.base.clock import Clock
 from memd.base.errors import MemdError
 from memd.base.work import Work
 from memd.domain.caller import Caller
 from memd.domain.encoding import Installed
-from memd.domain.enums import MemoryCategory
+from memd.domain.enums import MemoryCategory, MemoryState
 from memd.domain.sleep.sleep import SleepStatus
 from memd.rpc.faults import CODES
 from memd.serve.metrics import Metrics
@@ -124,7 +124,7 @@ class System:
             "why": why,
             "version": __version__,
             "pid": os.getpid(),
-            "uptime_s": (self._clock.monotonic_us() - self._started_us) // 1_000_000,
+            "uptime_s": self._uptime_s(),
             "rss_bytes": rss_bytes(),
             **self._gauges(),
             "model": await self.models(),
@@ -132,12 +132,35 @@ class System:
             **stats,
         }
 
-    def metrics(self, *, prometheus: bool) -> dict[str, Any] | str:
+    async def metrics(self, *, prometheus: bool) -> dict[str, Any] | str:
         """Return the counters as JSON, or as the text that Prometheus reads."""
-        gauges = {**self._gauges(), "rss_bytes": rss_bytes()}
-        if prometheus:
-            return self._metrics.as_prometheus(gauges)
-        return self._metrics.as_json(gauges)
+        now = await self.snapshot()
+        return self._metrics.as_prometheus(now) if prometheus else self._metrics.as_json(now)
+
+    async def snapshot(self) -> dict[str, Any]:
+        """Return what is true right now; of a store that fails a question only what is known."""
+        works = self._rooms.works()
+        stored: dict[str, Any] = {}
+        try:
+            stored = await self._rooms.upkeep.stats()
+        except MemdError as error:
+            log.warning("the store was not counted", kind=error.kind)
+        waiting = {"embedding": stored["pending"]} if "pending" in stored else {}
+        return {
+            "uptime_s": self._uptime_s(),
+            "rss_bytes": rss_bytes(),
+            **self._gauges(),
+            **works,
+            "queues": {**works.get("queues", {}), **waiting},
+            "model": {"embedding": _told(self._rooms.embedder),
+                      "reranker": _told(self._rooms.reranker)},
+            "memories": {state: stored[state] for state in MemoryState if state in stored},
+            "records": stored.get("records", {}),
+            "file_bytes": stored.get("file_bytes", 0),
+        }  # fmt: skip
+
+    def _uptime_s(self) -> int:
+        return (self._clock.monotonic_us() - self._started_us) // 1_000_000
 
     def shutdown(self) -> None:
         """Stop once the answer is on its way."""

@@ -26,10 +26,10 @@ async def test_the_minute_task_outlives_a_store_that_is_busy(
     monkeypatch.setattr(care, "LOOK_SECONDS", 0.01)
     async with a_house(tmp_path / "memd.db") as house:
         rhythm = asyncio.create_task(Care(house.db, house.upkeep, house.due, unheard).run())
-        house.db._waiting_writes = WRITE_QUEUE_MAX
+        house.db.waiting_writes = WRITE_QUEUE_MAX
         await asyncio.sleep(0.1)
         assert not rhythm.done()
-        house.db._waiting_writes = 0
+        house.db.waiting_writes = 0
         rhythm.cancel()
         with pytest.raises(asyncio.CancelledError):
             await rhythm

@@ -52,7 +52,7 @@ async def status(context: Context, _params: Params) -> dict[str, Any]:
     "system.metrics", MetricsParams, _OBJECT | str, "Counters, for people and for Prometheus."
 )
 async def metrics(context: Context, params: MetricsParams) -> dict[str, Any] | str:
-    return context.system.metrics(prometheus=params.format == "prometheus")
+    return await context.system.metrics(prometheus=params.format == "prometheus")
 
 
 @router.method(

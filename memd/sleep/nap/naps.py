@@ -110,6 +110,11 @@ class Naps:
             emit=self._emit,
         )
 
+    @property
+    def waiting(self) -> int:
+        """How many sessions nap or wait for it."""
+        return self.watching.waiting if "watching" in vars(self) else 0
+
     async def run(self) -> None:
         """Watch the usage files for ever, and sessions that fall quiet."""
         await asyncio.sleep(START_S)

@@ -128,6 +128,11 @@ class Watching:
         reasons = tuple(self.watcher.unreadable.values())
         return len(reasons), reasons[-1] if reasons else None
 
+    @property
+    def waiting(self) -> int:
+        """How many sessions nap or wait for it."""
+        return len(self._napping)
+
     @cached_property
     def watcher(self) -> UsageWatcher:
         """What looks at the usage files."""

@@ -73,7 +73,7 @@ class Database:
         self._writer: Writing | None = None
         self._readers = Pool()
         self._scanners = Pool()
-        self._waiting_writes = 0
+        self.waiting_writes = 0
         self._wal_pages = 0
         self._checkpoint: asyncio.Task[bool] | None = None
         self._reopening: asyncio.Task[None] | None = None
@@ -115,9 +115,9 @@ class Database:
         too many writes wait or when another program holds the file for BUSY_MS_MAX
         since this call, ReadOnlyError and DiskFullError.
         """
-        if self._waiting_writes >= WRITE_QUEUE_MAX:
+        if self.waiting_writes >= WRITE_QUEUE_MAX:
             raise BusyError(f"{WRITE_QUEUE_MAX} writes are waiting")
-        self._waiting_writes += 1
+        self.waiting_writes += 1
         # From here, not from its turn: or eight writes wait eight times for another's lock.
         patience_us = self.clock.monotonic_us() + 1_000 * connect.patience_ms()
         task = asyncio.ensure_future(self._written(caller, work, reply, batch, patience_us))
@@ -145,7 +145,7 @@ class Database:
     # Below the doors.
 
     def _one_write_less(self, task: asyncio.Future[Any]) -> None:
-        self._waiting_writes -= 1
+        self.waiting_writes -= 1
         if not task.cancelled():
             task.exception()  # looked at here, so that a cancelled caller leaves no warning
 
