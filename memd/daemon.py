@@ -71,7 +71,7 @@ def _served(paths: Paths, settings: Settings | None, build: Build | None) -> int
     os.umask(0o077)
     try:
         chosen = settings if settings is not None else _load(paths)
-        log.configure(level=_level(chosen))
+        _configure_log(chosen)
         asyncio.run(run(chosen, paths, signals=True, build=build, ready=_collecting))
     except MemoryConfigError as error:
         return _leave(error, EXIT_CONFIG)
@@ -114,7 +114,7 @@ async def run(
 
         async def reload() -> None:
             notify.reloading(clock)
-            log.configure(level=_level(_load(paths)))
+            _configure_log(_load(paths))
             log.info("settings read again")
             notify.ready()
 
@@ -251,8 +251,28 @@ def _load(paths: Paths) -> Settings:
     return settings
 
 
-def _level(settings: Settings) -> str:
-    return str(settings.daemon.log_level)
+def _configure_log(settings: Settings) -> None:
+    """Log as the settings say; raises MemoryConfigError for a file that cannot be written."""
+    daemon = settings.daemon
+    if daemon.log_file is None:
+        log.configure(level=daemon.log_level)
+        return
+    path = Path(daemon.log_file).expanduser()
+    if not path.is_absolute():
+        raise _no_log(path, "must be absolute")
+    try:
+        file = log.LogFile(path, daemon.log_file_bytes, daemon.log_files_kept)
+        log.configure(level=daemon.log_level, file=file)
+    except OSError as error:
+        raise _no_log(path, str(error.strerror)) from error
+
+
+def _no_log(path: Path, why: str) -> MemoryConfigError:
+    return MemoryConfigError(
+        f"daemon.log_file = {os.fspath(path)!r} cannot be used: {why}",
+        field="daemon.log_file",
+        hint="name a file in a folder of yours, or leave the key away",
+    )
 
 
 _STOPPING = (signal.SIGTERM, signal.SIGINT)

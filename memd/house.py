@@ -128,7 +128,6 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
         records=records,
         llm=llm,
         short_ids=ShortIds(house.db, settings.org_memory),
-        works=partial(_works, house, asleep),
         background=_background(house, access, asleep, events, models),
     )
 
@@ -141,18 +140,6 @@ def _tuning(house: Assembly, events: Events, stack: AsyncExitStack) -> Tuning:
     room = Tuning(house.db, house.clock, house.ids, house.recall, house.embedder, emit)
     stack.push_async_callback(room.close)
     return room
-
-
-def _works(house: Assembly, asleep: _Asleep) -> dict[str, Any]:
-    """Return what ``system.metrics`` tells of queues and of naps and nights; asks no file."""
-    notes, naps = house.notes, asleep.naps
-    return {
-        "queues": {
-            "writes": house.db.waiting_writes, "naps": naps.waiting, "notes": notes.waiting,
-        },
-        "works": notes.works,
-        "notes_dropped": notes.dropped,
-    }  # fmt: skip
 
 
 def _records(house: Assembly) -> Records:

@@ -1,4 +1,4 @@
-"""The log: one line an event, fields beside it, on stderr.
+"""The log: one line an event, fields beside it, on stderr or in a file that is cut off in time.
 
 An event is a constant and everything that varies is a field, so that no sentence
 can carry a memory's text. Under journald each line starts with its syslog
@@ -11,7 +11,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from typing import Any, TextIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+
+if TYPE_CHECKING:
+    from logging.handlers import RotatingFileHandler
 
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 _PRIORITIES = {"debug": 7, "info": 6, "warning": 4, "error": 3}
@@ -24,7 +28,16 @@ class _State:
     json = False
     journal = False
     stream: TextIO | None = None
+    file: RotatingFileHandler | None = None
     logger: Any = None
+
+
+class LogFile(NamedTuple):
+    """A file for the log: when it has *bytes_max* it is renamed, and so many are *kept*."""
+
+    path: Path
+    bytes_max: int
+    kept: int
 
 
 def configure(
@@ -32,14 +45,52 @@ def configure(
     level: str = "info",
     json: bool = False,
     stream: TextIO | None = None,
+    file: LogFile | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> None:
-    """Choose what is written and how; raises KeyError for a level that is none."""
+    """Choose what is written and how; raises KeyError for a level that is none.
+
+    Raises OSError for a *file* that cannot be opened; the log stays as it was then.
+    """
+    opened = None if file is None else _opened(file)
+    if _State.file is not None:
+        _State.file.close()
+    _State.file = opened
     _State.level = _LEVELS[level]
     _State.json = json
     _State.stream = stream
-    _State.journal = under_journald(environ, (stream or sys.stderr))
+    _State.journal = file is None and under_journald(environ, (stream or sys.stderr))
     _State.logger = None
+
+
+def _opened(file: LogFile) -> RotatingFileHandler:
+    """Open *file*, for its owner alone, and see now whether it can be written."""
+    from logging.handlers import RotatingFileHandler  # loaded where a setting asks for it
+
+    os.close(os.open(file.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600))
+    handler = RotatingFileHandler(
+        file.path, maxBytes=file.bytes_max, backupCount=file.kept, encoding="utf-8"
+    )
+    handler.handleError = _lost  # type: ignore[method-assign, assignment]  # or it prints the line
+    return handler
+
+
+def _lost(_record: object) -> None:
+    """Let a line go that a full disk refuses: nobody waits for a log, or fails with it."""
+
+
+class _FileLogger:
+    """Writes structlog's lines through the handler, which knows when a file is full."""
+
+    def __init__(self, handler: RotatingFileHandler) -> None:
+        self._handler = handler
+
+    def msg(self, line: str) -> None:
+        from logging import makeLogRecord
+
+        self._handler.handle(makeLogRecord({"msg": line}))
+
+    debug = info = warning = error = msg
 
 
 def under_journald(environ: Mapping[str, str], stream: TextIO) -> bool:
@@ -131,7 +182,9 @@ def _make() -> Any:
     if _State.journal:
         processors.append(_prioritised)
     return structlog.wrap_logger(
-        structlog.PrintLogger(_State.stream or sys.stderr),
+        structlog.PrintLogger(_State.stream or sys.stderr)
+        if _State.file is None
+        else _FileLogger(_State.file),
         processors=processors,
         wrapper_class=structlog.BoundLogger,
     )

@@ -37,6 +37,7 @@ COMMANDS: tuple[Entry, ...] = (
     Entry("demo", "memd.cli.demo", "demo"),
     Entry("serve", "memd.cli.daemon.running", "serve"),
     Entry("status", "memd.cli.daemon.running", "status"),
+    Entry("stats", "memd.cli.daemon.stats", "stats"),
     Entry("add", "memd.cli.memory.memories", "add"),
     Entry("search", "memd.cli.memory.memories", "search"),
     Entry("recall", "memd.cli.memory.memories", "recall"),
@@ -223,7 +224,7 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
 }
 
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "Begin": ("demo", "model", "service", "serve", "status", "completion", "version"),
+    "Begin": ("demo", "model", "service", "serve", "status", "stats", "completion", "version"),
     "Remember and find": (
         "add",
         "import",

@@ -151,7 +151,5 @@ class Rooms:
     """Without, long work is done anew for a key that was used."""
     short_ids: ShortIds | None = None
     """Without, ids are taken whole only."""
-    works: Callable[[], dict[str, Any]] = dict
-    """What of memd's own work waits, and how often and how long it worked since the start."""
     background: tuple[Callable[[], Coroutine[Any, Any, Any]], ...] = ()
     """What runs beside the server until the daemon stops."""

@@ -139,7 +139,7 @@ class System:
 
     async def snapshot(self) -> dict[str, Any]:
         """Return what is true right now; of a store that fails a question only what is known."""
-        works = self._rooms.works()
+        works = self._rooms.naps.works()
         stored: dict[str, Any] = {}
         try:
             stored = await self._rooms.upkeep.stats()

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.daemon import spawned
+from support import forked
+from support.daemon import environment, spawned
 from support.effects import Stage, a_stage, merged, shows, tree
 from support.recording import EXAMPLES
 
@@ -415,6 +416,53 @@ def test_the_log_holds_what_its_level_lets_through(tmp_path: Path) -> None:
         with spawned(home, {"MEMD_DAEMON__LOG_LEVEL": level}) as daemon:
             daemon.stop()
         assert ("ready" in daemon.log.read_text("utf-8")) is says
+
+
+@shows("daemon.log_file", "daemon.log_file_bytes", "daemon.log_files_kept")
+def test_a_log_file_is_cut_off_and_holds_no_text_of_a_memory(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    said = {
+        "MEMD_DAEMON__LOG_LEVEL": "debug",
+        "MEMD_DAEMON__LOG_FILE": str(folder / "memd.log"),
+        "MEMD_DAEMON__LOG_FILE_BYTES": "10000",
+        "MEMD_DAEMON__LOG_FILES_KEPT": "2",
+    }
+    home = tmp_path / "home"
+    home.mkdir()
+    told = "The zebrafish Ferdinand must always be fed at noon."
+    with spawned(home, said) as daemon:
+        with daemon.client() as client:
+            memory_id = client.add(told)
+            client.ingest(told, speaker="user", session_id="s")
+            client.recall("When is Ferdinand fed?")
+            client.call("inject.prepare", {"query": told, "token_budget": 500, "session_id": "s"})
+            messages = [{"role": "user", "content": f"{told} {n}"} for n in range(6)]
+            client.call("sleep.consolidate", {"messages": messages, "session_id": "s"})
+            client.call("sleep.run")
+            client.call("session.end", {"session_id": "s"})
+            client.call("memory.update", {"id": memory_id, "content": told + " Twice."})
+            client.call("memory.forget", {"ids": [memory_id]})
+            with pytest.raises(MemdError):
+                client.call("memory.update", {"id": told, "content": told})
+            for _ in range(200):
+                client.call("memory.count")
+        daemon.stop()
+    written = {path.name: path.read_text("utf-8") for path in folder.iterdir()}
+    assert written.keys() == {"memd.log", "memd.log.1", "memd.log.2"}
+    assert all(len(text) <= 10_000 for text in written.values())
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in folder.iterdir())
+    assert "method=memory.count" in written["memd.log"]
+    assert "event=ready" not in daemon.log.read_text("utf-8")
+    everything = "".join(written.values()) + daemon.log.read_text("utf-8")
+    assert not [word for word in ("Ferdinand", "zebrafish", "noon") if word in everything]
+
+
+def test_a_log_file_that_cannot_be_written_is_told_and_nothing_starts(tmp_path: Path) -> None:
+    for file in (str(tmp_path / "nowhere" / "memd.log"), "memd.log"):
+        done = forked.run(["serve"], env=environment(tmp_path) | {"MEMD_DAEMON__LOG_FILE": file})
+        assert done.returncode == 78
+        assert f"daemon.log_file = {file!r} cannot be used" in done.stderr
 
 
 @shows("records.retention_days")

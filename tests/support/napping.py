@@ -98,6 +98,9 @@ class FakeNaps(FakeUsage):
     rule: MemoryConsolidator = field(default_factory=MemoryConsolidator)
     imported: list[bytes] = field(default_factory=list)
 
+    def works(self) -> dict[str, Any]:
+        return {"queues": {}, "works": {}, "notes_dropped": 0}
+
     async def import_session(
         self,
         caller: Caller,

@@ -54,7 +54,7 @@ from memd.domain.memory import (
 from memd.domain.recall import Provenance, RecallRequest, RecallResult
 from memd.domain.removal import Archived, Forgotten, Trashed
 from memd.domain.settings.settings import MemoryConfig, SaidBy, Settings
-from memd.domain.sleep.upkeep import CheckReport, DumpPage, Loaded
+from memd.domain.sleep.upkeep import CheckReport, DayFigures, DumpPage, GrowthHistory, Loaded
 from memd.records.records import Records
 from memd.serve.authority import Authority
 from memd.serve.dispatch import Dispatch
@@ -463,6 +463,11 @@ class FakeUpkeep:
         del made
         await self.house.pass_through(caller)
         return target
+
+    async def history(self, days: int) -> GrowthHistory:
+        return GrowthHistory(
+            days=tuple(DayFigures(day=NOON, added=1, total=1) for _ in range(days))
+        )
 
     async def stats(self) -> dict[str, Any]:
         return {"memories": len(self.house.kept)}

@@ -215,6 +215,14 @@ class DaemonSettings(Value):
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """The least that is logged."""
+    log_file: SafePath | None = None
+    """A file for the log, absolute or from your home (`~`); without it, the log goes to stderr,
+    which a service's journal keeps.
+    """
+    log_file_bytes: int = Field(default=10_000_000, ge=10_000, le=10**12)
+    """A log file of this size is renamed (`.1`, `.2` ...), and a new one begun."""
+    log_files_kept: int = Field(default=5, ge=1, le=1_000)
+    """How many renamed log files are kept."""
     secrets: SecretsPolicy = "redact"
     """A text with a key or password is stored with it replaced, not at all, or as it is; no
     answer ever has it.

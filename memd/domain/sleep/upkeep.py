@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from memd.domain.values import PlainText, Time, Value
+from memd.domain.values import Name, PlainText, Time, Value
 
 Count = Annotated[int, Field(ge=0)]
 
@@ -34,6 +35,30 @@ class SelfCheck(Value):
     pages_checked: Count
     finished_at: Time | None = None
     found: Count
+
+
+class DayFigures(Value):
+    """A day of UTC: how many memories it *added*, in whatever state now, and the *total* then."""
+
+    day: date
+    added: Count
+    total: Count
+
+
+class WorkDone(Value):
+    """A nap or a night as memd noted it."""
+
+    work: Name
+    at: Time
+    seconds: Annotated[float, Field(ge=0.0)]
+    is_success: bool
+
+
+class GrowthHistory(Value):
+    """How the store grew, and what memd worked, the oldest first."""
+
+    days: tuple[DayFigures, ...]
+    works: tuple[WorkDone, ...] = ()
 
 
 class DumpPage(Value):

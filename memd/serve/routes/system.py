@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from pydantic import Field
+
 from memd.base.errors import InvalidStateError
+from memd.domain.sleep.upkeep import GrowthHistory
 from memd.domain.values import Name
 from memd.serve.params import KeyParams, Params
 from memd.serve.route import Context, Router
@@ -32,6 +35,12 @@ class MetricsParams(Params):
     format: Literal["json", "prometheus"] = "json"
 
 
+class HistoryParams(Params):
+    """How many days back, this one included."""
+
+    days: int = Field(default=90, ge=1, le=3_650)
+
+
 @router.method(
     "system.hello",
     HelloParams,
@@ -53,6 +62,13 @@ async def status(context: Context, _params: Params) -> dict[str, Any]:
 )
 async def metrics(context: Context, params: MetricsParams) -> dict[str, Any] | str:
     return await context.system.metrics(prometheus=params.format == "prometheus")
+
+
+@router.method(
+    "system.history", HistoryParams, GrowthHistory, "How the store grew by day; naps and nights."
+)
+async def history(context: Context, params: HistoryParams) -> GrowthHistory:
+    return await context.rooms.upkeep.history(params.days)
 
 
 @router.method(

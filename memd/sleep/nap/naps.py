@@ -110,10 +110,18 @@ class Naps:
             emit=self._emit,
         )
 
-    @property
-    def waiting(self) -> int:
-        """How many sessions nap or wait for it."""
-        return self.watching.waiting if "watching" in vars(self) else 0
+    def works(self) -> dict[str, Any]:
+        """Return what waits, and how often and how long memd napped and slept since the start.
+
+        Asks no file.
+        """
+        db, notes = self._house.db, self._house.notes
+        waiting = self.watching.waiting if "watching" in vars(self) else 0
+        return {
+            "queues": {"writes": db.waiting_writes, "naps": waiting, "notes": notes.waiting},
+            "works": notes.works,
+            "notes_dropped": notes.dropped,
+        }
 
     async def run(self) -> None:
         """Watch the usage files for ever, and sessions that fall quiet."""

@@ -21,7 +21,7 @@ from memd.base.clock import Clock, from_us, to_us
 from memd.base.errors import DamagedError, InvalidError, MemdError
 from memd.domain.caller import Caller
 from memd.domain.memory import MemoryEntry
-from memd.domain.sleep.upkeep import CheckReport, SelfCheck
+from memd.domain.sleep.upkeep import CheckReport, GrowthHistory, SelfCheck
 from memd.store.access import replies
 from memd.store.check import check, intact, renewal
 from memd.store.file import backup, page_sums
@@ -171,6 +171,12 @@ class Upkeep:
             "degraded": why,
             "check": self.checking.progress(),
         }
+
+    async def history(self, days: int) -> GrowthHistory:
+        """Return how the store grew in the last *days*, and what memd worked."""
+        from memd.store.check.history import history  # a start does without
+
+        return await self.db.aside(lambda conn: history(conn, self.clock.now_us(), days))
 
     async def tidy(self) -> None:
         """Drop old replies and empty the WAL; for now and then."""

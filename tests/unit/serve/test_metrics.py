@@ -70,8 +70,8 @@ def test_every_family_is_announced_and_every_sample_is_well_formed() -> None:
     assert told["memd_queue_depth"][1] == {'{queue="writes"}': 1, '{queue="naps"}': 0}
     assert told["memd_model_installed"][1] == {'{model="embedding"}': 1}
     assert told["memd_model_loaded"][1] == {'{model="embedding"}': 0}
-    assert told["memd_works_total"] == ("counter", {'{work="night"}': 2})
-    assert told["memd_works_last_seconds"] == ("gauge", {'{work="night"}': 1.25})
+    assert told["memd_works_total"][1] == {'{work="night"}': 2}
+    assert told["memd_works_last_seconds"][1] == {'{work="night"}': 1.25}
     assert told["memd_records"][1] == {'{entity="tasks"}': 10}
     assert told["memd_memories"][1] == {'{state="active"}': 3}
 

@@ -1,0 +1,102 @@
+"""Figures for a person: growth, times of answers, what was given; as text or as an SVG."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any
+
+from memd.base.errors import InvalidError
+from memd.cli import options, say
+from memd.cli.reach import daemon
+
+_METHODS_TOLD = 12
+DAYS = 90
+
+
+@options.examples(
+    "memd stats",
+    "memd stats --days 365 --plot memd.svg",
+    "memd stats --json | jq .metrics.methods",
+)
+def stats(
+    days: Annotated[
+        int, options.option("--days", metavar="N", help="How far back growth is told.")
+    ] = DAYS,
+    plot: Annotated[
+        Path | None, options.option("--plot", metavar="FILE", help="Write plots to this SVG file.")
+    ] = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Say how memd grew and worked: memories, times of answers, what was given, naps and nights."""
+    if plot is not None and plot.suffix.lower() != ".svg":
+        raise InvalidError(f"{say.line(str(plot))} must end in .svg", field="plot")
+    with daemon(profile) as client:
+        history = client.call("system.history", {"days": days})
+        metrics = client.call("system.metrics")
+    if plot is not None:
+        from memd.cli.daemon.plot import drawn
+
+        plot.write_text(drawn(metrics, history), "utf-8")
+        say.note(f"drawn: {plot}")
+    if json:
+        say.as_json({"metrics": metrics, "history": history})
+    elif plot is None:
+        for line in lines(metrics, history):
+            say.out(line)
+
+
+def lines(metrics: dict[str, Any], history: dict[str, Any]) -> list[str]:
+    """Return what a person reads; counts since the start but for the first line."""
+    days = history["days"]
+    added = sum(day["added"] for day in days)
+    return [
+        f"memories:   {days[-1]['total']:,}, {added:,} of them of the last {len(days)} days;"
+        f" {metrics['file_bytes'] / 1e6:.1f} MB",
+        *_counts("waiting", metrics["queues"]),
+        *_counts("records", metrics["records"]),
+        f"since the start, {timedelta(seconds=metrics['uptime_s'])} ago:",
+        *_given(metrics),
+        *_works(metrics["works"]),
+        *_methods(metrics["methods"]),
+    ]
+
+
+def _counts(label: str, counts: dict[str, int]) -> list[str]:
+    told = ", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in counts.items())
+    return [f"{label + ':':<11} {told}"] if told else []
+
+
+def _given(metrics: dict[str, Any]) -> list[str]:
+    told = []
+    for asked, outcomes in metrics["asked"].items():
+        gave, empty = outcomes.get("given", 0), outcomes.get("nothing", 0)
+        texts = metrics["given"].get(asked, {})
+        what = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in texts.items())
+        told.append(
+            f"  {asked + 's:':<10}{gave + empty:,}, of which {gave:,} gave something: {what}"
+        )
+    return told
+
+
+def _works(works: dict[str, dict[str, float]]) -> list[str]:
+    return [
+        f"  {work + 's:':<10}{each['done']:,.0f}, {each['failed']:,.0f} failed,"
+        f" {each['seconds']:.1f} s together, the last one {each['last_seconds']:.1f} s"
+        for work, each in works.items()
+    ]
+
+
+def _methods(methods: dict[str, dict[str, Any]]) -> list[str]:
+    if not methods:
+        return []
+    most = sorted(methods.items(), key=lambda item: -item[1]["requests"])[:_METHODS_TOLD]
+    return [
+        f"  {'method':<28}{'requests':>9}{'errors':>8}{'p50 ms':>9}{'p95 ms':>9}{'p99 ms':>9}",
+        *(
+            f"  {say.line(name):<28}{told['requests']:>9,}{sum(told['errors'].values()):>8,}"
+            f"{told['p50_us'] / 1e3:>9.1f}{told['p95_us'] / 1e3:>9.1f}{told['p99_us'] / 1e3:>9.1f}"
+            for name, told in most
+        ),
+    ]

@@ -1,0 +1,69 @@
+"""How the store grew, and what memd worked, by day: for a person's figures and plots.
+
+Counts and times, of all agents together. Read on a connection of its own: it scans an index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from memd.base.clock import DAY_US, from_us
+from memd.domain.sleep.upkeep import DayFigures, GrowthHistory, WorkDone
+from memd.store.file.connect import Reading
+
+WORKS_MAX = 2_000
+_METRICS = "record_task_metrics"
+
+
+def history(conn: Reading, now_us: int, days: int) -> GrowthHistory:
+    """Return the last *days* up to now, the first of them first; days are those of UTC."""
+    first = now_us // DAY_US - days + 1
+    return GrowthHistory(
+        days=tuple(_days(conn, first, days)), works=tuple(_works(conn, first * DAY_US))
+    )
+
+
+def _days(conn: Reading, first: int, days: int) -> Iterator[DayFigures]:
+    rows = conn.execute(
+        """
+        SELECT max(created_at_us / :day_us, :before) AS day, count(*)
+          FROM memory
+         GROUP BY day
+        """,
+        {"day_us": DAY_US, "before": first - 1},
+    )
+    added = {int(str(day)): int(str(number)) for day, number in rows}
+    total = added.get(first - 1, 0)
+    start = from_us(first * DAY_US).date()
+    for number in range(days):
+        total += added.get(first + number, 0)
+        yield DayFigures(
+            day=start + timedelta(days=number), added=added.get(first + number, 0), total=total
+        )
+
+
+def _works(conn: Reading, since_us: int) -> Iterator[WorkDone]:
+    """Yield naps and nights as memd noted them, as far as it did, the newest WORKS_MAX."""
+    there = conn.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (_METRICS,)).get
+    if not there:
+        return
+    rows = conn.execute(
+        """
+        SELECT task_type, completed_at_us, duration_seconds, is_success
+          FROM (SELECT task_type, completed_at_us, duration_seconds, is_success
+                  FROM record_task_metrics
+                 WHERE completed_at_us >= :since_us AND id >= 'memd:' AND id < 'memd;'
+                 ORDER BY completed_at_us DESC
+                 LIMIT :most)
+         ORDER BY completed_at_us
+        """,
+        {"since_us": since_us, "most": WORKS_MAX},
+    )
+    for work, at_us, seconds, is_success in rows:
+        yield WorkDone(
+            work=str(work),
+            at=from_us(int(str(at_us))),
+            seconds=float(str(seconds)),
+            is_success=bool(is_success),
+        )

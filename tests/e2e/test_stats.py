@@ -1,0 +1,85 @@
+"""``memd stats`` and ``system.metrics`` of a daemon that did some work."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support import forked
+from support.daemon import Spawned, environment, spawned, wait_until
+
+from memd.client import Client
+
+TOLD = "The zebrafish Ferdinand must always be fed at noon."
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spawned]:
+    with spawned(tmp_path_factory.mktemp("home")) as made:
+        with made.client() as client:
+            client.call("session.start", {"session_id": "s"})
+            for number in range(3):
+                client.add(f"{TOLD} {number}")
+            client.recall("When is Ferdinand fed?")
+            client.call("inject.prepare", {"query": TOLD, "token_budget": 500})
+            client.call("inject.brief", {"session_id": "s", "token_budget": 500})
+            client.call("sleep.run")
+        yield made
+
+
+@pytest.fixture
+def client(daemon: Spawned) -> Iterator[Client]:
+    with daemon.client() as made:
+        yield made
+
+
+def typed(daemon: Spawned, *words: str) -> str:
+    done = forked.run(["stats", *words], env=environment(daemon.paths.data_dir.parent))
+    assert done.returncode == 0, done.stderr
+    return str(done.stdout)
+
+
+def test_the_metrics_tell_of_all_that_works(client: Client) -> None:
+    told = client.call("system.metrics")
+    assert told["queues"].keys() == {"writes", "naps", "notes", "embedding"}
+    assert told["works"]["night"]["done"] == 1
+    assert sum(told["memories"].values()) == 3
+    assert sum(told["asked"]["recall"].values()) == 1
+    assert told["given"]["prompt"]["memories"] >= 1
+    assert told["model"].keys() == {"embedding", "reranker"}
+    assert {"p50_us", "p95_us", "p99_us"} <= told["methods"]["memory.recall"].keys()
+    text = client.call("system.metrics", {"format": "prometheus"})
+    for name in ("memd_queue_depth", "memd_works_total", "memd_given_total", "memd_memories"):
+        assert f"# TYPE {name} " in text
+    assert "Ferdinand" not in text + json.dumps(told)
+
+
+def test_notes_are_written_a_moment_after_the_work(client: Client) -> None:
+    def kinds() -> set[str]:
+        page = client.call("records.lifecycle_events.list")
+        return {each["event_type"] for each in page["items"]}
+
+    wanted = {"night_completed", "session_started"}
+    wait_until(lambda: kinds() >= wanted, "what memd did is noted")
+    assert client.call("system.status")["records"]["lifecycle_events"] >= len(wanted)
+
+
+def test_the_command_tells_a_person_and_draws(daemon: Spawned, tmp_path: Path) -> None:
+    told = typed(daemon)
+    assert "memories:   3, 3 of them" in told
+    assert "memory.recall" in told
+    found = json.loads(typed(daemon, "--json", "--days", "7"))
+    assert [day["total"] for day in found["history"]["days"]] == [0] * 6 + [3]
+    file = tmp_path / "memd.svg"
+    assert typed(daemon, "--plot", str(file)) == ""
+    svg = file.read_text("utf-8")
+    assert svg.startswith("<svg ")
+    assert "Ferdinand" not in svg + told
+    wrong = forked.run(
+        ["stats", "--plot", str(tmp_path / "memd.png")],
+        env=environment(daemon.paths.data_dir.parent),
+    )
+    assert wrong.returncode == 2
+    assert "must end in .svg" in wrong.stderr
