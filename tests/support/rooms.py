@@ -466,7 +466,7 @@ class FakeUpkeep:
 
     async def history(self, days: int) -> GrowthHistory:
         return GrowthHistory(
-            days=tuple(DayFigures(day=NOON, added=1, total=1) for _ in range(days))
+            days=tuple(DayFigures(day=NOON.date(), added=1, total=1) for _ in range(days))
         )
 
     async def stats(self) -> dict[str, Any]:
