@@ -172,6 +172,7 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
             Entry("add", "memd.cli.upkeep.choosing", "add"),
             Entry("use", "memd.cli.upkeep.choosing", "use"),
             Entry("undo", "memd.cli.upkeep.choosing", "undo"),
+            Entry("bench", "memd.cli.upkeep.choosing", "bench"),
             Entry("export", "memd.cli.upkeep.models", "export"),
             Entry("status", "memd.cli.upkeep.models", "status"),
         ),

@@ -25,6 +25,7 @@ from memd.domain.memory import MemoryQuery, MemoryUpdate
 from memd.embedding.chosen import ChosenEmbedder
 from memd.embedding.model_files import ONNX_FILE, write_manifest
 from memd.ingest.switch import ModelSwitch
+from memd.learn.tuning.bench import measured, ranks_of
 from memd.store.file.connect import Reading
 from memd.store.search import switching, vectors
 
@@ -286,3 +287,23 @@ async def test_a_change_waits_for_questions_and_questions_for_it(tmp_path: Path)
         assert await asking == await bed.brute("hive 7 honey", "A")
         assert await changing
         assert bed.chosen.name == "B"
+
+
+async def test_a_bench_ranks_the_right_memory_by_each_models_own_vectors(tmp_path: Path) -> None:
+    async with a_bed(tmp_path) as bed:
+        assert (await measured(bed.house, bed.chosen, ["A"]))["models"] == []
+        texts = [f"The {word} of Ann lies behind the {word} mill." for word in ("hive", "saw")]
+        await stored(bed.house, *texts, *(f"Bob said that day {n} was long." for n in range(30)))
+        told = await measured(bed.house, bed.chosen, ["A", "B"])
+        assert told["memories"] == 32
+        assert told["pairs"] > 0
+        assert [each["name"] for each in told["models"]] == ["A", "B"]
+        assert all(0.0 <= each["ndcg_10"] <= each["recall_10"] <= 1.0 for each in told["models"])
+
+
+def test_a_rank_counts_what_is_nearer() -> None:
+    passages = [hash_vector(text) for text in ("red kite", "blue potatoes", "old doors")]
+    asked = [hash_vector("old doors"), hash_vector("red kite")]
+    assert ranks_of(asked, passages, [2, 0], [None, None]) == [1, 1]
+    assert ranks_of(asked, passages, [0, 1], [None, None])[0] > 1
+    assert ranks_of(asked[:1], [*passages, asked[0]], [2], [3]) == [1]

@@ -500,6 +500,18 @@ class FakeModels:
     """One model, which is changed at once."""
 
     name = "one"
+    embedder = None
+
+    def __init__(self) -> None:
+        self.ground = self
+        self.db = self
+        self.work = self
+
+    async def read(self, *_asked: object) -> list[object]:
+        return []
+
+    async def run(self, *_asked: object) -> list[object]:
+        return []
 
     async def status(self) -> dict[str, Any]:
         return {"in_use": self.name, "before": None, "coming": None}

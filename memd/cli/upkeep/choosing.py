@@ -10,7 +10,7 @@ from memd.base.errors import MemdError, NotRunningError
 from memd.base.paths import MODEL_NAME, RERANKER_NAME, Paths
 from memd.cli import options, say
 from memd.cli.progress import Progress
-from memd.cli.reach import ask
+from memd.cli.reach import LONG_SECONDS_MAX, ask, daemon
 from memd.cli.tables import table, text_column, word
 
 LOOK_SECONDS = 0.5  # between two looks at how far a change is
@@ -97,6 +97,36 @@ def use(
 def undo(wait: Wait = False, profile: options.Profile = None, json: options.Json = False) -> None:
     """Stop the change of model under way, or change back to the model before."""
     _told(ask(profile, "model.undo"), profile, wait, json)
+
+
+@options.examples("memd model bench", "memd model bench all-MiniLM-L6-v2 some-model --json")
+def bench(
+    names: Annotated[
+        list[str] | None, options.Argument(help="Which models; all that are installed.")
+    ] = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Measure how well models find your own memories, by meaning alone. Changes nothing.
+
+    The questions are made of your memories: what was asked and the turn that answered it,
+    otherwise some of a text's own words. Each model embeds the latest 500, which takes a minute.
+    """
+    chosen = names or [each["name"] for each in _models(profile) if each["installed"]]
+    with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
+        told: dict[str, Any] = client.call("model.bench", {"names": chosen})
+    if json:
+        say.as_json(told)
+        return
+    if not told["pairs"]:
+        say.out(f"no questions can be made of {told['memories']} memories yet")
+        return
+    rows = [
+        (each["name"], f"{each['recall_10']:.3f}", f"{each['ndcg_10']:.3f}")
+        for each in told["models"]
+    ]
+    table((word("MODEL", whole=True), word("RECALL@10"), word("NDCG@10")), rows)
+    say.note(f"{told['pairs']} questions over {told['memories']} memories")
 
 
 def _told(told: dict[str, Any], profile: str | None, wait: bool, json: bool) -> None:

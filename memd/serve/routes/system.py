@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 router = Router()
 
+BENCH_MODELS_MAX = 8
+
 _OBJECT = dict[str, Any]
 
 
@@ -129,6 +131,26 @@ async def use(context: Context, params: UseParams) -> dict[str, Any]:
 )
 async def undo(context: Context, _params: KeyParams) -> dict[str, Any]:
     return await _models(context).undo(context.caller)
+
+
+class BenchParams(Params):
+    """Which models to measure."""
+
+    names: tuple[Name, ...] = Field(min_length=1, max_length=BENCH_MODELS_MAX)
+
+
+@router.method(
+    "model.bench",
+    BenchParams,
+    _OBJECT,
+    "Measure how well models find your own memories.",
+    scope="admin",
+)
+async def bench(context: Context, params: BenchParams) -> dict[str, Any]:
+    from memd.learn.tuning.bench import measured
+
+    models = _models(context)
+    return await measured(models.ground, models.embedder, params.names)
 
 
 def _models(context: Context) -> ModelSwitch:

@@ -46,6 +46,7 @@ async def ask(dispatch: Dispatch, method: str, **params: Any) -> dict[str, Any]:
 
 EXAMPLES: dict[str, dict[str, Any]] = {
     "model.use": {"name": "another"},
+    "model.bench": {"names": ["one"]},
     "memory.ingest": {"text": "a"},
     "memory.ingest_many": {"items": [{"text": "a"}]},
     "memory.replace_source": {"source": "notes.md", "items": [{"text": "a"}]},
