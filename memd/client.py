@@ -208,10 +208,9 @@ class Client:
 class AsyncClient(RemoteTexts):
     """One connection, as many calls at a time as wanted.
 
-    It satisfies the protocols ``MemoryBackend``, ``MemoryCapabilities``,
-    ``SharedKnowledgeStore`` and ``OrgMemoryBackend``, finds by words alone
-    (``retrieve_sparse``) and has an ``archival_store``, so code written for a backend
-    runs against the daemon (SPEC D26).
+    It satisfies ``MemoryBackend``, ``MemoryCapabilities``, ``SharedKnowledgeStore`` and
+    ``OrgMemoryBackend``, finds by words alone (``retrieve_sparse``) and has an
+    ``archival_store``: code written for a backend runs against the daemon (SPEC D26).
     """
 
     def __init__(
@@ -372,12 +371,10 @@ class AsyncClient(RemoteTexts):
 
     def _hear(self, answer: dict[str, Any]) -> MemdError | None:
         """Hand *answer* to who waits for it; return an error that is for everybody."""
-        if answer.get("method") == envelope.PROGRESS:
-            calling.tell(self._listeners.get(answer.get("params", {}).get("token")), answer)
-            return None
-        if str(answer.get("method")).startswith("event."):
-            for hearing in self._hearings:
-                hearing.hear(answer)
+        if "method" in answer:
+            taken = calling.deliver(answer, self._listeners, self._hearings)
+            if not taken and self._providing is not None:
+                self._providing.hear(answer, self._writer)
             return None
         waiting = self._waiting.get(cast("int", answer.get("id")))
         try:

@@ -61,5 +61,13 @@ def _provider(settings: LlmSettings) -> tuple[Provider, ProviderIdentity]:
             timeout_ms=settings.timeout_seconds * 1_000,
             api_key_file=settings.api_key_file,
         )
-        return endpoint, ProviderIdentity(settings.provider, settings.model, host_of(settings.url))
+        host = host_of(settings.url)
+        return endpoint, ProviderIdentity(settings.provider, settings.model, lambda: host)
+    if settings.provider == "assistant":
+        from memd.llm.assistant import ConnectedAssistant
+
+        assistants = ConnectedAssistant(timeout_ms=settings.timeout_seconds * 1_000)
+        return assistants, ProviderIdentity(
+            settings.provider, settings.model, lambda: next(iter(assistants.names), None)
+        )
     raise MemoryConfigError(f"llm.provider = {settings.provider}", field="llm.provider")

@@ -8,7 +8,7 @@ the usage is counted and noted. Prompts and answers are in no log.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -61,7 +61,7 @@ class ProviderIdentity(NamedTuple):
 
     name: str
     model: str | None = None
-    where: str | None = None
+    where: Callable[[], str | None] = lambda: None
 
 
 class ModelLimits(NamedTuple):
@@ -104,6 +104,15 @@ class LanguageModel:
     async def close(self) -> None:
         """Let go of what the provider has open."""
         await self._provider.close()
+
+    @property
+    def provider(self) -> Provider:
+        """Return who answers."""
+        return self._provider
+
+    def is_back(self) -> None:
+        """Forget the failures: the provider says that it is there."""
+        self._breaker.succeeded()
 
     def serves(self, purpose: Purpose) -> bool:
         """Return whether the settings give *purpose* to the model."""
@@ -152,7 +161,7 @@ class LanguageModel:
         return LlmStatus(
             provider=self.identity.name,
             model=self.identity.model,
-            where=self.identity.where,
+            where=self.identity.where(),
             available=why_not is None,
             why_not=why_not,
             retry_at=None if why_not is None else from_us(self._breaker.open_until_us),

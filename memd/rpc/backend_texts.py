@@ -24,10 +24,23 @@ if TYPE_CHECKING:
     from memd.domain.enums import MemoryType
     from memd.domain.org.org import OrgFact, OrgFactAuthor, OrgFactWriteRequest, OrgMemoryQuery
     from memd.domain.recall import MemoryChunk, RecallResult
+    from memd.rpc.providing import Completing, Providing
 
 
 class RemoteOrg(RemoteBackend):
     """``OrgMemoryBackend`` over *call*."""
+
+    _providing: Providing | None = None
+
+    async def provide(self, complete: Completing, name: str, model: str | None = None) -> None:
+        """Be the daemon's language model: *complete* answers what it asks (``rpc.providing``).
+
+        Only as long as this connection lasts; after a loss it has to be said again.
+        """
+        from memd.rpc.providing import Providing
+
+        self._providing = Providing(complete)
+        await self.call("llm.register", {"name": name, "model": model})
 
     async def query(self, query: OrgMemoryQuery) -> tuple[OrgFact, ...]:
         said = query.model_dump(mode="json", exclude_none=True)

@@ -149,6 +149,20 @@ def tell(progress: Progress | None, told: dict[str, Any]) -> None:
         progress(value.get("done", 0), value.get("total", 0))
 
 
+def deliver(
+    message: dict[str, Any], listeners: Mapping[int, Progress], hearings: Sequence[Hearing]
+) -> bool:
+    """Hand progress and events to who wants them; return whether *message* was one of these."""
+    if message.get("method") == envelope.PROGRESS:
+        tell(listeners.get(message.get("params", {}).get("token", -1)), message)
+        return True
+    if not str(message.get("method")).startswith("event."):
+        return False
+    for hearing in hearings:
+        hearing.hear(message)
+    return True
+
+
 def to_store(content: str, category: str | None, more: dict[str, Any]) -> dict[str, Any]:
     """Return the params of ``memory.store``; without a *category* it is filed by what it says."""
     filed = category or filed_as(content, more.get("speaker"))

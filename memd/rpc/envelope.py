@@ -39,7 +39,21 @@ class InvalidMember:
     notification: bool = False
 
 
-Member = Request | InvalidMember
+@dataclass(frozen=True, slots=True)
+class PeerAnswer:
+    """What a client answers to a request that the daemon sent it."""
+
+    id: Id
+    result: Any = None
+    failed: bool = False
+
+
+Member = Request | InvalidMember | PeerAnswer
+
+
+def read(frame: bytes) -> tuple[list[Member], bool]:
+    """Return the requests of a frame and whether it is a batch (:func:`members`)."""
+    return members(framing.read(frame))
 
 
 def members(message: Any) -> tuple[list[Member], bool]:
@@ -54,7 +68,16 @@ def members(message: Any) -> tuple[list[Member], bool]:
         raise InvalidRequestError("a batch must hold at least one request")
     if len(message) > BATCH_REQUESTS_MAX:
         raise TooLargeError(f"a batch may hold {BATCH_REQUESTS_MAX} requests at most")
-    return [_member(item) for item in message], True
+    return [_of_batch(_member(item)) for item in message], True
+
+
+def _of_batch(member: Member) -> Member:
+    """Return *member*; an answer within a batch is to nothing that the daemon asks."""
+    if not isinstance(member, PeerAnswer):
+        return member
+    return InvalidMember(
+        member.id, InvalidRequestError("no request has this id"), notification=True
+    )
 
 
 def _member(item: Any) -> Member:
@@ -64,6 +87,8 @@ def _member(item: Any) -> Member:
     if not _is_id(request_id):
         return InvalidMember(None, InvalidRequestError("id must be a string or a whole number"))
     notification = "id" not in item
+    if "method" not in item and ("result" in item or "error" in item) and not notification:
+        return PeerAnswer(request_id, item.get("result"), failed="error" in item)
     try:
         return _request(item, request_id, notification=notification)
     except MemdError as error:

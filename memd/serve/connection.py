@@ -23,10 +23,9 @@ from memd.base.errors import InvalidRequestError, MemdError, StoppingError, TooL
 from memd.rpc import envelope, framing
 from memd.serve.authority import Credentials
 from memd.serve.dispatch import ActiveRequest, Dispatch, failed
-from memd.serve.events import Listener
+from memd.serve.events import Link, Listener
 
-_PAUSE_BYTES = 262_144
-LINGER_S = 1.0
+_PAUSE_BYTES, LINGER_S = 262_144, 1.0
 _LOOK_AGAIN_S = 0.02
 
 
@@ -39,10 +38,6 @@ class Hub(Protocol):
     def closed(self, connection: Connection) -> None: ...
     def dropped(self, reason: str) -> None: ...
     def keep(self, task: asyncio.Task[None]) -> None: ...
-
-
-def _members(frame: bytes) -> tuple[list[envelope.Member], bool]:
-    return envelope.members(framing.read(frame))
 
 
 class Connection(asyncio.Protocol):
@@ -63,6 +58,7 @@ class Connection(asyncio.Protocol):
         self._deaf = False  # nothing more is read: we are closing
         self._stopping = False
         self.listener: Listener | None = None
+        self.link: Link | None = None
         self.credentials = Credentials()
 
     @property
@@ -104,8 +100,7 @@ class Connection(asyncio.Protocol):
         del exc
         for name in list(self._timers):
             self._disarm(name)
-        if self.listener is not None:
-            self.listener.close()
+        self._detach()
         self._transport = None
         self._deaf = True
         self._backlog.clear()
@@ -159,7 +154,7 @@ class Connection(asyncio.Protocol):
         self._rest()
 
     def _rest(self) -> None:
-        if not self._frames and not self._splitter.waiting and self.listener is None:
+        if not (self._frames or self._splitter.waiting or self.listener or self.link):
             self._arm("idle", limits.CONNECTION_IDLE_MS_MAX, lambda: self._drop("idle"))
 
     def _start(self, frame: bytes) -> None:
@@ -169,7 +164,7 @@ class Connection(asyncio.Protocol):
             self._work_on(self._read_beside(frame))
             return
         try:
-            found, batch = _members(frame)
+            found, batch = envelope.read(frame)
         except MemdError as error:
             self.send(failed(None, error))
             return
@@ -177,7 +172,7 @@ class Connection(asyncio.Protocol):
 
     async def _read_beside(self, frame: bytes) -> None:
         try:
-            found, batch = await self._hub.dispatch.beside.call(frame, _members, frame)
+            found, batch = await self._hub.dispatch.beside.call(frame, envelope.read, frame)
         except MemdError as error:
             self.send(failed(None, error))
             return
@@ -203,6 +198,10 @@ class Connection(asyncio.Protocol):
 
     def _at_once(self, member: envelope.Member) -> bool:
         """Answer what needs no waiting: refusals and cancellations. Return whether it was such."""
+        if isinstance(member, envelope.PeerAnswer):
+            if self.link is not None:
+                self.link.answered(member)
+            return True
         if isinstance(member, envelope.InvalidMember):
             if not member.notification:
                 self.send(failed(member.id, member.error))
@@ -238,6 +237,7 @@ class Connection(asyncio.Protocol):
         """Return the answer of one request, which runs in a task of its own, to be cancelled."""
         if isinstance(member, envelope.InvalidMember):
             return None if member.notification else failed(member.id, member.error)
+        assert not isinstance(member, envelope.PeerAnswer)  # which none of a batch is
         if self._stopping:
             return failed(member.id, StoppingError("memd is stopping"))
         if member.id is not None and member.id in self._by_id:
@@ -306,9 +306,13 @@ class Connection(asyncio.Protocol):
     def disown(self) -> None:
         """Take all rights from the client, who hears of no more events either."""
         self.credentials.disown()
-        if self.listener is not None:
-            self.listener.close()
-            self.listener = None
+        self._detach()
+
+    def _detach(self) -> None:
+        for attached in (self.listener, self.link):
+            if attached is not None:
+                attached.close()
+        self.listener = self.link = None
 
     def refuse(self, error: MemdError) -> None:
         """Answer *error* to whatever was asked, and close."""
@@ -370,8 +374,7 @@ class Connection(asyncio.Protocol):
     def _linger(self) -> None:
         """Close the writing half and read on a moment without looking.
 
-        A client in the middle of a long send would otherwise be cut off before
-        it reads why.
+        Who is in the middle of a long send would not read why otherwise.
         """
         if self._transport is None:
             return

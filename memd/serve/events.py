@@ -20,10 +20,18 @@ from memd.domain.values import EVERYBODY, EventName
 from memd.rpc import envelope
 
 
+class Link(Protocol):
+    """Requests to the client of a connection (``serve.llm.link``)."""
+
+    def answered(self, answer: envelope.PeerAnswer) -> None: ...
+    def close(self) -> None: ...
+
+
 class Peer(Protocol):
     """A connection, as far as events go."""
 
     listener: Listener | None
+    link: Link | None
 
     def may_hear(self, agent_id: str) -> bool:
         """Return whether the client may hear of *agent_id* now: a key may have closed it since."""

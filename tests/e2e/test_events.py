@@ -22,7 +22,7 @@ from memd.client import AsyncClient
 from memd.domain.caller import Caller
 from memd.domain.ingest import IngestRequest
 from memd.domain.values import EventName
-from memd.serve.events import Events, Listener
+from memd.serve.events import Events, Link, Listener
 
 
 class Ears:
@@ -153,6 +153,7 @@ class SlowPeer:
 
     def __init__(self) -> None:
         self.listener: Listener | None = None
+        self.link: Link | None = None
         self.reads = False
         self.got: list[dict[str, Any]] = []
         self.closed: set[str] = set()

@@ -55,6 +55,8 @@ from memd.domain.recall import Provenance, RecallRequest, RecallResult
 from memd.domain.removal import Archived, Forgotten, Trashed
 from memd.domain.settings.settings import MemoryConfig, SaidBy, Settings
 from memd.domain.sleep.upkeep import CheckReport, DayFigures, DumpPage, GrowthHistory, Loaded
+from memd.llm.assistant import ConnectedAssistant
+from memd.llm.llm import LanguageModel, ProviderIdentity
 from memd.records.records import Records
 from memd.serve.authority import Authority
 from memd.serve.dispatch import Dispatch
@@ -144,6 +146,7 @@ class FakeHouse:
             "sleep": self.night,
             "rhythm": a_rhythm(self.night),
             "records": None,
+            "llm": a_model(),
         }
         return Rooms(**fakes)
 
@@ -170,6 +173,12 @@ class FakeHouse:
 
 async def _nothing() -> None:
     return None
+
+
+def a_model() -> LanguageModel:
+    """Return a language model that nobody is yet."""
+    assistants = ConnectedAssistant(timeout_ms=1_000)
+    return LanguageModel(assistants, ProviderIdentity("assistant"), SystemClock(), purposes=())
 
 
 @dataclass

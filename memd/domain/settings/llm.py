@@ -39,9 +39,9 @@ class LlmUses(Value):
 class LlmSettings(Value):
     """The language model: who answers, what for, and how much it may cost."""
 
-    provider: Literal["none", "openai_compatible"] = "none"
-    """`none`, or `openai_compatible`: an endpoint such as those of Ollama, llama.cpp, LM Studio
-    and vLLM.
+    provider: Literal["none", "openai_compatible", "assistant"] = "none"
+    """`none`; `openai_compatible`: an endpoint such as those of Ollama, llama.cpp, LM Studio and
+    vLLM; `assistant`: a connected client that offers itself with `llm.register`.
     """
     url: NotBlankStr = "http://127.0.0.1:11434/v1"
     """The endpoint's address up to `/v1`; only on this machine, unless `allowed_hosts` has its
@@ -114,17 +114,22 @@ def _check_host(url: str, allowed: tuple[str, ...]) -> None:
 
 def unused(settings: LlmSettings) -> Iterator[str]:
     """Yield one sentence for each of *settings* that was given and changes nothing."""
-    on = [name for name in LlmUses.model_fields if getattr(settings.uses, name)]
+    on = [f"uses.{name}" for name in LlmUses.model_fields if getattr(settings.uses, name)]
+    given = settings.model_fields_set - {"provider", "uses"}
     if settings.provider == "none":
-        for name in sorted(settings.model_fields_set - {"provider", "uses"}):
-            yield f"llm.{name} has no effect: llm.provider is none"
-        for name in on:
-            yield f"llm.uses.{name} has no effect: llm.provider is none"
-    elif settings.night_tokens == 0:
+        idle = [*sorted(given), *on]
+    elif settings.provider == "openai_compatible":
+        idle = []
+    else:
+        idle = sorted(given & OF_ENDPOINTS)
+    for name in idle:
+        yield f"llm.{name} has no effect: llm.provider is {settings.provider}"
+    if settings.provider != "none" and settings.night_tokens == 0:
         for name in on:
             if name in BACKGROUND_USES:
-                yield f"llm.uses.{name} has no effect: llm.night_tokens is 0"
+                yield f"llm.{name} has no effect: llm.night_tokens is 0"
 
 
-BACKGROUND_USES = frozenset({"naps", "compression", "triples"})
+OF_ENDPOINTS = frozenset({"url", "api_key_file", "allowed_hosts"})
+BACKGROUND_USES = frozenset({"uses.naps", "uses.compression", "uses.triples"})
 """Uses that the budget of nights pays for."""

@@ -31,8 +31,20 @@ def test_an_id_is_as_long_as_a_name_may_be() -> None:
 
 def test_a_request_with_a_null_id_is_a_request_and_one_without_is_a_notification() -> None:
     asked, told = only({**GOOD, "id": None}), only({"jsonrpc": "2.0", "method": "m"})
+    assert isinstance(asked, envelope.Request)
+    assert isinstance(told, envelope.Request)
     assert not asked.notification
     assert told.notification
+
+
+def test_an_answer_is_told_from_a_request_and_means_nothing_in_a_batch() -> None:
+    answer = {"jsonrpc": "2.0", "id": "x", "result": 1}
+    assert only(answer) == envelope.PeerAnswer("x", 1)
+    assert only({"jsonrpc": "2.0", "id": "x", "error": {}}) == envelope.PeerAnswer("x", failed=True)
+    ((member,), is_batch) = envelope.members([answer])
+    assert is_batch
+    assert isinstance(member, envelope.InvalidMember)
+    assert member.notification
 
 
 @pytest.mark.parametrize("bad", [True, 1.5, {}, [], "x" * 257, "a\nb"])

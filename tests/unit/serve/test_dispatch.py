@@ -12,7 +12,7 @@ from support.rooms import FakeHouse
 
 from memd.rpc.envelope import Request
 from memd.serve.dispatch import ActiveRequest, Dispatch
-from memd.serve.events import Listener
+from memd.serve.events import Link, Listener
 from memd.serve.metrics import BOUNDS_US, Metrics
 from memd.serve.routes.routes import methods, records
 from memd.serve.status import document
@@ -26,6 +26,7 @@ class APeer:
     """A connection that takes every event."""
 
     listener: Listener | None = None
+    link: Link | None = None
 
     def may_hear(self, agent_id: str) -> bool:
         return bool(agent_id)
@@ -53,6 +54,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "memory.store": {"content": "a", "category": "semantic"},
     "memory.recall": {"query": "a"},
     "memory.get": {"id": "m000000"},
+    "llm.register": {"name": "a"},
     "memory.why": {"id": "m000000"},
     "memory.update": {"id": "m000000", "content": "b"},
     "memory.delete": {"id": "m000000"},

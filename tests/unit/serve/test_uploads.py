@@ -11,13 +11,14 @@ from support.rooms import FakeHouse
 from memd.base.limits import FRAME_BYTES_MAX, NAP_TRANSCRIPT_BYTES_MAX, TRANSCRIPTS_ARRIVING_MAX
 from memd.rpc.envelope import Request
 from memd.serve.dispatch import ActiveRequest
-from memd.serve.events import Listener
+from memd.serve.events import Link, Listener
 
 
 class Line:
     """A connection."""
 
     listener: Listener | None = None
+    link: Link | None = None
 
     def may_hear(self, agent_id: str) -> bool:
         return bool(agent_id)

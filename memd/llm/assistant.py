@@ -1,0 +1,93 @@
+"""A connected client as the language model: it registers, and is sent ``llm.complete`` requests.
+
+Several may register: the last one is asked. One that goes away, does not answer in time, or
+answers with an error or with no text, is none: the rule does the work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, NamedTuple, Protocol
+
+from memd.base.errors import ProviderBusyError
+from memd.llm.provider import Completion, CompletionRequest, TokenUsage, estimated
+
+TEXT_CHARS_MAX = 500_000
+
+
+class Line(Protocol):
+    """A connection's way to its client (``serve.llm.link``)."""
+
+    async def ask(self, params: dict[str, Any]) -> Any:
+        """Return the client's answer; raises ProviderBusyError when it has none or has gone."""
+        ...
+
+
+class _Registered(NamedTuple):
+    line: Line
+    name: str
+    model: str | None
+
+
+class ConnectedAssistant:
+    """The clients that have registered, the last one in front."""
+
+    def __init__(self, *, timeout_ms: int) -> None:
+        self._timeout_ms = timeout_ms
+        self._registered: list[_Registered] = []
+
+    @property
+    def names(self) -> list[str]:
+        """Return who is there, the one that is asked first."""
+        return [each.name for each in reversed(self._registered)]
+
+    def register(self, line: Line, name: str, model: str | None) -> None:
+        """Ask the client of *line* from now on."""
+        self.drop(line)
+        self._registered.append(_Registered(line, name, model))
+
+    def drop(self, line: Line) -> None:
+        """Ask the client of *line* no more."""
+        self._registered = [each for each in self._registered if each.line is not line]
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        """Return what the assistant answers (``Provider.complete``)."""
+        if not self._registered:
+            raise ProviderBusyError("no assistant is connected as language model")
+        line, name, model = self._registered[-1]
+        limit_ms = request.timeout_ms or self._timeout_ms
+        params = {
+            "prompt": request.prompt,
+            "system": request.system,
+            "purpose": request.purpose.value,
+            "schema": None if request.schema is None else dict(request.schema),
+            "temperature": request.temperature,
+            "max_tokens": request.max_tokens,
+            "model": request.model,
+            "timeout_ms": limit_ms,
+        }
+        try:
+            async with asyncio.timeout(limit_ms / 1_000):
+                told = await line.ask(params)
+        except TimeoutError:
+            raise ProviderBusyError(
+                f"the assistant did not answer within {limit_ms / 1_000:g} s"
+            ) from None
+        return _completion(request, told, model or name)
+
+    async def close(self) -> None:
+        """Ask nobody any more; the connections are the server's."""
+        self._registered.clear()
+
+
+def _completion(request: CompletionRequest, told: Any, model: str) -> Completion:
+    """Return what a client *told* as a completion: a text, and what it cost if it says so."""
+    text = told.get("text") if isinstance(told, dict) else told
+    if not isinstance(text, str) or len(text) > TEXT_CHARS_MAX:
+        raise ProviderBusyError("what the assistant answered is no text")
+    usage = estimated(request, text)
+    if isinstance(told, dict):
+        read, written = told.get("input_tokens"), told.get("output_tokens")
+        if type(read) is int and type(written) is int and min(read, written) >= 0:
+            usage = TokenUsage(read, written)
+    return Completion(text, usage, model)
