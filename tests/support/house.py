@@ -60,6 +60,14 @@ class WordsEmbedder:
     def warm(self) -> None:
         """Nothing has to be loaded."""
 
+    def serve(self, name: str | None) -> None:
+        """There is no other model (``ChosenEmbedder``)."""
+
+    def of(self, name: str) -> WordsEmbedder:
+        """Return itself: there is no other model."""
+        del name
+        return self
+
     async def close(self) -> None:
         return
 
