@@ -188,6 +188,8 @@ LEFT_OUT = {
     "client revoke", "owner init", "owner show", "service install", "service uninstall",
     "service status", "completion", "config show", "config path", "rebuild", "repair", "sleep",
     "compress", "import", "forget", "connect", "mcp", "doctor", "hook", "statusline",
+    "llm status", "model add", "model list", "model undo", "model use", "tune cancel", "tune run",
+    "tune status", "tune undo", "tune use",
 }  # fmt: skip
 """Commands that show nothing of what is remembered, or change the machine or all of it."""
 
@@ -265,6 +267,7 @@ def _typed() -> dict[str, list[list[str]]]:
         "shared publish": [["shared", "publish", HOSTILE]],
         "shared retract": [["shared", "retract", bad]],
         "shared search": [["shared", "search"], ["shared", "search", "bees"]],
+        "stats": [["stats"], ["stats", "--plot", f"HOME/no such folder/{bad}.svg"]],
         "status": [["status"]],
         "synthesize": [["synthesize", "bees"], ["synthesize", bad]],
         "trash list": [["trash", "list"]],

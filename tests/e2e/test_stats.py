@@ -83,3 +83,14 @@ def test_the_command_tells_a_person_and_draws(daemon: Spawned, tmp_path: Path) -
     )
     assert wrong.returncode == 2
     assert "must end in .svg" in wrong.stderr
+
+
+def test_a_file_that_cannot_be_written_is_told(daemon: Spawned, tmp_path: Path) -> None:
+    for name in ("nowhere/memd.svg", "x" * 300 + ".svg"):
+        done = forked.run(
+            ["stats", "--plot", str(tmp_path / name)],
+            env=environment(daemon.paths.data_dir.parent),
+        )
+        assert done.returncode == 2
+        assert "cannot be written" in done.stderr
+        assert "Traceback" not in done.stderr

@@ -36,15 +36,24 @@ def stats(
         history = client.call("system.history", {"days": days})
         metrics = client.call("system.metrics")
     if plot is not None:
-        from memd.cli.daemon.plot import drawn
-
-        plot.write_text(drawn(metrics, history), "utf-8")
-        say.note(f"drawn: {plot}")
+        _draw(plot, metrics, history)
     if json:
         say.as_json({"metrics": metrics, "history": history})
     elif plot is None:
         for line in lines(metrics, history):
             say.out(line)
+
+
+def _draw(plot: Path, metrics: dict[str, Any], history: dict[str, Any]) -> None:
+    from memd.cli.daemon.plot import drawn
+
+    name = say.line(str(plot))
+    try:
+        plot.write_text(drawn(metrics, history), "utf-8")
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "no such name"
+        raise InvalidError(f"{name} cannot be written: {why}", field="plot") from None
+    say.note(f"drawn: {name}")
 
 
 def lines(metrics: dict[str, Any], history: dict[str, Any]) -> list[str]:
