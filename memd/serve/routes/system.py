@@ -145,6 +145,7 @@ class BenchParams(Params):
     _OBJECT,
     "Measure how well models find your own memories.",
     scope="admin",
+    writes=False,
 )
 async def bench(context: Context, params: BenchParams) -> dict[str, Any]:
     from memd.learn.tuning.bench import measured
