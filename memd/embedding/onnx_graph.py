@@ -59,23 +59,23 @@ def read_safetensors(path: Path) -> Tensors:
     return tensors
 
 
-def write_onnx(tensors: Tensors, path: Path) -> None:
+def write_onnx(tensors: Tensors, path: Path, *, layers: int = LAYERS) -> None:
     """Write the encoder with these weights to *path*; ModelError names a missing tensor."""
     import onnx
 
     graph = _Graph(tensors)
     try:
-        _encoder(graph)
+        _encoder(graph, layers)
     except KeyError as error:
         raise ModelError(f"the weights lack {error.args[0]}", hint=INSTALL_HINT) from error
     path.write_bytes(graph.model(onnx).SerializeToString(deterministic=True))
 
 
-def _encoder(graph: _Graph) -> None:
-    """Lay out the whole encoder: embeddings, mask, six layers."""
+def _encoder(graph: _Graph, layers: int) -> None:
+    """Lay out the whole encoder: embeddings, mask, layers."""
     hidden = _embeddings(graph)
     mask = _mask(graph)
-    for layer in range(LAYERS):
+    for layer in range(layers):
         prefix = f"encoder.layer.{layer}"
         hidden = _attention(graph, f"{prefix}.attention", hidden, mask)
         hidden = _feed_forward(graph, prefix, hidden)

