@@ -145,8 +145,7 @@ class TuneRun(Value):
     stage: TuneStage
     progress: Share | None = None
     """Of the stage under way."""
-    pairs: dict[str, Count] = Field(default_factory=dict)
-    """How many questions were made in each way."""
+    pairs: Count = 0
     training: Count = 0
     held_out: Count = 0
     trained: str | None = None

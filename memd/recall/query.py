@@ -19,8 +19,9 @@ from memd.recall.tuned import Tuned
 from memd.store.access import names
 from memd.store.file.connect import Reading
 from memd.store.learn import tunings
+from memd.store.search import contexts, vectors, words
 from memd.store.search import ranked as ranked_rows
-from memd.store.search import vectors, words
+from memd.store.search.ranked import SearchCandidate
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ class SearchQuery:
     degraded: str | None
     tuned: Tuned | None = None
     """What tuning put in place of the shipped weights, where the question has a vector."""
+    apart: int | None = None
+    """A memory that is the question itself (``TuningTrial``)."""
     counts: Mapping[str, int] = field(default_factory=dict)
     """How many memories hold each of the question's terms: counted once, for all arms."""
 
@@ -67,7 +70,7 @@ def ranked(
     """
     asked, vector, mode = query.question, query.vector, query.mode
     each = [
-        ranked_rows.candidates(conn, scope.candidates, its)
+        _without(conn, query.apart, ranked_rows.candidates(conn, scope.candidates, its))
         for scope, its in zip(scopes, keys, strict=True)
     ]
     found = [candidate for its in each for candidate in its]
@@ -91,6 +94,26 @@ def ranked(
     if asked.only_time and mode is SearchMode.HYBRID:
         items, chance = in_time(items), 1.0
     return RankedCandidates(_shown(conn, scopes[0], items), chance, query.degraded)
+
+
+def _without(
+    conn: Reading, apart: int | None, found: list[SearchCandidate]
+) -> list[SearchCandidate]:
+    """Return *found* without the memory *apart*, and without what it lends to its neighbours."""
+    if apart is None:
+        return found
+    to_next, to_last = contexts.lent(conn, apart)
+    kept = []
+    for one in found:
+        if apart == one.before_key:
+            context = one.context.replace(to_next, " ", 1)
+            one = one._replace(before_key=None, context=context)  # noqa: PLW2901  # as if alone
+        elif apart == one.after_key:
+            context = one.context.replace(to_last, " ", 1)
+            one = one._replace(after_key=None, context=context)  # noqa: PLW2901  # the same
+        if one.memory_key != apart:
+            kept.append(one)
+    return kept
 
 
 def _shown(conn: Reading, scope: SearchScope, items: Sequence[Ranked]) -> list[Ranked]:

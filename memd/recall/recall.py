@@ -142,15 +142,13 @@ class Recall:
             self.tuning.note(await self.db.read(tunings.active))
         return self.tuning.of(self.embedder.fingerprint)
 
-    async def examined(self, caller: Caller, text: str, tuned: Tuned | None) -> RankedCandidates:
-        """Return what a recall of *text* would choose from if *tuned* were in use."""
+    async def examined(self, caller: Caller, text: str, trial: TuningTrial) -> RankedCandidates:
+        """Return what a recall of *text* would choose from if *trial* were in use."""
         limited = self._limited(caller, MemoryFilter(), hidden=False, passing=False)
         scopes = await self.db.read(_scopes, caller, limited, self.level, also_shared=False)
         if not scopes:
             return RankedCandidates([], 0.0, None)
-        return await self._found(
-            scopes, text, SearchMode.HYBRID, ARM_ROWS, trial=TuningTrial(tuned)
-        )
+        return await self._found(scopes, text, SearchMode.HYBRID, ARM_ROWS, trial=trial)
 
     async def search_shared(
         self, query: MemoryQuery, exclude_agent: str | None = None
@@ -255,7 +253,8 @@ class Recall:
         )
         self.tuning.note(body)
         tuned = self.tuning.of(fingerprint) if trial is None else trial.tuned
-        query = SearchQuery(asked, mode, None, None, tuned)
+        apart = None if trial is None else trial.apart
+        query = SearchQuery(asked, mode, None, None, tuned, apart)
         terms = {} if mode is SearchMode.DENSE else asked.written
         counted = tuple(dict.fromkeys([*asked.terms, *asked.content]))
         searching = asyncio.ensure_future(self.db.read(words_arm, each, terms, rows, counted))

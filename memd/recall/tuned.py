@@ -76,6 +76,8 @@ class TuningTrial(NamedTuple):
     """What one recall uses in place of what is in use: a tuning, or what was shipped."""
 
     tuned: Tuned | None
+    apart: int | None = None
+    """The memory that is the question itself: nothing is found by it, nor by standing beside it."""
 
 
 class ActiveTuning:

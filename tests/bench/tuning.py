@@ -28,11 +28,11 @@ from memd.base.work import Work
 from memd.domain.caller import Caller
 from memd.domain.learn import TuneRequest, TuneStage
 from memd.embedding.embed import EmbedderThread
-from memd.learn.tuning.questions import Asked, Way
+from memd.learn.tuning.questions import Asked
 from memd.learn.tuning.ranker import entries_told
 from memd.learn.tuning.stages import EXAMINED_MAX, Stages
 from memd.recall.recall import Recall
-from memd.recall.tuned import Tuned, tuned_of
+from memd.recall.tuned import Tuned, TuningTrial, tuned_of
 from memd.store.file.connect import Reading
 
 TOP = 10
@@ -74,15 +74,18 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.tuning", description=__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("--json", type=Path, dest="out")
+    parser.add_argument("--folds", type=int, help="only the first so many dialogues are left out")
     parser.add_argument("--only", choices=("labelled", "own", "latency"))
     options = parser.parse_args(argv)
-    result = asyncio.run(measured(locomo.read(options.file), options.only))
+    result = asyncio.run(measured(locomo.read(options.file), options.only, options.folds))
     print(json.dumps(result, indent=1))
     if options.out is not None:
         options.out.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
 
 
-async def measured(dialogues: Sequence[Dialogue], only: str | None = None) -> dict[str, Any]:
+async def measured(
+    dialogues: Sequence[Dialogue], only: str | None = None, some: int | None = None
+) -> dict[str, Any]:
     """Return all figures of *dialogues*."""
     embedder = Remembered(EmbedderThread(model_dir()))
     result: dict[str, Any] = {}
@@ -95,7 +98,7 @@ async def measured(dialogues: Sequence[Dialogue], only: str | None = None) -> di
             work = Work("bench")
             stages = Stages(house.recall, embedder, work)
             if only in (None, "labelled"):
-                result["labelled"] = (await labelled(stages, put)).rows()
+                result["labelled"] = (await labelled(stages, put, some)).rows()
             if only in (None, "own"):
                 result["own"] = await own(stages, put)
             if only in (None, "latency"):
@@ -106,12 +109,12 @@ async def measured(dialogues: Sequence[Dialogue], only: str | None = None) -> di
     return result
 
 
-async def labelled(stages: Stages, put: Sequence[Put]) -> Gains:
+async def labelled(stages: Stages, put: Sequence[Put], some: int | None = None) -> Gains:
     """Return what is gained on each dialogue by training on the questions of the others."""
     gains = Gains()
-    for name in dict.fromkeys(one.dialogue for one in put):
+    for name in [*dict.fromkeys(one.dialogue for one in put)][:some]:
         fit = [
-            Asked(key, one.dialogue, Way.REPLY, one.text)
+            Asked(key, one.dialogue, one.text)
             for one in put
             if one.dialogue != name
             for key in one.gold
@@ -127,8 +130,9 @@ async def trained(stages: Stages, fit: Sequence[Asked]) -> dict[str, Tuned]:
     """Return what a run would make of *fit*."""
     request = TuneRequest()
     negatives = await stages.negatives(fit, request, _unheard)
-    adapter = await stages.adapter(fit, negatives, request, _unheard)
-    some = fit[:: max(1, -(-len(fit) // EXAMINED_MAX))]
+    weigh, fit = fit[::3], [one for at, one in enumerate(fit) if at % 3]
+    adapter = await stages.adapter(fit, weigh, negatives, request, _unheard)
+    some = weigh[:: max(1, -(-len(weigh) // EXAMINED_MAX))]
     weights = await stages.fitted(some, Tuned(adapter.fingerprint), _unheard)
     both = await stages.fitted(some, adapter, _unheard)
     return {"adapter": adapter, "weights": weights, "both": both}
@@ -149,13 +153,13 @@ async def own(stages: Stages, put: Sequence[Put]) -> dict[str, Any]:
     gains.seconds.append(time.perf_counter() - began)
     made = {name: tuned_of(body) for name, body in work["made"].items()}
     await _test(stages, put, made, gains)
-    decided = {"best": work["best"], "verdict": work["verdict"], "pairs": work["ways"]}
+    decided = {"best": work["best"], "verdict": work["verdict"], "pairs": len(work["pairs"])}
     return {**gains.rows(), **decided}
 
 
 async def _test(stages: Stages, put: Sequence[Put], made: dict[str, Tuned], gains: Gains) -> None:
     for name, tuned in {"shipped": None, **made}.items():
-        asked = [Asked(0, one.dialogue, Way.REPLY, one.text) for one in put]
+        asked = [Asked(0, one.dialogue, one.text) for one in put]
         seen = await stages.examined(asked, tuned, _unheard)
         for one, each in zip(put, seen, strict=True):
             keys = [item.measured.candidate.memory_key for item in each.items]
@@ -173,9 +177,9 @@ async def _test(stages: Stages, put: Sequence[Put], made: dict[str, Tuned], gain
 async def latency(house: Assembly, stages: Stages, put: Sequence[Put]) -> dict[str, Any]:
     """Return how long a recall takes without and with an adapter, one after the other in turn."""
     some = put[:LATENCY_QUESTIONS]
-    fit = [Asked(key, one.dialogue, Way.REPLY, one.text) for one in some for key in one.gold]
+    fit = [Asked(key, one.dialogue, one.text) for one in some for key in one.gold]
     negatives = await stages.negatives(fit, TuneRequest(), _unheard)
-    tuned = await stages.adapter(fit, negatives, TuneRequest(), _unheard)
+    tuned = await stages.adapter(fit, fit, negatives, TuneRequest(), _unheard)
     times: dict[str, list[float]] = {"shipped": [], "adapter": []}
     for one in [*some, *some]:
         for name, use in (("shipped", None), ("adapter", tuned)):
@@ -188,7 +192,9 @@ async def latency(house: Assembly, stages: Stages, put: Sequence[Put]) -> dict[s
 
 async def _timed(recall: Recall, one: Put, tuned: Tuned | None) -> float:
     began = time.perf_counter()
-    await recall.examined(Caller(agent_id=one.dialogue, method="bench"), one.text, tuned)
+    await recall.examined(
+        Caller(agent_id=one.dialogue, method="bench"), one.text, TuningTrial(tuned)
+    )
     return 1_000 * (time.perf_counter() - began)
 
 

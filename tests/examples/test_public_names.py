@@ -24,6 +24,7 @@ PROTOCOLS = {
     "SharedKnowledgeStore": "publish search_shared retract",
     "OrgMemoryBackend": "connect disconnect health_check is_connected backend_name query write"
     " list_policies count_policies",
+    "FineTuningPipeline": "generate_training_data mine_hard_negatives fine_tune",
     "MemoryFilterStrategy": "strategy_name filter_for_injection",
     "MemoryInjectionStrategy": "strategy_name prepare_messages get_tool_definitions",
     "QueryReformulator": "reformulate",
@@ -235,10 +236,9 @@ ELSEWHERE = (
     " ToolRegistry registry_with_memory_tools SearchMemoryTool RecallMemoryTool BM25Tokenizer"
 )
 LATER = frozenset(
-    # Rooms that are not built yet: fine-tuning, procedural memory.
+    # Rooms that are not built yet: procedural memory.
     """
-    ExperienceCompressor FailureAnalysisPayload FineTuneCancelledError
-    FineTuneDependencyError FineTuningPipeline ProceduralMemoryConfig ProceduralMemoryProposer
+    ExperienceCompressor FailureAnalysisPayload ProceduralMemoryConfig ProceduralMemoryProposer
     """.split()  # noqa: SIM905  # a list of names to read
 )
 

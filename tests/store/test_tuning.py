@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from support.fakes import HashEmbedder
-from support.store import ADA, a_house
+from support.store import ADA, a_house, told
 from support.tuned import a_tuning, run_of, talked, worse
 
 from memd.base.errors import DegradedError, InvalidStateError, NotFoundError
@@ -18,10 +18,10 @@ from memd.domain.recall import RecallRequest
 from memd.learn.tuning import stages, tuning
 from memd.learn.tuning.stages import Stages
 from memd.recall.ranking.weights import HYBRID
-from memd.recall.tuned import Tuned
+from memd.recall.tuned import Tuned, TuningTrial
 from memd.store.file.connect import Reading
 
-PAIRS = 70
+PAIRS = 90
 ASKED = RecallRequest(query="Why was the cache repaired?", top_k=10, why=True)
 
 
@@ -43,12 +43,54 @@ async def test_a_run_makes_pairs_trains_judges_and_says_what_came_of_it(tmp_path
         run = await run_of(room)
 
         assert run.stage is TuneStage.COMPLETE, run.error
-        assert run.pairs["reply"] >= PAIRS / 2
+        assert run.pairs >= PAIRS * 0.9
         assert run.training > run.held_out >= 20
         assert run.verdict is not None
         assert run.verdict.questions == run.held_out
         assert run.deployed == run.verdict.better == run.active
         await room.close()
+
+
+async def test_each_stage_and_what_came_of_it_is_told_to_listeners(tmp_path: Path) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        await talked(house, PAIRS)
+        room = a_tuning(house)
+        heard: list[tuple[str, str, Any]] = []
+        room.emit = lambda agent_id, name, body: heard.append((agent_id, name, body["stage"]))
+
+        run = await run_of(room)
+
+        end = "deployed" if run.deployed else "refused"
+        assert [stage for _, _, stage in heard] == [*tuning.ORDER, end]
+        assert {(agent_id, name) for agent_id, name, _ in heard} == {("*", "event.tuned")}
+        await room.close()
+
+
+async def test_a_question_is_not_answered_by_itself_nor_by_what_it_lends_to_its_neighbours(
+    tmp_path: Path,
+) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        first, answer = await told(
+            house,
+            "Which harbour do the herring boats leave from?",
+            "They sail from Kivik every morning, weather or not.",
+            session_id="s",
+            speaker="Bo",
+        )
+        query = "Which harbour do the herring boats leave from?"
+        keys = await house.db.read(_keys, [first, answer])
+
+        found = await house.recall.examined(ADA, query, TuningTrial(None))
+        alone = await house.recall.examined(ADA, query, TuningTrial(None, keys[0]))
+
+        assert len(found.items) == 2
+        (item,) = alone.items
+        assert item.measured.candidate.memory_key == keys[1]
+        assert item.measured.candidate.context.strip() == ""
+        assert item.measured.features["bmxn"] == 0.0
+        assert item.measured.features["nlift"] <= 0.0
+        beside = next(i for i in found.items if i.measured.candidate.memory_key == keys[1])
+        assert beside.measured.features["bmxn"] > 0.0, "the context counts otherwise"
 
 
 async def test_what_a_run_stores_holds_no_text_and_its_work_goes_with_its_end(
@@ -261,3 +303,8 @@ def scores(result: Any) -> list[tuple[str, float]]:
 
 def _bodies(conn: Reading) -> list[str]:
     return [str(body) for (body,) in conn.execute("SELECT body FROM weights")]
+
+
+def _keys(conn: Reading, ids: list[str]) -> list[int]:
+    find = "SELECT memory_key FROM memory WHERE memory_id = ?"
+    return [int(str(conn.execute(find, (each,)).get)) for each in ids]

@@ -119,9 +119,8 @@ def _waited(client: Any, run: dict[str, Any]) -> dict[str, Any]:
 
 def _tell(run: dict[str, Any]) -> None:
     say.out(f"run {run['run_id']}: {_sum(run)}")
-    made = ", ".join(f"{count:,} by {way}" for way, count in run["pairs"].items())
-    if made:
-        say.out(f"  pairs: {made}; {run['training']:,} to train on, {run['held_out']:,} held out")
+    if run["pairs"]:
+        say.out(f"  pairs: {run['pairs']:,}, {run['held_out']:,} of them held out")
     verdict = run["verdict"]
     if verdict is not None:
         say.out(f"  trained: {run['trained']}")

@@ -8,7 +8,6 @@ are read anew from the memories; one that was forgotten meanwhile is passed over
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -24,7 +23,7 @@ from memd.learn.tuning.ranker import Examined
 from memd.recall.question import name_candidates, without_names
 from memd.recall.ranking.weights import HYBRID
 from memd.recall.recall import Recall
-from memd.recall.tuned import Tuned, tuned_of
+from memd.recall.tuned import Tuned, TuningTrial, tuned_of
 from memd.store.access import names
 from memd.store.file.connect import Reading
 from memd.store.learn import tunings
@@ -32,14 +31,16 @@ from memd.store.learn import tunings
 MEMORIES_MAX = 5_000
 """Read for pairs and as passages, the latest."""
 PAIRS_MIN = 50
-JUDGE_PAIRS_MIN, JUDGE_PAIRS_MAX = 20, 200
+JUDGE_PAIRS_MIN, JUDGE_PAIRS_MAX = 20, 100
 """How many are held out, whatever share was asked for, and as many to choose by."""
-EXAMINED_MAX = 300
+EXAMINED_MAX = 200
 """How many pairs the ranker is fitted on: each is a recall."""
 EMBED_TEXTS = 64
 """Embedded at once; between two batches a run can be cancelled."""
 
-FIT, CHOOSE, HELD_OUT = "fit", "choose", "held_out"
+FIT, WEIGH, CHOOSE, HELD_OUT = "fit", "weigh", "choose", "held_out"
+"""What pairs are for: the matrix; what is fitted on top of it, which must not have seen them; which
+result is judged; the verdict."""
 
 RunWork = Mapping[str, Any]
 Progress = Callable[[float], None]
@@ -82,13 +83,13 @@ class Stages:
             found = [found[at * len(found) // request.pairs] for at in range(request.pairs)]
         if len(found) < PAIRS_MIN:
             raise InvalidStateError(
-                f"too few pairs to tune on: {len(found)} questions can be made of"
-                f" {len(said)} memories, {PAIRS_MIN} are needed",
-                hint="tune when memd remembers more",
+                f"too few pairs to tune on: {len(said)} memories answer {len(found)} questions"
+                f" that somebody asked, {PAIRS_MIN} are needed",
+                hint="pairs come from conversations: tune when memd remembers more of them",
             )
         parts = parted(len(found), request.validation_split)
         pairs = [[one.memory_key, part] for one, part in zip(found, parts, strict=True)]
-        return {"pairs": pairs, "ways": dict(Counter(one.way for one in found))}
+        return {"pairs": pairs}
 
     async def _mined(
         self, done: RunWork, request: TuneRequest, progress: Progress
@@ -111,10 +112,14 @@ class Stages:
     async def _trained(
         self, done: RunWork, request: TuneRequest, progress: Progress
     ) -> dict[str, Any]:
-        fit = [pair.asked for pair in await self._pairs(done) if pair.part == FIT]
+        pairs = await self._pairs(done)
+        fit = [pair.asked for pair in pairs if pair.part == FIT]
+        weigh = [pair.asked for pair in pairs if pair.part == WEIGH]
         negatives = {int(key): keys for key, keys in done["negatives"].items()}
-        adapter = await self.adapter(fit, negatives, request, lambda share: progress(0.5 * share))
-        some = fit[:: max(1, -(-len(fit) // EXAMINED_MAX))]
+        adapter = await self.adapter(
+            fit, weigh, negatives, request, lambda share: progress(0.5 * share)
+        )
+        some = weigh[:: max(1, -(-len(weigh) // EXAMINED_MAX))]
         shipped = Tuned(adapter.fingerprint)
         weights = await self.fitted(some, shipped, lambda share: progress(0.5 + 0.25 * share))
         both = await self.fitted(some, adapter, lambda share: progress(0.75 + 0.25 * share))
@@ -124,17 +129,22 @@ class Stages:
     async def adapter(
         self,
         fit: Sequence[Asked],
+        unseen: Sequence[Asked],
         negatives: Mapping[int, Sequence[int]],
         request: TuneRequest,
         progress: Progress,
     ) -> Tuned:
-        """Return a matrix that brings each question nearer to the memory that answers it."""
+        """Return a matrix that brings each question of *fit* nearer to the memory that answers it.
+
+        Its cosines are brought to their old scale by *unseen*, which it was not trained on.
+        """
         from memd.learn.tuning import training
 
         asked = await self._embedded(fit, progress)
         wanted = {one.memory_key for one in fit}.union(*negatives.values())
         vectors = await self.recall.db.read(tunings.vectors_of, sorted(wanted))
-        pairs = training.TrainingPairs(fit, asked, vectors, negatives)
+        others = await self._embedded(unseen, progress)
+        pairs = training.TrainingPairs(fit, asked, vectors, negatives, others)
         shipped = Tuned(str(self.embedder.fingerprint))
         return await self.work.run(training.adapter_of, pairs, shipped, request, progress)
 
@@ -191,15 +201,12 @@ class Stages:
         for at, one in enumerate(asked):
             progress(at / len(asked))
             found = await self.recall.examined(
-                Caller(agent_id=one.agent_id, method="tune.start"), one.text, tuned
+                Caller(agent_id=one.agent_id, method="tune.start"),
+                one.text,
+                TuningTrial(tuned, one.apart),
             )
             keys = [item.measured.candidate.memory_key for item in found.items]
-            items = [
-                (item, key == one.memory_key)
-                for item, key in zip(found.items, keys, strict=True)
-                if key != one.apart
-            ]
-            seen.append(Examined([item for item, _ in items], [right for _, right in items]))
+            seen.append(Examined(found.items, [key == one.memory_key for key in keys]))
             await asyncio.sleep(0)  # whoever asks comes first
         return seen
 
@@ -224,11 +231,13 @@ class Stages:
 def parted(count: int, split: float) -> list[str]:
     """Return what each of *count* pairs is for, in their order: the newest are held out.
 
-    >>> [parted(100, 0.1).count(part) for part in (FIT, CHOOSE, HELD_OUT)]
-    [60, 20, 20]
+    >>> [parted(100, 0.1).count(part) for part in (FIT, WEIGH, CHOOSE, HELD_OUT)]
+    [40, 20, 20, 20]
     """
-    held = min(max(round(split * count), JUDGE_PAIRS_MIN), JUDGE_PAIRS_MAX, count // 3)
-    return [FIT] * (count - 2 * held) + [CHOOSE] * held + [HELD_OUT] * held
+    held = min(max(round(split * count), JUDGE_PAIRS_MIN), JUDGE_PAIRS_MAX, count // 4)
+    weigh = (count - 2 * held) // 3
+    fit = count - 2 * held - weigh
+    return [FIT] * fit + [WEIGH] * weigh + [CHOOSE] * held + [HELD_OUT] * held
 
 
 def rank_of(seen: Examined) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -23,6 +24,8 @@ class TrainingPairs(NamedTuple):
     questions: Sequence[bytes]
     vectors: Mapping[int, bytes]
     negatives: Mapping[int, Sequence[int]]
+    unseen: Sequence[bytes]
+    """Questions that are not trained on."""
 
 
 def negatives(
@@ -69,8 +72,9 @@ def adapter_of(
     matrix = adapter.trained(
         pairs, temperature=request.temperature, batch=request.batch_size, progress=progress
     )
-    before = _best(pairs.questions, pairs.passages)
-    after = _best(adapter.turned(matrix, pairs.questions), pairs.passages)
+    unseen = _matrix(pairs_of_run.unseen) if pairs_of_run.unseen else pairs.questions
+    before = _best(unseen, pairs.passages)
+    after = _best(adapter.turned(matrix, unseen), pairs.passages)
     scale = float(before.std() / max(float(after.std()), 1e-6))
     return replace(
         shipped,
@@ -88,3 +92,47 @@ def _best(questions: Matrix, passages: Matrix) -> Matrix:
 
 def _matrix(vectors: Collection[bytes]) -> Matrix:
     return np.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), -1)
+
+
+def mined_rows(
+    questions: Sequence[bytes], passages: Sequence[bytes], top_k: int
+) -> list[list[int]]:
+    """Return for each question, whose passage stands in its own row, which rows mislead."""
+    own = np.arange(len(questions))
+    found = adapter.mined(_matrix(questions), _matrix(passages), own, top_k=top_k)
+    return [[row for row in rows if row >= 0] for rows in found.tolist()]
+
+
+def matrix_of(
+    questions: Sequence[bytes],
+    passages: Sequence[bytes],
+    places: Sequence[tuple[int, Sequence[int]]],
+    request: TuneRequest,
+) -> bytes:
+    """Return a matrix trained on *questions*, as numpy's own file holds it.
+
+    *places*: of each the row of its passage, and the rows of what misleads.
+    """
+    negatives = np.full((len(places), request.top_k), -1, dtype=np.int64)
+    for row, (_, hard) in enumerate(places):
+        negatives[row, : len(hard)] = list(hard)[: request.top_k]
+    positives = np.array([own for own, _ in places])
+    pairs = Contrast(_matrix(questions), _matrix(passages), positives, negatives)
+    made = adapter.trained(pairs, temperature=request.temperature, batch=request.batch_size)
+    stream = io.BytesIO()
+    np.save(stream, made)
+    return stream.getvalue()
+
+
+def ranks(
+    questions: Sequence[bytes], passages: Sequence[bytes], made: bytes
+) -> tuple[list[int], list[int]]:
+    """Return at which place each question's passage stands without and with the matrix *made*."""
+    asked, found = _matrix(questions), _matrix(passages)
+    matrix: Matrix = np.load(io.BytesIO(made))
+    return _ranks(asked @ found.T), _ranks(adapter.turned(matrix, asked) @ found.T)
+
+
+def _ranks(cosines: Matrix) -> list[int]:
+    own = np.diagonal(cosines)[:, None]
+    return [int(rank) for rank in 1 + (cosines > own).sum(axis=1)]

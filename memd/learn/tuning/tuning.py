@@ -282,6 +282,6 @@ def _count(body: dict[str, Any]) -> None:
     """Note in the run what its work comes to, for whoever looks."""
     work, run = body["work"], body["run"]
     parts = [part for _, part in work.get("pairs", ())]
-    run["pairs"] = work.get("ways", {})
+    run["pairs"] = len(parts)
     run["training"], run["held_out"] = parts.count(FIT), parts.count(HELD_OUT)
     run |= {"trained": work.get("best"), "verdict": work.get("verdict")}

@@ -119,6 +119,11 @@ def _context(conn: Reading, before: int | None, after: int | None) -> str:
     return "\n".join(part for part in (_tail(conn, before), _head(conn, after)) if part)
 
 
+def lent(conn: Reading, key: int) -> tuple[str, str]:
+    """Return what *key* lends to the context of the memory after it, and of the one before it."""
+    return _tail(conn, key), _head(conn, key)
+
+
 def _tail(conn: Reading, key: int | None) -> str:
     return _own(conn, key)[-SIDE_CHARS:]
 
