@@ -118,6 +118,10 @@ class TuneRequest(Value):
     """The share of the pairs, the newest, that judges and is not trained on."""
     pairs: int = Field(default=1_500, ge=2, le=5_000)
     """At most so many, spread over the store."""
+    weights: bool = False
+    """Whether the ranker's weights are fitted, too: fitted to what is asked in conversations they
+    find less of what is asked of memories later (docs/tuning.md).
+    """
 
 
 class Verdict(Value):

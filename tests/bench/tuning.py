@@ -133,9 +133,10 @@ async def trained(stages: Stages, fit: Sequence[Asked]) -> dict[str, Tuned]:
     weigh, fit = fit[::3], [one for at, one in enumerate(fit) if at % 3]
     adapter = await stages.adapter(fit, weigh, negatives, request, _unheard)
     some = weigh[:: max(1, -(-len(weigh) // EXAMINED_MAX))]
+    ruled = await stages.ruled(some, adapter, _unheard)
     weights = await stages.fitted(some, Tuned(adapter.fingerprint), _unheard)
     both = await stages.fitted(some, adapter, _unheard)
-    return {"adapter": adapter, "weights": weights, "both": both}
+    return {"adapter": ruled, "weights": weights, "both": both}
 
 
 async def own(stages: Stages, put: Sequence[Put]) -> dict[str, Any]:
@@ -149,7 +150,7 @@ async def own(stages: Stages, put: Sequence[Put]) -> dict[str, Any]:
         TuneStage.TRAINING,
         TuneStage.EVALUATING,
     ):
-        work |= await stages.do(stage, work, TuneRequest(), _unheard)
+        work |= await stages.do(stage, work, TuneRequest(weights=True), _unheard)
     gains.seconds.append(time.perf_counter() - began)
     made = {name: tuned_of(body) for name, body in work["made"].items()}
     await _test(stages, put, made, gains)

@@ -51,6 +51,35 @@ async def test_a_run_makes_pairs_trains_judges_and_says_what_came_of_it(tmp_path
         await room.close()
 
 
+async def test_the_weights_are_fitted_only_when_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with a_house(tmp_path / "memd.db") as house:
+        await talked(house, PAIRS)
+        room = a_tuning(house)
+        made: list[dict[str, Any]] = []
+        trained = Stages._trained
+
+        async def noted(self: Stages, *args: Any) -> dict[str, Any]:
+            made.append(await trained(self, *args))
+            return made[-1]
+
+        monkeypatch.setattr(Stages, "_trained", noted)
+        await run_of(room)
+        await run_of(room, TuneRequest(weights=True))
+
+        assert [sorted(one["made"]) for one in made] == [
+            ["adapter"],
+            ["adapter", "both", "weights"],
+        ]
+        shipped = dict(HYBRID.features)
+        assert made[0]["made"]["adapter"]["features"] == shipped
+        assert made[0]["made"]["adapter"]["matrix"] is not None
+        assert made[1]["made"]["weights"]["features"] != shipped
+        assert made[1]["made"]["weights"]["matrix"] is None
+        await room.close()
+
+
 async def test_each_stage_and_what_came_of_it_is_told_to_listeners(tmp_path: Path) -> None:
     async with a_house(tmp_path / "memd.db") as house:
         await talked(house, PAIRS)

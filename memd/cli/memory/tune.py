@@ -29,9 +29,15 @@ Resume = Annotated[
 ]
 
 
+Weights = Annotated[
+    bool, options.option("--weights", help="Fit the ranker's weights, too; see docs/tuning.md.")
+]
+
+
 @options.examples("memd tune run", "memd tune run --resume", "memd tune run --detach --json")
 def run(
     resume: Resume = False,
+    weights: Weights = False,
     detach: Detach = False,
     profile: options.Profile = None,
     json: options.Json = False,
@@ -41,7 +47,7 @@ def run(
     What is trained is used only where it is better on pairs that it was not trained on, and
     "memd tune undo" takes it back.
     """
-    params = options.without_none(resume=resume or None)
+    params = options.without_none(resume=resume or None, weights=weights or None)
     with daemon(profile) as client:
         done: dict[str, Any] = client.call("tune.start", params)
         if not detach:

@@ -116,14 +116,16 @@ class Stages:
         fit = [pair.asked for pair in pairs if pair.part == FIT]
         weigh = [pair.asked for pair in pairs if pair.part == WEIGH]
         negatives = {int(key): keys for key, keys in done["negatives"].items()}
-        adapter = await self.adapter(
-            fit, weigh, negatives, request, lambda share: progress(0.5 * share)
+        part = 0.4 if request.weights else 0.8
+        matrix = await self.adapter(
+            fit, weigh, negatives, request, lambda share: progress(part * share)
         )
         some = weigh[:: max(1, -(-len(weigh) // EXAMINED_MAX))]
-        shipped = Tuned(adapter.fingerprint)
-        weights = await self.fitted(some, shipped, lambda share: progress(0.5 + 0.25 * share))
-        both = await self.fitted(some, adapter, lambda share: progress(0.75 + 0.25 * share))
-        made = {"adapter": adapter, "weights": weights, "both": both}
+        made = {"adapter": await self.ruled(some, matrix, lambda _share: progress(part))}
+        if request.weights:
+            shipped = Tuned(matrix.fingerprint)
+            made["weights"] = await self.fitted(some, shipped, lambda _share: progress(0.6))
+            made["both"] = await self.fitted(some, matrix, lambda _share: progress(0.8))
         return {"made": {name: tuned.body() for name, tuned in made.items()}}
 
     async def adapter(
@@ -152,19 +154,19 @@ class Stages:
         """Return *tuned* with the weights and the rule that fit what is *asked*."""
         from memd.learn.tuning import ranker
 
-        plain = Tuned(tuned.fingerprint)
-        before = await self.examined(asked, plain, lambda share: progress(0.3 * share))
-        seen = before
-        if tuned.matrix is not None:
-            seen = await self.examined(asked, tuned, lambda share: progress(0.3 + 0.3 * share))
-        weights = await self.work.run(
-            ranker.fitted, seen, HYBRID.features, lambda share: progress(0.6 + 0.1 * share)
-        )
+        seen = await self.examined(asked, tuned, progress)
+        weights = await self.work.run(ranker.fitted, seen, HYBRID.features, progress)
         fitted = replace(tuned.weights, features=MappingProxyType(weights))
-        ranked = replace(tuned, weights=fitted)
-        after = await self.examined(asked, ranked, lambda share: progress(0.7 + 0.3 * share))
-        bar = ranker.bar_for(after, fitted, ranker.entries_told(before))
-        return replace(ranked, weights=replace(fitted, bar=bar))
+        return await self.ruled(asked, replace(tuned, weights=fitted), progress)
+
+    async def ruled(self, asked: Sequence[Asked], tuned: Tuned, progress: Progress) -> Tuned:
+        """Return *tuned* with the bar that leaves answers as long as the shipped rule does."""
+        from memd.learn.tuning import ranker
+
+        before = await self.examined(asked, Tuned(tuned.fingerprint), progress)
+        after = await self.examined(asked, tuned, progress)
+        bar = ranker.bar_for(after, tuned.weights, ranker.entries_told(before))
+        return replace(tuned, weights=replace(tuned.weights, bar=bar))
 
     async def _evaluated(
         self, done: RunWork, _request: TuneRequest, progress: Progress
