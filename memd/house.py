@@ -26,6 +26,7 @@ from memd.embedding.chosen import ChosenEmbedder
 from memd.embedding.cross_encoder import RerankerThread
 from memd.embedding.embed import EmbedderThread
 from memd.ingest.switch import ModelSwitch
+from memd.learn.teaching import teaching
 from memd.org.clients import Clients
 from memd.org.temporal import catch_up, note_rules
 from memd.serve.events import Events
@@ -73,22 +74,15 @@ _FOR_PROMPTS = (
 async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack) -> Rooms:
     """Build the rooms; *stack* closes them in reverse."""
     (embedder, scorer), events = _models(settings, paths, stack), Events()
-    house = await assembled(
-        settings,
-        paths.database,
-        embedder,
-        paths.model_dir,
-        clock,
-        stack,
-        emit=events.emit,
-        scorer=scorer,
-    )
+    files = (paths.database, embedder, paths.model_dir)
+    house = await assembled(settings, *files, clock, stack, emit=events.emit, scorer=scorer)
     await note_rules(house.db, clock, settings.org_memory)
     access = await _access(house, paths, stack)
     records = later(partial(_records, house))
     llm = _language_model(settings, house, records, stack)
     asleep = _asleep(house, settings, paths, events, llm)
     prompts = _Prompts(settings, house, scorer, embedder.warm, llm)
+    taught = teaching(house, settings, paths, llm)
     for settle in (prompts.settled, house.notes.settle):
         stack.push_async_callback(settle)
     return Rooms(
@@ -117,6 +111,8 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
         briefs=later(prompts.briefs),
         learn=prompts.learn,
         tuning=later(partial(_tuning, house, events, stack)),
+        lessons=taught.lessons,
+        skills=taught.skills,
         quarantine=house.quarantine,
         synthesis=prompts.synthesis,
         wiki=asleep.wiki,
@@ -128,7 +124,7 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
         records=records,
         llm=llm,
         short_ids=ShortIds(house.db, settings.org_memory),
-        background=_background(house, access, asleep, events, models),
+        background=(*_background(house, access, asleep, events, models), *taught.background),
     )
 
 

@@ -144,6 +144,8 @@ STRETCHES_MAX = 500  # of one timeline
 
 # What is learnt from tasks, and one block out of all sources
 TASK_TOOLS_MAX = 100  # named by one task
+FAILED_TOOL_CALLS_MAX = 10_000  # of one task that failed, with repeats
+LESSONS_READ_ITEMS_MAX = 1_000  # of an agent, to compare a new one with and to write as skills
 FACTS_OFFERED_MAX = 48  # looked at for one question: those that share its words, then the newest
 LESSONS_OFFERED_MAX = 32  # and as many patterns
 LEARNINGS_READ_ITEMS_MAX = 100  # the newest, of which the nearest are shown

@@ -79,6 +79,7 @@ COMMANDS: Final = {
     "memory.synthesize": "memd synthesize",
     "memory.update": "memd edit",
     "org.write": "memd org write",
+    "skill.export": "memd skill export",
     "sleep.report": "memd sleep --report",
     "sleep.resume": "memd sleep --resume",
     "sleep.run": "memd sleep --now",

@@ -106,7 +106,16 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
             Entry("failure", "memd.cli.memory.learn", "failure"),
             Entry("list", "memd.cli.memory.learn", "list_"),
             Entry("playbook", "memd.cli.memory.learn", "playbook"),
+            Entry("prune", "memd.cli.memory.learn", "prune"),
             Entry("forget", "memd.cli.memory.learn", "forget"),
+        ),
+    ),
+    "skill": (
+        "Lessons of failures as skills that assistants read.",
+        (
+            Entry("list", "memd.cli.memory.skills", "list_"),
+            Entry("show", "memd.cli.memory.skills", "show"),
+            Entry("export", "memd.cli.memory.skills", "export"),
         ),
     ),
     "llm": (
@@ -240,7 +249,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "wiki",
     ),
     "Assistants": ("connect", "doctor", "mcp", "hook", "statusline"),
-    "Prompts": ("inject", "brief", "synthesize", "learn", "llm"),
+    "Prompts": ("inject", "brief", "synthesize", "learn", "skill", "llm"),
     "Records": ("records",),
     "Sleep": ("usage", "sleep", "compress"),
     "What everybody knows": ("org", "graph", "shared"),

@@ -1,6 +1,8 @@
-"""What was learnt: lessons and patterns of work done (SPEC 5a), and tuning on the owner's own data.
+"""What was learnt: lessons and patterns of work done (SPEC 5a), what failures teach, and tuning.
 
-Tuning: what is asked for, how far it is, what came of it (SPEC 18.2).
+What failures teach (SPEC 17) has three tiers: discovery is short and ranked, condition, action
+and execution steps come by id (SPEC D24). Tuning on the owner's own data (SPEC 18.2): what is
+asked for, how far it is, what came of it.
 """
 
 from __future__ import annotations
@@ -9,11 +11,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Protocol, Self, runtime_checkable
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from memd.base.limits import TASK_TOOLS_MAX
+from memd.base.limits import FAILED_TOOL_CALLS_MAX, TASK_TOOLS_MAX
 from memd.domain.enums import LearningOutcome
-from memd.domain.values import Name, NotBlankStr, Share, Text, Time, Value
+from memd.domain.memory import distinct
+from memd.domain.values import Name, NotBlankStr, PlainText, Share, Text, Time, Value
 
 Tools = Annotated[tuple[Name, ...], Field(max_length=TASK_TOOLS_MAX)]
 """The names of the tools that a task used, in the order of their use."""
@@ -201,3 +204,151 @@ class FineTuningPipeline(Protocol):
     async def fine_tune(self, training_data: Path, base_model: str) -> Path:
         """Train on the triples for *base_model*; return the checkpoint."""
         ...
+
+
+DISCOVERY_CHARS_MAX = 600
+TIER_CHARS_MAX = 2_000
+STEPS_MAX = 50
+PROPOSAL_TAGS_MAX = 20
+NON_INFERABLE_TAG = "non-inferable"
+SUCCESS_TAG = "success-derived"
+FAILURE_SOURCE, SUCCESS_SOURCE = "failure:", "success:"
+_TASK_CHARS_MAX = 240  # with the word before it a task's id is still a name
+
+Tier = Annotated[NotBlankStr, Field(max_length=TIER_CHARS_MAX)]
+
+
+class FailedTaskType(StrEnum):
+    """What kind of work it was."""
+
+    DEVELOPMENT = "development"
+    DESIGN = "design"
+    RESEARCH = "research"
+    REVIEW = "review"
+    MEETING = "meeting"
+    ADMIN = "admin"
+
+
+class TerminationReason(StrEnum):
+    """Why a task ended."""
+
+    COMPLETED = "completed"
+    MAX_TURNS = "max_turns"
+    BUDGET_EXHAUSTED = "budget_exhausted"
+    SHUTDOWN = "shutdown"
+    PARKED = "parked"
+    STAGNATION = "stagnation"
+    ERROR = "error"
+
+
+class LessonScope(StrEnum):
+    """Whom a lesson is for."""
+
+    AGENT = "agent"
+    ROLE = "role"
+    DEPARTMENT = "department"
+    ORG = "org"
+
+
+class FailureAnalysisPayload(Value):
+    """What is told of a task that failed: no word of its conversation (SPEC 17.1).
+
+    *tool_calls_made* are in order, with repeats. *mended_by* goes beyond the documents: what
+    cured it, where somebody knows. A task that was *completed* may teach what worked.
+    """
+
+    task_id: Annotated[Name, Field(max_length=_TASK_CHARS_MAX)]
+    task_title: Text
+    task_description: PlainText = ""
+    task_type: FailedTaskType = FailedTaskType.DEVELOPMENT
+    error_message: str = ""
+    strategy_type: Name | None = None
+    termination_reason: TerminationReason = TerminationReason.ERROR
+    turn_count: int = Field(default=0, ge=0)
+    tool_calls_made: tuple[Name, ...] = Field(default=(), max_length=FAILED_TOOL_CALLS_MAX)
+    retry_count: int = Field(default=0, ge=0)
+    max_retries: int = Field(default=0, ge=0)
+    can_reassign: bool = False
+    error_category: Name = "unknown"
+    missing_capability: Name | None = None
+    mended_by: Text | None = None
+
+    @model_validator(mode="after")
+    def _within_its_retries(self) -> Self:
+        if self.retry_count > self.max_retries:
+            raise ValueError("retry_count must not be above max_retries")
+        return self
+
+
+class ProceduralMemoryProposal(Value):
+    """A lesson before it is stored (SPEC 17.2). More than 20 tags are cut, not refused."""
+
+    discovery: Annotated[NotBlankStr, Field(max_length=DISCOVERY_CHARS_MAX)]
+    condition: Tier
+    action: Tier
+    rationale: Tier
+    execution_steps: tuple[Tier, ...] = Field(default=(), max_length=STEPS_MAX)
+    confidence: Share
+    tags: tuple[Name, ...] = ()
+    scope: LessonScope = LessonScope.AGENT
+    supersedes: tuple[Name, ...] = ()
+    superseded_by: Name | None = None
+    application_count: int = Field(default=0, ge=0)
+    last_applied_at: Time | None = None
+
+    @field_validator("tags")
+    @classmethod
+    def _few(cls, tags: tuple[str, ...]) -> tuple[str, ...]:
+        return distinct(tags)[:PROPOSAL_TAGS_MAX]
+
+    @model_validator(mode="after")
+    def _not_by_what_it_supersedes(self) -> Self:
+        if self.superseded_by is not None and self.superseded_by in self.supersedes:
+            raise ValueError("superseded_by must not be in supersedes")
+        return self
+
+
+class LessonOutcome(Value):
+    """What became of a report: the lesson's id, or *why_not*. The task's own result stands.
+
+    *is_new* is False for a lesson that was there already. *superseded* are the lessons that it
+    replaces, *conflicts* those that advise something else for the same condition.
+    """
+
+    id: Name | None = None
+    why_not: str | None = None
+    proposal: ProceduralMemoryProposal | None = None
+    is_new: bool = False
+    skill_path: str | None = None
+    superseded: tuple[Name, ...] = ()
+    conflicts: tuple[Name, ...] = ()
+
+
+class Skill(Value):
+    """A lesson as a skill is listed: its name, and its discovery tier."""
+
+    id: Name
+    name: Name
+    discovery: NotBlankStr
+    source: Name | None = None
+    confidence: Share
+    tags: tuple[Name, ...] = ()
+    created_at: Time
+
+
+class SkillPage(Value):
+    """A skill with all of its tiers, and its SKILL.md."""
+
+    skill: Skill
+    proposal: ProceduralMemoryProposal
+    skill_md: str
+
+
+class SkillExport(Value):
+    """What was written to a folder of skills."""
+
+    path: str
+    written: int
+    removed: int = 0
+    failed: tuple[Name, ...] = ()
+    """The names of skills that could not be written: something else is there."""

@@ -10,7 +10,7 @@ from memd.domain.caller import Caller
 from memd.domain.encoding import ModelFingerprint
 from memd.domain.enums import MemoryLevel, Passing
 from memd.domain.ingest import IngestRequest
-from memd.domain.trust import STREAMS, TALKS
+from memd.domain.trust import STREAMS, TALKS, Screened
 from memd.guard.secrets import screened_name
 from memd.ingest.draft import Draft, Drafts
 from memd.store.access import names
@@ -39,6 +39,10 @@ class Arrival:
 
     stays: bool = False
     """Everybody's: no end of a task is its own."""
+
+    def made_of(self, source: Screened | None) -> Arrival:
+        """Return the arrival with the text that it was made of, if one is given."""
+        return self if source is None else replace(self, drafts=replace(self.drafts, source=source))
 
     @property
     def deliberate(self) -> bool:

@@ -39,7 +39,7 @@ from memd.domain.ingest import (
     ReplaceSourceRequest,
 )
 from memd.domain.memory import MemoryEntry, MemoryStoreRequest, MemoryUpdate
-from memd.domain.trust import SecretsPolicy
+from memd.domain.trust import Screened, SecretsPolicy
 from memd.domain.values import RESERVED_AGENT, Emit, EventName, unheard
 from memd.guard.orders import refuse_orders
 from memd.guard.outgoing import outgoing_entry
@@ -159,16 +159,21 @@ class Ingest:
         return replaced
 
     async def store(
-        self, caller: Caller, request: MemoryStoreRequest, within: Within | None = None
+        self,
+        caller: Caller,
+        request: MemoryStoreRequest,
+        within: Within | None = None,
+        source: Screened | None = None,
     ) -> str:
         """Store a text as one memory and return its id: never gated, never merged (SPEC 7.3).
 
         *within* is called in the same transaction with the id; what it raises undoes both.
+        *source*: what it was made of.
         """
         if self.advises or caller.agent_id not in self.advised:
             self.advised.add(caller.agent_id)
             advise_on_tags(request, decides=self.advises)
-        arrival = await self.whole(caller, request)
+        arrival = (await self.whole(caller, request)).made_of(source)
         receipt = await self._kept(caller, [arrival], lambda done: done[0], Receipt, within)
         self._after(caller, [receipt])
         return (receipt.stored + receipt.pending + receipt.quarantined)[0].id
@@ -216,10 +221,9 @@ class Ingest:
             seen = await self.work.weighed(size, screen, changes.content)
             self._refuse(seen.kinds, "content")
         new = await self.work.weighed(size, admitted_update, changes, self.counter, self.secrets)
+        now_us = self.clock.now_us
         await self.db.write(
-            caller,
-            lambda conn: change(conn, caller, memory_id, new, self.clock.now_us()),
-            reply=str,
+            caller, lambda conn: change(conn, caller, memory_id, new, now_us()), reply=str
         )
         self.queue.wake()
         agent_key = await self.db.read(names.find_agent, caller.agent_id)
@@ -250,18 +254,16 @@ class Ingest:
         new = preferences.NewPreference(
             screened_name(name), screening.text, 1.0, tokens, None, self.ids.salt()
         )
+        now_us = self.clock.now_us
         await self.db.write(
-            caller,
-            lambda conn: preferring.put(conn, caller, new, self.clock.now_us()),
-            reply=type(None),
+            caller, lambda conn: preferring.put(conn, caller, new, now_us()), reply=type(None)
         )
 
     async def confirm_preference(self, caller: Caller, name: str, value: str | None) -> bool:
         """Let the owner stand by a preference, which no prompt fences from then on."""
+        now_us = self.clock.now_us
         return await self.db.write(
-            caller,
-            lambda conn: preferring.confirm(conn, caller, name, value, self.clock.now_us()),
-            reply=bool,
+            caller, lambda conn: preferring.confirm(conn, caller, name, value, now_us()), reply=bool
         )
 
     async def delete_preference(self, caller: Caller, name: str) -> bool:

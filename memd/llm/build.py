@@ -15,6 +15,7 @@ Close = Callable[[], Awaitable[None]]
 
 USES = {
     "naps": Purpose.NAP,
+    "lessons": Purpose.LESSON,
     "compression": Purpose.COMPRESSION,
     "triples": Purpose.TRIPLES,
     "reformulation": Purpose.REFORMULATION,

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from memd.inject.synthesis import Synthesis
     from memd.inject.tools.files import Files
     from memd.learn.learn import Learn
+    from memd.learn.lessons import Lessons
+    from memd.learn.skills import Skills
     from memd.learn.tuning.tuning import Tuning
     from memd.llm.llm import LanguageModel
     from memd.org.clients import Clients
@@ -132,6 +134,8 @@ class Rooms:
     briefs: Briefs
     learn: Learn
     tuning: Tuning
+    lessons: Lessons
+    skills: Skills
     quarantine: Quarantine
     synthesis: Synthesis
     wiki: Wiki

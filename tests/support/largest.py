@@ -217,6 +217,7 @@ _CALLS: dict[str, _Made] = {
     "memory.replace_source": _many,
     "sleep.consolidate": _messages,
     "sleep.estimate_tokens": _messages,
+    "skill.export": _nothing,
     "sleep.run": _nothing,
     "store.backup": _nothing,
     "store.import": _imports,

@@ -269,6 +269,7 @@ _CALLS: dict[str, _Made] = {
     "org.propose": _proposals,
     "org.write": _proposals,
     "sleep.consolidate": _nap,
+    "skill.export": _nothing,
     "sleep.run": _nothing,
     "store.backup": _nothing,
     "store.note_copy": _copies,

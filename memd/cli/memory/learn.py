@@ -8,6 +8,9 @@ from memd.cli import options, say
 from memd.cli.reach import ask, daemon
 from memd.cli.tables import an_id, table, text_column, time, word
 
+TASK_CHARS = 200
+"""Of a task's text, where that is its id."""
+
 Tools = Annotated[
     list[str] | None,
     options.option(
@@ -67,25 +70,85 @@ def success(
         say.out(made["pattern_id"])
 
 
-@options.examples('memd learn failure "Dropping the index first locks the table" --tool Bash')
+@options.examples(
+    'memd learn failure "Dropping the index first locks the table" --tool Bash',
+    'memd learn failure "Run the billing tests" --error "connection refused" '
+    '--cure "docker compose up -d redis"',
+)
 def failure(
-    what: Annotated[str, options.Argument(metavar="TEXT", help="What did not work.")],
+    what: Annotated[
+        str, options.Argument(metavar="TEXT", help="What did not work; with --error, the task.")
+    ],
     tool: Tools = None,
     task_type: Kind = None,
+    error: Annotated[
+        str | None,
+        options.option("--error", metavar="TEXT", help="How it failed: it becomes a skill."),
+    ] = None,
+    cure: Annotated[
+        str | None, options.option("--cure", metavar="TEXT", help="What cured it, with --error.")
+    ] = None,
+    task: Annotated[
+        str | None,
+        options.option("--task", metavar="ID", help="Which task, with --error; default: its text."),
+    ] = None,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Remember what did not work, as a lesson. Prints its id."""
-    _outcome(
-        profile,
-        json=json,
-        lesson=what,
-        outcome="failure",
-        tools=tool,
+    """Remember what did not work, as a lesson; with --error as a skill in tiers. Prints its id."""
+    if error is None:
+        if cure is not None or task is not None:
+            say.note("memd: --cure and --task go with --error")
+            raise say.Leave(say.Exit.USAGE)
+        _outcome(
+            profile,
+            json=json,
+            lesson=what,
+            outcome="failure",
+            tools=tool,
+            task_type=task_type,
+            agent_id=agent,
+        )
+        return
+    params = options.without_none(
+        task_id=task or " ".join(what.split())[:TASK_CHARS],
+        task_title=what,
+        error_message=error,
+        tool_calls_made=tool,
+        mended_by=cure,
         task_type=task_type,
         agent_id=agent,
     )
+    made = ask(profile, "learn.failure", params)
+    if json:
+        say.as_json(made)
+    elif made["id"] is not None:
+        say.out(made["id"])
+        say.note(made["proposal"]["discovery"])
+    if made["id"] is None:
+        say.note(f"memd: no lesson was kept: {made['why_not']}")
+        raise say.Leave(say.Exit.ERROR)
+
+
+@options.examples("memd learn prune --dry-run", "memd learn prune --agent coder")
+def prune(
+    dry_run: Annotated[
+        bool, options.option("--dry-run", help="Only say which ones it would be.")
+    ] = False,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Archive lessons of failures that are older than 90 days, or that others beat."""
+    params = options.without_none(dry_run=dry_run, agent_id=agent)
+    found = ask(profile, "learn.prune", params)
+    if json:
+        say.as_json(found)
+        return
+    for one in found["ids"]:
+        say.out(one)
+    say.note(f"{'would archive' if dry_run else 'archived'} {len(found['ids'])}")
 
 
 @options.examples("memd learn list", "memd learn list -n 5 --agent coder --json")

@@ -34,6 +34,8 @@ class LlmUses(Value):
     """The order of what was found, in place of the re-ranker; needs
     `query_specific_rerank_enabled`.
     """
+    lessons: bool = False
+    """What a reported failure teaches; where it has no answer that can be used, the rules do."""
 
 
 class LlmSettings(Value):
@@ -131,5 +133,5 @@ def unused(settings: LlmSettings) -> Iterator[str]:
 
 
 OF_ENDPOINTS = frozenset({"url", "api_key_file", "allowed_hosts"})
-BACKGROUND_USES = frozenset({"uses.naps", "uses.compression", "uses.triples"})
+BACKGROUND_USES = frozenset({"uses.naps", "uses.compression", "uses.triples", "uses.lessons"})
 """Uses that the budget of nights pays for."""

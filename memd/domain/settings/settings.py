@@ -24,6 +24,7 @@ from memd.domain.settings.backend import BACKENDS, unknown_backend
 from memd.domain.settings.consolidation import ConsolidationConfig, Days, RetentionRules, warn
 from memd.domain.settings.llm import LlmSettings, unused
 from memd.domain.settings.org import OrgMemoryConfig
+from memd.domain.settings.procedural import ProceduralMemoryConfig
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.domain.settings.served import refuse_what_no_daemon_does, unused_uses, without_effect
 from memd.domain.trust import SecretsPolicy
@@ -131,6 +132,7 @@ class CompanyMemoryConfig(Value):
     retrieval: MemoryRetrievalConfig = MemoryRetrievalConfig()
     self_editing: SelfEditingMemoryConfig = SelfEditingMemoryConfig()
     consolidation: ConsolidationConfig = ConsolidationConfig()
+    procedural: ProceduralMemoryConfig = ProceduralMemoryConfig()
     embedder: EmbedderOverrideConfig | None = None
     composite: CompositeBackendConfig | None = None
     agents: dict[Name, MemoryConfig] = Field(default_factory=dict)

@@ -1,4 +1,7 @@
-"""``learn.*`` and ``tune.*``: what became of tasks, what worked, recall fitted to what is there."""
+"""``learn.*``, ``skill.*`` and ``tune.*``.
+
+What became of tasks, what failures teach, what worked, recall fitted to what is there.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,23 @@ from pydantic import Field
 
 from memd.base.limits import LEARNINGS_READ_ITEMS_MAX
 from memd.domain.learn import (
+    FailureAnalysisPayload,
     Learning,
+    LessonOutcome,
     PlaybookEntry,
     PlaybookQuery,
+    Skill,
+    SkillExport,
+    SkillPage,
     SuccessReport,
     TaskReport,
     TuneRequest,
     TuneRun,
     TuneStatus,
 )
-from memd.domain.values import Name, Value
-from memd.serve.params import AgentParams, KeyParams, Params, WriteParams
-from memd.serve.route import Context, Router
+from memd.domain.values import Name, SafePath, Value
+from memd.serve.params import AgentParams, IdParams, KeyParams, Params, WriteParams
+from memd.serve.route import Context, Router, ShortId
 
 router = Router()
 
@@ -52,7 +60,7 @@ class ActivateParams(KeyParams):
     run_id: Name
 
 
-class Lessons(Value):
+class Learnings(Value):
     """What was learnt, newest first; there is one page."""
 
     items: tuple[Learning, ...]
@@ -78,9 +86,9 @@ async def success(context: Context, params: SuccessParams) -> PlaybookEntry:
     return await context.rooms.learn.success(context.caller, params)
 
 
-@router.method("learn.list", LessonsParams, Lessons, "The newest lessons.")
-async def lessons(context: Context, params: LessonsParams) -> Lessons:
-    return Lessons(items=await context.rooms.learn.latest(context.caller, params.limit))
+@router.method("learn.list", LessonsParams, Learnings, "The newest lessons.")
+async def lessons(context: Context, params: LessonsParams) -> Learnings:
+    return Learnings(items=await context.rooms.learn.latest(context.caller, params.limit))
 
 
 @router.method("learn.playbook", PlaybookParams, Patterns, "Patterns that worked.")
@@ -130,3 +138,75 @@ async def activate(context: Context, params: ActivateParams) -> TuneStatus:
 async def rollback(context: Context, _params: KeyParams) -> TuneStatus:
     """Take back the run in use: the one before it is used again, or what was shipped."""
     return await context.rooms.tuning.rollback(context.caller)
+
+
+class FailureParams(FailureAnalysisPayload, WriteParams):
+    """A task that failed."""
+
+
+class PruneParams(WriteParams):
+    """Whether lessons that are too old are only named."""
+
+    dry_run: bool = False
+
+
+class Pruned(Value):
+    """The lessons that were, or would be, put into the archive."""
+
+    ids: tuple[Name, ...]
+
+
+class SkillsListed(Value):
+    """Skills, newest first; there is one page."""
+
+    items: tuple[Skill, ...]
+    next: Name | None = None
+
+
+class SkillExportParams(WriteParams):
+    """Below which folder skills are written."""
+
+    target: SafePath | None = None
+
+
+@router.method(
+    "learn.failure", FailureParams, LessonOutcome, "What a failure teaches.", scope="write"
+)
+async def failure(context: Context, params: FailureParams) -> LessonOutcome:
+    return await context.rooms.lessons.failure(context.caller, params)
+
+
+@router.method(
+    "learn.prune", PruneParams, Pruned, "Archive lessons that are too old.", scope="write"
+)
+async def prune(context: Context, params: PruneParams) -> Pruned:
+    ids = await context.rooms.lessons.prune(context.caller, dry_run=params.dry_run)
+    return Pruned(ids=ids)
+
+
+@router.method("skill.list", AgentParams, SkillsListed, "Lessons of failures, as skills.")
+async def skills(context: Context, params: AgentParams) -> SkillsListed:
+    return SkillsListed(items=await context.rooms.skills.listed(context.caller))
+
+
+@router.method(
+    "skill.show",
+    IdParams,
+    SkillPage,
+    "One skill with all of its tiers.",
+    short_id=ShortId("id", "memory"),
+)
+async def show(context: Context, params: IdParams) -> SkillPage:
+    return await context.rooms.skills.show(context.caller, params.id)
+
+
+@router.method(
+    "skill.export",
+    SkillExportParams,
+    SkillExport,
+    "Write skills as SKILL.md files.",
+    scope="admin",
+    repeats="when done",
+)
+async def skill_export(context: Context, params: SkillExportParams) -> SkillExport:
+    return await context.rooms.skills.export(context.caller, params.target)

@@ -203,7 +203,11 @@ async def retrieve_sparse(context: Context, params: RetrieveParams) -> tuple[Mem
 
 @router.method("memory.get", IdParams, MemoryEntry | None, "One memory, or null.", short_id=_ID)
 async def get(context: Context, params: IdParams) -> MemoryEntry | None:
-    return await context.rooms.recall.get(context.caller, params.id)
+    """Return a lesson with all of its tiers: activation and execution come by id (SPEC D24)."""
+    entry = await context.rooms.recall.get(context.caller, params.id)
+    if entry is None or entry.category is not MemoryCategory.PROCEDURAL:
+        return entry
+    return await context.rooms.lessons.whole(context.caller, entry)
 
 
 @router.method(
@@ -321,7 +325,7 @@ async def forget(context: Context, params: ForgetParams) -> Forgotten:
     forgotten = await rooms.archive.forget(
         caller, params.ids, params.filter, params.source, params.dry_run
     )
-    left = None if params.dry_run else await rooms.wiki.forgotten(caller)
-    if left is None:
+    if params.dry_run:
         return forgotten
-    return forgotten.model_copy(update={"backups": (*forgotten.backups, left)})
+    left = [path for room in (rooms.wiki, rooms.skills) if (path := await room.forgotten(caller))]
+    return forgotten.model_copy(update={"backups": (*forgotten.backups, *left)})

@@ -27,7 +27,7 @@ _NOUNS: Final[Mapping[str, tuple[str, ...]]] = {
     "routes.inject": ("inject",),
     "routes.archive": ("trash", "archive", "wiki"),
     "routes.shared": ("shared",),
-    "routes.learn": ("learn", "tune"),
+    "routes.learn": ("learn", "skill", "tune"),
     "routes.session": ("session", "usage", "events"),
     "routes.sleep": ("sleep",),
     "routes.org": ("org",),

@@ -1,0 +1,71 @@
+"""Lessons of failures as skills, as a person sees them and hands them to assistants."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from memd.cli import options, say
+from memd.cli.reach import ask
+from memd.cli.tables import an_id, table, text_column, time, word
+
+
+@options.examples("memd skill list", "memd skill list --agent coder --json")
+def list_(
+    agent: options.Agent = None, profile: options.Profile = None, json: options.Json = False
+) -> None:
+    """List the lessons of failures by what they are about, the newest first."""
+    found = ask(profile, "skill.list", options.without_none(agent_id=agent))
+    if json:
+        say.as_json(found)
+        return
+    rows = (
+        (one["id"], one["created_at"], f"{one['confidence']:.2f}", one["discovery"])
+        for one in found["items"]
+    )
+    table((an_id(), time("WHEN"), word("SURE"), text_column("SKILL")), rows)
+    if not found["items"]:
+        say.note('there is no skill: memd learn failure "..." --error "..."')
+
+
+@options.examples("memd skill show 7b32f9d1", "memd skill show 7b32f9d1 --json")
+def show(
+    skill: Annotated[str, options.Argument(metavar="ID", help="As printed by list.")],
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Show a skill with all of its tiers, as its SKILL.md."""
+    found = ask(profile, "skill.show", options.without_none(id=skill, agent_id=agent))
+    if json:
+        say.as_json(found)
+    else:
+        for line in found["skill_md"].splitlines():
+            say.out(line)
+
+
+@options.examples("memd skill export ~/.claude/skills", "memd skill export --agent coder")
+def export(
+    folder: Annotated[
+        str | None,
+        options.Argument(
+            metavar="[FOLDER]",
+            help="Where; default: memory.procedural.skill_md_directory of the settings.",
+        ),
+    ] = None,
+    agent: options.Agent = None,
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Write skills as FOLDER/NAME/SKILL.md, never over a file that is not memd's."""
+    target = None if folder is None else str(Path(folder).expanduser().absolute())
+    done = ask(profile, "skill.export", options.without_none(target=target, agent_id=agent))
+    if json:
+        say.as_json(done)
+    else:
+        say.out(done["path"])
+        say.note(f"{done['written']} written, {done['removed']} removed")
+    for name in done["failed"]:
+        say.note(f"memd: not written, something else is there: {name}")
+    if done["failed"]:
+        raise say.Leave(say.Exit.ERROR)

@@ -1,0 +1,239 @@
+"""What failures teach, kept: reported, proposed, compared, stored, written as a skill (SPEC 17).
+
+A report never fails the task that it is about: what goes wrong here is logged as a warning
+and told as *why_not*. A lesson is a memory like any other (undone, forgotten, exported as one);
+its content is the discovery tier, and all tiers are the text that it was made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from memd.base import log
+from memd.base.clock import Clock, from_us
+from memd.base.errors import MemdError, SecretRefusedError
+from memd.base.ids import Ids
+from memd.base.limits import LESSONS_READ_ITEMS_MAX
+from memd.base.work import Work
+from memd.domain.caller import OPERATOR, Caller
+from memd.domain.enums import ArchiveReason, MemoryCategory, Origin
+from memd.domain.learn import (
+    FAILURE_SOURCE,
+    NON_INFERABLE_TAG,
+    SUCCESS_SOURCE,
+    SUCCESS_TAG,
+    FailureAnalysisPayload,
+    LessonOutcome,
+    ProceduralMemoryProposal,
+    TerminationReason,
+)
+from memd.domain.memory import MemoryEntry, MemoryFilter, MemoryMetadata, MemoryStoreRequest
+from memd.domain.settings.procedural import ProceduralMemoryConfig
+from memd.domain.trust import Screened, SecretsPolicy
+from memd.guard.orders import is_doubtful, refuse_orders
+from memd.guard.outgoing import outgoing
+from memd.guard.secrets import admitted
+from memd.learn.propose import proposed
+from memd.learn.tiers import Aged, Supersession, Tiers, as_tiers, stale, supersession, tiers_of
+from memd.llm.purposes import Purpose
+from memd.store.access import names
+from memd.store.file.connect import Reading, Writing
+from memd.store.file.database import Database
+from memd.store.learn import lessons
+from memd.store.learn.lessons import LessonRow
+from memd.store.memory import removal
+from memd.store.memory.filters import bound
+
+if TYPE_CHECKING:
+    from memd.ingest.ingest import Ingest
+    from memd.learn.skills import Skills
+    from memd.llm.llm import LanguageModel
+
+QUALITY_MIN = 8.0
+"""Of 10: what a success must be worth to be captured; its quality is ten times the confidence."""
+NOTHING_LEARNT = "there is nothing to learn from it"
+
+
+class _Compared(NamedTuple):
+    """What a new lesson is to those that are there."""
+
+    same: str | None
+    superseded: tuple[LessonRow, ...]
+    conflicts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """The room's needs, handed in by the daemon."""
+
+    db: Database
+    clock: Clock
+    ids: Ids
+    ingest: Ingest
+    skills: Skills
+    config: ProceduralMemoryConfig = field(default_factory=ProceduralMemoryConfig)
+    secrets: SecretsPolicy = "redact"
+    llm: LanguageModel | None = None
+    work: Work = field(default_factory=Work)
+
+    async def failure(self, caller: Caller, payload: FailureAnalysisPayload) -> LessonOutcome:
+        """Keep what *payload* teaches, after COMMIT; a fault of the lesson's is told."""
+        if not self.config.enabled:
+            return LessonOutcome(why_not="memory.procedural.enabled is false")
+        try:
+            return await self._failure(caller, payload)
+        except MemdError as error:
+            log.warning("no lesson was kept", kind=error.kind)
+            return LessonOutcome(why_not=f"{error.kind}: {error}")
+
+    async def _failure(self, caller: Caller, payload: FailureAnalysisPayload) -> LessonOutcome:
+        proposal = await self._proposed(caller, payload)
+        is_success = payload.termination_reason is TerminationReason.COMPLETED
+        if proposal is None:
+            return LessonOutcome(why_not=NOTHING_LEARNT)
+        why_not = _refused(proposal, self.config.min_confidence, is_success=is_success)
+        if why_not is not None:
+            return LessonOutcome(why_not=why_not)
+        text = await self.work.weighed(2_000, self._screened, caller, proposal)
+        tiers = tiers_of(text)
+        assert tiers is not None, "a secret is replaced by one word in its line"
+        source = f"{SUCCESS_SOURCE if is_success else FAILURE_SOURCE}{payload.task_id}"
+        compared = await self._compared(caller, tiers, proposal.confidence, source)
+        told = {"proposal": proposal, "conflicts": compared.conflicts}
+        if compared.same is not None:
+            return LessonOutcome(id=compared.same, **told)
+        tags = (NON_INFERABLE_TAG, *((SUCCESS_TAG,) if is_success else ()), *proposal.tags)
+        request = MemoryStoreRequest(
+            category=MemoryCategory.PROCEDURAL,
+            content=tiers.discovery,
+            metadata=MemoryMetadata(source=source, confidence=proposal.confidence, tags=tags),
+            origin=Origin.TOOL if payload.error_message else Origin.ASSISTANT,
+        )
+        supersede = partial(self._supersede, rows=compared.superseded)
+        memory_id = await self.ingest.store(caller, request, supersede, text)
+        path = await self.skills.written(caller, memory_id)
+        return LessonOutcome(
+            id=memory_id,
+            is_new=True,
+            skill_path=path,
+            superseded=tuple(row.memory_id for row in compared.superseded),
+            **told,
+        )
+
+    async def _proposed(
+        self, caller: Caller, payload: FailureAnalysisPayload
+    ) -> ProceduralMemoryProposal | None:
+        """Return what the model proposes, where it is used for this, else what the rules do."""
+        if self.llm is not None and self.llm.serves(Purpose.LESSON):
+            from memd.learn.ask import asked
+
+            found = await asked(self.llm, self.config, payload, caller.agent_id)
+            if found is not None:
+                return found
+        return proposed(payload)
+
+    def _screened(self, caller: Caller, proposal: ProceduralMemoryProposal) -> Screened:
+        """Return the text in tiers; raises for a secret that is refused, and for orders."""
+        text = as_tiers(proposal)
+        if caller.client != OPERATOR and is_doubtful(text):
+            refuse_orders(caller, lesson=text)
+        found = admitted(text, self.secrets)
+        if self.secrets == "refuse" and found.kinds:
+            raise SecretRefusedError(f"the lesson holds a secret ({', '.join(found.kinds)})")
+        return found.text
+
+    async def _compared(
+        self, caller: Caller, tiers: Tiers, confidence: float, source: str
+    ) -> _Compared:
+        rows = await self.listed(caller)
+        same, superseded, conflicts = None, [], []
+        for row in rows:
+            old = tiers_of(row.text)
+            if old is None:
+                continue
+            if row.source == source and old == tiers:
+                same = row.memory_id
+                continue
+            kind = supersession(tiers, confidence, old, row.confidence)
+            if kind is Supersession.FULL:
+                superseded.append(row)
+            elif kind is Supersession.CONFLICT:
+                conflicts.append(row.memory_id)
+        return _Compared(same, tuple(superseded), tuple(conflicts))
+
+    def _supersede(self, conn: Writing, memory_id: str, *, rows: Sequence[LessonRow]) -> None:
+        """Put older lessons away behind the new one, in its transaction."""
+        del memory_id
+        keys = [row.memory_key for row in rows]
+        now_us = self.clock.now_us()
+        removal.archive(conn, keys, ArchiveReason.SUPERSEDED, now_us, new_id=self.ids.new)
+
+    async def listed(self, caller: Caller) -> list[LessonRow]:
+        """Return the caller's visible lessons, newest first."""
+        return await self.db.read(visible, caller, self.clock.now_us())
+
+    async def prune(self, caller: Caller, *, dry_run: bool) -> tuple[str, ...]:
+        """Archive lessons that are too old or that others beat (SPEC 17.6); return their ids."""
+        rows = {row.memory_id: row for row in await self.listed(caller)}
+        aged = [Aged(row.memory_id, row.confidence, from_us(row.created_at_us))
+                for row in rows.values()]  # fmt: skip
+        gone = stale(aged, from_us(self.clock.now_us()))
+        if gone and not dry_run:
+            keys = [rows[one].memory_key for one in gone]
+            now_us = self.clock.now_us()
+
+            def work(conn: Writing) -> None:
+                removal.archive(conn, keys, ArchiveReason.CAP, now_us, new_id=self.ids.new)
+
+            await self.db.write(caller, work, reply=type(None))
+            await self.skills.follow()
+        return tuple(gone)
+
+    async def whole(self, caller: Caller, entry: MemoryEntry) -> MemoryEntry:
+        """Return a lesson with all of its tiers as its text, another memory as it is (SPEC D24)."""
+        if not is_lesson(entry):
+            return entry
+        row = await self.db.read(one, caller, entry.id, self.clock.now_us())
+        return entry if row is None else entry.model_copy(update={"content": outgoing(row.text)})
+
+
+def is_lesson(entry: MemoryEntry) -> bool:
+    """Return whether *entry* may be a lesson: by its category, first tag and source."""
+    source = entry.metadata.source or ""
+    return (
+        entry.category is MemoryCategory.PROCEDURAL
+        and entry.metadata.tags[:1] == (NON_INFERABLE_TAG,)
+        and source.startswith((FAILURE_SOURCE, SUCCESS_SOURCE))
+    )
+
+
+def visible(conn: Reading, caller: Caller, now_us: int) -> list[LessonRow]:
+    """Return the caller's visible lessons, newest first."""
+    agent_key = names.find_agent(conn, caller.agent_id)
+    if agent_key is None:
+        return []
+    seen = bound(agent_key, MemoryFilter(), now_us, active=caller)
+    return lessons.listed(conn, seen, LESSONS_READ_ITEMS_MAX)
+
+
+def one(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> LessonRow | None:
+    """Return a visible lesson by its id, None where there is none."""
+    agent_key = names.find_agent(conn, caller.agent_id)
+    if agent_key is None:
+        return None
+    seen = bound(agent_key, MemoryFilter(), now_us, active=caller)
+    return next(iter(lessons.listed(conn, seen, 1, memory_id)), None)
+
+
+def _refused(
+    proposal: ProceduralMemoryProposal, confidence_min: float, *, is_success: bool
+) -> str | None:
+    """Return why *proposal* is not kept; the bound itself passes (SPEC 17.3)."""
+    if proposal.confidence < confidence_min:
+        return f"a confidence of {proposal.confidence:.2f} is below {confidence_min:.2f}"
+    if is_success and 10 * proposal.confidence < QUALITY_MIN:
+        return f"a quality of {10 * proposal.confidence:.1f} is below {QUALITY_MIN:.1f}"
+    return None

@@ -1,0 +1,149 @@
+"""A lesson as one text in tiers, and what lessons are to each other (SPEC 17.4, 17.6). Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import NamedTuple
+
+from memd.domain.learn import ProceduralMemoryProposal
+
+TTL_DAYS = 90
+PARETO_ABOVE = 100
+SAME, COVERED = 0.5, 0.8
+"""The share of words from which two tiers say the same, and one holds the other."""
+_LABELS = ("DISCOVERY", "CONDITION", "ACTION", "RATIONALE")
+_STEPS = "EXECUTION"
+_LABEL = re.compile(r"\[(?=(?:DISCOVERY|CONDITION|ACTION|RATIONALE|EXECUTION)\])")
+_STEP = re.compile(r"  \d+\. (.+)")
+_WORD = re.compile(r"\w{2,}")
+
+
+def one_line(text: str, chars_max: int) -> str:
+    """Return *text* as one tier: one line, which no line of another can be taken for."""
+    line = " ".join(_LABEL.sub("(", text).split())
+    return line if len(line) <= chars_max else f"{line[: chars_max - 1].rstrip()}…"
+
+
+def as_tiers(proposal: ProceduralMemoryProposal) -> str:
+    """Return *proposal* as the text that comes by id (SPEC 17.4).
+
+    >>> print(as_tiers(ProceduralMemoryProposal(discovery="d", condition="c", action="a",
+    ...     rationale="r", execution_steps=("one", "two"), confidence=0.5)))
+    [DISCOVERY] d
+    <BLANKLINE>
+    [CONDITION] c
+    <BLANKLINE>
+    [ACTION] a
+    <BLANKLINE>
+    [RATIONALE] r
+    <BLANKLINE>
+    [EXECUTION]
+      1. one
+      2. two
+    """
+    told = (proposal.discovery, proposal.condition, proposal.action, proposal.rationale)
+    parts = [f"[{label}] {text}" for label, text in zip(_LABELS, told, strict=True)]
+    if proposal.execution_steps:
+        steps = (f"  {place}. {step}" for place, step in enumerate(proposal.execution_steps, 1))
+        parts.append("\n".join((f"[{_STEPS}]", *steps)))
+    return "\n\n".join(parts)
+
+
+class Tiers(NamedTuple):
+    """The parts of a lesson's text."""
+
+    discovery: str
+    condition: str
+    action: str
+    rationale: str
+    steps: tuple[str, ...] = ()
+
+
+def tiers_of(text: str) -> Tiers | None:
+    r"""Return the tiers of a lesson's text, None where it is none.
+
+    >>> tiers_of("[DISCOVERY] d\n\n[CONDITION] c\n\n[ACTION] a\n\n[RATIONALE] r").action
+    'a'
+    """
+    parts = text.split("\n\n")
+    if len(parts) not in {len(_LABELS), len(_LABELS) + 1}:
+        return None
+    told = []
+    for label, part in zip(_LABELS, parts, strict=False):
+        head = f"[{label}] "
+        if not part.startswith(head) or not part[len(head) :].strip():
+            return None
+        told.append(part[len(head) :])
+    steps: list[str] = []
+    if len(parts) > len(_LABELS):
+        first, *lines = parts[-1].split("\n")
+        if first != f"[{_STEPS}]":
+            return None
+        steps = [match[1] for match in map(_STEP.fullmatch, lines) if match]
+    return Tiers(told[0], told[1], told[2], told[3], tuple(steps))
+
+
+class Supersession(StrEnum):
+    """What a newer lesson is to an older one."""
+
+    CONFLICT = "conflict"
+    FULL = "full"
+    PARTIAL = "partial"
+
+
+def supersession(
+    new: Tiers, new_confidence: float, old: Tiers, old_confidence: float
+) -> Supersession:
+    """Return what *new* is to *old*, by the words of condition and action (SPEC 17.6).
+
+    A conflict is looked for first: the same condition, another action.
+    """
+    condition_new, condition_old = _words(new.condition), _words(old.condition)
+    actions = _jaccard(_words(new.action), _words(old.action))
+    if _jaccard(condition_new, condition_old) >= SAME > actions:
+        return Supersession.CONFLICT
+    covered = len(condition_new & condition_old) / max(1, len(condition_old))
+    if covered >= COVERED and actions >= SAME and new_confidence > old_confidence:
+        return Supersession.FULL
+    return Supersession.PARTIAL
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.casefold()))
+
+
+def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / max(1, len(one | other))
+
+
+class Aged(NamedTuple):
+    """A lesson as pruning sees it; *relevance* is its confidence."""
+
+    id: str
+    relevance: float
+    created_at: datetime
+
+
+def stale(lessons: Sequence[Aged], now: datetime) -> list[str]:
+    """Return which of *lessons* are put away: too old, then of many those that others beat.
+
+    Older than 90 days is strictly older. Of more than 100 that are left, one goes for which
+    another is both more relevant and newer, or one of the two and equal in the other.
+    """
+    end = now - timedelta(days=TTL_DAYS)
+    fresh = [one for one in lessons if one.created_at >= end]
+    gone = [one.id for one in lessons if one.created_at < end]
+    if len(fresh) <= PARETO_ABOVE:
+        return gone
+    best = -1.0
+    last: tuple[datetime, float] | None = None
+    for one in sorted(fresh, key=lambda each: (each.created_at, each.relevance), reverse=True):
+        is_equal = last == (one.created_at, one.relevance)
+        if one.relevance > best:
+            best, last = one.relevance, (one.created_at, one.relevance)
+        elif not is_equal:
+            gone.append(one.id)
+    return gone

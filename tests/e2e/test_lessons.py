@@ -1,0 +1,157 @@
+"""A failure becomes a lesson, is found again, and is a skill's file (SPEC 17), over a socket."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.effects import a_stage, shows, tree
+from support.endpoint import an_endpoint, settings_for
+
+FAILED: dict[str, Any] = {
+    "task_id": "T-17/../x",
+    "task_title": "Run the billing tests",
+    "task_type": "development",
+    "error_message": "redis.exceptions.ConnectionError: connection refused on port 6380",
+    "termination_reason": "error",
+    "turn_count": 4,
+    "tool_calls_made": ["Bash", "Bash", "Bash"],
+    "retry_count": 2,
+    "max_retries": 3,
+    "mended_by": "docker compose up -d redis",
+}
+TIERS = (
+    "[DISCOVERY] ",
+    "\n\n[CONDITION] ",
+    "\n\n[ACTION] ",
+    "\n\n[RATIONALE] ",
+    "\n\n[EXECUTION]\n",
+)
+
+
+def skills_in(folder: Path) -> dict[str, str]:
+    return {path.parent.name: path.read_text("utf-8") for path in folder.glob("*/SKILL.md")}
+
+
+def with_folder(folder: Path) -> dict[str, Any]:
+    return tree("memory.procedural.skill_md_directory", str(folder))
+
+
+@shows("memory.procedural.skill_md_directory")
+async def test_a_reported_failure_is_found_by_recall_told_in_tiers_and_written_as_a_skill(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "skills"
+    async with a_stage(tmp_path / "home", monkeypatch, with_folder(folder)) as stage:
+        made = await stage.call("learn.failure", **FAILED)
+        assert made["is_new"]
+        assert made["why_not"] is None
+        whole = await stage.call("memory.get", id=made["id"])
+        assert whole["category"] == "procedural"
+        assert whole["metadata"]["tags"][0] == "non-inferable"
+        assert whole["metadata"]["source"] == "failure:T-17/../x"
+        assert whole["metadata"]["confidence"] == made["proposal"]["confidence"]
+        assert all(tier in whole["content"] for tier in TIERS)
+        assert "\n  1. docker compose up -d redis\n" in whole["content"]
+
+        found = await stage.call("memory.retrieve", text="billing tests connection refused")
+        assert [each["id"] for each in found] == [made["id"]]
+        assert found[0]["content"] == made["proposal"]["discovery"]
+
+        ((name, text),) = skills_in(folder).items()
+        assert made["skill_path"] == str(folder / name / "SKILL.md")
+        assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name)
+        assert len(name) <= 64
+        assert text.startswith(f'---\nname: {name}\ndescription: "')
+        description = json.loads(text.split("\ndescription: ")[1].split("\n")[0])
+        assert description.startswith(made["proposal"]["discovery"])
+        assert len(description) <= 1024
+
+        again = await stage.call("learn.failure", **FAILED)
+        assert (again["id"], again["is_new"]) == (made["id"], False)
+        await stage.call("memory.forget", ids=[made["id"]])
+        assert skills_in(folder) == {}
+        assert list(folder.iterdir()) == []
+
+
+@shows("memory.procedural.enabled")
+async def test_switched_off_nothing_is_learnt_and_nothing_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    off = tree("memory.procedural.enabled", False)
+    async with a_stage(tmp_path / "home", monkeypatch, off) as stage:
+        made = await stage.call("learn.failure", **FAILED)
+        assert made["id"] is None
+        assert made["why_not"] == "memory.procedural.enabled is false"
+        assert (await stage.call("memory.list"))["items"] == []
+
+
+@shows("memory.procedural.min_confidence")
+async def test_a_lesson_that_is_less_sure_than_the_settings_want_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sure = tree("memory.procedural.min_confidence", 0.95)
+    async with a_stage(tmp_path / "home", monkeypatch, sure) as stage:
+        made = await stage.call("learn.failure", **FAILED)
+        assert made["why_not"] == "a confidence of 0.90 is below 0.95"
+        assert (await stage.call("skill.list"))["items"] == []
+
+
+ANSWER: dict[str, Any] = {
+    "discovery": "Before the billing tests, start redis with docker compose.",
+    "condition": "The billing tests find nobody on port 6380.",
+    "action": "Run docker compose up -d redis.",
+    "rationale": "The tests do not start it.",
+    "execution_steps": ["docker compose up -d redis", "make test"],
+    "confidence": 0.5,
+    "tags": ["redis"],
+}
+
+
+@shows(
+    "llm.uses.lessons",
+    "memory.procedural.model",
+    "memory.procedural.temperature",
+    "memory.procedural.max_tokens",
+)
+async def test_a_language_model_proposes_where_the_settings_say_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = {"model": "small", "temperature": 0.75, "max_tokens": 321}
+    with an_endpoint(ANSWER) as stub:
+        settings = {
+            "llm": settings_for(stub, uses={"lessons": True}),
+            "memory": {"procedural": config},
+        }
+        async with a_stage(tmp_path / "home", monkeypatch, settings) as stage:
+            made = await stage.call("learn.failure", **FAILED)
+            assert made["proposal"]["discovery"] == ANSWER["discovery"]
+            whole = await stage.call("memory.get", id=made["id"])
+            assert "  1. docker compose up -d redis\n  2. make test" in whole["content"]
+            assert whole["metadata"]["tags"] == ["non-inferable", "redis"]
+        (asked,) = stub.asked
+        assert (asked["model"], asked["temperature"], asked["max_tokens"]) == ("small", 0.75, 321)
+        (prompt,) = stub.prompts()
+        assert prompt.startswith("<failed-task>\n")
+        assert prompt.endswith("\n</failed-task>")
+        assert "Tools: Bash, Bash, Bash\n" in prompt
+        assert "Retries: 2/3\n" in prompt
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [{**ANSWER, "confidence": 2}, {"a": 1}, "no JSON", "", "[1]", {**ANSWER, "action": " "}],
+)
+async def test_an_answer_that_is_no_lesson_leaves_it_to_the_rules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: Any
+) -> None:
+    with an_endpoint(answer) as stub:
+        settings = {"llm": settings_for(stub, uses={"lessons": True})}
+        async with a_stage(tmp_path / "home", monkeypatch, settings) as stage:
+            made = await stage.call("learn.failure", **FAILED)
+        assert stub.asked
+    assert made["id"]
+    assert made["proposal"]["tags"] == ["connection", "development"]
