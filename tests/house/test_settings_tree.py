@@ -73,6 +73,7 @@ NEEDS_A_MODEL: dict[str, Any] = {
     "llm.uses.reformulation": True,
     "llm.uses.triples": True,
     "llm.uses.routing": True,
+    "llm.uses.lessons": True,
     "llm.uses.reranking": True,
 }
 """What is warned of where ``llm.provider`` is none, and shown with one: a value for each."""
