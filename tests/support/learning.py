@@ -5,9 +5,15 @@ from __future__ import annotations
 from memd.domain.caller import Caller
 from memd.domain.enums import LearningOutcome
 from memd.domain.learn import (
+    FailureAnalysisPayload,
     Learning,
+    LessonOutcome,
     PlaybookEntry,
     PlaybookQuery,
+    ProceduralMemoryProposal,
+    Skill,
+    SkillExport,
+    SkillPage,
     SuccessReport,
     TaskReport,
     TuneRequest,
@@ -15,6 +21,7 @@ from memd.domain.learn import (
     TuneStage,
     TuneStatus,
 )
+from memd.domain.memory import MemoryEntry
 from memd.domain.recall import SynthesisRequest, Synthesized
 
 
@@ -83,3 +90,44 @@ class FakeTuning:
     async def rollback(self, caller: Caller) -> TuneStatus:
         del caller
         return await self.status()
+
+
+class FakeLessons:
+    """Learns nothing from any failure."""
+
+    async def failure(self, caller: Caller, payload: FailureAnalysisPayload) -> LessonOutcome:
+        del caller, payload
+        return LessonOutcome(why_not="it learns nothing")
+
+    async def prune(self, caller: Caller, *, dry_run: bool) -> tuple[str, ...]:
+        del caller, dry_run
+        return ()
+
+    async def whole(self, caller: Caller, entry: MemoryEntry) -> MemoryEntry:
+        del caller
+        return entry
+
+
+class FakeSkills:
+    """Has one skill, and no folder."""
+
+    async def listed(self, caller: Caller) -> tuple[Skill, ...]:
+        del caller
+        at = "2026-01-01T12:00:00Z"
+        return (Skill(id="l000000", name="a", discovery="a", confidence=0.5, created_at=at),)
+
+    async def show(self, caller: Caller, memory_id: str) -> SkillPage:
+        (skill,) = await self.listed(caller)
+        assert memory_id == skill.id
+        told = ProceduralMemoryProposal(
+            discovery="a", condition="b", action="c", rationale="d", confidence=0.5
+        )
+        return SkillPage(skill=skill, proposal=told, skill_md="---")
+
+    async def export(self, caller: Caller, target: str | None) -> SkillExport:
+        del caller
+        return SkillExport(path=target or "nowhere", written=1)
+
+    async def forgotten(self, caller: Caller) -> str | None:
+        del caller
+        return None

@@ -12,7 +12,7 @@ from typing import Any
 from support.access import FakeAudit, FakeClients, FakeOwner, FakeReview, an_authority
 from support.flagging import FakeQuarantine
 from support.graphs import FakeGraph
-from support.learning import FakeLearn, FakeSynthesis, FakeTuning
+from support.learning import FakeLearn, FakeLessons, FakeSkills, FakeSynthesis, FakeTuning
 from support.napping import FakeNaps, FakeSessions
 from support.organising import FakeOrg
 from support.sharing import FakeSharing
@@ -140,6 +140,8 @@ class FakeHouse:
             "briefs": FakeBriefs(),
             "learn": FakeLearn(),
             "tuning": FakeTuning(),
+            "lessons": FakeLessons(),
+            "skills": FakeSkills(),
             "quarantine": FakeQuarantine(),
             "synthesis": FakeSynthesis(),
             "wiki": FakeWiki(),

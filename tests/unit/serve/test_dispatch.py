@@ -62,6 +62,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "memory.release": {"id": "m000000"},
     "memory.quarantine": {"id": "m000000"},
     "memory.synthesize": {"query": "a"},
+    "learn.failure": {"task_id": "t", "task_title": "a"},
+    "skill.show": {"id": "l000000"},
     "learn.outcome": {"final_response": "done"},
     "tune.activate": {"run_id": "a"},
     "learn.success": {"description": "a", "tools": ["b"]},

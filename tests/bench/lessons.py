@@ -1,0 +1,144 @@
+"""Whether a failure finds the lesson of another: ``python -m tests.bench.lessons DIR``.
+
+DIR holds recorded coding sessions (Markdown, trajectories). A failed step is a command that
+failed, with the line that says why; it is reported as a task that failed (``learn.failure``),
+with the command after which the same program passed as its cure, where there is one. Held out
+by task, in five folds: the lessons of the other tasks are an agent's, and what a step of a
+held-out task printed is what that agent is asked (``memory.retrieve``). Its lesson is one of the
+same program and the same error: the name of the exception, or the first words without numbers,
+names in quotes and paths. No person labelled them. Steps of which no other task has such a
+lesson can have none; they are counted apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections import defaultdict
+from pathlib import Path
+from typing import NamedTuple
+
+from bench.stage import Stage, staged
+from bench.transcripts import Message, exported, trajectories
+from memd.learn.sanitise import sanitised_error
+from memd.sleep.distil.calls import command, is_noise
+from memd.sleep.distil.exchanges import exchanges
+from memd.sleep.distil.failures import error_line, failed
+
+FOLDS, TOP = 5, 3
+_NAMED = re.compile(r"\b[A-Z]\w*(?:Error|Exception)\b")
+_OWN = re.compile(r"\[[A-Z]+\]|[\"'`][^\"'`]*[\"'`]|\S*[/\\.]\S+|\d+|[^\w\s]")
+_WORDS = 4
+
+Sign = tuple[str, str]
+
+
+class FailedStep(NamedTuple):
+    """A command that failed: whose, which, why, and what cured it."""
+
+    task: str
+    about: str
+    error: str
+    cure: str
+
+    @property
+    def sign(self) -> Sign:
+        named = _NAMED.search(self.error)
+        words = _OWN.sub(" ", self.error).casefold().split()[:_WORDS]
+        return self.about.split(" ")[0], named[0] if named else " ".join(words)
+
+
+class Score(NamedTuple):
+    """Of so many steps so many could have a lesson, had it at the top, had any at all."""
+
+    steps: int
+    answerable: int
+    first: int
+    top: int
+    told: int
+
+
+def steps_of(task: str, messages: list[Message]) -> list[FailedStep]:
+    """Return the failed steps of a session, each error of a program once."""
+    runs = [run for exchange in exchanges(messages) for run in exchange.runs]
+    found: dict[tuple[str, str], FailedStep] = {}
+    for place, run in enumerate(runs):
+        called = command(run)
+        error = error_line(run.result or "")
+        if called is None or is_noise(called) or not error or not failed(run):
+            continue
+        later = ((command(each), each) for each in runs[place + 1 : place + 60])
+        cure = next((now.line for now, each in later if now is not None
+                     and now.about == called.about and not failed(each)
+                     and now.line != called.line), "")  # fmt: skip
+        step = FailedStep(task, called.about, sanitised_error(error), cure)
+        found.setdefault((step.about, step.error), step)
+    return list(found.values())
+
+
+def tasks_in(folder: Path) -> dict[str, list[FailedStep]]:
+    """Return the failed steps below *folder* by task; tries at one task are one."""
+    steps: dict[str, list[FailedStep]] = defaultdict(list)
+    for name, messages in exported(folder, sidechains=True).items():
+        steps[name] += steps_of(name, messages)
+    for name, messages in trajectories(folder).items():
+        task = name.rpartition("install-")[2].partition("_")[2] or name
+        steps[task] += steps_of(task, messages)
+    return {task: found for task, found in steps.items() if found}
+
+
+def report(stage: Stage, agent: str, step: FailedStep, number: int) -> str | None:
+    """Report a step as a task that failed; return the id of its lesson."""
+    said = {
+        "task_id": f"{number}",
+        "task_title": f"Run {step.about}",
+        "error_message": step.error,
+        "tool_calls_made": ["Bash"],
+        "agent_id": agent,
+        **({"mended_by": step.cure} if step.cure else {}),
+    }
+    made: str | None = stage.client.call("learn.failure", said)["id"]
+    return made
+
+
+def judged(stage: Stage, fold: int, tasks: dict[str, list[FailedStep]]) -> Score:
+    """Return how the steps of one fold fare with the lessons of all the others."""
+    names, agent = sorted(tasks), f"fold-{fold}"
+    held = set(names[fold::FOLDS])
+    signs: dict[str, set[Sign]] = defaultdict(set)
+    for number, step in enumerate(one for name in names if name not in held for one in tasks[name]):
+        lesson_id = report(stage, agent, step, number)
+        if lesson_id is not None:
+            signs[lesson_id].add(step.sign)
+    stage.settle()
+    known = set().union(*signs.values())
+    steps = [step for name in sorted(held) for step in tasks[name]]
+    answerable = [step for step in steps if step.sign in known]
+    first = top = told = 0
+    for step in steps:
+        query = {"text": f"{step.about} {step.error}", "limit": TOP, "agent_id": agent}
+        found = [entry["id"] for entry in stage.client.call("memory.retrieve", query)]
+        right = [step.sign in signs[each] for each in found]
+        told += bool(found)
+        first += bool(right[:1] == [True])
+        top += any(right)
+    return Score(len(steps), len(answerable), first, top, told)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folder", type=Path, metavar="DIR")
+    tasks = tasks_in(parser.parse_args().folder)
+    with staged() as stage:
+        scores = [judged(stage, fold, tasks) for fold in range(FOLDS)]
+    total = Score(*map(sum, zip(*scores, strict=True)))
+    print(f"{len(tasks)} tasks, {total.steps} failed steps, held out by task in {FOLDS} folds")
+    print(f"with a lesson of another task: {total.answerable}")
+    for name, count in (("first", total.first), (f"in the top {TOP}", total.top)):
+        of_those, of_all = count / max(1, total.answerable), count / max(1, total.steps)
+        print(f"{name}: {count}, {of_those:.2f} of those, {of_all:.2f} of all")
+    print(f"answered with anything: {total.told}")
+
+
+if __name__ == "__main__":
+    main()
