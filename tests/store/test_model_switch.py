@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 from support.fakes import HashEmbedder, fingerprint, hash_vector
 from support.store import ADA, a_house, stored
+from support.tuned import talked
 
 from memd.backends.assembly import Assembly
 from memd.base.errors import (
@@ -26,7 +27,7 @@ from memd.embedding.chosen import ChosenEmbedder
 from memd.embedding.model_files import ONNX_FILE, write_manifest
 from memd.ingest.switch import ModelSwitch
 from memd.learn.tuning.bench import measured, ranks_of
-from memd.store.file.connect import Reading
+from memd.store.file.connect import Reading, Writing
 from memd.store.search import switching, vectors
 
 TEXTS = [f"hive {number} has {number} frames of honey" for number in range(150)]
@@ -181,6 +182,23 @@ async def test_what_comes_and_changes_meanwhile_is_in_the_new_cache_too(tmp_path
         assert (await bed.house.upkeep.check(ADA)).ok
 
 
+async def test_no_model_is_put_to_use_while_a_memory_has_no_vector_of_it(tmp_path: Path) -> None:
+    async with a_bed(tmp_path) as bed:
+        await stored(bed.house, *TEXTS[:3])
+        await bed.switch.use(ADA, "B")
+        change = await bed.house.db.read(switching.coming)
+        assert change is not None
+        leaving = switching.ModelNote("A", "of A")
+
+        def change_over(conn: Writing) -> bool:
+            while switching.step(conn, change):
+                pass
+            return switching.change_over(conn, change, leaving, ())
+
+        assert not await bed.house.db.write(ADA, change_over)
+        assert await bed.house.db.read(switching.in_use) is None
+
+
 async def test_a_change_is_stopped_and_undone(tmp_path: Path) -> None:
     async with a_bed(tmp_path) as bed:
         await stored(bed.house, *TEXTS)
@@ -292,8 +310,7 @@ async def test_a_change_waits_for_questions_and_questions_for_it(tmp_path: Path)
 async def test_a_bench_ranks_the_right_memory_by_each_models_own_vectors(tmp_path: Path) -> None:
     async with a_bed(tmp_path) as bed:
         assert (await measured(bed.house, bed.chosen, ["A"]))["models"] == []
-        texts = [f"The {word} of Ann lies behind the {word} mill." for word in ("hive", "saw")]
-        await stored(bed.house, *texts, *(f"Bob said that day {n} was long." for n in range(30)))
+        await talked(bed.house, 16)
         told = await measured(bed.house, bed.chosen, ["A", "B"])
         assert told["memories"] == 32
         assert told["pairs"] > 0

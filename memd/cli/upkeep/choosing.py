@@ -109,8 +109,8 @@ def bench(
 ) -> None:
     """Measure how well models find your own memories, by meaning alone. Changes nothing.
 
-    The questions are made of your memories: what was asked and the turn that answered it,
-    otherwise some of a text's own words. Each model embeds the latest 500, which takes a minute.
+    The questions are those that somebody asked in a conversation, with the turn that answered.
+    Each model embeds the latest 500 memories, which takes a minute.
     """
     chosen = names or [each["name"] for each in _models(profile) if each["installed"]]
     with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
@@ -137,7 +137,7 @@ def _told(told: dict[str, Any], profile: str | None, wait: bool, json: bool) -> 
     elif told["coming"]:
         coming = told["coming"]
         say.out(f"changing from {told['in_use']} to {coming['name']}: {_share(coming)}")
-        say.note("memd answers as before meanwhile; how far it is: memd model status")
+        say.note("memd answers as before meanwhile; how far it is: memd status")
     else:
         say.out(f"in use: {told['in_use']}")
 

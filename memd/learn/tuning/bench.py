@@ -1,7 +1,7 @@
 """How well embedding models find the owner's own memories (SPEC 18.1, 18.2.4).
 
-The questions are those that tuning learns from: what somebody asked and the turn that answered
-it, otherwise some of a text's own words. Each model embeds questions and memories itself, and
+The questions are those that tuning learns from: what somebody asked, and the turn that answered
+it. Each model embeds questions and memories itself, and
 all are compared by the rank of the right memory, by meaning alone. Nothing is stored.
 """
 
