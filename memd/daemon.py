@@ -34,6 +34,7 @@ from memd.serve.server import Server
 from memd.serve.status import System
 
 if TYPE_CHECKING:
+    from memd.domain.settings.reload import Reloaded
     from memd.domain.settings.settings import Settings
 
 LOOK_SECONDS = 2.0
@@ -112,12 +113,7 @@ async def run(
         sock = _socket(paths, stack)
         rooms = await (build or _built)(settings, paths, clock, stack)
 
-        async def reload() -> None:
-            notify.reloading(clock)
-            _configure_log(_load(paths))
-            log.info("settings read again")
-            notify.ready()
-
+        reload = partial(_reload, settings, paths, clock)
         metrics = Metrics()
         system = System(rooms, metrics, clock, stop.set, reload)
         denials = Denials(rooms.audit.refused)
@@ -251,6 +247,21 @@ def _load(paths: Paths) -> Settings:
     return settings
 
 
+async def _reload(started: Settings, paths: Paths, clock: Clock) -> Reloaded:
+    """Read the settings again; raises MemoryConfigError, and those in force stay in force."""
+    from memd.domain.settings.reload import compared
+
+    notify.reloading(clock)
+    try:
+        now = _load(paths)
+        _configure_log(now)
+    finally:
+        notify.ready()
+    found = compared(started, now)
+    log.info("settings read again", taken=found.taken, waiting=found.waiting)
+    return found
+
+
 def _configure_log(settings: Settings) -> None:
     """Log as the settings say; raises MemoryConfigError for a file that cannot be written."""
     daemon = settings.daemon
@@ -290,7 +301,7 @@ def _listen(stop: asyncio.Event) -> None:
         signal.signal(number, on_stop)
 
 
-def _listen_for_reload(stack: AsyncExitStack, reload: Callable[[], Awaitable[None]]) -> None:
+def _listen_for_reload(stack: AsyncExitStack, reload: Callable[[], Awaitable[object]]) -> None:
     """Let SIGHUP reload the daemon."""
     loop = asyncio.get_running_loop()
     reloading: set[asyncio.Task[None]] = set()
@@ -300,7 +311,6 @@ def _listen_for_reload(stack: AsyncExitStack, reload: Callable[[], Awaitable[Non
             await reload()
         except MemdError as error:
             log.error("settings not read", why=error.message)
-            notify.ready()
 
     def on_hangup() -> None:
         task = loop.create_task(reload_or_say())

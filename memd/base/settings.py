@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memd.base.errors import MemoryConfigError
@@ -54,10 +55,22 @@ def load(model: type[M], file: Path | None, environ: Mapping[str, str]) -> M:
 
     A *file* that is given must be there. Nothing is written or remembered.
     """
+    tree = read(file) if file else {}
+    return checked(model, tree, file, _override(tree, environ))
+
+
+def checked(
+    model: type[M],
+    tree: dict[str, Any],
+    file: Path | None,
+    sources: Mapping[str, str] = MappingProxyType({}),
+) -> M:
+    """Return *model* filled from *tree*, as *file* has it or will have it; raises as ``load``.
+
+    *sources*: which variable set which dotted key.
+    """
     from pydantic import ValidationError
 
-    tree = read(file) if file else {}
-    sources = _override(tree, environ)
     try:
         # What is printed as a correction is in the file's own language.
         return model.model_validate(tree, context={"suffix": file.suffix if file else ""})
@@ -82,6 +95,21 @@ def peek(file: Path | None, environ: Mapping[str, str], path: tuple[str, ...]) -
     for step in path:
         tree = tree.get(step) if isinstance(tree, dict) else None
     return tree
+
+
+def origins(file: Path | None, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return where each setting was written that was: its variable, or ``file``, by dotted key."""
+    tree = read(file) if file else {}
+    variables = _override({}, environ)
+    return dict.fromkeys(_leaves(tree), "file") | variables
+
+
+def _leaves(tree: dict[str, Any], above: str = "") -> Iterator[str]:
+    for name, value in tree.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{above}{name}.")
+        else:
+            yield f"{above}{name}"
 
 
 def read(file: Path) -> dict[str, Any]:

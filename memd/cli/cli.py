@@ -221,6 +221,16 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
         (
             Entry("show", "memd.cli.upkeep.config", "show"),
             Entry("path", "memd.cli.upkeep.config", "path"),
+            Entry("set", "memd.cli.upkeep.setting", "set_value"),
+            Entry("unset", "memd.cli.upkeep.setting", "unset"),
+        ),
+    ),
+    "profile": (
+        "Memories side by side that know nothing of each other.",
+        (
+            Entry("list", "memd.cli.daemon.profile", "list_"),
+            Entry("create", "memd.cli.daemon.profile", "create"),
+            Entry("remove", "memd.cli.daemon.profile", "remove"),
         ),
     ),
     "service": (
@@ -255,7 +265,16 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "What everybody knows": ("org", "graph", "shared"),
     "Put away, brought back, erased": ("archive", "delete", "trash", "forget"),
     "Who may do what": ("agent", "client", "owner", "audit", "flagged"),
-    "Keep it well": ("config", "tune", "check", "rebuild", "backup", "restore", "repair"),
+    "Keep it well": (
+        "config",
+        "profile",
+        "tune",
+        "check",
+        "rebuild",
+        "backup",
+        "restore",
+        "repair",
+    ),
 }
 """The headings of ``memd --help``; every command stands under one."""
 

@@ -32,6 +32,7 @@ from memd.serve.route import Route
 from memd.serve.routes.routes import PROTOCOL, methods, records
 
 if TYPE_CHECKING:
+    from memd.domain.settings.reload import Reloaded
     from memd.serve.server import Server
 
 
@@ -61,7 +62,7 @@ class System:
         metrics: Metrics,
         clock: Clock,
         stop: Callable[[], None],
-        reload: Callable[[], Awaitable[None]],
+        reload: Callable[[], Awaitable[Reloaded]],
     ) -> None:
         self._rooms = rooms
         self._metrics = metrics

@@ -53,6 +53,7 @@ from memd.domain.memory import (
 )
 from memd.domain.recall import Provenance, RecallRequest, RecallResult
 from memd.domain.removal import Archived, Forgotten, Trashed
+from memd.domain.settings.reload import Reloaded
 from memd.domain.settings.settings import MemoryConfig, SaidBy, Settings
 from memd.domain.sleep.upkeep import CheckReport, DayFigures, DumpPage, GrowthHistory, Loaded
 from memd.llm.assistant import ConnectedAssistant
@@ -161,7 +162,7 @@ class FakeHouse:
     ) -> Dispatch:
         """Return what answers for these rooms, to whom *authority* lets."""
         rooms, metrics, clock = self.rooms(), Metrics(), clock or SystemClock()
-        system = System(rooms, metrics, clock, stop, _nothing)
+        system = System(rooms, metrics, clock, stop, _reload)
         authority = authority or an_authority(self.clients, self.audit)
         return Dispatch(rooms, system, clock, metrics, authority)
 
@@ -173,8 +174,8 @@ class FakeHouse:
         return replace(self.rooms(), records=Records(db, Ids(clock)))
 
 
-async def _nothing() -> None:
-    return None
+async def _reload() -> Reloaded:
+    return Reloaded()
 
 
 def a_model() -> LanguageModel:

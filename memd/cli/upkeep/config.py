@@ -1,11 +1,13 @@
-"""Look at the settings. There is no command to edit them: the file is the way."""
+"""Look at the settings: as they take effect, and from where; setting.py changes them."""
 
 from __future__ import annotations
 
 import os
+import sys
 import warnings
+from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memd.base.paths import Paths
 from memd.cli import options, say
@@ -16,21 +18,21 @@ if TYPE_CHECKING:
 
 @options.examples("memd config show", "memd config show --json | jq .settings.memory")
 def show(profile: options.Profile = None, json: options.Json = False) -> None:
-    """Print the settings as they take effect, what does not, and where memories lie."""
+    """Print the settings as they take effect and whence, what does not, where memories lie."""
     places = Paths.resolve(profile)
     settings, told = settings_of(places)
     tree = settings.model_dump(mode="json")
+    sources = origins_of(places)
     database = str(places.keeping_in(settings.memory.storage.data_dir).database)
     if json:
-        say.as_json({"settings": tree, "warnings": told, "database": database})
+        say.as_json({"settings": tree, "sources": sources, "warnings": told, "database": database})
         return
-    import yaml
-
     # Comments, so that what is printed can be kept as a settings file.
     say.out(f"# database: {say.line(database)}")
     for warning in told:
         say.out(f"# warning: {say.line(warning)}")
-    say.out(yaml.safe_dump(tree, sort_keys=False, allow_unicode=True).rstrip())
+    for line in _lines(tree, sources):
+        say.out(line)
 
 
 @options.examples("memd config path", '"$EDITOR" "$(memd config path)"')
@@ -46,6 +48,37 @@ def path(profile: options.Profile = None, json: options.Json = False) -> None:
     say.out(str(found or places.config_file))
     if found is None:
         say.note("it does not exist yet: every setting has its default")
+
+
+def _lines(tree: dict[str, Any], sources: dict[str, str], above: str = "") -> Iterator[str]:
+    """Yield YAML, with the file or the variable behind each setting that was written."""
+    import yaml
+
+    indent = "  " * above.count(".")
+    for name, value in tree.items():
+        key = f"{above}{name}"
+        if isinstance(value, dict) and value:
+            yield f"{indent}{name}:"
+            yield from _lines(value, sources, f"{key}.")
+            continue
+        first, *rest = yaml.safe_dump(
+            {name: value}, sort_keys=False, allow_unicode=True, width=sys.maxsize
+        ).splitlines()
+        written = next((said for at, said in sources.items() if f"{key}.".startswith(f"{at}.")), "")
+        yield f"{indent}{first}{f'  # {written}' if written and not _is_block(first) else ''}"
+        yield from (f"{indent}{line}" for line in rest)
+
+
+def _is_block(line: str) -> bool:
+    """Return whether a value goes on below *line* as a text, where a comment would be of it."""
+    return line.rstrip().endswith(("|", "|-", "|+", ">", ">-", ">+"))
+
+
+def origins_of(places: Paths) -> dict[str, str]:
+    """Return which settings were written, each with its variable or ``file``."""
+    from memd.base.settings import find, origins
+
+    return origins(find(places.config_file), os.environ)
 
 
 def settings_of(places: Paths) -> tuple[Settings, list[str]]:

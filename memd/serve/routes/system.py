@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from memd.base.errors import InvalidStateError
+from memd.domain.settings.reload import Reloaded
 from memd.domain.sleep.upkeep import GrowthHistory
 from memd.domain.values import Name
 from memd.serve.params import KeyParams, Params
@@ -76,13 +77,13 @@ async def history(context: Context, params: HistoryParams) -> GrowthHistory:
 @router.method(
     "system.reload",
     KeyParams,
-    None,
-    "Read the settings again, as SIGHUP does.",
+    Reloaded,
+    "Read the settings again, as SIGHUP does; which are others now.",
     scope="admin",
     repeats="anew",
 )
-async def reload(context: Context, _params: KeyParams) -> None:
-    await context.system.reload()
+async def reload(context: Context, _params: KeyParams) -> Reloaded:
+    return await context.system.reload()
 
 
 @router.method("system.shutdown", KeyParams, None, "Stop cleanly.", scope="admin", repeats="anew")

@@ -1,0 +1,53 @@
+"""Which profiles there are on this computer, and what each of them has on the disk.
+
+A profile is one tenant: one file, one socket, one daemon, keys of its own (SPEC D18). Nothing
+lists them: a profile is there when a file of its name is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from memd.base.paths import DEFAULT_PROFILE, Paths
+
+_DATABASE = re.compile(r"memd(?:-([a-z0-9][a-z0-9_-]{0,31}))?\.db")
+_CONFIG = re.compile(r"(?:config|memd-([a-z0-9][a-z0-9_-]{0,31}))\.(?:toml|yaml|yml)")
+
+
+def profiles(anyone: Paths) -> list[str]:
+    """Return the names of the profiles that have a memory or settings, sorted.
+
+    *anyone*: the places of any profile; all lie in the same folders.
+    """
+    found: set[str] = set()
+    for folder, pattern in ((anyone.data_dir, _DATABASE), (anyone.config_file.parent, _CONFIG)):
+        names = (each.name for each in folder.iterdir()) if folder.is_dir() else ()
+        for name in names:
+            match = pattern.fullmatch(name)
+            if match:
+                found.add(match[1] or DEFAULT_PROFILE)
+    return sorted(found)
+
+
+def belongings(paths: Paths) -> Iterator[Path]:
+    """Yield every file and folder of one profile, and nothing of another's or the shared models.
+
+    Files begin with the profile's own name and a dot, and folders end with it; ``memd-work``
+    is not the beginning of ``memd-work-2.db`` here.
+    """
+    stem = paths.database.stem
+    suffix = stem.removeprefix("memd")
+    folders = {paths.keys_dir.name, paths.usage_dir.name, f"wiki{suffix}"}
+    copies = re.compile(rf"{re.escape(stem)}-\d[\dT]*\.backup\..*|{re.escape(stem)}\..*")
+    settings = paths.config_file.stem
+    for place in {paths.data_dir, paths.runtime_dir, paths.state_dir}:
+        for each in sorted(place.iterdir()) if place.is_dir() else ():
+            if copies.fullmatch(each.name) or (each.is_dir() and each.name in folders):
+                yield each
+    for suffix in (".toml", ".yaml", ".yml"):
+        for name in (f"{settings}{suffix}", f"{settings}{suffix}.memd.bak"):
+            each = paths.config_file.with_name(name)
+            if each.exists():
+                yield each

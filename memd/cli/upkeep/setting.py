@@ -1,0 +1,207 @@
+"""Change one setting in the file: comments and everything else stay as they are.
+
+What would not be a settings file is not written: the key, the value and what is allowed are
+told as a start would tell them. A daemon that runs is asked to read the file again.
+"""
+
+from __future__ import annotations
+
+import json as notation
+import os
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+from memd.base.errors import InvalidError, MemoryConfigError, NotRunningError
+from memd.base.paths import Paths
+from memd.cli import options, say
+
+Key = Annotated[str, options.Argument(help="Its dotted name, as in memd config show.")]
+
+
+@options.examples(
+    "memd config set daemon.undo_days 60",
+    "memd config set memory.consolidation.interval weekly",
+    'memd config set memory.agents \'{"kit": {"level": "session"}}\'',
+)
+def set_value(
+    key: Key,
+    value: Annotated[str, options.Argument(help="Text, a number, true, false, null, or JSON.")],
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Write a setting into the settings file, and have the daemon read it again."""
+    _change(profile, key, _value(value), json=json)
+
+
+@options.examples("memd config unset daemon.undo_days")
+def unset(key: Key, profile: options.Profile = None, json: options.Json = False) -> None:
+    """Take a setting out of the settings file: it has its default again."""
+    _change(profile, key, _GONE, json=json)
+
+
+_GONE = object()
+
+
+def _value(text: str) -> Any:
+    try:
+        return notation.loads(text)
+    except ValueError:
+        return text
+
+
+def _change(profile: str | None, key: str, value: Any, *, json: bool) -> None:
+    from memd.assist.connect import files
+    from memd.assist.connect.text import UnreadableError
+    from memd.base.settings import find, read
+
+    places = Paths.resolve(profile)
+    file = find(places.config_file) or places.config_file
+    path = tuple(key.split("."))
+    if not all(path):
+        raise InvalidError(f"{key!r} is no setting", field="key")
+    wanted = _with(read(file) if file.exists() else {}, path, value)
+    warned = _warnings(wanted, file)
+    old = files.read(file) or ""
+    try:
+        new = _edited(old, file, path, value)
+    except UnreadableError:
+        new = None
+    if new is None or _tree(new, file) != wanted:
+        raise MemoryConfigError(
+            f"{file} is written so that memd does not change it", hint="edit it"
+        )
+    if new != old:
+        if old:
+            files.write(files.backup_of(file), old)
+        files.write(file, new)
+    told = _reloaded(profile)
+    if json:
+        changed = new != old
+        say.as_json({"file": str(file), "changed": changed, "daemon": told, "warnings": warned})
+        return
+    say.out(say.line(str(file)))
+    for warning in warned:
+        say.note(say.line(warning))
+    _note_effect(key, told)
+
+
+def _warnings(tree: dict[str, Any], file: Path) -> list[str]:
+    """Return what of *tree* is accepted and overruled; raises MemoryConfigError as a start does."""
+    from memd.base.settings import checked
+    from memd.domain.settings.settings import Settings
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        checked(Settings, tree, file)
+    return [str(warning.message) for warning in caught]
+
+
+def _note_effect(key: str, told: dict[str, Any] | None) -> None:
+    variable = "MEMD_" + key.replace(".", "__").upper()
+    if variable in os.environ:
+        say.note(f"{variable} is set in this environment and wins")
+    if told is None:
+        say.note("no daemon runs: it takes effect with the next start")
+    elif any(f"{name}.".startswith(f"{key}.") for name in told["waiting"]):
+        say.note("it takes effect when the daemon starts again")
+
+
+def _reloaded(profile: str | None) -> dict[str, Any] | None:
+    """Have the daemon read its settings; None when none runs."""
+    from memd.cli.reach import ask
+
+    try:
+        told: dict[str, Any] = ask(profile, "system.reload")
+    except NotRunningError:
+        return None
+    return told
+
+
+def _edited(text: str, file: Path, path: tuple[str, ...], value: Any) -> str:
+    """Return *text* with *value* at *path*, or without anything there."""
+    if file.suffix == ".toml":
+        return _in_toml(text, path, value)
+    from memd.assist.connect import yaml_text
+
+    if value is _GONE:
+        return yaml_text.take(text, _whole(yaml_text.values(text), path))
+    return _in_place(text, path, value) or yaml_text.put(text, path, value)
+
+
+def _whole(tree: Any, path: tuple[str, ...]) -> tuple[str, ...]:
+    """Return *path*, or that of the section which would be empty without it."""
+    sections = [tree]
+    for step in path[:-1]:
+        sections.append(sections[-1].get(step) if isinstance(sections[-1], dict) else None)
+    while len(path) > 1 and isinstance(sections[-1], dict) and len(sections.pop()) == 1:
+        path = path[:-1]
+    return path
+
+
+def _in_place(text: str, path: tuple[str, ...], value: Any) -> str | None:
+    """Return YAML with one word for another where it stands; None where that is no word."""
+    import yaml
+
+    node = yaml.compose(text, Loader=yaml.SafeLoader)
+    for step in path:
+        members = node.value if isinstance(node, yaml.MappingNode) else []
+        node = next((said for name, said in members if name.value == step), None)
+    if not isinstance(node, yaml.ScalarNode) or node.style in ("|", ">"):
+        return None
+    written = notation.dumps(value, ensure_ascii=False)
+    return text[: node.start_mark.index] + written + text[node.end_mark.index :]
+
+
+def _in_toml(text: str, path: tuple[str, ...], value: Any) -> str:
+    import tomlkit
+
+    if value is None:
+        raise InvalidError("TOML has no null", hint=f"memd config unset {'.'.join(path)}")
+    document = tomlkit.parse(text)
+    table: Any = document
+    for step in path[:-1]:
+        if value is _GONE and step not in table:
+            return text
+        table = table.setdefault(step, tomlkit.table())
+        if not isinstance(table, dict):
+            raise InvalidError(f"{step} is no section", field="key")
+    if value is _GONE:
+        table.pop(path[-1], None)
+    else:
+        table[path[-1]] = value
+    return tomlkit.dumps(document)
+
+
+def _tree(text: str, file: Path) -> Any:
+    """Return what *text* says, as a start would read it."""
+    if file.suffix == ".toml":
+        import tomllib
+
+        return _filled(tomllib.loads(text))
+    import yaml
+
+    return _filled(yaml.safe_load(text) or {})
+
+
+def _with(tree: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[str, Any]:
+    """Return *tree* with *value* at *path*, or without anything there."""
+    step, *below = path
+    if below:
+        inner = tree.get(step)
+        inside = _with(inner if isinstance(inner, dict) else {}, tuple(below), value)
+        tree = {**tree, step: inside}
+    else:
+        tree = {name: said for name, said in tree.items() if name != step}
+        if value is not _GONE:
+            tree[step] = value
+    filled: dict[str, Any] = _filled(tree)
+    return filled
+
+
+def _filled(tree: Any) -> Any:
+    """Return *tree* without sections that say nothing: a key that is taken out may leave one."""
+    if not isinstance(tree, dict):
+        return tree
+    found = {name: _filled(value) for name, value in tree.items()}
+    return {name: value for name, value in found.items() if value != {}}

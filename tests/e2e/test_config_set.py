@@ -1,0 +1,148 @@
+"""``memd config set`` and ``unset``, and what a reload takes over while connections are open."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import forked
+from support.daemon import environment, spawned, wait_until
+
+from memd.base.errors import MemoryConfigError
+
+TOML = """# mine
+[daemon]
+undo_days = 60 # keep
+
+# at night
+[memory.consolidation]
+interval = "daily"
+"""
+YAML = """# mine
+daemon:
+  undo_days: 60   # keep
+memory:
+  consolidation: {interval: daily}  # at night
+"""
+
+
+def memd(home: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
+    done = forked.run(words, env=environment(home, more))
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+def written(home: Path, text: str, name: str = "config.toml") -> Path:
+    file = home / "config" / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(text, "utf-8")
+    return file
+
+
+@pytest.mark.parametrize(("name", "text"), [("config.toml", TOML), ("config.yaml", YAML)])
+def test_one_setting_is_written_and_every_other_byte_stays(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    file = written(tmp_path, text, name)
+
+    done = memd(tmp_path, "config", "set", "daemon.undo_days", "90")
+
+    assert (done.returncode, done.stdout) == (0, f"{file}\n")
+    assert file.read_text("utf-8") == text.replace("60", "90")
+    assert (file.parent / f"{name}.memd.bak").read_text("utf-8") == text
+
+
+@pytest.mark.parametrize(("name", "text"), [("config.toml", TOML), ("config.yaml", YAML)])
+def test_what_is_taken_out_has_its_default_again(tmp_path: Path, name: str, text: str) -> None:
+    file = written(tmp_path, text, name)
+
+    assert memd(tmp_path, "config", "unset", "daemon.undo_days").returncode == 0
+
+    assert "undo_days" not in file.read_text("utf-8")
+    shown = json.loads(memd(tmp_path, "config", "show", "--json").stdout)
+    assert shown["settings"]["daemon"]["undo_days"] == 7
+    assert shown["sources"] == {"memory.consolidation.interval": "file"}
+
+
+def test_without_a_file_one_is_made_and_nobody_else_reads_it(tmp_path: Path) -> None:
+    memd(tmp_path, "config", "set", "memory.agents", '{"kit": {"level": "session"}}')
+
+    file = tmp_path / "config" / "config.toml"
+    assert file.stat().st_mode & 0o777 == 0o600
+    shown = json.loads(memd(tmp_path, "config", "show", "--json").stdout)
+    assert shown["settings"]["memory"]["agents"]["kit"]["type"] == "session"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("daemon.undo_days", "many"), "daemon.undo_days = 'many' must be a valid integer"),
+        (("daemon.nothing", "1"), "daemon.nothing is no setting; there are log_level"),
+        (("daemon", "1"), "daemon = 1 must"),
+        (("daemon..undo_days", "1"), "is no setting"),
+    ],
+)
+def test_what_would_be_no_settings_file_is_not_written(
+    tmp_path: Path, words: tuple[str, ...], told: str
+) -> None:
+    file = written(tmp_path, TOML)
+
+    done = memd(tmp_path, "config", "set", *words)
+
+    assert done.returncode != 0
+    assert told in done.stderr
+    assert file.read_text("utf-8") == TOML
+
+
+def test_a_file_that_cannot_be_read_is_left_as_it_is(tmp_path: Path) -> None:
+    for name, text in (("config.toml", "[daemon\n"), ("config.yaml", "a: [b\n")):
+        file = written(tmp_path, text, name)
+        done = memd(tmp_path, "config", "set", "daemon.undo_days", "3")
+        assert done.returncode == 78
+        assert file.read_text("utf-8") == text
+        file.unlink()
+
+
+def test_show_says_where_a_setting_was_written(tmp_path: Path) -> None:
+    written(tmp_path, TOML)
+
+    out = memd(tmp_path, "config", "show", MEMD_DAEMON__LOG_LEVEL="debug").stdout
+
+    assert "  undo_days: 60  # file\n" in out
+    assert "  log_level: debug  # MEMD_DAEMON__LOG_LEVEL\n" in out
+    assert "  session_days: 365\n" in out
+
+
+def test_a_running_daemon_takes_over_what_it_can_and_names_what_waits(tmp_path: Path) -> None:
+    with spawned(tmp_path) as daemon, daemon.client() as client:
+        now = memd(tmp_path, "config", "set", "daemon.log_level", "warning", "--json")
+        later = memd(tmp_path, "config", "set", "daemon.undo_days", "90")
+
+        assert json.loads(now.stdout)["daemon"] == {"taken": ["daemon.log_level"], "waiting": []}
+        assert "it takes effect when the daemon starts again" in later.stderr
+        assert client.call("system.reload") == {
+            "taken": ["daemon.log_level"],
+            "waiting": ["daemon.undo_days"],
+        }
+
+
+def test_a_bad_file_changes_nothing_and_drops_no_connection(tmp_path: Path) -> None:
+    def logged() -> str:
+        return daemon.log.read_text("utf-8")
+
+    with spawned(tmp_path) as daemon, daemon.client() as client:
+        before: dict[str, Any] = client.call("system.hello")
+        written(tmp_path, "[daemon]\nundo_days = 'many'\n")
+
+        daemon.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "settings not read" in logged(), "the reload is refused")
+        with pytest.raises(MemoryConfigError, match="undo_days = 'many' must be a valid integer"):
+            client.call("system.reload")
+
+        assert client.call("system.hello")["pid"] == before["pid"]
+        written(tmp_path, "[daemon]\nundo_days = 9\n")
+        assert client.call("system.reload")["waiting"] == ["daemon.undo_days"]
