@@ -66,7 +66,12 @@ class ChosenEmbedder:
 
 
 def folder_of(default: Path, name: str) -> Path:
-    """Return the folder of the model *name*, beside *default*; InvalidError for what is no name."""
+    """Return the folder of the model *name*, beside *default*; InvalidError for what is no name.
+
+    The folder of *default* is the person's choice, and may be called anything.
+    """
+    if name == default.name:
+        return default
     if not _NAME.fullmatch(name):
         raise InvalidError(
             f"{name!r} is not the name of a model", field="name", hint="see: memd model list"
