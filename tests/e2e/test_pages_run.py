@@ -92,13 +92,25 @@ INSTEAD = {
     "memd org timeline Flask --svg flask.svg": 'memd org timeline Flask --svg "$HOME/flask.svg"',
     "memd connect claude-code --remove": "memd connect claude-code --remove --yes",
     "memd connect claude-code": "memd connect claude-code --yes",
+    "memd records settings show": None,  # no program has stored one
+    "echo '{": None,
+    "  | socat": None,
+    "memd model add": None,
+    "memd model use": None,
+    "memd model undo": None,
+    "memd tune run": None,  # too few questions yet
+    "memd tune undo": None,
+    'memd add "The staging host': None,  # that daemon runs as a service
+    "memd profile remove work": "memd profile remove work --yes",
     ". .venv/bin/activate": None,
     "python3 -m venv": None,
 }
 """What is typed in a test instead of a line that begins so; None is for what nobody types here."""
 
 PAGES = ("README.md", "docs/notes.md", "docs/trust.md", "docs/prompts.md", "docs/usage.md",
-         "docs/access.md", "docs/org.md", "docs/assistants.md")  # fmt: skip
+         "docs/access.md", "docs/org.md", "docs/assistants.md", "docs/records.md",
+         "docs/metrics.md", "docs/learning.md", "docs/llm.md", "docs/models.md", "docs/tuning.md",
+         "docs/profiles.md")  # fmt: skip
 
 
 def shell_blocks(page: str) -> Iterator[str]:
