@@ -300,6 +300,9 @@ async def test_a_change_waits_for_questions_and_questions_for_it(tmp_path: Path)
         while (await bed.switch.status())["coming"]["done"] < 20:  # noqa: ASYNC110
             await asyncio.sleep(0)
         assert await bed.house.db.read(vectors.live) is not None
+        for _ in range(50):  # writes take turns: what waits for nothing else is over by then
+            await bed.house.db.write(ADA, lambda conn: conn.changes())
+        assert not changing.done()
         assert bed.chosen.name == "A"
         held.set()
         assert await asking == await bed.brute("hive 7 honey", "A")
