@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -146,3 +147,26 @@ def test_a_bad_file_changes_nothing_and_drops_no_connection(tmp_path: Path) -> N
         assert client.call("system.hello")["pid"] == before["pid"]
         written(tmp_path, "[daemon]\nundo_days = 9\n")
         assert client.call("system.reload")["waiting"] == ["daemon.undo_days"]
+
+
+def test_what_a_running_daemon_refuses_is_taken_back(tmp_path: Path) -> None:
+    with spawned(tmp_path):
+        done = memd(tmp_path, "config", "set", "daemon.log_file", "/proc/nope/x.log")
+        assert done.returncode == 78
+        assert not (tmp_path / "config" / "config.toml").exists()
+        file = written(tmp_path, TOML)
+        assert memd(tmp_path, "config", "set", "daemon.log_file", "/proc/no/x.log").returncode == 78
+        assert file.read_text("utf-8") == TOML
+
+
+def test_of_two_changes_at_once_neither_is_lost(tmp_path: Path) -> None:
+    for turn in range(3):
+        changes = {"daemon.undo_days": turn + 3, "daemon.session_days": turn + 30}
+        with ThreadPoolExecutor() as threads:
+            done = threads.map(
+                lambda each: memd(tmp_path, "config", "set", each[0], str(each[1])),
+                changes.items(),
+            )
+        assert [each.returncode for each in done] == [0, 0]
+        shown = json.loads(memd(tmp_path, "config", "show", "--json").stdout)["settings"]["daemon"]
+        assert {f"daemon.{name}": shown[name] for name in ("undo_days", "session_days")} == changes

@@ -58,7 +58,7 @@ def everything(client: Client) -> str:
     return "\n".join(told)
 
 
-def test_neither_answer_nor_event_nor_error_tells_of_the_other_profile(
+def test_no_method_that_reads_and_no_error_tells_of_the_other_profile(
     tmp_path: Path, two: dict[str, Paths]
 ) -> None:
     work, other = two["work"], two["work-2"]
@@ -66,7 +66,6 @@ def test_neither_answer_nor_event_nor_error_tells_of_the_other_profile(
         Client(work.socket, key=work.operator_key) as one,
         Client(other.socket, key=other.operator_key) as second,
     ):
-        second.call("events.subscribe", {"agent_id": "*"})
         kept = one.call("memory.store", {"category": "semantic", "content": TOLD})
 
         assert TOLD in everything(one)

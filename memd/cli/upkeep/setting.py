@@ -6,9 +6,12 @@ told as a start would tell them. A daemon that runs is asked to read the file ag
 
 from __future__ import annotations
 
+import fcntl
 import json as notation
 import os
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -51,18 +54,39 @@ def _value(text: str) -> Any:
 
 
 def _change(profile: str | None, key: str, value: Any, *, json: bool) -> None:
-    from memd.assist.connect import files
-    from memd.assist.connect.text import UnreadableError
-    from memd.base.settings import find, read
+    from memd.base.settings import find
 
     places = Paths.resolve(profile)
-    file = find(places.config_file) or places.config_file
     path = tuple(key.split("."))
     if not all(path):
         raise InvalidError(f"{key!r} is no setting", field="key")
+    with _alone(places.config_file.parent):
+        file = find(places.config_file) or places.config_file
+        changed, warned, told = _written(profile, file, path, value)
+    if json:
+        say.as_json({"file": str(file), "changed": changed, "daemon": told, "warnings": warned})
+        return
+    say.out(say.line(str(file)))
+    for warning in warned:
+        say.note(say.line(warning))
+    _note_effect(key, told)
+
+
+def _written(
+    profile: str | None, file: Path, path: tuple[str, ...], value: Any
+) -> tuple[bool, list[str], dict[str, Any] | None]:
+    """Write the change; return whether it is one, what is overruled, and what a daemon says.
+
+    What a running daemon refuses is taken back: no next start may end by it.
+    """
+    from memd.assist.connect import files
+    from memd.assist.connect.text import UnreadableError
+    from memd.base.settings import read
+
     wanted = _with(read(file) if file.exists() else {}, path, value)
     warned = _warnings(wanted, file)
-    old = files.read(file) or ""
+    there = files.read(file)
+    old = there or ""
     try:
         new = _edited(old, file, path, value)
     except UnreadableError:
@@ -75,15 +99,26 @@ def _change(profile: str | None, key: str, value: Any, *, json: bool) -> None:
         if old:
             files.write(files.backup_of(file), old)
         files.write(file, new)
-    told = _reloaded(profile)
-    if json:
-        changed = new != old
-        say.as_json({"file": str(file), "changed": changed, "daemon": told, "warnings": warned})
-        return
-    say.out(say.line(str(file)))
-    for warning in warned:
-        say.note(say.line(warning))
-    _note_effect(key, told)
+    try:
+        return new != old, warned, _reloaded(profile)
+    except MemoryConfigError:
+        if there is None:
+            files.remove(file)
+        elif new != old:
+            files.write(file, old)
+        raise
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Let one command at a time change the settings in *folder*: none loses another's change."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _warnings(tree: dict[str, Any], file: Path) -> list[str]:
