@@ -35,6 +35,11 @@ def windows(daemon: Spawned) -> dict[str, Any]:
         return {each["session_id"]: each for each in desk.call("usage.list")["items"]}
 
 
+def stored(daemon: Spawned) -> int:
+    with a_desk(daemon, "claude-code") as desk:
+        return desk.count()
+
+
 def test_it_tells_the_daemon_how_full_the_window_is(daemon: Spawned) -> None:
     printed = command(daemon.log.parent, ["statusline"], line("a"))
     assert printed == (0, "memd 41%\n", "")
@@ -47,6 +52,7 @@ def test_a_full_window_is_napped_over(daemon: Spawned) -> None:
     home = daemon.log.parent
     prompt = {"session_id": "b", "prompt": "The heron service runs on port 8443.", "cwd": "/"}
     command(home, ["hook", "claude-code", "UserPromptSubmit"], prompt)
+    wait_until(lambda: stored(daemon) == 1, "the prompt, which its hook does not wait for")
     full = {**USED, "cache_read_input_tokens": 110_000}
     assert command(home, ["statusline"], line("b", full)).code == 0
     wait_until(lambda: bool(windows(daemon).get("b", {}).get("napped_at")), "the nap")
