@@ -92,6 +92,8 @@ INSTEAD = {
     "memd org timeline Flask --svg flask.svg": 'memd org timeline Flask --svg "$HOME/flask.svg"',
     "memd connect claude-code --remove": "memd connect claude-code --remove --yes",
     "memd connect claude-code": "memd connect claude-code --yes",
+    "memd records cost_records export": 'memd records cost_records export > "$HOME/costs.jsonl"',
+    "memd stats --days 365 --plot": 'memd stats --days 365 --plot "$HOME/memd.svg"',
     "memd records settings show": None,  # no program has stored one
     "echo '{": None,
     "  | socat": None,
