@@ -25,6 +25,7 @@ from memd.serve.routes.routes import methods
 UNITS_MAX = 120
 """Of work between a question and its answer: what a desktop does in about a second, the
 longest wait that is promised. Threads on cores that share a pipeline count up to twice."""
+PAUSE_S = 0.01  # what of a wait may stay unseen: a hundredth of what is promised
 TEXTS: dict[str, Callable[[int], str]] = {"honest": honest, "hostile": hostile}
 
 
@@ -77,6 +78,7 @@ async def _during(deed: Coroutine[Any, Any, None], bystander: Bystander) -> floa
     task = asyncio.create_task(deed)
     worst = await bystander.ask()
     while not task.done():
+        await asyncio.wait({task}, timeout=PAUSE_S)  # it asks: it does not take all it can get
         worst = max(worst, await bystander.ask())
     await task
     return worst

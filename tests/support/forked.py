@@ -21,18 +21,25 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from memd.embedding.model_files import Manifest
 
 TIMEOUT_S = 120.0
 """Of a command that is waited for: no machine that still works is ever that slow."""
 ROOT = Path(__file__).resolve().parents[2]
 AT_START = ("PYTHON", "LANG", "LC_", "LD_", "MALLOC_", "OMP_", "OPENBLAS_")
 """What these variables say is heard at the start of a process, and only then."""
+LIBRARIES = ("fastembed", "httpx", "numpy", "onnxruntime", "psutil", "re2", "rich", "tokenizers")
+"""What memd imports when it first needs it: some of them take longer than a daemon's start."""
+_MODEL_DIR = os.environ.get("MEMD_MODEL_DIR", "")  # as it was before any test
 _LENGTH = struct.Struct("!Q")
 _STATUS = struct.Struct("!i")
 
@@ -122,17 +129,19 @@ def start(
         given, out, err = streams
         return subprocess.Popen(command, env=env, cwd=cwd, stdin=given, stdout=out, stderr=err)
     asked = {"words": list(words), "env": dict(env), "cwd": str(cwd or Path.cwd())}
-    return _forker().start(asked, streams)
+    with _ONE:
+        return _forker("daemon" if words[:1] == ["serve"] else "command").start(asked, streams)
 
 
 class Forker:
     """This end of the process that forks."""
 
-    def __init__(self) -> None:
+    def __init__(self, what: str) -> None:
         self._ours, theirs = socket.socketpair()
         with theirs:
             handle = theirs.fileno()
-            command = [sys.executable, "-m", "support.forked", str(handle)]
+            words = [what, str(handle), _MODEL_DIR]
+            command = [sys.executable, "-m", "support.forked", *words]
             self._process = subprocess.Popen(command, env=_environ(), cwd=ROOT, pass_fds=[handle])
 
     def start(self, asked: Mapping[str, Any], streams: tuple[int, int, int]) -> Process:
@@ -148,9 +157,13 @@ class Forker:
         self._process.wait()
 
 
+_ONE = threading.Lock()
+"""Tests start commands in threads: what one asks for and is answered is not for another."""
+
+
 @cache
-def _forker() -> Forker:
-    forker = Forker()
+def _forker(what: str) -> Forker:
+    forker = Forker(what)
     atexit.register(forker.close)
     return forker
 
@@ -245,21 +258,73 @@ def _stream(like: Any, handle: int, mode: str, *, line_buffering: bool = False) 
     return TextIOWrapper(raw, like.encoding, like.errors, line_buffering=line_buffering)
 
 
-def _import() -> None:
-    """Import what commands and the daemon do, before anything is asked."""
-    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
+def _import_commands() -> None:
+    """Import what commands do, before anything is asked."""
     from memd.cli import cli
 
     entries = [*cli.COMMANDS, *(entry for _, group in cli.GROUPS.values() for entry in group)]
     for name in ("memd.daemon", "memd.house", *(entry.module for entry in entries)):
         importlib.import_module(name)
-    gc.collect()
-    gc.freeze()  # what all forks share stays shared
+
+
+def _import_daemon(model_dir: str) -> None:
+    """Import all of memd and its libraries, and read the model, before anything is asked."""
+    from memd.embedding.model_files import read_manifest
+    from memd.embedding.model_thread import keep_libraries_quiet
+
+    keep_libraries_quiet()
+    for name in (*modules(), *LIBRARIES):
+        importlib.import_module(name)
+    manifest = read_manifest(Path(model_dir)) if model_dir else None
+    if manifest is not None:
+        _read_model(Path(model_dir), manifest)
+
+
+def modules() -> list[str]:
+    """Return the name of each module of memd."""
+    files = sorted((ROOT / "memd").rglob("*.py"))
+    names = (".".join(file.relative_to(ROOT).with_suffix("").parts) for file in files)
+    return [name.removesuffix(".__init__") for name in names]
+
+
+def _read_model(folder: Path, manifest: Manifest) -> None:
+    """Have the tests' model in memory for each fork that loads it from the tests' own folder.
+
+    What memd does around it, each fork does: it finds the folder, compares the files with
+    their hashes and checks each vector. Only the library reads no file again.
+    """
+    import fastembed
+
+    from memd.embedding import embed
+
+    read: Callable[..., Any] = fastembed.TextEmbedding
+    kept: list[tuple[Any, Any]] = []
+
+    def reading(*positional: Any, **named: Any) -> Any:
+        for said, model in kept:
+            if said == (positional, named):
+                return model
+        return read(*positional, **named)
+
+    def keeping(*positional: Any, **named: Any) -> Any:
+        kept.append(((positional, named), read(*positional, **named)))
+        return kept[-1][1]
+
+    fastembed.TextEmbedding = keeping
+    embed.load_encoder(folder, manifest)
+    fastembed.TextEmbedding = reading
 
 
 if __name__ == "__main__":
-    _import()
-    sys.argv[1:] = _serve(socket.socket(fileno=int(sys.argv[1])))
+    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
+    if sys.argv[1] == "daemon":
+        _import_daemon(sys.argv[3])
+    else:
+        _import_commands()
+    assert threading.active_count() == 1, "a fork would miss the other threads"
+    gc.collect()
+    gc.freeze()  # what all forks share stays shared
+    sys.argv[1:] = _serve(socket.socket(fileno=int(sys.argv[2])))
     from memd import __main__
 
     sys.argv[0] = str(ROOT / "memd" / "__main__.py")
