@@ -3,7 +3,7 @@
 ``labels/others/preferences.jsonl`` refers to recorded sessions in two public repositories
 (``labels/README.md``), which nobody tuned on: what their writers say of how they want
 work done, and messages of the moment, which must not be kept. DIR holds checkouts of
-both, in folders of whatever names. Only sums are printed.
+both, in folders of whatever names. Only sums are printed, by repository.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def measure(folder: Path) -> dict[str, Any]:
-    """Return how many preferences, and how many messages of the moment, are kept, and of how many.
+    """Return by repository how many preferences and messages of the moment are kept, of how many.
 
     Kept are those that stand in one memory; a digest counts for what is to be kept alone.
     """
@@ -37,8 +37,10 @@ def measure(folder: Path) -> dict[str, Any]:
     paths = {path.stem: path for path in folder.rglob("*.md") if path.stem in labelled}
     if missing := sorted(set(labelled) - set(paths)):
         raise SystemExit(f"no session {missing[0]} below {folder}")
-    sums = dict.fromkeys(("preferences", "kept", "in memories", "of the moment", "those kept"), 0)
+    names = ("preferences", "kept", "in memories", "of the moment", "those kept")
+    by_repository: dict[str, dict[str, int]] = {}
     for name, rows in labelled.items():
+        sums = by_repository.setdefault(rows[0]["repo"], dict.fromkeys(names, 0))
         text = paths[name].read_text("utf-8")
         lines = text.splitlines()
         memories = distilled(specstory(text, sidechains=False))
@@ -50,7 +52,7 @@ def measure(folder: Path) -> dict[str, Any]:
         sums["in memories"] += len(covered(own, items))
         sums["of the moment"] += len(moment)
         sums["those kept"] += len(junk_kept(memories, moment))
-    return sums
+    return by_repository
 
 
 def labels() -> dict[str, list[dict[str, Any]]]:

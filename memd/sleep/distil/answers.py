@@ -19,12 +19,12 @@ from memd.sleep.distil.language.words import Words
 from memd.text.languages import FUNCTION_WORDS
 from memd.text.sentences import sentences
 
-CHARS_MAX = 320
+CHARS_MAX = 440
 _SHORT_CHARS = 240
 _AGREES_CHARS = 120  # "yeah, let's do no space and 12 dashes" is of what was asked
 _BACK_CHARS_MAX = 300_000
 _ASKED_CHARS = 300
-_LINE_CHARS = 220
+_LINE_CHARS = 300
 _SHARED_WORDS = 2
 _WORD_CHARS = 4
 _MARKS_MAX = 8

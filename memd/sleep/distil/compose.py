@@ -53,8 +53,8 @@ from memd.sleep.distil.outcomes import conclusion
 from memd.sleep.distil.templates import rules
 from memd.text.sentences import sentences
 
-CHARS_MAX = 700
-PART_CHARS = 600
+CHARS_MAX = 900
+PART_CHARS = 800
 """The user's own words in one memory; what is longer becomes a second one."""
 _BESIDE = 0.4
 _ANSWERED = 0.6

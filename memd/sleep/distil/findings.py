@@ -18,7 +18,7 @@ from memd.sleep.distil.language.phrases import PRINTED
 from memd.sleep.distil.language.prose import PROSE_CHARS_MAX, plain
 from memd.sleep.distil.language.words import words
 
-FINDINGS_CHARS_MAX = 480
+FINDINGS_CHARS_MAX = 700
 _TITLE_CHARS_MAX = 130
 _TITLE_WORDS_MIN = 3
 _PRINTED_CHARS = 300

@@ -23,11 +23,11 @@ from memd.sleep.distil.language.words import words
 from memd.sleep.distil.outcomes import best, rated, trusted
 
 ANSWER_CHARS_MIN = 900
-SECTION_CHARS_MAX = 420
+SECTION_CHARS_MAX = 700
 _SAID_CHARS_MIN = 100  # a step or a header alone says nothing a week later
 _SECTIONS_MIN, _SECTIONS_MAX = 2, 5
 _CHARS_A_SECTION = 700  # a text has a memory for each, of its best sections
-_SENTENCES_MAX = 3
+_SENTENCES_MAX = 5
 _LEAST = 1.0  # the score from which a sentence is told
 _TITLE_CHARS_MAX = 90
 _TEXTS_BACK = 3

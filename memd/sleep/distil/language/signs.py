@@ -139,6 +139,8 @@ _TENTATIVE = words(
     r"maybe", r"perhaps", r"i guess", r"i wonder", r"not sure", r"might",
     r"could be", r"let'?s (?:try|see|talk|discuss)", r"what do you (?:think|suggest)",
     r"(?:1|one) sec", r"brb",
+    r"(?:other|another|alternative|second|third) (?:option|alternative|possibility|approach)s?"
+    r"(?: (?:that )?(?:we|i|you) (?:have|could take))? (?:is|are|would|could)",
 )  # fmt: skip
 # What is true of the hour, not of the project.
 _PASSING = words(

@@ -210,6 +210,9 @@ def test_after_an_interruption_a_wish_sets_the_agent_right() -> None:
 
 def test_a_tentative_wish_is_none() -> None:
     assert act("maybe we should use a solid line").score < WORTH
+    assert act("the other option we have is to keep the column in the table instead").score < WORTH
+    assert act("another approach would be to use a queue instead of polling").score < WORTH
+    assert act("we keep the column in the table instead").score >= WORTH
 
 
 @pytest.mark.parametrize("text", ["yup", "Yes, but keep it", "ok do it", "ja", "go ahead", "sí"])

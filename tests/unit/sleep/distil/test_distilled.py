@@ -243,7 +243,7 @@ def test_what_a_command_expands_to_is_not_the_user_s() -> None:
 
 def test_a_long_message_becomes_several_memories_each_with_its_own_slot() -> None:
     paragraphs = [
-        f"We want the {thing} to show {f'the {thing} of all ' * 20}always."
+        f"We want the {thing} to show {f'the {thing} of all ' * 30}always."
         for thing in ("names", "ports", "colours")
     ]
     memories = [
