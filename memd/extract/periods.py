@@ -31,6 +31,7 @@ class Period:
     are, *other* the second reading where there are two: "on Monday" is the last one, or the
     next. *limit_us* is the moment that they mean as a limit. *bounds* are words that limit
     ("since", "until", "between"). *dates* are those said by their place in the calendar.
+    *by_event*: a memory says when it was, and it may be a wrong one.
     """
 
     start: int
@@ -42,6 +43,7 @@ class Period:
     other: tuple[int, int] | None = None
     bounds: bool = False
     dates: tuple[CalendarDate, ...] = ()
+    by_event: bool = False
 
 
 def periods(text: str, now_us: int, zone: tzinfo | None = None) -> tuple[Period, ...]:

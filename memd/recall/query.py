@@ -10,6 +10,7 @@ from memd.domain.encoding import ModelFingerprint
 from memd.domain.enums import SearchMode
 from memd.extract.periods import periods
 from memd.recall.answer import RankedCandidates
+from memd.recall.event import dated
 from memd.recall.question import Question, name_candidates, question
 from memd.recall.ranking.features import Statistics, measure
 from memd.recall.ranking.rankings import Ranked, in_time, judged
@@ -56,7 +57,10 @@ def understood(
     known = names.known_speakers(conn, agent_keys, name_candidates(text))
     cached = None if fingerprint is None else vectors.cached(conn, str(fingerprint))
     times = periods(text, scopes[0].wanted.now_us)
-    asked = question(text, known, words.stemmer(conn), times)
+    stem = words.stemmer(conn)
+    asked = question(text, known, stem, times)
+    if not times:
+        asked = replace(asked, times=dated(conn, scopes, text, stem))
     body = tunings.active(conn) if unread else None
     return asked, reaches(conn, scopes, asked), cached, body
 

@@ -1,9 +1,10 @@
 """How questions that name a time are answered: ``python -m tests.bench.when --json OUT``.
 
-70 sayings of one household over two years (``when.txt``, each with the time at which it
-was told) lie in a store whose clock stands on a Wednesday; 60 questions in seven
-languages name a time, and the right saying differs from its neighbours by its time
-only. Five more name a time and nothing answers them. Nothing is fitted on any of it.
+82 sayings of one household over two years (``when.txt``, each with the time at which it
+was told) lie in a store whose clock stands on a Wednesday; 68 questions in seven
+languages name a time, eight of them an event, and the right saying differs from its
+neighbours by its time only. Five more name a time and nothing answers them. Nothing is
+fitted on any of it.
 """
 
 from __future__ import annotations
@@ -99,6 +100,14 @@ QUESTIONS = (
     Question("Where does the choir perform in March 2027?", "school"),
     Question("Which lease did we sign in May 2024?", "bakery"),
     Question("Which lease did we sign last year?", "workshop"),
+    Question("What was our bakery order before the release?", "croissants"),
+    Question("What was our bakery order after the release?", "pretzels"),
+    Question("What did we have for dinner before the release?", "beef stew|roast duck"),
+    Question("How long has the nightly report taken since we moved to Postgres?", "four minutes"),
+    Question("How long did the nightly report take before we moved to Postgres?", "twelve minutes"),
+    Question("How did Lena keep the customers informed during the power outage?", "phone"),
+    Question("Was hat der Schreiner vor dem Umzug repariert?", "Regal"),
+    Question("Was hat der Schreiner nach dem Umzug repariert?", "Tisch"),
 )
 """An answer with a bar has two right sayings."""
 UNANSWERABLE = (

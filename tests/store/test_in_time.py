@@ -98,3 +98,47 @@ async def test_of_very_much_in_a_time_a_few_are_told(tmp_path: Path) -> None:
         answer = await house.recall.recall(ADA, RecallRequest(query="What happened yesterday?"))
 
         assert len(answer.memories) == IN_TIME_ENTRIES
+
+
+BAKED = "The bakery order was croissants."
+LATER = "The bakery order was pretzels."
+RELEASED = "We released version three."
+
+
+@pytest.mark.parametrize(
+    ("question", "told", "best"),
+    [
+        ("What was the bakery order before the release?", [RELEASED], BAKED),
+        ("What was the bakery order after the release?", [RELEASED], LATER),
+        ("What was the bakery order since the release?", [RELEASED], LATER),
+        ("What was the bakery order before the harvest?", [RELEASED], LATER),  # nobody told of it
+        ("What should the bakery order be before the release?", [RELEASED], LATER),
+        ("What was the bakery order before the release?", ["Frozen until the release."], LATER),
+    ],
+)
+async def test_an_event_that_one_memory_tells_of_dates_a_question(
+    tmp_path: Path, question: str, told: list[str], best: str
+) -> None:
+    async with a_house(tmp_path / "memd.db", HeldClock()) as house:
+        items = (saying(60, BAKED), saying(20, LATER), *(saying(40, text) for text in told))
+        await house.ingest.ingest_many(ADA, IngestManyRequest(items=items))
+        await house.queue.drain()
+
+        answer = await house.recall.recall(ADA, RecallRequest(query=question, top_k=3))
+
+        orders = [each.content for each in answer.memories if each.content in {BAKED, LATER}]
+        assert orders[0] == best
+
+
+async def test_of_two_events_of_one_name_none_dates_a_question(tmp_path: Path) -> None:
+    async with a_house(tmp_path / "memd.db", HeldClock()) as house:
+        again = saying(10, "Today we released version four.")
+        items = (saying(60, BAKED), saying(20, LATER), saying(40, RELEASED), again)
+        await house.ingest.ingest_many(ADA, IngestManyRequest(items=items))
+        await house.queue.drain()
+
+        asked = RecallRequest(query="What was the bakery order before the release?", top_k=4)
+        answer = await house.recall.recall(ADA, asked)
+
+        orders = [each.content for each in answer.memories if each.content in {BAKED, LATER}]
+        assert orders[0] == LATER

@@ -31,7 +31,7 @@ EDGE_US = {
 }
 """How far beside a stretch a memory still half fits: words of time are seldom exact."""
 BESIDE = 0.5
-WIDE = 0.5  # what fits all since then, or a whole year, says less
+WIDE = 0.5  # what fits all since then, a whole year, or the day of an event, says less
 LATEST = 0.3  # more for a month's latest year, where no year is said
 
 
@@ -91,7 +91,7 @@ def _full(asked: Period) -> float:
     if asked.dates and not asked.bounds and not _is_dated(asked):
         return LATEST
     wide = asked.from_us is None or asked.to_us is None or asked.grain is Grain.YEAR
-    return WIDE if wide else 1.0
+    return WIDE if wide or asked.by_event else 1.0
 
 
 def _holds(low: int | None, high: int | None, begin_us: int, end_us: int) -> bool:
