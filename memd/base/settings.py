@@ -149,12 +149,46 @@ def _yaml(text: str, file: Path) -> Any:
     import yaml
 
     try:
-        return yaml.safe_load(text)
+        loader = yaml.SafeLoader(text)
+        try:
+            root = loader.get_single_node()
+            _refuse_twice(root, file)
+            return loader.construct_document(root) if root else None
+        finally:
+            loader.dispose()
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise MemoryConfigError(f"{file} is not YAML, line {line}: {error.problem}") from None
     except yaml.YAMLError as error:
         raise MemoryConfigError(f"{file} is not YAML: {error}") from None
+
+
+def _refuse_twice(root: Any, file: Path) -> None:
+    """Raise MemoryConfigError for a key that stands twice: YAML would take the last one."""
+    import yaml
+
+    left: list[tuple[Any, str]] = [(root, "")]
+    seen: set[int] = set()  # an anchor's node stands wherever it is named
+    while left:
+        node, above = left.pop()
+        if id(node) in seen or not isinstance(node, yaml.CollectionNode):
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            left += [(each, above) for each in node.value]
+            continue
+        lines: dict[tuple[str, str], int] = {}
+        for name, value in node.value:
+            said, line = (name.tag, str(name.value)), name.start_mark.line + 1
+            key = f"{above}{name.value}"
+            if said in lines:
+                raise MemoryConfigError(
+                    f"{file} has {key} twice, in lines {lines[said]} and {line}",
+                    field=key,
+                    hint="keep one",
+                )
+            lines[said] = line
+            left.append((value, f"{key}."))
 
 
 def _override(tree: dict[str, Any], environ: Mapping[str, str]) -> dict[str, str]:

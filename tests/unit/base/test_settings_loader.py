@@ -193,3 +193,29 @@ def test_the_yaml_sibling_of_the_settings_file_is_found(tmp_path: Path) -> None:
     config.touch()
     with pytest.raises(MemoryConfigError, match="several settings files"):
         find(config)
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "lines"),
+    [
+        ("memory:\n  level: none\ndaemon: {}\nmemory: {}\n", "memory", (1, 4)),
+        ('daemon:\n  undo_days: 3\n  "undo_days": 4\n', "daemon.undo_days", (2, 3)),
+        ("daemon: {undo_days: 3, undo_days: 3}\n", "daemon.undo_days", (1, 1)),
+        ("a:\n- b: 1\n  b: 2\n", "a.b", (2, 3)),
+    ],
+)
+def test_a_key_that_stands_twice_in_yaml_is_refused_with_both_lines(
+    tmp_path: Path, text: str, key: str, lines: tuple[int, int]
+) -> None:
+    """SPEC 7.12: TOML itself refuses it; YAML would take the last one in silence."""
+    error = _refusal(_file(tmp_path, text, "config.yaml"))
+
+    assert error.field == key
+    assert f"has {key} twice, in lines {lines[0]} and {lines[1]}" in error.message
+
+
+def test_an_anchor_that_is_named_twice_is_no_key_that_stands_twice(tmp_path: Path) -> None:
+    nested = "".join(f"x{n}: &x{n} [*x{n - 1}, *x{n - 1}]\n" for n in range(1, 60))
+    said = _refusal(_file(tmp_path, f"x0: &x0 {{a: 1}}\n{nested}", "config.yaml")).message
+
+    assert "x0 is no setting" in said
