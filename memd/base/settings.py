@@ -55,7 +55,17 @@ def load(model: type[M], file: Path | None, environ: Mapping[str, str]) -> M:
 
     A *file* that is given must be there. Nothing is written or remembered.
     """
-    tree = read(file) if file else {}
+    return merged(model, read(file) if file else {}, file, environ)
+
+
+def merged(
+    model: type[M], tree: dict[str, Any], file: Path | None, environ: Mapping[str, str]
+) -> M:
+    """Return *model* filled from *tree*, which *file* has or will have, and *environ*; as ``load``.
+
+    *tree* stays as it is.
+    """
+    tree = dict(tree)
     return checked(model, tree, file, _override(tree, environ))
 
 

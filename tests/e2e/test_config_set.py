@@ -99,6 +99,60 @@ def test_what_would_be_no_settings_file_is_not_written(
     assert file.read_text("utf-8") == TOML
 
 
+WEIGHTS = "[memory.retrieval]\nrelevance_weight = 0.7\nrecency_weight = 0.3\n"
+
+
+def test_a_setting_is_refused_that_the_environment_makes_wrong(tmp_path: Path) -> None:
+    """SPEC 7.12: what is checked is what a start would have, file under environment."""
+    file = written(tmp_path, WEIGHTS)
+    change = ("memory.retrieval", '{"relevance_weight": 0.6, "recency_weight": 0.4}')
+
+    wrong = memd(tmp_path, "config", "set", *change, MEMD_MEMORY__RETRIEVAL__RECENCY_WEIGHT="0.3")
+
+    assert wrong.returncode == 78
+    assert "relevance_weight and recency_weight must" in wrong.stderr
+    assert file.read_text("utf-8") == WEIGHTS
+    assert memd(tmp_path, "config", "set", *change).returncode == 0
+
+
+def test_a_setting_that_only_the_environment_makes_right_is_written_and_told(
+    tmp_path: Path,
+) -> None:
+    file = written(tmp_path, "")
+    variable = {"MEMD_MEMORY__RETRIEVAL__RECENCY_WEIGHT": "0.4"}
+    key = "memory.retrieval.relevance_weight"
+
+    alone = memd(tmp_path, "config", "set", key, "0.6")
+    assert alone.returncode == 78
+    done = memd(tmp_path, "config", "set", key, "0.6", **variable)
+
+    assert done.returncode == 0, done.stderr
+    assert "0.6" in file.read_text("utf-8")
+    assert "without this environment it would be refused: memory.retrieval" in done.stderr
+
+
+def test_a_wrong_value_is_not_written_because_a_variable_hides_it(tmp_path: Path) -> None:
+    file = written(tmp_path, TOML)
+
+    done = memd(tmp_path, "config", "set", "daemon.undo_days", "many", MEMD_DAEMON__UNDO_DAYS="3")
+
+    assert done.returncode == 78
+    assert file.read_text("utf-8") == TOML
+
+
+@pytest.mark.parametrize("runs", [False, True])
+def test_a_reload_checks_the_file_under_the_daemon_s_own_environment(
+    tmp_path: Path, *, runs: bool
+) -> None:
+    """A daemon's variables are not those of the terminal: its refusal takes the change back."""
+    variable = {"MEMD_MEMORY__RETRIEVAL__RECENCY_WEIGHT": "0.3"} if runs else {}
+    change = ("memory.retrieval", '{"relevance_weight": 0.6, "recency_weight": 0.4}')
+    with spawned(tmp_path, variable):
+        done = memd(tmp_path, "config", "set", *change)
+        assert done.returncode == (78 if runs else 0)
+        assert (tmp_path / "config" / "config.toml").exists() is not runs
+
+
 def test_a_file_that_cannot_be_read_is_left_as_it_is(tmp_path: Path) -> None:
     for name, text in (("config.toml", "[daemon\n"), ("config.yaml", "a: [b\n")):
         file = written(tmp_path, text, name)

@@ -84,7 +84,7 @@ def _written(
     from memd.base.settings import read
 
     wanted = _with(read(file) if file.exists() else {}, path, value)
-    warned = _warnings(wanted, file)
+    warned = _warnings(wanted, file, path)
     there = files.read(file)
     old = there or ""
     try:
@@ -121,15 +121,28 @@ def _alone(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _warnings(tree: dict[str, Any], file: Path) -> list[str]:
-    """Return what of *tree* is accepted and overruled; raises MemoryConfigError as a start does."""
-    from memd.base.settings import checked
+def _warnings(tree: dict[str, Any], file: Path, path: tuple[str, ...]) -> list[str]:
+    """Return what of *tree* is accepted and overruled; raises MemoryConfigError as a start does.
+
+    What counts is the file under this environment. A file that only holds with it is told: the
+    daemon may have another. What was just set at *path* is wrong even where a variable hides it.
+    """
+    from memd.base.settings import checked, merged
     from memd.domain.settings.settings import Settings
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        checked(Settings, tree, file)
-    return [str(warning.message) for warning in caught]
+        merged(Settings, tree, file, os.environ)
+    told = [str(warning.message) for warning in caught]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # told above
+        try:
+            checked(Settings, tree, file)
+        except MemoryConfigError as error:
+            if f"{error.field}.".startswith(f"{'.'.join(path)}."):
+                raise
+            told.append(f"without this environment it would be refused: {error.message}")
+    return told
 
 
 def _note_effect(key: str, told: dict[str, Any] | None) -> None:
