@@ -268,22 +268,14 @@ def _configure_log(settings: Settings) -> None:
     if daemon.log_file is None:
         log.configure(level=daemon.log_level)
         return
-    path = Path(daemon.log_file).expanduser()
-    if not path.is_absolute():
-        raise _no_log(path, "must be absolute")
+    file = log.LogFile(
+        Path(daemon.log_file).expanduser(), daemon.log_file_bytes, daemon.log_files_kept
+    )
+    file.check()
     try:
-        file = log.LogFile(path, daemon.log_file_bytes, daemon.log_files_kept)
         log.configure(level=daemon.log_level, file=file)
     except OSError as error:
-        raise _no_log(path, str(error.strerror)) from error
-
-
-def _no_log(path: Path, why: str) -> MemoryConfigError:
-    return MemoryConfigError(
-        f"daemon.log_file = {os.fspath(path)!r} cannot be used: {why}",
-        field="daemon.log_file",
-        hint="name a file in a folder of yours, or leave the key away",
-    )
+        raise file.refusal(str(error.strerror)) from error
 
 
 _STOPPING = (signal.SIGTERM, signal.SIGINT)

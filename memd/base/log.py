@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
+from memd.base.errors import MemoryConfigError
+
 if TYPE_CHECKING:
     from logging.handlers import RotatingFileHandler
 
@@ -38,6 +40,32 @@ class LogFile(NamedTuple):
     path: Path
     bytes_max: int
     kept: int
+
+    def check(self) -> None:
+        """Raise MemoryConfigError for a file that could not be written now; none is made."""
+        if not self.path.is_absolute():
+            raise self.refusal("must be absolute")
+        try:
+            os.close(os.open(self.path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+        except FileNotFoundError:
+            self._try_to_make()
+        except OSError as error:
+            raise self.refusal(str(error.strerror)) from error
+
+    def _try_to_make(self) -> None:
+        try:
+            os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+            self.path.unlink()
+        except OSError as error:
+            raise self.refusal(str(error.strerror)) from error
+
+    def refusal(self, why: str) -> MemoryConfigError:
+        """Return the error for this file, as a person is told it."""
+        return MemoryConfigError(
+            f"daemon.log_file = {os.fspath(self.path)!r} cannot be used: {why}",
+            field="daemon.log_file",
+            hint="name a file in a folder of yours, or leave the key away",
+        )
 
 
 def configure(

@@ -213,6 +213,19 @@ def test_what_a_running_daemon_refuses_is_taken_back(tmp_path: Path) -> None:
         assert file.read_text("utf-8") == TOML
 
 
+def test_a_log_file_that_cannot_be_written_is_refused_while_no_daemon_runs(tmp_path: Path) -> None:
+    file = written(tmp_path, TOML)
+    for log in ("/proc/no/x.log", "memd.log", str(tmp_path)):
+        done = memd(tmp_path, "config", "set", "daemon.log_file", log)
+        assert done.returncode == 78
+        assert f"daemon.log_file = {log!r} cannot be used" in done.stderr
+        assert file.read_text("utf-8") == TOML
+
+    good = tmp_path / "memd.log"
+    assert memd(tmp_path, "config", "set", "daemon.log_file", str(good)).returncode == 0
+    assert not good.exists()
+
+
 def test_of_two_changes_at_once_neither_is_lost(tmp_path: Path) -> None:
     for turn in range(3):
         changes = {"daemon.undo_days": turn + 3, "daemon.session_days": turn + 30}

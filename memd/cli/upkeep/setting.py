@@ -13,11 +13,14 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from memd.base.errors import InvalidError, MemoryConfigError, NotRunningError
 from memd.base.paths import Paths
 from memd.cli import options, say
+
+if TYPE_CHECKING:
+    from memd.domain.settings.settings import Settings
 
 Key = Annotated[str, options.Argument(help="Its dotted name, as in memd config show.")]
 
@@ -132,7 +135,8 @@ def _warnings(tree: dict[str, Any], file: Path, path: tuple[str, ...]) -> list[s
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        merged(Settings, tree, file, os.environ)
+        settings = merged(Settings, tree, file, os.environ)
+    _check_log(settings)
     told = [str(warning.message) for warning in caught]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # told above
@@ -143,6 +147,16 @@ def _warnings(tree: dict[str, Any], file: Path, path: tuple[str, ...]) -> list[s
                 raise
             told.append(f"without this environment it would be refused: {error.message}")
     return told
+
+
+def _check_log(settings: Settings) -> None:
+    """Refuse a log file that no daemon could write, also while none runs."""
+    from memd.base.log import LogFile
+
+    daemon = settings.daemon
+    if daemon.log_file is not None:
+        path = Path(daemon.log_file).expanduser()
+        LogFile(path, daemon.log_file_bytes, daemon.log_files_kept).check()
 
 
 def _note_effect(key: str, told: dict[str, Any] | None) -> None:
