@@ -14,7 +14,8 @@ None and what begins with ``[`` or ``{`` is JSON.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 PREFIX = "MEMD_"
 SUFFIXES = (".toml", ".yaml", ".yml")
+_NAME = re.compile(r"""\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^."']+""")
+_KEY = re.compile(rf"(?:{_NAME.pattern})(?:\.(?:{_NAME.pattern}))*")
+_BARE = re.compile(r"""[^."']+""")
 _ERRORS_SHOWN = 5
 _VALUE_CHARS_SHOWN = 80
 
@@ -90,7 +94,7 @@ def checked(
     if len(details) > len(shown):
         shown.append(f"and {len(details) - len(shown)} more")
     shown.sort(key=lambda said: "\n" in said)  # a block to be pasted stands last
-    key = ".".join(map(str, details[0]["loc"])) or None
+    key = dotted([str(step) for step in details[0]["loc"]]) or None
     # Without `from`: the error's own text would repeat the whole tree.
     raise MemoryConfigError("\n".join(shown), field=key) from None
 
@@ -114,12 +118,44 @@ def origins(file: Path | None, environ: Mapping[str, str]) -> dict[str, str]:
     return dict.fromkeys(_leaves(tree), "file") | variables
 
 
-def _leaves(tree: dict[str, Any], above: str = "") -> Iterator[str]:
+def _leaves(tree: dict[str, Any], above: tuple[str, ...] = ()) -> Iterator[str]:
     for name, value in tree.items():
+        path = (*above, str(name))
         if isinstance(value, dict):
-            yield from _leaves(value, f"{above}{name}.")
+            yield from _leaves(value, path)
         else:
-            yield f"{above}{name}"
+            yield dotted(path)
+
+
+def dotted(path: Sequence[str]) -> str:
+    """Return *path* as one key, as TOML writes it: a name that has a dot is quoted.
+
+    >>> dotted(("memory", "agents", "a.b"))
+    'memory.agents."a.b"'
+    """
+    return ".".join(name if _BARE.fullmatch(name) else json.dumps(name) for name in path)
+
+
+def undotted(key: str) -> tuple[str, ...]:
+    """Return the path that *key* names; raises MemoryConfigError for none.
+
+    >>> undotted('memory.agents."a.b".level'), undotted("'a.b'")
+    (('memory', 'agents', 'a.b', 'level'), ('a.b',))
+    """
+    if _KEY.fullmatch(key) is None:
+        raise MemoryConfigError(
+            f"{key!r} is no setting", field="key", hint='a name that has a dot is quoted: "a.b"'
+        )
+    try:
+        return tuple(_unquoted(match.group()) for match in _NAME.finditer(key))
+    except ValueError:
+        raise MemoryConfigError(f"{key!r} is quoted wrongly", field="key") from None
+
+
+def _unquoted(name: str) -> str:
+    if name[0] == "'":
+        return name[1:-1]
+    return str(json.loads(name)) if name[0] == '"' else name
 
 
 def read(file: Path) -> dict[str, Any]:
@@ -177,7 +213,7 @@ def _refuse_twice(root: Any, file: Path) -> None:
     """Raise MemoryConfigError for a key that stands twice: YAML would take the last one."""
     import yaml
 
-    left: list[tuple[Any, str]] = [(root, "")]
+    left: list[tuple[Any, tuple[str, ...]]] = [(root, ())]
     seen: set[int] = set()  # an anchor's node stands wherever it is named
     while left:
         node, above = left.pop()
@@ -190,15 +226,16 @@ def _refuse_twice(root: Any, file: Path) -> None:
         lines: dict[tuple[str, str], int] = {}
         for name, value in node.value:
             said, line = (name.tag, str(name.value)), name.start_mark.line + 1
-            key = f"{above}{name.value}"
+            path = (*above, str(name.value))
             if said in lines:
+                key = dotted(path)
                 raise MemoryConfigError(
                     f"{file} has {key} twice, in lines {lines[said]} and {line}",
                     field=key,
                     hint="keep one",
                 )
             lines[said] = line
-            left.append((value, f"{key}."))
+            left.append((value, path))
 
 
 def _override(tree: dict[str, Any], environ: Mapping[str, str]) -> dict[str, str]:
@@ -215,7 +252,7 @@ def _override(tree: dict[str, Any], environ: Mapping[str, str]) -> dict[str, str
             inner = below.get(step)
             below[step] = below = dict(inner) if isinstance(inner, dict) else {}
         below[path[-1]] = _value(variable, environ[variable])
-        sources[".".join(path)] = variable
+        sources[dotted(path)] = variable
     return sources
 
 
@@ -234,7 +271,7 @@ def _explain(
     model: type[BaseModel], detail: ErrorDetails, sources: Mapping[str, str], file: Path | None
 ) -> str:
     """Say one thing that is wrong in one line: key, value, what is allowed, where it stands."""
-    key = ".".join(map(str, detail["loc"]))
+    key = dotted([str(step) for step in detail["loc"]])
     if not key and detail["type"] == "value_error":
         # A rule of the whole tree begins with the key that it is about.
         key, said = str(detail["ctx"]["error"]).partition(" ")[::2]

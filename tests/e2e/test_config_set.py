@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from support import forked
 from support.daemon import environment, spawned, wait_until
 
 from memd.base.errors import MemoryConfigError
+from memd.base.settings import origins
 
 TOML = """# mine
 [daemon]
@@ -224,6 +226,38 @@ def test_a_log_file_that_cannot_be_written_is_refused_while_no_daemon_runs(tmp_p
     good = tmp_path / "memd.log"
     assert memd(tmp_path, "config", "set", "daemon.log_file", str(good)).returncode == 0
     assert not good.exists()
+
+
+@pytest.mark.parametrize("name", ["config.toml", "config.yaml"])
+@pytest.mark.parametrize("key", ['memory.agents."a.b".level', "memory.agents.'a.b'.level"])
+def test_a_name_with_a_dot_is_quoted_and_shown_so(tmp_path: Path, name: str, key: str) -> None:
+    file = written(tmp_path, TOML if name == "config.toml" else YAML, name)
+    before = file.read_text("utf-8")
+
+    done = memd(tmp_path, "config", "set", key, "session")
+
+    assert done.returncode == 0, done.stderr
+    shown = json.loads(memd(tmp_path, "config", "show", "--json").stdout)
+    assert shown["settings"]["memory"]["agents"]["a.b"]["type"] == "session"
+    assert shown["sources"]['memory.agents."a.b".level'] == "file"
+    printed = yaml.safe_load(memd(tmp_path, "config", "show").stdout)
+    assert printed["memory"] == shown["settings"]["memory"]
+    assert memd(tmp_path, "config", "unset", key).returncode == 0
+    assert origins(file, {}) == {
+        "memory.consolidation.interval": "file",
+        "daemon.undo_days": "file",
+    }
+    assert "# at night" in file.read_text("utf-8")
+    assert before == file.read_text("utf-8") or name == "config.toml"
+
+
+@pytest.mark.parametrize("key", ['memory.agents."a.b', 'a"b"', "", ".", "a.", '"\\x"', "'a'b"])
+def test_a_key_that_is_quoted_wrongly_is_refused(tmp_path: Path, key: str) -> None:
+    done = memd(tmp_path, "config", "set", key, "1")
+
+    assert done.returncode != 0
+    assert repr(key) in done.stderr
+    assert not (tmp_path / "config" / "config.toml").exists()
 
 
 def test_of_two_changes_at_once_neither_is_lost(tmp_path: Path) -> None:

@@ -50,16 +50,20 @@ def path(profile: options.Profile = None, json: options.Json = False) -> None:
         say.note("it does not exist yet: every setting has its default")
 
 
-def _lines(tree: dict[str, Any], sources: dict[str, str], above: str = "") -> Iterator[str]:
+def _lines(
+    tree: dict[str, Any], sources: dict[str, str], above: tuple[str, ...] = ()
+) -> Iterator[str]:
     """Yield YAML, with the file or the variable behind each setting that was written."""
     import yaml
 
-    indent = "  " * above.count(".")
+    from memd.base.settings import dotted
+
+    indent = "  " * len(above)
     for name, value in tree.items():
-        key = f"{above}{name}"
+        key = dotted((*above, name))
         if isinstance(value, dict) and value:
-            yield f"{indent}{name}:"
-            yield from _lines(value, sources, f"{key}.")
+            yield f"{indent}{yaml.safe_dump({name: None}).partition(': null')[0]}:"
+            yield from _lines(value, sources, (*above, name))
             continue
         first, *rest = yaml.safe_dump(
             {name: value}, sort_keys=False, allow_unicode=True, width=sys.maxsize

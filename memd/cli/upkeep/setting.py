@@ -22,13 +22,19 @@ from memd.cli import options, say
 if TYPE_CHECKING:
     from memd.domain.settings.settings import Settings
 
-Key = Annotated[str, options.Argument(help="Its dotted name, as in memd config show.")]
+Key = Annotated[
+    str,
+    options.Argument(
+        help='Its dotted name, as in memd config show; a name with a dot is quoted: "a.b".'
+    ),
+]
 
 
 @options.examples(
     "memd config set daemon.undo_days 60",
     "memd config set memory.consolidation.interval weekly",
     'memd config set memory.agents \'{"kit": {"level": "session"}}\'',
+    "memd config set 'memory.agents.\"review.bot\".level' session",
 )
 def set_value(
     key: Key,
@@ -57,12 +63,10 @@ def _value(text: str) -> Any:
 
 
 def _change(profile: str | None, key: str, value: Any, *, json: bool) -> None:
-    from memd.base.settings import find
+    from memd.base.settings import dotted, find, undotted
 
     places = Paths.resolve(profile)
-    path = tuple(key.split("."))
-    if not all(path):
-        raise InvalidError(f"{key!r} is no setting", field="key")
+    path = undotted(key)
     with _alone(places.config_file.parent):
         file = find(places.config_file) or places.config_file
         changed, warned, told = _written(profile, file, path, value)
@@ -72,7 +76,7 @@ def _change(profile: str | None, key: str, value: Any, *, json: bool) -> None:
     say.out(say.line(str(file)))
     for warning in warned:
         say.note(say.line(warning))
-    _note_effect(key, told)
+    _note_effect(dotted(path), told)
 
 
 def _written(
@@ -130,7 +134,7 @@ def _warnings(tree: dict[str, Any], file: Path, path: tuple[str, ...]) -> list[s
     What counts is the file under this environment. A file that only holds with it is told: the
     daemon may have another. What was just set at *path* is wrong even where a variable hides it.
     """
-    from memd.base.settings import checked, merged
+    from memd.base.settings import checked, dotted, merged
     from memd.domain.settings.settings import Settings
 
     with warnings.catch_warnings(record=True) as caught:
@@ -143,7 +147,7 @@ def _warnings(tree: dict[str, Any], file: Path, path: tuple[str, ...]) -> list[s
         try:
             checked(Settings, tree, file)
         except MemoryConfigError as error:
-            if f"{error.field}.".startswith(f"{'.'.join(path)}."):
+            if f"{error.field}.".startswith(f"{dotted(path)}."):
                 raise
             told.append(f"without this environment it would be refused: {error.message}")
     return told
@@ -160,7 +164,9 @@ def _check_log(settings: Settings) -> None:
 
 
 def _note_effect(key: str, told: dict[str, Any] | None) -> None:
-    variable = "MEMD_" + key.replace(".", "__").upper()
+    from memd.base.settings import undotted
+
+    variable = "MEMD_" + "__".join(undotted(key)).upper()
     if variable in os.environ:
         say.note(f"{variable} is set in this environment and wins")
     if told is None:

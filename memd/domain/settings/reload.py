@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from memd.base.settings import dotted
 from memd.domain.settings.settings import Settings
 from memd.domain.values import Value
 
@@ -38,9 +39,10 @@ def compared(started: Settings, now: Settings) -> Reloaded:
     )
 
 
-def _leaves(tree: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+def _leaves(tree: dict[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
     for name, value in tree.items():
+        path = (*above, name)
         if isinstance(value, dict) and value:
-            yield from _leaves(value, f"{above}{name}.")
+            yield from _leaves(value, path)
         else:
-            yield f"{above}{name}", value
+            yield dotted(path), value
