@@ -23,8 +23,9 @@ from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory, RunState
 from memd.domain.ingest import IngestRequest
 from memd.domain.memory import MemoryMetadata, MemoryQuery
-from memd.domain.settings.settings import MemoryConfig
+from memd.domain.settings.settings import MemoryConfig, Settings
 from memd.sleep.night.night import STEPS, Night
+from memd.sleep.night.switch import Switch
 from memd.sleep.night.task import Cursor, NightScope, PlannedStep
 from memd.sleep.night.tasks import Consolidation
 from memd.sleep.strategies.operations import Condensed, GroupMember
@@ -125,6 +126,31 @@ async def test_a_switch_that_goes_off_meanwhile_stops_the_night_at_its_next_step
         await bed.night.go_on()
         done = await bed.night.report(stopped.run_id, ADA)
         assert (done.state, [step.steps for step in done.steps]) == (RunState.DONE, [2])
+
+
+async def test_a_night_that_is_going_on_stops_at_its_next_step_when_the_file_says_so(
+    tmp_path: Path,
+) -> None:
+    config = tmp_path / "config.toml"
+    async with a_bed(tmp_path) as bed:
+        for session in ("a", "b"):
+            await bed.tell(*(f"{session}: {turn}" for turn in TURNS), session_id=session)
+        bed.clock.advance(days=2)
+        night = replace(bed.night, enabled=Switch(Settings(), config, {}))
+
+        def switch_off(done: int, total: int) -> None:
+            del done, total
+            config.write_text("[memory.consolidation]\nenabled = false\n", "utf-8")
+
+        stopped = await night.run(ADA, progress=switch_off)
+
+        assert (stopped.state, len(await bed.summaries())) == (RunState.RUNNING, 1)
+        await night.go_on()  # what a tick does, a minute later
+        assert (await night.run(ADA)).steps == ()
+        assert len(await bed.summaries()) == 1
+        config.unlink()
+        await night.go_on()
+        assert (await night.report(stopped.run_id, ADA)).state is RunState.DONE
 
 
 async def test_a_night_that_was_stopped_can_be_undone_instead_of_going_on(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ Made from the code by `python -m tests.support.docs`.
 One file, YAML or TOML: `memd config path` names it, and it need not exist. `memd config show`
 prints all settings as they take effect. A key can also be given in the daemon's environment, in
 capitals and with two underscores for each dot: `MEMD_DAEMON__LOG_LEVEL=debug`. The daemon reads its
-settings when it starts, those of the log again on SIGHUP; nights switched off stop at once.
+settings when it starts, those of the log again on SIGHUP; nights stop or come again at once, too.
 `memd config set KEY VALUE` changes one, keeps comments and says whether a start is needed.
 
 ```yaml

@@ -1,8 +1,7 @@
 """The kill switch in the settings, read again whenever it is looked at (SPEC 16.2).
 
-A night looks before every step, so the file is only read when it has changed.
-Switching off takes effect at once; what was off when the daemon started takes a
-restart, like every other setting.
+A night looks before every step, so the file is only read when it has changed. Switching
+off and on takes effect at once. Until the file changes, what the daemon started with holds.
 """
 
 from __future__ import annotations
@@ -17,21 +16,21 @@ from memd.domain.settings.settings import Settings
 
 
 class Switch:
-    """Returns whether ``memory.consolidation.enabled`` holds; unreadable, it does."""
+    """Returns whether ``memory.consolidation.enabled`` holds; unreadable, as at the start."""
 
     def __init__(self, settings: Settings, config_file: Path, environ: Mapping[str, str]) -> None:
         self._at_start = settings.memory.consolidation.enabled
         self._files = [config_file.with_suffix(suffix) for suffix in SUFFIXES]
         self._config_file = config_file
         self._environ = environ
-        self._seen: list[tuple[int, int] | None] | None = None
-        self._now = True
+        self._stamps = [_stamp(file) for file in self._files]
+        self._now = self._at_start
 
     def __call__(self) -> bool:
-        seen = [_stamp(file) for file in self._files]
-        if seen != self._seen:
-            self._seen, self._now = seen, self._read()
-        return self._at_start and self._now
+        stamps = [_stamp(file) for file in self._files]
+        if stamps != self._stamps:
+            self._stamps, self._now = stamps, self._read()
+        return self._now
 
     def _read(self) -> bool:
         with warnings.catch_warnings():
@@ -39,7 +38,7 @@ class Switch:
             try:
                 settings = load(Settings, find(self._config_file), self._environ)
             except (MemdError, OSError):
-                return True
+                return self._at_start
         return settings.memory.consolidation.enabled
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import yaml
+
+from memd.base.settings import load
 from memd.domain.settings.settings import Settings
 from memd.sleep.night.switch import Switch
 
@@ -42,6 +45,21 @@ def test_a_daemon_that_was_started_with_nights_off_has_none(tmp_path: Path) -> N
     assert a_switch(tmp_path, off)() is False
 
 
+def test_what_was_off_at_the_start_is_on_when_the_file_says_so(tmp_path: Path) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text(OFF, "utf-8")
+    switch = a_switch(tmp_path, Settings.model_validate(yaml.safe_load(OFF)))
+    assert switch() is False
+    file.write_text(OFF.replace("false", "true"), "utf-8")
+    assert switch() is True
+    file.write_text("memory: [", "utf-8")  # then it is as it was at the start
+    assert switch() is False
+
+
 def test_the_environment_counts_as_it_does_for_every_setting(tmp_path: Path) -> None:
     environ = {"MEMD_MEMORY__CONSOLIDATION__ENABLED": "false"}
-    assert Switch(Settings(), tmp_path / "config.toml", environ)() is False
+    off = load(Settings, None, environ)
+    switch = Switch(off, tmp_path / "config.toml", environ)
+    assert switch() is False
+    (tmp_path / "config.yaml").write_text(OFF.replace("false", "true"), "utf-8")
+    assert switch() is False
