@@ -27,6 +27,7 @@ from memd.embedding.cross_encoder import RerankerThread
 from memd.embedding.embed import EmbedderThread
 from memd.ingest.switch import ModelSwitch
 from memd.learn.teaching import teaching
+from memd.learn.uptake import UptakeCounter
 from memd.org.clients import Clients
 from memd.org.temporal import catch_up, note_rules
 from memd.serve.events import Events
@@ -83,7 +84,8 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
     asleep = _asleep(house, settings, paths, events, llm)
     prompts = _Prompts(settings, house, scorer, embedder.warm, llm)
     taught = teaching(house, settings, paths, llm)
-    for settle in (prompts.settled, house.notes.settle):
+    uptake = UptakeCounter(house.db, house.clock, house.ids, house.work, house.notes.add)
+    for settle in (house.notes.settle, uptake.settled, prompts.settled):  # from its end
         stack.push_async_callback(settle)
     return Rooms(
         ingest=house.ingest,
@@ -123,6 +125,7 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
         answers=Answers(house.db),
         records=records,
         llm=llm,
+        uptake=uptake if settings.daemon.count_use else None,
         short_ids=ShortIds(house.db, settings.org_memory),
         background=(*_background(house, access, asleep, events, models), *taught.background),
     )

@@ -26,6 +26,8 @@ class Occurrence(NamedTuple):
     seconds: float = 0.0
     tokens: int = 0
     is_success: bool = True
+    used: tuple[str, ...] = ()
+    """The ids of memories that an answer took up; counted with them, and not in the record."""
 
 
 Note = Callable[[Occurrence], None]

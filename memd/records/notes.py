@@ -88,7 +88,7 @@ class Notes:
             return
         try:
             noted = await self._work.run(_rows, occurrences)
-            await self._db.write(_CALLER, lambda conn: _write(conn, noted))
+            await self._db.write(_CALLER, lambda conn: _write(conn, noted, occurrences))
         except MemdError as error:
             self.dropped += len(occurrences)
             log.warning("notes not written", kind=error.kind, notes=len(occurrences))
@@ -127,9 +127,13 @@ def _rows(occurrences: Sequence[Occurrence]) -> list[_Row]:
     return noted
 
 
-def _write(conn: Writing, noted: Sequence[_Row]) -> None:
+def _write(conn: Writing, noted: Sequence[_Row], occurrences: Sequence[Occurrence]) -> None:
+    from memd.store.memory import uses
     from memd.store.records import rows, shape
 
+    for each in occurrences:
+        if each.used:
+            uses.add(conn, each.used, each.at_us)
     for table, row in noted:
         shape.follow(conn, table)
         if rows.get(conn, table, [row["id"]]) is None:  # a night that went on is told again

@@ -198,7 +198,7 @@ class Dispatch:
             if route.short_id is not None and self._rooms.short_ids is not None:
                 params = await self._rooms.short_ids.resolve(caller, route.short_id, params)
             context = Context(self._rooms, self._system, caller, progress, call.peer)
-            return self._metrics.counting(await self._run(route, context, params))
+            return self._counted(caller, params, await self._run(route, context, params))
         except MemdError as error:
             if isinstance(error, DeniedError):
                 await self._authority.note(call.credentials.identity.client, route.name)
@@ -207,6 +207,12 @@ class Dispatch:
             raise
         except Exception as error:  # noqa: BLE001  # a bug becomes an incident, here and above
             raise self._bug(route.name, error) from None
+
+    def _counted(self, caller: Caller, params: Params, result: Any) -> Any:
+        """Return *result*; what it gives, and what of it is taken up later, is counted."""
+        if self._rooms.uptake is not None:
+            self._rooms.uptake.hear(caller, params, result)
+        return self._metrics.counting(result)
 
     async def _run(self, route: Route, context: Context, params: Params) -> Any:
         """Return the method's answer, or the one that was kept for the caller's key."""

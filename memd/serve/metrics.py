@@ -187,6 +187,7 @@ _MAPS = (
     ("queues", "queue_depth", "queue", "What waits."),
     ("memories", "memories", "state", "Memories by state."),
     ("records", "records", "entity", "Operational records."),
+    ("uptake", "uptake", "what", "Memories in prompts that were answered; taken_up is estimated."),
 )
 _WORKS = (
     ("done", "works_total", "Naps, nights and compressions that were finished."),

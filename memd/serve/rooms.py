@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 from memd.base.errors import InvalidError, TooLargeError
 from memd.base.limits import NAP_TRANSCRIPT_BYTES_MAX, TRANSCRIPTS_ARRIVING_MAX
 from memd.domain.encoding import Embedder, Installed
+from memd.learn.uptake import UptakeCounter
 from memd.serve.events import Events, Peer
 from memd.serve.short_ids import ShortIds
 
@@ -147,6 +148,8 @@ class Rooms:
     llm: LanguageModel | None = None
     """Without, everything is done by rule (SPEC D8)."""
     uploads: Uploads = field(default_factory=Uploads)
+    uptake: UptakeCounter | None = None
+    """Without, nobody counts what answers take up."""
     shares: bool = True
     """Whether agents can share memories."""
     memories_max: int | None = None

@@ -140,7 +140,7 @@ class System:
 
     async def snapshot(self) -> dict[str, Any]:
         """Return what is true right now; of a store that fails a question only what is known."""
-        works = self._rooms.naps.works()
+        works, uptake = self._rooms.naps.works(), self._rooms.uptake
         stored: dict[str, Any] = {}
         try:
             stored = await self._rooms.upkeep.stats()
@@ -157,6 +157,7 @@ class System:
                       "reranker": _told(self._rooms.reranker)},
             "memories": {state: stored[state] for state in MemoryState if state in stored},
             "records": stored.get("records", {}),
+            **({} if uptake is None else {"uptake": dict(uptake.counts)}),
             "file_bytes": stored.get("file_bytes", 0),
         }  # fmt: skip
 

@@ -34,6 +34,8 @@ def drawn(metrics: dict[str, Any], history: dict[str, Any]) -> str:
          _bars(_latency(metrics["methods"]), logarithmic=True)),
         ("Recalls, prompts and briefs since the start: gave something dark, asked for pale",
          _bars(_asked(metrics))),
+        ("Memories in prompts that were answered since the start: taken up dark (estimated)",
+         _bars(_taken_up(metrics.get("uptake", {})))),
         ("Naps (dark) and nights (pale), seconds", _dots(history["works"])),
     ]  # fmt: skip
     whole = HEIGHT * len(panels)
@@ -67,6 +69,16 @@ def _asked(metrics: dict[str, Any]) -> list[TwoPartBar]:
         whole = gave + outcomes.get("nothing", 0)
         bars.append(TwoPartBar(f"{asked}s", gave, whole, f"{gave:,} of {whole:,}, {texts:,} texts"))
     return bars
+
+
+def _taken_up(counts: dict[str, int]) -> list[TwoPartBar]:
+    if not counts.get("answers"):
+        return []
+    used = counts["taken_up"]
+    return [
+        TwoPartBar(name, used, counts[what], f"{used:,} of {counts[what]:,}")
+        for name, what in (("given", "given"), ("can be told", "tellable"))
+    ]
 
 
 def _line(days: Sequence[dict[str, Any]]) -> Iterator[str]:

@@ -67,6 +67,7 @@ def lines(metrics: dict[str, Any], history: dict[str, Any]) -> list[str]:
         *_counts("records", metrics["records"]),
         f"since the start, {timedelta(seconds=metrics['uptime_s'])} ago:",
         *_given(metrics),
+        *_taken_up(metrics.get("uptake", {})),
         *_works(metrics["works"]),
         *_methods(metrics["methods"]),
     ]
@@ -87,6 +88,16 @@ def _given(metrics: dict[str, Any]) -> list[str]:
             f"  {asked + 's:':<10}{gave + empty:,}, of which {gave:,} gave something: {what}"
         )
     return told
+
+
+def _taken_up(counts: dict[str, int]) -> list[str]:
+    if not counts.get("answers"):
+        return []
+    return [
+        f"  {'answers:':<10}{counts['answers']:,}, to prompts with memories: given"
+        f" {counts['given']:,}, taken up {counts['taken_up']:,} of {counts['tellable']:,}"
+        " that can be told (estimated)"
+    ]
 
 
 def _works(works: dict[str, dict[str, float]]) -> list[str]:

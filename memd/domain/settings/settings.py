@@ -225,6 +225,8 @@ class DaemonSettings(Value):
     """A log file of this size is renamed (`.1`, `.2` ...), and a new one begun."""
     log_files_kept: int = Field(default=5, ge=1, le=1_000)
     """How many renamed log files are kept."""
+    count_use: bool = True
+    """Whether memd counts which memories of a prompt its answer took up; no word is kept."""
     secrets: SecretsPolicy = "redact"
     """A text with a key or password is stored with it replaced, not at all, or as it is; no
     answer ever has it.

@@ -142,7 +142,8 @@ CREATE TABLE memory_tag (
 -- Read when a memory is read back.
 CREATE INDEX memory_tag_by_memory ON memory_tag (memory_key, ordinal);
 
--- How often a memory was recalled. Written in batches, never inside a recall.
+-- How often answers took a memory up that stood in a prompt, by an estimate. Written in
+-- batches, never inside a request; read by exports.
 CREATE TABLE memory_use (
     memory_key INTEGER PRIMARY KEY REFERENCES memory (memory_key) ON DELETE CASCADE,
     access_count INTEGER NOT NULL DEFAULT 0,

@@ -19,6 +19,7 @@ METRICS: dict[str, Any] = {
     "works": {"night": {"done": 2, "failed": 1, "seconds": 3.5, "last_seconds": 1.25}},
     "queues": {"writes": 0, "embedding": 4}, "records": {"tasks": 10_000},
     "file_bytes": 5_000_000, "uptime_s": 3_700,
+    "uptake": {"answers": 9, "given": 40, "tellable": 31, "taken_up": 12},
 }  # fmt: skip
 HISTORY: dict[str, Any] = {
     "days": [{"day": f"2026-03-0{n}", "added": n, "total": 10 * n} for n in range(1, 6)],
@@ -28,7 +29,15 @@ HISTORY: dict[str, Any] = {
         {"work": "nap", "at": "2026-03-02T12:00:00Z", "seconds": 0.0, "is_success": False},
     ],
 }
-EMPTY = {**METRICS, "methods": {}, "asked": {}, "given": {}, "works": {}, "records": {}}
+EMPTY = {
+    **METRICS,
+    "methods": {},
+    "asked": {},
+    "given": {},
+    "works": {},
+    "records": {},
+    "uptake": {},
+}
 
 
 def tags(svg: str) -> list[str]:
@@ -52,8 +61,8 @@ def test_every_panel_is_drawn() -> None:
     found = tags(svg)
     assert found[0] == "svg"
     assert set(found) <= {"svg", "rect", "g", "text", "path", "polyline", "circle"}
-    assert (found.count("g"), found.count("polyline"), found.count("circle")) == (4, 1, 3)
-    assert found.count("rect") == 1 + 2 * (2 + 2)
+    assert (found.count("g"), found.count("polyline"), found.count("circle")) == (5, 1, 3)
+    assert found.count("rect") == 1 + 2 * (2 + 2 + 2)
     (points,) = re.findall(r'points="([^"]*)"', svg)
     heights = [float(point.partition(",")[2]) for point in points.split()]
     assert len(heights) == 5
@@ -69,10 +78,10 @@ def test_a_name_is_text_and_nothing_is_fetched() -> None:
 
 
 @pytest.mark.parametrize("days", [[], [{"day": "2026-03-01", "added": 0, "total": 0}]])
-def test_a_store_that_is_new_has_four_empty_panels(days: list[Any]) -> None:
+def test_a_store_that_is_new_has_five_empty_panels(days: list[Any]) -> None:
     svg = drawn(EMPTY, {"days": days, "works": []})
     tags(svg)
-    assert svg.count("nothing yet") == 4
+    assert svg.count("nothing yet") == 5
 
 
 @pytest.mark.parametrize("seconds", [0.0, 5.0])
@@ -97,3 +106,9 @@ def test_a_person_reads_what_was_counted() -> None:
     row = next(line for line in told.splitlines() if "memory.recall" in line)
     assert row.split() == ["memory.recall", "3", "1", "0.9", "4.0", "9.0"]
     assert "method" not in "\n".join(lines(EMPTY, HISTORY))
+
+
+def test_a_person_reads_what_was_taken_up_as_an_estimate() -> None:
+    told = "  answers:  9, to prompts with memories: given 40, taken up 12 of 31 that can be told"
+    assert f"{told} (estimated)" in lines(METRICS, HISTORY)
+    assert not [line for line in lines(EMPTY, HISTORY) if "taken up" in line]
