@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.daemon import Spawned, wait_until
 from support.desk import Desk, a_desk, served
-from support.hooking import ASSISTANTS, hook, introduce, repository, said
+from support.hooking import ASSISTANTS, hook, introduce, repository, said, unread
 
 pytestmark = pytest.mark.model
 
@@ -87,6 +87,18 @@ def test_a_prompt_is_told_what_is_known_and_is_kept_as_its_person_s(
         assert session["project_id"] == str(project)
         assert hook(home, source, event, asks).out == ""  # the same event by another settings file
         assert desk.count() == 2
+
+
+def test_an_output_that_nobody_reads_is_no_failure_and_the_prompt_is_kept(
+    daemon: Spawned, home: Path, tmp_path: Path
+) -> None:
+    asks = of_session("claude-code", "unread", tmp_path, prompt=f"{QUESTION} {TOLD}")
+    with a_desk(daemon, "claude-code") as desk:
+        desk.store(FACT)
+        desk.settle()
+        assert unread(home, ["hook", "claude-code", "UserPromptSubmit"], asks) == (0, "")
+        assert "BrokenPipeError" in said(home)[-1]  # there was something to print
+        wait_until(lambda: bool(kept(desk, "unread")), "the prompt is kept")
 
 
 @pytest.mark.parametrize("source", ANSWERS)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.daemon import Spawned, spawned, wait_until
 from support.desk import a_desk
-from support.hooking import command, introduce, said
+from support.hooking import command, introduce, said, unread
 
 from memd.assist.statusline import usage_of
 
@@ -46,6 +46,10 @@ def test_it_tells_the_daemon_how_full_the_window_is(daemon: Spawned) -> None:
     wait_until(lambda: "a" in windows(daemon), "the window is known")
     told = windows(daemon)["a"]
     assert (told["used_tokens"], told["window_tokens"], told["model"]) == (82_000, 200_000, "opus")
+
+
+def test_a_line_that_nobody_reads_is_no_failure(daemon: Spawned) -> None:
+    assert unread(daemon.log.parent, ["statusline"], line("unread")) == (0, "")
 
 
 def test_a_full_window_is_napped_over(daemon: Spawned) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -59,6 +60,25 @@ def command(
         check=False,
     )
     return Printed(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def unread(home: Path, arguments: list[str], payload: Any) -> tuple[int, str]:
+    """Run a command whose output nobody reads any more; return its exit code and its errors."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "memd", *arguments],
+            env=bare(home, {"MEMD_HOOK_SECONDS": str(WAIT_S)}),
+            input=json.dumps(payload).encode(),
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            timeout=WAIT_S,
+            check=False,
+        )
+    finally:
+        os.close(writing)
+    return done.returncode, done.stderr.decode()
 
 
 def introduce(daemon: Spawned, *names: str) -> None:
