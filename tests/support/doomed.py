@@ -19,19 +19,13 @@ from typing import Any, NoReturn
 import apsw
 from support.fakes import HashEmbedder
 
-from memd import daemon
+from memd import daemon, house
 from memd.base import log
 from memd.base.clock import SystemClock
 from memd.base.paths import Paths
 from memd.domain.caller import Caller
 from memd.domain.settings.settings import DaemonSettings, Settings
-from memd.embedding import embed
 from memd.org import org
-from memd.serve import events
-from memd.sleep import sleep
-from memd.sleep.nap import naps
-from memd.sleep.night import switch
-from memd.sleep.wiki import exports
 from memd.store.access import files
 from memd.store.file import database, transactions
 from memd.store.file.connect import Writing
@@ -56,7 +50,6 @@ METHODS = {
     "org.retract": "org",
     "inject.file": "files",
 }
-IMPORTED = (events, exports, naps, sleep, switch)  # before the fork, so that each life is short
 
 
 class Shared:
@@ -206,7 +199,7 @@ def _instrument(shared: Shared) -> None:
 
     vars(transactions).update(transacted=in_phase, checkpointing=in_checkpoint)
     vars(database).update(CHECKPOINT_PAGES=60)  # so that every cycle has several
-    vars(embed).update(EmbedderThread=Embedder)
+    vars(house).update(EmbedderThread=Embedder)
 
 
 # The mutants.
