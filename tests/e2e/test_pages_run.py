@@ -95,8 +95,6 @@ INSTEAD = {
     "memd records cost_records export": 'memd records cost_records export > "$HOME/costs.jsonl"',
     "memd stats --days 365 --plot": 'memd stats --days 365 --plot "$HOME/memd.svg"',
     "memd records settings show": None,  # no program has stored one
-    "echo '{": None,
-    "  | socat": None,
     "memd model add": None,
     "memd model use": None,
     "memd model undo": None,

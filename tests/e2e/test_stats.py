@@ -85,6 +85,19 @@ def test_the_command_tells_a_person_and_draws(daemon: Spawned, tmp_path: Path) -
     assert "must end in .svg" in wrong.stderr
 
 
+def test_the_command_prints_what_prometheus_reads(daemon: Spawned, client: Client) -> None:
+    def families(text: str) -> list[str]:
+        return [line for line in text.splitlines() if line.startswith("# TYPE ")]
+
+    told = typed(daemon, "--prometheus")
+    assert told.endswith("\n")
+    assert families(told) == families(client.call("system.metrics", {"format": "prometheus"}))
+    both = forked.run(
+        ["stats", "--prometheus", "--json"], env=environment(daemon.paths.data_dir.parent)
+    )
+    assert (both.returncode, both.stdout) == (2, "")
+
+
 def test_a_file_that_cannot_be_written_is_told(daemon: Spawned, tmp_path: Path) -> None:
     for name in ("nowhere/memd.svg", "x" * 300 + ".svg"):
         done = forked.run(

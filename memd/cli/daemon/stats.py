@@ -18,6 +18,7 @@ DAYS = 90
     "memd stats",
     "memd stats --days 365 --plot memd.svg",
     "memd stats --json | jq .metrics.methods",
+    "memd stats --prometheus > memd.prom",
 )
 def stats(
     days: Annotated[
@@ -26,12 +27,19 @@ def stats(
     plot: Annotated[
         Path | None, options.option("--plot", metavar="FILE", help="Write plots to this SVG file.")
     ] = None,
+    prometheus: Annotated[
+        bool,
+        options.option("--prometheus", help="Print the metrics in Prometheus' text format alone."),
+    ] = False,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Say how memd grew and worked: memories, times of answers, what was given, naps and nights."""
     if plot is not None and plot.suffix.lower() != ".svg":
         raise InvalidError(f"{say.line(str(plot))} must end in .svg", field="plot")
+    if prometheus:
+        _print_for_prometheus(profile, alone=plot is None and not json)
+        return
     with daemon(profile) as client:
         history = client.call("system.history", {"days": days})
         metrics = client.call("system.metrics")
@@ -42,6 +50,13 @@ def stats(
     elif plot is None:
         for line in lines(metrics, history):
             say.out(line)
+
+
+def _print_for_prometheus(profile: str | None, *, alone: bool) -> None:
+    if not alone:
+        raise InvalidError("--prometheus prints one format alone", field="prometheus")
+    with daemon(profile) as client:
+        say.out(str(client.call("system.metrics", {"format": "prometheus"})).rstrip("\n"))
 
 
 def _draw(plot: Path, metrics: dict[str, Any], history: dict[str, Any]) -> None:
