@@ -62,7 +62,7 @@ def run(arguments: list[str]) -> int:
     try:
         said = read(call.source, call.event, stdin(STDIN_SECONDS_MAX))
         if said is not None:
-            _print(done(said, call))
+            _do(said, call)
     except (Unusable, LineError) as error:
         hook_log.note(str(call), str(error))
     except Exception as error:  # noqa: BLE001  # an assistant must not suffer from a fault of ours
@@ -70,8 +70,8 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-def done(said: HookEvent, call: HookCall) -> str:
-    """Tell the daemon what *said* says, and return what the assistant is to read."""
+def _do(said: HookEvent, call: HookCall) -> None:
+    """Tell the daemon what *said* says, and print what the assistant is to read."""
     # Another program that reads this one's settings is itself: with its own key, or not at all.
     client = call.client if said.source == call.source else None
     waits = said.action in (events.BEGIN, events.PROMPT)
@@ -80,50 +80,48 @@ def done(said: HookEvent, call: HookCall) -> str:
     try:
         marks = once.Marks(line.path)
         if not marks.take(once.stamp(said.session, said.action, said.mark, said.text or "")):
-            return ""
+            return
         if said.action == events.BEGIN:
             marks.clear()
-            return _begun(line, said)
-        if said.action == events.PROMPT:
-            return _asked(line, said, marks)
-        if said.action == events.ANSWER:
+            _begun(line, said)
+        elif said.action == events.PROMPT:
+            _asked(line, said, marks)
+        elif said.action == events.ANSWER:
             _answered(line, said, marks)
         else:
             _report(line, said, said.usage)
-        return ""
     finally:
         line.close()
 
 
-def _begun(line: HookConnection, said: HookEvent) -> str:
-    """Return the brief of a session that begins or whose window was emptied."""
+def _begun(line: HookConnection, said: HookEvent) -> None:
+    """Print the brief of a session that begins or whose window was emptied."""
     if said.aside or said.resumed:
-        return ""
+        return
     line.ask("session.start", said.where)  # and over: what it is given is noted from then on
     brief = line.ask("inject.brief", {**said.where, "token_budget": PROMPT_TOKENS})
-    return _shown(said, brief)
+    _print(_shown(said, brief))
 
 
-def _asked(line: HookConnection, said: HookEvent, marks: once.Marks) -> str:
-    """Return what is known about a person's prompt, and have the prompt kept."""
+def _asked(line: HookConnection, said: HookEvent, marks: once.Marks) -> None:
+    """Print what is known about a person's prompt, and then have the prompt kept.
+
+    In this order: the daemon's work on what is kept would compete with what is waited for.
+    """
     if said.aside and said.mark:
         marks.put(once.stamp("aside", said.session, said.mark))
     if said.aside or said.text is None:
-        return ""
-    text = ""
-    if shown.takes(said.source, said.action):
-        asked = {
-            "query": said.text[:QUERY_CHARS_MAX],
-            "token_budget": PROMPT_TOKENS,
-            "patience_ms": PATIENCE_MS,
-        }
-        try:
-            text = _shown(said, line.ask("inject.prepare", {**said.where, **asked}))
-        finally:
-            _keep(line, said, typed(said.text), "person")
-    else:
+        return
+    try:
+        if shown.takes(said.source, said.action):
+            asked = {
+                "query": said.text[:QUERY_CHARS_MAX],
+                "token_budget": PROMPT_TOKENS,
+                "patience_ms": PATIENCE_MS,
+            }
+            _print(_shown(said, line.ask("inject.prepare", {**said.where, **asked})))
+    finally:
         _keep(line, said, typed(said.text), "person")
-    return text
 
 
 def typed(prompt: str) -> str:

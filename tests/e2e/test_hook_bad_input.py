@@ -175,22 +175,43 @@ OTHERS: dict[str, Answer] = {
 
 @pytest.mark.parametrize("kind", OTHERS)
 def test_a_daemon_of_another_version_is_as_none(tmp_path: Path, kind: str) -> None:
-    paths = Paths.resolve(home=tmp_path, environ={})
-    paths.keys_dir.mkdir(parents=True, mode=0o700)
-    (paths.keys_dir / "claude-code.key").write_text("memd-key-" + "7" * 64)
-    (paths.keys_dir / "claude-code.key").chmod(0o600)
-    paths.runtime_dir.mkdir(mode=0o700)
     soon = {"MEMD_HOOK_SECONDS": "0.5"}
-    with listening(paths.socket, OTHERS[kind]):
+    with listening(_keyed(tmp_path).socket, OTHERS[kind]):
         asked = hook(tmp_path, "claude-code", "UserPromptSubmit", PROMPT, environ=soon)
         assert asked == (0, "", "")
     (line,) = said(tmp_path)
     assert PRIVATE not in line
 
 
+def test_what_a_daemon_said_before_it_went_away_is_printed(tmp_path: Path) -> None:
+    """So it is printed before the prompt is sent to be kept."""
+
+    def answer(request: dict[str, Any]) -> bytes:
+        result = {"messages": [{"role": "system", "content": "what is known"}]}
+        return (
+            json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}).encode() + b"\n"
+        )
+
+    with listening(_keyed(tmp_path).socket, answer, last="inject.prepare"):
+        printed = ask(tmp_path)
+    assert (printed.code, printed.added) == (0, "what is known")
+    (line,) = said(tmp_path)
+    assert "memd went away" in line
+
+
+def _keyed(home: Path) -> Paths:
+    """Return the places of a home with a key and a folder for the socket."""
+    paths = Paths.resolve(home=home, environ={})
+    paths.keys_dir.mkdir(parents=True, mode=0o700)
+    (paths.keys_dir / "claude-code.key").write_text("memd-key-" + "7" * 64)
+    (paths.keys_dir / "claude-code.key").chmod(0o600)
+    paths.runtime_dir.mkdir(mode=0o700)
+    return paths
+
+
 @contextlib.contextmanager
-def listening(path: Path, answer: Answer) -> Iterator[None]:
-    """Listen as something that is no memd of ours."""
+def listening(path: Path, answer: Answer, last: str = "") -> Iterator[None]:
+    """Listen as something that is no memd of ours, and to nothing after the method *last*."""
     server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     server.bind(str(path))
     server.listen()
@@ -200,7 +221,10 @@ def listening(path: Path, answer: Answer) -> Iterator[None]:
             connection, _ = server.accept()
             with connection, connection.makefile("rb") as lines:
                 for line in lines:
-                    connection.sendall(answer(json.loads(line)))
+                    request = json.loads(line)
+                    if request["method"] == last:
+                        connection.shutdown(socket.SHUT_RD)
+                    connection.sendall(answer(request))
 
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
