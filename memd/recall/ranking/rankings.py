@@ -220,8 +220,19 @@ def calibration(
     total = math.log(sum(math.exp(score - best) for score in scores))
     chance = weights.gate_logit(told)
     few = told["few"]
-    common = {"gate": chance, "few": few, "few_gate": few * chance, "sd10": told["sd10"]}
-    return [{"score": score, "share": score - best - total, **common} for score in scores]
+    unsaid = told["unsaid"]
+    common = {
+        "gate": chance,
+        "few": few,
+        "few_gate": few * chance,
+        "sd10": told["sd10"],
+        "unsaid": unsaid,
+    }
+    shares = [score - best - total for score in scores]
+    return [
+        {"score": score, "share": share, "unsaid_share": unsaid * share, **common}
+        for score, share in zip(scores, shares, strict=True)
+    ]
 
 
 def _score(item: Measured, weights: Weights, mode: SearchMode) -> float:
@@ -255,7 +266,8 @@ def signals(items: Sequence[Ranked], project_id: str | None = None) -> dict[str,
     far the ten best lie apart, and whether names are asked about that are nowhere.
     The best of few is less near by chance, and a small store has hardly a word of
     a question: what is ``few`` is 1 for a store of one memory, 0 from MANY on.
-    ``project`` is 1 if the nearest by meaning is of *project_id*, which is asked from.
+    ``project`` is 1 if the nearest by meaning is of *project_id*, which is asked from;
+    ``unsaid``, for the calibration, is which share of the ten best names no speaker.
     """
     return _signals([(item.score, item.measured) for item in items], project_id)
 
@@ -267,12 +279,14 @@ def _signals(
     nearest = max((item for _, item in scored), key=lambda item: item.features["cos"])
     maxcos = nearest.features["cos"]
     maxcovx = max(item.covx for _, item in scored)
-    sd10 = statistics.pstdev([score for score, _ in scored[:GATE_TOP]])
+    top = scored[:GATE_TOP]
+    sd10 = statistics.pstdev([score for score, _ in top])
     few = max(0.0, 1 - math.log(len(scored)) / math.log(MANY))
     return {
         "maxcos": maxcos,
         "maxcovx": maxcovx,
         "sd10": sd10,
+        "unsaid": sum(item.candidate.speaker is None for _, item in top) / len(top),
         "t1_nterm": best.features["nterm"],
         "t1_bmxn": best.features["bmxn"],
         "t1_date": best.features["date"],

@@ -16,11 +16,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-CALIBRATION = ("score", "share", "gate", "few", "few_gate", "sd10")
+CALIBRATION = ("score", "share", "gate", "few", "few_gate", "sd10", "unsaid", "unsaid_share")
 """What a relevance is made of: the ranker's score; the logarithm of the share that the candidate
 has of all (a softmax over their scores), which tells one that stands alone from one of many; the
-gate's logit; how small the store is, alone and times that logit; and how far the ten best lie
-apart (decision 0162). What a table does not name weighs nothing."""
+gate's logit; how small the store is, alone and times that logit; how far the ten best lie
+apart (decision 0162); and how many of them nobody is named as the speaker of, alone and times
+that share (decision 0210). What a table does not name weighs nothing."""
 
 
 @dataclass(frozen=True)
@@ -88,15 +89,17 @@ HYBRID = Weights(
     ),
     calibration=MappingProxyType(
         {
-            "score": -0.029,
-            "share": 1.137,
-            "gate": 0.305,
-            "few": -1.111,
-            "few_gate": 0.474,
-            "sd10": -0.2,
+            "score": -0.011,
+            "share": 1.027,
+            "gate": 0.248,
+            "few": -1.54,
+            "few_gate": 0.576,
+            "sd10": -0.113,
+            "unsaid": 0.756,
+            "unsaid_share": 0.261,
         }
     ),
-    offset=1.02,
+    offset=0.557,
     gate=MappingProxyType(
         {
             "maxcos": 7.71,
@@ -115,7 +118,7 @@ HYBRID = Weights(
     gate_offset=-6.74,
     gate_min=0.05,
     quiet=0.15,
-    bar=0.0206,
+    bar=0.0248,
     doubt=0.55,
 )
 
