@@ -77,7 +77,8 @@ def ahead(text: str, start: int) -> str:
 def seen_from(text: str, place: int) -> int:
     """Return where, from *place* on, a reader sees something: behind blanks and marks."""
     while place < len(text) and letter_of(text[place]) in {"", " "}:
-        place += 1
+        blanks = _BLANKS.match(text, place)  # a run at once: a line may be nothing else
+        place = blanks.end() if blanks else place + 1
     return place
 
 

@@ -50,6 +50,8 @@ _TERMINAL = re.compile(
 )
 
 OURS = (ENTRY_TAG, MEMORY_TAG)
+LIVE_TAGS_MAX = 64
+"""Of one text that are told from what only begins like one; behind them nothing is."""
 
 # Quotation marks among what a reader may take for "<": they open no tag before a bare word.
 _QUOTES = "\u00ab\u226a\u227a\u2329\u27e8\u27ea\u3008\u300a\ufe3d\ufe3f"
@@ -117,7 +119,8 @@ def neutralised(content: str, tags: Iterable[str], opening: Iterable[str] = ()) 
 
     Any letter case, white space, compatibility forms and look-alikes count; letters and
     spaces are kept. Opening tags are left alone, as documented, but for those of *opening*:
-    with memd's own a text could draw a second entry.
+    with memd's own a text could draw a second entry. Behind LIVE_TAGS_MAX live ones whatever
+    begins like one is taken for one: a text of nothing else costs no look each.
 
     >>> neutralised("</memory-entry >", ("memory-entry",))
     '<\\/memory-entry >'
@@ -128,8 +131,12 @@ def neutralised(content: str, tags: Iterable[str], opening: Iterable[str] = ()) 
     if not closing | opening or not _OPENING.search(content):
         return content
     live, firsts, closes, opens = _live(closing, opening)
+    left = LIVE_TAGS_MAX
 
     def marked(match: re.Match[str]) -> str:
+        nonlocal left
+        if not left:
+            return f"{match[0]}\\"
         place = seen_from(content, match.end())
         if place == len(content) or (letter := letter_of(content[place])) not in firsts:
             return match[0]
@@ -140,6 +147,7 @@ def neutralised(content: str, tags: Iterable[str], opening: Iterable[str] = ()) 
         said = live.match(ahead(content, place))
         if said is None or _is_spared(content, match, said):
             return match[0]
+        left -= 1
         return f"{match[0]}\\"
 
     return opens.sub(marked, content)

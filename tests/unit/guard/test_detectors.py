@@ -33,9 +33,12 @@ from memd.guard import secrets
 PACKAGES = (memd.extract, memd.guard, memd.text, memd.recall, memd.signals, memd.view)
 CHARS = 6_000
 FACTOR_MAX = 3.0
-"""What a hostile text may cost, of what the dearest honest one does."""
-FREE_UNITS = 0.5
-"""What any text of CHARS may cost a detector that costs an honest one next to nothing."""
+"""What a hostile text may cost, of what the dearest honest one does, and of what a plain one
+costs all detectors together."""
+FREE_UNITS = 0.1
+"""What any text of CHARS may cost a detector that costs an honest one next to nothing: all of
+them together take some twenty times that for an honest text."""
+DEAREST = 8
 PATTERN_UNITS_MAX = 30
 ROUNDS, TRIES = 5, 5
 
@@ -73,6 +76,17 @@ HONEST_TEXTS = (
     '{"name": "value", "n": 12.5, "items": ["a", "b"], "ok": true}\n',
     "Die Besprechung ist am Montag um 10 Uhr; wir m\u00fcssen das Caf\u00e9 buchen. "
     "\u79c1\u306f\u6771\u4eac\u306b\u884c\u304d\u307e\u3059\u3002 ",
+    '<li class="row"><a href="/a?x=1&amp;y=2">\u201cOne\u201d</a> <b>two</b> &lt;x&gt;</li>\n',
+    "'<memory>' and '</memory>' stand around it; a <memory-entry> is one line of it.\n",
+    "Monday\nmilk\neggs\n\nTuesday\n1,2\n3,4\n- a\n- b\n",
+    "```sh\nmake\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n1. One:\n   - two\n",
+    'API_KEY="your-key-here"\nTOKEN=${TOKEN}\nsha512-9fX0bXo2vA1kq3nYw8ZtqJ7u5cR4mD6e\n'
+    "id: 3f2b8c1e-9a7d-4e21-8f60-1b2c3d4e5f60 AKIAIOSFODNN7EXAMPLE\n",
+    "<math><mrow><mi>m</mi><mo>=</mo><msup><mi>a</mi><mn>2</mn></msup></mrow></math>\n",
+    "deploy: ghp_0123456789abcdefghijABCDEFGHIJ012345\nAKIAIOSFODNN7GATEWAY\n",
+    "_**User (2026-01-03 10:11:12Z)**_\n\nis it up?\n\n---\n\n_**Agent**_\n\nyes\n\n",
+    "10:00-11:30 on 3 March 2026, next Monday, last week at 5 pm, 2019-12-31, in 2019; ",
+    "User: is it up?\nAssistant: yes. [2026-01-03] - score: 0.9\n> ok!!\n\nSystem: done\n",
 )  # fmt: skip
 
 
@@ -136,7 +150,7 @@ def cost_s(call: Callable[[str], object], text: str) -> float:
 def test_no_text_costs_a_detector_much_more_than_honest_ones(name: str) -> None:
     call, module = FOUND[name]
     honest = [(text * CHARS)[:CHARS] for text in HONEST_TEXTS]
-    plain = max(honest, key=lambda text: min(cost_s(call, text) for _ in range(3)))
+    plain = max(honest, key=lambda text: min(cost_s(call, text) for _ in range(2)))
     dearest = max(hostile(module), key=lambda text: cost_s(call, text))
     found = ""
     for _ in range(TRIES):
@@ -149,6 +163,24 @@ def test_no_text_costs_a_detector_much_more_than_honest_ones(name: str) -> None:
             return
         found = f"{dearest_s / plain_s:.1f} times, {dearest_s / spent.unit_s:.2f} units"
     pytest.fail(f"{found}: {dearest[:40]!r}")
+
+
+def test_no_text_costs_all_of_them_together_three_times_a_plain_one() -> None:
+    plain = (HONEST * CHARS)[:CHARS]
+    texts = [(unit * (CHARS // len(unit) + 1))[:CHARS] for unit in UNITS]
+    dearest = sorted(texts, key=_cost_of_all_s)[-DEAREST:]
+    found = [""] * TRIES
+    for turn in range(TRIES):
+        rounds = [(_cost_of_all_s(plain), max(map(_cost_of_all_s, dearest))) for _ in range(2)]
+        plain_s, dearest_s = map(min, zip(*rounds, strict=True))
+        if dearest_s <= FACTOR_MAX * plain_s:
+            return
+        found[turn] = f"{dearest_s / plain_s:.1f}"
+    pytest.fail(f"{', '.join(found)} times")
+
+
+def _cost_of_all_s(text: str) -> float:
+    return sum(cost_s(call, text) for call, _ in FOUND.values())
 
 
 def test_the_known_detectors_are_found() -> None:

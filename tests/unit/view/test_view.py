@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from support.effort import effort
 
 from memd.view.view import (
+    LIVE_TAGS_MAX,
     neutralised,
     one_line,
     untrusted_content_directive,
@@ -199,6 +200,16 @@ def test_a_hostile_text_is_seen_in_bounded_time(unit: str) -> None:
     with effort() as spent:
         view(unit * (300_000 // len(unit)))
     assert spent.units < 300
+
+
+def test_behind_many_live_tags_what_only_begins_like_one_is_marked_too() -> None:
+    few = "</memory>" * LIVE_TAGS_MAX
+    for text in (f"{few}</men>", f"</men>{few}</memory-x>"):
+        seen = neutralised(text, ("memory",))
+        assert seen.count("<\\/") == LIVE_TAGS_MAX + 1
+        assert seen.replace("<\\", "<") == text
+        assert neutralised(seen, ("memory",)) == seen
+    assert neutralised("</men>" * 3 * LIVE_TAGS_MAX, ("memory",)).count("\\") == 0
 
 
 def test_without_tags_nothing_is_neutralised() -> None:
