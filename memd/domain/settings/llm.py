@@ -55,7 +55,7 @@ class LlmSettings(Value):
     """A file that holds the endpoint's key, if it wants one; nobody else may be able to read it."""
     allowed_hosts: tuple[NotBlankStr, ...] = ()
     """Hosts other than this machine that prompts, and so memories, may be sent to."""
-    timeout_seconds: int = Field(default=60, ge=1, le=120)
+    timeout_seconds: int = Field(default=60, ge=1, le=1_800)
     """How long an answer is waited for in the background; then the rule is used."""
     wait_seconds: int = Field(default=10, ge=1, le=120)
     """How long an answer is waited for that somebody waits for: a search in other words."""
