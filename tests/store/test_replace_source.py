@@ -225,11 +225,12 @@ async def test_what_a_nap_made_of_a_text_is_archived_with_it(house: Assembly) ->
     before = (await says(house, "The port is 8443, as ever.", "The cat is grey.")).ids
     asked = MemoryStoreRequest(content="Staging listens on 8443.", category=MemoryCategory.SEMANTIC)
     made = await house.ingest.store(ADA, asked)
-    (key,) = await house.db.read(
-        lambda conn: conn.execute(
-            "SELECT memory_key FROM memory WHERE memory_id = ?", (before[0],)
-        ).fetchone()
+    key = await house.db.read(
+        lambda conn: (
+            conn.execute("SELECT memory_key FROM memory WHERE memory_id = ?", (before[0],)).get
+        )
     )
+    assert isinstance(key, int)
     await house.db.write(ADA, lambda conn: sessions.derive(conn, key, [made]))
 
     await says(house, "The cat is grey.")
