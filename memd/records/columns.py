@@ -18,6 +18,7 @@ from pydantic import AwareDatetime, ValidationError
 from memd.base.clock import from_us, to_us
 from memd.base.record_errors import MalformedRowError
 from memd.domain.values import Value
+from memd.guard.outgoing import outgoing, outgoing_all
 from memd.store.records.table import RecordColumn
 
 M = TypeVar("M", bound=Value)
@@ -131,10 +132,11 @@ def from_row(model: type[M], row: Sequence[Any]) -> M:
 
 
 def to_json(model: type[Value], row: Sequence[Any]) -> dict[str, Any]:
-    """Return the record of *row* as JSON has it, as ``from_row(...).model_dump(mode="json")``.
+    """Return the record of *row* as JSON has it, each text as it may leave memd (PROMISES 5).
 
-    What SQLite holds every row to, types, ranges and enumerations, is not looked at again.
-    Raises MalformedRowError for a time that is none, or JSON of another shape.
+    Otherwise as ``from_row(...).model_dump(mode="json")``, but that what SQLite holds every
+    row to, types, ranges and enumerations, is not looked at again. Raises MalformedRowError
+    for a time that is none, or JSON of another shape.
     """
     try:
         return {
@@ -161,7 +163,9 @@ def _way(kind: Any) -> Callable[[Any], Any] | None:
         return partial(_json, dict)
     if origin is tuple:
         return partial(_json, list)
-    return None  # STRICT tables hold nothing else
+    if kind in (int, float) or origin is Literal or issubclass(kind, StrEnum):
+        return None  # STRICT tables and their checks hold nothing else
+    return outgoing
 
 
 def _time(value: Any) -> str:
@@ -169,10 +173,12 @@ def _time(value: Any) -> str:
 
 
 def _json(shape: type, value: Any) -> Any:
-    found = [] if value == "[]" else json.loads(value)  # most are empty
+    if value == "[]":
+        return []  # most are empty
+    found = json.loads(value)
     if type(found) is not shape:
         raise TypeError
-    return found
+    return outgoing_all(found)
 
 
 def _malformed(model: type[Value]) -> MalformedRowError:

@@ -13,27 +13,26 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from memd.base.clock import to_us
 from memd.base.errors import DeniedError, InvalidError, NotFoundError
 from memd.base.ids import Ids
-from memd.base.limits import PAGE_ITEMS_MAX
+from memd.base.limits import PAGE_ITEMS_MAX, REPLY_BYTES_MAX
 from memd.base.record_errors import QueryError, VersionConflictError
 from memd.domain.caller import Caller
 from memd.domain.values import Value
 from memd.guard.secrets import screen
-from memd.records.columns import column_name, from_row, to_json, to_row, to_stored
+from memd.records.columns import column_name, from_row, to_row, to_stored
 from memd.records.company import StoredSetting
 from memd.records.entities import ENTITIES, Entity
 from memd.store.access import changes
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 from memd.store.records import rows, shape
-from memd.store.records.rows import Condition
+from memd.store.records.rows import Condition, Row
 
 M = TypeVar("M", bound=Value)
-T = TypeVar("T")
 
 
 Conditions = list[Condition]
@@ -50,18 +49,24 @@ ALL_TIMES = Range()
 _MIGRATES = Caller(client="memd", method="records.migrate")
 
 
-class Page(NamedTuple, Generic[T]):
-    """Some records in order, and the place behind them, None at the end."""
-
-    items: tuple[T, ...]
-    next: str | None
-
-
 def entity_of(name: str) -> Entity:
     """Return an entity by its name; raises NotFoundError, naming those that there are."""
     if (entity := ENTITIES.get(name)) is None:
         raise NotFoundError(f"no entity {name[:64]!r}", hint=f"there are {', '.join(ENTITIES)}")
     return entity
+
+
+class RowPage(NamedTuple):
+    """Rows of *entity* in order, and whether more follow."""
+
+    entity: Entity
+    rows: Sequence[Row]
+    more: bool
+
+    @property
+    def next(self) -> str | None:
+        """Return the place behind the last row, None at the end."""
+        return _cursor(self.entity, self.rows[-1]) if self.more else None
 
 
 class Records:
@@ -202,43 +207,18 @@ class Records:
         times: Range = ALL_TIMES,
         after: str | None = None,
         limit: int = 100,
-    ) -> Page[Any]:
-        """Return up to *limit* records behind *after*, whose own record may be gone by now."""
-        found = await self._rows(caller, entity, where, times, after, limit)
-        items = tuple(from_row(entity.model, row) for row in found[:limit])
-        return Page(items, _cursor(entity, found[limit - 1]) if len(found) > limit else None)
+    ) -> RowPage:
+        """Return up to *limit* rows behind *after*, whose own record may be gone by now.
 
-    async def page_json(
-        self,
-        caller: Caller,
-        entity: Entity,
-        where: Mapping[str, Any],
-        *,
-        times: Range = ALL_TIMES,
-        after: str | None = None,
-        limit: int = 100,
-    ) -> Page[dict[str, Any]]:
-        """Return what :meth:`page` does, each record as JSON has it: a third of the work."""
-        found = await self._rows(caller, entity, where, times, after, limit)
-        items = tuple(to_json(entity.model, row) for row in found[:limit])
-        return Page(items, _cursor(entity, found[limit - 1]) if len(found) > limit else None)
-
-    async def _rows(
-        self,
-        caller: Caller,
-        entity: Entity,
-        where: Mapping[str, Any],
-        times: Range,
-        after: str | None,
-        limit: int,
-    ) -> Sequence[rows.Row]:
+        Fewer where they hold more text than an answer may.
+        """
         await self._follow(entity)
         return await self._db.read(
-            rows.page,
-            entity.table,
+            _found,
+            entity,
             self._conditions(caller, entity, where, times),
-            after=None if after is None else _place(entity, after),
-            limit=min(limit, PAGE_ITEMS_MAX) + 1,
+            None if after is None else _place(entity, after),
+            min(limit, PAGE_ITEMS_MAX),
         )
 
     async def count(
@@ -311,6 +291,19 @@ class Records:
         return found
 
 
+def _found(
+    conn: Reading, entity: Entity, where: Conditions, after: list[Any] | None, limit: int
+) -> RowPage:
+    found: list[rows.Row] = []
+    left = REPLY_BYTES_MAX
+    for row in rows.some(conn, entity.table, where, after=after, limit=limit + 1):
+        if len(found) == limit or left < 0:
+            return RowPage(entity, found, more=True)
+        found.append(row)
+        left -= sum([len(value) for value in row if value.__class__ is str])
+    return RowPage(entity, found, more=False)
+
+
 async def followed(db: Database, entity: Entity) -> None:
     """Bring the entity's table to its declaration; raises MigrationError when that cannot be."""
     if not await db.read(shape.is_current, entity.table):
@@ -378,19 +371,21 @@ def _moment_us(text: str) -> int:
 
 
 def _cursor(entity: Entity, row: Sequence[Any]) -> str:
+    """Return the place behind *row*, which may be deleted before anybody asks for it."""
     names = [column.name for column in entity.table.columns]
-    place = [row[names.index(name)] for name in entity.table.order + entity.table.key]
-    return base64.urlsafe_b64encode(json.dumps(place, ensure_ascii=False).encode()).decode()
+    at = [row[names.index(name)] for name in entity.table.order + entity.table.key]
+    return base64.urlsafe_b64encode(json.dumps(at, ensure_ascii=False).encode()).decode()
 
 
-def _place(entity: Entity, cursor: str) -> list[Any]:
+def _place(entity: Entity, after: str) -> list[Any]:
+    """Return the place that *after* says; raises InvalidError for what no page gave."""
     try:
-        place = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+        at = json.loads(base64.urlsafe_b64decode(after.encode()))
     except (ValueError, binascii.Error):
-        place = None
+        at = None
     wanted = len(entity.table.order + entity.table.key)
-    if not isinstance(place, list) or len(place) != wanted:
+    if not isinstance(at, list) or len(at) != wanted:
         raise InvalidError("not a page's next", field="after")
-    if not all(isinstance(each, str | int) for each in place):
+    if not all(isinstance(each, str | int) for each in at):
         raise InvalidError("not a page's next", field="after")
-    return place
+    return at

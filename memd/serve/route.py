@@ -35,6 +35,16 @@ class ProgressCallback(Protocol):
     def __call__(self, done: int, total: int) -> None: ...
 
 
+class JsonAnswer(NamedTuple):
+    """An answer that writes its own JSON, with every text in it as it may leave.
+
+    *weighed* is what it is made of: large ones are written beside the loop.
+    """
+
+    weighed: Any
+    json: Callable[[], bytes]
+
+
 class ShortId(NamedTuple):
     """The parameter that takes the end of an id for the id, and what it is the id of."""
 

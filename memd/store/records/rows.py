@@ -73,12 +73,25 @@ def page(
     limit: int = -1,
     offset: int = 0,
 ) -> list[Row]:
-    """Return the rows that *where* holds for, in order; *after* is a place in that order.
+    """Return the rows that *where* holds for, in order; *after* is a place in that order."""
+    return list(some(conn, table, where, after=after, limit=limit, offset=offset))
+
+
+def some(
+    conn: Reading,
+    table: RecordTable,
+    where: Sequence[Condition],
+    *,
+    after: Sequence[Value] | None = None,
+    limit: int = -1,
+    offset: int = 0,
+) -> Iterator[Row]:
+    """Yield what :func:`page` returns, one by one.
 
     The row that *after* is of may be deleted meanwhile: the next page begins behind its place.
     """
     if not exists(conn, table):
-        return []
+        return iter(())
     text, values = _where(where)
     order = table.order + table.key
     if after is not None:
@@ -91,7 +104,7 @@ def page(
     return conn.execute(
         f"SELECT {_columns(table)} FROM {table.name}{text} ORDER BY {sorting} LIMIT ? OFFSET ?",
         [*values, limit, offset],
-    ).fetchall()
+    )
 
 
 def by_key(conn: Reading, table: RecordTable, after: Sequence[Value], limit: int) -> list[Row]:

@@ -1,0 +1,220 @@
+"""What records refuse at the real socket, and what pages do while rows go (issue: bad input)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import NoneType
+from typing import Any, get_args, get_type_hints
+
+import apsw
+import pytest
+from pydantic import AwareDatetime
+from support.daemon import Spawned, spawned
+from support.recording import EXAMPLES, referred
+
+from memd.base.errors import InvalidError
+from memd.base.limits import REPLY_BYTES_MAX
+from memd.base.record_errors import MalformedRowError, VersionConflictError
+from memd.client import Client
+from memd.records.entities import ENTITIES
+
+EVERY = pytest.mark.parametrize("name", ENTITIES)
+WITH_TIME = [name for name, entity in ENTITIES.items() if entity.time]
+MOMENT = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spawned]:
+    with spawned(tmp_path_factory.mktemp("home")) as daemon:
+        yield daemon
+
+
+@pytest.fixture
+def owner(daemon: Spawned) -> Iterator[Client]:
+    with daemon.client() as client:
+        yield client
+
+
+def bare(name: str, field: str) -> Any:
+    """Return the type of a field, without None and without its bounds."""
+    hint = get_type_hints(ENTITIES[name].model)[field]
+    inner = [each for each in get_args(hint) if each is not NoneType]
+    return inner[0] if inner and NoneType in get_args(hint) else hint
+
+
+def fields_of(*kinds: Any) -> list[tuple[str, str]]:
+    return [
+        (name, field)
+        for name, entity in ENTITIES.items()
+        for field in entity.model.model_fields
+        if bare(name, field) in kinds
+    ]
+
+
+def save(client: Client, name: str, /, **changes: Any) -> dict[str, Any]:
+    for other in referred(ENTITIES[name]):
+        client.call(f"records.{other}.save", {"record": EXAMPLES[other]})
+    record = {**EXAMPLES[name], **changes}
+    client.call(f"records.{name}.save", {"record": record})
+    return record
+
+
+def numbered(name: str, number: int) -> dict[str, Any]:
+    """Return what makes the example another one, behind or before all others by its number."""
+    changes: dict[str, Any] = {ENTITIES[name].key[-1]: f"page{number:02}"}
+    for field in ENTITIES[name].order:
+        later = (MOMENT + timedelta(minutes=number)).isoformat()
+        changes[field] = number if field == "turn_number" else later
+    return changes
+
+
+@EVERY
+def test_pages_go_on_behind_rows_that_are_gone(owner: Client, name: str) -> None:
+    entity, method = ENTITIES[name], f"records.{name}"
+    made = [save(owner, name, **numbered(name, number)) for number in range(6)]
+    key = entity.key[-1]
+    wanted = [record[key] for record in (made[::-1] if entity.newest_first else made)]
+    page = owner.call(f"{method}.list", {"limit": 3})
+    assert [item[key] for item in page["items"]] == wanted[:3]
+    if entity.deletes:
+        for gone in (wanted[2], wanted[3]):  # the page's end and the next one's beginning
+            owner.call(f"{method}.delete", {**{k: made[0][k] for k in entity.key}, key: gone})
+        left = [wanted[4], wanted[5]]
+    else:
+        owner.call(f"{method}.purge", {"before": made[2][str(entity.time)]})  # the oldest two
+        left = [wanted[3]]
+    rest = owner.call(f"{method}.list", {"limit": 3, "after": page["next"]})
+    assert ([item[key] for item in rest["items"]], rest["next"]) == (left, None)
+    if not entity.deletes:
+        owner.call(f"{method}.purge", {"before": "2030-01-01T00:00:00Z"})
+        none = owner.call(f"{method}.list", {"after": page["next"]})
+        assert none == {"items": [], "next": None}
+
+
+@pytest.mark.parametrize(("name", "field"), fields_of(AwareDatetime, datetime))
+def test_a_time_without_zone_is_refused_and_named(owner: Client, name: str, field: str) -> None:
+    for wrong in ("2026-03-01T12:00:00", "2026-03-01", "noon", 1_772_366_400):
+        with pytest.raises(InvalidError) as told:
+            save(owner, name, **{field: wrong})
+        assert field in str(told.value.field)
+
+
+@pytest.mark.parametrize("name", WITH_TIME)
+def test_a_question_s_time_needs_its_zone_too(owner: Client, name: str) -> None:
+    wrong = "2026-03-01T12:00:00"
+    for verb in ("list", "count"):
+        for field in ("since", "until"):
+            with pytest.raises(InvalidError):
+                owner.call(f"records.{name}.{verb}", {field: wrong})
+    with pytest.raises(InvalidError):
+        owner.call(f"records.{name}.purge", {"before": wrong})
+
+
+@pytest.mark.parametrize(("name", "field"), fields_of(int, float))
+def test_an_amount_that_overflows_is_refused_and_named(
+    owner: Client, name: str, field: str
+) -> None:
+    for wrong in (-1, 1e19, 1e300, "much"):
+        with pytest.raises(InvalidError) as told:
+            save(owner, name, **{field: wrong})
+        assert field in str(told.value.field)
+    with pytest.raises(InvalidError, match="more than 64 bits"):  # before it is anybody's field
+        save(owner, name, **{field: 2**63})
+
+
+def test_what_the_largest_costs_come_to_is_a_number(owner: Client) -> None:
+    for number in range(5):
+        save(owner, "cost_records", id=f"big{number}", agent_id="big", cost=1e12,
+             input_tokens=2**63 - 1)  # fmt: skip
+    told = owner.call("records.cost_records.aggregate", {"agent_id": "big"})
+    assert told == {"amount": 5e12, "currency": "USD"}
+    (first, *_) = owner.call("records.cost_records.list", {"agent_id": "big"})["items"]
+    assert first["input_tokens"] == 2**63 - 1
+
+
+def test_of_many_that_swap_at_once_one_wins(daemon: Spawned, owner: Client) -> None:
+    first = save(owner, "settings", key="raced")
+    outcomes: list[str] = []
+
+    def swap(number: int) -> None:
+        at = (MOMENT + timedelta(seconds=number + 1)).isoformat()
+        record = {**first, "value": f"v{number}", "updated_at": at}
+        with daemon.client() as client:
+            try:
+                client.call(
+                    "records.settings.set", {"record": record, "expected": first["updated_at"]}
+                )
+                outcomes.append(record["value"])
+            except VersionConflictError:
+                outcomes.append("lost")
+
+    threads = [threading.Thread(target=swap, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert outcomes.count("lost") == 5
+    (won,) = set(outcomes) - {"lost"}
+    key = {"namespace": "ui", "key": "raced"}
+    assert owner.call("records.settings.get", key)["record"]["value"] == won
+
+
+def test_a_swap_needs_a_time_with_its_zone(owner: Client) -> None:
+    record = {**EXAMPLES["settings"], "key": "wrong"}
+    for wrong in ("2026-03-01T12:00:00", "yesterday", "0"):
+        with pytest.raises(InvalidError):
+            owner.call("records.settings.set", {"record": record, "expected": wrong})
+    with pytest.raises(VersionConflictError):  # there is none that could be so
+        owner.call("records.settings.set", {"record": record, "expected": "2026-03-01T12:00:00Z"})
+
+
+def test_a_page_of_long_records_is_cut_where_an_answer_ends(owner: Client) -> None:
+    long = "é\n" * 100_000
+    for number in range(15):
+        save(owner, "messages", id=f"long{number:02}", channel="long", content=long)
+    seen: list[str] = []
+    after: dict[str, Any] = {}
+    pages = 0
+    while True:
+        page = owner.call("records.messages.list", {"channel": "long", "limit": 1_000, **after})
+        assert all(item["content"] == long for item in page["items"])
+        seen += [item["id"] for item in page["items"]]
+        pages += 1
+        if page["next"] is None:
+            break
+        after = {"after": page["next"]}
+    assert seen == [f"long{number:02}" for number in range(14, -1, -1)]
+    assert pages > 15 * 2 * len(long) // REPLY_BYTES_MAX
+
+
+def test_a_row_that_is_none_is_told_by_its_kind(tmp_path: Path) -> None:
+    with spawned(tmp_path) as daemon, daemon.client() as client:
+        save(client, "heartbeats")
+        file = daemon.paths.database
+    with closing(apsw.Connection(str(file))) as conn:
+        conn.execute("UPDATE record_heartbeats SET last_heartbeat_at_us = 1 << 62")
+    with spawned(tmp_path) as daemon, daemon.client() as client:
+        with pytest.raises(MalformedRowError):
+            client.call("records.heartbeats.list")
+        with pytest.raises(MalformedRowError):
+            client.call("records.heartbeats.get", {"execution_id": "e1"})
+        assert client.call("records.heartbeats.count") == {"count": 1}
+
+
+def test_a_secret_in_an_old_row_does_not_leave(tmp_path: Path) -> None:
+    secret = "AKIA" + "QZ7XJ4WKPM2LVN3T"
+    with spawned(tmp_path) as daemon, daemon.client() as client:
+        save(client, "messages", metadata={"k": ["v"]})
+        file = daemon.paths.database
+    with closing(apsw.Connection(str(file))) as conn:
+        conn.execute("UPDATE record_messages SET content = ?", (f"use {secret}",))
+        conn.execute("UPDATE record_messages SET metadata = ?", (f'{{"k":["{secret}"]}}',))
+    with spawned(tmp_path) as daemon, daemon.client() as client:
+        (item,) = client.call("records.messages.list")["items"]
+        assert item["content"] == "use [secret:aws-key#1]"
+        assert secret not in repr(item)
+        assert secret not in repr(client.call("records.messages.get", {"id": "m1"}))
