@@ -16,7 +16,7 @@ from typing import NamedTuple
 from memd.base.clock import to_us
 from memd.base.ids import Ids
 from memd.domain.caller import Caller
-from memd.domain.enums import ArchiveReason, MemoryState
+from memd.domain.enums import VISIBLE, ArchiveReason, MemoryState
 from memd.domain.ingest import Receipt, Replaced, ReplaceSourceRequest
 from memd.guard.secrets import screened_name
 from memd.ingest.draft import Draft
@@ -157,14 +157,18 @@ def _shows(row: SourceRow) -> bool:
 
 
 def supersede(conn: Writing, keys: Sequence[int], ids: Ids, now_us: int) -> None:
-    """Put memories into the archive; summaries that hold their words go.
+    """Put memories into the archive, and what a nap made of them; summaries that hold them go.
 
     What else such a summary was made from comes back, so nothing is lost with it.
     """
     if not keys:
         return
-    removal.erase(conn, removal.uncover(conn, keys, now_us), now_us)
-    removal.archive(conn, keys, ArchiveReason.SUPERSEDED, now_us, new_id=ids.new)
+    made = removal.uncover(conn, keys, now_us)
+    rows = memories.by_keys(conn, made)
+    napped = [key for key, row in rows.items() if not row.is_summary]
+    removal.erase(conn, [key for key in made if key not in napped], now_us)
+    stale = [key for key in napped if rows[key].state in VISIBLE]
+    removal.archive(conn, [*keys, *stale], ArchiveReason.SUPERSEDED, now_us, new_id=ids.new)
 
 
 def _answer(

@@ -4,7 +4,8 @@ An entry costs whoever reads it, and pays by how likely it answers. So the rule 
 comparison: its relevance against the bar of its kind (``weights.py``), which stands higher
 where the gate doubts that anything answers (``rankings.doubted``). What else a rule could
 look at (rank, ratio to the best, the gate's chance, how small the store is) is in the relevance.
-Of memories that say the same, one is told: what is trusted most, and of these the newest.
+Of memories that say the same, one is told: what is trusted most, and of these the newest. Of
+two of which one holds all that the other says, the longer one, unless it is trusted less.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ ENTRIES_MAX = 20  # of one answer
 NAMED_MODE_ENTRIES = 5  # where a mode says how to search, and no number how many
 COMPARED_SHARE = 0.5  # of its bar: what is less likely is not looked at for saying something again
 ALIKE = 0.8  # of their word pairs in common: the same thing said again
+WITHIN_WORDS_MIN = 8  # a shorter text means something else where it is a part of a longer one
 CUTS_TOLD_MAX = 20
 
 _WORD = re.compile(r"[^\W_]+")
@@ -60,9 +62,11 @@ class _Left(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Saying:
-    """A text as it is compared: its words, and those that may not differ."""
+    """A text as it is compared: its words, also as a line, and those that may not differ."""
 
+    trust: int
     folded: tuple[str, ...]
+    line: str
     telling: frozenset[str]
 
     @property
@@ -100,19 +104,30 @@ def _each_once(items: Sequence[Ranked]) -> tuple[list[Ranked], list[_Left]]:
     cut: list[_Left] = []
     compared = [item for item in items if item.relevance >= COMPARED_SHARE * item.bar]
     for item in compared:
-        saying = _saying(item.measured.candidate.own)
-        at = next((at for at, other in enumerate(sayings) if _alike(saying, other)), None)
+        saying = _saying(item.measured.candidate)
+        at = next((at for at, other in enumerate(sayings) if _repeat(saying, other)), None)
         if at is None:
             once.append(item)
             sayings.append(saying)
             continue
         stands, repeats = once[at], item
-        if _precedence(item.measured.candidate) > _precedence(stands.measured.candidate):
+        if _stands_for(saying, sayings[at], item, stands):
             stands, repeats = replace(item, relevance=stands.relevance, bar=stands.bar), stands
             once[at], sayings[at] = stands, saying
         cut.append(_Left(repeats, "repeats", stands))
     others = [item for item in items if item.relevance < COMPARED_SHARE * item.bar]
     return [*once, *others], cut
+
+
+def _repeat(one: _Saying, other: _Saying) -> bool:
+    return _alike(one, other) or _holds(one, other) or _holds(other, one)
+
+
+def _stands_for(one: _Saying, other: _Saying, item: Ranked, than: Ranked) -> bool:
+    """Return whether *item* is told rather than *than*, which repeats it."""
+    if _holds(one, other) or _holds(other, one):
+        return _holds(one, other)
+    return _precedence(item.measured.candidate) > _precedence(than.measured.candidate)
 
 
 def _precedence(its: SearchCandidate) -> tuple[int, int]:
@@ -121,8 +136,8 @@ def _precedence(its: SearchCandidate) -> tuple[int, int]:
     return int(its.trust), moment_us
 
 
-def _saying(text: str) -> _Saying:
-    words = _WORD.findall(text)
+def _saying(its: SearchCandidate) -> _Saying:
+    words = _WORD.findall(its.own)
     folded = tuple(map(str.casefold, words))
     telling = {
         plain
@@ -131,7 +146,14 @@ def _saying(text: str) -> _Saying:
         or plain in _NOT
         or (not word.isalpha() and any(map(str.isdigit, word)))
     }
-    return _Saying(folded, frozenset(telling))
+    return _Saying(int(its.trust), folded, f" {' '.join(folded)} ", frozenset(telling))
+
+
+def _holds(whole: _Saying, part: _Saying) -> bool:
+    """Return whether *whole* has all words of *part* in one run, and is trusted no less."""
+    if not WITHIN_WORDS_MIN <= len(part.folded) < len(whole.folded):
+        return False
+    return whole.trust >= part.trust and part.line in whole.line
 
 
 def _alike(one: _Saying, other: _Saying) -> bool:

@@ -24,6 +24,7 @@ from memd.domain.memory import (
 from memd.domain.settings.settings import Settings
 from memd.sleep.sleep import sleeping
 from memd.store.access import changes
+from memd.store.session import sessions
 
 ADA = Caller(agent_id="ada")
 NOTES = "/home/ada/notes.md"
@@ -218,3 +219,24 @@ async def test_a_summary_of_what_a_file_says_no_more_goes_and_its_other_sources_
         assert counts(told) == (0, 4, 1)
         assert set(await visible(house)) == set(left)
         assert not any(behind[0] in content for content in await visible(house))
+
+
+async def test_what_a_nap_made_of_a_text_is_archived_with_it(house: Assembly) -> None:
+    before = (await says(house, "The port is 8443, as ever.", "The cat is grey.")).ids
+    asked = MemoryStoreRequest(content="Staging listens on 8443.", category=MemoryCategory.SEMANTIC)
+    made = await house.ingest.store(ADA, asked)
+    key = await house.db.read(
+        lambda conn: (
+            conn.execute("SELECT memory_key FROM memory WHERE memory_id = ?", (before[0],)).get
+        )
+    )
+    assert isinstance(key, int)
+    await house.db.write(ADA, lambda conn: sessions.derive(conn, key, [made]))
+
+    await says(house, "The cat is grey.")
+
+    assert set(await visible(house)) == {"The cat is grey."}
+    archived = await house.db.read(
+        lambda conn: conn.execute("SELECT count(*) FROM archive WHERE reason = 'superseded'").get
+    )
+    assert archived == 2

@@ -15,6 +15,7 @@ from memd.cli.transfer import opencode
 MARKDOWN = frozenset({".md", ".markdown"})
 LINES = frozenset({".jsonl", ".ndjson"})
 NOTES = MARKDOWN | LINES | {".txt"}
+LICENCES = frozenset({"license", "licence", "unlicense", "copying", "notice"})
 
 
 @dataclass(slots=True)
@@ -114,6 +115,8 @@ def _unfit(path: Path) -> str | None:
         return "links"
     if path.suffix.lower() not in NOTES or not path.is_file():
         return "other files"
+    if path.stem.lower().partition("-")[0] in LICENCES:
+        return "licences"  # a folder of someone's code has one, and nobody wrote it as a note
     return "binary" if is_binary(path) else None
 
 

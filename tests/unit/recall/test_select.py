@@ -148,6 +148,34 @@ def test_what_differs_in_a_number_a_name_or_a_not_is_another_thing(other: str) -
     assert selected(items).items == items
 
 
+PART = "To see that the database is local, open the Studio at port 54323."
+WHOLE = f"Signing up said that the account exists already.\nOutcome: {PART} It is empty there."
+
+
+@pytest.mark.parametrize("texts", [(PART, WHOLE), (WHOLE, PART)])
+def test_of_two_of_which_one_holds_the_other_the_longer_one_is_told(texts: tuple[str, str]) -> None:
+    items = [an_entry(0.6, texts[0], occurred_at_us=2), an_entry(0.3, texts[1], occurred_at_us=1)]
+
+    selection = selected(items)
+
+    (told,) = selection.items
+    assert (told.measured.candidate.own, told.relevance) == (WHOLE, 0.6)
+    assert [cut.by for cut in selection.cut] == ["repeats"]
+
+
+def test_what_a_less_trusted_text_holds_is_told_by_itself() -> None:
+    person = an_entry(0.6, PART, trust=int(Trust.OWNER))
+    items = [person, an_entry(0.3, WHOLE, trust=int(Trust.ASSISTED))]
+
+    assert selected(items).items == items
+
+
+def test_a_few_words_within_a_longer_text_are_another_thing() -> None:
+    items = [an_entry(0.6, "push to main"), an_entry(0.3, "Nobody should ever push to main here.")]
+
+    assert selected(items).items == items
+
+
 def test_what_was_worth_its_place_and_found_no_room_is_named() -> None:
     items = [an_entry(0.6), an_entry(0.5), an_entry(0.05)]
     selection = selected(items)

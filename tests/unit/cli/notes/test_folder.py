@@ -25,6 +25,8 @@ def vault(tmp_path: Path) -> Path:
     (vault / "b" / "deep" / "d.MARKDOWN").write_text("x")
     (vault / "photo.jpg").write_bytes(b"\xff\xd8")
     (vault / "odd.md").write_bytes(b"a\0b")
+    for name in ("LICENSE.txt", "LICENSE-MIT.txt", "Copying.md"):
+        (vault / name).write_text("Permission is hereby granted")
     (tmp_path / "outside.md").write_text("x")
     (vault / "link.md").symlink_to(tmp_path / "outside.md")
     (vault / "loop").symlink_to(vault, target_is_directory=True)
@@ -36,7 +38,8 @@ def test_a_folder_is_read_to_its_ends_and_not_beyond(vault: Path) -> None:
     found = folder.find([vault])
 
     assert found.files == [vault / "a.md", vault / "b/c.txt", vault / "b/deep/d.MARKDOWN"]
-    assert found.skipped == {"hidden": 2, "links": 2, "other files": 2, "binary": 1}
+    left = {"hidden": 2, "links": 2, "other files": 2, "binary": 1, "licences": 3}
+    assert found.skipped == left
 
 
 def test_a_file_that_is_named_is_read_and_read_once(vault: Path) -> None:
