@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from support import forked
-from support.daemon import Spawned, environment, spawned, wait_until
+from support.daemon import ROOT, Spawned, environment, spawned, wait_until
+from support.prometheus import families
 
 from memd.client import Client
 
@@ -56,6 +57,59 @@ def test_the_metrics_tell_of_all_that_works(client: Client) -> None:
     assert "Ferdinand" not in text + json.dumps(told)
 
 
+def told_by(client: Client) -> dict[str, tuple[str, dict[str, float]]]:
+    return families(client.call("system.metrics", {"format": "prometheus"}))
+
+
+FAMILIES = {
+    "memd_request_seconds": "histogram", "memd_requests_total": "counter",
+    "memd_asked_total": "counter", "memd_given_total": "counter", "memd_uptake": "gauge",
+    "memd_queue_depth": "gauge", "memd_works_total": "counter",
+    "memd_works_failed_total": "counter", "memd_works_seconds_total": "counter",
+    "memd_works_last_seconds": "gauge", "memd_model_installed": "gauge",
+    "memd_model_loaded": "gauge", "memd_memories": "gauge", "memd_records": "gauge",
+    "memd_file_bytes": "gauge", "memd_connections": "gauge", "memd_in_flight": "gauge",
+    "memd_connections_accepted_total": "counter", "memd_uptime_seconds": "gauge",
+    "memd_rss_bytes": "gauge", "memd_notes_dropped": "gauge",
+}  # fmt: skip
+
+
+def test_a_collector_reads_every_family_as_what_it_is(client: Client) -> None:
+    wait_until(lambda: "memd_records" in told_by(client), "what memd did is noted")
+    found = {name: kind for name, (kind, _) in told_by(client).items()}
+    assert found == FAMILIES
+    page = (ROOT / "docs" / "metrics.md").read_text("utf-8")
+    assert [name for name in found if f"`{name}`" not in page] == []
+
+
+def test_the_figures_move_with_the_work(tmp_path: Path) -> None:
+    with spawned(tmp_path) as made, made.client() as client:
+        client.recall("When is Ferdinand fed?")
+        before = told_by(client)
+        client.add(TOLD)  # there is no model here: it waits for its vector
+        assert told_by(client)["memd_queue_depth"][1]['{queue="embedding"}'] == 1
+        client.recall("When is Ferdinand fed?")
+        client.call("inject.prepare", {"query": TOLD, "token_budget": 500})
+        client.call("sleep.run")
+        after = told_by(client)
+
+    def grown(family: str, key: str) -> float:
+        return after[family][1][key] - before.get(family, ("", {}))[1].get(key, 0.0)
+
+    assert grown("memd_request_seconds", '_count{method="memory.recall"}') == 1
+    assert grown("memd_requests_total", '{method="sleep.run",outcome="ok"}') == 1
+    assert grown("memd_asked_total", '{for="recall",outcome="given"}') == 1
+    assert grown("memd_given_total", '{for="recall",what="memories"}') == 1
+    assert grown("memd_given_total", '{for="prompt",what="memories"}') == 1
+    assert grown("memd_works_total", '{work="night"}') == 1
+    assert grown("memd_works_seconds_total", '{work="night"}') > 0
+    assert after["memd_works_last_seconds"][1]['{work="night"}'] > 0
+    assert sum(after["memd_memories"][1].values()) == 1
+    assert after["memd_model_installed"][1].keys() == {
+        '{model="embedding"}', '{model="reranker"}',
+    }  # fmt: skip
+
+
 def test_notes_are_written_a_moment_after_the_work(client: Client) -> None:
     def kinds() -> set[str]:
         page = client.call("records.lifecycle_events.list")
@@ -86,12 +140,8 @@ def test_the_command_tells_a_person_and_draws(daemon: Spawned, tmp_path: Path) -
 
 
 def test_the_command_prints_what_prometheus_reads(daemon: Spawned, client: Client) -> None:
-    def families(text: str) -> list[str]:
-        return [line for line in text.splitlines() if line.startswith("# TYPE ")]
-
-    told = typed(daemon, "--prometheus")
-    assert told.endswith("\n")
-    assert families(told) == families(client.call("system.metrics", {"format": "prometheus"}))
+    told = families(typed(daemon, "--prometheus"))
+    assert told.keys() == told_by(client).keys()
     both = forked.run(
         ["stats", "--prometheus", "--json"], env=environment(daemon.paths.data_dir.parent)
     )

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Protocol, runtime_checkable
 
 import pytest
+import yaml
 from pydantic import ValidationError
 
 from memd.api import (
@@ -154,3 +157,111 @@ def test_the_configuration_has_the_documents_defaults_and_no_way_up() -> None:
             config(wrong)
     with pytest.raises(ValidationError):
         PersistenceConfig.model_validate({"backend": "postgresql"})
+
+
+# The document's own text, with the indentation that its page has lost.
+PROTOCOLS = '''
+@runtime_checkable
+class PersistenceBackend(Protocol):
+    """Lifecycle management for operational data storage."""
+    async def connect(self) -> None: ...
+    async def disconnect(self) -> None: ...
+    async def health_check(self) -> bool: ...
+    async def migrate(self) -> None: ...
+    @property
+    def is_connected(self) -> bool: ...
+    @property
+    def backend_name(self) -> NotBlankStr: ...
+    @property
+    def tasks(self) -> TaskRepository: ...
+    @property
+    def cost_records(self) -> CostRecordRepository: ...
+    @property
+    def messages(self) -> MessageRepository: ...
+    # ... plus lifecycle_events, task_metrics, collaboration_metrics,
+    # parked_contexts, audit_entries, users, api_keys, checkpoints,
+    # heartbeats, agent_states, settings, artifacts, projects,
+    # custom_presets
+
+@runtime_checkable
+class TaskRepository(Protocol):
+    """CRUD + query interface for Task persistence."""
+    async def save(self, task: Task) -> None: ...
+    async def get(self, task_id: str) -> Task | None: ...
+    async def list_tasks(self, *, status: TaskStatus | None = None, assigned_to: str | None = None, project: str | None = None) -> tuple[Task, ...]: ...
+    async def delete(self, task_id: str) -> bool: ...
+
+@runtime_checkable
+class CostRecordRepository(Protocol):
+    """CRUD + aggregation interface for CostRecord persistence."""
+    async def save(self, record: CostRecord) -> None: ...
+    async def query(self, *, agent_id: str | None = None, task_id: str | None = None) -> tuple[CostRecord, ...]: ...
+    async def aggregate(self, *, agent_id: str | None = None) -> float: ...
+
+@runtime_checkable
+class MessageRepository(Protocol):
+    """CRUD + query interface for Message persistence."""
+    async def save(self, message: Message) -> None: ...
+    async def get_history(self, channel: str, *, limit: int | None = None) -> tuple[Message, ...]: ...
+'''  # noqa: E501  # as it is typed there
+OTHERS = """lifecycle_events, task_metrics, collaboration_metrics,
+parked_contexts, audit_entries, users, api_keys, checkpoints,
+heartbeats, agent_states, settings, artifacts, projects,
+custom_presets"""
+CONFIGURATION = """
+persistence:
+  backend: "sqlite" # sqlite, postgresql, mariadb (future)
+  sqlite:
+    path: "/data/synthorg.db" # database file path (mounted volume in Docker)
+    wal_mode: true # WAL for concurrent read performance
+    journal_size_limit: 67108864 # 64 MB WAL journal limit
+  # postgresql: # future
+  #   url: "postgresql://user:pass@host:5432/synthorg"
+  #   pool_size: 10
+"""
+TENANCY = """
+# One database per company -- configured in each company's YAML
+company_a_backend = create_backend(company_a_config.persistence)
+company_b_backend = create_backend(company_b_config.persistence)
+# Each backend has independent lifecycle: connect -> migrate -> use -> disconnect
+"""
+
+
+def test_a_backend_is_what_the_document_types(tmp_path: Path) -> None:
+    typed: dict[str, Any] = {"Protocol": Protocol, "runtime_checkable": runtime_checkable}
+    exec("from __future__ import annotations\n" + PROTOCOLS, typed)  # noqa: S102  # as typed
+    backend = create_backend(config(tmp_path / "a.db"))
+    for protocol, typed_for in (
+        ("PersistenceBackend", backend),
+        ("TaskRepository", backend.tasks),
+        ("CostRecordRepository", backend.cost_records),
+        ("MessageRepository", backend.messages),
+    ):
+        assert isinstance(typed_for, typed[protocol])
+    for name in OTHERS.replace("\n", " ").split(", "):
+        assert hasattr(backend, name.strip()), name
+
+
+def test_the_document_s_configuration_is_read_as_typed() -> None:
+    told = PersistenceConfig.model_validate(yaml.safe_load(CONFIGURATION)["persistence"])
+    assert told.sqlite.path == "/data/synthorg.db"
+    assert (told.sqlite.wal_mode, told.sqlite.journal_size_limit) == (True, 67_108_864)
+
+
+async def test_the_document_s_tenancy_runs_as_typed(tmp_path: Path) -> None:
+    typed: dict[str, Any] = {"create_backend": create_backend}
+    for company in "ab":
+        typed[f"company_{company}_config"] = SimpleNamespace(
+            persistence=config(tmp_path / f"{company}.db")
+        )
+    exec(TENANCY, typed)  # noqa: S102  # as typed
+    a, b = typed["company_a_backend"], typed["company_b_backend"]
+    for backend in (a, b):
+        await backend.connect()
+        await backend.migrate()
+    await fill(a)
+    assert await a.tasks.count() == 4
+    assert await b.tasks.count() == 0
+    await a.disconnect()
+    assert await b.health_check()
+    await b.disconnect()

@@ -22,6 +22,7 @@ from memd.records.notes import OWN_DAYS, OWN_IDS
 from memd.records.records import Records
 from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.naps import Naps
+from memd.store.access.audit import Audit
 from memd.store.access.changes import AuditFilter
 
 CAT = "The owner's cat is called Ferdinand."
@@ -161,6 +162,10 @@ async def test_a_night_drops_old_records_by_the_setting_and_old_notes_by_themsel
         # Others' events stay for ever, whatever their age; memd's own go.
         events = [each for each in await noted(bed) if each.event_type != "night_completed"]
         assert [each.id for each in events] == ["lifecycle_events0", "lifecycle_events1"]
+        asked = AuditFilter(method="records.purge")  # of others' records, not of its own notes
+        links, _ = await Audit(bed.house.db, bed.clock).show(asked, None, 100)
+        assert [(link.client, link.rows) for link in links] == [("memd", 1)]
+        assert (await Audit(bed.house.db, bed.clock).verify()).ok
 
 
 async def test_a_quiet_night_drops_nothing_and_makes_no_table_of_its_own(tmp_path: Path) -> None:
@@ -185,8 +190,6 @@ async def test_writes_are_links_of_the_audit_but_for_what_is_said_all_the_time(
         await records.delete(ann, ENTITIES["tasks"], {"id": "t2"})
         await records.set(ann, a_record("settings"), expected="")
         await records.set(ann, a_record("settings"), expected="")  # lost: nothing was written
-        from memd.store.access.audit import Audit
-
         links, _ = await Audit(bed.house.db, bed.clock).show(AuditFilter(client="ann"), None, 100)
         assert [link.rows for link in links[::-1]] == [2, 1, 1]
         report = await Audit(bed.house.db, bed.clock).verify()

@@ -260,6 +260,15 @@ async def test_an_unknown_entity_is_told_with_those_that_there_are() -> None:
     assert "cost_records" in str(told.value.hint)
 
 
+async def test_what_is_saved_together_is_saved_whole_or_not_at_all(tmp_path: Path) -> None:
+    async with some_records(tmp_path) as records:
+        await saved(records, "messages")
+        many = [a_record("messages", id=each) for each in ("m0", "m1", "m2")]
+        with pytest.raises(DuplicateRecordError):
+            await records.save(ME, ENTITIES["messages"], *many)
+        assert await records.count(ME, ENTITIES["messages"], {}) == 1
+
+
 async def test_costs_are_summed_in_one_currency(tmp_path: Path) -> None:
     async with some_records(tmp_path) as records:
         costs = repository(records, "cost_records")

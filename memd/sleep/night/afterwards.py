@@ -50,7 +50,8 @@ class Afterwards:
         from memd.records.retention import drop_old
 
         try:
-            return await drop_old(self.house.db, self.days, self.house.db.lasting.now_us())
+            db = self.house.db
+            return await drop_old(db, self.days, db.lasting.now_us(), self.house.ids.salt)
         except MemdError as error:
             log.warning("old records were not dropped", kind=error.kind)
             return {}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
+
+from support.prometheus import families
 
 from memd.domain.inject import Brief, PreparedPrompt
 from memd.domain.recall import RecallResult
@@ -15,34 +16,6 @@ NOW: dict[str, Any] = {
     "records": {"tasks": 10}, "model": {"embedding": {"installed": True, "loaded": False}},
     "works": {"night": {"done": 2, "failed": 1, "seconds": 3.5, "last_seconds": 1.25}},
 }  # fmt: skip
-_LABEL = r'[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\[\\n"])*"'
-_SAMPLE = re.compile(rf"(memd_[a-z0-9_]+)(?:\{{({_LABEL}(?:,{_LABEL})*)\}})? (-?[0-9.e+-]+)")
-
-
-def families(text: str) -> dict[str, tuple[str, dict[str, float]]]:
-    """Read Prometheus' text format strictly: each family is announced once, and in one piece."""
-    found: dict[str, tuple[str, dict[str, float]]] = {}
-    helped = ""
-    for line in text.removesuffix("\n").split("\n"):
-        if line.startswith("# HELP "):
-            helped = line.split()[2]
-            assert helped not in found
-        elif line.startswith("# TYPE "):
-            _, _, name, kind = line.split()
-            assert name == helped
-            assert kind in {"counter", "gauge", "histogram"}
-            found[name] = (kind, {})
-        else:
-            sample = _SAMPLE.fullmatch(line)
-            assert sample is not None, line
-            name = sample[1]
-            last = list(found)[-1]
-            suffixes = ("", "_bucket", "_sum", "_count")
-            assert name in {last + suffix for suffix in suffixes}, line
-            key = f"{name.removeprefix(last)}{{{sample[2] or ''}}}"
-            assert key not in found[last][1], line
-            found[last][1][key] = float(sample[3])
-    return found
 
 
 def counted() -> Metrics:
