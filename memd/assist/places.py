@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+import zlib
 
 SOCKET_PATH_BYTES_MAX = 103
 KEY_BYTES_MAX = 4_096
@@ -30,7 +31,8 @@ def sockets(profile: str | None, environ: dict[str, str]) -> list[str]:
     for folder in _runtime_folders(environ):
         path = os.path.join(folder, name)
         if len(os.fsencode(path)) > SOCKET_PATH_BYTES_MAX:
-            path = f"/tmp/memd-{os.getuid()}/{name}"  # noqa: S108  # who owns it is checked
+            told = zlib.crc32(os.path.normpath(os.fsencode(folder)))
+            path = f"/tmp/memd-{os.getuid()}-{told:08x}/{name}"  # noqa: S108  # the owner is checked
         if path not in found:
             found.append(path)
     return found

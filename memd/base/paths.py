@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -172,4 +173,6 @@ def _short_enough(runtime: Path, name: str) -> Path:
     """Return *runtime*, or a short directory where a socket in it would be too long to bind."""
     if len(os.fsencode(runtime / name)) <= SOCKET_PATH_BYTES_MAX:
         return runtime
-    return Path(f"/tmp/memd-{os.getuid()}")  # noqa: S108  # 0700 and owner are checked before use
+    # Of each folder its own: two homes with long names share no socket.
+    told = zlib.crc32(os.path.normpath(os.fsencode(runtime)))
+    return Path(f"/tmp/memd-{os.getuid()}-{told:08x}")  # noqa: S108  # 0700 and owner are checked

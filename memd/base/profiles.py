@@ -40,14 +40,16 @@ def belongings(paths: Paths) -> Iterator[Path]:
     stem = paths.database.stem
     suffix = stem.removeprefix("memd")
     folders = {paths.keys_dir.name, paths.usage_dir.name, f"wiki{suffix}"}
-    copies = re.compile(rf"{re.escape(stem)}-\d[\dT]*\.backup\..*|{re.escape(stem)}\..*")
+    # What begins with a point was not yet whole when its writer was killed.
+    copies = re.compile(rf"\.?{re.escape(stem)}(?:-\d[\dT]*\.backup)?\..*")
     settings = paths.config_file.stem
     for place in {paths.data_dir, paths.runtime_dir, paths.state_dir}:
         for each in sorted(place.iterdir()) if place.is_dir() else ():
             if copies.fullmatch(each.name) or (each.is_dir() and each.name in folders):
                 yield each
-    for suffix in (".toml", ".yaml", ".yml"):
-        for name in (f"{settings}{suffix}", f"{settings}{suffix}.memd.bak"):
-            each = paths.config_file.with_name(name)
-            if each.exists():
-                yield each
+    of_settings = rf"{re.escape(settings)}\.(?:toml|yaml|yml)"
+    texts = re.compile(rf"{of_settings}(?:\.memd\.bak)?|\.{of_settings}(?:\.memd\.bak)?\..*\.memd")
+    folder = paths.config_file.parent
+    for each in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if texts.fullmatch(each.name):
+            yield each

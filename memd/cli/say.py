@@ -252,6 +252,19 @@ def sure(question: str, *, yes: bool, read: Callable[[], str] | None = None) -> 
         raise Leave(Exit.ERROR)
 
 
+def typed(name: str, question: str, *, yes: bool, read: Callable[[], str] | None = None) -> None:
+    """Ask for *name* to be typed before all of it is destroyed; as ``sure`` else."""
+    if yes:
+        return
+    if read is None and not sys.stdin.isatty():
+        sure(question, yes=False)
+    sys.stderr.write(f"{question} Type its name, {name}: ")
+    sys.stderr.flush()
+    if (read or sys.stdin.readline)().strip() != name:
+        note("nothing was done")
+        raise Leave(Exit.ERROR)
+
+
 _BREAK = re.compile(r"(?<=[.!?])\s+|\n+")
 _WORD = re.compile(r"\w{3,}")
 

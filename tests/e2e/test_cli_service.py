@@ -44,8 +44,11 @@ class Login:
         return path
 
     def types(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return self.memd("service", *words)
+
+    def memd(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "memd", "service", *words],
+            [sys.executable, "-m", "memd", *words],
             env={
                 "HOME": str(self.home),
                 "XDG_RUNTIME_DIR": str(self.home / "run"),
@@ -147,6 +150,52 @@ def test_uninstalling_takes_away_what_installing_wrote(tmp_path: Path) -> None:
     assert told[0] == "systemctl --user disable --now memd.service memd.socket"
     assert told[-1] == "systemctl --user daemon-reload"
     assert "no service is installed" in login.types("uninstall").stderr
+
+
+def test_a_profile_has_an_instance_of_its_own_beside_the_first(tmp_path: Path) -> None:
+    login = Login(tmp_path)
+    login.types("install")
+    first = login.files()
+    login.told()
+    assert login.types("install", "--profile", "work").returncode == 0
+    assert sorted(set(login.files()) - set(first)) == [
+        "memd@work.service",
+        "memd@work.service.d/10-sandbox.conf",
+        "memd@work.socket",
+    ]
+    told = login.told()
+    assert "systemctl --user enable memd@work.socket memd@work.service" in told
+    assert not [line for line in told if "memd.s" in line]
+    assert login.types("uninstall", "--profile", "work").returncode == 0
+    assert login.files() == first
+
+
+def test_units_of_the_name_before_give_way_to_the_instance(tmp_path: Path) -> None:
+    login = Login(tmp_path)
+    login.units.mkdir(parents=True)
+    for name in ("memd-work.service", "memd-work.socket", "memd-work-2.service"):
+        (login.units / name).write_text("[Unit]\n")
+    assert login.types("install", "--no-sandbox", "--profile", "work").returncode == 0
+    assert login.files() == ["memd-work-2.service", "memd@work.service", "memd@work.socket"]
+    told = login.told()
+    stopped = told.index("systemctl --user disable --now memd-work.service memd-work.socket")
+    assert stopped < told.index("systemctl --user start memd@work.socket memd@work.service")
+
+
+def test_removing_a_profile_stops_its_service_and_takes_its_units_away(tmp_path: Path) -> None:
+    login = Login(tmp_path)
+    login.types("install")
+    assert login.memd("profile", "create", "work").returncode == 0
+    login.types("install", "--profile", "work")
+    login.told()
+    done = login.memd("profile", "remove", "work", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert login.files() == ["memd.service", "memd.service.d/10-sandbox.conf", "memd.socket"]
+    assert login.told() == [
+        "systemctl --user disable --now memd@work.service memd@work.socket",
+        "systemctl --user daemon-reload",
+    ]
+    assert [each for each in tmp_path.rglob("*") if "work" in each.name] == []
 
 
 def test_status_says_what_is_and_whether_it_is_current(tmp_path: Path) -> None:

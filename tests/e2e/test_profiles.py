@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import pty
+import shutil
 import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support import forked
-from support.daemon import environment, wait_until
-from support.planted import asking
+from support.planted import bytes_below
+from support.side_by_side import memd, profiles_running, surroundings
 
 from memd.base.errors import MemdError
+from memd.base.limits import SOCKET_PATH_BYTES_MAX
+from memd.base.lock import lock_store
 from memd.base.paths import Paths
 from memd.base.profiles import belongings
 from memd.client import Client
@@ -21,63 +29,11 @@ from memd.client import Client
 TOLD = "Zanzibar lantern 4711"
 
 
-def memd(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    done = forked.run(words, env=environment(home))
-    assert "Traceback" not in done.stderr, done.stderr
-    return done
-
-
 @pytest.fixture
 def two(tmp_path: Path) -> Iterator[dict[str, Paths]]:
     """Run the daemons of ``work`` and of ``work-2``."""
-    places = {name: Paths.resolve(name, home=tmp_path, environ={}) for name in ("work", "work-2")}
-    started = []
-    with (tmp_path / "daemons.log").open("ab") as log, Path("/dev/null").open("rb") as nothing:
-        for name in places:
-            streams = (nothing.fileno(), log.fileno(), log.fileno())
-            arguments = ["serve", "--profile", name]
-            started.append(forked.start(arguments, env=environment(tmp_path), streams=streams))
-    try:
-        for paths in places.values():
-            wait_until(paths.operator_key.exists, "the daemon has its key")
+    with profiles_running(tmp_path, "work", "work-2") as places:
         yield places
-    finally:
-        for process in started:
-            process.kill()
-            process.wait()
-
-
-def everything(client: Client) -> str:
-    """Return what every method that reads answers, or its error says."""
-    told: list[str] = []
-    for name, params in asking(lambda _field: "lantern"):
-        try:
-            told.append(json.dumps(client.call(name, params)))
-        except MemdError as error:
-            told.append(f"{error.message} {error.hint}")
-    return "\n".join(told)
-
-
-def test_no_method_that_reads_and_no_error_tells_of_the_other_profile(
-    tmp_path: Path, two: dict[str, Paths]
-) -> None:
-    work, other = two["work"], two["work-2"]
-    with (
-        Client(work.socket, key=work.operator_key) as one,
-        Client(other.socket, key=other.operator_key) as second,
-    ):
-        kept = one.call("memory.store", {"category": "semantic", "content": TOLD})
-
-        assert TOLD in everything(one)
-        told = everything(second)
-        assert TOLD not in told
-        assert kept not in told
-        assert second.call("memory.get", {"id": kept}) is None
-    listed = json.loads(memd(tmp_path, "profile", "list", "--json").stdout)["profiles"]
-    assert {(each["profile"], each["running"]) for each in listed} == {
-        ("work", True),
-        ("work-2", True),
-    }
 
 
 def test_the_key_of_one_profile_is_nobody_s_in_the_other(two: dict[str, Paths]) -> None:
@@ -86,14 +42,31 @@ def test_the_key_of_one_profile_is_nobody_s_in_the_other(two: dict[str, Paths]) 
         stranger.call("client.list")
 
 
-def test_a_profile_is_not_removed_while_its_daemon_runs(
+def test_a_daemon_that_runs_is_ended_before_its_profile_is_removed(
     tmp_path: Path, two: dict[str, Paths]
 ) -> None:
+    listed = {each["profile"]: each["running"] for each in _listed(tmp_path)}
+    assert listed == {"work": True, "work-2": True}
+
     done = memd(tmp_path, "profile", "remove", "work", "--yes")
 
+    assert done.returncode == 0, done.stderr
+    assert list(belongings(two["work"])) == []
+    assert {each["profile"]: each["running"] for each in _listed(tmp_path)} == {"work-2": True}
+
+
+def test_a_store_that_does_not_let_go_is_not_removed(tmp_path: Path) -> None:
+    paths = Paths.resolve("work", home=tmp_path, environ={})
+    paths.data_dir.mkdir(parents=True)
+    paths.database.write_bytes(b"")
+    held = lock_store(paths.lock, paths.database)
+    try:
+        done = memd(tmp_path, "profile", "remove", "work", "--yes")
+    finally:
+        held.close()
     assert done.returncode != 0
-    assert "the daemon of work runs" in done.stderr
-    assert two["work"].database.exists()
+    assert "runs and does not end" in done.stderr
+    assert paths.database.exists()
 
 
 def test_what_is_removed_is_in_no_file_and_the_other_profile_has_lost_nothing(
@@ -104,24 +77,149 @@ def test_what_is_removed_is_in_no_file_and_the_other_profile_has_lost_nothing(
             client.call("memory.store", {"category": "semantic", "content": f"a kite of {name}"})
             if name == "work":
                 client.call("memory.store", {"category": "semantic", "content": TOLD})
-                client.call("system.shutdown")
-    assert (
-        memd(tmp_path, "config", "set", "daemon.undo_days", "9", "--profile", "work-2").returncode
-        == 0
-    )
-    assert memd(tmp_path, "backup", "--profile", "work-2").returncode == 0
-    wait_until(lambda: not two["work"].socket.exists(), "the daemon of work has ended")
+                client.call("client.add", {"name": "a-client", "scopes": ["read"]})
+    for words in (
+        ("config", "set", "daemon.undo_days", "9"),
+        ("config", "set", "daemon.undo_days", "8"),
+        ("backup",),
+    ):
+        for name in two:
+            assert memd(tmp_path, *words, "--profile", name).returncode == 0
+    work = two["work"]
+    partial = work.data_dir / ".memd-work-20260101T000000000000.backup.db.memd-partial"
+    half = work.config_file.with_name(".memd-work.toml.x1y2.memd")
+    for each in (partial, half):
+        each.write_text(TOLD)  # as somebody leaves it who is killed while writing
+    tokens = [TOLD.encode(), *(each.read_bytes().strip() for each in work.keys_dir.iterdir())]
+    assert len(tokens) > 2
     before = sorted(map(str, belongings(two["work-2"])))
 
     done = memd(tmp_path, "profile", "remove", "work", "--yes")
 
     assert done.returncode == 0, done.stderr
     assert list(belongings(two["work"])) == []
-    files = [each for each in tmp_path.rglob("*") if each.is_file()]
-    assert [each for each in files if TOLD.encode() in each.read_bytes()] == []
+    files = dict(bytes_below(tmp_path))
+    for token in tokens:
+        assert [each for each, found in files.items() if token in found] == []
+    assert [each for each in tmp_path.rglob("*") if "work." in each.name] == [tmp_path / "work.log"]
     assert sorted(map(str, belongings(two["work-2"]))) == before
     with Client(two["work-2"].socket, key=two["work-2"].operator_key) as client:
         assert client.call("memory.count") == 1
+
+
+def test_a_removal_that_is_killed_anywhere_is_finished_by_the_next(tmp_path: Path) -> None:
+    """Whatever was erased by then: it is still known where the rest is."""
+    elsewhere = tmp_path / "elsewhere"
+    for killed_after in range(40):
+        _a_profile(tmp_path, elsewhere)
+        code = forked_until(tmp_path, killed_after)
+        left = [each for each, found in bytes_below(tmp_path) if TOLD.encode() in found]
+        assert code == KILLED or left == []
+        if code != KILLED:
+            break
+        assert memd(tmp_path, "profile", "remove", "work", "--yes").returncode == 0, killed_after
+        left = [each for each, found in bytes_below(tmp_path) if TOLD.encode() in found]
+        assert left == []
+        assert _listed(tmp_path) == []
+    assert killed_after > 5
+
+
+def _a_profile(home: Path, data_dir: Path) -> None:
+    """Write what a profile consists of, its memories in a folder that its settings name."""
+    assert memd(home, "profile", "create", "work").returncode == 0
+    key = "memory.storage.data_dir"
+    assert memd(home, "config", "set", key, str(data_dir), "--profile", "work").returncode == 0
+    paths = Paths.resolve("work", home=home, environ={})
+    there = paths.keeping_in(str(data_dir))
+    for each in (there.database, there.database.with_name("memd-work.db-wal"), there.lock,
+                 there.anchors, paths.keys_dir / "operator.key", paths.usage_dir / "one",
+                 data_dir / "wiki-work" / "page.md"):  # fmt: skip
+        each.parent.mkdir(parents=True, exist_ok=True)
+        each.write_text(TOLD)
+
+
+KILLED = -9
+
+
+def forked_until(home: Path, steps: int) -> int:
+    """Remove the profile in a process that is killed before its erasure number *steps*."""
+    program = (
+        "import os, signal, sys\n"
+        "from memd.cli.daemon import profile\n"
+        "real, left = profile._erase, [int(sys.argv[1])]\n"
+        "def erase(place):\n"
+        "    if not left[0]:\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    left[0] -= 1\n"
+        "    return real(place)\n"
+        "profile._erase = erase\n"
+        "profile.remove('work', yes=True)\n"
+    )
+    command = [sys.executable, "-c", program, str(steps)]
+    done = subprocess.run(command, env=surroundings(home), capture_output=True, check=False)
+    assert done.returncode in (0, KILLED), done.stderr
+    return done.returncode
+
+
+def test_who_is_still_connected_is_named_with_the_command_that_ends_it(
+    tmp_path: Path, two: dict[str, Paths]
+) -> None:
+    for assistant, profile in (("codex", "work"), ("cursor", "work-2"), ("opencode", "work")):
+        done = memd(tmp_path, "connect", assistant, "--yes", "--profile", profile)
+        assert done.returncode == 0, done.stderr
+
+    done = memd(tmp_path, "profile", "remove", "work", "--yes")
+
+    assert done.returncode != 0
+    assert "still connected to work: codex, opencode" in done.stderr
+    assert two["work"].database.exists()
+    for assistant in ("codex", "opencode"):
+        command = f"memd connect {assistant} --remove --profile work"
+        assert command in done.stderr
+        assert memd(tmp_path, *command.split()[1:], "--yes").returncode == 0
+    assert memd(tmp_path, "profile", "remove", "work", "--yes").returncode == 0
+
+
+def test_the_name_is_typed_before_all_of_it_is_erased(tmp_path: Path) -> None:
+    for answer, code in (("y", 1), ("", 1), ("work-2", 1), ("work", 0)):
+        memd(tmp_path, "profile", "create", "work")
+        ours, theirs = pty.openpty()
+        os.write(ours, f"{answer}\n".encode())
+        with tempfile.TemporaryFile() as written:
+            streams = (theirs, written.fileno(), written.fileno())
+            words = ["profile", "remove", "work"]
+            process = forked.start(words, env=surroundings(tmp_path), streams=streams)
+            assert process.wait(forked.TIMEOUT_S) == code, answer
+            written.seek(0)
+            assert b"Type its name, work:" in written.read()
+        os.close(ours)
+        os.close(theirs)
+        assert bool(_listed(tmp_path)) is (code != 0)
+    memd(tmp_path, "profile", "create", "work")
+    done = memd(tmp_path, "profile", "remove", "work", text="work\n")
+    assert "say --yes" in done.stderr
+    assert _listed(tmp_path) != []
+
+
+def test_homes_too_long_for_a_socket_have_one_each_and_know_nothing_of_each_other(
+    tmp_path: Path,
+) -> None:
+    homes = [tmp_path / f"{'home' * 40}-{number}" for number in range(2)]
+    with contextlib.ExitStack() as running:
+        places = []
+        for home in homes:
+            home.mkdir()
+            done = memd(home, "profile", "create", "work", "--json")
+            assert done.returncode == 0, done.stderr
+            places.append(running.enter_context(profiles_running(home, "work"))["work"])
+        for paths in places:
+            running.callback(shutil.rmtree, paths.runtime_dir, ignore_errors=True)
+            assert len(os.fsencode(paths.socket)) <= SOCKET_PATH_BYTES_MAX
+            assert paths.runtime_dir.stat().st_mode & 0o777 == 0o700
+        added = memd(homes[0], "add", TOLD, "--profile", "work")
+        assert added.returncode == 0, added.stderr
+        told = [memd(home, "export", "--profile", "work").stdout for home in homes]
+    assert [TOLD in each for each in told] == [True, False]
 
 
 def test_a_profile_is_made_once_and_a_name_that_is_none_is_refused(tmp_path: Path) -> None:

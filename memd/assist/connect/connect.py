@@ -8,6 +8,7 @@ and what was in it, is told by that copy alone.
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -52,6 +53,19 @@ def is_connected(assistant: Assistant, place: Locations) -> bool:
         with contextlib.suppress(InvalidStateError, UnreadableError):
             text = files.read(target.file)
             if text is not None and target.format != "own" and edits.present(target, text):
+                return True
+    return False
+
+
+def is_connected_to(profile: str, assistant: Assistant, place: Locations) -> bool:
+    """Return whether an assistant's files name *profile*, which is not the default one.
+
+    Its name stands in them as ``MEMD_PROFILE``, in a table of variables or before a command.
+    """
+    named = re.compile(rf"MEMD_PROFILE[\"'\\]*\s*[:=]\s*[\"'\\]*{re.escape(profile)}(?![\w-])")
+    for target in assistant.targets(place):
+        with contextlib.suppress(InvalidStateError):
+            if named.search(files.read(target.file) or ""):
                 return True
     return False
 

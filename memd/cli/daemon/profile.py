@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
-from memd.base.errors import AlreadyRunningError, InvalidError, InvalidStateError
+from memd.base.errors import AlreadyRunningError, InvalidError, InvalidStateError, MemdError
 from memd.base.lock import lock_store
 from memd.base.paths import DEFAULT_PROFILE, Paths
 from memd.base.profiles import belongings, profiles
+from memd.base.settings import SUFFIXES
 from memd.cli import options, say
+from memd.cli.daemon import service
+from memd.cli.reach import ask
 from memd.cli.tables import table, word
+
+_END_MS_MAX = 30_000
+"""As long as a service manager waits for a daemon that ends."""
+_LOOK_MS = 50
 
 Name = Annotated[str, options.Argument(help="Lower-case letters, digits, - and _, up to 32.")]
 
@@ -53,25 +61,70 @@ def create(name: Name, json: options.Json = False) -> None:
 
 @options.examples("memd profile remove work", "memd profile remove work --yes")
 def remove(name: Name, yes: options.Yes = False, json: options.Json = False) -> None:
-    """Erase a profile: its memories, keys, settings and copies beside them, for ever.
+    """Erase a profile: its memories, keys, settings, service and copies beside them, for ever.
 
-    Copies that were written elsewhere stay, and so do the models, which all profiles share.
+    Its daemon is ended first. Copies that were written elsewhere stay, and so do the models,
+    which all profiles share.
     """
     if name == DEFAULT_PROFILE:
         raise InvalidError("the default profile stays", field="name", hint='see "memd forget"')
     paths = _named(name).located()
-    if name not in profiles(Paths.resolve(name)) and not paths.database.exists():
+    if not _places(paths):
         raise InvalidError(f"there is no profile {name}", field="name", hint="memd profile list")
-    say.sure(f"Erase everything of the profile {name} for ever?", yes=yes)
+    _refuse_connected(name)
+    say.typed(name, f"Erase everything of the profile {name} for ever?", yes=yes)
+    service.take_away(paths)
+    _end(paths)
     with _alone(paths):
-        places = [*belongings(paths), *belongings(Paths.resolve(name))]
-        left = [str(each) for each in places if not _erase(each)]
+        left = [str(each) for each in _places(paths) if not _erase(each)]
     if json:
         say.as_json({"profile": name, "left": left})
     else:
         say.note(f"could not be erased: {', '.join(left)}" if left else f"profile {name} is gone")
     if left:
         raise say.Leave(say.Exit.ERROR)
+
+
+def _places(paths: Paths) -> list[Path]:
+    """Return what there is of a profile, in the order in which it is erased.
+
+    Last is what tells that it is there and where: who is interrupted can say it again.
+    """
+    found = dict.fromkeys([*belongings(paths), *belongings(Paths.resolve(paths.profile))])
+    last = (paths.database, paths.lock, *map(paths.config_file.with_suffix, SUFFIXES))
+    log = service.log_of_launchd(paths.profile)
+    first = [*([log] if service.LAUNCHD and log.exists() else []), *found]
+    return [
+        *(each for each in first if each not in last),
+        *(each for each in last if each in found),
+    ]
+
+
+def _refuse_connected(name: str) -> None:
+    """Raise InvalidStateError while an assistant is to find the profile."""
+    from memd.assist.connect.clients import ASSISTANTS
+    from memd.assist.connect.connect import is_connected_to
+    from memd.cli.connect.assist import place_of
+
+    place = place_of(name)
+    there = [each for each, it in ASSISTANTS.items() if is_connected_to(name, it, place)]
+    if there:
+        commands = "; ".join(f"memd connect {each} --remove --profile {name}" for each in there)
+        raise InvalidStateError(f"still connected to {name}: {', '.join(there)}", hint=commands)
+
+
+def _end(paths: Paths) -> None:
+    """Ask the daemon of a profile to end, and wait until it has let go of the store."""
+    if not _runs(paths):
+        return
+    try:
+        ask(paths.profile, "system.shutdown")
+    except MemdError:
+        return  # who holds the store is told by its lock
+    for _ in range(_END_MS_MAX // _LOOK_MS):
+        if not _runs(paths):
+            return
+        time.sleep(_LOOK_MS / 1_000)
 
 
 @contextmanager
@@ -84,8 +137,8 @@ def _alone(paths: Paths) -> Iterator[None]:
         held = lock_store(paths.lock, paths.database, make=False)
     except AlreadyRunningError:
         raise InvalidStateError(
-            f"the daemon of {paths.profile} runs",
-            hint=f"stop it: memd service uninstall --profile {paths.profile}, or end memd serve",
+            f"the daemon of {paths.profile} runs and does not end when asked",
+            hint="end what runs memd serve, then say it again",
         ) from None
     try:
         yield

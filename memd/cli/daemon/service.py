@@ -59,6 +59,7 @@ def install(
     strict = sandbox if sandbox is not None else not LAUNCHD and _speak(_TRIAL).code == 0
     if strict:
         _refuse_temporary(paths)
+    _remove_former(paths)
     changed = _write(_files(paths, sandbox=strict))
     if not strict:
         changed = (
@@ -77,16 +78,23 @@ def install(
 def uninstall(profile: options.Profile = None) -> None:
     """Stop the daemon and remove the service files. Memories stay."""
     paths = Paths.resolve(profile).located()
-    names = list(_files(paths, sandbox=True))
-    if not any((_folder() / name).exists() for name in names):
+    if take_away(paths):
+        say.note(f"{_name(paths)} is gone; the memories in {paths.database} are untouched")
+    else:
         say.note("no service is installed")
-        return
-    for command in _stop(paths):
-        _speak(command)  # what is not running need not be stopped
-    _remove(names)
-    if not LAUNCHD:
-        _speak(("systemctl", "--user", "daemon-reload"))
-    say.note(f"{_name(paths)} is gone; the memories in {paths.database} are untouched")
+
+
+def take_away(paths: Paths) -> bool:
+    """Stop the service of *paths*' profile and remove its files; return whether there were any.
+
+    What an interrupted one has left is removed by the next.
+    """
+    if LAUNCHD:
+        name = units.label(paths.profile)
+        domain = f"gui/{os.getuid()}"
+        return _taken(("launchctl", "bootout", f"{domain}/{name}"), [f"{name}.plist"])
+    taken = [_take_unit(name, files) for name, files in _units(paths)]
+    return any(taken)
 
 
 @options.examples("memd service status", "memd service status --json")
@@ -136,9 +144,14 @@ def command_path(argv0: str = "", found: str | None = None) -> Path:
 
 def _files(paths: Paths, *, sandbox: bool) -> dict[str, str]:
     if LAUNCHD:
-        log = Path.home() / "Library" / "Logs" / "memd" / f"{units.stem(paths.profile)}.log"
+        log = log_of_launchd(paths.profile)
         return units.launchd(command_path(), paths, os.environ, log=log)
     return units.systemd(command_path(), paths, os.environ, sandbox=sandbox)
+
+
+def log_of_launchd(profile: str) -> Path:
+    """Return where launchd writes what *profile*'s daemon says."""
+    return Path.home() / "Library" / "Logs" / "memd" / f"{units.stem(profile)}.log"
 
 
 def _folder() -> Path:
@@ -149,7 +162,7 @@ def _folder() -> Path:
 
 
 def _name(paths: Paths) -> str:
-    return units.label(paths.profile) if LAUNCHD else f"{units.stem(paths.profile)}.service"
+    return units.label(paths.profile) if LAUNCHD else f"{units.instance(paths.profile)}.service"
 
 
 def _start(paths: Paths, *, changed: bool) -> list[Sequence[str]]:
@@ -160,7 +173,7 @@ def _start(paths: Paths, *, changed: bool) -> list[Sequence[str]]:
             return []
         _speak(("launchctl", "bootout", f"{domain}/{name}"))
         return [("launchctl", "bootstrap", domain, str(_folder() / f"{name}.plist"))]
-    name = units.stem(paths.profile)
+    name = units.instance(paths.profile)
     pair = (f"{name}.socket", f"{name}.service")
     commands: list[Sequence[str]] = [
         ("systemctl", "--user", "daemon-reload"),
@@ -173,11 +186,30 @@ def _start(paths: Paths, *, changed: bool) -> list[Sequence[str]]:
     return [*commands, ("systemctl", "--user", "start", *pair)]
 
 
-def _stop(paths: Paths) -> list[Sequence[str]]:
-    if LAUNCHD:
-        return [("launchctl", "bootout", f"gui/{os.getuid()}/{units.label(paths.profile)}")]
-    name = units.stem(paths.profile)
-    return [("systemctl", "--user", "disable", "--now", f"{name}.service", f"{name}.socket")]
+def _units(paths: Paths) -> list[tuple[str, list[str]]]:
+    return list(units.belonging(paths.profile).items())
+
+
+def _remove_former(paths: Paths) -> None:
+    """Take away units under the name that they had before; both would hold one socket."""
+    if not LAUNCHD:
+        for name, files in _units(paths)[1:]:
+            _take_unit(name, files)
+
+
+def _take_unit(name: str, files: list[str]) -> bool:
+    pair = (f"{name}.service", f"{name}.socket")
+    if not _taken(("systemctl", "--user", "disable", "--now", *pair), files):
+        return False
+    _speak(("systemctl", "--user", "daemon-reload"))
+    return True
+
+
+def _taken(stop: Sequence[str], files: list[str]) -> bool:
+    if not any((_folder() / each).exists() for each in files):
+        return False
+    _speak(stop)  # what is not running need not be stopped
+    return _remove(files)
 
 
 def _active(paths: Paths) -> bool:

@@ -33,16 +33,33 @@ def shipped(relative: str) -> str:
     raise InvalidStateError(f"the service file {relative} is missing", hint="install memd again")
 
 
+def instance(profile: str) -> str:
+    """Return the name of *profile*'s units for systemd, without the ending.
+
+    >>> instance("default"), instance("work")
+    ('memd', 'memd@work')
+    """
+    return "memd" if profile == DEFAULT_PROFILE else f"memd@{profile}"
+
+
 def stem(profile: str) -> str:
-    """Return the name of *profile*'s units, without the ending."""
+    """Return what the files of *profile* begin with; its units were called so as well."""
     return "memd" if profile == DEFAULT_PROFILE else f"memd-{profile}"
+
+
+def belonging(profile: str) -> dict[str, list[str]]:
+    """Return the units that any version wrote for *profile*: name -> files below the folder."""
+    return {
+        name: [f"{name}.service", f"{name}.socket", f"{name}.service.d/{_SANDBOX}"]
+        for name in dict.fromkeys((instance(profile), stem(profile)))
+    }
 
 
 def systemd(
     command: Path, paths: Paths, environ: Mapping[str, str], *, sandbox: bool
 ) -> dict[str, str]:
     """Return the user units of *paths*' profile: file name below the unit folder -> text."""
-    name = stem(paths.profile)
+    name = instance(paths.profile)
     service = _filled(
         shipped("systemd/memd.service"),
         {

@@ -43,16 +43,23 @@ def test_another_profile_has_units_of_its_own() -> None:
         COMMAND, places("work", "/run/user/7/memd/memd-work.sock"), HOME, sandbox=True
     )
     assert set(rendered) == {
-        "memd-work.service",
-        "memd-work.socket",
-        "memd-work.service.d/10-sandbox.conf",
+        "memd@work.service",
+        "memd@work.socket",
+        "memd@work.service.d/10-sandbox.conf",
     }
-    service = rendered["memd-work.service"]
+    service = rendered["memd@work.service"]
     assert f"ExecStart={COMMAND} serve --profile work" in service
-    assert "Requires=memd-work.socket" in service
-    assert "Also=memd-work.socket" in service
-    assert "ListenStream=%t/memd/memd-work.sock" in rendered["memd-work.socket"]
+    assert "Requires=memd@work.socket" in service
+    assert "Also=memd@work.socket" in service
+    assert "ListenStream=%t/memd/memd-work.sock" in rendered["memd@work.socket"]
     assert "memd.socket" not in service
+
+
+def test_what_an_instance_is_made_of_is_what_is_taken_away() -> None:
+    for profile in ("default", "work"):
+        rendered = units.systemd(COMMAND, places(profile), HOME, sandbox=True)
+        assert set(units.belonging(profile)[units.instance(profile)]) == set(rendered)
+    assert list(units.belonging("default")) == ["memd"]
 
 
 def test_a_moved_home_is_carried_into_the_service() -> None:
@@ -82,6 +89,15 @@ def test_the_agent_of_launchd_says_only_absolute_paths() -> None:
     assert agent["Sockets"]["memd"]["SockPathName"] == "/run/user/7/memd/memd.sock"
     assert agent["EnvironmentVariables"]["MEMD_HOME"] == "/x"
     assert "@" not in files["dev.memd.memd.plist"]
+
+
+def test_another_profile_has_an_agent_of_launchd_of_its_own() -> None:
+    paths = places("work", "/run/user/7/memd/memd-work.sock")
+    ((name, text),) = units.launchd(COMMAND, paths, {}, log=Path("/l")).items()
+    agent = plistlib.loads(text.encode())
+    assert (name, agent["Label"]) == ("dev.memd.memd-work.plist", "dev.memd.memd-work")
+    assert agent["ProgramArguments"] == [str(COMMAND), "serve", "--profile", "work"]
+    assert agent["Sockets"]["memd"]["SockPathName"] == str(paths.socket)
 
 
 def test_no_library_of_the_service_reports_to_its_maker() -> None:

@@ -16,6 +16,7 @@ import pytest
 from support.daemon import environment
 
 from memd.base.errors import AlreadyRunningError, UnsafePathError
+from memd.base.limits import SOCKET_PATH_BYTES_MAX
 from memd.base.lock import lock
 from memd.serve import notify, socket_file
 from memd.serve.socket_file import peer_of
@@ -40,6 +41,15 @@ def test_a_directory_that_others_may_look_into_is_closed_to_them(tmp_path: Path)
     tmp_path.chmod(0o755)
     socket_file.own_directory(tmp_path)
     assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o700
+
+
+def test_a_path_too_long_for_a_socket_is_told_in_one_line_with_what_to_do(tmp_path: Path) -> None:
+    """The places of a profile are never so long; this is for one that was given."""
+    with pytest.raises(UnsafePathError) as told:
+        socket_file.bind(tmp_path / ("m" * SOCKET_PATH_BYTES_MAX))
+    assert f"more than {SOCKET_PATH_BYTES_MAX} bytes" in told.value.message
+    assert "\n" not in told.value.message
+    assert "MEMD_HOME" in (told.value.hint or "")
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o702])

@@ -1,0 +1,202 @@
+"""Nothing of one profile is in any answer, event, error, command or file of another (SPEC D18).
+
+Each look is taken at both: what it finds in the profile that was written to, it would find
+in the other. The methods come from the table of the socket, so a new one is asked as well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+from support.daemon import until
+from support.planted import asking, bytes_below, calls, planted
+from support.side_by_side import client_of, everything, memd, profiles_running
+
+from memd.base.errors import MemdError
+from memd.base.paths import Paths
+from memd.base.profiles import belongings
+from memd.client import AsyncClient
+from memd.serve.routes.routes import methods
+
+MARK = "zanzibar4711"
+OTHER = "kittiwake815"
+ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32}")
+COMMANDS = (
+    ("status",),
+    ("status", "--json"),
+    ("stats",),
+    ("stats", "--prometheus"),
+    ("export",),
+    ("list",),
+    ("search", "lantern"),
+    ("search", "--sessions", "lantern"),
+    ("brief",),
+    ("audit", "show"),
+    ("client", "list"),
+    ("agent", "list"),
+    ("archive", "search"),
+    ("archive", "turned-away"),
+    ("trash", "list"),
+    ("org", "query"),
+    ("preference", "list"),
+    ("shared", "search"),
+    ("records", "lifecycle_events", "list"),
+    ("usage",),
+    ("profile", "list"),
+    ("config", "path"),
+)
+
+
+class Heard:
+    """All events of one profile, in a task of its own."""
+
+    def __init__(self, paths: Paths) -> None:
+        self.client = AsyncClient(paths.socket, key=paths.operator_key)
+        self.events: list[dict[str, Any]] = []
+
+    async def __aenter__(self) -> Self:
+        await self.client.connect()
+        self.task = asyncio.create_task(self._listen())
+        await until(lambda: bool(self.client._hearings), "it is asked for events")
+        await asyncio.sleep(0.05)
+        await self.client.call("system.hello")  # is answered after what was asked before it
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self.task
+        await self.client.disconnect()
+
+    async def _listen(self) -> None:
+        async for event in self.client.events():
+            self.events.append(event)
+
+
+def write_everywhere(paths: Paths, mark: str) -> None:
+    """Make every writing call, its texts marked."""
+    with client_of(paths) as client:
+        sentence = f"The lantern {mark} hangs in the harbour"
+        kept = client.call("memory.store", {"category": "semantic", "content": sentence})
+        client.call("preference.set", {"name": f"lantern {mark}", "value": mark})
+        client.call("shared.publish", {"content": sentence, "category": "semantic"})
+        planted(client, lambda field: f"lantern {mark} {field}", {"memory": kept})
+
+
+@pytest.fixture(scope="module")
+def drilled(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[Path, dict[str, Paths], dict[str, list[dict[str, Any]]]]]:
+    """Two profiles whose names begin alike, both written to, and what was heard of each."""
+    home = tmp_path_factory.mktemp("home")
+    with profiles_running(home, "work", "work-2") as places:
+        yield home, places, asyncio.run(_written(places))
+
+
+async def _written(places: dict[str, Paths]) -> dict[str, list[dict[str, Any]]]:
+    async with Heard(places["work"]) as one, Heard(places["work-2"]) as second:
+        await asyncio.to_thread(write_everywhere, places["work"], MARK)
+        quiet = list(second.events)
+        await asyncio.to_thread(write_everywhere, places["work-2"], OTHER)
+        await until(lambda: len(second.events) > len(quiet), "the second profile is heard")
+        return {"work": one.events, "before": quiet, "work-2": second.events}
+
+
+Drilled = tuple[Path, dict[str, Paths], dict[str, list[dict[str, Any]]]]
+
+
+def test_no_answer_and_no_error_of_any_method_tells_of_the_other(drilled: Drilled) -> None:
+    _, places, _ = drilled
+    with client_of(places["work"]) as one, client_of(places["work-2"]) as second:
+        first, other = everything(one), everything(second)
+    assert len(first) == len([name for name, its in methods().items() if not its.writes]) - _left()
+    assert {name for name, told in first.items() if OTHER in told} == set()
+    assert {name for name, told in other.items() if MARK in told} == set()
+    seen = {name for name, told in first.items() if MARK in told}
+    assert seen == {name for name, told in other.items() if OTHER in told}
+    assert {"memory.recall", "memory.list", "store.export", "inject.prepare"} <= seen
+
+
+def _left() -> int:
+    """Count the reading methods that are not called."""
+    asked = {name for name, _ in asking(lambda _field: "lantern")}
+    return len([name for name, its in methods().items() if not its.writes and name not in asked])
+
+
+def test_no_event_of_one_is_heard_in_the_other(drilled: Drilled) -> None:
+    _, _, heard = drilled
+    first, second = (set(ID.findall(json.dumps(heard[name]))) for name in ("work", "work-2"))
+    assert first
+    assert second
+    assert not first & second
+    assert MARK not in json.dumps(heard["work-2"])
+    assert not set(ID.findall(json.dumps(heard["before"]))) & first
+
+
+def test_an_id_of_the_other_is_as_unknown_as_one_that_never_was(drilled: Drilled) -> None:
+    """Not found, and in the same words; never "denied", which would say that it is there."""
+    _, places, heard = drilled
+    with client_of(places["work"]) as one:
+        text = json.dumps([*everything(one).values(), heard["work"]])
+    with client_of(places["work-2"]) as second:
+        own = set(ID.findall(json.dumps(list(everything(second).values()))))
+        ids = sorted(set(ID.findall(text)) - own)
+        assert len(ids) > 10
+        for foreign in (ids[0], ids[-1]):
+            # The calls write, too: what they leave behind is there after the first of these.
+            never = [f"{foreign[:-6]}{end}" for end in ("00dead", "00beef")]
+            told = [list(_answers(second, each)) for each in (never[0], foreign, never[1])][1:]
+            assert told[0] == told[1]
+            assert any(kind == "not_found" for _, kind, _ in told[0])
+            denied = [(name, text) for name, kind, text in told[0] if "denied" in kind]
+            assert [name for name, text in denied if "ID" in text] == []
+
+
+def _answers(client: Any, named: str) -> Iterator[tuple[str, str, str]]:
+    """Yield what each method that is given an id makes of *named*."""
+    made = {"memory": named, "fact": named}
+    for name, params in (*asking(lambda _field: named), *calls(lambda _field: named, made)):
+        ids = {field: value for field, value in params.items() if re.fullmatch(r"\w*ids?", field)}
+        if named not in json.dumps(ids) or name in {"sleep.consolidate", "store.import"}:
+            continue
+        try:
+            client.call(name, params)
+        except MemdError as error:
+            yield name, error.kind, f"{error.message} {error.hint}".replace(named, "ID")
+        else:
+            yield name, "done", ""
+
+
+def test_no_command_shows_anything_of_the_other(drilled: Drilled) -> None:
+    home, _, _ = drilled
+    seen = set()
+    for words in COMMANDS:
+        first = memd(home, *words, *(("--profile", "work") if words[0] != "profile" else ()))
+        second = memd(home, *words, *(("--profile", "work-2") if words[0] != "profile" else ()))
+        # A memory without its model says in its status that it is degraded.
+        assert first.returncode == second.returncode, (words, first.stderr, second.stderr)
+        assert first.returncode == 0 or words[0] == "status", (words, first.stderr)
+        assert OTHER not in first.stdout + first.stderr, words
+        assert MARK not in second.stdout + second.stderr, words
+        if MARK in first.stdout and OTHER in second.stdout:
+            seen.add(words[0])
+    assert {"export", "list", "search", "preference"} <= seen
+
+
+def test_no_file_but_its_own_has_a_word_of_a_profile(drilled: Drilled) -> None:
+    """Database, log of SQLite, keys, copies; and no log of either daemon has a word of any."""
+    home, places, _ = drilled
+    for name, mark in (("work", MARK), ("work-2", OTHER)):
+        own = list(belongings(places[name]))
+        holding = [path for path, found in bytes_below(home) if mark.encode() in found]
+        assert holding, name
+        foreign = [path for path in holding if not any(map(path.is_relative_to, own))]
+        assert foreign == []
+    assert (home / "work.log").stat().st_size > 0
