@@ -1,9 +1,10 @@
 """What a session has in its context window already is not put into its prompts again.
 
 That is what it said itself, what naps made of it, and what its prompts gave it, until its
-window is emptied (``store/session/injections.py``). What was given is noted beside the answer,
-which waits for nothing; a note that fails costs a repetition. The same question once more
-within a short time is answered as before: whoever asks again had no answer.
+window is emptied (``store/session/injections.py``). What was given is known at once and
+written when the answer has left, which it would hold up; a note that fails, or that a crash
+forestalls, costs a repetition. The same question once more within a short time is answered
+as before: whoever asks again had no answer.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from memd.store.session.injections import InWindow, WindowKey
 
 REPEATED_US = 60_000_000  # what comes again so soon is the same question, sent again
 SESSIONS_MAX = 256  # whose last question is known
+TURNS_TO_SEND = 2  # of the loop, in which the answer leaves: ``serve/connection.py``
 
 Asked = PrepareRequest | BriefRequest
 
@@ -67,7 +69,8 @@ class SessionWindows:
             if len(self._last) > SESSIONS_MAX:
                 self._last.popitem(last=False)
         if given:
-            task = asyncio.create_task(self._write(caller, place, sorted(given)))
+            at_us = self.clock.now_us()
+            task = asyncio.create_task(self._write(caller, place, sorted(given), at_us))
             self._notes[task] = place, given
             task.add_done_callback(self._notes.pop)
 
@@ -83,11 +86,18 @@ class SessionWindows:
             return None
         return last if self.clock.monotonic_us() - last.at_us <= REPEATED_US else None
 
-    async def _write(self, caller: Caller, place: WindowKey, ids: Sequence[str]) -> None:
-        project_id, now_us = caller.project_id, self.clock.now_us()
+    async def _write(
+        self, caller: Caller, place: WindowKey, ids: Sequence[str], at_us: int
+    ) -> None:
+        """Write what was given when the answer has left, and before what comes next is read.
+
+        No more turns than that: a window that is emptied next must find the session.
+        """
+        for _ in range(TURNS_TO_SEND):
+            await asyncio.sleep(0)
         try:
             await self.db.write(
-                caller, lambda conn: injections.add(conn, place, project_id, ids, now_us)
+                caller, lambda conn: injections.add(conn, place, caller.project_id, ids, at_us)
             )
         except MemdError as error:
             log.warning("what a prompt gave is not noted", kind=error.kind)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -197,10 +197,14 @@ class _Making:
 
     async def compose(self) -> None:
         """Gather what there is, and add it in the order in which it matters."""
-        policies, (told, self.found), offers = await asyncio.gather(
-            isolated(self._policies(), (), "policies", self.failed),
-            isolated(self._gathered(), ([], self.found), "memories", self.failed),
-            self._offered(),
+        free = asyncio.Event()
+        (told, self.found), policies, offers = await asyncio.gather(
+            _announcing(
+                isolated(self._gathered(free.set), ([], self.found), "memories", self.failed),
+                free.set,
+            ),
+            _once(free, lambda: isolated(self._policies(), (), "policies", self.failed)),
+            _once(free, self._offered),
         )
         self.found = await isolated(self.window.foreign(self.found), self.found, "window")
         await self._weighed(policies, self.prompt.add_policies, policies)
@@ -282,10 +286,14 @@ class _Making:
         found = await self.room.org.list_policies(self.caller, limit=POLICIES_SHOWN_ITEMS_MAX)
         return tuple(outgoing(policy.content) for policy in found)
 
-    async def _gathered(self) -> tuple[list[tuple[str, PreferenceLine]], RecallResult]:
+    async def _gathered(
+        self, begun: Callable[[], object]
+    ) -> tuple[list[tuple[str, PreferenceLine]], RecallResult]:
         """Return the preferences, each with the id of its memory, and what was recalled."""
         if self.strategy is InjectionStrategy.CONTEXT:
-            found = await recalled(self.room.rooms, self.caller, self.request, self.room.config)
+            found = await recalled(
+                self.room.rooms, self.caller, self.request, self.room.config, begun=begun
+            )
             return [(chunk.id, _recalled(chunk)) for chunk in preferences(found)], found
         known = await self.room.rooms.recall.preferences(self.caller)
         return [(each.memory_id or each.name, said_of(each)) for each in known], RecallResult()
@@ -355,6 +363,22 @@ class _Making:
                 return
             room = min(room - 1, room * most // (most + over))
         self.prompt.leave_out_block()
+
+
+async def _announcing(work: Awaitable[T], over: Callable[[], object]) -> T:
+    try:
+        return await work
+    finally:
+        over()
+
+
+async def _once(moment: asyncio.Event, work: Callable[[], Awaitable[T]]) -> T:
+    """Do *work* from *moment* on: earlier it would stand in the way of the recall.
+
+    That reads what its arms need, and only then the store is free while they are at work.
+    """
+    await moment.wait()
+    return await work()
 
 
 def _recalled(chunk: MemoryChunk) -> PreferenceLine:

@@ -7,6 +7,8 @@ says nothing when nothing fits.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from memd.base.limits import RECALL_BUDGET_TOKENS_MAX
 from memd.domain.caller import Caller
 from memd.domain.enums import FusionStrategy, SearchMode
@@ -25,11 +27,12 @@ async def recalled(
     request: PrepareRequest,
     config: MemoryRetrievalConfig,
     mode: SearchMode = SearchMode.HYBRID,
+    begun: Callable[[], object] = bool,
 ) -> RecallResult:
     """Return the preferences, and as many memories as are worth their place in a prompt.
 
     Where somebody set the documented threshold, or ranks are fused, it is the whole pool:
-    what is said is decided afterwards.
+    what is said is decided afterwards. *begun*: as ``Recall.recall`` has it.
     """
     shared = request.include_shared
     asked = RecallRequest(
@@ -45,7 +48,7 @@ async def recalled(
     if documented or config.fusion_strategy is FusionStrategy.RRF:
         # The pool may be larger than what one answer to a client may hold.
         asked = asked.model_copy(update={"top_k": config.pool_size})
-    return await rooms.recall.recall(caller, asked)
+    return await rooms.recall.recall(caller, asked, begun)
 
 
 async def pools_of(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from memd.domain.encoding import ModelFingerprint
 from memd.domain.enums import SearchMode
@@ -15,14 +15,52 @@ from memd.recall.question import Question, name_candidates, question
 from memd.recall.ranking.features import Statistics, measure
 from memd.recall.ranking.rankings import Ranked, in_time, judged
 from memd.recall.ranking.weights import HYBRID, WITHOUT_VECTORS
-from memd.recall.search import Reach, SearchScope, reaches
-from memd.recall.tuned import Tuned
+from memd.recall.search import (
+    ARM_ROWS,
+    NearestKeys,
+    Reach,
+    SearchScope,
+    fitting,
+    gathered,
+    reaches,
+)
+from memd.recall.tuned import Tuned, TuningTrial
 from memd.store.access import names
 from memd.store.file.connect import Reading
 from memd.store.learn import tunings
+from memd.store.memory import memories
 from memd.store.search import contexts, vectors, words
 from memd.store.search import ranked as ranked_rows
 from memd.store.search.ranked import SearchCandidate
+
+T = TypeVar("T")
+
+Begin = Callable[[Reading], Sequence[SearchScope]]
+"""Says where to search: nowhere, where there is nothing to find."""
+Then = Callable[[Reading, Sequence[SearchScope], RankedCandidates], T]
+"""Makes an answer of what was found, in the read that ranked it."""
+
+
+class Search(NamedTuple):
+    """What is looked for, and how much of it. *trial* is a tuning that is only tried."""
+
+    text: str
+    mode: SearchMode = SearchMode.HYBRID
+    rows: int = ARM_ROWS
+    """Of each arm."""
+    fill: int = 0
+    """As many are found, if there are as many, however little they fit."""
+    trial: TuningTrial | None = None
+    begun: Callable[[], object] = bool
+    """Called once the arms are at work, and no more is to be read until they are back."""
+
+
+class ArmKeys(NamedTuple):
+    """What the arms read, and what each of them found there."""
+
+    each: Sequence[Reach]
+    near: Sequence[NearestKeys]
+    held: Sequence[Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +79,30 @@ class SearchQuery:
     """How many memories hold each of the question's terms: counted once, for all arms."""
 
 
+class Understood(NamedTuple):
+    """A question, where it is looked for, and what is to be read for it."""
+
+    question: Question
+    scopes: Sequence[SearchScope]
+    each: Sequence[Reach]
+    cached: bool | None
+    """Whether vectors fit the model; None where there are none."""
+    body: dict[str, Any] | None
+    """What tuning put to use, if that was *unread*."""
+
+
 def understood(
     conn: Reading,
-    scopes: Sequence[SearchScope],
+    begin: Begin,
     text: str,
     fingerprint: ModelFingerprint | None,
     *,
     unread: bool = False,
-) -> tuple[Question, list[Reach], bool | None, dict[str, Any] | None]:
-    """Return the question, what is to be read for it, and whether vectors fit the model.
-
-    Where that is *unread*, what tuning put to use comes along.
-    """
+) -> Understood | None:
+    """Return the question as this store knows its words; None where nothing is searched."""
+    scopes = begin(conn)
+    if not scopes:
+        return None
     agent_keys = [scope.agent_key for scope in scopes]
     known = names.known_speakers(conn, agent_keys, name_candidates(text))
     cached = None if fingerprint is None else vectors.cached(conn, str(fingerprint))
@@ -62,7 +112,39 @@ def understood(
     if not times:
         asked = replace(asked, times=dated(conn, scopes, text, stem))
     body = tunings.active(conn) if unread else None
-    return asked, reaches(conn, scopes, asked), cached, body
+    return Understood(asked, scopes, reaches(conn, scopes, asked), cached, body)
+
+
+def answered(
+    conn: Reading,
+    scopes: Sequence[SearchScope],
+    query: SearchQuery,
+    arms: ArmKeys,
+    search: Search,
+    then: Then[T],
+) -> T | None:
+    """Rank what the arms found and return what *then* makes of it; None if they found too little.
+
+    One read for all of it: the way to a connection and back takes longer than most of its steps.
+    """
+    near = fitting(conn, arms.each, arms.near, search.rows)
+    if near is None:
+        return None
+    keys = [gathered(scope, arms.each, near, arms.held) for scope in scopes]
+    found = ranked(conn, scopes, query, keys)
+    if len(found.items) < search.fill:  # counted as shown: many may stand behind one summary
+        rest = [memories.matching(conn, scope.visible, search.fill) for scope in scopes]
+        every = [list(dict.fromkeys([*k, *r])) for k, r in zip(keys, rest, strict=True)]
+        if every != keys:
+            found = ranked(conn, scopes, query, every)
+    return then(conn, scopes, found)
+
+
+def as_found(
+    _conn: Reading, _scopes: Sequence[SearchScope], found: RankedCandidates
+) -> RankedCandidates:
+    """Return what was found as it is: what ``answered`` makes of it for who chooses later."""
+    return found
 
 
 def ranked(

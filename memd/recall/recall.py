@@ -1,15 +1,17 @@
 """Memories are found (SPEC 2, D5, D6): understand, search, measure, rank, gate, cut, render.
 
-One recall is six short reads: where to search, and the preferences; what the words mean
-to this store; the two arms, the words arm while the query is being embedded; the
-candidates with their neighbours; the rows of the answer. It never writes inline.
+One recall is a few short reads: where to search, and what the words mean to this store; the
+two arms, the words arm while the query is being embedded; then the candidates with their
+neighbours, the preferences and the rows of the answer. It never writes inline.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeVar
 
 from memd.base.clock import Clock
 from memd.base.errors import MemoryRetrievalError, ModelError, UnavailableError
@@ -26,30 +28,45 @@ from memd.guard.outgoing import look_at, outgoing_entry
 from memd.recall import answer, listing
 from memd.recall.answer import RankedCandidates
 from memd.recall.apart import Apart, Ranker
+from memd.recall.early import EarlyTask, EarlyVector
 from memd.recall.listing import Paging
-from memd.recall.query import SearchQuery, ranked, understood
-from memd.recall.question import name_candidates
+from memd.recall.query import (
+    ArmKeys,
+    Begin,
+    Search,
+    SearchQuery,
+    Then,
+    Understood,
+    answered,
+    as_found,
+    understood,
+)
 from memd.recall.ranking.crowding import spread
 from memd.recall.search import (
     ARM_ROWS,
+    NearestKeys,
     RecallFilter,
     SearchScope,
     by_meaning,
-    gathered,
+    nearest,
     of_caller,
     of_others,
     words_arm,
 )
 from memd.recall.second import looked_again, looks_again
 from memd.recall.select import select
+from memd.recall.told import ToldMemories, cut, tell, with_preferences, with_rows
+from memd.recall.told import rows as rows_of
 from memd.recall.tuned import ActiveTuning, Tuned, TuningTrial
 from memd.store.access import agents
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
 from memd.store.learn import tunings
-from memd.store.memory import memories, preferences, shared
+from memd.store.memory import memories, shared
 from memd.store.memory.preferences import PreferenceRow
 from memd.store.memory.rows import FoundRow
+
+T = TypeVar("T")
 
 OTHER_MODEL = "the memories are being embedded with a new model: only words are searched"
 NO_MODEL = "no embedding model: only words are searched; run: memd model install"
@@ -71,17 +88,22 @@ class Recall:
     """The optional re-ranker; without one what it is asked for is ordered by blended scores."""
     tuning: ActiveTuning = field(default_factory=ActiveTuning)
     """What tuning put to use."""
+    early: EarlyVector = field(default_factory=EarlyVector)
+    """Whether a question is embedded before it is understood."""
     turns: Turns = field(default_factory=Turns)
     """A question is embedded and searched with one model; a change waits for its end."""
 
-    async def recall(self, caller: Caller, request: RecallRequest) -> RecallResult:
+    async def recall(
+        self, caller: Caller, request: RecallRequest, begun: Callable[[], object] = bool
+    ) -> RecallResult:
         """Answer a question: preferences first, then what is relevant, within the budget.
 
         Says nothing, apart from preferences, when nothing is relevant. The project
         that is asked from moves its own memories up and hides those of level project
         of another; it hides nothing else (SPEC D1). Of a query longer than
         QUERY_CHARS_MAX only the beginning counts. An agent of level none is told
-        nothing (SPEC 7.13). Raises MemoryRetrievalError for the reserved agent.
+        nothing (SPEC 7.13). Raises MemoryRetrievalError for the reserved agent. *begun* is
+        called, at most once, when there is time to read something else.
         """
         caller = replace(caller, project_id=request.project_id or caller.project_id)
         wanted = request.model_copy(update={"project_id": None})
@@ -90,33 +112,23 @@ class Recall:
             caller, wanted, hidden=request.include_compressed, passing=request.include_passing
         )
         also_shared = self.config.include_shared if asks_shared is None else asks_shared
-        scopes, listed = await self.db.read(
-            _begin,
-            caller,
-            limited,
-            self.level,
-            request,
+        begin = partial(
+            _scopes,
+            caller=caller,
+            wanted=limited,
+            level=self.level,
             also_shared=also_shared and self.shares,
         )
-        if not scopes:
-            return answer.nothing()
-        found = await self._found(
-            scopes, request.query, request.search_mode, max(ARM_ROWS, request.top_k or 0)
-        )
-        prefers = await self._preferences(listed, request)
+        rows = max(ARM_ROWS, request.top_k or 0)
+        search = Search(request.query, request.search_mode, rows, begun=begun)
         again = looks_again(request, self.config)
-        reordered = again or self.config.diversity_penalty_enabled
-        selection = select(found.items, request, reordered=reordered)
-        items = selection.items
-        if again:
-            asked = request.query[:QUERY_CHARS_MAX]
-            items, found = await looked_again(self.scorer, asked, items, found)
-        as_many = request.model_copy(update={"top_k": selection.most})
-        chosen = answer.choose(items, prefers, as_many, self.config)
-        found = replace(found, cut=selection.all_cut(chosen.items))
-        keys = [item.measured.candidate.memory_key for item in chosen.items]
-        rows = await self.db.read(_rows, keys)
-        return answer.render(chosen, rows, request, caller.agent_id, found)
+        if request.preferences == "first" and not again:
+            made = await self._found(begin, search, partial(tell, request, self.config))
+        else:
+            made = await self._told_later(begin, search, request, again=again)
+        if made is None:
+            return answer.nothing()
+        return answer.render(made.chosen, made.rows, request, caller.agent_id, made.found)
 
     async def retrieve(
         self, caller: Caller, query: MemoryQuery, mode: SearchMode = SearchMode.HYBRID
@@ -131,10 +143,10 @@ class Recall:
         passing = query.include_passing or query.text is None
         limited = self._limited(caller, query, hidden=query.include_compressed, passing=passing)
         also_shared = query.include_shared and self.shares
-        scopes = await self.db.read(_scopes, caller, limited, self.level, also_shared=also_shared)
-        if not scopes:
-            return ()
-        return await self._retrieved(scopes, query, mode)
+        begin = partial(
+            _scopes, caller=caller, wanted=limited, level=self.level, also_shared=also_shared
+        )
+        return await self._retrieved(begin, query, mode)
 
     async def tuned(self) -> Tuned | None:
         """Return what tuning put to use for the installed model, if anything is."""
@@ -145,10 +157,9 @@ class Recall:
     async def examined(self, caller: Caller, text: str, trial: TuningTrial) -> RankedCandidates:
         """Return what a recall of *text* would choose from if *trial* were in use."""
         limited = self._limited(caller, MemoryFilter(), hidden=False, passing=False)
-        scopes = await self.db.read(_scopes, caller, limited, self.level, also_shared=False)
-        if not scopes:
-            return RankedCandidates([], 0.0, None)
-        return await self._found(scopes, text, SearchMode.HYBRID, ARM_ROWS, trial=trial)
+        begin = partial(_scopes, caller=caller, wanted=limited, level=self.level, also_shared=False)
+        found = await self._found(begin, Search(text, trial=trial), as_found)
+        return RankedCandidates([], 0.0, None) if found is None else found
 
     async def search_shared(
         self, query: MemoryQuery, exclude_agent: str | None = None
@@ -164,25 +175,29 @@ class Recall:
             return ()
         reader = None if exclude_agent is None else Caller(agent_id=exclude_agent)
         asked = RecallFilter(query, self.clock.now_us(), query.include_compressed)
-        scope = await self.db.read(of_others, reader, asked)
-        return () if scope is None else await self._retrieved([scope], query)
+
+        def begin(conn: Reading) -> Sequence[SearchScope]:
+            scope = of_others(conn, reader, asked)
+            return () if scope is None else [scope]
+
+        return await self._retrieved(begin, query)
 
     async def _retrieved(
-        self,
-        scopes: Sequence[SearchScope],
-        query: MemoryQuery,
-        mode: SearchMode = SearchMode.HYBRID,
+        self, begin: Begin, query: MemoryQuery, mode: SearchMode = SearchMode.HYBRID
     ) -> tuple[MemoryEntry, ...]:
         if query.text is None:
-            rows = await self.db.read(_listed, scopes, query.limit)
+            rows = await self.db.read(_listed, begin, query.limit)
             return tuple(outgoing_entry(row.entry()) for row in rows)
         fill = 0 if mode is SearchMode.WORDS else query.limit
-        found = await self._found(scopes, query.text, mode, max(ARM_ROWS, query.limit), fill=fill)
+        search = Search(query.text, mode, max(ARM_ROWS, query.limit), fill)
+        found = await self._found(begin, search, as_found)
+        if found is None:
+            return ()
         best = [item for item in found.items if item.relevance >= query.min_relevance]
         if query.session_id is None:  # who names one session wants what is in it
             best = spread(best)
         best = best[: query.limit]
-        by_key = await self.db.read(_rows, [item.measured.candidate.memory_key for item in best])
+        by_key = await self.db.read(rows_of, [item.measured.candidate.memory_key for item in best])
         return tuple(
             outgoing_entry(
                 by_key[item.measured.candidate.memory_key].entry(relevance=item.relevance)
@@ -238,46 +253,79 @@ class Recall:
         return RecallFilter(asked, self.clock.now_us(), hidden, passing)
 
     @in_turn
-    async def _found(
+    async def _found(self, begin: Begin, search: Search, then: Then[T]) -> T | None:
+        """Return what *then* makes of what is found; None where there is nowhere to search."""
+        text = search.text[:QUERY_CHARS_MAX]
+        by_words = search.mode is SearchMode.WORDS
+        fingerprint = None if by_words else self.embedder.fingerprint
+        early = None if fingerprint is None else self.early.begin(self.embedder, text)
+        try:
+            known = await self.db.read(
+                understood, begin, text, fingerprint, unread=self.tuning.unread
+            )
+            if known is None:
+                return None
+            query, arms = await self._searched(known, search, fingerprint, early)
+        finally:
+            if early is not None:
+                early.cancel()
+        made = await self.db.read(answered, known.scopes, query, arms, search, then)
+        if made is None and (vector := query.vector) is not None:  # few of the nearest match
+            near = await asyncio.gather(
+                *(by_meaning(self.db, scope, vector, search.rows, few) for scope, few in arms.each)
+            )
+            arms = arms._replace(near=[NearestKeys(keys) for keys in near])
+            made = await self.db.read(answered, known.scopes, query, arms, search, then)
+        return made
+
+    async def _searched(
         self,
-        scopes: Sequence[SearchScope],
-        text: str,
-        mode: SearchMode,
-        rows: int,
-        fill: int = 0,
-        trial: TuningTrial | None = None,
-    ) -> RankedCandidates:
-        fingerprint = None if mode is SearchMode.WORDS else self.embedder.fingerprint
-        asked, each, cached, body = await self.db.read(
-            understood, scopes, text[:QUERY_CHARS_MAX], fingerprint, unread=self.tuning.unread
-        )
-        self.tuning.note(body)
+        known: Understood,
+        search: Search,
+        fingerprint: ModelFingerprint | None,
+        early: EarlyTask | None,
+    ) -> tuple[SearchQuery, ArmKeys]:
+        """Return what both arms find, the words arm while the question is being embedded."""
+        asked, each, mode, trial = known.question, known.each, search.mode, search.trial
+        self.tuning.note(known.body)
         tuned = self.tuning.of(fingerprint) if trial is None else trial.tuned
-        apart = None if trial is None else trial.apart
-        query = SearchQuery(asked, mode, None, None, tuned, apart)
+        query = SearchQuery(asked, mode, None, None, tuned, None if trial is None else trial.apart)
         terms = {} if mode is SearchMode.DENSE else asked.written
         counted = tuple(dict.fromkeys([*asked.terms, *asked.content]))
-        searching = asyncio.ensure_future(self.db.read(words_arm, each, terms, rows, counted))
+        searching = asyncio.ensure_future(
+            self.db.read(words_arm, each, terms, search.rows, counted)
+        )
+        search.begun()
         try:
             if mode is not SearchMode.WORDS:
-                query = await self._with_vector(query, fingerprint, cached=cached)
-            near: Sequence[list[int]] = [[] for _ in each]
+                query = await self._with_vector(query, fingerprint, early, cached=known.cached)
+            near: Sequence[NearestKeys] = [NearestKeys([]) for _ in each]
             if (vector := query.vector) is not None:
                 near = await asyncio.gather(
-                    *(by_meaning(self.db, scope, vector, rows, few) for scope, few in each)
+                    *(nearest(self.db, scope, vector, search.rows, few) for scope, few in each)
                 )
             held, counts = await searching
         finally:
             searching.cancel()
-        keys = [gathered(scope, each, near, held) for scope in scopes]
-        query = replace(query, counts=counts)
-        found = await self.db.read(ranked, scopes, query, keys)
-        if len(found.items) < fill:  # counted as shown: many may stand behind one summary
-            rest = [await self.db.read(memories.matching, scope.visible, fill) for scope in scopes]
-            every = [list(dict.fromkeys([*k, *r])) for k, r in zip(keys, rest, strict=True)]
-            if every != keys:
-                found = await self.db.read(ranked, scopes, query, every)
-        return found
+        return replace(query, counts=counts), ArmKeys(each, near, held)
+
+    async def _told_later(
+        self, begin: Begin, search: Search, request: RecallRequest, *, again: bool
+    ) -> ToldMemories | None:
+        """Return what is told where a model has its say on the preferences or on the order."""
+        both = await self._found(begin, search, partial(with_preferences, request))
+        if both is None:
+            return None
+        found, listed = both
+        prefers = await self._preferences(listed, request)
+        reordered = again or self.config.diversity_penalty_enabled
+        selection = select(found.items, request, reordered=reordered)
+        items = selection.items
+        if again:
+            asked = request.query[:QUERY_CHARS_MAX]
+            items, found = await looked_again(self.scorer, asked, items, found)
+        chosen = cut(request, self.config, selection, items, prefers)
+        return await self.db.read(with_rows, selection, chosen, found)
 
     async def _preferences(
         self, rows: Sequence[PreferenceRow], request: RecallRequest
@@ -299,56 +347,41 @@ class Recall:
         return [named[each.key] for each in ranking.fitting]
 
     async def _with_vector(
-        self, query: SearchQuery, fingerprint: ModelFingerprint | None, *, cached: bool | None
+        self,
+        query: SearchQuery,
+        fingerprint: ModelFingerprint | None,
+        early: EarlyTask | None,
+        *,
+        cached: bool | None,
     ) -> SearchQuery:
         """Embed the question, or say why meaning is not searched."""
+        dense = query.question.dense
+        self.early.note(stands=bool(cached) and dense == query.question.text)
         if fingerprint is None:
             return replace(query, degraded=NO_MODEL)
         if cached is None:
             return query  # nothing has a vector yet
         if not cached:
             return replace(query, degraded=OTHER_MODEL)
+        if early is not None and dense != query.question.text:
+            early.cancel()  # before the next one waits behind it
+            early = None
         try:
-            (vector,) = await self.embedder.embed([query.question.dense])
+            (vector,) = await (self.embedder.embed([dense]) if early is None else early)
         except (UnavailableError, ModelError) as error:
             why = f"the embedding model is not available ({error.kind}): only words are searched"
             return replace(query, degraded=why)
         return replace(query, vector=vector if query.tuned is None else query.tuned.vector(vector))
 
 
-def found_terms(text: str) -> frozenset[str]:
-    """Return the words of *text* that preferences are chosen by."""
-    return frozenset(name_candidates(text))
-
-
-def _listed(conn: Reading, scopes: Sequence[SearchScope], limit: int) -> list[FoundRow]:
-    """Return the newest rows of all *scopes*, newest first, then by id."""
-    found = [row for scope in scopes for row in memories.listed(conn, scope.wanted, limit)]
+def _listed(conn: Reading, begin: Begin, limit: int) -> list[FoundRow]:
+    """Return the newest rows of where *begin* says, newest first, then by id."""
+    found = [row for scope in begin(conn) for row in memories.listed(conn, scope.wanted, limit)]
     found.sort(key=lambda row: (-row.created_at_us, row.memory_id))
     rows = {row.memory_key: row for row in found[:limit]}
     signed = list(shared.signed(conn, rows).values())
     look_at(row.content for row in signed)
     return signed
-
-
-def _rows(conn: Reading, keys: Sequence[int]) -> dict[int, FoundRow]:
-    found = shared.signed(conn, memories.by_keys(conn, keys))
-    look_at(row.content for row in found.values())
-    return found
-
-
-def _begin(
-    conn: Reading,
-    caller: Caller,
-    wanted: RecallFilter,
-    level: MemoryLevel,
-    request: RecallRequest,
-    *,
-    also_shared: bool,
-) -> tuple[Sequence[SearchScope], Sequence[PreferenceRow]]:
-    """Return where to search and the preferences; neither for an agent of level none."""
-    scopes = _scopes(conn, caller, wanted, level, also_shared=also_shared)
-    return scopes, _preferences(conn, scopes[0], request) if scopes else ()
 
 
 def _scopes(
@@ -359,19 +392,3 @@ def _scopes(
     if (own or level) is MemoryLevel.NONE:
         return ()
     return of_caller(conn, caller, wanted, also_shared=also_shared)
-
-
-def _preferences(conn: Reading, scope: SearchScope, request: RecallRequest) -> list[PreferenceRow]:
-    """Return the preferences that are in every recall, whatever it is filtered by.
-
-    What belongs to another project or session stays there.
-    """
-    if request.categories and MemoryCategory.PROCEDURAL not in request.categories:
-        return []
-    rows = preferences.listed(conn, scope.agent_key, scope.wanted.now_us)
-    look_at(row.value for row in rows)
-    keys = [row.memory_key for row in rows if row.memory_key is not None]
-    seen = memories.matching_among(conn, scope.here, keys)
-    rows = [row for row in rows if row.memory_key is None or row.memory_key in seen]
-    asked = found_terms(request.query[:QUERY_CHARS_MAX])
-    return sorted(rows, key=lambda row: -len(asked & found_terms(row.value)))

@@ -17,6 +17,7 @@ import asyncio
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from memd.base.limits import KNN_ROWS_MAX
 from memd.domain.caller import Caller
@@ -184,27 +185,68 @@ def rare(
     return cheap or known[:1] or list(terms)
 
 
+class NearestKeys(NamedTuple):
+    """The memories of a scope nearest to a vector; *fetched* is None where all of them match."""
+
+    keys: list[int]
+    fetched: int | None = None
+
+
+async def nearest(
+    db: Database, scope: SearchScope, vector: bytes, rows: int, listed: Sequence[int] | None
+) -> NearestKeys:
+    """Return what is nearest to *vector* at the first attempt, of which :func:`fitting` takes."""
+    limit = _first(scope, rows)
+    if listed is not None or limit > KNN_ROWS_MAX:
+        return NearestKeys(await by_meaning(db, scope, vector, rows, listed))
+    return NearestKeys(await _scanned(db, scope, vector, limit), limit)
+
+
+def fitting(
+    conn: Reading, each: Sequence[Reach], near: Sequence[NearestKeys], rows: int
+) -> list[list[int]] | None:
+    """Return up to *rows* of each of *near* that match; None if there may be more than was fetched.
+
+    It is a step of the read that ranks them: a transaction of its own would cost as much again.
+    """
+    fit = [_fit(conn, scope, its, rows) for (scope, _), its in zip(each, near, strict=True)]
+    known = [keys for keys in fit if keys is not None]
+    return known if len(known) == len(fit) else None
+
+
+def _fit(conn: Reading, scope: SearchScope, near: NearestKeys, rows: int) -> list[int] | None:
+    if near.fetched is None:
+        return near.keys
+    fit = _matching(conn, scope, near.keys)
+    return fit[:rows] if len(fit) >= rows or len(near.keys) < near.fetched else None
+
+
 async def by_meaning(
     db: Database, scope: SearchScope, vector: bytes, rows: int, listed: Sequence[int] | None
 ) -> list[int]:
-    """Return up to *rows* matching memories nearest to *vector*; shards are scanned side by side.
-
-    The shards may be seen at different moments; a memory never changes its own.
-    """
+    """Return up to *rows* matching memories nearest to *vector*, however many do not match."""
     if listed is not None:
         return _nearest([await db.read(_among, vector, listed)], rows)
     limit = _first(scope, rows)
     while limit <= KNN_ROWS_MAX:
-        shards = range(vectors.SHARDS)
-        scans = [db.scan(vectors.search, vector, scope.partitions(at), limit) for at in shards]
-        near = _nearest(await asyncio.gather(*scans), limit)
-        fit = await db.read(_matching, scope, near)
-        if len(fit) >= rows or len(near) < limit:
-            return fit[:rows]
+        near = NearestKeys(await _scanned(db, scope, vector, limit), limit)
+        fit = await db.read(_fit, scope, near, rows)
+        if fit is not None:
+            return fit
         limit *= MORE
     # The filter's rows are many, and far from the query. Scan them.
     wide = [db.scan(_of_shard, scope, vector, shard) for shard in range(vectors.SHARDS)]
     return _nearest(await asyncio.gather(*wide), rows)
+
+
+async def _scanned(db: Database, scope: SearchScope, vector: bytes, limit: int) -> list[int]:
+    """Return the nearest of all that *scope* may hold; its shards are scanned side by side.
+
+    They may be seen at different moments; a memory never changes its own.
+    """
+    shards = range(vectors.SHARDS)
+    scans = [db.scan(vectors.search, vector, scope.partitions(at), limit) for at in shards]
+    return _nearest(await asyncio.gather(*scans), limit)
 
 
 def _nearest(shards: Sequence[Sequence[vectors.Near]], rows: int) -> list[int]:

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +22,14 @@ from memd.base.clock import SystemClock
 from memd.base.limits import INGEST_ITEMS_MAX
 from memd.domain.caller import Caller
 from memd.domain.encoding import ModelFingerprint
-from memd.domain.enums import SearchMode
 from memd.domain.ingest import IngestManyRequest, IngestRequest
 from memd.domain.memory import MemoryFilter
 from memd.domain.settings.settings import Settings
 from memd.embedding.embed import EmbedderThread
+from memd.recall.query import Search, as_found
 from memd.recall.ranking.features import Measured
 from memd.recall.recall import Recall
-from memd.recall.search import ARM_ROWS, RecallFilter, of_caller
+from memd.recall.search import RecallFilter, of_caller
 from memd.store.memory import memories
 
 EVERYBODY = "everybody"
@@ -160,8 +161,10 @@ async def candidates_of(
     """Return the candidates of a question, unranked by the gate, and where they came from."""
     caller = Caller(agent_id=agent, method="fit")
     wanted = RecallFilter(MemoryFilter(), recall.clock.now_us(), hidden=False, passing=False)
-    scopes = await recall.db.read(of_caller, caller, wanted, also_shared=False)
-    found = await recall._found(scopes, text, SearchMode.HYBRID, ARM_ROWS)
+    begin = partial(of_caller, caller=caller, wanted=wanted, also_shared=False)
+    found = await recall._found(begin, Search(text), as_found)
+    if found is None:
+        return [], []
     measured = [item.measured for item in found.items]
     keys = [item.candidate.memory_key for item in measured]
     rows = await recall.db.read(memories.by_keys, keys)

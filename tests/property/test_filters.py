@@ -270,8 +270,13 @@ def test_the_nearest_of_a_filter_are_the_nearest_of_brute_force(
     scope = scope_of(wanted, caller)
 
     async def near() -> list[int]:
-        listed = await world.house.db.read(search.few, scope)
-        return await search.by_meaning(world.house.db, scope, packed, rows, listed)
+        db = world.house.db
+        listed = await db.read(search.few, scope)
+        every = await search.by_meaning(db, scope, packed, rows, listed)
+        first = await search.nearest(db, scope, packed, rows, listed)
+        fit = await db.read(search.fitting, [(scope, listed)], [first], rows)
+        assert fit is None or fit == [every]
+        return every
 
     found = world.run(near())
     nearness = {

@@ -23,6 +23,7 @@ from memd.inject.inject import Inject
 from memd.inject.multi.hierarchical import over
 from memd.inject.own import MemoryRooms
 from memd.store.file import connect
+from memd.store.session import injections
 from memd.store.session.injections import InWindow, WindowKey
 
 QUESTION = "Which port does nginx use?"
@@ -106,6 +107,52 @@ async def test_what_is_not_noted_yet_is_known(bed: Bed) -> None:
     second = PrepareRequest(query=OTHERWISE, session_id="s")
     assert ids(await bed.room.prepare(ADA, first)) == [port]
     assert ids(await bed.room.prepare(ADA, second)) == []
+
+
+async def test_what_was_given_is_written_when_the_answer_has_left(bed: Bed) -> None:
+    """The write would compete with the answer, for which somebody waits.
+
+    And before the next request is read: what it writes comes after.
+    """
+    [port] = await stored(bed.house, PORT)
+    request = PrepareRequest(query=QUESTION, session_id="s")
+    work = asyncio.create_task(bed.room.prepare(ADA, request))
+    assert ids(await asyncio.shield(work)) == [port]  # as a connection waits for its requests
+    assert bed.house.db.waiting_writes == 0
+    await asyncio.sleep(0)
+    assert bed.house.db.waiting_writes == 1
+    await bed.windows.settled()
+    assert await given(bed, port) == {port}
+
+
+async def test_a_crash_before_it_is_written_costs_one_repetition(bed: Bed) -> None:
+    [port] = await stored(bed.house, PORT)
+    request = PrepareRequest(query=QUESTION, session_id="s")
+    assert ids(await bed.room.prepare(ADA, request)) == [port]
+    lost, bed.windows = bed.windows, SessionWindows(bed.house.db, bed.clock)
+    bed.room = replace(bed.room, windows=bed.windows)
+    for note in list(lost._notes):
+        note.cancel()
+    assert ids(await bed.asked(OTHERWISE)) == [port]
+    assert ids(await bed.asked("What about nginx?")) == []
+
+
+async def test_what_was_given_before_a_window_was_emptied_is_not_noted_after_it(bed: Bed) -> None:
+    [port] = await stored(bed.house, PORT)
+    await bed.house.sessions.start(ADA, "s")
+    bed.clock.advance(microseconds=1)
+    request = PrepareRequest(query=QUESTION, session_id="s")
+    assert ids(await bed.room.prepare(ADA, request)) == [port]
+    bed.clock.advance(microseconds=1)
+    await bed.house.sessions.start(ADA, "s")
+    await bed.windows.settled()
+    assert ids(await bed.asked(OTHERWISE)) == [port]
+
+
+async def given(bed: Bed, *memory_ids: str) -> frozenset[str]:
+    """Return which of *memory_ids* the file says were given to session s."""
+    place = WindowKey(ADA.agent_id, ADA.client, "s")
+    return (await bed.house.db.read(injections.in_window, place, memory_ids)).given
 
 
 async def test_a_question_in_between_ends_the_first(bed: Bed) -> None:
