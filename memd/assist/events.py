@@ -64,3 +64,14 @@ EVENTS: dict[str, dict[str, str]] = {
     },
 }
 """Each assistant's events. opencode has no settings for hooks: ``opencode.js`` calls them."""
+
+
+class Unusable(Exception):  # noqa: N818  # a reason for the log, not a fault of memd's
+    """What came on stdin is nothing that memd understands; the text says why, never what came."""
+
+
+def takes(source: str, action: str) -> bool:
+    """Return whether *source* reads what a hook of *action* adds."""
+    if action == PROMPT:
+        return source != "cursor"  # its prompts can be stopped, not added to
+    return action == BEGIN

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import os
 import select
-import sys
 import time
 
-from memd.assist import events, hook_log, once, shown
+from memd.assist import events
+from memd.assist.events import Unusable
 from memd.assist.line import HookConnection, LineError
-from memd.assist.payload import TEXT_CHARS_MAX, HookEvent, Unusable, read
 
 STDIN_BYTES_MAX = 4 * 1_048_576
 STDIN_SECONDS_MAX = 2.0
@@ -26,19 +25,9 @@ ANSWER_SECONDS_MAX = 1.0
 """How long the daemon may take where somebody waits for what it says."""
 TOLD_SECONDS_MAX = 5.0
 """How long it may take to say that it knows us, where nobody waits."""
-PROMPT_TOKENS = 2_000
-PATIENCE_MS = 100
-"""How long a model that is not loaded is waited for; then words alone are searched."""
-QUERY_CHARS_MAX = 8_000
-TYPED_CHARS_MAX = 4_000
-FRAME_BYTES_MAX = 900_000
-TAIL_BYTES_MAX = 1_048_576
 
+_WAITED_FOR = (events.BEGIN, events.PROMPT)
 _OPTIONS = {"--client": "client", "--profile": "profile", "-p": "profile"}
-_READS_ALONE = ("copilot",)
-"""Who hands over no answer: it stands in the transcript."""
-_TELLS_NO_USAGE = ("codex", "gemini", "copilot")
-"""Whose transcripts tell how full the window is, and nothing else does."""
 
 
 class HookCall:
@@ -52,159 +41,71 @@ class HookCall:
         self.client, self.profile = named.get("client"), named.get("profile")
 
     def __str__(self) -> str:
-        known = self.event in events.EVENTS.get(self.source, {})
-        return f"{self.source} {self.event}" if known else "a hook"
+        return "a hook" if self.action is None else f"{self.source} {self.event}"
+
+    @property
+    def action(self) -> str | None:
+        """What the event is, None for none that memd knows."""
+        return events.EVENTS.get(self.source, {}).get(self.event)
 
 
 def run(arguments: list[str]) -> int:
     """Do what one event asks for; always 0, whatever happens."""
     call = HookCall(arguments)
+    problem = ""
     try:
-        said = read(call.source, call.event, stdin(STDIN_SECONDS_MAX))
-        if said is not None:
-            _do(said, call)
-    except (Unusable, LineError) as error:
-        hook_log.note(str(call), str(error))
+        problem = _do(call)
     except Exception as error:  # noqa: BLE001  # an assistant must not suffer from a fault of ours
-        hook_log.note(str(call), f"a fault: {type(error).__name__}")
+        problem = f"a fault: {type(error).__name__}"
+    if problem:
+        from memd.assist import hook_log
+
+        hook_log.note(str(call), problem)
     return 0
 
 
-def _do(said: HookEvent, call: HookCall) -> None:
-    """Tell the daemon what *said* says, and print what the assistant is to read."""
+def _do(call: HookCall) -> str:
+    """Do what the event asks for; return why it is not done, "" where it is or nothing is to do.
+
+    Where somebody waits, the daemon is greeted first: it looks for the key while this process
+    loads what it needs besides, and reads.
+    """
+    opened = _opened(call, call.source) if call.action in _WAITED_FOR else None
+    try:
+        from memd.assist.handle import handle
+        from memd.assist.payload import read
+
+        said = read(call.source, call.event, stdin(STDIN_SECONDS_MAX))
+        if said is None:
+            return ""
+        if opened is None or said.source != call.source:
+            _close(opened)
+            opened = _opened(call, said.source)
+        if isinstance(opened, LineError):
+            return str(opened)
+        opened.acknowledge()
+        handle(opened, said)
+    except (Unusable, LineError) as error:
+        return str(error)
+    finally:
+        _close(opened)
+    return ""
+
+
+def _opened(call: HookCall, source: str) -> HookConnection | LineError:
+    """Return a connection for an event of *source*, or why there is none."""
     # Another program that reads this one's settings is itself: with its own key, or not at all.
-    client = call.client if said.source == call.source else None
-    waits = said.action in (events.BEGIN, events.PROMPT)
-    seconds = ANSWER_SECONDS_MAX if waits else TOLD_SECONDS_MAX
-    line = HookConnection("memd-hook", client or said.source, call.profile, seconds)
+    client = call.client if source == call.source else None
+    seconds = ANSWER_SECONDS_MAX if call.action in _WAITED_FOR else TOLD_SECONDS_MAX
     try:
-        marks = once.Marks(line.path)
-        if not marks.take(once.stamp(said.session, said.action, said.mark, said.text or "")):
-            return
-        if said.action == events.BEGIN:
-            marks.clear()
-            _begun(line, said)
-        elif said.action == events.PROMPT:
-            _asked(line, said, marks)
-        elif said.action == events.ANSWER:
-            _answered(line, said, marks)
-        else:
-            _report(line, said, said.usage)
-    finally:
-        line.close()
+        return HookConnection("memd-hook", client or source, call.profile, seconds)
+    except LineError as error:
+        return error
 
 
-def _begun(line: HookConnection, said: HookEvent) -> None:
-    """Print the brief of a session that begins or whose window was emptied."""
-    if said.aside or said.resumed:
-        return
-    line.ask("session.start", said.where)  # and over: what it is given is noted from then on
-    brief = line.ask("inject.brief", {**said.where, "token_budget": PROMPT_TOKENS})
-    _print(_shown(said, brief))
-
-
-def _asked(line: HookConnection, said: HookEvent, marks: once.Marks) -> None:
-    """Print what is known about a person's prompt, and then have the prompt kept.
-
-    In this order: the daemon's work on what is kept would compete with what is waited for.
-    """
-    if said.aside and said.mark:
-        marks.put(once.stamp("aside", said.session, said.mark))
-    if said.aside or said.text is None:
-        return
-    try:
-        if shown.takes(said.source, said.action):
-            asked = {
-                "query": said.text[:QUERY_CHARS_MAX],
-                "token_budget": PROMPT_TOKENS,
-                "patience_ms": PATIENCE_MS,
-            }
-            _print(_shown(said, line.ask("inject.prepare", {**said.where, **asked})))
-    finally:
-        _keep(line, said, typed(said.text), "person")
-
-
-def typed(prompt: str) -> str:
-    r"""Return what of a *prompt* a person may have typed: its beginning, up to a paragraph's end.
-
-    A log that is pasted below would be four hundred memories in the person's name; it stands
-    in the transcript, and naps know a paste when they see one.
-
-    >>> len(typed("Why does this fail?\n\n" + "x" * 9_000))
-    19
-    """
-    if len(prompt) <= TYPED_CHARS_MAX:
-        return prompt
-    head = prompt[:TYPED_CHARS_MAX]
-    return head.rpartition("\n\n")[0].rstrip() or head.rpartition("\n")[0].rstrip() or head
-
-
-def _answered(line: HookConnection, said: HookEvent, marks: once.Marks) -> None:
-    """Have the answer kept, and tell how full the window is where the transcript knows."""
-    if said.mark and marks.has(once.stamp("aside", said.session, said.mark)):
-        return
-    if said.text is not None:
-        _keep(line, said, said.text, "assistant")
-    usage = said.usage
-    if said.transcript is not None and said.source in _TELLS_NO_USAGE:
-        from memd.assist import transcript
-
-        tail = transcript.tail(said.transcript, TAIL_BYTES_MAX)
-        usage = usage or tail.usage
-        if said.source in _READS_ALONE and tail.answer is not None:
-            _keep(line, said, tail.answer, "assistant")
-    _report(line, said, usage)
-
-
-def _keep(line: HookConnection, said: HookEvent, text: str, origin: str) -> None:
-    """Send a turn of the session, under a key that the same event always has."""
-    if len(text) > TEXT_CHARS_MAX:
-        return  # no frame's worth was typed: what is pasted whole stands in the transcript
-    key = f"hook:{said.action}:{once.stamp(said.source, said.session, said.mark, text)}"
-    turn: dict[str, object] = {"text": text, "origin": origin, "idempotency_key": key}
-    line.tell("memory.ingest", {**said.where, **turn})
-
-
-def _report(line: HookConnection, said: HookEvent, usage: dict[str, object]) -> None:
-    """Tell what is known of the window; a nap follows by itself where the event calls for one."""
-    told: dict[str, object] = {
-        "source": said.source,
-        "session_id": said.session,
-        "event": said.event,
-        "ts": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        **usage,
-    }
-    if said.model is not None:
-        told["model"] = said.model
-    if said.cwd is not None:
-        told["cwd"] = said.cwd
-    if said.messages is not None:
-        told["messages"] = _newest(said.messages)
-    elif said.transcript is not None:
-        told["transcript_path"] = said.transcript
-    line.tell("usage.report", told)
-
-
-def _newest(messages: list[object]) -> list[object]:
-    """Return the newest messages that fit into a frame."""
-    kept: list[object] = []
-    size = 0
-    for message in reversed(messages):
-        size += len(repr(message)) * 2
-        if size > FRAME_BYTES_MAX:
-            break
-        kept.append(message)
-    return kept[::-1]
-
-
-def _shown(said: HookEvent, result: dict[str, object]) -> str:
-    return shown.printed(said.source, said.event, shown.text_of(result))
-
-
-def _print(text: str) -> None:
-    if text:
-        sys.stdout.write(text + "\n")
-        sys.stdout.flush()
+def _close(opened: HookConnection | LineError | None) -> None:
+    if isinstance(opened, HookConnection):
+        opened.close()
 
 
 def stdin(seconds: float) -> bytes:

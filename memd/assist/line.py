@@ -15,6 +15,7 @@ from _socket import AF_UNIX, SOCK_STREAM, socket
 from memd.assist import places, quick_json
 
 GONE = "memd went away before it answered"
+SILENT = "memd did not answer"
 CONNECT_S = 1.0
 TELL_S = 1.0
 SECONDS_MIN, SECONDS_MAX = 0.05, 60.0
@@ -26,14 +27,15 @@ class LineError(Exception):
 
 
 class HookConnection:
-    """A connection to *profile*'s daemon as *client*, until *usual* seconds are over.
+    """A connection to *profile*'s daemon as *client*, which has begun to present its key.
 
-    Raises LineError when there is none, or the key is not the daemon's.
+    Nothing is asked or told before :meth:`acknowledge`, and *usual* seconds after it time is up.
+    Raises LineError when there is no daemon, or no key.
     """
 
     def __init__(self, name: str, client: str | None, profile: str | None, usual: float) -> None:
-        most = seconds(usual, dict(os.environ))
-        self._until = time.monotonic() + most
+        self._most = seconds(usual, dict(os.environ))
+        self._until = time.monotonic() + self._most
         self._ids = 0
         try:
             key = places.key(client, profile, dict(os.environ))
@@ -45,7 +47,20 @@ class HookConnection:
         self._sock = sock
         self.path = str(sock.getpeername())
         """Where the daemon listens."""
-        problem = None if key is None else presented(sock, name, key, most)
+        self._greets = key is not None
+        if key is not None:
+            sock.settimeout(self._most)
+            try:
+                sock.sendall(_hello(name, key))
+            except OSError:
+                self.close()
+                raise LineError(SILENT) from None
+
+    def acknowledge(self) -> None:
+        """Wait until the daemon knows who this is; LineError where it does not take the key."""
+        self._until = time.monotonic() + self._most
+        problem = _acknowledged(self._sock, self._most) if self._greets else None
+        self._greets = False
         if problem is not None:
             self.close()
             raise LineError(problem)
@@ -132,12 +147,24 @@ def first(paths: list[str]) -> socket | None:
 
 def presented(sock: socket, name: str, key: str, seconds: float) -> str | None:
     """Say who we are and wait until the daemon knows; returns why not, if it does not."""
+    sock.settimeout(seconds)
+    try:
+        sock.sendall(_hello(name, key))
+    except OSError:
+        return SILENT
+    return _acknowledged(sock, seconds)
+
+
+def _hello(name: str, key: str) -> bytes:
     params = {"client": name, "client_key": key}
-    hello = {"jsonrpc": "2.0", "id": 0, "method": "system.hello", "params": params}
+    return frame({"jsonrpc": "2.0", "id": 0, "method": "system.hello", "params": params})
+
+
+def _acknowledged(sock: socket, seconds: float) -> str | None:
+    """Return why the daemon does not know who greeted it, None when it does."""
     sock.settimeout(seconds)
     said = b""
     try:
-        sock.sendall(frame(hello))
         while not said.endswith(b"\n"):
             chunk = sock.recv(_CHUNK_BYTES)
             if not chunk:
@@ -145,7 +172,7 @@ def presented(sock: socket, name: str, key: str, seconds: float) -> str | None:
             said += chunk
         error = quick_json.loads(said).get("error")
     except (OSError, ValueError):
-        return "memd did not answer"
+        return SILENT
     return None if error is None else str(error.get("message"))
 
 

@@ -6,9 +6,9 @@ of ours beside the socket. Marks are empty files that the beginning of a session
 
 from __future__ import annotations
 
+import _imp
 import os
 import time
-import zlib
 
 SAME_S = 10
 """The same event once more within this is the same."""
@@ -23,7 +23,7 @@ def stamp(*parts: str) -> str:
     True
     """
     said = "\0".join(parts).encode("utf-8", "surrogatepass")
-    return f"{zlib.crc32(said):08x}{zlib.adler32(said):08x}{len(said):x}"
+    return f"{_imp.source_hash(0, said).hex()}{len(said):x}"
 
 
 class Marks:

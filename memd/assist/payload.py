@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 
 from memd.assist import events, quick_json
+from memd.assist.events import Unusable
 
 NAME_CHARS_MAX = 256
 TEXT_CHARS_MAX = 200_000
@@ -35,10 +36,6 @@ _NOT_SAID = ("<task-notification>", "<system-reminder>", "<local-command-", "<co
 _PERCENT_MAX = 100
 _STEPS_MAX = 64
 _PROJECT_CHARS_MAX = 4_096
-
-
-class Unusable(Exception):  # noqa: N818  # a reason for the log, not a fault of memd's
-    """What came on stdin is nothing that memd understands; the text says why, never what came."""
 
 
 class HookEvent:

@@ -5,7 +5,7 @@ Nothing to say is nothing printed, which every assistant takes well.
 
 from __future__ import annotations
 
-from memd.assist import events, quick_json
+from memd.assist import quick_json
 
 TEXT_CHARS_MAX = 9_500
 """Claude Code shows a model 9,900 characters whole, of 10,100 only the beginning."""
@@ -25,13 +25,6 @@ def text_of(result: dict[str, object]) -> str:
             continue
         text = f"{text}\n\n{said}" if text else said
     return text
-
-
-def takes(source: str, action: str) -> bool:
-    """Return whether *source* reads what a hook of *action* adds."""
-    if action == events.PROMPT:
-        return source != "cursor"  # its prompts can be stopped, not added to
-    return action == events.BEGIN
 
 
 def printed(source: str, event: str, text: str) -> str:

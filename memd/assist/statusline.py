@@ -86,6 +86,7 @@ def _told(raw: bytes, client: str, profile: str | None) -> str:
         return ""
     try:
         line = HookConnection("memd-statusline", client, profile, SECONDS_MAX)
+        line.acknowledge()
     except LineError as error:
         hook_log.note("the status line", str(error))
         return "memd off"

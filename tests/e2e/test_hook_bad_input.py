@@ -235,6 +235,54 @@ def listening(path: Path, answer: Answer, last: str = "") -> Iterator[None]:
         thread.join(WAIT_S)
 
 
+def test_the_daemon_is_greeted_before_the_prompt_is_there_and_asked_only_once_it_knows_us(
+    tmp_path: Path,
+) -> None:
+    asked: list[str] = []
+    knows, greeted = threading.Event(), threading.Event()
+
+    def answer(request: dict[str, Any]) -> bytes:
+        asked.append(request["method"])
+        if request["method"] == "system.hello":
+            greeted.set()
+            assert knows.wait(WAIT_S)
+        return _answer(request, {"messages": []})
+
+    with listening(_keyed(tmp_path).socket, answer):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "memd", "hook", "claude-code", "UserPromptSubmit"],
+            env=bare(tmp_path, {"MEMD_HOOK_SECONDS": str(WAIT_S)}),
+            stdin=subprocess.PIPE,
+        )
+        assert greeted.wait(WAIT_S)
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(PROMPT).encode())
+        process.stdin.close()
+        assert asked == ["system.hello"]
+        knows.set()
+        assert process.wait(WAIT_S) == 0
+    assert asked == ["system.hello", "inject.prepare", "memory.ingest"]
+    assert said(tmp_path) == []
+
+
+def test_another_program_that_reads_these_settings_is_greeted_for_by_its_own_key(
+    daemon: Spawned,
+) -> None:
+    """It is known by what it says, after the greeting for whose settings these are."""
+    home = daemon.log.parent
+    before = len(said(home))
+    payload = {**PROMPT, "cursor_version": "1.7"}
+    assert ask(home, payload, "claude-code", "--client", "claude-code") == (0, "", "")
+    (line,) = said(home)[before:]
+    assert "cursor.key does not exist" in line
+
+
+def _answer(request: dict[str, Any], result: dict[str, Any]) -> bytes:
+    return (
+        json.dumps({"jsonrpc": "2.0", "id": request.get("id"), "result": result}).encode() + b"\n"
+    )
+
+
 def test_stdin_that_does_not_end_is_not_waited_for(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "memd", "hook", "codex", "Stop"],

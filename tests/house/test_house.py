@@ -96,7 +96,11 @@ def test_calling_the_daemon_loads_the_standard_library_only() -> None:
         ("pump", {"line", "places", "pump", "quick_json"}),
         (
             "hook",
-            {"events", "hook", "hook_log", "line", "once", "payload", "places", "quick_json"}
+            {"events", "hook", "line", "places", "quick_json"},
+        ),
+        (
+            "hook, memd.assist.handle",
+            {"events", "handle", "hook", "line", "once", "payload", "places", "quick_json"}
             | {"shown"},
         ),
     ],
