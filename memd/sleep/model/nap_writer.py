@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
@@ -38,6 +38,9 @@ TURN_CHARS = 2_000
 FACTS_MAX = 40
 FACT_CHARS_MIN, FACT_CHARS_MAX = 12, 600
 REPLY_TOKENS = 2_000
+ASKED_FACTS_MAX, ASKED_FACT_CHARS_MAX, ASKED_LINE_CHARS_MAX, ASKED_TURNS_MAX = 10, 300, 200, 6
+"""Of one answer, as its schema says: with them it ends within REPLY_TOKENS. A server that
+writes by the schema keeps them; what another writes beyond them is read all the same."""
 _TAG = "turn"
 
 _KINDS = tuple(kind for kind in NapKind if kind is not NapKind.DIGEST)
@@ -56,27 +59,30 @@ _SYSTEM = (
 )
 
 
+_Turns = Annotated[tuple[int, ...], Field(json_schema_extra={"maxItems": ASKED_TURNS_MAX})]
+
+
 class WrittenFact(Value):
     """One fact as the model wrote it."""
 
     kind: NapKind
-    text: PlainText
-    turns: tuple[int, ...]
+    text: Annotated[PlainText, Field(json_schema_extra={"maxLength": ASKED_FACT_CHARS_MAX})]
+    turns: _Turns
 
 
 class WrittenLine(Value):
     """One line of a digest."""
 
-    label: PlainText
-    text: PlainText
-    turns: tuple[int, ...]
+    label: Annotated[PlainText, Field(json_schema_extra={"enum": [*FIELDS]})]
+    text: Annotated[PlainText, Field(json_schema_extra={"maxLength": ASKED_LINE_CHARS_MAX})]
+    turns: _Turns
 
 
 class WrittenNap(Value):
     """What a model is to answer with."""
 
-    facts: tuple[WrittenFact, ...] = Field(default=())
-    digest: tuple[WrittenLine, ...] = Field(default=())
+    facts: tuple[WrittenFact, ...] = Field((), json_schema_extra={"maxItems": ASKED_FACTS_MAX})
+    digest: tuple[WrittenLine, ...] = Field((), json_schema_extra={"maxItems": len(FIELDS)})
 
 
 class NapWindow(NamedTuple):
