@@ -16,13 +16,15 @@ from typing import Any, Self
 
 import pytest
 from support.daemon import until
-from support.planted import asking, bytes_below, calls, planted
+from support.planted import NOT_CALLED, asking, bytes_below, calls, planted, writing
+from support.recording import EXAMPLES, referred
 from support.side_by_side import client_of, everything, memd, profiles_running
 
 from memd.base.errors import MemdError
 from memd.base.paths import Paths
 from memd.base.profiles import belongings
 from memd.client import AsyncClient
+from memd.records.entities import ENTITIES
 from memd.serve.routes.routes import methods
 
 MARK = "zanzibar4711"
@@ -47,7 +49,8 @@ COMMANDS = (
     ("org", "query"),
     ("preference", "list"),
     ("shared", "search"),
-    ("records", "lifecycle_events", "list"),
+    *(("records", name, "list") for name in ENTITIES),
+    ("records", "messages", "export"),
     ("usage",),
     ("profile", "list"),
     ("config", "path"),
@@ -88,6 +91,11 @@ def write_everywhere(paths: Paths, mark: str) -> None:
         client.call("preference.set", {"name": f"lantern {mark}", "value": mark})
         client.call("shared.publish", {"content": sentence, "category": "semantic"})
         planted(client, lambda field: f"lantern {mark} {field}", {"memory": kept})
+        for name, entity in ENTITIES.items():
+            for other in referred(entity):
+                client.call(f"records.{other}.save", {"record": EXAMPLES[other]})
+            record = {**EXAMPLES[name], entity.key[-1]: f"{mark}-{name}"}
+            client.call(f"records.{name}.save", {"record": record})
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +136,38 @@ def _left() -> int:
     """Count the reading methods that are not called."""
     asked = {name for name, _ in asking(lambda _field: "lantern")}
     return len([name for name, its in methods().items() if not its.writes and name not in asked])
+
+
+def test_every_method_is_called_here_or_ends_something(drilled: Drilled) -> None:
+    """As ``rpc.discover`` has them: what is added there is drilled, too."""
+    _, places, _ = drilled
+    with client_of(places["work"]) as client:
+        described = {method["name"] for method in client.call("rpc.discover")["methods"]}
+    asked = {name for name, _ in asking(lambda _field: "lantern")}
+    of_records = {name for name in described if name.startswith("records.")}
+    assert described == asked | set(writing()) | NOT_CALLED | of_records
+
+
+@pytest.mark.parametrize("name", ENTITIES)
+def test_no_record_of_one_is_found_counted_or_deleted_in_the_other(
+    drilled: Drilled, name: str
+) -> None:
+    _, places, _ = drilled
+    key = {field: EXAMPLES[name][field] for field in ENTITIES[name].key}
+    last = ENTITIES[name].key[-1]
+    with client_of(places["work"]) as one, client_of(places["work-2"]) as second:
+        for client, own, foreign in ((one, MARK, OTHER), (second, OTHER, MARK)):
+            found = client.call(f"records.{name}.get", {**key, last: f"{own}-{name}"})
+            assert own in json.dumps(found)
+            assert client.call(f"records.{name}.get", {**key, last: f"{foreign}-{name}"}) == (
+                client.call(f"records.{name}.get", {**key, last: "never"})
+            )
+            listed = json.dumps(client.call(f"records.{name}.list"))
+            assert own in listed
+            assert foreign not in listed
+            if ENTITIES[name].deletes:
+                gone = client.call(f"records.{name}.delete", {**key, last: f"{foreign}-{name}"})
+                assert gone == {"count": 0}
 
 
 def test_no_event_of_one_is_heard_in_the_other(drilled: Drilled) -> None:

@@ -260,6 +260,30 @@ def test_a_daemon_that_hangs_is_replaced(login: Login) -> None:
     assert str(login.status()["pid"]) != pid
 
 
+def test_a_profile_is_an_instance_beside_the_first_and_goes_with_its_service(login: Login) -> None:
+    """As it is typed: made, installed, used, removed; the first one runs on."""
+    first = login.status()["pid"]
+    folder = login.home / ".config" / "systemd" / "user"
+    made = login.run("memd", "profile", "create", "work")
+    assert made.returncode == 0, made.stderr
+    installed = login.run("memd", "service", "install", "--no-sandbox", "--profile", "work")
+    assert installed.returncode == 0, installed.stderr
+    assert login.property("ActiveState", "memd@work.service") == "active"
+    assert "enabled" in login.systemctl("is-enabled", "memd@work.service", "memd@work.socket")
+    added = login.run("memd", "add", "The service of work keeps this", "--profile", "work")
+    assert added.returncode == 0, added.stderr
+    assert "of work" not in login.run("memd", "export").stdout
+
+    done = login.run("memd", "profile", "remove", "work", "--yes")
+
+    assert done.returncode == 0, done.stderr
+    assert login.property("ActiveState", "memd@work.service") == "inactive"
+    assert login.property("LoadState", "memd@work.service") == "not-found"
+    assert [each for each in folder.rglob("*") if "work" in each.name] == []
+    assert login.run("grep", "-rl", "of work keeps", str(login.home)).stdout == ""
+    assert login.status()["pid"] == first
+
+
 def test_a_stop_is_clean_and_the_socket_goes_with_its_unit(login: Login) -> None:
     login.status()
     login.systemctl("stop", "memd.service")
