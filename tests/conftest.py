@@ -7,7 +7,10 @@ each time, the long tests others (``--hypothesis-profile=long``, decision 0091).
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import os
+from collections.abc import Generator
 from pathlib import Path
 
 import hypothesis
@@ -38,6 +41,35 @@ LONGEST = (
     "tests/store/test_check.py",
 )
 """The files that take longest. They begin first: begun last, one core works while others rest."""
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    """Let each worker begin to import at another module: what one compiles the others find.
+
+    All collect the same tests in the same order; each would compile each module, at the same time.
+    """
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None:
+        return
+    modules = [
+        module for arg in session.config.args for module in sorted(Path(arg).rglob("test_*.py"))
+    ]
+    begin = len(modules) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
+    for module in (*modules[begin:], *modules[:begin]):
+        # What is wrong with a module is told when it is collected.
+        with contextlib.suppress(Exception, pytest.skip.Exception):
+            importlib.import_module(".".join(module.with_suffix("").parts))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(
+    file_path: Path,
+) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Look for doctests in the tests that have some."""
+    found = yield
+    if b">>>" in file_path.read_bytes():
+        return found
+    return [each for each in found if type(each).__name__ != "DoctestModule"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

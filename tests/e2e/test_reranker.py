@@ -10,6 +10,11 @@ import pytest
 from support.desk import Desk, a_desk, served
 
 from memd.base.paths import RERANKER_NAME
+from memd.embedding.cross_encoder import RerankerThread
+from memd.embedding.install import export
+from memd.embedding.install_reranker import install, verify
+from memd.embedding.model_files import read_manifest, status
+from memd.embedding.reranker_files import CARD_LOGITS, CARD_QUESTION, CARD_TEXTS
 
 QUESTION = "How many people live in Berlin?"
 ANSWER = "The German capital has 3,520,031 registered inhabitants."
@@ -109,3 +114,34 @@ def test_the_hierarchical_retriever_prepares_prompts(tmp_path: Path, models: Pat
 
     assert "make deploy" in prompt["messages"][1]["content"]
     assert prompt["degraded"] is None
+
+
+def test_the_real_model_gives_the_numbers_of_its_card_and_is_carried_whole(
+    reranker_dir: Path, tmp_path: Path
+) -> None:
+    manifest = read_manifest(reranker_dir)
+    assert manifest is not None
+    verify(reranker_dir, manifest)
+    export(reranker_dir, tmp_path / "carried.zip")
+    install(
+        tmp_path / "there" / "reranker",
+        source=tmp_path / "carried.zip",
+        progress=lambda _what, _share: None,
+    )
+    assert status(tmp_path / "there" / "reranker").fingerprint == manifest.fingerprint
+    shutil.copytree(reranker_dir, tmp_path / "folder")
+    install(
+        tmp_path / "there" / "reranker",
+        source=tmp_path / "folder",
+        progress=lambda _what, _share: None,
+    )
+    assert status(tmp_path / "there" / "reranker").installed
+
+
+async def test_the_real_model_answers_in_its_thread(reranker_dir: Path) -> None:
+    thread = RerankerThread(reranker_dir)
+    try:
+        scores = await thread.score(CARD_QUESTION, CARD_TEXTS)
+    finally:
+        await thread.close()
+    assert scores == pytest.approx(CARD_LOGITS, abs=1.0)

@@ -30,20 +30,28 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def wait_until(true: Callable[[], bool], what: str, seconds: float = WAIT_S) -> None:
     """Poll until *true* holds; fails, naming *what*, when it does not in time."""
-    until = time.monotonic() + seconds
+    began = time.monotonic()
     while not true():
-        if time.monotonic() > until:
+        if (waited := time.monotonic() - began) > seconds:
             raise AssertionError(f"waited {seconds:g} s in vain: {what}")
-        time.sleep(0.005)
+        time.sleep(_pause(waited))
 
 
 async def until(true: Callable[[], bool], what: str, seconds: float = WAIT_S) -> None:
     """Poll as ``wait_until`` does, letting the loop run."""
-    end = time.monotonic() + seconds
+    began = time.monotonic()
     while not true():
-        if time.monotonic() > end:
+        if (waited := time.monotonic() - began) > seconds:
             raise AssertionError(f"waited {seconds:g} s in vain: {what}")
-        await asyncio.sleep(0.005)
+        await asyncio.sleep(_pause(waited))
+
+
+def _pause(waited: float) -> float:
+    """Return how long to wait before the next look: a twentieth of the wait, 5 to 50 ms.
+
+    A look is often a call: 200 in a second would take from the daemon what it works with.
+    """
+    return min(max(waited / 20, 0.005), 0.05)
 
 
 @contextlib.asynccontextmanager

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import tempfile
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +26,7 @@ from memd.domain.memory import MemoryFilter, MemoryStoreRequest
 from memd.domain.settings.settings import Settings
 from memd.store.file import page_sums
 from memd.store.file.connect import Writing, prepare_writer
+from memd.store.file.migrate import migrate
 from memd.store.memory.rows import HASHED_COLUMNS, hash_of
 from memd.store.search import caches
 
@@ -51,7 +54,13 @@ async def a_house(
     embedder: HashEmbedder | None = None,
     settings: Settings | None = None,
 ) -> AsyncIterator[Assembly]:
-    """Open the rooms over the file at *path*, which need not exist; no task runs beside them."""
+    """Open the rooms over the file at *path*, which need not exist; no task runs beside them.
+
+    A new one is a copy of an empty store: to make its tables is a third of what opening takes.
+    """
+    if not path.exists():
+        path.write_bytes(_empty_store())
+        path.chmod(0o600)
     async with AsyncExitStack() as stack:
         house = await assembled(
             settings or Settings(),
@@ -62,6 +71,18 @@ async def a_house(
             stack,
         )
         yield replace(house, ingest=made(house.ingest))
+
+
+@functools.cache
+def _empty_store() -> bytes:
+    """Return the file of a store that nothing was written into, as memd makes it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "memd.db")
+        with closing(Writing(str(path), vfs=page_sums.vfs())) as conn:
+            migrate(conn, path, prepare_writer(conn))
+            page_sums.add(conn)
+            caches.ensure(conn)
+        return path.read_bytes()
 
 
 async def told(house: Assembly, *texts: str, caller: Caller = ADA, **fields: Any) -> list[str]:

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import pytest
 import typer
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.gate import drawn
 
 from memd.cli import options, typed, words
 from memd.cli.cli import COMMANDS, GROUPS, Entry, load
@@ -61,7 +62,7 @@ def every_command() -> Iterator[Entry]:
 
 
 @pytest.mark.parametrize("entry", list(every_command()), ids=lambda entry: entry.function)
-@settings(max_examples=10)
+@drawn(gate=5, long=30)
 @given(data=st.data())
 def test_both_readers_of_the_command_line_read_the_same(entry: Entry, data: st.DataObject) -> None:
     original = load(entry)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import shutil
 import zipfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -25,10 +24,8 @@ from memd.base.errors import (
 )
 from memd.base.limits import RERANK_BATCH_PAIRS, RERANK_TEXT_CHARS_MAX, RERANK_WAITING_MAX
 from memd.embedding.cross_encoder import RerankerThread, load_pair_model
-from memd.embedding.install import export
-from memd.embedding.install_reranker import install, verify
-from memd.embedding.model_files import read_manifest, status
-from memd.embedding.reranker_files import CARD_LOGITS, CARD_QUESTION, CARD_TEXTS, SHA256
+from memd.embedding.install_reranker import install
+from memd.embedding.reranker_files import SHA256
 
 
 def silent(_what: str, _share: float) -> None:
@@ -230,26 +227,3 @@ def test_a_place_that_cannot_be_written_is_the_owners_matter(tmp_path: Path) -> 
     (tmp_path / "file").write_text("x")
     with pytest.raises(ReadOnlyError):
         install(tmp_path / "file" / "reranker", source=tmp_path, progress=silent)
-
-
-def test_the_real_model_gives_the_numbers_of_its_card_and_is_carried_whole(
-    reranker_dir: Path, tmp_path: Path
-) -> None:
-    manifest = read_manifest(reranker_dir)
-    assert manifest is not None
-    verify(reranker_dir, manifest)
-    export(reranker_dir, tmp_path / "carried.zip")
-    install(tmp_path / "there" / "reranker", source=tmp_path / "carried.zip", progress=silent)
-    assert status(tmp_path / "there" / "reranker").fingerprint == manifest.fingerprint
-    shutil.copytree(reranker_dir, tmp_path / "folder")
-    install(tmp_path / "there" / "reranker", source=tmp_path / "folder", progress=silent)
-    assert status(tmp_path / "there" / "reranker").installed
-
-
-async def test_the_real_model_answers_in_its_thread(reranker_dir: Path) -> None:
-    thread = RerankerThread(reranker_dir)
-    try:
-        scores = await thread.score(CARD_QUESTION, CARD_TEXTS)
-    finally:
-        await thread.close()
-    assert scores == pytest.approx(CARD_LOGITS, abs=1.0)

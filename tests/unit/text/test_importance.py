@@ -116,8 +116,8 @@ def test_numbers_in_words_do_not_count(text: str) -> None:
 @pytest.mark.parametrize("unit", ["1", "1.", "٣", "Aa ", "AB ", "ab ", "市", "東", "가", "《"])
 def test_a_long_text_of_one_kind_is_scored_in_bounded_time(unit: str) -> None:
     with effort() as spent:
-        salience(unit * (900_000 // len(unit)) + "x")
-    assert spent.units < 300
+        salience(unit * (300_000 // len(unit)) + "x")
+    assert spent.units < 100
 
 
 @pytest.mark.parametrize(

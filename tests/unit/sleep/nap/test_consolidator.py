@@ -288,14 +288,14 @@ def test_6_16_a_window_of_nothing_has_the_cap_of_the_default_one() -> None:
 HOSTILE: dict[str, list[Any]] = {
     "nothing": [{} for _ in range(9)],
     "no dictionaries": [None, 3, "text", [], (), b"x", 2.5, "error: y", {"role": 1}],
-    "many lines": [{"role": "assistant", "content": "error: x\nline\n" * 100_000}, *talk(4)],
-    "many facts": [{"role": "system", "content": f"error: {n}\n" * 9} for n in range(10_000)],
-    "one line": [{"role": "assistant", "content": "error: " + "x" * 10_000_000}, *talk(4)],
-    "one line of a tool": [{"role": "tool", "content": "/a" * 5_000_000}, *talk(4)],
-    "many calls": [*openai_pair(*map(str, range(20_000))), *talk(4)],
+    "many lines": [{"role": "assistant", "content": "error: x\nline\n" * 25_000}, *talk(4)],
+    "many facts": [{"role": "system", "content": f"error: {n}\n" * 9} for n in range(2_500)],
+    "one line": [{"role": "assistant", "content": "error: " + "x" * 2_500_000}, *talk(4)],
+    "one line of a tool": [{"role": "tool", "content": "/a" * 1_250_000}, *talk(4)],
+    "many calls": [*openai_pair(*map(str, range(5_000))), *talk(4)],
     "calls in reverse": [
-        openai_pair(*map(str, range(20_000)))[0],
-        *reversed(openai_pair(*map(str, range(20_000)))[1:]),
+        openai_pair(*map(str, range(5_000)))[0],
+        *reversed(openai_pair(*map(str, range(5_000)))[1:]),
     ],
     "bullets in bullets": [{"role": "user", "content": f"{HEADER}\n\n" + "- " * 99_999}, *talk(4)],
 }
