@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
 
@@ -34,11 +35,25 @@ _MODEL_DIR = os.environ.get("MEMD_MODEL_DIR")
 LONGEST = (
     "tests/e2e/test_nobody_waits.py",
     "tests/e2e/test_turned_away.py",
-    "tests/e2e/test_access.py",
     "tests/e2e/test_import.py",
+    "tests/e2e/test_access.py",
+    "tests/e2e/test_bad_input.py",
+    "tests/e2e/test_pages_run.py",
+    "tests/e2e/test_secrets_everywhere.py",
+    "tests/e2e/test_hostile_frames.py",
+    "tests/e2e/test_user_manager.py",
+    "tests/e2e/test_nothing_comes_back.py",
+    "tests/e2e/test_model.py",
+    "tests/e2e/test_usage_file.py",
+    "tests/e2e/test_notes_are_found.py",
+    "tests/e2e/test_demo.py",
+    "tests/e2e/test_tuning.py",
     "tests/store/test_records.py",
     "tests/store/test_recall_after_a_night.py",
     "tests/store/test_check.py",
+    "tests/crash/test_powercut.py",
+    "tests/crash/test_powercut_asleep.py",
+    "tests/crash/test_nap_powercut.py",
 )
 """The files that take longest. They begin first: begun last, one core works while others rest."""
 
@@ -73,8 +88,19 @@ def pytest_collect_file(
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the longest files in front; the rest stays in its order."""
-    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
+    """Put the longest files in front, then those with many tests.
+
+    pytest-xdist would put the file with one test last, however long it takes: the gate says
+    ``--no-loadscope-reorder``.
+    """
+    tests = Counter(item.nodeid.partition("::")[0] for item in items)
+    longest = {file: place for place, file in enumerate(LONGEST)}
+
+    def order(item: pytest.Item) -> tuple[int, int, str]:
+        file = item.nodeid.partition("::")[0]
+        return longest.get(file, len(LONGEST)), -tests[file], file
+
+    items.sort(key=order)
 
 
 @pytest.fixture(autouse=True)
