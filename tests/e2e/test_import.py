@@ -141,7 +141,15 @@ def test_a_file_that_cannot_be_read_stops_no_other(desk: Desk) -> None:
     assert desk("import", "no-such.md").code == 1
 
 
-def test_a_file_larger_than_a_frame_is_all_there_and_all_visible(desk: Desk) -> None:
+def test_a_file_larger_than_a_frame_is_all_there_and_all_visible(
+    tmp_path: Path, model_dir: Path
+) -> None:
+    """In a daemon without the model: that all is stored and listed waits for no vector."""
+    with spawned(tmp_path) as daemon:
+        _larger_than_a_frame(Desk(tmp_path, daemon, model_dir))
+
+
+def _larger_than_a_frame(desk: Desk) -> None:
     paragraphs = [
         f"Entry {n}: on day {n} the {thing} was moved to shelf {n * 7 % 1_000}, "
         f"and {who} wrote down why it had to be so, at some length and with care. " * 6

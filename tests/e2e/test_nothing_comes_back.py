@@ -15,7 +15,7 @@ from support.hooking import ASSISTANTS, hook, introduce, repository
 
 pytestmark = pytest.mark.model
 
-ROUNDS = 10
+ROUNDS, ROUNDS_LONG = 6, 10  # each question twice at least
 FACTS = (
     ("The billing service keeps its data in PostgreSQL 16.", "person"),
     ("The release archives are uploaded to the Fjord bucket every Thursday.", "web"),
@@ -110,9 +110,10 @@ def known(desk: Desk) -> dict[str, tuple[str, int]]:
     }
 
 
+@pytest.mark.parametrize("rounds", [ROUNDS, pytest.param(ROUNDS_LONG, marks=pytest.mark.long)])
 @pytest.mark.parametrize("source", WAYS)
-def test_ten_times_told_answered_and_napped_nothing_is_new(
-    daemon: Spawned, home: Path, source: str
+def test_told_answered_and_napped_again_and_again_nothing_is_new(
+    daemon: Spawned, home: Path, source: str, rounds: int
 ) -> None:
     folder, write, (ask, stop, end) = WAYS[source]
     (home / folder).mkdir(parents=True)
@@ -123,7 +124,7 @@ def test_ten_times_told_answered_and_napped_nothing_is_new(
         desk.settle()
         before = known(desk)
         assert len(before) == len(FACTS)
-        for turn in range(ROUNDS):
+        for turn in range(rounds):
             session = f"s{turn}"
             question, answer = (texts[turn % len(texts)] for texts in (QUESTIONS, ANSWERS))
             path = home / folder / f"{session}.jsonl"

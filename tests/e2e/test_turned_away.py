@@ -15,7 +15,7 @@ from support.desk import Desk, a_desk, pending
 pytestmark = pytest.mark.model
 
 Typed = Callable[..., tuple[int, str, str]]
-LONG_PAGE_BYTES = 12_000
+LONG_PAGE_BYTES = 6_000
 SAID = "We went home by the old road"
 
 
@@ -116,7 +116,7 @@ def test_an_agent_lists_and_brings_back_its_own_page_by_page(desk: Desk) -> None
 def test_the_pages_of_this_repository_are_imported_whole_and_every_chunk_is_found(
     desk: Desk, memd: Typed, *, larger: bool
 ) -> None:
-    """The few that are longer than all others together are for the release command (0168)."""
+    """The few that are longer than all others together are for the release command (0217)."""
     pages = [
         str(page)
         for page in sorted((ROOT / "docs").glob("*.md"))
