@@ -82,7 +82,7 @@ class File(NamedTuple):
 
     @classmethod
     def of(cls, content: bytearray) -> File:
-        return cls(bytes(content), hashlib.sha256(content).digest())
+        return cls(bytes(content), hashlib.blake2b(content, digest_size=16).digest())
 
 
 class Cut(NamedTuple):
@@ -180,8 +180,15 @@ def images(
 
 
 def put(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Let *folder* hold *files*, and nothing else."""
+    """Let *folder* hold *files*, and nothing else.
+
+    A file that is there is written over: to give its pages back and ask for others costs more.
+    """
     for old in folder.iterdir():
-        old.unlink()
+        if old.name not in files:
+            old.unlink()
     for name, content in files.items():
-        (folder / name).write_bytes(content)
+        path = folder / name
+        with path.open("r+b" if path.exists() else "wb") as file:
+            file.write(content)
+            file.truncate()

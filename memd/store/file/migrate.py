@@ -12,7 +12,9 @@ as it is. A trigger that is not memd's is refused, too: it would act on every wr
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import closing
 from pathlib import Path
 
@@ -285,10 +287,16 @@ def check(conn: Writing) -> None:
     raise error from (apsw.CorruptError("a page of the schema") if _is_damaged(conn) else None)
 
 
-def _differences(conn: Writing) -> Iterator[str]:
+@functools.cache
+def _wanted() -> frozenset[tuple[apsw.SQLiteValue, ...]]:
+    """Return the objects that ``schema.sql`` makes."""
     with closing(apsw.Connection(":memory:")) as fresh:
         fresh.execute(schema_sql())
-        wanted = set(fresh.execute(_OBJECTS))
+        return frozenset(fresh.execute(_OBJECTS))
+
+
+def _differences(conn: Writing) -> Iterator[str]:
+    wanted = _wanted()
     there = set(conn.execute(_OBJECTS))
     for kind, name in _whole(wanted - there):
         if kind != "trigger":  # a write without one is found by the hash it does not write
@@ -297,7 +305,7 @@ def _differences(conn: Writing) -> Iterator[str]:
         yield f"{kind} {name} is none of memd's"
 
 
-def _whole(rows: set[tuple[apsw.SQLiteValue, ...]]) -> list[tuple[str, str]]:
+def _whole(rows: AbstractSet[tuple[apsw.SQLiteValue, ...]]) -> list[tuple[str, str]]:
     """Return objects in order, without the columns of those tables that are among them."""
     tables = {str(name) for kind, name in rows if kind == "table"}
     named = [(str(kind), str(name)) for kind, name in rows]

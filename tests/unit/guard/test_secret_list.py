@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.benign import benign_lines
+from support.gate import drawn
 
 from memd.base.errors import SecretRefusedError
 from memd.guard.outgoing import (
@@ -221,7 +222,7 @@ def _holds(text: str) -> None:
 
 
 @given(_ANY)
-@settings(max_examples=300)
+@drawn(gate=100, long=300)
 def test_no_text_around_it_saves_a_secret(text: str) -> None:
     _holds(text)
 

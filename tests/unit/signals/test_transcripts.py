@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.gate import drawn
 
 from memd.signals import transcripts
 from memd.signals.transcripts import Transcript, read, usage_of
@@ -141,6 +142,7 @@ odd_records = st.builds(
 )
 
 
+@drawn(gate=50, long=300)
 @given(found=st.lists(odd_records, max_size=8))
 def test_no_record_however_odd_stops_the_reading(found: list[dict[str, Any]]) -> None:
     raw = jsonl(*found)

@@ -2,9 +2,10 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.effort import effort
+from support.gate import drawn
 
 from memd.view.view import (
     LIVE_TAGS_MAX,
@@ -48,14 +49,14 @@ words = st.sampled_from(
 
 
 @given(st.lists(words).map("".join))
-@settings(max_examples=300)
+@drawn(gate=100, long=300)
 def test_benign_code_is_seen_as_it_is(text: str) -> None:
     if not re.search(r"<\s*/?\s*memory(?![\w-])", text):
         assert view(text) == text
 
 
 @given(st.text())
-@settings(max_examples=300)
+@drawn(gate=100, long=300)
 def test_seeing_twice_changes_nothing_more(text: str) -> None:
     seen = view(text)
     assert view(seen) == seen
