@@ -13,10 +13,12 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from memd.sleep.distil.exchanges import NapKind
+from memd.sleep.distil.language.lasting import is_of_the_moment
 from memd.sleep.distil.language.moment import (
     NAMED,
     breaks_off,
     is_this_time,
+    only_points,
     reports,
     spoken,
 )
@@ -32,7 +34,7 @@ from memd.sleep.distil.language.signs import (
     worth,
 )
 from memd.sleep.distil.language.standing import is_reminder, reproaches, stands
-from memd.text.languages import ASKS_UNMARKED, WELL, YES
+from memd.text.languages import ASKS_UNMARKED, FUNCTION_WORDS, WELL, YES
 from memd.text.sentences import sentences
 
 WORTH = 0.5
@@ -72,7 +74,8 @@ _TAG = re.compile(
 )
 # What is to be done now: "run it", "let's start", "we need to look into it".
 _ASKS = re.compile(
-    rf"{FIRST}(?:what (?:happens|if|about)|how (?:do|does|can|about)|is there|are there)\b",
+    rf"{FIRST}(?:(?:would|could|is|might) it be possible|is it possible|any chance"
+    r"|what (?:happens|if|about)|how (?:do|does|can|about)|is there|are there)\b",
     re.IGNORECASE,
 )
 # What stands before it is thought aloud: "we could read it twice. What do you think?"
@@ -96,9 +99,9 @@ _IMPERATIVE = re.compile(
     r"|switch|try|cover|delete|merge|pull|rerun|dig|walk"
     r"|start|begin|proceed|continue|finish|review|check|look|see|investigate|explore|research"
     r"|understand|comprehend|find|search|analy[sz]e|brainstorm|inspect|compare|list|open|show"
-    r"|record|write|address|fix|do it|plan|decide|discuss|talk|test|run|go|get|first|move on"
-    r"|commit|push|verify|read|debug|figure|update|clean|work on|apply|focus|set ?up|correct"
-    r"|implement|deploy"
+    r"|record|document|write|address|fix|do it|plan|decide|discuss|talk|test|run|go|get|first"
+    r"|move on|commit|push|verify|read|debug|figure|update|clean|work on|apply|focus|set ?up"
+    r"|correct|implement|deploy"
     r"|improve|(?:make|create) (?:a|an|the|our|some)(?: \w+){0,2} (?:plan|changes|file|task)s?"
     r"|(?:make|create|write|prepare|generate|draft)(?: \w+){0,3}"
     r" (?:changelogs?|docs?|documentation|readme|reports?|summary|plans?|tests?|tasks?|pr))"
@@ -139,8 +142,9 @@ _MEANWHILE = re.compile(
 )
 _ACKNOWLEDGES = re.compile(
     r"\W*(?:(?:ok(?:ay)?|k|great|thanks?(?: you)?|cool|nice|perfect|good|awesome|got it|i see|sure"
-    r"|works?|done|yes|yeah|yep|y|fine|excellent|looks good|lgtm|very|job|so much|a lot|that|it|is"
-    r"|now|hi|hello|hey|bye|wow|sweet|i did|danke|merci|gracias|grazie|obrigado|bedankt)\b\W*)+$",
+    r"|works?|worked|working|was|fixed|done|yes|yeah|yep|y|fine|excellent|looks good|lgtm|very|job"
+    r"|so much|a lot|that|this|it|is|i(?:'m| am)|na|nah|now|hi|hello|hey|bye|wow|sweet|i did"
+    r"|danke|merci|gracias|grazie|obrigado|bedankt)\b\W*)+$",
     re.IGNORECASE,
 )
 _CASES = frozenset({Act.DECISION, Act.CONSTRAINT})
@@ -194,6 +198,22 @@ def approves(text: str) -> bool:
     return YES.match(text) is not None or (len(text) <= BARE_CHARS and WELL.match(text) is not None)
 
 
+def about(text: str) -> str:
+    """Return the words of a request or question that say what it is about, in their order.
+
+    >>> about("Please apply the same width to our projects page.")
+    'width projects page'
+    >>> about("what next?")
+    ''
+    """
+    left = " ".join(_IMPERATIVE.sub("", sentence, count=1) for sentence in sentences(text))
+    found = [word for word in _THING.findall(left) if word.casefold() not in FUNCTION_WORDS]
+    return " ".join(dict.fromkeys(found)) if len(found) > 1 else ""
+
+
+_THING = re.compile(r"[^\s()\[\]\"'`,;:!?]+(?:://\S+)?(?<![.])")
+# What stands before a sentence and is no part of it: a list's mark, files that are handed over.
+_MARKED = re.compile(r"^\s*(?:(?:[-*+•]|\(?\d{1,3}[.)])\s+)?(?:@[\w./\\:-]+\s+)*(?=\w)")
 _LONG_WORD = re.compile(r"(\S{80})\S+")
 _MOST = 0.85
 _MOMENT = 0.3
@@ -209,7 +229,8 @@ def sentence_act(text: str, *, stopped: bool = False) -> Judged:
         return Judged(Act.APPROVAL if approves(text) else Act.ACKNOWLEDGEMENT, 0.0)
     plain = spoken(text)
     is_asked = _asks(plain)
-    if count >= FLOOR_WORDS and (is_reminder(plain) if is_asked else stands(plain)):
+    wish = spoken(_MARKED.sub("", text, count=1))
+    if count >= FLOOR_WORDS and (is_reminder(wish) if is_asked else stands(wish)):
         return Judged(Act.PREFERENCE, STANDING)
     if reproaches(plain) and not is_passing(plain):
         return Judged(Act.CORRECTION, _MEANS)
@@ -223,7 +244,8 @@ def _statement(text: str, plain: str, count: int, *, stopped: bool) -> Judged:
         return Judged(Act.ACKNOWLEDGEMENT, min(score, _MOMENT))
     is_order = _NEEDS_NOW.search(plain) or _IMPERATIVE.match(plain)
     is_choice = _CHOOSES.search(plain) and not _WRITES_DOWN.match(plain)
-    if is_this_time(plain) or reports(plain) or breaks_off(plain):
+    is_moment = is_this_time(plain) or is_of_the_moment(plain) or only_points(plain, count)
+    if is_moment or reports(plain) or breaks_off(plain):
         return Judged(Act.REQUEST, min(score, _MOMENT))
     if is_order and not (signs.corrects or is_choice or FIRM_ORDER.search(plain)):
         return Judged(Act.REQUEST, min(score, _MOMENT))

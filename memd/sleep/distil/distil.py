@@ -27,6 +27,8 @@ from memd.sleep.distil.environment import environment
 from memd.sleep.distil.exchanges import Distilled, Exchange, NapCandidate, NapKind, exchanges
 from memd.sleep.distil.findings import findings
 from memd.sleep.distil.fixes import fixes
+from memd.sleep.distil.language.moment import reports as reports_just_now
+from memd.sleep.distil.language.moment import spoken as as_spoken
 from memd.sleep.distil.reports import reports
 from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.consolidator import CHARS_PER_TOKEN
@@ -94,10 +96,14 @@ def said_again(turns: Sequence[OwnExchange]) -> Iterator[NapCandidate]:
 
 
 def _spoken_by(turn: OwnExchange) -> list[str]:
-    """Return the sentences of a turn from its request on: "Ok now." is none."""
+    """Return the sentences of a turn from its request on: "Ok now.", "I've staged it" are none."""
     own = () if turn.own.is_brief else turn.own.paragraphs
     spoken = [one for paragraph in own for one in sentences(paragraph)]
-    return list(dropwhile(lambda one: act(one).act in _NO_REQUEST, spoken))
+    return list(dropwhile(_is_no_request, spoken))
+
+
+def _is_no_request(sentence: str) -> bool:
+    return act(sentence).act in _NO_REQUEST or reports_just_now(as_spoken(sentence))
 
 
 def _flat(text: str) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
+from memd.sleep.distil.acts import Act, about, act
 from memd.sleep.distil.exchanges import Distilled, Exchange, NapCandidate, NapKind
 from memd.sleep.distil.language.phrases import PRINTED
 from memd.sleep.distil.language.prose import PROSE_CHARS_MAX, plain
@@ -40,6 +41,7 @@ _HEADINGS = tuple(
         r"recommend(?:ations|ed)|suggest(?:ions|ed)|gaps|missing|limitations|caveats",
     )
 )
+_OF_THE_MOMENT = frozenset({Act.QUESTION, Act.REQUEST, Act.ACKNOWLEDGEMENT, Act.APPROVAL})
 _FENCES = ("```", "~~~")
 _HEADING = re.compile(r"(#{1,6})\s+(.+)")
 _BOLD_LINE = re.compile(r"\*\*([^*\n]{3,200})\*\*:?")
@@ -101,10 +103,18 @@ def _of(exchange: Exchange, asked: str, command: str) -> NapCandidate | None:
 
 
 def _short(asked: str) -> str:
-    """Return what was asked as a subject, "" for what only announces a paste or says no."""
+    """Return what was asked as a subject, "" for what only announces a paste or says no.
+
+    Of what was wanted or asked at the moment only the words that say of what.
+
+    >>> _short("can you check my gitignore? does it look right"), _short("we never cache")
+    ('gitignore right', 'we never cache')
+    """
     text = " ".join(asked.split())
     if text.endswith(":") or _NO_SUBJECT.match(text):
         return ""
+    if act(text).act in _OF_THE_MOMENT:
+        text = about(text)
     return text if len(text) <= _SUBJECT_CHARS_MAX else text[:_SUBJECT_CHARS_MAX].rpartition(" ")[0]
 
 

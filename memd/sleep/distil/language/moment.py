@@ -83,6 +83,12 @@ _ASKS_HELP = re.compile(
     r"|paste|run|send|share|restart|refresh|reload|provide|tell me|let me know)\b",
     re.IGNORECASE,
 )
+# What is next is left to the user.
+_ASKS_NEXT = re.compile(
+    r"\bwhat (?:would you like|do you want|should (?:i|we)|shall (?:i|we)|else)\b[^?]{0,20}"
+    r"\b(?:focus|work|do|tackle|start|try|look|next)\b|\banything else\b",
+    re.IGNORECASE,
+)
 # With one of these or a name, what is begun is told, too.
 _SAYS_HOW = re.compile(
     rf"\b(?:by|so that|using|instead|rather|without|with (?:a|an) \w+|{NAMED})\b|\b\w+ing the\b"
@@ -119,6 +125,17 @@ _THIS_TIME = re.compile(
     r"|\bi give up\b|\bno (?:improvement|change|luck|difference|effect)\b",
     re.IGNORECASE,
 )
+_FEW_WORDS = 9
+# "Don't stop", "wait, not that one": orders of nothing but pointing words and plain verbs.
+_STOPS = re.compile(
+    r"\W*(?:(?:no|ok(?:ay)?|wait|please|hold on|so|and|but|just|yes)\W+)*"
+    r"(?:don't|do not|not|only|never|stop|wait)\b(?:\W+(?:stop|wait|do|delete|remove|change|touch"
+    r"|run|start|go|worry|bother|show|move|that|this|it|them|those|these|the|one|ones|first|second"
+    r"|third|last|next|other|two|three|four|anything|everything|now|yet|here|there|please|keep"
+    r"|going|just|look|for|any|more|else|again)\b)*\W*$",
+    re.IGNORECASE,
+)
+_OTHER = re.compile(r"\b(?:again|ever|more|(?:any|every)thing else)\W*$", re.IGNORECASE)
 # How something looks or fails at this moment, told so that the agent looks at it.
 _SHOWN = (
     r"(?:shown|displayed|visible|filled|updated|populated|activated|working|plotted|printed"
@@ -127,7 +144,7 @@ _SHOWN = (
 )
 _FAILING = (
     r"(?:work|open|show|load|display|launch|appear|render|respond|update|activate|trigger|fire"
-    r"|scroll|exist|happen|play|refresh|compile|move)\b"
+    r"|scroll|exist|happen|play|refresh|compile|move|click|press|type|drag|log ?in|sign ?in)\b"
 )
 _NEGATED = r"(?:don't|doesn't|do not|does not|didn't|did not|won't|can't|cannot|can not|couldn't)"
 _REPORTS = re.compile(
@@ -137,13 +154,16 @@ _REPORTS = re.compile(
     r"|\b(?!(?:i|we|you|please|and|but|so|then|also|just|yes)\b)\w+ (?:still |also |now )?"
     rf"{_NEGATED} (?:\w+ )?{_FAILING}"
     rf"|\b(?:i|we|but|and|still) (?:still |now |just |also )?{_NEGATED} (?:even |really )?"
-    r"(?:see|access|find|reach|open|load|connect|hear|get (?:any|an|the|a|it|to|past))\b"
+    r"(?:see|access|find|reach|open|load|connect|hear|click|press|type|drag|scroll|sign in|log in"
+    r"|get (?:any|an|the|a|it|to|past))\b"
     r"|\b(?:i|we) (?:still |now |just |also )*(?:keep|kept|am|'m|are|'re) (?:still )?"
     r"(?:getting|seeing)\b|\bi(?:'m| am) (?:still )?(?:getting|seeing)\b"
     r"|^\W*(?:(?:and|but|so|now|no|ok(?:ay)?|still|argh|hm+)\W+)*(?:i|we)"
     r" (?:only |now |still |just )*(?:get|got|see|saw|hit|ran into|run into)"
     r" (?:an? |the |this |that |these )?(?:\w+ )?"
     r"(?:error|exception|warning|message|offset|blank|white|black|empty)"
+    r"|^\W*(?:(?:and|but|so|now|ok(?:ay)?)\W+)*i(?:'ve| have) (?:just |now |also |already )?"
+    r"(?:\w+ed|done|put|run|set|made|seen|tried)\b"
     r"|\b(?:that|this|it|you|which|everything|something) (?:just |now |also |really )*"
     r"(?:broke|messed|crashed|ruined)\b",
     re.IGNORECASE,
@@ -185,7 +205,7 @@ def asks_leave(proposed: str) -> bool:
     asked = next((spoken(s) for s in reversed(sentences(proposed)) if "?" in s), "")
     found = _LEAVE.search(asked)
     if found is None:
-        return bool(LEAVE.search(asked) or _ASKS_HELP.search(asked))
+        return any(one.search(asked) for one in (LEAVE, _ASKS_HELP, _ASKS_NEXT))
     return not (_GOES_ON.search(found[0]) and _SAYS_HOW.search(asked[found.end() :]))
 
 
@@ -244,6 +264,15 @@ def is_this_time(plain: str) -> bool:
     True
     """
     return _THIS_TIME.search(plain) is not None
+
+
+def only_points(plain: str, count: int) -> bool:
+    """Return whether a sentence of *count* words forbids or limits nothing but what is at hand.
+
+    >>> only_points("wait, don't delete that one", 5), only_points("don't delete backups", 3)
+    (True, False)
+    """
+    return count <= _FEW_WORDS and _STOPS.match(plain) is not None and _OTHER.search(plain) is None
 
 
 def reports(plain: str) -> bool:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 
+from memd.sleep.distil.language.lasting import NOT_PAST, asks_to_last, is_of_the_moment, lasts
 from memd.sleep.distil.language.signs import words
 from memd.text.languages import ALWAYS_OR_NEVER, LASTING, REPROACH
 
@@ -95,7 +96,7 @@ _RULE = words(
     r"as a (?:general )?rule",
     r"in general,? (?:you|we|i|please|use|don't|do not|always|never)",
     r"by default,? (?:we|i|you)",
-    r"(?:i|we) (?:always|never)",
+    rf"(?:i|we) (?:always|never){NOT_PAST}",
     r"(?:you|please|do) (?:should )?(?:always|never)",
     r"(?:always|never) (?:ask|use|run|write|put|keep|add|commit|push|check|make|say|tell|start)",
     r"^\W*(?:please )?(?:don't|do not|never) (?:ever|again|touch|commit|push|mention"
@@ -262,7 +263,9 @@ def stands(spoken: str) -> bool:
     >>> stands("why do you keep adding comments?"), stands("why is it slow?")
     (True, False)
     """
-    return _FOR_NOW.search(spoken) is None and any(one.search(spoken) for one in _STANDING)
+    if _FOR_NOW.search(spoken) or is_of_the_moment(spoken):
+        return False
+    return lasts(spoken) or any(one.search(spoken) for one in _STANDING)
 
 
 def reproaches(spoken: str) -> bool:
@@ -276,4 +279,4 @@ def reproaches(spoken: str) -> bool:
 
 def is_reminder(spoken: str) -> bool:
     """Return whether a question asks for nothing: it repeats a standing wish."""
-    return any(one.search(spoken) for one in _REMINDS)
+    return asks_to_last(spoken) or any(one.search(spoken) for one in _REMINDS)

@@ -75,7 +75,8 @@ _MACHINE = re.compile(
       | (?:\$|%|>{1,3}|\u276f|➜|»|\#{1,6})\s           # a prompt, a quotation, a heading
       | [\w.-]+@[\w.-]+[:\s~].*[$%#]\s
       | Traceback\ \(|File\ ".*",\ line|(?:async\ )?at\ \S+\s?\(|at\ (?:async\ )?\S*://
-      | Caused\ by:|(?:fatal|remote|hint):\s|[A-Z][a-z]+-[A-Z]\w+\s:\s|sudo\s+[a-z-]+\s+[-/]
+      | Caused\ by:|(?:fatal|remote|hint|error|warning):\s|[a-z][\w-]*:\s'[^']*'\s
+      | [A-Z][a-z]+-[A-Z]\w+\s:\s|sudo\s+[a-z-]+\s+[-/]
       | (?:npm|yarn|pnpm|pip|cargo|gyp|make)\s+(?:error|warn(?:ing)?|ERR!|notice|info)\b
       | (?:FAIL|PASS|not\ ok)\s+\S+\.\w{1,5}\b
       # a program's name, and what it tells; a session's or a chat's transcript

@@ -88,7 +88,16 @@ def test_without_a_title_it_is_about_the_command_or_the_request() -> None:
     exchanges = [Exchange(0, called), _answer("a long template", text, 1)]
     assert findings(exchanges)[0].memory.text.startswith("/audit keys: Open questions: 1. who owns")
     (asked,) = findings([_answer("what is left of the key rotation?", text)])
-    assert asked.memory.text.startswith("what is left of the key rotation?: Open questions: ")
+    assert asked.memory.text.startswith("left key rotation: Open questions: ")
+
+
+def test_the_request_above_a_list_is_not_told_as_it_was_said() -> None:
+    text = "## Next steps\n- push the new lock file\n- drop the old `v1` routes\n"
+    for said in ("Please apply the same width to our projects page.", "what should we do next?"):
+        (made,) = findings([_answer(said, text)])
+        assert said.rstrip("?.") not in made.memory.text
+    (held,) = findings([_answer("We never cache the projects page.", text)])
+    assert held.memory.text.startswith("We never cache the projects page: Next steps: 1. push")
 
 
 def test_what_announces_a_paste_or_says_no_is_no_subject() -> None:
