@@ -3,7 +3,9 @@
 ``labels/others/preferences.jsonl`` refers to recorded sessions in two public repositories
 (``labels/README.md``), which nobody tuned on: what their writers say of how they want
 work done, and messages of the moment, which must not be kept. DIR holds checkouts of
-both, in folders of whatever names. Only sums are printed, by repository.
+both, in folders of whatever names. Only sums are printed, by repository. ``--moments`` scores
+by ``moments.jsonl`` instead: lines of thirteen more repositories that must not be kept, which
+were looked at after they were labelled; DIR then holds those.
 """
 
 from __future__ import annotations
@@ -20,20 +22,23 @@ from bench.readings import LABELS, Item
 from bench.transcripts import specstory
 
 LABELLED = LABELS / "others" / "preferences.jsonl"
+MOMENTS = LABELS / "others" / "moments.jsonl"
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.preferences", description=__doc__)
     parser.add_argument("folder", type=Path)
-    print(json.dumps(measure(parser.parse_args(argv).folder)))
+    parser.add_argument("--moments", action="store_true")
+    options = parser.parse_args(argv)
+    print(json.dumps(measure(options.folder, MOMENTS if options.moments else LABELLED)))
 
 
-def measure(folder: Path) -> dict[str, Any]:
+def measure(folder: Path, labelled_in: Path = LABELLED) -> dict[str, Any]:
     """Return by repository how many preferences and messages of the moment are kept, of how many.
 
     Kept are those that stand in one memory; a digest counts for what is to be kept alone.
     """
-    labelled = labels()
+    labelled = labels(labelled_in)
     paths = {path.stem: path for path in folder.rglob("*.md") if path.stem in labelled}
     if missing := sorted(set(labelled) - set(paths)):
         raise SystemExit(f"no session {missing[0]} below {folder}")
@@ -55,10 +60,10 @@ def measure(folder: Path) -> dict[str, Any]:
     return by_repository
 
 
-def labels() -> dict[str, list[dict[str, Any]]]:
+def labels(labelled_in: Path = LABELLED) -> dict[str, list[dict[str, Any]]]:
     """Return what is labelled, by session."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for line in LABELLED.read_text("utf-8").splitlines():
+    for line in labelled_in.read_text("utf-8").splitlines():
         row = json.loads(line)
         found.setdefault(row["session"], []).append(row)
     return found
