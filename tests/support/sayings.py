@@ -1,7 +1,8 @@
 """Wishes that last, and what is said for the moment alone, in sentences of our own, one a line.
 
 They were written before the patterns were looked at, of many trades, and they are not
-what the patterns say: half of the lines (the odd ones) were never looked at after.
+what the patterns say. Every second line, from the second on, was not looked at while
+rules were made of the others.
 """
 
 WISHES = """
