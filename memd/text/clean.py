@@ -42,7 +42,8 @@ def folded(text: str) -> str:
     >>> folded("  a \t b\n \n\nc")
     'a b\nc'
     """
-    return "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
+    lines = (" ".join(line.split()) for line in text.splitlines() if line)
+    return "\n".join(filter(None, lines))
 
 
 def _nfc(text: str) -> str:

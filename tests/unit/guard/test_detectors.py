@@ -35,9 +35,9 @@ CHARS = 6_000
 FACTOR_MAX = 3.0
 """What a hostile text may cost, of what the dearest honest one does, and of what a plain one
 costs all detectors together."""
-FREE_UNITS = 0.1
+FREE_UNITS = 0.05
 """What any text of CHARS may cost a detector that costs an honest one next to nothing: all of
-them together take some twenty times that for an honest text."""
+them together take some forty times that for an honest text."""
 DEAREST = 8
 PATTERN_UNITS_MAX = 30
 ROUNDS, TRIES = 5, 5
@@ -87,6 +87,11 @@ HONEST_TEXTS = (
     "_**User (2026-01-03 10:11:12Z)**_\n\nis it up?\n\n---\n\n_**Agent**_\n\nyes\n\n",
     "10:00-11:30 on 3 March 2026, next Monday, last week at 5 pm, 2019-12-31, in 2019; ",
     "User: is it up?\nAssistant: yes. [2026-01-03] - score: 0.9\n> ok!!\n\nSystem: done\n",
+    "## Lessons\n\n- Always run the tests first.\n\n* leçons :\n\n  - Ne jamais pousser.\n\n",
+    "  * lecciones:\n\n\n\n- Learned:\n\n\n  * aprendido:\n\n",
+    "<think><details><summary>Thought</summary>\nabc\n</details></think>\n\n<think>ab</think>\n",
+    "<memory-entry>\n[semantic | score: 0.9] a\n</memory-entry>\n&lt;memory&gt;\n<memory&gt;\nb\n",
+    "tool        version     state\nmemd        0.1         ok\nuser        -           -\n",
 )  # fmt: skip
 
 
