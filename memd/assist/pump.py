@@ -76,14 +76,15 @@ class Pump:
             sending = select.POLLOUT if self._to_daemon else 0
             watch.register(self._sock.fileno(), select.POLLIN | sending)
         wait_ms = None if self._until is None else 200
-        for handle, event in watch.poll(wait_ms):
-            if handle == self._source:
-                self._read_client()
-            elif self._sock is not None and handle == self._sock.fileno():
-                if event & select.POLLOUT:
-                    self._send()
-                if event & ~select.POLLOUT:
-                    self._read_daemon()
+        ready = dict(watch.poll(wait_ms))
+        # The daemon first: what is asked now goes to no connection that it has closed.
+        if self._sock is not None and (event := ready.get(self._sock.fileno())):
+            if event & select.POLLOUT:
+                self._send()
+            if event & ~select.POLLOUT:
+                self._read_daemon()
+        if self._source in ready:
+            self._read_client()
 
     # From the assistant.
 

@@ -392,12 +392,18 @@ async def test_an_idle_connection_that_was_closed_is_made_anew(
         reasons.append(reason)
 
     monkeypatch.setattr(Server, "dropped", noted)
-    monkeypatch.setattr(limits, "CONNECTION_IDLE_MS_MAX", 300)
+    monkeypatch.setattr(limits, "CONNECTION_IDLE_MS_MAX", 500)
     async with running(tmp_path, build=FakeHouse().build):
         with pumped(tmp_path) as pump:
             for times in range(1, 4):
                 assert (await asyncio.to_thread(pump.ask, "ping"))["result"] == {}
+                pump.process.send_signal(signal.SIGSTOP)  # it learns both at once
                 await until(lambda times=times: len(reasons) == times, "it is closed")  # type: ignore[misc]
+                pump.post("ping")
+                pump.process.send_signal(signal.SIGCONT)
+                assert (await asyncio.to_thread(pump.line))["result"] == {}
+                await until(lambda times=times: len(reasons) == times + 1, "it is closed")  # type: ignore[misc]
+                reasons.pop()
     assert reasons == ["idle"] * 3
 
 
