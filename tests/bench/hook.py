@@ -1,11 +1,11 @@
 """What a prompt waits for its hook: ``python -m tests.bench.hook [--rows 10000] [--json OUT]``.
 
-A real daemon with a store of drawn vectors, a real process for each prompt, from its start
-to the end of its output, each prompt of a session of its own. Beside it, in turn with it,
-what the machine takes to start an interpreter that does nothing: the ratio is what holds on
-another machine. ``cpu`` is the processor's time of the hook's process alone, which a loaded
-machine changes little. ``start`` is the first prompt after the daemon's start, ``idle`` the first
-one after the model was given back (with ``--idle``: it takes a minute).
+A real daemon with a store of drawn vectors, a real process for each prompt, each prompt of a
+session of its own: ``output`` is from its start to what it prints, ``hook`` to its end. Beside
+it, in turn with it, what the machine takes to start an interpreter that does nothing: the ratio
+is what holds on another machine. ``cpu`` is the processor's time of the hook's process alone,
+which a loaded machine changes little. ``start`` is the first prompt after the daemon's start,
+``idle`` the first one after the model was given back (with ``--idle``: it takes a minute).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from support.pumping import bare
 
@@ -85,6 +85,7 @@ class _Hooks:
         script = Path(sys.executable).with_name("memd")  # what settings files name
         self._memd = [str(script)] if script.exists() else ["-m", "memd"]
         self.cpu: list[float] = []
+        self.output: list[float] = []
 
     def prompt(self, text: str) -> tuple[float, bool]:
         """Return the milliseconds of one prompt, and whether it was told anything."""
@@ -92,17 +93,40 @@ class _Hooks:
         self._number += 1
         payload = {"session_id": f"s{self._number}", "prompt_id": "p", "prompt": text}
         words = [*self._memd, "hook", SOURCE, "UserPromptSubmit"]
-        taken, out = timed(words, self._environ, json.dumps(payload).encode())
+        taken = timed(words, self._environ, json.dumps(payload).encode())
         self.cpu.append(_children_ms() - before)
-        return taken, bool(out)
+        if taken.output_ms is not None:
+            self.output.append(taken.output_ms)
+        return taken.ms, taken.output_ms is not None
 
 
-def timed(words: list[str], environ: dict[str, str], said: bytes = b"") -> tuple[float, bytes]:
+class _Taken(NamedTuple):
+    """How long a process took, and until it printed; None where it printed nothing."""
+
+    ms: float
+    output_ms: float | None
+
+
+def timed(words: list[str], environ: dict[str, str], said: bytes = b"") -> _Taken:
     begun = time.perf_counter()
-    done = subprocess.run(
-        [sys.executable, *words], env=environ, input=said, stdout=subprocess.PIPE, check=True
-    )
-    return round(1_000 * (time.perf_counter() - begun), 1), done.stdout
+    command = [sys.executable, *words]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, env=environ, stdin=pipe, stdout=pipe) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(said)
+        process.stdin.close()
+        printed = os.read(process.stdout.fileno(), 1)
+        output_ms = _since(begun) if printed else None
+        process.stdout.read()
+        process.wait()
+        taken = _Taken(_since(begun), output_ms)
+    assert process.returncode == 0
+    return taken
+
+
+def _since(begun: float) -> float:
+    return round(1_000 * (time.perf_counter() - begun), 1)
 
 
 def _in_turn(hooks: _Hooks, asked: list[str]) -> dict[str, Any]:
@@ -116,7 +140,8 @@ def _in_turn(hooks: _Hooks, asked: list[str]) -> dict[str, Any]:
         taken["hook"].append(ms)
         told += some
         for name, words in EMPTY.items():
-            taken[name].append(timed(words, environ)[0])
+            taken[name].append(timed(words, environ).ms)
+    taken["output"] = hooks.output[-told:]
     found: dict[str, Any] = {name: _quantiles(each) for name, each in taken.items()}
     for name in EMPTY:
         found[f"ratio_to_{name}"] = round(found["hook"]["p50_ms"] / found[name]["p50_ms"], 2)
