@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from support.daemon import WAIT_S, running, until
-from support.rooms import FakeHouse
+from support.rooms import GatedRooms
 from support.store import a_house
 
 from memd.base import limits
@@ -126,7 +126,7 @@ async def test_a_connection_that_listens_is_not_closed_when_idle(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "CONNECTION_IDLE_MS_MAX", 50)
-    house = FakeHouse()
+    house = GatedRooms()
     async with running(tmp_path, build=house.build) as paths:
         listener, listening = await asyncio.open_unix_connection(paths.socket)
         silent, other = await asyncio.open_unix_connection(paths.socket)
@@ -135,7 +135,7 @@ async def test_a_connection_that_listens_is_not_closed_when_idle(
         assert await asyncio.wait_for(silent.read(), WAIT_S)  # and then it was closed
         await listener.readline()
 
-        house.events.emit("default", EventName.STORED, {"stored": 1})
+        house.rooms.events.emit("default", EventName.STORED, {"stored": 1})
 
         assert b"event.stored" in await asyncio.wait_for(listener.readline(), WAIT_S)
         say(listening, "events.unsubscribe")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from support.daemon import Spawned, running, spawned, until, wait_until
 from support.pumping import MODERN, NEWEST, Pumped, bare, pumped
-from support.rooms import FakeHouse
+from support.rooms import GatedRooms
 
 from memd.assist.line import GONE
 from memd.base import limits
@@ -393,7 +393,7 @@ async def test_an_idle_connection_that_was_closed_is_made_anew(
 
     monkeypatch.setattr(Server, "dropped", noted)
     monkeypatch.setattr(limits, "CONNECTION_IDLE_MS_MAX", 500)
-    async with running(tmp_path, build=FakeHouse().build):
+    async with running(tmp_path, build=GatedRooms().build):
         with pumped(tmp_path) as pump:
             for times in range(1, 4):
                 assert (await asyncio.to_thread(pump.ask, "ping"))["result"] == {}

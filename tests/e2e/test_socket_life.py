@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from support.daemon import WAIT_S, running, until
-from support.rooms import FakeHouse
+from support.rooms import GatedRooms
 from support.wire import Wire, operating, req, wire
 
 from memd.base import errors, log
@@ -44,12 +44,12 @@ def home() -> Iterator[Path]:
 
 
 @pytest.fixture
-def house() -> FakeHouse:
-    return FakeHouse()
+def house() -> GatedRooms:
+    return GatedRooms()
 
 
 @pytest.fixture
-async def daemon(home: Path, house: FakeHouse) -> AsyncIterator[Paths]:
+async def daemon(home: Path, house: GatedRooms) -> AsyncIterator[Paths]:
     async with running(home, house.build) as paths:
         yield paths
 
@@ -73,7 +73,7 @@ def cancel(request_id: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": request_id}}
 
 
-async def test_a_cancelled_request_is_answered_cancelled(line: Wire, house: FakeHouse) -> None:
+async def test_a_cancelled_request_is_answered_cancelled(line: Wire, house: GatedRooms) -> None:
     house.gate = asyncio.Event()
     await line.send(req("memory.count", "a"))
     await until(lambda: house.began == 1, "it runs")
@@ -89,7 +89,7 @@ async def test_cancelling_what_does_not_run_does_nothing(line: Wire, what: Any) 
     assert "result" in await line.ask(req("system.hello"))
 
 
-async def test_one_member_of_a_batch_can_be_cancelled(line: Wire, house: FakeHouse) -> None:
+async def test_one_member_of_a_batch_can_be_cancelled(line: Wire, house: GatedRooms) -> None:
     house.gate = asyncio.Event()
     await line.send([req("memory.count", 1), req("memory.count", 2)])
     await until(lambda: house.began == 2, "both run")
@@ -101,7 +101,7 @@ async def test_one_member_of_a_batch_can_be_cancelled(line: Wire, house: FakeHou
     assert two["error"]["code"] == -32800
 
 
-async def test_an_id_in_flight_cannot_be_used_again(line: Wire, house: FakeHouse) -> None:
+async def test_an_id_in_flight_cannot_be_used_again(line: Wire, house: GatedRooms) -> None:
     house.gate = asyncio.Event()
     await line.send(req("memory.count", 1))
     await until(lambda: house.began == 1, "it runs")
@@ -112,7 +112,7 @@ async def test_an_id_in_flight_cannot_be_used_again(line: Wire, house: FakeHouse
 
 
 async def test_reads_end_with_their_client_and_a_write_that_began_is_finished(
-    daemon: Paths, house: FakeHouse
+    daemon: Paths, house: GatedRooms
 ) -> None:
     house.gate = asyncio.Event()
     async with wire(daemon.socket) as gone:
@@ -120,12 +120,13 @@ async def test_reads_end_with_their_client_and_a_write_that_began_is_finished(
         await until(lambda: house.began == 2, "both run")
     await until(lambda: house.cancelled == 1, "the read is cancelled")
     house.gate.set()
-    await until(lambda: len(house.kept) == 1, "the write is finished")
+    await until(lambda: house.done == 1, "the write is finished")
+    assert await house.memories() == 1
     assert house.cancelled == 1
 
 
 async def test_a_client_that_only_stops_sending_still_gets_its_answers(
-    line: Wire, house: FakeHouse
+    line: Wire, house: GatedRooms
 ) -> None:
     house.gate = asyncio.Event()
     await line.send(req("memory.count"))
@@ -141,13 +142,13 @@ async def test_progress_is_told_under_the_token_that_was_given(line: Wire) -> No
     await line.send(req("memory.ingest_many", items=items, **token))
     told = [await line.frame(), await line.frame()]
     assert [t["params"] for t in told] == [
-        {"token": "t", "value": {"done": n, "total": 2}} for n in (1, 2)
+        {"token": "t", "value": {"done": n, "total": 2}} for n in (0, 2)
     ]
     assert len((await line.frame())["result"]["items"]) == 2
 
 
 async def test_a_bug_is_an_incident_and_tells_no_text(
-    line: Wire, house: FakeHouse, written: io.StringIO
+    line: Wire, house: GatedRooms, written: io.StringIO
 ) -> None:
     house.fail = RuntimeError("the gate code is 4711")
     answer = await line.ask(req("memory.recall", query="the gate code is 4711"))
@@ -160,7 +161,7 @@ async def test_a_bug_is_an_incident_and_tells_no_text(
     assert "4711" not in logged + str(answer)
 
 
-async def test_a_stop_answers_what_runs_and_refuses_the_rest(home: Path, house: FakeHouse) -> None:
+async def test_a_stop_answers_what_runs_and_refuses_the_rest(home: Path, house: GatedRooms) -> None:
     house.gate = asyncio.Event()
     async with running(home, house.build) as paths:
         client = AsyncClient(paths.socket)
@@ -171,17 +172,19 @@ async def test_a_stop_answers_what_runs_and_refuses_the_rest(home: Path, house: 
             assert (await other.ask(req("system.shutdown")))["result"] is None
             await asyncio.sleep(0.1)
             house.gate.set()
-            assert await waiting == "m000000"
+            memory_id = await waiting
             assert await other.closed()
         await client.disconnect()
         await until(lambda: not paths.socket.exists(), "the socket is gone")
         with pytest.raises(NotRunningError) as caught:
             Client(paths.socket).call("system.hello")
         assert caught.value.hint == "start it: memd serve"
+    async with running(home) as paths, AsyncClient(paths.socket) as client:
+        assert await client.call("memory.get", {"id": memory_id}), "what was answered is kept"
 
 
 async def test_a_stop_does_not_wait_for_who_asks_nothing(
-    home: Path, house: FakeHouse, monkeypatch: pytest.MonkeyPatch
+    home: Path, house: GatedRooms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "DRAIN_MS_MAX", 3_600_000)
     async with asyncio.timeout(WAIT_S), contextlib.AsyncExitStack() as behind:
@@ -192,7 +195,7 @@ async def test_a_stop_does_not_wait_for_who_asks_nothing(
 
 
 async def test_a_stop_waits_for_what_runs_no_longer_than_it_may(
-    home: Path, house: FakeHouse, monkeypatch: pytest.MonkeyPatch
+    home: Path, house: GatedRooms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "DRAIN_MS_MAX", 50)
     house.gate = asyncio.Event()  # nobody opens it
@@ -205,7 +208,7 @@ async def test_a_stop_waits_for_what_runs_no_longer_than_it_may(
         assert await waiting.closed()
 
 
-async def test_a_second_daemon_on_the_same_profile_leaves(home: Path, house: FakeHouse) -> None:
+async def test_a_second_daemon_on_the_same_profile_leaves(home: Path, house: GatedRooms) -> None:
     async with running(home, house.build) as paths:
         with pytest.raises(AlreadyRunningError, match=r"pid \d+"):
             async with running(home, house.build):
@@ -215,7 +218,7 @@ async def test_a_second_daemon_on_the_same_profile_leaves(home: Path, house: Fak
 
 
 async def test_h08_a_directory_others_may_write_to_keeps_the_daemon_from_starting(
-    home: Path, house: FakeHouse
+    home: Path, house: GatedRooms
 ) -> None:
     paths = Paths.resolve(home=home, environ={})
     paths.socket.parent.mkdir(mode=0o700)
@@ -225,7 +228,7 @@ async def test_h08_a_directory_others_may_write_to_keeps_the_daemon_from_startin
             pass
 
 
-async def test_a_room_that_dies_brings_the_daemon_down(home: Path, house: FakeHouse) -> None:
+async def test_a_room_that_dies_brings_the_daemon_down(home: Path, house: GatedRooms) -> None:
     async def dies() -> None:
         raise RuntimeError
 
@@ -272,7 +275,7 @@ async def test_an_error_is_raised_as_the_daemons_own_class(daemon: Paths) -> Non
 
 
 async def test_calls_at_once_share_one_connection_and_get_their_own_answers(
-    daemon: Paths, house: FakeHouse
+    daemon: Paths, house: GatedRooms
 ) -> None:
     async with AsyncClient(daemon.socket) as client:
         ids = await asyncio.gather(
@@ -285,7 +288,7 @@ async def test_calls_at_once_share_one_connection_and_get_their_own_answers(
 
 
 async def test_a_call_that_is_cancelled_is_cancelled_in_the_daemon_too(
-    daemon: Paths, house: FakeHouse
+    daemon: Paths, house: GatedRooms
 ) -> None:
     house.gate = asyncio.Event()
     async with AsyncClient(daemon.socket) as client:
@@ -295,7 +298,7 @@ async def test_a_call_that_is_cancelled_is_cancelled_in_the_daemon_too(
         await until(lambda: house.cancelled == 1, "it is cancelled there")
 
 
-async def test_an_answer_that_does_not_come_is_a_timeout(daemon: Paths, house: FakeHouse) -> None:
+async def test_an_answer_that_does_not_come_is_a_timeout(daemon: Paths, house: GatedRooms) -> None:
     house.gate = asyncio.Event()
     async with AsyncClient(daemon.socket, timeout=0.1) as client:  # the end of patience is tested
         with pytest.raises(errors.TimeoutError):
@@ -316,8 +319,8 @@ async def test_the_waiting_client_does_the_same(daemon: Paths) -> None:
     def work() -> None:
         with Client(daemon.socket) as client:
             memory_id = client.add("hello")
-            assert client.search("hell")[0]["id"] == memory_id
-            assert client.recall("hello")["memories"] == []
+            assert client.search("hello")[0]["id"] == memory_id
+            assert client.recall("hello")["memories"][0]["id"] == memory_id
             assert client.ingest("text")["stored"]
             items = [{"text": "a"}, {"text": "b"}]
             client.call(
@@ -331,7 +334,7 @@ async def test_the_waiting_client_does_the_same(daemon: Paths) -> None:
                 client.add("\ud800")
 
     await asyncio.to_thread(work)
-    assert told == [(1, 2), (2, 2)]
+    assert told == [(0, 2), (2, 2)]
 
 
 async def test_the_async_client_tells_progress(daemon: Paths) -> None:
@@ -341,12 +344,12 @@ async def test_the_async_client_tells_progress(daemon: Paths) -> None:
         await client.call(
             "memory.ingest_many", {"items": items}, progress=lambda d, t: told.append((d, t))
         )
-    assert told == [(1, 2), (2, 2)]
+    assert told == [(0, 2), (2, 2)]
 
 
 @pytest.mark.parametrize("kind", ["waiting", "async"])
 async def test_a_write_whose_answer_was_lost_is_sent_again_and_happens_once(
-    home: Path, house: FakeHouse, kind: str
+    home: Path, house: GatedRooms, kind: str
 ) -> None:
     """Between the client and the daemon stands a relay that swallows the first answer."""
     async with running(home, house.build) as paths:
@@ -369,17 +372,19 @@ async def test_a_write_whose_answer_was_lost_is_sent_again_and_happens_once(
         async with await asyncio.start_unix_server(relay, between):
             if kind == "async":
                 client = AsyncClient(between)
-                assert await client.call("memory.store", STORE) == "m000000"
+                memory_id = await client.call("memory.store", STORE)
                 await client.disconnect()
             else:
                 waiting = Client(between)
-                assert await asyncio.to_thread(waiting.call, "memory.store", STORE) == "m000000"
+                memory_id = await asyncio.to_thread(waiting.call, "memory.store", STORE)
                 waiting.close()
         assert len(seen) == 2
-        assert len(house.kept) == 1
+        assert await house.memories() == 1
+        async with AsyncClient(paths.socket) as looking:
+            assert (await looking.call("memory.get", {"id": memory_id}))["content"] == "a"
 
 
-async def test_a_bug_arrives_with_its_incident(daemon: Paths, house: FakeHouse) -> None:
+async def test_a_bug_arrives_with_its_incident(daemon: Paths, house: GatedRooms) -> None:
     house.fail = KeyError("x")
     async with AsyncClient(daemon.socket) as client:
         with pytest.raises(InternalError) as caught:
@@ -400,7 +405,8 @@ async def test_the_client_is_a_backend(daemon: Paths) -> None:
     assert entry is not None
     assert entry.content == "tea, not coffee"
     assert await client.get("you", memory_id) is None
-    assert await client.retrieve("me", MemoryQuery(text="tea")) == (entry,)
+    (found,) = await client.retrieve("me", MemoryQuery(text="tea"))
+    assert found.model_copy(update={"relevance_score": None}) == entry
     assert await client.count("me", category=MemoryCategory.SEMANTIC) == 1
     assert await client.delete("me", memory_id)
     assert not await client.delete("me", memory_id)
@@ -414,7 +420,7 @@ async def test_health_is_false_where_nobody_listens(tmp_path: Path) -> None:
 
 
 async def test_a_stop_refuses_in_words_what_waits_and_what_arrives_meanwhile(
-    home: Path, house: FakeHouse, monkeypatch: pytest.MonkeyPatch
+    home: Path, house: GatedRooms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "DRAIN_MS_MAX", 3_600_000)
     house.gate = asyncio.Event()

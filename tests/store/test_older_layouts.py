@@ -29,7 +29,7 @@ def laid_out(page_bytes: int, auto_vacuum: int) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("memd.store.file.connect._lay_out", lay_out)
         patch.setattr("memd.store.file.page_sums.vfs", lambda: None)
-        patch.setattr("support.store._empty_store", bytes)  # no copy: it is laid out here
+        patch.setattr("support.store.empty_store", bytes)  # no copy: it is laid out here
         yield
 
 

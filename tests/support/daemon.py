@@ -110,22 +110,19 @@ def spawned(
     home: Path,
     more: Mapping[str, str] | None = None,
     *,
-    fake: bool = False,
     fresh: bool = False,
 ) -> Iterator[Spawned]:
     """Run ``memd serve`` under *home*; yields it when it answers, and kills what is left.
 
     It is forked (``support/forked.py``), with *fresh* started by a new interpreter.
-    With *fake* the rooms behind the real socket are those of ``support/rooms.py``.
     """
     log = home / "daemon.log"
     environ = environment(home, more)
     process: subprocess.Popen[bytes] | forked.Process
     with log.open("ab") as stream, Path(os.devnull).open("rb") as nothing:
-        if fake or fresh:
-            module = ["support.fake_daemon"] if fake else ["memd", "serve"]
+        if fresh:
             process = subprocess.Popen(
-                [sys.executable, "-m", *module],
+                [sys.executable, "-m", "memd", "serve"],
                 env=environ,
                 stdin=nothing,
                 stdout=stream,

@@ -65,3 +65,9 @@ class HashEmbedder:
             raise DegradedError("no model is installed")
         self.texts.extend(texts)
         return [hash_vector(text, self.dimension, self.name) for text in texts]
+
+    def warm(self) -> None:
+        """Nothing has to be loaded."""
+
+    async def close(self) -> None:
+        """Nothing was opened."""

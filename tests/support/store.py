@@ -59,7 +59,7 @@ async def a_house(
     A new one is a copy of an empty store: to make its tables is a third of what opening takes.
     """
     if not path.exists():
-        path.write_bytes(_empty_store())
+        path.write_bytes(empty_store())
         path.chmod(0o600)
     async with AsyncExitStack() as stack:
         house = await assembled(
@@ -74,7 +74,7 @@ async def a_house(
 
 
 @functools.cache
-def _empty_store() -> bytes:
+def empty_store() -> bytes:
     """Return the file of a store that nothing was written into, as memd makes it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "memd.db")
