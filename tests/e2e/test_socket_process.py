@@ -81,7 +81,7 @@ def test_no_other_package_gets_its_code_into_the_daemon(home: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_stops_it_cleanly(home: Path, number: int) -> None:
-    with spawned(home) as daemon, daemon.client() as idle:
+    with spawned(home, fresh=True) as daemon, daemon.client() as idle:
         idle.call("system.hello")
         assert daemon.stop(number) == 0
         assert not daemon.paths.socket.exists()
@@ -110,15 +110,15 @@ def test_h09_a_second_daemon_leaves_and_names_the_first(home: Path) -> None:
 
 
 def test_h09_a_socket_left_by_a_killed_daemon_is_taken_over(home: Path) -> None:
-    with spawned(home) as daemon:
+    with spawned(home, fresh=True) as daemon:
         daemon.stop(signal.SIGKILL)
         assert daemon.paths.socket.exists()
-    with spawned(home) as again, again.client() as client:
+    with spawned(home, fresh=True) as again, again.client() as client:
         assert client.call("system.status")["pid"] == again.process.pid
 
 
 def test_a_hangup_reads_the_settings_again(home: Path) -> None:
-    with spawned(home) as daemon:
+    with spawned(home, fresh=True) as daemon:
         daemon.process.send_signal(signal.SIGHUP)
         wait_until(
             lambda: "settings read again" in daemon.log.read_text("utf-8"), "it says that it did"
