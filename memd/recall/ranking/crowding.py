@@ -20,7 +20,7 @@ from memd.base.limits import (
 )
 from memd.domain.enums import Origin, Trust
 from memd.domain.trust import FOREIGN
-from memd.recall.ranking.diversify import bigram_jaccard
+from memd.recall.ranking.diversify import Bigrams, bigrams, jaccard
 from memd.recall.ranking.rankings import Ranked
 from memd.store.search.ranked import SearchCandidate
 
@@ -31,21 +31,38 @@ def spread(items: Sequence[Ranked]) -> list[Ranked]:
     """Return *items* in their order, without the foreign ones that are too many of their kind."""
     counts: Counter[Hashable] = Counter()
     kept: list[Ranked] = []
-    foreign: list[str] = []
+    foreign = _WordPairs()
     for item in items:
         its = item.measured.candidate
         if is_foreign(its):
             groups = list(_groups(its))
             if any(counts[group] >= most for group, most in groups):
                 continue
-            if sum(bigram_jaccard(its.own, own) >= ALIKE for own in foreign) >= (
-                RECALL_TWINS_ITEMS_MAX
-            ):
+            pairs = bigrams(its.own)
+            if foreign.alike(pairs) >= RECALL_TWINS_ITEMS_MAX:
                 continue
             counts.update(group for group, _ in groups)
-            foreign.append(its.own)
+            foreign.add(pairs)
         kept.append(item)
     return kept
+
+
+class _WordPairs:
+    """The word pairs of several texts, each text's read once."""
+
+    def __init__(self) -> None:
+        self._each: list[Bigrams] = []
+        self._all: set[tuple[str, str]] = set()
+
+    def add(self, pairs: Bigrams) -> None:
+        self._each.append(pairs)
+        self._all |= pairs
+
+    def alike(self, pairs: Bigrams) -> int:
+        """Return how many of the texts have at least the share ``ALIKE`` in common with *pairs*."""
+        if len(self._all & pairs) < ALIKE * len(pairs):  # then no one of them holds so many
+            return 0
+        return sum(jaccard(pairs, each) >= ALIKE for each in self._each)
 
 
 def is_foreign(its: SearchCandidate) -> bool:

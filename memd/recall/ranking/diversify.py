@@ -24,7 +24,7 @@ def bigram_jaccard(text_a: str, text_b: str) -> float:
     >>> round(bigram_jaccard("a b c", "a b d"), 4)
     0.3333
     """
-    return jaccard(_bigrams(text_a), _bigrams(text_b))
+    return jaccard(bigrams(text_a), bigrams(text_b))
 
 
 def apply_diversity_penalty(
@@ -91,11 +91,12 @@ def _likeness(
     """Return the similarity of two places; by default each text is split into pairs once."""
     if similarity_fn is not None:
         return lambda i, j: similarity_fn(texts[i], texts[j])
-    pairs = [_bigrams(text) for text in texts]
+    pairs = [bigrams(text) for text in texts]
     return lambda i, j: jaccard(pairs[i], pairs[j])
 
 
-def _bigrams(text: str) -> Bigrams:
+def bigrams(text: str) -> Bigrams:
+    """Return the word pairs of *text*, as :func:`bigram_jaccard` compares them."""
     words = text.lower().split()
     return frozenset(itertools.pairwise(words))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support.effort import effort
 from support.measured import a_candidate, asked, measured
 
 from memd.base.limits import (
@@ -79,3 +80,15 @@ def test_half_of_the_word_pairs_is_the_same_said_again() -> None:
 def test_sessions_of_ones_own_import_all_count() -> None:
     brought = FOREIGN | {"origin": Origin.IMPORT, "session_key": 7}
     assert kept(DIFFERENT, brought) == len(DIFFERENT)
+
+
+def test_each_text_is_read_once_however_many_there_are() -> None:
+    texts = [" ".join(f"note{n}word{k}" for k in range(150)) for n in range(150)]
+    brought = FOREIGN | {"origin": Origin.IMPORT}
+    found = [a_candidate(key, text, **brought) for key, text in enumerate(texts, 1)]
+    items = ranked(measured(ABOUT, found), HYBRID)
+
+    with effort() as spent:
+        assert len(spread(items)) == len(texts)
+
+    assert spent.units < 5  # comparing each with each by its words took 30 and more
