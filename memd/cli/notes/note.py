@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from memd.base.limits import HEADING_CHARS_MAX, NAME_CHARS_MAX, TAGS_MAX, TEXT_CHARS_MAX
 from memd.cli.notes.front_matter import FrontMatter, front_matter, leading_day
 from memd.cli.notes.sections import NoteSection, sections
+from memd.cli.notes.wiki_links import inline_tags, read_links
 
 TEXT_PART_CHARS = 64_000
 """Characters of one text on its way: as JSON at most half a frame, whatever they are."""
@@ -32,12 +33,13 @@ class Note(NamedTuple):
 def note(text: str, path: PurePath, *, markdown: bool) -> Note:
     """Return what the file at *path* says; the same text always comes to the same requests."""
     front = front_matter(text) if markdown else FrontMatter(text)
-    parts = sections(front.text) if markdown else [NoteSection((), front.text)]
+    parts = sections(read_links(front.text)) if markdown else [NoteSection((), front.text)]
     outermost = _outermost(front, parts, path.stem)
     occurred_at = front.occurred_at or leading_day(path.stem)
     items = [
-        _item(heading, part, front.tags, occurred_at)
+        _item(heading, part, tags, occurred_at)
         for section in parts
+        for tags in [with_tags([*front.tags], _tags(section) if markdown else [])]
         for heading, body in [_headed(outermost, section)]
         for part in _parts(body)
     ]
@@ -60,6 +62,11 @@ def reference(path: PurePath) -> str:
 def with_tags(tags: list[str], more: list[str]) -> list[str]:
     """Return *tags* and *more* without repetitions, as many as a memory can have."""
     return list(dict.fromkeys([*tags, *more]))[:TAGS_MAX]
+
+
+def _tags(section: NoteSection) -> list[str]:
+    """Return the tags that a section and its headings hold."""
+    return [*inline_tags("\n".join([*section.headings, section.text]))]
 
 
 def _outermost(front: FrontMatter, parts: list[NoteSection], stem: str) -> str | None:
@@ -88,13 +95,13 @@ def _alike(one: str, other: str) -> bool:
 
 
 def _item(
-    heading: str | None, text: str, tags: tuple[str, ...], occurred_at: datetime | None
+    heading: str | None, text: str, tags: list[str], occurred_at: datetime | None
 ) -> dict[str, Any]:
     item: dict[str, Any] = {"text": text, "origin": "import"}
     if heading:
         item["heading"] = heading
     if tags:
-        item["tags"] = list(tags)
+        item["tags"] = tags
     if occurred_at is not None:
         item["occurred_at"] = occurred_at.isoformat()
     return item

@@ -100,7 +100,7 @@ class _Gathered:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
-    code = _code(lines)
+    code = code_lines(lines)
     block = _Block(0, "", "", [])
     for number, line in enumerate(lines):
         if number in code:
@@ -144,7 +144,7 @@ def _may_be_heading(lines: Sequence[str]) -> bool:
     return len(lines[-1].strip()) <= HEADING_CHARS_MAX and not _NOT_TEXT.match(lines[-1])
 
 
-def _code(lines: Sequence[str]) -> frozenset[int]:
+def code_lines(lines: Sequence[str]) -> frozenset[int]:
     """Return which lines are fenced code. A fence that is never closed is ordinary text."""
     code: set[int] = set()
     opened: tuple[int, str] | None = None

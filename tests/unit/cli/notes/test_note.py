@@ -133,3 +133,40 @@ def test_every_memory_begins_with_the_headings_nearest_to_its_text(written: list
             assert headings[word] == "README" or first.endswith(headings[word])
     said = set(re.findall(r"\w+", " ".join(memories)))
     assert set(re.findall(r"\w+", " ".join(lines))) <= said
+
+
+VAULT = """---
+tags: [work]
+---
+# Billing #finance
+We use [[PostgreSQL 16|Postgres]] for the ledger, see [[notes/Ledger#Design]]. #database
+The owner is [[People/Maria Silva]]. ![[diagram.png]] [[#Open]] [[Plan#^b7]] [[Team|team]] ^b1
+`[[ -f x ]] #no` stays, [[ this ]] too, and so does #fff.
+```sh
+if [[ -f ledger ]]; then echo "[[Ledger]]" #shell
+```
+## Relations
+- depends_on [[Ledger]]
+"""
+
+
+def test_links_and_tags_of_a_vault_read_as_words_and_tags() -> None:
+    first, second = note(VAULT, PurePath("Billing.md"), markdown=True).items
+
+    assert first["text"] == (
+        "We use Postgres (PostgreSQL 16) for the ledger, see Ledger > Design. #database\n"
+        "The owner is Maria Silva. diagram.png Open Plan team\n"
+        "`[[ -f x ]] #no` stays, [[ this ]] too, and so does #fff.\n"
+        '```sh\nif [[ -f ledger ]]; then echo "[[Ledger]]" #shell\n```'
+    )
+    assert (first["tags"], second["tags"]) == (
+        ["work", "finance", "database"],
+        ["work", "finance"],
+    )
+    assert second["text"] == "- depends_on Ledger"
+
+
+def test_a_text_that_is_no_markdown_keeps_its_brackets() -> None:
+    (item,) = note("[[Ledger]] #work", PurePath("a.txt"), markdown=False).items
+    assert item["text"] == "[[Ledger]] #work"
+    assert "tags" not in item

@@ -1,0 +1,73 @@
+"""What Obsidian and basic-memory write into Markdown, as a reader sees it. Pure.
+
+A link becomes its words, so that what it names is found and quoted as prose; a tag in the
+text is a tag of its section. Code stays as it is: ``[[ -f x ]]`` is shell.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memd.base.limits import NAME_CHARS_MAX, TAGS_MAX
+from memd.cli.notes.sections import code_lines
+
+_LINK = re.compile(r"!?\[\[(?! )([^\[\]|\n]{1,300})(?:\|([^\[\]\n]{1,300}))?\]\]")
+_BLOCK_NAME = re.compile(r"(?<=\S) \^[\w-]{1,100}$")
+_TAG = re.compile(r"(?<!\S)#([^\W\d_][\w/-]{0,199})")
+_COLOUR = re.compile(r"[0-9a-fA-F]{3}(?:[0-9a-fA-F]{3})?")
+_CODE = re.compile(r"(`+)[^`\n]{1,1000}\1(?!`)")
+
+
+def read_links(text: str) -> str:
+    """Return *text* with the words of its links, and without the names of its blocks.
+
+    >>> read_links("See [[notes/Ledger#Design]], [[PostgreSQL 16|Postgres]]. ^b1")
+    'See Ledger > Design, Postgres (PostgreSQL 16).'
+    """
+    if "[[" not in text and " ^" not in text:
+        return text
+    lines = text.split("\n")
+    code = code_lines(lines)
+    return "\n".join(
+        line if number in code else _BLOCK_NAME.sub("", _outside_code(line))
+        for number, line in enumerate(lines)
+    )
+
+
+def inline_tags(text: str) -> tuple[str, ...]:
+    """Return the tags in *text*, each once; a colour is none.
+
+    >>> inline_tags("Paid late #invoices #finance/ledger, shown in #ff8800; issue #12.")
+    ('invoices', 'finance/ledger')
+    """
+    if "#" not in text:
+        return ()
+    lines = text.split("\n")
+    code = code_lines(lines)
+    plain = (_CODE.sub("", line) for number, line in enumerate(lines) if number not in code)
+    found = (match[1].rstrip("-/") for line in plain for match in _TAG.finditer(line))
+    tags = (tag for tag in found if not _COLOUR.fullmatch(tag) and len(tag) <= NAME_CHARS_MAX)
+    return tuple(dict.fromkeys(tags))[:TAGS_MAX]
+
+
+def _outside_code(line: str) -> str:
+    if "[[" not in line:
+        return line
+    parts: list[str] = []
+    end = 0
+    for code in _CODE.finditer(line):
+        parts += [_LINK.sub(_words, line[end : code.start()]), code[0]]
+        end = code.end()
+    return "".join([*parts, _LINK.sub(_words, line[end:])])
+
+
+def _words(link: re.Match[str]) -> str:
+    """Return what a link says: its own words with its target behind them, or its target."""
+    page, _, heading = link[1].partition("#")
+    name = page.rsplit("/", 1)[-1].strip()
+    heading = "" if heading.startswith("^") else heading.replace("#", " > ").strip()
+    target = " > ".join(part for part in (name, heading) if part)
+    said = (link[2] or "").strip()
+    if not said or not target or said.casefold() == target.casefold():
+        return said or target or link[0]
+    return f"{said} ({target})"
