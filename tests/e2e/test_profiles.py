@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import pty
+import re
 import shutil
 import subprocess
 import sys
@@ -167,6 +168,9 @@ def test_who_is_still_connected_is_named_with_the_command_that_ends_it(
     for assistant, profile in (("codex", "work"), ("cursor", "work-2"), ("opencode", "work")):
         done = memd(tmp_path, "connect", assistant, "--yes", "--profile", profile)
         assert done.returncode == 0, done.stderr
+    listed = memd(tmp_path, "connect").stdout
+    assert re.search(r"^codex\t[^\t]*\twork\t", listed, re.MULTILINE)
+    assert re.search(r"^cursor\t[^\t]*\twork-2\t", listed, re.MULTILINE)
 
     done = memd(tmp_path, "profile", "remove", "work", "--yes")
 

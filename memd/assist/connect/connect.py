@@ -19,6 +19,8 @@ from memd.assist.connect.entries import Target
 from memd.assist.connect.text import UnreadableError
 from memd.base.errors import InvalidStateError
 
+_PROFILE = re.compile(r"MEMD_PROFILE[\"'\\]*\s*[:=]\s*[\"'\\]*([\w-]+)")
+
 
 class FileChange(NamedTuple):
     """A file, what it holds, and what it is to hold; None: there is no file."""
@@ -57,17 +59,16 @@ def is_connected(assistant: Assistant, place: Locations) -> bool:
     return False
 
 
-def is_connected_to(profile: str, assistant: Assistant, place: Locations) -> bool:
-    """Return whether an assistant's files name *profile*, which is not the default one.
+def profiles_of(assistant: Assistant, place: Locations) -> list[str]:
+    """Return the profiles that an assistant's files name; the default one has no name in them.
 
-    Its name stands in them as ``MEMD_PROFILE``, in a table of variables or before a command.
+    It stands there as ``MEMD_PROFILE``, in a table of variables or before a command.
     """
-    named = re.compile(rf"MEMD_PROFILE[\"'\\]*\s*[:=]\s*[\"'\\]*{re.escape(profile)}(?![\w-])")
+    found: dict[str, None] = {}
     for target in assistant.targets(place):
-        with contextlib.suppress(InvalidStateError):
-            if named.search(files.read(target.file) or ""):
-                return True
-    return False
+        with contextlib.suppress(InvalidStateError, UnreadableError):
+            found.update(dict.fromkeys(_PROFILE.findall(files.read(target.file) or "")))
+    return [*found]
 
 
 def write(changes: Iterable[FileChange], stop: Path) -> None:

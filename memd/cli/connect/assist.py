@@ -198,7 +198,7 @@ def is_installed(assistant: Assistant, place: Locations) -> bool:
 
 def _list(profile: str | None, *, json: bool) -> None:
     from memd.assist.connect.clients import ASSISTANTS
-    from memd.assist.connect.connect import is_connected
+    from memd.assist.connect.connect import is_connected, profiles_of
     from memd.cli.tables import table, text_column, word
 
     place = place_of(profile)
@@ -208,6 +208,7 @@ def _list(profile: str | None, *, json: bool) -> None:
             "title": each.title,
             "installed": is_installed(each, place),
             "connected": is_connected(each, place),
+            "profiles": profiles_of(each, place),
             "folder": str(each.folder(place)),
         }
         for name, each in ASSISTANTS.items()
@@ -218,9 +219,13 @@ def _list(profile: str | None, *, json: bool) -> None:
     columns = (word("NAME", whole=True), word("INSTALLED"), word("CONNECTED"))
     table(
         (*columns, text_column("FOLDER", in_place=True)),
-        ((one["name"], *(_yes(one[key]) for key in ("installed", "connected")), one["folder"])
-         for one in rows),
-    )  # fmt: skip
+        ((one["name"], _yes(one["installed"]), _to(one), one["folder"]) for one in rows),
+    )
+
+
+def _to(one: dict[str, Any]) -> str:
+    """Return whether an assistant is connected, and to which profiles other than the default."""
+    return ", ".join(one["profiles"]) if one["profiles"] else _yes(one["connected"])
 
 
 def _yes(value: object) -> str:

@@ -103,11 +103,11 @@ def _places(paths: Paths) -> list[Path]:
 def _refuse_connected(name: str) -> None:
     """Raise InvalidStateError while an assistant is to find the profile."""
     from memd.assist.connect.clients import ASSISTANTS
-    from memd.assist.connect.connect import is_connected_to
+    from memd.assist.connect.connect import profiles_of
     from memd.cli.connect.assist import place_of
 
     place = place_of(name)
-    there = [each for each, it in ASSISTANTS.items() if is_connected_to(name, it, place)]
+    there = [each for each, it in ASSISTANTS.items() if name in profiles_of(it, place)]
     if there:
         commands = "; ".join(f"memd connect {each} --remove --profile {name}" for each in there)
         raise InvalidStateError(f"still connected to {name}: {', '.join(there)}", hint=commands)
