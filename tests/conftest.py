@@ -15,7 +15,9 @@ from collections.abc import Generator
 from pathlib import Path
 
 import hypothesis
+import platformdirs
 import pytest
+from hypothesis.configuration import set_hypothesis_home_dir
 
 from memd.store.file import ballast
 
@@ -27,6 +29,8 @@ for name, same in (("memd", True), ("long", False)):
         suppress_health_check=[hypothesis.HealthCheck.too_slow],
     )
 hypothesis.settings.load_profile("memd")
+# Its tables of characters take seconds to make: kept between clones, where the model is.
+set_hypothesis_home_dir(platformdirs.user_cache_path("memd-tests") / "hypothesis")
 
 # As it was before any test, because the fixture below takes it away.
 _MODEL_DIR = os.environ.get("MEMD_MODEL_DIR")
@@ -140,8 +144,6 @@ def model_dir() -> Path:
 
     if _MODEL_DIR and status(Path(_MODEL_DIR)).installed:
         return Path(_MODEL_DIR)
-    import platformdirs
-
     from memd.base.paths import MODEL_NAME
 
     folder = platformdirs.user_cache_path("memd-tests") / MODEL_NAME
@@ -159,8 +161,6 @@ def reranker_dir() -> Path:
 
     Skips, with the reason, when it is not there and cannot be fetched.
     """
-    import platformdirs
-
     from memd.base.errors import DegradedError
     from memd.base.paths import RERANKER_NAME
     from memd.embedding.install_reranker import install

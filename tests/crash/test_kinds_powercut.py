@@ -16,7 +16,7 @@ import pytest
 from support.kinds import Desk, acts
 from support.lonely import a_recorded_bed, held
 from support.nights import settled
-from support.powercut import Op, images
+from support.powercut import Op, images, leave_as_it_is
 from support.store import a_writer
 
 from memd.base.errors import MemdError
@@ -69,6 +69,7 @@ def wrong(image: Path, found: Traced, last: int) -> list[str]:
     """Return what is wrong with what a cut left after COMMIT number *last* was acknowledged."""
     try:
         with a_writer(image / "memd.db") as conn:
+            leave_as_it_is(conn)
             now, problems = held(conn), [*check.rows(conn), *check.caches(conn)]
     except (apsw.Error, MemdError) as error:
         return [type(error).__name__]

@@ -14,7 +14,7 @@ from support.clocks import HeldClock
 from support.halves import halves
 from support.lonely import a_recorded_bed, held
 from support.nights import ADA, Bed, Tables, a_bed, differing, settled
-from support.powercut import Op, images
+from support.powercut import Op, images, leave_as_it_is
 from support.store import a_writer
 
 from memd.base.clock import from_us
@@ -137,6 +137,7 @@ def judged(folder: Path, found: Traced, *, to_the_end: bool = True) -> Verdict:
             continue
         try:
             with a_writer(image / "memd.db") as conn:
+                leave_as_it_is(conn)
                 now, problems = held(conn), halves(conn)
         except (apsw.Error, MemdError) as error:
             verdict.bad.append(type(error).__name__)

@@ -82,7 +82,7 @@ class File(NamedTuple):
 
     @classmethod
     def of(cls, content: bytearray) -> File:
-        return cls(bytes(content), hashlib.blake2b(content, digest_size=16).digest())
+        return cls(bytes(content), hashlib.sha1(content, usedforsecurity=False).digest())
 
 
 class Cut(NamedTuple):
@@ -177,6 +177,11 @@ def images(
             if cut.fresh:
                 put(folder, left)
             yield cut
+
+
+def leave_as_it_is(conn: apsw.Connection) -> None:
+    """Have the close of an image's connection write nothing back: the image is thrown away."""
+    conn.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
 
 
 def put(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -96,7 +96,7 @@ def test_what_is_no_front_matter_is_text(text: str) -> None:
     assert not front_matter(text).problems
 
 
-@pytest.mark.parametrize("block", ["[" * 5_000, "a: " + "[" * 5_000, "a: *b", "a: &a [*a]"])
+@pytest.mark.parametrize("block", ["[" * 5_000, "a: " + "[" * 1_000, "a: *b", "a: &a [*a]"])
 def test_front_matter_made_to_break_a_reader_breaks_none(block: str) -> None:
     assert front_matter(f"---\nkey: x\n{block}\n---\nThe text.").text == "The text."
 
