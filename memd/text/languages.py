@@ -77,9 +77,11 @@ REFUSES = re.compile(
 )
 """A sentence that begins so refuses, in another language than English."""
 ALWAYS_OR_NEVER = re.compile(
-    r"(?<!\w)(?:immer|niemals|nie wieder|ab jetzt|toujours|jamais|désormais|siempre|nunca|sempre"
+    r"(?<!\w)(?:immer|niemals|nie wieder|ab jetzt|toujours|jamais|désormais|siempre|nunca"
+    r"|sempre(?! (?:dá|aparece|falha|falla|fallisce|mostra|o mesmo)\b)"
     r"|d'ora in poi|de ahora en adelante|altijd|nooit|voortaan|всегда|никогда|впредь)(?!\w)"
-    r"|以后(?:都|请|不|别)|每次(?:都|请)|不要再|别再|一律|总是要|永远不要",
+    r"|以后(?:都|请|不|别)|每次(?:都|请)|不要再|别再|一律|总是要|永远不要|请?始终|未经我"
+    r"|必ず|常に|今後は?|毎回|絶対に|항상|앞으로|반드시",
     re.IGNORECASE,
 )
 """A sentence with it holds for longer than today, in another language than English."""
@@ -90,12 +92,28 @@ LASTING = re.compile(
     r"|en adelante|de ahora en más|deja de|eu prefiro|prefiro|odeio|não gosto (?:de|que)"
     r"|daqui (?:para|pra) frente"
     r"|a partir de agora|pare de|preferisco|non mi piace|d'ora in avanti|smetti(?:la)? di"
-    r"|ik (?:wil liever|haat)|liever (?:niet|geen)|vanaf nu|hou op|stop met)(?!\w)",
+    r"|ik (?:wil liever|haat)|liever (?:niet|geen)|vanaf nu|hou op|stop met"
+    # What somebody is, and each time that the other does it.
+    r"|ich (?:bin|arbeite) [^.?!]{0,20}(?:windows|linux|mac|nutzer\w*|anwender\w*|entwickler\w*)"
+    r"|(?:jedes mal|immer),? wenn du"
+    r"|je (?:suis|travaille) (?:sous|sur) (?:windows|linux|mac\w*)"
+    r"|(?:chaque|à chaque) fois que (?:tu|vous)"
+    r"|(?:cada vez|siempre) que \w+(?:es|as)\b|(?:estoy|trabajo) en (?:windows|linux|mac\w*)"
+    r"|(?:sempre|toda vez|cada vez) que (?:você|\w+ar|\w+er)\b"
+    r"|(?:eu )?uso (?:o )?(?:windows|linux|mac\w*)|ogni volta che \w+i"
+    r"|(?:elke|iedere) keer (?:dat|als) je|ik (?:werk|zit) op (?:een )?(?:windows|linux|mac)"
+    r"|(?:пиши|отвечай|говори)\w* [^.?!]*на (?:русском|английском)|без моего \w+)(?!\w)",
     re.IGNORECASE,
 )
 """How somebody wants things done, in other languages than English."""
 REPROACH = re.compile(
     r"(?<!\w)(?:(?:warum|wieso) \w+st du (?:immer|ständig|schon wieder|dauernd)"
+    r"|du \w+st (?:immer|ständig|schon wieder|dauernd)"
+    r"|(?:ich|wir) (?:habe?n?|hab) (?:dich )?(?:nicht|nie|keine?n?) (?:\w+ ){0,3}"
+    r"(?:gefragt|gebeten|verlangt)"
+    r"|je (?:ne )?(?:t'|vous )?ai (?:pas|jamais) demandé|je n'ai (?:pas|jamais) demandé"
+    r"|no te (?:pedí|he pedido)|(?:eu )?não (?:te )?pedi|non ti ho (?:mai )?chiesto"
+    r"|ik heb (?:\w+ )?niet (?:\w+ ){0,2}gevraagd"
     r"|(?:ich|wir) (?:habe?n?|hab) (?:dir )?(?:doch |schon |bereits |ja )+gesagt"
     r"|wie oft (?:muss|soll) ich|je t'ai (?:déjà )?dit|combien de fois|pourquoi (?:tu )?continues?"
     r"|te (?:he dicho|dije) (?:que|ya)|ya te (?:he dicho|dije)|cuántas veces"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from memd.sleep.distil.acts import BARE_CHARS, Act, act, approves
 from memd.sleep.distil.exchanges import BEFORE_TEXTS, AgentText
-from memd.sleep.distil.language.moment import is_bare_step, only_names
+from memd.sleep.distil.language.moment import is_bare_step, only_names, reports, spoken
 from memd.sleep.distil.language.phrases import PASTED_ERROR
 from memd.sleep.distil.language.words import Words
 from memd.text.languages import FUNCTION_WORDS
@@ -88,6 +88,14 @@ _FLAT = re.compile(r"\w+")
 _WORD = re.compile(r"[^\W_][\w'-]+")
 
 
+# "Na, I am fine": nothing more is wanted.
+_DECLINES = re.compile(
+    r"\W*(?:no|na|nah|nope)\W+(?:(?:i(?:'m| am)|we(?:'re| are)|that(?:'s| is)|all)\W+)+"
+    r"(?:all|fine|good|ok(?:ay)?|set|done|it)?\W*(?:thanks|thank you|for (?:now|today))?\W*",
+    re.IGNORECASE,
+)
+
+
 class Answered(NamedTuple):
     """What a message answers: the agent's *text* and its *place*.
 
@@ -120,6 +128,7 @@ def answered(user: str, said: Sequence[AgentText]) -> Answered | None:
     is_asked = "?" in lately[-1].text[-_ASKED_CHARS:]
     is_bare = len(user) <= BARE_CHARS and (approves(user) or is_asked)
     is_bare |= len(user) <= _AGREES_CHARS and is_asked and approves(user)
+    is_bare &= not (reports(spoken(user)) or _DECLINES.fullmatch(user))
     if is_bare and (asked := _proposal(lately[-1].text)):
         return Answered(asked, lately[-1].place, is_asked=is_asked)
     return _alike(user, lately)

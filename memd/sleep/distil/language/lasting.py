@@ -85,6 +85,7 @@ _MOMENT = words(
     r"(?:this|that|these|those|the (?:first|second|third|other|last|next|same|red|blue)) ones?"
     r"(?=\W*$|,)",
     r"(?:a|one) (?:sec|second|moment|minute)",
+    r"in (?:an?|one|two|three|ten|\d+|a few) (?:min(?:ute)?|hour)s?",
     r"(?:continue|look|see|do it|talk)(?: \w+){0,3} later",
     r"still (?:\w+ing|not|no)",
     r"(?:no|any|either|don't have a) preference|whatever you (?:like|prefer|want)",

@@ -147,10 +147,17 @@ _FAILING = (
     r"|scroll|exist|happen|play|refresh|compile|move|click|press|type|drag|log ?in|sign ?in)\b"
 )
 _NEGATED = r"(?:don't|doesn't|do not|does not|didn't|did not|won't|can't|cannot|can not|couldn't)"
+_WHEN = (
+    r"^\W*(?:(?:so|and|but|now|argh|hm+|ok(?:ay)?|still|well|no|yes)\W+)*"
+    r"(?:when|if|whenever|as soon as|once|every time|each time)"
+    r" (?:(?:i|we) (?:now |try to |just |first )*(?:open|click|press|load|select|start|run|go|log"
+    r"|save|type|hover|scroll|refresh|reload|drag|tap|choose)"
+    r"|(?:open|click|press|load|select|start|runn|hover|scroll|refresh|reload|sav|drag|tapp)ing)\b"
+)
 _REPORTS = re.compile(
     rf"\b(?:is|are|was|were) (?:still |now |just )?(?:not|no longer|never) (?:\w+ )?{_SHOWN}\b"
     rf"|\b(?:isn't|aren't|wasn't|weren't) (?:\w+ )?{_SHOWN}\b"
-    rf"|\bno (?:\w+ ){{1,2}}(?:is|are) {_SHOWN}\b"
+    rf"|\b(?:no|only) (?:\w+ ){{1,4}}(?:is|are) {_SHOWN}\b"
     r"|\b(?!(?:i|we|you|please|and|but|so|then|also|just|yes)\b)\w+ (?:still |also |now )?"
     rf"{_NEGATED} (?:\w+ )?{_FAILING}"
     rf"|\b(?:i|we|but|and|still) (?:still |now |just |also )?{_NEGATED} (?:even |really )?"
@@ -165,8 +172,16 @@ _REPORTS = re.compile(
     r"|^\W*(?:(?:and|but|so|now|ok(?:ay)?)\W+)*i(?:'ve| have) (?:just |now |also |already )?"
     r"(?:\w+ed|done|put|run|set|made|seen|tried)\b"
     r"|\b(?:that|this|it|you|which|everything|something) (?:just |now |also |really )*"
-    r"(?:broke|messed|crashed|ruined)\b",
+    r"(?:broke|messed|crashed|ruined)\b"
+    # "So when I load it, only six are there": an occasion, and what then is to be seen.
+    rf"|{_WHEN}[^,]*, (?!(?:please|then|just|use|don't|do|keep|make|show|put|add|give|tell)\b)"
+    r"\w",
     re.IGNORECASE,
+)
+# What happens to the agent or to the page, though a word says that it always does.
+_HAPPENS = (
+    r"(?:crash|fail|break|freez|hang|throw|die|error|flicker|jump|disappear|vanish|complain|ask"
+    r"|stop)(?:e?s|ing)?"
 )
 # So begins who looks at what was just made, whatever is said of it.
 _LOOKS_AT = re.compile(
@@ -176,7 +191,14 @@ _LOOKS_AT = re.compile(
     r"|^\W*almost (?:there|good|right|perfect|done)\b|\bit(?:'s| is) not the case\b"
     r"|^\W*(?:but |and |hm+\W+)*it (?:still )?(?:seems|looks like|appears)\b"
     r"|^\W*still (?:only|no|not|the same|nothing)\b"
-    r"|\bwithout any(?: more)? (?:error|problem|issue)s?\b",
+    r"|\bwithout any(?: more)? (?:error|problem|issue)s?\b"
+    r"|^\W*(?:\w+\W+){0,2}(?:this|that|it|everything) (?:was|used to be) (?:working|fine)\b"
+    rf"|\bit (?:always|only|still|keeps?(?: on)?) {_HAPPENS}\b"
+    r"|\bit never (?:show|load|open|appear|work|finish|come|get|stop|end)s\b"
+    r"|\byou keep (?:on )?(?:hitting|getting|seeing|failing|running into|finding)\b"
+    r"|^\W*(?:\w+\W+){0,2}you should (?:now )?(?:have (?:the|an?|it|my|this)|see"
+    r"|be able to|find|get)\b"
+    r"|^\W*(?:\w+\W+){0,2}i (?:only|just) see\b",
     re.IGNORECASE,
 )
 _ASKED_FOR = re.compile(

@@ -165,10 +165,11 @@ _PASSING = words(
     r"i(?:'m| am) (?:still )?(?:not )?(?:seeing|getting)",
     r"(?:still|now) (?:incorrect|broken|failing)",
     r"^\W*i(?:'ve| have)? (?:also |just |now |already )*(?:put|uploaded|pasted|attached|copied"
-    r"|updated|added|staged|committed|pushed"
+    r"|updated|added|staged|committed|pushed|saved|moved|downloaded|replaced"
     r"|merged|renamed|installed|restarted)",
     r"i think (?:we|you) (?:did|broke)", r"there are (?:\w+ )?errors",
-    r"i(?:'m| am) on (?:this|the) (?:page|screen)", r"i see (?:the|this|these)",
+    r"i(?:'m| am) (?:on|at|in) (?:this|the) (?:\w+ )?(?:page|screen|tab|step|dialog|menu)",
+    r"i see (?:the|this|these)",
     r"i (?:don't )?think (?:you|there)(?:'s|'re)?",
     r"(?:this|that|it) (?:still )?(?:isn't|is not|wasn't) (?:right|correct|working|true|it)",
     r"(?:that's|this is|that was) (?:still )?not (?:right|correct|true|it)",

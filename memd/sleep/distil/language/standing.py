@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 
 from memd.sleep.distil.language.lasting import NOT_PAST, asks_to_last, is_of_the_moment, lasts
+from memd.sleep.distil.language.personal import COMPLAINS, SAID_OF_ONESELF
 from memd.sleep.distil.language.signs import words
 from memd.text.languages import ALWAYS_OR_NEVER, LASTING, REPROACH
 
@@ -220,7 +221,8 @@ _AGAIN = words(
     r"(?:i|we)(?:'ve| have)? asked you (?:\w+ ){0,2}(?:not|never|times|before|already)",
     r"(?:i|we)(?:'ve| have)? (?:already |clearly |explicitly )+(?:told|asked|said)",
     r"(?:i|we) (?:said|told you) (?:not to|no \w+|never)",
-    r"you (?:keep (?:on )?(?!it\b|the\b|this\b|that\b|say|tell|claim)\w+ing|constantly"
+    r"you (?:keep (?:on )?(?!it\b|the\b|this\b|that\b|say|tell|claim|hit|gett|see|fail)"
+    r"\w+ing|constantly"
     r"|always forget|never listen"
     r"|never (?:use|run|read|check|ask|follow))",
     r"(?:can|could|would|will) you (?:please |just |pls )?(?:stop|always|never|not|quit|avoid)\b",
@@ -243,12 +245,13 @@ _STANDING = (
     _FIRST_SHOWN,
     _TALK,
     _AGAIN,
+    SAID_OF_ONESELF,
     ALWAYS_OR_NEVER,
     LASTING,
     WISHES,
     REPROACH,
 )
-_REMINDS = (_AGAIN, _TALK, REPROACH)
+_REMINDS = (_AGAIN, _TALK, COMPLAINS, REPROACH)
 _FOR_NOW = words(
     r"for (?:now|the moment|the time being)",
     r"until (?:then|tomorrow)",

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import pytest
 from bench.kept_scores import stands_in
-from support import sayings
+from support import sayings, sayings_of_oneself
 
 from memd.sleep.distil.acts import Act, act
+from memd.sleep.distil.answers import answered
 from memd.sleep.distil.distil import distilled
-from memd.sleep.distil.exchanges import NapKind
+from memd.sleep.distil.exchanges import AgentText, NapKind
 from memd.text.sentences import sentences
 
 # Of sayings written before the patterns were read: of the even ones, which were looked at,
 # and of the odd ones, which were not.
 WISHES_KEPT = (48, 39)
 MOMENTS_KEPT = (2, 11)
+# The same of those that say it of themselves.
+OWN_WISHES_KEPT = (50, 39)
+OWN_MOMENTS_KEPT = (5, 10)
 
 
 def kept(saying: str, shape: str = "{}") -> bool:
@@ -40,6 +44,59 @@ def test_few_sayings_of_the_moment_are_kept() -> None:
     found = [kept(saying) for saying in sayings.MOMENTS]
     assert sum(found[::2]) <= MOMENTS_KEPT[0]
     assert sum(found[1::2]) <= MOMENTS_KEPT[1]
+
+
+def test_wishes_that_somebody_says_of_themselves_are_kept() -> None:
+    found = [[kept(saying) for saying in group] for group in sayings_of_oneself.WISHES]
+    assert sum(sum(group[::2]) for group in found) >= OWN_WISHES_KEPT[0]
+    assert sum(sum(group[1::2]) for group in found) >= OWN_WISHES_KEPT[1]
+
+
+def test_few_sayings_of_the_moment_that_sound_like_them_are_kept() -> None:
+    found = [[kept(saying) for saying in group] for group in sayings_of_oneself.MOMENTS]
+    assert sum(sum(group[::2]) for group in found) <= OWN_MOMENTS_KEPT[0]
+    assert sum(sum(group[1::2]) for group in found) <= OWN_MOMENTS_KEPT[1]
+
+
+@pytest.mark.parametrize(
+    ("saying", "is_one"),
+    [
+        ("You keep adding comments to every line.", True),
+        ("You keep hitting the same error.", False),
+        ("I'm a Windows user.", True),
+        ("I'm on the settings page and see nothing.", False),
+        ("Nobody asked for a README.", True),
+        ("Nobody answered on that port.", False),
+        ("My screen reader stumbles over tables, so give me lists.", True),
+        ("I lost the key, so give me a new one.", False),
+        ("Every component gets its own story.", True),
+        ("Every cell in this column is bold.", False),
+    ],
+)
+def test_who_somebody_is_and_is_tired_of_lasts(saying: str, *, is_one: bool) -> None:
+    assert (act(saying).act is Act.PREFERENCE) == is_one
+
+
+@pytest.mark.parametrize(
+    "user", ["na, i am fine", "nope, that's all", "ok this was working", "no, we're good"]
+)
+def test_an_answer_that_wants_nothing_more_is_none(user: str) -> None:
+    asked = "The lock is a file now. Is there anything specific you'd like me to change?"
+    assert not kept(user)
+    assert answered(user, [AgentText(0, asked)]) is None
+
+
+@pytest.mark.parametrize(
+    "saying",
+    [
+        "So when I load the second league, only six weeks are shown, not ten.",
+        "It always crashes when I click the second tab.",
+        "You should have the file now, it's in the folder.",
+        "The demo is in an hour so don't touch anything else.",
+    ],
+)
+def test_what_happens_on_a_page_is_no_rule(saying: str) -> None:
+    assert act(saying).score < 0.5
 
 
 @pytest.mark.parametrize(
