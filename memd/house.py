@@ -33,6 +33,7 @@ from memd.org.temporal import catch_up, note_rules
 from memd.serve.events import Events
 from memd.serve.rooms import Rooms
 from memd.serve.short_ids import ShortIds
+from memd.sleep.model.answering import answering
 from memd.sleep.nap.naps import Naps
 from memd.sleep.night.switch import Switch
 from memd.sleep.sleep import Sleep, sleeping
@@ -80,7 +81,7 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
     await note_rules(house.db, clock, settings.org_memory)
     access = await _access(house, paths, stack)
     records = later(partial(_records, house))
-    llm = _language_model(settings, house, records, stack)
+    llm = answering(settings, house, paths, records, stack)
     asleep = _asleep(house, settings, paths, events, llm)
     prompts = _Prompts(settings, house, scorer, embedder.warm, llm)
     taught = teaching(house, settings, paths, llm)
@@ -145,28 +146,6 @@ def _records(house: Assembly) -> Records:
     from memd.records.records import Records
 
     return Records(house.db, house.ids)
-
-
-def _language_model(
-    settings: Settings, house: Assembly, records: Records, stack: AsyncExitStack
-) -> LanguageModel | None:
-    """Return the language model that the settings name, made when it is first asked; or None."""
-    if settings.llm.provider == "none":
-        return None
-
-    def make() -> LanguageModel:
-        from memd.llm.build import language_model
-        from memd.records.spending import Spending
-        from memd.sleep.model.summaries import purposes_of
-
-        spending = Spending(records, house.ids, house.clock, settings.llm.provider)
-        closing = stack.push_async_callback
-        also = purposes_of(settings)
-        return language_model(
-            settings.llm, house.clock, also=also, accounts=spending, closing=closing
-        )
-
-    return later(make)
 
 
 def _background(

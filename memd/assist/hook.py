@@ -51,6 +51,8 @@ class HookCall:
 
 def run(arguments: list[str]) -> int:
     """Do what one event asks for; always 0, whatever happens."""
+    if os.environ.get("MEMD_JOB"):
+        return 0  # a session of memd's own language model (llm.jobs): no nap of a nap
     call = HookCall(arguments)
     problem = ""
     try:

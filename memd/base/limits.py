@@ -127,6 +127,7 @@ FACT_CHARS_MAX = 500  # of one line that a summary copies word for word
 PROVIDER_REQUESTS_MAX = 4  # asked of a language model at the same time, by one consolidation
 PROVIDER_ANSWER_MS_MAX = 120_000
 COMPLETION_BYTES_MAX = 1_048_576  # of one answer of a language model, as it comes over the wire
+JOBS_KEPT_MAX = 200  # job files of a language model's command, so that erasing all is short
 
 # The graph
 STATEMENTS_CHARS_MAX = 100_000  # of one text, read for what it says about things

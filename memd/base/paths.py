@@ -67,6 +67,11 @@ class Paths:
         """Where the head of the audit is noted, outside the file."""
         return self.database.with_suffix(".audit")
 
+    @property
+    def jobs_dir(self) -> Path:
+        """What a language model's command was sent and answered (``llm.job_files``)."""
+        return self.database.with_name(self.database.stem.replace("memd", "jobs", 1))
+
     @classmethod
     def resolve(
         cls,

@@ -39,7 +39,7 @@ def belongings(paths: Paths) -> Iterator[Path]:
     """
     stem = paths.database.stem
     suffix = stem.removeprefix("memd")
-    folders = {paths.keys_dir.name, paths.usage_dir.name, f"wiki{suffix}"}
+    folders = {paths.keys_dir.name, paths.usage_dir.name, paths.jobs_dir.name, f"wiki{suffix}"}
     # What begins with a point was not yet whole when its writer was killed.
     copies = re.compile(rf"\.?{re.escape(stem)}(?:-\d[\dT]*\.backup)?\..*")
     settings = paths.config_file.stem

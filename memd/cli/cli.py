@@ -120,7 +120,7 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
     ),
     "llm": (
         "The optional language model: what it is used for, and what it has cost.",
-        (Entry("status", "memd.cli.llm", "status"),),
+        (Entry("status", "memd.cli.llm", "status"), Entry("jobs", "memd.cli.llm", "jobs")),
     ),
     "tune": (
         "Recall fitted to your own memories, where that is better, and the way back.",

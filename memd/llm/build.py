@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Awaitable, Callable
 
 from memd.base.clock import Clock
 from memd.base.errors import MemoryConfigError
 from memd.domain.settings.llm import LlmSettings, host_of
+from memd.llm.job_files import JobFiles
 from memd.llm.llm import Accounts, LanguageModel, ModelLimits, ProviderIdentity
 from memd.llm.provider import Provider
 from memd.llm.purposes import Purpose
@@ -31,15 +33,16 @@ def language_model(
     *,
     also: frozenset[Purpose] = frozenset(),
     accounts: Accounts | None = None,
+    jobs: JobFiles | None = None,
     closing: Callable[[Close], object] = lambda _: None,
 ) -> LanguageModel:
     """Return the model of *settings*, which name a provider.
 
     *also* are the purposes that other settings than ``llm.uses`` give it; *closing* is
-    told what closes it.
+    told what closes it; *jobs* are the files of provider `jobs`.
     """
     on = {purpose for name, purpose in USES.items() if getattr(settings.uses, name)}
-    provider, identity = _provider(settings)
+    provider, identity = _provider(settings, jobs)
     closing(provider.close)
     return LanguageModel(
         provider,
@@ -51,7 +54,7 @@ def language_model(
     )
 
 
-def _provider(settings: LlmSettings) -> tuple[Provider, ProviderIdentity]:
+def _provider(settings: LlmSettings, jobs: JobFiles | None) -> tuple[Provider, ProviderIdentity]:
     if settings.provider == "openai_compatible":
         from memd.llm.openai_compatible import OpenAICompatible
 
@@ -71,4 +74,15 @@ def _provider(settings: LlmSettings) -> tuple[Provider, ProviderIdentity]:
         return assistants, ProviderIdentity(
             settings.provider, settings.model, lambda: next(iter(assistants.names), None)
         )
+    if settings.provider == "jobs" and jobs is not None:
+        from memd.llm.jobs import JobCommand
+
+        command = JobCommand(
+            settings.command,
+            jobs,
+            timeout_ms=settings.timeout_seconds * 1_000,
+            answer_bytes=settings.answer_bytes,
+        )
+        typed = shlex.join(settings.command)
+        return command, ProviderIdentity(settings.provider, None, lambda: typed)
     raise MemoryConfigError(f"llm.provider = {settings.provider}", field="llm.provider")

@@ -59,7 +59,7 @@ class LlmStatus(Value):
     provider: Name
     model: str | None = None
     where: str | None = None
-    """The host, the assistant or the folder that prompts go to."""
+    """The host, the assistant or the command that prompts go to."""
     available: bool
     """Whether the next completion will be tried."""
     why_not: str | None = None

@@ -188,7 +188,7 @@ LEFT_OUT = {
     "client revoke", "owner init", "owner show", "service install", "service uninstall",
     "service status", "completion", "config show", "config path", "rebuild", "repair", "sleep",
     "compress", "import", "forget", "connect", "mcp", "doctor", "hook", "statusline",
-    "llm status", "model add", "model bench", "model list", "model undo", "model use",
+    "llm jobs", "llm status", "model add", "model bench", "model list", "model undo", "model use",
     "tune cancel", "tune run", "tune status", "tune undo", "tune use",
 }  # fmt: skip
 """Commands that show nothing of what is remembered, or change the machine or all of it."""

@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
-from memd.domain.values import NotBlankStr, SafePath, Value
+from memd.base.limits import COMPLETION_BYTES_MAX
+from memd.domain.values import NotBlankStr, PlainText, SafePath, Value
 
 
 class LlmUses(Value):
@@ -41,9 +42,10 @@ class LlmUses(Value):
 class LlmSettings(Value):
     """The language model: who answers, what for, and how much it may cost."""
 
-    provider: Literal["none", "openai_compatible", "assistant"] = "none"
+    provider: Literal["none", "openai_compatible", "assistant", "jobs"] = "none"
     """`none`; `openai_compatible`: an endpoint such as those of Ollama, llama.cpp, LM Studio and
-    vLLM; `assistant`: a connected client that offers itself with `llm.register`.
+    vLLM; `assistant`: a connected client that offers itself with `llm.register`; `jobs`: the
+    `command`, run for each completion.
     """
     url: NotBlankStr = "http://127.0.0.1:11434/v1"
     """The endpoint's address up to `/v1`; only on this machine, unless `allowed_hosts` has its
@@ -55,6 +57,16 @@ class LlmSettings(Value):
     """A file that holds the endpoint's key, if it wants one; nobody else may be able to read it."""
     allowed_hosts: tuple[NotBlankStr, ...] = ()
     """Hosts other than this machine that prompts, and so memories, may be sent to."""
+    command: tuple[PlainText, ...] = ()
+    """What `jobs` runs, the program and its arguments, without a shell: the prompt, and so
+    memories, goes to its standard input, what it prints is the answer. Setting it is the consent.
+    """
+    job_days: int = Field(default=7, ge=0, le=3_650)
+    """How long the files of a job are kept that say what was sent; looked at with each job and
+    start. At most 200 are kept, and none when something is forgotten.
+    """
+    answer_bytes: int = Field(default=262_144, ge=1_024, le=COMPLETION_BYTES_MAX)
+    """How much the `command` may print; over that it is killed, and the rule is used."""
     timeout_seconds: int = Field(default=60, ge=1, le=1_800)
     """How long an answer is waited for in the background; then the rule is used."""
     wait_seconds: int = Field(default=10, ge=1, le=120)
@@ -71,6 +83,8 @@ class LlmSettings(Value):
             if self.model is None:
                 raise ValueError("provider openai_compatible needs a model")
             _check_host(self.url, self.allowed_hosts)
+        if self.provider == "jobs" and not (self.command and self.command[0].strip()):
+            raise ValueError("provider jobs needs a command, for example ['claude', '-p']")
         return self
 
 
@@ -120,10 +134,8 @@ def unused(settings: LlmSettings) -> Iterator[str]:
     given = settings.model_fields_set - {"provider", "uses"}
     if settings.provider == "none":
         idle = [*sorted(given), *on]
-    elif settings.provider == "openai_compatible":
-        idle = []
     else:
-        idle = sorted(given & OF_ENDPOINTS)
+        idle = sorted(given & IDLE[settings.provider])
     for name in idle:
         yield f"llm.{name} has no effect: llm.provider is {settings.provider}"
     if settings.provider != "none" and settings.night_tokens == 0:
@@ -133,5 +145,12 @@ def unused(settings: LlmSettings) -> Iterator[str]:
 
 
 OF_ENDPOINTS = frozenset({"url", "api_key_file", "allowed_hosts"})
+OF_JOBS = frozenset({"command", "job_days", "answer_bytes"})
+IDLE = {
+    "openai_compatible": OF_JOBS,
+    "assistant": OF_ENDPOINTS | OF_JOBS,
+    "jobs": OF_ENDPOINTS | {"model"},
+}
+"""What each provider makes no use of."""
 BACKGROUND_USES = frozenset({"uses.naps", "uses.compression", "uses.triples", "uses.lessons"})
 """Uses that the budget of nights pays for."""

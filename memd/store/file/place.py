@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -31,6 +32,8 @@ class OpenFiles:
     def __init__(self, database: Path) -> None:
         self._files = {Path(f"{database}{end}"): what for end, what in _ENDINGS.items()}
         self._known: dict[Path, Identity] = {}
+        self.beside: list[Callable[[], None]] = []
+        """What erases the texts that memd has outside of these files, each as a whole."""
 
     def left(self) -> str | None:
         """Return what is no longer where it was, None when all is; a new file is taken note of."""

@@ -106,11 +106,13 @@ class _Pages:
 
 
 async def leave_no_trace(db: Database) -> None:
-    """Make what was erased unfindable in the bytes of the file and its log.
+    """Make what was erased unfindable in the bytes of the file, its log and what lies beside it.
 
     Some pages at a time, so that other writes come in between. Raises BusyError when a
     reader still needs the log, DiskFullError, ReadOnlyError; to be asked again then.
     """
+    for erase in db.place.beside:
+        erase()
     await db.write(_CALLER, renew)
     page = _FIRST
     while page:

@@ -1,0 +1,46 @@
+"""The language model that the settings name, handed what it needs of the house."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
+
+from memd.base.later import later
+from memd.base.paths import Paths
+from memd.domain.settings.settings import Settings
+from memd.llm.job_files import JobFiles
+
+if TYPE_CHECKING:
+    from memd.backends.assembly import Assembly
+    from memd.llm.llm import LanguageModel
+    from memd.records.records import Records
+
+
+def answering(
+    settings: Settings, house: Assembly, paths: Paths, records: Records, stack: AsyncExitStack
+) -> LanguageModel | None:
+    """Return the language model, made when it is first asked; None where none is named.
+
+    Job files of before are mended or erased whoever answers now.
+    """
+    jobs = JobFiles(paths.jobs_dir, house.clock, settings.llm.job_days)
+    jobs.recover()
+    house.db.place.beside.append(jobs.erase)
+    if settings.llm.provider == "none":
+        return None
+
+    def make() -> LanguageModel:
+        from memd.llm.build import language_model
+        from memd.records.spending import Spending
+        from memd.sleep.model.summaries import purposes_of
+
+        return language_model(
+            settings.llm,
+            house.clock,
+            also=purposes_of(settings),
+            accounts=Spending(records, house.ids, house.clock, settings.llm.provider),
+            jobs=jobs,
+            closing=stack.push_async_callback,
+        )
+
+    return later(make)
