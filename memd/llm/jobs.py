@@ -28,8 +28,10 @@ from memd.llm.job_files import Ending, Job, JobFiles
 from memd.llm.provider import CHARS_PER_TOKEN, Completion, CompletionRequest, TokenUsage
 
 ERRORS_BYTES_MAX = 4_096
-DRAIN_S = 1.0
+DRAIN_S = 5.0
 """How long what a command printed is waited for after it has ended."""
+REAP_S = 1.0
+"""How long a killed command may take to go."""
 IN_A_JOB = "MEMD_JOB"
 """Set for the command: memd's hooks do nothing in a session that is one of its jobs."""
 _KEPT: Final = frozenset(
@@ -159,7 +161,7 @@ class _Child:
             with suppress(ProcessLookupError, PermissionError):  # macOS: only zombies are left
                 os.killpg(self.pid, signal.SIGKILL)
             with suppress(subprocess.TimeoutExpired):
-                self._process.wait(DRAIN_S)
+                self._process.wait(REAP_S)
 
     def let_go(self) -> None:
         """Read no more; whoever left the group may hold the pipes for ever."""
