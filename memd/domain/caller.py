@@ -5,6 +5,7 @@ A client says what it is (``system.hello``); the daemon decides what it may.
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -22,6 +23,11 @@ Scope = Literal["read", "write", "propose", "admin"]
 """What a client may do; every method needs one of them."""
 
 SCOPES: Final[frozenset[Scope]] = frozenset({"read", "write", "propose", "admin"})
+
+
+WORKING_FOR: Final[ContextVar[str]] = ContextVar("working_for", default=DEFAULT_AGENT)
+"""Whose request a task answers, or whose memories it works on: what it asks a language model is
+put down to that agent, through protocols that name none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,10 @@ mend. Cancelling the call gives the request up.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
+from memd.domain.caller import WORKING_FOR
 from memd.llm.purposes import Purpose
 
 CHARS_PER_TOKEN = 4
@@ -33,7 +34,7 @@ class CompletionRequest:
     timeout_ms: int | None = None
     """How long to wait for the whole answer; None is the setting ``llm.timeout_seconds``."""
     model: str | None = None
-    agent_id: str = "default"
+    agent_id: str = field(default_factory=WORKING_FOR.get)
     """Whose memories the prompt is about: the usage is attributed to it."""
     task_id: str | None = None
     """What the usage is for: a run's id. Without it, the purpose."""

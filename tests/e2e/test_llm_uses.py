@@ -97,6 +97,19 @@ async def test_strategy_llm_lets_the_model_write_the_summary(
     assert "<memory-entry>" in stub.prompts()[0]
 
 
+async def test_what_a_night_costs_is_put_down_to_the_agent_whose_memories_it_sums_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with asking(tmp_path, monkeypatch, SUMMARY, BY_LLM) as (stage, _):
+        for agent in ("ada", "bob"):
+            told = {"category": "episodic", "session_id": f"of {agent}", "agent_id": agent}
+            await stage.remember(*TOLD, **told)
+        stage.clock.advance(days=3)
+        await stage.call("sleep.run")
+        costs = (await stage.call("records.cost_records.list"))["items"]
+    assert sorted(each["agent_id"] for each in costs) == ["ada", "bob"]
+
+
 @pytest.mark.parametrize("answer", FAILING, ids=lambda answer: type(answer).__name__)
 @shows("memory.consolidation.llm.fallback_truncate_length")
 async def test_a_night_whose_model_fails_is_finished_by_rule_and_says_so(

@@ -25,7 +25,7 @@ from memd.base.errors import (
     MemdError,
 )
 from memd.base.ids import Ids
-from memd.domain.caller import Caller
+from memd.domain.caller import WORKING_FOR, Caller
 from memd.domain.enums import RunKind, RunState
 from memd.domain.sleep.sleep import RunReport
 from memd.domain.values import Emit, EventName
@@ -234,6 +234,7 @@ class Night:
         self, caller: Caller, row: RunRow, scope: NightScope, progress: Progress | None
     ) -> bool:
         """Do all steps for one agent; False when told to stop."""
+        WORKING_FOR.set(scope.agent_id)
         tasks = self.tasks(row.asked)
         names = [task.name for task in tasks]
         mine = row.cursor.get("agent_key") == scope.agent_key
