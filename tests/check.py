@@ -106,11 +106,11 @@ def suites(*, long: bool) -> Iterator[Step]:
 
 
 def _pytest(name: str, where: Sequence[str], chosen: Sequence[str]) -> Step:
-    workers = str(min(os.cpu_count() or 1, WORKERS_MAX))
+    workers = min(os.cpu_count() or 1, WORKERS_MAX) + (name == "e2e")  # it waits half of its time
     options = ("-q", "--no-header", "-p", "no:cacheprovider", "--durations=3")
     # The longest files begin first (conftest.py), not those with the most tests.
     files = ("loadfile", "--no-loadscope-reorder")
-    spread = ("-n", workers, "--dist", *(("load",) if name == "crash" else files))
+    spread = ("-n", str(workers), "--dist", *(("load",) if name == "crash" else files))
     command = (sys.executable, "-m", "pytest", *options, *spread, *chosen, *where)
     return Step(name, f"pytest {' '.join(where)}", command)
 
