@@ -7,12 +7,11 @@
     python -m tests.check --long fences   # the fence and secret suites alone, in full
     python -m tests.check --long clients  # real assistants, fetched with npm, against a fake model
 
-Steps run in the order of their price, the types and the end-to-end tests beside the others:
-they compute on one core or wait, and at the end of a folder one worker works alone. All stop
-at the first that fails, with its whole output. Tests run on all cores, those of one file on the
-same, as they may share a daemon; each of those that kill has its own. Their files lie in memory
-where the system has room for them there: stores are synced to the disk thousands of times.
-Nothing is read from the person's own settings.
+Steps run in the order of their price and stop at the first that fails, with its
+whole output. Tests run on all cores, those of one file on the same, as they may share
+a daemon; each of those that kill has its own. Their files lie in memory where the system has
+room for them there: stores are synced to the disk thousands of times. Nothing is read from the
+person's own settings.
 
 The gate kills, draws and cuts as often as it takes to find every planted fault; ``--long``
 does so many times more, with other seeds (decision 0153 has the counts of both).
@@ -22,16 +21,15 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,8 +38,8 @@ BIN = Path(sys.executable).parent
 SHORT = ("-m", "not long")
 LONG = ("--hypothesis-profile=long",)
 FOLDERS = ("house", "poison", "examples", "unit", "store", "property", "crash", "e2e")
-BESIDE = ("types", "e2e")
-"""One after the other, beside the steps that come after the static checks."""
+BESIDE = "types"
+"""It computes on one core: beside the steps after it, and told when it is done."""
 QUICK = ("format", "lint", "imports", "types", "house", "unit")
 """What ``quick`` stands for: no daemon and no store, so that it fits between two edits."""
 SUITES = {
@@ -106,11 +104,12 @@ def suites(*, long: bool) -> Iterator[Step]:
 
 
 def _pytest(name: str, where: Sequence[str], chosen: Sequence[str]) -> Step:
-    workers = min(os.cpu_count() or 1, WORKERS_MAX) + (name == "e2e")  # it waits half of its time
+    # Of e2e's time a fifth is waiting, also with three workers on two cores.
+    workers = str(min(os.cpu_count() or 1, WORKERS_MAX) + 2 * (name == "e2e"))
     options = ("-q", "--no-header", "-p", "no:cacheprovider", "--durations=3")
     # The longest files begin first (conftest.py), not those with the most tests.
     files = ("loadfile", "--no-loadscope-reorder")
-    spread = ("-n", str(workers), "--dist", *(("load",) if name == "crash" else files))
+    spread = ("-n", workers, "--dist", *(("load",) if name == "crash" else files))
     command = (sys.executable, "-m", "pytest", *options, *spread, *chosen, *where)
     return Step(name, f"pytest {' '.join(where)}", command)
 
@@ -140,58 +139,27 @@ def _all(
     if not chosen or {"model", "unit", "examples", "e2e", "crash", "poison", "clients"} & set(
         chosen
     ):
-        code = _report("model", "the embedding model", _model(environ))
+        code = _report("model", "the embedding model", lambda: _model(environ))
         if code:
             return code
     todo = [step for step in known if not chosen or step.name in chosen]
-    running = Running(environ, place)
-    beside = [step for step in todo if step.name in BESIDE]
-    others = [step for step in todo if step not in beside]
-    first = [step for step in others if step.name not in FOLDERS]
-    code = running.steps(first)
-    if code:
-        return code
-    lanes = (beside, [step for step in others if step not in first])
-    with ThreadPoolExecutor(max_workers=len(lanes)) as pool:
-        return max(pool.map(running.steps, lanes))
-
-
-class Running:
-    """The steps that run at the same time, which end with the first that fails."""
-
-    def __init__(self, environ: dict[str, str], place: Path | None) -> None:
-        self._environ = environ
-        self._place = place
-        self._lock = threading.Lock()
-        self._processes: set[subprocess.Popen[str]] = set()
-        self._failed = False
-
-    def steps(self, steps: Sequence[Step]) -> int:
-        """Run *steps* one after the other; return 0 when all hold, or another has failed."""
-        for step in steps:
+    with ThreadPoolExecutor(max_workers=1) as aside:
+        waiting: tuple[Step, Future[Done]] | None = None
+        for step in todo:
             command = step.command
-            if self._place is not None and "pytest" in command:
-                command += (f"--basetemp={self._place / step.name}",)
-            done = _run(command, self._environ, self)
-            with self._lock:
-                if self._failed:
-                    return 0  # another has told why
-                if _report(step.name, step.what, done):
-                    self._failed = True
-                    for process in self._processes:
-                        process.send_signal(signal.SIGINT)  # pytest ends its workers, too
-                    return 1
-        return 0
-
-    def begin(self, process: subprocess.Popen[str]) -> None:
-        with self._lock:
-            if self._failed:
-                process.send_signal(signal.SIGINT)
-            self._processes.add(process)
-
-    def end(self, process: subprocess.Popen[str]) -> None:
-        with self._lock:
-            self._processes.discard(process)
+            if place is not None and "pytest" in command:
+                command += (f"--basetemp={place / step.name}",)
+            work = functools.partial(_run, command, environ)
+            if step.name == BESIDE and step is not todo[-1]:
+                waiting = step, aside.submit(work)
+                continue
+            code = _report(step.name, step.what, work)
+            if waiting is not None and (code or step is todo[-1] or waiting[1].done()):
+                code = _report(waiting[0].name, waiting[0].what, waiting[1].result) or code
+                waiting = None
+            if code:
+                return code
+    return 0
 
 
 @contextlib.contextmanager
@@ -243,9 +211,9 @@ def _model(environ: dict[str, str]) -> Done:
     return _run((sys.executable, "-m", "memd", "model", "install"), environ)
 
 
-def _run(command: Sequence[str], environ: dict[str, str], running: Running | None = None) -> Done:
+def _run(command: Sequence[str], environ: dict[str, str]) -> Done:
     began = time.monotonic()
-    process = subprocess.Popen(
+    done = subprocess.run(
         command,
         cwd=ROOT,
         env=environ,
@@ -254,21 +222,21 @@ def _run(command: Sequence[str], environ: dict[str, str], running: Running | Non
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
+        check=False,
     )
-    if running is not None:
-        running.begin(process)
-    output, _ = process.communicate()
-    if running is not None:
-        running.end(process)
-    code = 0 if process.returncode == NO_TESTS and "pytest" in command else process.returncode
-    return Done(code, output, time.monotonic() - began)
+    code = 0 if done.returncode == NO_TESTS and "pytest" in command else done.returncode
+    return Done(code, done.stdout, time.monotonic() - began)
 
 
-def _report(name: str, what: str, done: Done) -> int:
-    """Print the line of one step; with its output when it fails."""
+def _report(name: str, what: str, work: Callable[[], Done]) -> int:
+    """Run one step and print its line; with its output when it fails."""
+    print(f"{name:<{WIDTH}} ", end="", flush=True)
+    done = work()
     summary = _summary(done.output) if what.startswith("pytest") else ""
-    told = f"{done.seconds:6.1f} s  {'FAILED' if done.code else 'ok'}  {summary or what}"
-    print(f"{name:<{WIDTH}} {told}", flush=True)
+    print(
+        f"{done.seconds:6.1f} s  {'ok' if not done.code else 'FAILED'}  {summary or what}",
+        flush=True,
+    )
     if done.code:
         print(f"\n{done.output.rstrip()}\n")
         print(f"again: python -m tests.check {name}")
