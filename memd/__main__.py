@@ -35,6 +35,7 @@ def main() -> int:
 
         chosen = pump.options(arguments[1:])
         if chosen is not None:
+            _start_bare(arguments)
             return pump.run(*chosen)
     if arguments[:1] == ["hook"] and not {"--help", "-h"} & set(arguments):
         from memd.assist import hook
@@ -47,6 +48,15 @@ def main() -> int:
     from memd.cli.cli import run
 
     return run(arguments)
+
+
+def _start_bare(arguments: Sequence[str]) -> None:
+    """Start again in this process, without what the script and ``site`` loaded, unless done.
+
+    A pump lives as long as its assistant: a quarter of its memory would be theirs.
+    """
+    if sys.executable and not sys.flags.no_site:
+        os.execv(sys.executable, [sys.executable, "-IS", __file__, *arguments])  # noqa: S606
 
 
 def _serve_arguments(arguments: Sequence[str]) -> tuple[bool, str | None]:
@@ -110,4 +120,6 @@ def _serve(profile: str | None) -> int:
 
 
 if __name__ == "__main__":
+    if sys.flags.no_site:  # nothing else says where memd is
+        sys.path.append(__file__.rsplit("/", 2)[0])
     sys.exit(main())

@@ -6,12 +6,14 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.daemon import Spawned, running, spawned, until, wait_until
+from support.daemon import ROOT, Spawned, running, spawned, until, wait_until
 from support.pumping import MODERN, NEWEST, Pumped, bare, pumped
 from support.rooms import GatedRooms
 
@@ -343,6 +345,13 @@ def test_a_tool_that_is_none_and_arguments_that_are_no_object(pump: Pumped) -> N
 
 
 # The pump.
+
+
+def test_a_pump_keeps_nothing_of_the_script_that_started_it(pump: Pumped) -> None:
+    pump.ask("tools/list")
+    asked = ["ps", "-ww", "-o", "args=", "-p", str(pump.process.pid)]
+    command = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()
+    assert command == [sys.executable, "-IS", str(ROOT / "memd" / "__main__.py"), "mcp"]
 
 
 def test_an_assistant_that_leaves_is_followed(pump: Pumped) -> None:
