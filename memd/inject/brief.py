@@ -95,10 +95,11 @@ class Briefs:
         """
         self.warm()
         making = _Making(self, caller, request)
-        if request.token_budget > 0:
-            await making.compose()
         prompt, window = making.prompt, making.window
-        window.note(item.id for item in making.items)
+        async with window.turn():
+            if request.token_budget > 0:
+                await making.compose()
+            window.note(item.id for item in making.items)
         left_out = {"in_window": len(window.left_out), "memories": making.spared}
         return Brief(
             messages=tuple(prompt.messages),

@@ -12,9 +12,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 from memd.base import log
 from memd.base.clock import Clock
@@ -51,6 +53,17 @@ class SessionWindows:
     clock: Clock
     _last: OrderedDict[WindowKey, Last] = field(default_factory=OrderedDict)
     _notes: dict[asyncio.Task[None], tuple[WindowKey, frozenset[str]]] = field(default_factory=dict)
+    _turns: WeakValueDictionary[WindowKey, asyncio.Lock] = field(
+        default_factory=WeakValueDictionary
+    )
+
+    def turn(self, place: WindowKey) -> asyncio.Lock:
+        """Return what one who looks and then notes holds meanwhile.
+
+        An assistant may ask for its brief and its first prompt at the same time; neither would
+        see what the other one is about to be given.
+        """
+        return self._turns.setdefault(place, asyncio.Lock())
 
     async def look(self, place: WindowKey, asked: Asked, ids: Sequence[str]) -> InWindow:
         """Return which of *ids* the session has; what the same question was given is news."""
@@ -127,6 +140,16 @@ class PromptWindow:
         if self.windows is None or session_id is None:
             return None
         return WindowKey(self.caller.agent_id, self.caller.client, session_id)
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait until nobody else is about to give this session something, and hold it off."""
+        place = self._place
+        if self.windows is None or place is None:
+            yield
+            return
+        async with self.windows.turn(place):
+            yield
 
     async def foreign(self, found: RecallResult) -> RecallResult:
         """Return *found* without what the session said itself: that must not take a place."""

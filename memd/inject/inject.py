@@ -108,10 +108,11 @@ class Inject:
         strategy = request.strategy or self.config.strategy
         nonce = self.chance(NONCE_BYTES).hex() if request.nonce else None
         making = _Making(self, caller, request, strategy, nonce, synthesize=synthesize)
-        if request.token_budget > 0:
-            with patience(request.patience_ms):
-                await making.compose()
-        making.window.note(making.prompt.ids)
+        async with making.window.turn():
+            if request.token_budget > 0:
+                with patience(request.patience_ms):
+                    await making.compose()
+            making.window.note(making.prompt.ids)
         return making.prompt.prepared(strategy, nonce, making.window.left_out).model_copy(
             update={
                 "gate": making.found.gate,

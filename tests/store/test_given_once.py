@@ -16,8 +16,10 @@ from support.store import ADA, OWNER, a_house, stored
 from memd.backends.assembly import Assembly
 from memd.base.errors import MemoryRetrievalError
 from memd.domain.caller import Caller
-from memd.domain.inject import PreparedPrompt, PrepareRequest
+from memd.domain.enums import MemoryLevel
+from memd.domain.inject import BriefRequest, PreparedPrompt, PrepareRequest
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
+from memd.inject.brief import Briefs
 from memd.inject.in_window import REPEATED_US, Asked, SessionWindows
 from memd.inject.inject import Inject
 from memd.inject.multi.hierarchical import over
@@ -207,11 +209,37 @@ async def test_who_asks_by_a_tool_gets_an_answer(bed: Bed) -> None:
         assert port in answer.content
 
 
-async def test_two_prompts_at_once_are_both_noted(bed: Bed) -> None:
+class SlowWindows(SessionWindows):
+    """Lets whoever asks at the same time look before the first one notes."""
+
+    async def look(self, place: WindowKey, asked: Asked, ids: Sequence[str]) -> InWindow:
+        found = await super().look(place, asked, ids)
+        await asyncio.sleep(0.02)
+        return found
+
+
+def slow(bed: Bed) -> SessionWindows:
+    bed.windows = SlowWindows(bed.house.db, bed.clock)
+    bed.room = replace(bed.room, windows=bed.windows)
+    return bed.windows
+
+
+async def test_of_two_prompts_at_once_one_is_told(bed: Bed) -> None:
     [port] = await stored(bed.house, PORT)
+    slow(bed)
     both = await asyncio.gather(bed.asked(), bed.asked(OTHERWISE))
-    assert port in {each for prompt in both for each in ids(prompt)}
+    assert [each for prompt in both for each in ids(prompt)] == [port]
     assert ids(await bed.asked("What about nginx?")) == []
+
+
+async def test_of_a_brief_and_a_prompt_at_once_one_is_told(bed: Bed) -> None:
+    [port] = await stored(bed.house, PORT)
+    house, level = bed.house, MemoryLevel.PERSISTENT
+    briefs = Briefs(house.db, bed.clock, house.recall, house.org, slow(bed), level)
+    brief, prompt = await asyncio.gather(
+        briefs.brief(ADA, BriefRequest(session_id="s", project_id=None)), bed.asked()
+    )
+    assert [*(item.id for item in brief.items), *ids(prompt)] == [port]
 
 
 async def test_a_note_that_fails_refuses_no_prompt(
