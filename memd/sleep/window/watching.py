@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memd.base import log
-from memd.base.clock import Clock, from_us, to_us
+from memd.base.clock import Clock
 from memd.base.errors import (
     BusyError,
     CallerError,
@@ -35,12 +35,11 @@ from memd.domain.values import Emit, EventName, unheard
 from memd.guard.outgoing import outgoing
 from memd.signals.usage import Usage
 from memd.signals.watch import UsageWatcher
-from memd.sleep.window import trigger
-from memd.sleep.window.trigger import METHOD, Emptying, Reason, WindowState, project_of
-from memd.store.access import names
+from memd.sleep.window import rows, trigger
+from memd.sleep.window.trigger import METHOD, Emptying, Reason, project_of
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database
-from memd.store.session import injections, sessions, windows
+from memd.store.session import windows
 from memd.store.session.windows import WindowRow
 
 if TYPE_CHECKING:  # loaded when the first nap is called for, or a window is half full
@@ -71,6 +70,15 @@ class _Said(NamedTuple):
     emptying: Emptying | None = None
 
 
+class _Napping(NamedTuple):
+    """A window whose nap is under way or waits."""
+
+    row: WindowRow
+    """Stored with the nap; until then only memory has it."""
+    later: deque[_Said]
+    """What was said of it meanwhile."""
+
+
 @dataclass
 class Watching:
     """Owns the windows, the naps that they called for, and the task that watches."""
@@ -85,7 +93,7 @@ class Watching:
     own: Path | None = None
     """That folder, where it is memd's own: it is made."""
     emit: Emit = field(default=unheard)
-    _napping: dict[Key, deque[_Said]] = field(default_factory=dict)
+    _napping: dict[Key, _Napping] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _taking: asyncio.Lock = field(default_factory=asyncio.Lock)
     _ready: bool = False
@@ -117,8 +125,12 @@ class Watching:
 
     async def list(self, caller: Caller) -> tuple[Window, ...]:
         """Return the windows of the caller's agent, the one last heard of first."""
-        rows = await self.db.read(windows.listed, caller.agent_id)
-        return tuple(self._window(row) for row in rows)
+        stored = await self.db.read(windows.listed, caller.agent_id)
+        found = {(row.source, row.session_id): row for row in stored}
+        napping = {key: each.row for key, each in self._napping.items()}
+        found |= {key: row for key, row in napping.items() if row.agent_id == caller.agent_id}
+        newest = sorted(found.values(), key=lambda row: row.seen_at_us, reverse=True)
+        return tuple(self._window(row) for row in newest)
 
     def unreadable(self) -> tuple[int, str | None]:
         """Return how many usage files cannot be read, and why the last one cannot.
@@ -167,20 +179,22 @@ class Watching:
             if before is not None and before.agent_id != said.caller.agent_id:
                 before = None  # another agent's session of the same name has a window of its own
             after, reason = trigger.step(
-                _state(before),
+                rows.state(before),
                 said.usage,
                 max_tokens=self.rule.max_tokens,
                 threshold=self.rule.threshold_pct,
                 rearm=self.rule.rearm_pct,
                 drop=self.rule.drop_pct,
             )
-            row = _row(said, before, after, self.clock.now_us())
+            row = rows.updated(said.caller.agent_id, said.usage, before, after, self.clock.now_us())
             if key in self._napping:
-                self._napping[key].append(said._replace(answer=None))
+                self._napping[key].later.append(said._replace(answer=None))
                 _answer(said, None)
                 return self._window(row)
             said = said._replace(
-                emptying=trigger.emptying(_state(before), said.usage, reason, self.rule.drop_pct)
+                emptying=trigger.emptying(
+                    rows.state(before), said.usage, reason, self.rule.drop_pct
+                )
             )
             if reason is None:
                 await self._store(row, said.emptying)
@@ -188,7 +202,7 @@ class Watching:
             else:
                 self._begin(said, row, reason)
         window = self._window(row)
-        self.emit(said.caller.agent_id, EventName.USAGE, _event(window, reason))
+        self.emit(said.caller.agent_id, EventName.USAGE, rows.event(window, reason))
         if reason is None and (window.fill or 0.0) >= READY_FILL:
             self._make_ready()
         return window
@@ -213,7 +227,7 @@ class Watching:
     def _begin(self, said: _Said, row: WindowRow, reason: Reason) -> None:
         if len(self._napping) >= NAPS_WAITING_MAX:
             raise BusyError(f"{NAPS_WAITING_MAX} naps are waiting")
-        self._napping[_key(said.usage)] = deque(maxlen=SAID_MEANWHILE_MAX)
+        self._napping[_key(said.usage)] = _Napping(row, deque(maxlen=SAID_MEANWHILE_MAX))
         self._keep_going(self._nap(said, row, reason))
 
     async def _nap(self, said: _Said, row: WindowRow, reason: Reason) -> None:
@@ -231,7 +245,7 @@ class Watching:
             _answer(said, error)
             log.error("a nap failed", trace=log.trace_of(error))
         finally:
-            waiting = self._napping.pop(key)
+            waiting = self._napping.pop(key).later
         for later in waiting:
             with suppress(MemdError):
                 await self._take(later)
@@ -263,13 +277,13 @@ class Watching:
         from memd.sleep.nap.keeping import NapRequest
 
         def seen(conn: Writing, now_us: int) -> None:
-            _store(conn, row._replace(napped_at_us=now_us), now_us, said.emptying)
+            rows.store(conn, row._replace(napped_at_us=now_us), now_us, said.emptying)
 
         wanted = NapRequest(
             transcript_path=row.transcript_path,
             session_id=row.session_id,
             reason=reason.value,
-            max_tokens=_room(row, self.rule.max_tokens),
+            max_tokens=rows.room(row, self.rule.max_tokens),
             last=reason is not Reason.FULL,
             seen=seen,
             beside=said.file,
@@ -289,7 +303,7 @@ class Watching:
     async def _store(self, row: WindowRow, emptying: Emptying | None) -> None:
         now_us = self.clock.now_us()
         await self.db.write(
-            _CALLER.acting_for(row.agent_id), lambda conn: _store(conn, row, now_us, emptying)
+            _CALLER.acting_for(row.agent_id), lambda conn: rows.store(conn, row, now_us, emptying)
         )
 
     async def _drop_old(self) -> None:
@@ -300,15 +314,7 @@ class Watching:
             log.warning("old windows stay", kind=error.kind)
 
     def _window(self, row: WindowRow) -> Window:
-        said: dict[str, Any] = row._asdict()
-        napped_us = said.pop("napped_at_us")
-        said.pop("used_percent")
-        return Window(
-            **{name: value for name, value in said.items() if name != "seen_at_us"},
-            fill=trigger.fill(_state(row), self.rule.max_tokens),
-            seen_at=from_us(row.seen_at_us),
-            napped_at=None if napped_us is None else from_us(napped_us),
-        )
+        return rows.window(row, self.rule.max_tokens)
 
 
 _CALLER = Caller(client="memd", method="usage")
@@ -338,63 +344,3 @@ def _key(usage: Usage) -> Key:
     assert usage.source is not None
     assert usage.session_id is not None
     return usage.source, usage.session_id
-
-
-def _state(row: WindowRow | None) -> WindowState:
-    if row is None:
-        return WindowState()
-    return WindowState(
-        used=row.used_tokens,
-        window=row.window_tokens,
-        compact_at=row.compact_at_tokens,
-        percent=row.used_percent,
-        event=row.event,
-        at=from_us(row.seen_at_us),
-        armed=row.armed,
-    )
-
-
-def _row(said: _Said, before: WindowRow | None, after: WindowState, now_us: int) -> WindowRow:
-    usage = said.usage
-    source, session_id = _key(usage)
-    return WindowRow(
-        source=source,
-        session_id=session_id,
-        agent_id=said.caller.agent_id,
-        used_tokens=after.used,
-        window_tokens=after.window,
-        compact_at_tokens=after.compact_at,
-        used_percent=after.percent,
-        model=usage.model or (before.model if before else None),
-        cwd=usage.cwd or (before.cwd if before else None),
-        transcript_path=usage.transcript_path or (before.transcript_path if before else None),
-        event=after.event,
-        armed=after.armed,
-        seen_at_us=now_us if usage.at is None else to_us(usage.at),
-        napped_at_us=before.napped_at_us if before else None,
-    )
-
-
-def _store(conn: Writing, row: WindowRow, now_us: int, emptying: Emptying | None) -> None:
-    agent_key = names.agent(conn, row.agent_id, now_us)
-    windows.put(conn, agent_key, row)
-    session_key = sessions.find_key(conn, agent_key, row.session_id)
-    if session_key is None or emptying is None:
-        return
-    if emptying is Emptying.ANNOUNCED:
-        injections.empty(conn, session_key, now_us, announced=True)
-    else:
-        injections.fell(conn, session_key, now_us)
-
-
-def _room(row: WindowRow, max_tokens: int) -> int:
-    """Return the window that a summary is measured by: a small one's own, else the usual one."""
-    ends = (row.window_tokens, row.compact_at_tokens, max_tokens)
-    return min(end for end in ends if end)
-
-
-def _event(window: Window, reason: Reason | None) -> dict[str, Any]:
-    told = window.model_dump(
-        mode="json", include={"source", "session_id", "used_tokens", "window_tokens", "fill"}
-    )
-    return told if reason is None else {**told, "nap": reason.value}

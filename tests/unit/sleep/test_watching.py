@@ -33,6 +33,7 @@ from memd.sleep.window import watching as room
 from memd.sleep.window.trigger import project_of
 from memd.sleep.window.watching import Watching
 from memd.store.file.database import Database
+from memd.store.session import windows
 
 
 @dataclass
@@ -182,10 +183,19 @@ async def test_until_the_nap_is_done_the_window_may_still_fire(stage: Stage) -> 
     stage.nap.gate = asyncio.Event()
     await stage.say(15_000)
     await stage.say(25_000)
-    assert [w.used_tokens for w in await stage.watching.list(ADA)] == [15_000]
-    assert [w.armed for w in await stage.watching.list(ADA)] == [True]
+    stored = await stage.nap.db.read(windows.listed)
+    assert [(row.used_tokens, row.armed) for row in stored] == [(15_000, True)]
     stage.nap.gate.set()
     assert (await stage.window()).armed is False
+
+
+async def test_a_window_that_naps_is_listed_meanwhile_to_its_agent(stage: Stage) -> None:
+    stage.nap.gate = asyncio.Event()
+    said = await stage.say(27_000)
+    assert await stage.watching.list(ADA) == (said,)
+    assert await stage.watching.list(BOB) == ()
+    stage.nap.gate.set()
+    assert (await stage.window()).napped_at is not None
 
 
 async def test_what_is_said_meanwhile_is_looked_at_afterwards(stage: Stage) -> None:
