@@ -36,13 +36,14 @@ from memd.domain.trust import Screened, SecretsPolicy
 from memd.guard.orders import is_doubtful, refuse_orders
 from memd.guard.outgoing import outgoing
 from memd.guard.secrets import admitted
+from memd.learn.fixes import as_lesson
 from memd.learn.propose import proposed
 from memd.learn.tiers import Aged, Supersession, Tiers, as_tiers, stale, supersession, tiers_of
 from memd.llm.purposes import Purpose
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
-from memd.store.learn import lessons
+from memd.store.learn import lessons, playbook
 from memd.store.learn.lessons import LessonRow
 from memd.store.memory import removal
 from memd.store.memory.filters import bound
@@ -173,7 +174,7 @@ class Lessons:
 
     async def listed(self, caller: Caller) -> list[LessonRow]:
         """Return the caller's visible lessons, newest first."""
-        return await self.db.read(visible, caller, self.clock.now_us())
+        return await self.db.read(visible, caller, self.config, self.clock.now_us())
 
     async def prune(self, caller: Caller, *, dry_run: bool) -> tuple[str, ...]:
         """Archive lessons that are too old or that others beat (SPEC 17.6); return their ids."""
@@ -210,13 +211,24 @@ def is_lesson(entry: MemoryEntry) -> bool:
     )
 
 
-def visible(conn: Reading, caller: Caller, now_us: int) -> list[LessonRow]:
-    """Return the caller's visible lessons, newest first."""
+def visible(
+    conn: Reading, caller: Caller, config: ProceduralMemoryConfig, now_us: int
+) -> list[LessonRow]:
+    """Return the caller's visible lessons, newest first: those reported, and what naps saw cured.
+
+    The same failure with the same cure in several sessions is one lesson, the newest. What naps
+    saw is a lesson where *config* has lessons, and as sure as it wants them.
+    """
     agent_key = names.find_agent(conn, caller.agent_id)
     if agent_key is None:
         return []
-    seen = bound(agent_key, MemoryFilter(), now_us, active=caller)
-    return lessons.listed(conn, seen, LESSONS_READ_ITEMS_MAX)
+    seen, most = bound(agent_key, MemoryFilter(), now_us, active=caller), LESSONS_READ_ITEMS_MAX
+    seen_by_naps = playbook.fixes(conn, seen, most) if config.enabled else []
+    cured = {row.text: row for row in map(as_lesson, reversed(seen_by_naps))
+             if row is not None and row.confidence >= config.min_confidence
+             and not is_doubtful(row.text)}  # fmt: skip
+    rows = [*lessons.listed(conn, seen, most), *cured.values()]
+    return sorted(rows, key=lambda row: (row.created_at_us, row.memory_key), reverse=True)[:most]
 
 
 def one(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> LessonRow | None:

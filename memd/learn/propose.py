@@ -151,6 +151,7 @@ def proposed(payload: FailureAnalysisPayload) -> ProceduralMemoryProposal | None
     what = one_line(payload.task_title, _TITLE_CHARS)
     broke = f"fails with: {error}" if told else (ended[0] if ended else "fails")
     advice = rule.advice if rule else (ended[1] if ended else _by_missing(payload))
+    advised = f"{advice[0].upper()}{advice[1:]}"
     known = KNOWN if rule or ended else UNKNOWN if told or payload.missing_capability else CLUELESS
     first = (
         f"What cured it: {one_line(cure, _DISCOVERED_CURE_CHARS)}"
@@ -160,7 +161,7 @@ def proposed(payload: FailureAnalysisPayload) -> ProceduralMemoryProposal | None
     return ProceduralMemoryProposal(
         discovery=one_line(f"When {what} {broke}. {first}", DISCOVERY_CHARS_MAX),
         condition=one_line(_condition(payload, error if told else "", what), TIER_CHARS_MAX),
-        action=one_line(f"{cure} " * bool(cure) + _sentence(advice), TIER_CHARS_MAX),
+        action=one_line(" ".join(map(_sentence, filter(None, [cure, advised]))), TIER_CHARS_MAX),
         rationale=one_line(_rationale(payload, cure), TIER_CHARS_MAX),
         execution_steps=((cure,) if cure else ()) + (rule.steps if rule else ()),
         confidence=round(min(1.0, known + (MENDED if cure else 0.0)), 2),
@@ -181,7 +182,7 @@ def _by_missing(payload: FailureAnalysisPayload) -> str:
 
 
 def _condition(payload: FailureAnalysisPayload, error: str, what: str) -> str:
-    parts = [f"{_sentence(what)} ({payload.task_type.value})."]
+    parts = [f"{what} ({payload.task_type.value})."]
     if error:
         parts.append(f"The error reads: {error}.")
     if payload.error_category != "unknown":
@@ -218,4 +219,5 @@ def _tags(payload: FailureAnalysisPayload, rule: _Rule | None) -> list[str]:
 
 
 def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"
+    """Return *text* with a full stop; a command begins as it is written."""
+    return text if text.endswith((".", "!", "?")) else f"{text}."

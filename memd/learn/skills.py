@@ -20,6 +20,7 @@ from memd.base.errors import InvalidError, MemdError, MemoryNotFoundError
 from memd.base.work import Work
 from memd.domain.caller import Caller
 from memd.domain.learn import ProceduralMemoryProposal, Skill, SkillExport, SkillPage
+from memd.domain.settings.procedural import ProceduralMemoryConfig
 from memd.guard.outgoing import outgoing
 from memd.learn import lessons as kept
 from memd.learn import skill_files
@@ -48,6 +49,7 @@ class Skills:
     store: str
     root: Path | None = None
     work: Work = field(default_factory=Work)
+    config: ProceduralMemoryConfig = field(default_factory=ProceduralMemoryConfig)
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
     _seen: bytes | None = None
 
@@ -119,7 +121,7 @@ class Skills:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _all(self, caller: Caller) -> list[_Told]:
-        rows = await self.db.read(kept.visible, caller, self.clock.now_us())
+        rows = await self.db.read(kept.visible, caller, self.config, self.clock.now_us())
         ids = [row.memory_key for row in rows]
         tags = {
             key: row.entry() for key, row in (await self.db.read(memories.by_keys, ids)).items()

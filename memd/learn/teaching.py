@@ -36,7 +36,7 @@ def teaching(
         from memd.learn.skills import Skills
 
         root = None if said is None else paths.data_dir / Path(said).expanduser()
-        return Skills(house.db, house.clock, str(paths.database), root, house.work)
+        return Skills(house.db, house.clock, str(paths.database), root, house.work, config)
 
     skills = later(make_skills)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.effects import a_stage, shows, tree
+from support.effects import Stage, a_stage, shows, tree
 from support.endpoint import an_endpoint, settings_for
 
 FAILED: dict[str, Any] = {
@@ -77,6 +77,79 @@ async def test_a_reported_failure_is_found_by_recall_told_in_tiers_and_written_a
         assert list(folder.iterdir()) == []
 
 
+def ran(call: str, line: str, result: str) -> list[dict[str, Any]]:
+    function = {"name": "Bash", "arguments": json.dumps({"command": line})}
+    return [
+        {"role": "assistant", "content": "", "tool_calls": [{"id": call, "function": function}]},
+        {"role": "tool", "tool_call_id": call, "content": result},
+    ]
+
+
+def cured(place: str) -> list[dict[str, Any]]:
+    return [
+        {"role": "user", "content": "run the tests"},
+        *ran("a", "npm test", f"Exit code 1\nError: connect ECONNREFUSED {place}"),
+        {"role": "assistant", "content": "The tests fail because Redis is missing there."},
+        *ran("b", "docker compose up -d redis", "Started"),
+        *ran("c", "npm test", "12 passing"),
+        {"role": "assistant", "content": "All of them pass."},
+    ]
+
+
+async def ended(stage: Stage, session: str, place: str = "/run/redis.sock") -> str:
+    """Have a session end that cured something, and return its nap."""
+    said = {"source": "garden", "session_id": session, "event": "SessionEnd"}
+    window = await stage.call("usage.report", messages=cured(place), **said)
+    return str(window["consolidated"]["run_id"])
+
+
+async def test_what_a_nap_saw_cured_is_a_lesson_once_and_a_skill_until_it_is_undone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "skills"
+    async with a_stage(tmp_path / "home", monkeypatch, with_folder(folder)) as stage:
+        runs = [await ended(stage, "one", "/run/a.sock"), await ended(stage, "two", "/run/b.sock")]
+        listed = (await stage.call("memory.list"))["items"]
+        assert sum("ECONNREFUSED" in each["content"] for each in listed) >= len(runs)
+        (skill,) = (await stage.call("skill.list"))["items"]
+        assert skill["discovery"].startswith(
+            "When npm test fails with: Error: connect ECONNREFUSED"
+        )
+        assert skill["discovery"].endswith("What cured it: run docker compose up -d redis.")
+        assert ".sock" not in skill["discovery"]
+        assert skill["confidence"] == 0.9
+        assert skill["source"] == "failure:two"
+        assert "non-inferable" in skill["tags"]
+        page = await stage.call("skill.show", id=skill["id"])
+        assert page["proposal"]["condition"].startswith("npm test fails. The error reads: Error:")
+        steps = ["Run docker compose up -d redis.", "Run npm test."]
+        assert page["proposal"]["execution_steps"] == steps
+        await stage.call("skill.export")
+        assert skills_in(folder) == {skill["name"]: page["skill_md"]}
+
+        told = await stage.call("inject.prepare", query="npm test: ECONNREFUSED, what about redis?")
+        told_text = "".join(each["content"] for each in told["messages"])
+        assert told_text.count("npm test failed: Error: connect ECONNREFUSED /run/a.sock. Ran") == 1
+
+        for run in reversed(runs):
+            await stage.call("sleep.undo", run_id=run)
+        assert (await stage.call("skill.list"))["items"] == []
+        assert (await stage.call("skill.export"))["removed"] == 1
+        assert skills_in(folder) == {}
+
+
+async def test_a_lesson_of_naps_is_compared_with_those_that_are_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with a_stage(tmp_path / "home", monkeypatch, {}) as stage:
+        await ended(stage, "one")
+        (skill,) = (await stage.call("skill.list"))["items"]
+        reads = "Error: connect ECONNREFUSED /x/y.sock"
+        other = {"task_title": "npm test", "mended_by": "use valkey", "error_message": reads}
+        made = await stage.call("learn.failure", **{**FAILED, **other})
+        assert made["conflicts"] == [skill["id"]]
+
+
 @shows("memory.procedural.enabled")
 async def test_switched_off_nothing_is_learnt_and_nothing_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -87,6 +160,8 @@ async def test_switched_off_nothing_is_learnt_and_nothing_fails(
         assert made["id"] is None
         assert made["why_not"] == "memory.procedural.enabled is false"
         assert (await stage.call("memory.list"))["items"] == []
+        await ended(stage, "one")
+        assert (await stage.call("skill.list"))["items"] == []
 
 
 @shows("memory.procedural.min_confidence")
@@ -97,6 +172,7 @@ async def test_a_lesson_that_is_less_sure_than_the_settings_want_is_not_kept(
     async with a_stage(tmp_path / "home", monkeypatch, sure) as stage:
         made = await stage.call("learn.failure", **FAILED)
         assert made["why_not"] == "a confidence of 0.90 is below 0.95"
+        await ended(stage, "one")
         assert (await stage.call("skill.list"))["items"] == []
 
 

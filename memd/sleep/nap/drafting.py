@@ -11,6 +11,7 @@ from memd.base.limits import TEXT_CHARS_MAX
 from memd.domain.encoding import TokenCounter
 from memd.domain.enums import MemoryCategory, Origin
 from memd.domain.ingest import IngestRequest
+from memd.domain.learn import NON_INFERABLE_TAG
 from memd.domain.sleep.consolidation import LESSON_TAG, NAP_TAG
 from memd.ingest.draft import Drafts, drafts
 from memd.sleep.distil.exchanges import Distilled, NapKind
@@ -28,6 +29,8 @@ _CATEGORIES = {
     NapKind.DIGEST: MemoryCategory.EPISODIC,
 }
 """Where what is distilled is filed; the other kinds are knowledge."""
+_TAGS = {NapKind.FIX: (NON_INFERABLE_TAG,)}
+"""What is a lesson besides bears its tag (``learn/fixes.py``)."""
 
 Draft = Callable[[IngestRequest], Drafts]
 
@@ -88,7 +91,7 @@ def of_distilled(
         text=as_stored(memory.text),
         session_id=session_id,
         occurred_at=moment_of(message_at(place)),
-        tags=(NAP_TAG, memory.kind),
+        tags=(NAP_TAG, memory.kind, *_TAGS.get(memory.kind, ())),
         origin=memory.origin,
     )
     made = drafts(request, counter, whole=True)

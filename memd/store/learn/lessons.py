@@ -10,6 +10,7 @@ import zlib
 from typing import NamedTuple
 
 from memd.domain.learn import FAILURE_SOURCE, NON_INFERABLE_TAG, SUCCESS_SOURCE
+from memd.domain.sleep.consolidation import FIX_TAG
 from memd.store.file.connect import Reading
 from memd.store.memory.filters import Bound
 
@@ -67,10 +68,10 @@ def agents_with_lessons(conn: Reading) -> dict[str, bool]:
                a.agent_key IN (SELECT m.agent_key
                                  FROM memory_tag AS t
                                       CROSS JOIN memory AS m ON m.memory_key = t.memory_key
-                                WHERE t.tag = :tag)
+                                WHERE t.tag IN (:tag, :fix))
           FROM agent AS a
          ORDER BY a.agent_id
         """,
-        {"tag": NON_INFERABLE_TAG},
+        {"tag": NON_INFERABLE_TAG, "fix": FIX_TAG},
     )
     return {str(agent_id): bool(may_have) for agent_id, may_have in rows}

@@ -53,6 +53,9 @@ class FixRow(NamedTuple):
 
     memory_id: str
     content: str
+    memory_key: int
+    session_id: str | None
+    trust: int
     created_at_us: int
 
 
@@ -116,9 +119,10 @@ def fixes(conn: Reading, wanted: Bound, limit: int) -> list[FixRow]:
     """Return the newest memories of *wanted* that tell what a nap saw cured, newest first."""
     rows = conn.execute(
         f"""
-        SELECT m.memory_id, m.content, m.created_at_us
+        SELECT m.memory_id, m.content, m.memory_key, s.session_id, m.trust, m.created_at_us
           FROM memory_tag AS t
                CROSS JOIN memory AS m ON m.memory_key = t.memory_key
+               LEFT JOIN session AS s ON s.session_key = m.session_key
          WHERE t.tag = :fix AND {wanted.where}
            AND EXISTS (SELECT 1
                          FROM memory_tag AS n

@@ -236,7 +236,8 @@ def test_what_is_distilled_is_one_memory_however_long_filed_by_its_kind(
     made_of = of_distilled(made, said.__getitem__, DefaultTokenEstimator(), "s")
     (draft,) = made_of.drafts.items
     assert draft.content == text.strip()
-    assert (draft.category, made_of.drafts.tags) == (category, ("nap", kind.value))
+    tags = ("nap", kind.value, *(("non-inferable",) if kind is NapKind.FIX else ()))
+    assert (draft.category, made_of.drafts.tags) == (category, tags)
     assert (made_of.drafts.origin, made_of.drafts.trust) == (Origin.TOOL, Trust.UNTRUSTED)
     assert made_of.request.occurred_at is not None
 

@@ -1,0 +1,81 @@
+"""What a nap saw cured, as a lesson in tiers, by the same rules as a reported failure. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from memd.domain.learn import (
+    DISCOVERY_CHARS_MAX,
+    FAILURE_SOURCE,
+    TIER_CHARS_MAX,
+    FailedTaskType,
+    ProceduralMemoryProposal,
+)
+from memd.learn.propose import KNOWN, MENDED, UNKNOWN, kind_of_error
+from memd.learn.sanitise import sanitised_error
+from memd.learn.tiers import as_tiers, one_line
+from memd.store.learn.lessons import LessonRow
+from memd.store.learn.playbook import FixRow
+
+# As sleep/distil/fixes.py tells it.
+_FIX = re.compile(
+    r"(?P<command>.+?) failed: (?P<error>.+?)"
+    r"(?: Changed (?P<changed>.+?)\.)?(?: Ran (?P<ran>.+?)\.)?"
+    r"(?: It passes now\.| Passes now: (?P<passes>.+))",
+    re.DOTALL,
+)
+_COMMAND_CHARS = 120
+_FIX_CHARS = 1_000  # twice what a nap tells: whoever bears its tags may be long
+_RATIONALE = (
+    "The command failed in a session and passed later in it; this is what was done between."
+)
+
+
+def proposal_of(fix: str) -> ProceduralMemoryProposal | None:
+    """Return the lesson of the text of a fix, None where it is none.
+
+    >>> found = proposal_of("npm test failed: no port 6380. Ran docker compose up. It passes now.")
+    >>> found.discovery, found.confidence
+    ('When npm test fails with: no port 6380. What cured it: run docker compose up.', 0.9)
+    >>> found.execution_steps
+    ('Run docker compose up.', 'Run npm test.')
+    """
+    told = _FIX.fullmatch(fix) if len(fix) <= _FIX_CHARS else None
+    if told is None:
+        return None
+    command = one_line(told["command"], _COMMAND_CHARS)
+    error = sanitised_error(told["error"].rstrip("."))
+    done = [f"{word} {told[part]}." for word, part in (("Change", "changed"), ("Run", "ran"))
+            if told[part]]  # fmt: skip
+    again = f"Run {told['passes'] or command}."
+    cure = " ".join(done or [again])
+    kind = kind_of_error(error)
+    return ProceduralMemoryProposal(
+        discovery=one_line(
+            f"When {command} fails with: {error}. What cured it: {cure[0].lower()}{cure[1:]}",
+            DISCOVERY_CHARS_MAX,
+        ),
+        condition=one_line(f"{command} fails. The error reads: {error}.", TIER_CHARS_MAX),
+        action=one_line(cure, TIER_CHARS_MAX),
+        rationale=_RATIONALE,
+        execution_steps=tuple(one_line(step, TIER_CHARS_MAX) for step in (*done, again)),
+        confidence=round((KNOWN if kind else UNKNOWN) + MENDED, 2),
+        tags=(*filter(None, [kind]), FailedTaskType.DEVELOPMENT.value),
+    )
+
+
+def as_lesson(row: FixRow) -> LessonRow | None:
+    """Return a nap's memory of a cure as a lesson, None where its text is none."""
+    found = proposal_of(row.content)
+    if found is None:
+        return None
+    return LessonRow(
+        memory_key=row.memory_key,
+        memory_id=row.memory_id,
+        discovery=found.discovery,
+        text=as_tiers(found),
+        source=f"{FAILURE_SOURCE}{row.session_id or row.memory_id}",
+        confidence=found.confidence,
+        trust=row.trust,
+        created_at_us=row.created_at_us,
+    )
