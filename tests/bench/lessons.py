@@ -7,7 +7,9 @@ by task, in five folds: the lessons of the other tasks are an agent's, and what 
 held-out task printed is what that agent is asked (``memory.retrieve``). Its lesson is one of the
 same program and the same error: the name of the exception, or the first words without numbers,
 names in quotes and paths. No person labelled them. Steps of which no other task has such a
-lesson can have none; they are counted apart.
+lesson can have none; they are counted apart. Then the same where the error is only of the same
+kind as the rules know it. Then failures that were made by hand (``lessons.txt``), each asked for
+in other words beside all the others: they were written once, before anything was asked.
 """
 
 from __future__ import annotations
@@ -15,11 +17,13 @@ from __future__ import annotations
 import argparse
 import re
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 from bench.stage import Stage, staged
 from bench.transcripts import Message, exported, trajectories
+from memd.learn.propose import kind_of_error
 from memd.learn.sanitise import sanitised_error
 from memd.sleep.distil.calls import command, is_noise
 from memd.sleep.distil.exchanges import exchanges
@@ -29,6 +33,8 @@ FOLDS, TOP = 5, 3
 _NAMED = re.compile(r"\b[A-Z]\w*(?:Error|Exception)\b")
 _OWN = re.compile(r"\[[A-Z]+\]|[\"'`][^\"'`]*[\"'`]|\S*[/\\.]\S+|\d+|[^\w\s]")
 _WORDS = 4
+
+BY_HAND = Path(__file__).with_name("lessons.txt")
 
 Sign = tuple[str, str]
 
@@ -46,6 +52,12 @@ class FailedStep(NamedTuple):
         named = _NAMED.search(self.error)
         words = _OWN.sub(" ", self.error).casefold().split()[:_WORDS]
         return self.about.split(" ")[0], named[0] if named else " ".join(words)
+
+    @property
+    def kind(self) -> Sign | None:
+        """The kind of its error, None where no rule knows it."""
+        found = kind_of_error(self.error)
+        return None if found is None else ("", found)
 
 
 class Score(NamedTuple):
@@ -101,43 +113,80 @@ def report(stage: Stage, agent: str, step: FailedStep, number: int) -> str | Non
     return made
 
 
-def judged(stage: Stage, fold: int, tasks: dict[str, list[FailedStep]]) -> Score:
+def judged(
+    stage: Stage,
+    fold: int,
+    tasks: dict[str, list[FailedStep]],
+    sign: Callable[[FailedStep], Sign | None],
+) -> Score:
     """Return how the steps of one fold fare with the lessons of all the others."""
     names, agent = sorted(tasks), f"fold-{fold}"
     held = set(names[fold::FOLDS])
-    signs: dict[str, set[Sign]] = defaultdict(set)
+    signs: dict[str, set[Sign | None]] = defaultdict(set)
     for number, step in enumerate(one for name in names if name not in held for one in tasks[name]):
         lesson_id = report(stage, agent, step, number)
         if lesson_id is not None:
-            signs[lesson_id].add(step.sign)
+            signs[lesson_id].add(sign(step))
     stage.settle()
-    known = set().union(*signs.values())
+    known = set().union(*signs.values()) - {None}
     steps = [step for name in sorted(held) for step in tasks[name]]
-    answerable = [step for step in steps if step.sign in known]
+    answerable = [step for step in steps if sign(step) in known]
     first = top = told = 0
-    for step in steps:
-        query = {"text": f"{step.about} {step.error}", "limit": TOP, "agent_id": agent}
-        found = [entry["id"] for entry in stage.client.call("memory.retrieve", query)]
-        right = [step.sign in signs[each] for each in found]
+    for step in answerable:
+        found = asked(stage, agent, f"{step.about} {step.error}")
+        right = [sign(step) in signs[each] for each in found]
         told += bool(found)
-        first += bool(right[:1] == [True])
+        first += right[:1] == [True]
         top += any(right)
     return Score(len(steps), len(answerable), first, top, told)
+
+
+def asked(stage: Stage, agent: str, text: str) -> list[str]:
+    query = {"text": text, "limit": TOP, "agent_id": agent}
+    return [entry["id"] for entry in stage.client.call("memory.retrieve", query)]
+
+
+def by_hand(stage: Stage) -> Score:
+    """Return how each failure made by hand is found beside the others, in other words."""
+    lines = [line for line in BY_HAND.read_text("utf-8").splitlines() if line[:1] != "#"]
+    made: list[tuple[str, str]] = []
+    for number, line in enumerate(lines):
+        title, error, cure, later = (part.strip() for part in line.split(" | "))
+        said = {"task_id": f"hand-{number}", "task_title": title, "error_message": error}
+        said |= {"mended_by": cure, "agent_id": "by-hand"}
+        made.append((stage.client.call("learn.failure", said)["id"], later))
+    stage.settle()
+    found = [(lesson, asked(stage, "by-hand", later)) for lesson, later in made]
+    return Score(
+        steps=len(made),
+        answerable=len(made),
+        first=sum(ids[:1] == [lesson] for lesson, ids in found),
+        top=sum(lesson in ids for lesson, ids in found),
+        told=sum(bool(ids) for _, ids in found),
+    )
+
+
+def told_of(name: str, total: Score) -> None:
+    first, top = (count / max(1, total.answerable) for count in (total.first, total.top))
+    print(
+        f"{name}: {total.answerable} of {total.steps} have a lesson; it is first for {total.first}"
+        f" ({first:.2f}), in the top {TOP} for {total.top} ({top:.2f})"
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path, metavar="DIR")
     tasks = tasks_in(parser.parse_args().folder)
+    print(f"{len(tasks)} tasks, held out by task in {FOLDS} folds")
+    signs = {"the same program and error": lambda step: step.sign}
+    signs["the same kind of error"] = lambda step: step.kind
+    for name, sign in signs.items():
+        with staged() as stage:
+            scores = [judged(stage, fold, tasks, sign) for fold in range(FOLDS)]
+        told_of(name, Score(*map(sum, zip(*scores, strict=True))))
     with staged() as stage:
-        scores = [judged(stage, fold, tasks) for fold in range(FOLDS)]
-    total = Score(*map(sum, zip(*scores, strict=True)))
-    print(f"{len(tasks)} tasks, {total.steps} failed steps, held out by task in {FOLDS} folds")
-    print(f"with a lesson of another task: {total.answerable}")
-    for name, count in (("first", total.first), (f"in the top {TOP}", total.top)):
-        of_those, of_all = count / max(1, total.answerable), count / max(1, total.steps)
-        print(f"{name}: {count}, {of_those:.2f} of those, {of_all:.2f} of all")
-    print(f"answered with anything: {total.told}")
+        told_of("made by hand, in other words", by_hand(stage))
 
 
 if __name__ == "__main__":
