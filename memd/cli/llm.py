@@ -111,5 +111,5 @@ def _show(found: dict[str, Any]) -> None:
         say.out(f"why: {say.line(found['why'])}")
     for name in ("prompt", "answer", "errors"):
         say.out(f"\n{name}:")
-        for line in found[name].splitlines():
-            say.out(line)
+        if found[name]:
+            say.out(say.quoted(found[name].rstrip("\n")))

@@ -29,6 +29,10 @@ WORKING_FOR: Final[ContextVar[str]] = ContextVar("working_for", default=DEFAULT_
 """Whose request a task answers, or whose memories it works on: what it asks a language model is
 put down to that agent, through protocols that name none."""
 
+ERASURES_SEEN: Final[ContextVar[int | None]] = ContextVar("erasures_seen", default=None)
+"""How often something had been erased when a task began to read: a prompt that was made of what
+was read is not sent once there was another erasure."""
+
 
 @dataclass(frozen=True, slots=True)
 class Identity:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 from memd.base.clock import Clock
 from memd.base.errors import MemoryConfigError
@@ -12,8 +12,6 @@ from memd.llm.job_files import JobFiles
 from memd.llm.llm import Accounts, LanguageModel, ModelLimits, ProviderIdentity
 from memd.llm.provider import Provider
 from memd.llm.purposes import Purpose
-
-Close = Callable[[], Awaitable[None]]
 
 USES = {
     "naps": Purpose.NAP,
@@ -34,22 +32,21 @@ def language_model(
     also: frozenset[Purpose] = frozenset(),
     accounts: Accounts | None = None,
     jobs: JobFiles | None = None,
-    closing: Callable[[Close], object] = lambda _: None,
+    erasures: Callable[[], int] = int,
 ) -> LanguageModel:
     """Return the model of *settings*, which name a provider.
 
-    *also* are the purposes that other settings than ``llm.uses`` give it; *closing* is
-    told what closes it; *jobs* are the files of provider `jobs`.
+    *also* are the purposes that other settings than ``llm.uses`` give it; *jobs* are the
+    files of provider `jobs`; *erasures* says how often something was erased.
     """
     on = {purpose for name, purpose in USES.items() if getattr(settings.uses, name)}
     provider, identity = _provider(settings, jobs)
-    closing(provider.close)
     return LanguageModel(
         provider,
         identity,
         clock,
         purposes=on | also,
-        limits=ModelLimits(settings.night_tokens, settings.wait_seconds * 1_000),
+        limits=ModelLimits(settings.night_tokens, settings.wait_seconds * 1_000, erasures),
         accounts=accounts,
     )
 

@@ -27,6 +27,8 @@ from memd.base.limits import JOBS_KEPT_MAX
 _STAMP: Final = "%Y%m%dT%H%M%S.%fZ"
 _RECORD = "job.json"
 _WORK = "work"
+IN_A_JOB: Final = "MEMD_JOB"
+"""Set for the command: memd's hooks do nothing in a session that is one of its jobs."""
 
 
 class Ending(NamedTuple):
@@ -250,12 +252,18 @@ def _settle(folder: Path) -> None:
 
 
 def _kill_left(record: Mapping[str, Any]) -> None:
-    """Kill the group of a job's command if it still is the process that was started."""
+    """Kill what is left of the group of a job's command, and no other that got its number."""
     import psutil
 
     pid, created = record.get("pid"), record.get("pid_created")
     if not isinstance(pid, int) or pid <= 1:
         return
-    with suppress(psutil.Error, OSError):
+    with suppress(psutil.NoSuchProcess):
         if psutil.Process(pid).create_time() == created:
-            os.killpg(pid, signal.SIGKILL)
+            with suppress(OSError):
+                os.killpg(pid, signal.SIGKILL)
+        return
+    for each in psutil.process_iter():  # the first has gone, and left others
+        with suppress(psutil.Error, OSError):
+            if os.getpgid(each.pid) == pid and each.environ().get(IN_A_JOB):
+                each.kill()

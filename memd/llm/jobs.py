@@ -24,16 +24,20 @@ import psutil
 from memd.base import log
 from memd.base.errors import ProviderBusyError, ProviderRefusedError
 from memd.guard.outgoing import outgoing
-from memd.llm.job_files import Ending, Job, JobFiles
-from memd.llm.provider import CHARS_PER_TOKEN, Completion, CompletionRequest, TokenUsage
+from memd.llm.job_files import IN_A_JOB, Ending, Job, JobFiles
+from memd.llm.provider import (
+    CHARS_PER_TOKEN,
+    Completion,
+    CompletionRequest,
+    PromptErasedError,
+    TokenUsage,
+)
 
 ERRORS_BYTES_MAX = 4_096
 DRAIN_S = 5.0
 """How long what a command printed is waited for after it has ended."""
 REAP_S = 1.0
-"""How long a killed command may take to go."""
-IN_A_JOB = "MEMD_JOB"
-"""Set for the command: memd's hooks do nothing in a session that is one of its jobs."""
+"""How long a killed command may take to go before it is not waited for."""
 _KEPT: Final = frozenset(
     (
         *("HOME", "LOGNAME", "PATH", "SHELL", "TMPDIR", "USER"),
@@ -76,7 +80,7 @@ class JobCommand:
         finally:
             self._finish(job, ending)
         if job.erased:
-            raise ProviderBusyError("something was forgotten meanwhile: the job was erased")
+            raise PromptErasedError("something was forgotten meanwhile: the job was erased")
         if ending.why is not None:
             raise ProviderBusyError(ending.why, hint="memd llm jobs shows what it printed")
         text = ending.answer if request.schema is None else json_in(ending.answer, request.schema)
@@ -156,20 +160,27 @@ class _Child:
                 pause_s = min(pause_s * 1.5, _PAUSE_S_MAX)
 
     def kill(self) -> None:
-        """Kill the whole group, and reap its first."""
+        """Kill the whole group, which keeps its number until its first is reaped."""
         if self._process.returncode is None:
             with suppress(ProcessLookupError, PermissionError):  # macOS: only zombies are left
                 os.killpg(self.pid, signal.SIGKILL)
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(REAP_S)
+
+    async def _reaped(self) -> None:
+        """Reap the killed command; one that the kernel holds is left to the next one's start."""
+        for _ in range(int(REAP_S / _PAUSE_S_MIN)):
+            if self._process.poll() is not None:
+                return
+            await asyncio.sleep(_PAUSE_S_MIN)
 
     def let_go(self) -> None:
         """Read no more; whoever left the group may hold the pipes for ever."""
+        self._process.poll()
         self._out.cancel()
         self._err.cancel()
 
     async def ending(self) -> Ending:
         """Return how the killed or ended command came out."""
+        await self._reaped()
         await asyncio.wait({self._out, self._err}, timeout=DRAIN_S)
         (said, too_long), (errors, _) = _result(self._out), _result(self._err)
         code = self._process.returncode

@@ -24,6 +24,7 @@ from memd.llm.meter import Breaker, Budget, Spent
 from memd.llm.provider import (
     Completion,
     CompletionRequest,
+    PromptErasedError,
     Provider,
     TokenUsage,
     input_estimate,
@@ -69,6 +70,8 @@ class ModelLimits(NamedTuple):
 
     night_tokens: int = 0
     wait_ms: int | None = None
+    erasures: Callable[[], int] = int
+    """How often something was erased: no prompt from before the last time is sent."""
 
 
 NO_LIMITS = ModelLimits()
@@ -93,13 +96,14 @@ class LanguageModel:
         self._purposes = frozenset(purposes)
         self._budget = Budget(limits.night_tokens)
         self._wait_ms = limits.wait_ms
-        self._breaker = Breaker()
+        self._waited, self._background = Breaker(), Breaker()
         self._spent = {purpose: Spent() for purpose in Purpose}
         self._slots = asyncio.Semaphore(PROVIDER_REQUESTS_MAX)
         self._note = None if accounts is None else accounts.note
         self._past = None if accounts is None else accounts.past
         self._seeding = asyncio.Lock()
         self._last_error: str | None = None
+        self._erasures = limits.erasures
 
     async def close(self) -> None:
         """Let go of what the provider has open."""
@@ -112,7 +116,8 @@ class LanguageModel:
 
     def is_back(self) -> None:
         """Forget the failures: the provider says that it is there."""
-        self._breaker.succeeded()
+        self._waited.succeeded()
+        self._background.succeeded()
 
     def serves(self, purpose: Purpose) -> bool:
         """Return whether the settings give *purpose* to the model."""
@@ -122,8 +127,11 @@ class LanguageModel:
         """Return the model's answer to *request*.
 
         Raises ProviderBusyError where the purpose is not the model's, the provider is left
-        alone, or the budget is spent, and what the provider raises.
+        alone, or the budget is spent, PromptErasedError where something was forgotten since
+        the prompt was made or before the answer came, and what the provider raises.
         """
+        if request.erasures is None:
+            request = replace(request, erasures=self._erasures())
         why_not = self._why_not(request.purpose)
         if why_not is not None:
             raise ProviderBusyError(why_not)
@@ -132,8 +140,10 @@ class LanguageModel:
         used = input_estimate(request)  # of one that fails: it may have been read before
         try:
             async with self._slots:
+                self._check_erasures(request)
                 done = await self._asked(request)
             used = done.usage.tokens
+            self._check_erasures(request)
         finally:
             if request.purpose not in WAITED_FOR:
                 self._budget.settle(kept, used, self._clock.now_us())
@@ -158,13 +168,14 @@ class LanguageModel:
         await self._seed()
         now_us = self._clock.now_us()
         why_not = self._left_alone(now_us)
+        until_us = max(self._waited.open_until_us, self._background.open_until_us)
         return LlmStatus(
             provider=self.identity.name,
             model=self.identity.model,
             where=self.identity.where(),
             available=why_not is None,
             why_not=why_not,
-            retry_at=None if why_not is None else from_us(self._breaker.open_until_us),
+            retry_at=None if why_not is None else from_us(until_us),
             last_error=self._last_error,
             night_tokens=self._budget.limit,
             night_tokens_spent=self._budget.spent(now_us),
@@ -196,11 +207,19 @@ class LanguageModel:
             return "llm.night_tokens is 0"
         return None
 
+    def _breaker(self, purpose: Purpose) -> Breaker:
+        """Return what counts the failures: who waits gives up sooner than naps and nights do."""
+        return self._waited if purpose in WAITED_FOR else self._background
+
     def _left_alone(self, now_us: int) -> str | None:
-        return "it failed again and again" if self._breaker.is_open(now_us) else None
+        if self._background.is_open(now_us):
+            return "it failed again and again"
+        waited = self._waited.is_open(now_us)
+        return "it failed again and again while somebody waited" if waited else None
 
     def _why_not(self, purpose: Purpose) -> str | None:
-        return self._unused(purpose) or self._left_alone(self._clock.now_us())
+        is_open = self._breaker(purpose).is_open(self._clock.now_us())
+        return self._unused(purpose) or ("it failed again and again" if is_open else None)
 
     async def _seed(self) -> None:
         """Learn once what was spent before this start."""
@@ -226,6 +245,8 @@ class LanguageModel:
             screened = replace(screened, timeout_ms=self._wait_ms)
         try:
             done = await self._provider.complete(screened)
+        except PromptErasedError:
+            raise
         except ProviderError as error:
             self._failed(request, error)
             raise
@@ -236,12 +257,19 @@ class LanguageModel:
             busy = ProviderBusyError(f"the provider failed: {type(error).__name__}")
             self._failed(request, busy)
             raise busy from None
-        self._breaker.succeeded()
+        self._breaker(request.purpose).succeeded()
         return done
 
+    def _check_erasures(self, request: CompletionRequest) -> None:
+        """Raise for a prompt that may hold what was forgotten, and for an answer that may."""
+        if request.erasures != self._erasures():
+            raise PromptErasedError("something was forgotten since the prompt was made")
+
     def _failed(self, request: CompletionRequest, error: ProviderError) -> None:
-        refused = isinstance(error, ProviderRefusedError)
-        self._breaker.failed(self._clock.now_us(), refused=refused)
+        now_us, refused = self._clock.now_us(), isinstance(error, ProviderRefusedError)
+        failing = [self._waited, self._background] if refused else [self._breaker(request.purpose)]
+        for breaker in failing:
+            breaker.failed(now_us, refused=refused)
         self._spent[request.purpose].failures += 1
         self._last_error = error.message
         log.warning("the language model did not answer", kind=error.kind, why=error.message)

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from memd.domain.caller import WORKING_FOR
+from memd.base.errors import ProviderBusyError
+from memd.domain.caller import ERASURES_SEEN, WORKING_FOR
 from memd.llm.purposes import Purpose
 
 CHARS_PER_TOKEN = 4
@@ -38,6 +39,12 @@ class CompletionRequest:
     """Whose memories the prompt is about: the usage is attributed to it."""
     task_id: str | None = None
     """What the usage is for: a run's id. Without it, the purpose."""
+    erasures: int | None = field(default_factory=ERASURES_SEEN.get)
+    """How often something had been erased when what the prompt is made of was read."""
+
+
+class PromptErasedError(ProviderBusyError):
+    """Something was forgotten since the prompt was made: no failure of the provider's."""
 
 
 class TokenUsage(NamedTuple):

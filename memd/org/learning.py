@@ -25,7 +25,7 @@ from memd.base.clock import Clock
 from memd.base.errors import MemdError
 from memd.base.limits import LEARN_QUIET_MS, LEARN_ROWS, STATEMENTS_CHARS_MAX
 from memd.base.work import Work
-from memd.domain.caller import Caller
+from memd.domain.caller import ERASURES_SEEN, WORKING_FOR, Caller
 from memd.domain.org.graph import STATEMENTS_VERSION, ExtractedStatement
 from memd.domain.values import Emit, EventName
 from memd.store.file.connect import Writing
@@ -121,6 +121,7 @@ class RelationExtractor:
 
     async def _step(self) -> int | None:
         """Read a few memories and commit what they say; None when none is left."""
+        ERASURES_SEEN.set(self.db.place.erasures)
         mark = await self.db.read(unread.mark)
         if mark is None or mark.version != STATEMENTS_VERSION:
             mark = Mark(STATEMENTS_VERSION, 0)
@@ -144,7 +145,11 @@ class RelationExtractor:
         said = await self.work.run(_read, rows)
         if self.reader is None:
             return said
-        more = await self.reader.read({row.memory_key: row.content for row in rows})
+        more: dict[int, tuple[ExtractedStatement, ...]] = {}
+        for agent_id in dict.fromkeys(row.agent_id for row in rows):
+            WORKING_FOR.set(agent_id)  # what is asked is put down to whose memories they are
+            texts = {row.memory_key: row.content for row in rows if row.agent_id == agent_id}
+            more |= await self.reader.read(texts)
         return {key: (*found, *more.get(key, ())) for key, found in said.items()}
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import stat
 import sys
 import warnings
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -279,7 +280,9 @@ async def test_a_forget_kills_the_job_that_runs(
         for pid in pids(tmp_path):
             await until(partial(gone, pid), "the command is killed")
         assert not folders(stage)
-        assert "forgotten" in (await stage.call("llm.status"))["last_error"]
+        told = await stage.call("llm.status")
+        assert told["last_error"] is None, "a forget is no failure of the command's"
+        assert not any(each["failures"] for each in told["purposes"])
 
 
 async def test_a_forget_erases_job_files_when_another_provider_answers_now(
@@ -309,8 +312,9 @@ async def test_a_job_is_kept_so_many_days(tmp_path: Path, monkeypatch: pytest.Mo
         assert not first.exists()
 
 
+@pytest.mark.parametrize("first", ["stays", "went"])
 async def test_a_kill_in_the_middle_of_a_job_leaves_nothing_that_breaks_the_next_start(
-    tmp_path: Path,
+    tmp_path: Path, first: str
 ) -> None:
     (tmp_path / "config").mkdir()
     llm = settings(tmp_path, "hangs", timeout_seconds=600)
@@ -323,6 +327,10 @@ async def test_a_kill_in_the_middle_of_a_job_leaves_nothing_that_breaks_the_next
             daemon.stop(signal.SIGKILL)
             with pytest.raises(MemdError):
                 await nap
+    if first == "went":
+        os.kill(pids(tmp_path)[0], signal.SIGKILL)
+        await until(partial(gone, pids(tmp_path)[0]), "the command goes and leaves its child")
+        assert not gone(pids(tmp_path)[1])
     with spawned(tmp_path) as daemon:
         for pid in pids(tmp_path):
             await until(partial(gone, pid), "what was left running is killed")
@@ -339,6 +347,35 @@ async def test_a_kill_in_the_middle_of_a_job_leaves_nothing_that_breaks_the_next
     assert "bastion host" in shown
     listed = forked.run(["llm", "jobs"], env=environment(tmp_path), check=True).stdout
     assert one["id"] in listed
+
+
+async def test_a_daemon_that_is_told_to_stop_ends_its_job(tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    whole = yaml.safe_dump({"llm": settings(tmp_path, "hangs", timeout_seconds=600)})
+    (tmp_path / "config" / "config.yaml").write_text(whole, encoding="utf-8")
+    with spawned(tmp_path) as daemon:
+        async with AsyncClient(daemon.paths.socket, key=daemon.paths.operator_key) as client:
+            nap = asyncio.create_task(fill(client))
+            await until((tmp_path / "pids").exists, "the command runs")
+            assert daemon.stop(signal.SIGTERM) == 0
+            with suppress(MemdError):
+                await nap
+        for pid in pids(tmp_path):
+            await until(partial(gone, pid), "the command is killed")
+        (job,) = daemon.paths.jobs_dir.iterdir()
+        assert json.loads((job / "job.json").read_text("utf-8"))["state"] == "failed"
+
+
+async def test_what_a_command_printed_moves_no_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with a_desk(tmp_path, monkeypatch, "garbage") as stage:
+        await napped(stage)
+        (job,) = folders(stage)
+        assert b"\x1b" in (job / "answer").read_bytes()
+    shown = forked.run(["llm", "jobs", job.name], env=environment(tmp_path), check=True).stdout
+    assert "answer:" in shown
+    assert not set(shown) & set(map(chr, (*range(9), 11, 12, *range(14, 32), 127)))
 
 
 def test_a_session_that_is_a_job_is_no_session_of_memds(tmp_path: Path) -> None:

@@ -6,14 +6,18 @@ between the tests, and what the daemon then remembers must differ with it.
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 import warnings
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.daemon import until
 from support.effects import Stage, a_stage, shows
 from support.endpoint import (
     Answer,
@@ -28,6 +32,7 @@ from support.endpoint import (
     settings_for,
 )
 
+from memd.client import AsyncClient
 from memd.domain.settings.settings import Settings
 
 MESSAGES: tuple[dict[str, Any], ...] = (
@@ -120,6 +125,32 @@ async def test_another_answer_is_another_memory(
         texts = await remembered(stage)
     assert other in texts
     assert FACT not in texts
+
+
+async def test_what_was_read_before_a_forget_is_not_sent_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    goes_on = threading.Event()
+
+    def rule(_: dict[str, Any]) -> Answer:
+        assert goes_on.wait(60)
+        return json.dumps(GOOD)
+
+    said = [{"role": "assistant", "content": f"Turn {n}: {'words ' * 300}"} for n in range(20)]
+    with an_endpoint(rule) as stub:
+        llm = settings_for(stub, uses={"naps": True})
+        async with a_stage(tmp_path, monkeypatch, {"llm": llm}) as stage:
+            (doomed,) = await stage.remember("The tower is of sandstone.")
+            async with AsyncClient(stage.paths.socket, key=stage.paths.operator_key) as other:
+                nap = asyncio.create_task(fill(replace(stage, client=other), [*MESSAGES, *said]))
+                await until(lambda: bool(stub.asked), "the first window is sent")
+                await stage.call("memory.forget", ids=[doomed])
+                goes_on.set()
+                await nap
+            assert len(stub.asked) == 1, "the second window was read before"
+            assert FACT not in await remembered(stage), "so was what the answer is about"
+            told = await stage.call("llm.status")
+            assert (told["available"], told["last_error"]) == (True, None)
 
 
 async def by_rule(home: Path, patch: pytest.MonkeyPatch) -> list[str]:

@@ -9,16 +9,19 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.daemon import until
 from support.effects import Stage, a_stage, merged, shows, tree
 from support.endpoint import Answer, Hang, Raw, Rule, Status, Stub, an_endpoint, settings_for
 
 from memd.base.errors import OrgMemoryQueryError
+from memd.client import AsyncClient
 
 NIGHT = "memory.consolidation."
 DUAL = NIGHT + "archival.dual_mode"
@@ -108,6 +111,32 @@ async def test_what_a_night_costs_is_put_down_to_the_agent_whose_memories_it_sum
         await stage.call("sleep.run")
         costs = (await stage.call("records.cost_records.list"))["items"]
     assert sorted(each["agent_id"] for each in costs) == ["ada", "bob"]
+
+
+async def test_what_a_night_read_before_a_forget_is_not_sent_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    goes_on = threading.Event()
+
+    def rule(_: dict[str, Any]) -> Answer:
+        assert goes_on.wait(60)
+        return SUMMARY
+
+    async with asking(tmp_path, monkeypatch, rule, BY_LLM) as (stage, stub):
+        for category in ("episodic", "social"):
+            await stage.remember(*TOLD, category=category, session_id="s1")
+        (doomed,) = await stage.remember("The tower is of sandstone.")
+        await embedded(stage)
+        stage.clock.advance(days=3)
+        async with AsyncClient(stage.paths.socket, key=stage.paths.operator_key) as other:
+            night = asyncio.create_task(other.call("sleep.run"))
+            await until(lambda: bool(stub.asked), "the first group is sent")
+            await stage.call("memory.forget", ids=[doomed])
+            goes_on.set()
+            report = await night
+        assert len(stub.asked) == 1, "the second group was read before"
+        assert report["state"] == "done"
+        assert (await stage.call("llm.status"))["last_error"] is None
 
 
 @pytest.mark.parametrize("answer", FAILING, ids=lambda answer: type(answer).__name__)
@@ -421,6 +450,17 @@ async def test_the_graph_has_what_the_model_read_and_the_text_has(
                     return [each["relation"] for each in found["items"]], stub
                 await asyncio.sleep(0.005)
             return [], stub
+
+    async with asking(tmp_path / "two", monkeypatch, read, uses("triples")) as (stage, _):
+        for agent in ("ada", "bob"):
+            await stage.remember(text, agent_id=agent)
+        costs: list[dict[str, Any]] = []
+        for _ in range(2_000):
+            costs = (await stage.call("records.cost_records.list"))["items"]
+            if len(costs) > 1:
+                break
+            await asyncio.sleep(0.005)
+        assert sorted(each["agent_id"] for each in costs) == ["ada", "bob"]
 
     edges, stub = await neighbours("on", read, uses("triples"))
     assert edges == ["looks_after"]

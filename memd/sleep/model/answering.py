@@ -34,13 +34,15 @@ def answering(
         from memd.records.spending import Spending
         from memd.sleep.model.summaries import purposes_of
 
-        return language_model(
+        made = language_model(
             settings.llm,
             house.clock,
             also=purposes_of(settings),
             accounts=Spending(records, house.ids, house.clock, settings.llm.provider),
             jobs=jobs,
-            closing=stack.push_async_callback,
+            erasures=lambda: house.db.place.erasures,
         )
+        stack.push_async_callback(made.close)
+        return made
 
     return later(make)

@@ -28,7 +28,7 @@ from memd.base.errors import (
 from memd.base.ids import Ids
 from memd.base.limits import NAP_MESSAGES_MAX, NAP_TRANSCRIPT_BYTES_MAX
 from memd.base.work import Work
-from memd.domain.caller import Caller
+from memd.domain.caller import ERASURES_SEEN, Caller
 from memd.domain.encoding import ChunkingConfig, TokenCounter
 from memd.domain.enums import MemoryLevel, Origin, RunKind
 from memd.domain.occurrence import Note, Occurrence, unnoted
@@ -128,6 +128,7 @@ class Nap:
         )
 
     async def _nap(self, caller: Caller, wanted: NapRequest) -> NapResult:
+        ERASURES_SEEN.set(self.db.place.erasures)
         level = await self._level(caller)
         heard, _, found = await self._sifted(caller, wanted)
         if self.writer is not None and wanted.reason != ASKED:

@@ -18,14 +18,9 @@ from typing import Any
 
 from memd.base import log
 from memd.base.clock import Clock
-from memd.base.errors import (
-    InternalError,
-    InvalidError,
-    InvalidStateError,
-    MemdError,
-)
+from memd.base.errors import InternalError, InvalidError, InvalidStateError, MemdError
 from memd.base.ids import Ids
-from memd.domain.caller import WORKING_FOR, Caller
+from memd.domain.caller import ERASURES_SEEN, WORKING_FOR, Caller
 from memd.domain.enums import RunKind, RunState
 from memd.domain.sleep.sleep import RunReport
 from memd.domain.values import Emit, EventName
@@ -242,6 +237,7 @@ class Night:
         for task in tasks[first:]:
             at: Cursor = row.cursor["at"] if mine and task.name == row.cursor["task"] else {}
             limit, done = ROWS_FIRST, 0
+            ERASURES_SEEN.set(self.db.place.erasures)
             while (planned := await task.plan(scope, at, limit)) is not None:
                 if not await self._may():
                     return False
@@ -254,6 +250,7 @@ class Night:
                 if progress is not None:
                     progress(done, 0)
                 await asyncio.sleep(took_ms / 1_000)  # half of the time belongs to others
+                ERASURES_SEEN.set(self.db.place.erasures)
         return True
 
     async def _step(

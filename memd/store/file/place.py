@@ -34,6 +34,8 @@ class OpenFiles:
         self._known: dict[Path, Identity] = {}
         self.beside: list[Callable[[], None]] = []
         """What erases the texts that memd has outside of these files, each as a whole."""
+        self.erasures = 0
+        """How often that was done."""
 
     def left(self) -> str | None:
         """Return what is no longer where it was, None when all is; a new file is taken note of."""

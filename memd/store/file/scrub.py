@@ -111,6 +111,7 @@ async def leave_no_trace(db: Database) -> None:
     Some pages at a time, so that other writes come in between. Raises BusyError when a
     reader still needs the log, DiskFullError, ReadOnlyError; to be asked again then.
     """
+    db.place.erasures += 1
     for erase in db.place.beside:
         erase()
     await db.write(_CALLER, renew)

@@ -28,6 +28,7 @@ class Unread(NamedTuple):
     speaker: str | None
     said_at_us: int
     known_us: int
+    agent_id: str
 
 
 class Mark(NamedTuple):
@@ -48,7 +49,10 @@ SELECT m.memory_key, m.memory_id,
        coalesce(m.occurred_at_us, m.created_at_us),
        coalesce((SELECT max(v.replaced_at_us)
                    FROM memory_version AS v
-                  WHERE v.memory_key = m.memory_key), m.created_at_us)
+                  WHERE v.memory_key = m.memory_key), m.created_at_us),
+       (SELECT a.agent_id
+          FROM agent AS a
+         WHERE a.agent_key = m.agent_key)
 """
 
 
