@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from support.fakes import HashEmbedder, fingerprint, hash_vector
+from support.disks import fill, small_disk
+from support.fakes import hash_vector
 from support.store import ADA, a_house, stored
+from support.switched import DIMENSIONS, SwitchedModel, a_chooser, a_folder
 from support.tuned import talked
 
 from memd.backends.assembly import Assembly
 from memd.base.errors import (
     AlreadyRunningError,
+    BusyError,
+    DiskFullError,
     EmbeddingError,
     InvalidError,
     InvalidStateError,
@@ -24,44 +28,13 @@ from memd.base.errors import (
 from memd.domain.enums import SearchMode
 from memd.domain.memory import MemoryQuery, MemoryUpdate
 from memd.embedding.chosen import ChosenEmbedder
-from memd.embedding.model_files import ONNX_FILE, write_manifest
+from memd.embedding.model_files import ONNX_FILE
 from memd.ingest.switch import ModelSwitch
 from memd.learn.tuning.bench import measured, ranks_of
 from memd.store.file.connect import Reading, Writing
 from memd.store.search import switching, vectors
 
 TEXTS = [f"hive {number} has {number} frames of honey" for number in range(150)]
-DIMENSIONS = {"A": 32, "B": 16, "C": 24}
-
-
-class _Model(HashEmbedder):
-    """A model of another dimension, that may fail at its nth call."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder.name, dimension=DIMENSIONS[folder.name])
-        self.calls_left: int | None = None
-        self.meanwhile: Any = None
-
-    async def embed(self, texts: Sequence[str], *, bulk: bool = False) -> list[bytes]:
-        if self.calls_left is not None:
-            self.calls_left -= 1
-            if self.calls_left < 0:
-                raise EmbeddingError("the model failed")
-        if any("poison" in text for text in texts) and self.name == "B":
-            raise EmbeddingError("the model failed")
-        if self.meanwhile is not None:
-            await self.meanwhile()
-        return await super().embed(texts, bulk=bulk)
-
-
-def a_folder(path: Path, name: str, *, tokenizer: bool = True) -> Path:
-    folder = path / "models" / name
-    folder.mkdir(parents=True)
-    (folder / ONNX_FILE).write_bytes(b"weights")
-    if tokenizer:
-        (folder / "tokenizer.json").write_text("{}")
-    write_manifest(folder, fingerprint(name, DIMENSIONS[name]))
-    return folder
 
 
 class Bed:
@@ -73,8 +46,8 @@ class Bed:
         self.events: list[Any] = []
         self.switch = ModelSwitch(house, chosen, lambda *told: self.events.append(told[2]))
 
-    def model(self, name: str) -> _Model:
-        return cast("_Model", self.chosen.of(name))
+    def model(self, name: str) -> SwitchedModel:
+        return cast("SwitchedModel", self.chosen.of(name))
 
     async def dense(self, text: str) -> list[str]:
         query = MemoryQuery(text=text, limit=20)
@@ -105,10 +78,7 @@ class Bed:
 
 @asynccontextmanager
 async def a_bed(tmp_path: Path) -> AsyncIterator[Bed]:
-    for name in DIMENSIONS:
-        if not (tmp_path / "models" / name).exists():
-            a_folder(tmp_path, name)
-    chosen = ChosenEmbedder(tmp_path / "models" / "A", cast("Any", _Model))
+    chosen = a_chooser(tmp_path)
     async with a_house(tmp_path / "memd.db", embedder=cast("Any", chosen)) as house:
         chosen.serve(await house.db.read(switching.in_use))
         yield Bed(house, chosen)
@@ -327,3 +297,36 @@ def test_a_rank_counts_what_is_nearer() -> None:
     assert ranks_of(asked, passages, [2, 0], [None, None]) == [1, 1]
     assert ranks_of(asked, passages, [0, 1], [None, None])[0] > 1
     assert ranks_of(asked[:1], [*passages, asked[0]], [2], [3]) == [1]
+
+
+async def test_a_full_disk_holds_a_change_up_and_loses_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    rooms: list[Callable[[], None]] = []
+
+    async def full() -> None:
+        """At the second batch: nothing more can be written, by nobody."""
+        if bed.model("B").texts and not rooms:
+            rooms.append(fill(folder))
+            with suppress(DiskFullError):
+                for number in range(2_000):
+                    await stored(bed.house, f"{number} of {'hives ' * 500}")
+
+    with small_disk(folder, 24):
+        async with a_bed(folder) as bed:
+            await stored(bed.house, *TEXTS)
+            bed.model("B").meanwhile = full
+            await bed.switch.use(ADA, "B")
+            with pytest.raises((BusyError, DiskFullError)):  # which the daemon tries again after
+                await bed.switch.carry_out()
+            coming = (await bed.switch.status())["coming"]
+            assert 0 < coming["done"] < coming["total"]
+            assert bed.chosen.name == "A"
+            assert await bed.dense("hive 7 honey") == await bed.brute("hive 7 honey", "A")
+            rooms[0]()
+            assert await bed.house.db.recover()
+            await bed.house.queue.drain()
+            assert await bed.switch.carry_out()
+            assert bed.chosen.name == "B"
+            assert await bed.dense("hive 7 honey") == await bed.brute("hive 7 honey", "B")
+            assert (await bed.house.upkeep.check(ADA)).ok

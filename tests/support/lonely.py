@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import apsw
 import pytest
@@ -96,10 +96,11 @@ def held(conn: apsw.Connection) -> str:
 
 @asynccontextmanager
 async def a_recorded_bed(
-    folder: Path, settings: Settings
+    folder: Path, settings: Settings, embedder: Any = None
 ) -> AsyncIterator[tuple[RecordingVFS, OneConnection, Bed]]:
     """Open the rooms over a new file in *folder*, on a disk that remembers."""
-    clock, embedder, vfs = HeldClock(), HashEmbedder(), RecordingVFS()
+    clock, vfs = HeldClock(), RecordingVFS()
+    embedder = embedder or HashEmbedder()
     conn = Writing(str(folder / "memd.db"), vfs="recording")
     try:
         conn.pragma("locking_mode", "exclusive")

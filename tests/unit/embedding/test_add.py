@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
-from tokenizers import Tokenizer, models, pre_tokenizers
+from support.word_model import a_word_model
 
 from memd.base.errors import InvalidError, ModelError
 from memd.embedding.add import add
@@ -21,27 +20,8 @@ DIMENSION = 16
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    """A model that means each word by a vector of its own."""
-    folder = tmp_path / "words-e5"
-    folder.mkdir()
-    words = dict.fromkeys(word for each in references() for word in each.text.split())
-    vocabulary = {word: at for at, word in enumerate(["?", *words])}
-    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="?"))  # noqa: S106
-    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    tokenizer.save(str(folder / "tokenizer.json"))
-    table = np.random.default_rng(7).normal(2.0, 1.0, (len(vocabulary), DIMENSION))
-    make = onnx.helper
-    graph = make.make_graph(
-        [make.make_node("Gather", ["table", "input_ids"], ["out"])],
-        "words",
-        [make.make_tensor_value_info("input_ids", onnx.TensorProto.INT64, ["b", "s"])],
-        [make.make_tensor_value_info("out", onnx.TensorProto.FLOAT, ["b", "s", DIMENSION])],
-        initializer=[onnx.numpy_helper.from_array(table.astype(np.float32), "table")],
-    )
-    opset = [make.make_opsetid("", 17)]
-    onnx.save(make.make_model(graph, opset_imports=opset, ir_version=8), folder / "model.onnx")
-    (folder / "config.json").write_text(json.dumps({"hidden_size": DIMENSION}))
-    return folder
+    words = (word for each in references() for word in each.text.split())
+    return a_word_model(tmp_path / "words-e5", words, dimension=DIMENSION)
 
 
 def test_a_model_of_another_dimension_is_added_and_its_vectors_lie_around_zero(
