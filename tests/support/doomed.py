@@ -14,10 +14,11 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 import apsw
-from support.fakes import HashEmbedder
+from support.fakes import DIMENSION, HashEmbedder
 
 from memd import daemon, house
 from memd.base import log
@@ -25,17 +26,25 @@ from memd.base.clock import SystemClock
 from memd.base.paths import Paths
 from memd.domain.caller import Caller
 from memd.domain.settings.settings import DaemonSettings, Settings
+from memd.embedding.model_files import read_manifest
 from memd.org import org
 from memd.store.access import files
 from memd.store.file import database, transactions
 from memd.store.file.connect import Writing
 from memd.store.memory import memories
 from memd.store.memory.rows import MemoryRow
+from memd.store.search import switching
 
 PHASES = (
     "idle", "ingest", "bulk", "delete", "forget", "embed", "checkpoint", "night", "nap", "undo",
-    "org", "files",
+    "org", "files", "model begun", "model vectors", "model cache", "model over", "model tidied",
 )  # fmt: skip
+PAUSE_S = 0.01  # a change takes long enough to be asked within
+OF_A_CHANGE = {
+    "begin": "model begun", "give": "model vectors", "step": "model cache",
+    "change_over": "model over", "tidy": "model tidied",
+}  # fmt: skip
+"""What of ``switching`` a transaction did, and so which phase its writes are."""
 METHODS = {
     "memory.ingest": "ingest",
     "memory.ingest_many": "bulk",
@@ -143,8 +152,17 @@ class Ahead(SystemClock):
 class Embedder(HashEmbedder):
     """In place of the model's thread."""
 
-    def __init__(self, *_given: object, **_more: object) -> None:
-        super().__init__()
+    def __init__(self, folder: Path, **_more: object) -> None:
+        known = read_manifest(folder)  # of models that are changed for each other
+        super().__init__(
+            folder.name if known else "hash",
+            dimension=known.fingerprint.dimension if known else DIMENSION,
+        )
+        self._pause_s = PAUSE_S if known else 0.0
+
+    async def embed(self, texts: Sequence[str], *, bulk: bool = False) -> list[bytes]:
+        await asyncio.sleep(self._pause_s * bulk)
+        return await super().embed(texts, bulk=bulk)
 
     def warm(self) -> None:
         return
@@ -197,9 +215,23 @@ def _instrument(shared: Shared) -> None:
         finally:
             shared.enter("idle")
 
+    for name, phase in OF_A_CHANGE.items():
+        setattr(switching, name, _of_a_change(getattr(switching, name), shared, phase))
     vars(transactions).update(transacted=in_phase, checkpointing=in_checkpoint)
     vars(database).update(CHECKPOINT_PAGES=60)  # so that every cycle has several
     vars(house).update(EmbedderThread=Embedder)
+
+
+def _of_a_change(work: Callable[..., Any], shared: Shared, phase: str) -> Callable[..., Any]:
+    """Return *work* as it is; what is written after it, in its transaction, is of *phase*."""
+
+    def done(*given: Any, **more: Any) -> Any:
+        result = work(*given, **more)
+        if result is not False:
+            shared.enter(phase)
+        return result
+
+    return done
 
 
 # The mutants.
@@ -250,9 +282,22 @@ def _in_two(where: Any, name: str) -> None:
     setattr(where, name, later)
 
 
+def _used_at_once() -> None:
+    """The coming model is noted as the one in use when the change begins."""
+    begin = switching.begin
+
+    def noted(conn: Writing, name: str, *more: Any) -> Any:
+        note = {"name": name}
+        conn.execute("INSERT OR REPLACE INTO meta VALUES ('model_in_use', :name)", note)
+        return begin(conn, name, *more)
+
+    vars(switching).update(begin=noted)
+
+
 MUTANTS: dict[str, Callable[[], None]] = {
     "ack_early": _ack_early,
     "summary_first": _summary_first,
     "learnt_later": lambda: _in_two(org.Org, "learnt"),
     "path_later": lambda: _in_two(files, "put"),
+    "used_at_once": _used_at_once,
 }
