@@ -11,6 +11,9 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +39,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 WINDOW_DEFAULT = 256
+LANGUAGES_FILE = "languages.json"
+SHARE_KEPT = 16
+"""At most one direction in so many is taken off a model's vectors."""
+APART_MIN = 1e-3
+"""By less, languages do not differ: a model that knows one of them."""
 _WINDOW_MAX = 512
 _HINT = "give a folder with model.onnx, tokenizer.json and config.json"
 _E5_PREFIX = "query: "  # its card: for texts that are compared with each other
@@ -89,7 +97,7 @@ def _taken(source: Path, new: Path, name: str) -> Manifest:
         name,
         sha256_of(new / ONNX_FILE),
         _window(source),
-        f"{_pooling(source)}-centred",
+        f"{_pooling(source)}-neutral",
         _dimension(source),
     )
     prefix = _E5_PREFIX if "e5" in name.lower().replace("_", "-").split("-") else ""
@@ -99,9 +107,22 @@ def _taken(source: Path, new: Path, name: str) -> Manifest:
 
 
 def _centre(new: Path, manifest: Manifest) -> None:
-    """Measure where the model's vectors lie on average, over texts about everything."""
-    rows = _pooled(new, manifest)
-    rows.mean(axis=0).astype("<f4").tofile(new / CENTRE_FILE)
+    """Measure where the model's vectors lie on average, and which way they differ by language.
+
+    The same sentences in five languages: what their means differ by tells the language and
+    nothing else.
+    """
+    import numpy as np
+
+    raw = resources.files("memd.embedding").joinpath(LANGUAGES_FILE).read_text("utf-8")
+    said: dict[str, list[str]] = json.loads(raw)
+    with _running(manifest):
+        encoder = OnnxEncoder(new, manifest)
+        means = np.stack([encoder.pooled(texts).mean(axis=0) for texts in said.values()])
+    centre = means.mean(axis=0)
+    _, apart, directions = np.linalg.svd(means - centre, full_matrices=False)
+    number = min(int((apart > APART_MIN).sum()), manifest.fingerprint.dimension // SHARE_KEPT)
+    np.vstack([centre, directions[:number]]).astype("<f4").tofile(new / CENTRE_FILE)
 
 
 def _prove(new: Path, manifest: Manifest) -> None:
@@ -114,8 +135,15 @@ def _prove(new: Path, manifest: Manifest) -> None:
 
 
 def _pooled(new: Path, manifest: Manifest) -> NDArray[np.float32]:
-    try:
+    with _running(manifest):
         return OnnxEncoder(new, manifest).pooled([each.text[:400] for each in references()])
+
+
+@contextmanager
+def _running(manifest: Manifest) -> Iterator[None]:
+    """Raise ModelError for whatever a model does that does not run."""
+    try:
+        yield
     except ModelError:
         raise
     except (MemdError, Exception) as error:  # onnxruntime raises bare Exceptions

@@ -1,10 +1,11 @@
 """Runs any encoder that a folder holds as ONNX: pooled, centred, of length 1.
 
 The vectors of many models lie in a narrow cone: two texts that have nothing in common have
-a cosine of 0.7 or more. What memd decides by a cosine (whether anything answers, whether a
-text is news) is fitted to a model whose vectors do not. So the mean vector of texts about
-everything is measured when a model is added, kept beside it and taken off each vector
-(docs/decisions/0183).
+a cosine of 0.7 or more, and two in the same language more still. What memd decides by a
+cosine (whether anything answers, whether a text is news) is fitted to a model whose vectors
+do neither. So the mean vector, and the directions that tell one language from another, are
+measured when a model is added, kept beside it and taken off each vector (docs/decisions/0160,
+0183).
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ class OnnxEncoder:
         self._inputs = {each.name for each in self._session.get_inputs()}
         self._centre: Rows | None = None
         if (folder / CENTRE_FILE).exists():
-            self._centre = np.fromfile(folder / CENTRE_FILE, dtype="<f4")
+            kept = np.fromfile(folder / CENTRE_FILE, dtype="<f4").reshape(-1, self._dimension)
+            self._centre, self._directions = kept[0], kept[1:]
 
     def windows(self, text: str) -> list[TextWindow]:
         """Return the parts of *text* that fit the model's window; at least one."""
@@ -66,7 +68,10 @@ class OnnxEncoder:
     def encode(self, texts: list[str]) -> Rows:
         """Return one vector for each text that fits the window, in order."""
         rows = self.pooled(texts)
-        return rows if self._centre is None else _unit(rows - self._centre)
+        if self._centre is None:
+            return rows
+        rows = rows - self._centre
+        return _unit(rows - rows @ self._directions.T @ self._directions)
 
     def pooled(self, texts: list[str]) -> Rows:
         """Return the model's own vectors, of length 1; EmbeddingError for another dimension."""

@@ -18,7 +18,7 @@ def a_word_model(
 ) -> Path:
     """Write the model of *words* into *folder*; each of *layers* costs time and means nothing."""
     folder.mkdir(parents=True)
-    vocabulary = {word: at for at, word in enumerate(["?", *dict.fromkeys(words)])}
+    vocabulary = {word: at for at, word in enumerate(dict.fromkeys(["?", *words]))}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="?"))  # noqa: S106
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     tokenizer.save(str(folder / "tokenizer.json"))

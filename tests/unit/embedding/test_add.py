@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import json
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from support.word_model import a_word_model
+from tokenizers import Tokenizer
 
 from memd.base.errors import InvalidError, ModelError
-from memd.embedding.add import add
+from memd.embedding.add import LANGUAGES_FILE, add
 from memd.embedding.embed import load_encoder
 from memd.embedding.install import references
 from memd.embedding.model_files import read_manifest, status
 
-DIMENSION = 16
+DIMENSION = 96
+SAID: dict[str, list[str]] = json.loads(
+    resources.files("memd.embedding").joinpath(LANGUAGES_FILE).read_text("utf-8")
+)
+WORDS = [
+    *(word for each in references() for word in each.text.split()),
+    *(word for texts in SAID.values() for text in texts for word in text.split()),
+]
 
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    words = (word for each in references() for word in each.text.split())
-    return a_word_model(tmp_path / "words-e5", words, dimension=DIMENSION)
+    return a_word_model(tmp_path / "words-e5", WORDS, dimension=DIMENSION)
 
 
 def test_a_model_of_another_dimension_is_added_and_its_vectors_lie_around_zero(
@@ -38,6 +47,34 @@ def test_a_model_of_another_dimension_is_added_and_its_vectors_lie_around_zero(
     near = rows @ rows.T
     assert rows.shape == (len(texts), DIMENSION)
     assert abs(float(near[~np.eye(len(texts), dtype=bool)].mean())) < 0.2
+
+
+def test_that_two_texts_are_in_one_language_makes_them_no_nearer(
+    source: Path, tmp_path: Path
+) -> None:
+    model = onnx.load(source / "model.onnx")
+    table = onnx.numpy_helper.to_array(model.graph.initializer[0]).copy()
+    known = Tokenizer.from_file(str(source / "tokenizer.json")).get_vocab()
+    drawn = np.random.default_rng(3)
+    for texts in SAID.values():
+        apart = drawn.normal(0.0, 2.0, DIMENSION)  # what every word of the language has
+        for word in {word for text in texts for word in text.split()}:
+            table[known[word]] += apart
+    model.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(table, "table"))
+    onnx.save(model, source / "model.onnx")
+    folder = add(tmp_path / "models" / "own", source)
+    manifest = read_manifest(folder)
+    assert manifest is not None
+
+    encoder = load_encoder(folder, manifest)
+    rows = {language: encoder.encode(texts) for language, texts in SAID.items()}
+
+    further = [
+        abs(float((rows[one] @ rows[other].T).mean() - (rows[one] @ rows[one].T).mean()))
+        for one in rows
+        for other in rows
+    ]
+    assert max(further) < 0.2
 
 
 def test_a_folder_that_says_another_dimension_is_refused(source: Path, tmp_path: Path) -> None:

@@ -1,0 +1,156 @@
+"""How models find German, Japanese and mixed memories: ``python -m tests.bench.languages NAME ...``
+
+NAME is a folder beside the model in use, as ``memd model list`` names it; without one, the model
+in use. The same 16 facts in three languages (``languages.txt``, written by hand), asked in other
+words, by the whole of recall: words, meaning, ranker and gate as they are shipped.
+
+- ``en``, ``de``, ``ja``: a store of one language, asked in it
+- ``mixed``: each fact in one of the three languages in turn, asked in the language it is in
+- ``crossed``: the same store, each fact asked in the two other languages
+
+*first*: the right memory stands first and the gate lets it through. *ten*: among the ten best.
+*held*: a default answer, of as many memories as are worth their place, holds it. *foreign*: of
+eight questions a language that nothing in the store answers, the share that is answered.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bench.samples import Remembered, house_with, ingested
+from bench.stage import model_dir
+from memd.backends.assembly import Assembly
+from memd.domain.caller import Caller
+from memd.embedding.embed import EmbedderThread
+from memd.recall.tuned import TuningTrial
+
+LANGUAGES = ("en", "de", "ja")
+FILE = Path(__file__).with_name("languages.txt")
+TOP = 10
+
+
+class Fact(NamedTuple):
+    """A fact by language: the memory and its question."""
+
+    memory: dict[str, str]
+    asked: dict[str, str]
+
+
+class Put(NamedTuple):
+    """A question to a store; *right* is the memory that answers it, None where nothing does."""
+
+    store: str
+    text: str
+    right: str | None
+
+
+def read() -> tuple[list[Fact], list[tuple[str, str]]]:
+    """Return the facts, and the foreign questions with their languages."""
+    facts: dict[str, Fact] = {}
+    foreign: list[tuple[str, str]] = []
+    for line in FILE.read_text("utf-8").splitlines():
+        if not line or line.startswith("#"):
+            continue
+        key, language, *texts = (part.strip() for part in line.split(" | "))
+        if key == "!":
+            foreign.append((language, texts[0]))
+            continue
+        fact = facts.setdefault(key, Fact({}, {}))
+        fact.memory[language], fact.asked[language] = texts
+    return list(facts.values()), foreign
+
+
+def stores(facts: Sequence[Fact]) -> dict[str, list[str]]:
+    """Return the memories of each store."""
+    alone = {each: [fact.memory[each] for fact in facts] for each in LANGUAGES}
+    return {**alone, "mixed": [fact.memory[_of(at)] for at, fact in enumerate(facts)]}
+
+
+def questions(facts: Sequence[Fact]) -> dict[str, list[Put]]:
+    """Return the questions that have an answer, by row of the table."""
+    rows = {
+        each: [Put(each, fact.asked[each], fact.memory[each]) for fact in facts]
+        for each in LANGUAGES
+    }
+    rows["mixed"], rows["crossed"] = [], []
+    for at, fact in enumerate(facts):
+        for each in LANGUAGES:
+            put = Put("mixed", fact.asked[each], fact.memory[_of(at)])
+            rows["mixed" if each == _of(at) else "crossed"].append(put)
+    return rows
+
+
+def _of(at: int) -> str:
+    return LANGUAGES[at % len(LANGUAGES)]
+
+
+async def measured(folder: Path) -> dict[str, Any]:
+    """Return the table of the model in *folder*."""
+    facts, foreign = read()
+    embedder = Remembered(EmbedderThread(folder))
+    if embedder.fingerprint is None:
+        raise SystemExit(f"no model in {folder}; see: memd model list")
+    told: dict[str, Any] = {}
+    try:
+        async with house_with(embedder) as house:
+            for store, texts in stores(facts).items():
+                await ingested(house, store, [{"text": text} for text in texts])
+            await house.queue.drain()
+            for row, puts in questions(facts).items():
+                told[row] = _share([await asked(house, put) for put in puts])
+            for store in stores(facts):
+                some = [
+                    Put(store, text, None) for each, text in foreign if store in (each, "mixed")
+                ]
+                found = [await asked(house, put) for put in some]
+                told[store] |= {
+                    "foreign": round(sum(each["any"] for each in found) / len(found), 3)
+                }
+    finally:
+        await embedder.close()
+    return told
+
+
+async def asked(house: Assembly, put: Put) -> dict[str, bool]:
+    """Return what came of one question."""
+    caller = Caller(agent_id=put.store, method="bench")
+    seen = await house.recall.examined(caller, put.text, TuningTrial(None))
+    best = [each.measured.candidate.own for each in seen.items if each.passes]
+    worth = [
+        each.measured.candidate.own
+        for each in seen.items
+        if each.passes and each.relevance >= each.bar
+    ]
+    return {
+        "first": best[:1] == [put.right],
+        "ten": put.right in best[:TOP],
+        "held": put.right in worth,
+        "any": bool(worth),
+    }
+
+
+def _share(found: Sequence[dict[str, bool]]) -> dict[str, Any]:
+    names = ("first", "ten", "held")
+    return {
+        "questions": len(found),
+        **{name: round(sum(each[name] for each in found) / len(found), 3) for name in names},
+    }
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.languages", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    options = parser.parse_args(argv)
+    used = model_dir()
+    for name in options.names or [used.name]:
+        told = asyncio.run(measured(used.with_name(name)))
+        print(json.dumps({name: told}, indent=1, ensure_ascii=False))
+
+
+if __name__ == "__main__":
+    main()
