@@ -113,7 +113,7 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
         inject=later(prompts.inject),
         briefs=later(prompts.briefs),
         learn=prompts.learn,
-        tuning=later(partial(_tuning, house, events, stack)),
+        tuning=later(partial(_tuning, house, events, models, stack)),
         lessons=taught.lessons,
         skills=taught.skills,
         quarantine=house.quarantine,
@@ -132,12 +132,12 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
     )
 
 
-def _tuning(house: Assembly, events: Events, stack: AsyncExitStack) -> Tuning:
+def _tuning(house: Assembly, events: Events, models: ModelSwitch, stack: AsyncExitStack) -> Tuning:
     """Build the room of tuning; the run under way is given up when *stack* unwinds."""
     from memd.learn.tuning.tuning import Tuning
 
     emit = events.emit
-    room = Tuning(house.db, house.clock, house.ids, house.recall, house.embedder, emit)
+    room = Tuning(house.db, house.clock, house.ids, house.recall, house.embedder, emit, models)
     stack.push_async_callback(room.close)
     return room
 

@@ -6,6 +6,7 @@
     python -m tests.check unit       # some steps by name
     python -m tests.check --long fences   # the fence and secret suites alone, in full
     python -m tests.check --long clients  # real assistants, fetched with npm, against a fake model
+    python -m tests.check torch      # training the encoder; after pip install -e '.[dev,torch]'
 
 Steps run in the order of their price and stop at the first that fails, with its
 whole output. Tests run on all cores, those of one file on the same, as they may share
@@ -53,6 +54,7 @@ SUITES = {
         "tests/e2e/test_secrets_everywhere.py",
     ),
     "clients": ("tests/clients",),
+    "torch": ("tests/e2e/test_trained_encoder.py",),
 }
 """What is run when it is named: parts of the folders, and what a gate must not wait for."""
 NO_TESTS = 5  # pytest's code for an empty folder

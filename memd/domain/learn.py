@@ -121,6 +121,12 @@ class TuneRequest(Value):
     """The share of the pairs, the newest, that judges and is not trained on."""
     pairs: int = Field(default=1_500, ge=2, le=5_000)
     """At most so many, spread over the store."""
+    encoder: bool = False
+    """Whether the embedding model itself is trained, and nothing else: needs torch."""
+    epochs: int = Field(default=3, ge=1, le=100)
+    """Of an encoder."""
+    learning_rate: float = Field(default=1e-5, gt=0.0, le=1.0)
+    """Of an encoder."""
     weights: bool = False
     """Whether the ranker's weights are fitted, too: fitted to what is asked in conversations they
     find less of what is asked of memories later (docs/tuning.md).
@@ -156,7 +162,10 @@ class TuneRun(Value):
     training: Count = 0
     held_out: Count = 0
     trained: str | None = None
-    """What was judged: ``adapter``, ``weights`` or ``both``, the best on pairs set apart."""
+    """What was judged: ``encoder``, or of ``adapter``, ``weights`` and ``both`` the best on pairs
+    set apart."""
+    model: str | None = None
+    """The embedding model that was trained and put to use: ``memd model undo`` takes it back."""
     verdict: Verdict | None = None
     deployed: bool = False
     """Whether it was put to use; one that is not better never is."""

@@ -32,12 +32,16 @@ Resume = Annotated[
 Weights = Annotated[
     bool, options.option("--weights", help="Fit the ranker's weights, too; see docs/tuning.md.")
 ]
+Encoder = Annotated[
+    bool, options.option("--encoder", help="Train the embedding model instead; needs torch.")
+]
 
 
-@options.examples("memd tune run", "memd tune run --resume", "memd tune run --detach --json")
+@options.examples("memd tune run", "memd tune run --encoder", "memd tune run --resume --json")
 def run(
     resume: Resume = False,
     weights: Weights = False,
+    encoder: Encoder = False,
     detach: Detach = False,
     profile: options.Profile = None,
     json: options.Json = False,
@@ -47,7 +51,9 @@ def run(
     What is trained is used only where it is better on pairs that it was not trained on, and
     "memd tune undo" takes it back.
     """
-    params = options.without_none(resume=resume or None, weights=weights or None)
+    params = options.without_none(
+        resume=resume or None, weights=weights or None, encoder=encoder or None
+    )
     with daemon(profile) as client:
         done: dict[str, Any] = client.call("tune.start", params)
         if not detach:
@@ -133,7 +139,9 @@ def _tell(run: dict[str, Any]) -> None:
         for name, key in (("NDCG@10", "ndcg"), ("recall@10", "recall"), ("told", "told")):
             before, after = verdict[f"base_{key}"], verdict[f"tuned_{key}"]
             say.out(f"  {name:<10} {before:.3f} before, {after:.3f} tuned")
-    if run["deployed"]:
+    if run["model"]:
+        say.note(f"memd changes to {run['model']} beside everything else; back: memd model undo")
+    elif run["deployed"]:
         say.note("to take it back: memd tune undo")
 
 
@@ -145,6 +153,8 @@ def _sum(run: dict[str, Any]) -> str:
         return str(_DOING.get(run["stage"], run["stage"]))
     if run["active"]:
         return "better, and in use"
+    if run["model"]:
+        return f"better: {run['model']}"
     if run["deployed"]:
         return "better, not in use now"
     return "not better on the pairs held out, so nothing was changed"

@@ -48,8 +48,8 @@ async def measured(
     place = {each.memory_key: at for at, each in enumerate(said)}
     told: dict[str, Any] = {"pairs": len(asked), "memories": len(said), "models": []}
     for name in names if asked else ():
-        passages = await _embedded(embedder, name, [each.content for each in said])
-        found = await _embedded(embedder, name, [each.text for each in asked])
+        passages = await embedded(embedder, name, [each.content for each in said])
+        found = await embedded(embedder, name, [each.text for each in asked])
         right = [place[each.memory_key] for each in asked]
         apart = [place.get(each.apart or 0) for each in asked]
         ranks = await ground.work.run(ranks_of, found, passages, right, apart)
@@ -64,7 +64,7 @@ async def measured(
     return told
 
 
-async def _embedded(embedder: ChosenEmbedder, name: str, texts: Sequence[str]) -> list[bytes]:
+async def embedded(embedder: ChosenEmbedder, name: str, texts: Sequence[str]) -> list[bytes]:
     model = embedder.of(name)
     made: list[bytes] = []
     for at in range(0, len(texts), BENCH_TEXTS):
@@ -80,6 +80,8 @@ def ranks_of(
 ) -> list[int]:
     """Return at which place, from 1, each question has its right passage.
 
+    What is as near as the right one stands before it: a model to which all texts are the same
+    finds nothing.
     *apart*: the passage that is the question itself and is passed over.
     """
     import numpy as np
@@ -89,7 +91,7 @@ def ranks_of(
         if itself is not None:
             near[row, itself] = -2.0
     own = near[np.arange(len(right)), list(right)]
-    return [int(rank) for rank in (near > own[:, None]).sum(axis=1) + 1]
+    return [int(rank) for rank in (near >= own[:, None]).sum(axis=1)]
 
 
 def _matrix(vectors: Sequence[bytes]) -> Any:

@@ -18,6 +18,7 @@ from memd.base.work import Work
 from memd.domain.caller import Caller
 from memd.domain.encoding import Embedder
 from memd.domain.learn import TuneRequest, TuneStage, Verdict
+from memd.embedding.chosen import ChosenEmbedder
 from memd.learn.tuning.questions import Asked, questions
 from memd.learn.tuning.ranker import Examined
 from memd.recall.question import name_candidates, without_names
@@ -61,6 +62,8 @@ class Stages:
     recall: Recall
     embedder: Embedder
     work: Work
+    chosen: ChosenEmbedder | None = None
+    """The models there are, for a run that trains one."""
 
     async def do(
         self, stage: TuneStage, done: RunWork, request: TuneRequest, progress: Progress
@@ -114,6 +117,8 @@ class Stages:
     ) -> dict[str, Any]:
         pairs = await self._pairs(done)
         fit = [pair.asked for pair in pairs if pair.part == FIT]
+        if request.encoder:
+            return await self._trained_encoder(done, pairs, request, progress)
         weigh = [pair.asked for pair in pairs if pair.part == WEIGH]
         negatives = {int(key): keys for key, keys in done["negatives"].items()}
         part = 0.4 if request.weights else 0.8
@@ -127,6 +132,20 @@ class Stages:
             made["weights"] = await self.fitted(some, shipped, lambda _share: progress(0.6))
             made["both"] = await self.fitted(some, matrix, lambda _share: progress(0.8))
         return {"made": {name: tuned.body() for name, tuned in made.items()}}
+
+    async def _trained_encoder(
+        self, done: RunWork, pairs: Sequence[Pair], request: TuneRequest, progress: Progress
+    ) -> dict[str, Any]:
+        from memd.learn.tuning import encoder_stages
+
+        assert self.chosen is not None
+        said = await self.recall.db.read(tunings.texts, MEMORIES_MAX)
+        negatives = {int(key): keys for key, keys in done["negatives"].items()}
+        fit = [pair.asked for pair in pairs if pair.part in {FIT, WEIGH}]
+        triples = encoder_stages.triples_of(fit, negatives, said)
+        name = done["model"]
+        await encoder_stages.trained(self.chosen, self.work, name, triples, request, progress)
+        return {"made": {}}
 
     async def adapter(
         self,
@@ -169,9 +188,11 @@ class Stages:
         return replace(tuned, weights=replace(tuned.weights, bar=bar))
 
     async def _evaluated(
-        self, done: RunWork, _request: TuneRequest, progress: Progress
+        self, done: RunWork, request: TuneRequest, progress: Progress
     ) -> dict[str, Any]:
         pairs = await self._pairs(done)
+        if request.encoder:
+            return await self._evaluated_encoder(done, pairs)
         made = {name: tuned_of(body) for name, body in done["made"].items()}
         chosen = [pair.asked for pair in pairs if pair.part == CHOOSE]
         best, most = "", -1.0
@@ -185,6 +206,15 @@ class Stages:
         now = await self.recall.tuned()
         verdict = await self.verdict(held, now, made[best])
         return {"best": best, "verdict": verdict.model_dump(mode="json")}
+
+    async def _evaluated_encoder(self, done: RunWork, pairs: Sequence[Pair]) -> dict[str, Any]:
+        from memd.learn.tuning import encoder_stages
+
+        assert self.chosen is not None
+        said = await self.recall.db.read(tunings.texts, MEMORIES_MAX)
+        held = [pair.asked for pair in pairs if pair.part in {CHOOSE, HELD_OUT}]
+        found = await encoder_stages.judged(self.chosen, self.work, done["model"], held, said)
+        return {"best": "encoder", "verdict": found.model_dump(mode="json")}
 
     async def verdict(self, asked: Sequence[Asked], now: Tuned | None, tuned: Tuned) -> Verdict:
         """Return how *tuned* does on what is *asked*, beside what is in use *now*."""

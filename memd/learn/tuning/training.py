@@ -135,4 +135,4 @@ def ranks(
 
 def _ranks(cosines: Matrix) -> list[int]:
     own = np.diagonal(cosines)[:, None]
-    return [int(rank) for rank in 1 + (cosines > own).sum(axis=1)]
+    return [int(rank) for rank in (cosines >= own).sum(axis=1)]

@@ -27,6 +27,7 @@ from memd.domain.caller import Caller
 from memd.domain.encoding import Embedder
 from memd.domain.learn import TERMINAL, TuneRequest, TuneRun, TuneStage, TuneStatus, Verdict
 from memd.domain.values import EVERYBODY, Emit, EventName
+from memd.ingest.switch import ModelSwitch
 from memd.learn.tuning.stages import FIT, HELD_OUT, Stages
 from memd.recall.recall import Recall
 from memd.recall.tuned import tuned_of
@@ -57,6 +58,8 @@ class Tuning:
     recall: Recall
     embedder: Embedder
     emit: Emit
+    models: ModelSwitch | None = None
+    """What puts an encoder to use that was trained."""
     _work: Work = field(default_factory=lambda: Work("memd-tuning"))
     _job: asyncio.Task[None] | None = None
     _run: TuneRun | None = None
@@ -78,7 +81,12 @@ class Tuning:
             raise DegradedError(
                 "tuning needs the embedding model", hint="install it: memd model install"
             )
-        body = await self._left() if resume else self._begun(request or TuneRequest())
+        request = request or TuneRequest()
+        if request.encoder and not resume:
+            from memd.learn.tuning.encoder import check_torch
+
+            check_torch()
+        body = await self._left() if resume else self._begun(request)
         self._stop = False
         self._run = _run_of(body, active=False)
         self._job = asyncio.create_task(self._done(caller, body))
@@ -118,6 +126,8 @@ class Tuning:
             raise InvalidStateError(
                 "this run made nothing better, so it is not used", hint="memd tune status"
             )
+        if (model := row.body["run"].get("model")) is not None:
+            raise InvalidStateError("this run trained a model", hint=f"memd model use {model}")
         if row.body["tuned"]["fingerprint"] != str(self.embedder.fingerprint):
             raise InvalidStateError("this run is of another embedding model", hint="memd tune run")
         before = next((r.run_id for r in await self.db.read(tunings.listed) if r.active), None)
@@ -162,7 +172,8 @@ class Tuning:
         }
         fingerprint = str(self.embedder.fingerprint)
         asked = request.model_dump(mode="json", include=set(TuneRequest.model_fields))
-        return {"run": run, "asked": asked, "fingerprint": fingerprint, "work": {}}
+        work = {"model": f"tuned-{run['run_id'][-8:]}"} if request.encoder else {}
+        return {"run": run, "asked": asked, "fingerprint": fingerprint, "work": work}
 
     async def _left(self) -> dict[str, Any]:
         """Return the last run, to go on with: it failed, was cancelled, or memd ended."""
@@ -192,7 +203,8 @@ class Tuning:
             self._job = self._run = None
 
     async def _stages(self, caller: Caller, body: dict[str, Any]) -> None:
-        stages = Stages(self.recall, self.embedder, self._work)
+        chosen = None if self.models is None else self.models.embedder
+        stages = Stages(self.recall, self.embedder, self._work, chosen)
         request = TuneRequest.model_validate(body["asked"])
         first = ORDER.index(TuneStage(body["run"]["stage"]))
         for at, stage in enumerate(ORDER[first:], first):
@@ -224,6 +236,9 @@ class Tuning:
         better = Verdict.model_validate(work["verdict"]).better
         run = body["run"]
         run |= {"stage": TuneStage.COMPLETE, "deployed": better, "completed_at": self._now()}
+        if (model := work.get("model")) is not None:
+            await self._deployed_encoder(caller, body, model, better=better)
+            return
         body["tuned"] = work["made"][work["best"]] if better else None
         body["work"] = {}
         body.pop("next")
@@ -234,6 +249,23 @@ class Tuning:
         else:
             await self._store(caller, body)
         self._tell("deployed" if better else "refused", run["run_id"])
+
+    async def _deployed_encoder(
+        self, caller: Caller, body: dict[str, Any], model: str, *, better: bool
+    ) -> None:
+        """Have memd change to a trained model that is better; one that is not is removed."""
+        from memd.learn.tuning import encoder_stages
+
+        assert self.models is not None
+        if better:
+            await self.models.use(caller, model)
+            body["run"]["model"] = model
+        else:
+            await encoder_stages.dropped(self.models.embedder, self._work, model)
+        body |= {"tuned": None, "work": {}}
+        body.pop("next")
+        await self._store(caller, body)
+        self._tell("deployed" if better else "refused", body["run"]["run_id"])
 
     async def _use(self, caller: Caller, body: dict[str, Any]) -> None:
         now_us = self.clock.now_us()

@@ -1,0 +1,231 @@
+"""The encoder itself, trained with torch (SPEC 18.2.6, D17; ``pip install 'memd[torch]'``).
+
+The weights are read from the installed ONNX file and written to another one by the same code
+that wrote the first (``embedding/onnx_graph``), so torch is needed here alone. The result is a
+folder beside the model, like any model that an owner adds.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from memd.base.errors import FineTuneDependencyError, ModelError
+from memd.domain.encoding import ModelFingerprint
+from memd.domain.learn import TuneRequest
+from memd.embedding.model_files import (
+    DIMENSION,
+    ONNX_FILE,
+    POOLING,
+    WINDOW_TOKENS,
+    sha256_of,
+    write_manifest,
+)
+from memd.embedding.onnx_graph import HEADS, LAYERS, NORM_EPSILON, write_onnx
+from memd.text.tokens import TOKENIZER_FILE
+
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
+    from numpy.typing import NDArray
+
+    Weights = dict[str, torch.Tensor]
+
+TOKENS_MAX = 128
+"""Of a text while training; the model reads WINDOW_TOKENS."""
+BATCH_MAX = 16
+"""Questions at once, each with its passage and its hard negatives: what fits a laptop."""
+WARM_UP_STEPS_MAX = 100
+_NOTICE = "memd trained these weights further on memories of one store: keep them to yourself.\n"
+
+
+class Triple(NamedTuple):
+    """A question, what answers it, and what only looks as if."""
+
+    question: str
+    passage: str
+    negatives: tuple[str, ...] = ()
+
+
+def check_torch() -> None:
+    """Raise FineTuneDependencyError unless torch is installed; it is not loaded here."""
+    if find_spec("torch") is None:
+        raise FineTuneDependencyError(
+            "training the encoder needs torch", hint="pip install 'memd[torch]'"
+        )
+
+
+def train(
+    base: Path,
+    target: Path,
+    triples: Sequence[Triple],
+    request: TuneRequest,
+    progress: Callable[[float], None],
+) -> None:
+    """Train the model of the folder *base* on *triples* and write it into the folder *target*.
+
+    *progress* hears after each step which share is done, and may raise to stop; nothing is
+    written then. Raises FineTuneDependencyError without torch or for another kind of model.
+    """
+    check_torch()
+    import torch
+
+    torch.manual_seed(0)
+    weights = _read(base)
+    tokens = _tokenizer(base)
+    for each in weights.values():
+        each.requires_grad_(True)
+    doing = torch.optim.AdamW(weights.values(), lr=request.learning_rate, weight_decay=0.01)
+    size = min(request.batch_size, BATCH_MAX)
+    steps = request.epochs * -(-len(triples) // size)
+    warm_up = max(1, min(WARM_UP_STEPS_MAX, steps // 10))
+    for step, batch in enumerate(_batches(triples, size, request.epochs), 1):
+        for group in doing.param_groups:
+            group["lr"] = request.learning_rate * min(1.0, step / warm_up)
+        doing.zero_grad()
+        _loss(weights, tokens, batch, request.temperature).backward()
+        doing.step()
+        progress(step / steps)
+    _write(base, target, {name: each.detach().numpy() for name, each in weights.items()})
+
+
+def _batches(triples: Sequence[Triple], size: int, epochs: int) -> Iterator[list[Triple]]:
+    import numpy as np
+
+    chance = np.random.default_rng(0)
+    for _ in range(epochs):
+        order = chance.permutation(len(triples)).tolist()
+        for start in range(0, len(order), size):
+            yield [triples[at] for at in order[start : start + size]]
+
+
+def _loss(weights: Weights, tokens: Any, batch: list[Triple], temperature: float) -> torch.Tensor:
+    """Return the contrast of a batch: against its other passages and all its hard negatives."""
+    import torch
+    from torch.nn import functional
+
+    passages = [each.passage for each in batch]
+    hard = [text for each in batch for text in each.negatives]
+    asked = vectors(weights, tokens, [each.question for each in batch])
+    found = vectors(weights, tokens, [*passages, *hard])
+    scores = asked @ found.T / temperature
+    # Another question's answer that is this one's, too, is no negative.
+    same = torch.tensor(
+        [
+            [at != own and text == passage for at, text in enumerate((*passages, *hard))]
+            for own, passage in enumerate(passages)
+        ]
+    )
+    return functional.cross_entropy(scores.masked_fill(same, -math.inf), torch.arange(len(batch)))
+
+
+def vectors(weights: Weights, tokens: Any, texts: Sequence[str]) -> torch.Tensor:
+    """Return the vectors of *texts*, cut at TOKENS_MAX, of length 1: the graph of the ONNX file."""
+    import torch
+    from torch.nn import functional
+
+    read = tokens.encode_batch(list(texts))
+    ids = torch.tensor([each.ids for each in read])
+    mask = torch.tensor([each.attention_mask for each in read], dtype=torch.float32)
+    hidden = (
+        weights["embeddings.word_embeddings.weight"][ids]
+        + weights["embeddings.token_type_embeddings.weight"][0]
+        + weights["embeddings.position_embeddings.weight"][: ids.shape[1]]
+    )
+    hidden = _norm(weights, "embeddings.LayerNorm", hidden)
+    absent = (1.0 - mask)[:, None, None, :] * -10_000.0
+    for layer in range(LAYERS):
+        hidden = _layer(weights, f"encoder.layer.{layer}", hidden, absent)
+    pooled = (hidden * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True)
+    return functional.normalize(pooled, dim=1)
+
+
+def _layer(weights: Weights, name: str, hidden: torch.Tensor, absent: torch.Tensor) -> torch.Tensor:
+    from torch.nn import functional
+
+    def heads(part: str) -> torch.Tensor:
+        flat = _linear(weights, f"{name}.attention.self.{part}", hidden)
+        return flat.unflatten(-1, (HEADS, DIMENSION // HEADS)).transpose(1, 2)
+
+    seen = functional.scaled_dot_product_attention(
+        heads("query"), heads("key"), heads("value"), attn_mask=absent
+    )
+    joined = _linear(weights, f"{name}.attention.output.dense", seen.transpose(1, 2).flatten(2))
+    hidden = _norm(weights, f"{name}.attention.output.LayerNorm", joined + hidden)
+    wide = functional.gelu(_linear(weights, f"{name}.intermediate.dense", hidden))
+    narrow = _linear(weights, f"{name}.output.dense", wide)
+    return _norm(weights, f"{name}.output.LayerNorm", narrow + hidden)
+
+
+def _linear(weights: Weights, name: str, value: torch.Tensor) -> torch.Tensor:
+    return value @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
+
+
+def _norm(weights: Weights, name: str, value: torch.Tensor) -> torch.Tensor:
+    from torch.nn import functional
+
+    gain, shift = weights[f"{name}.weight"], weights[f"{name}.bias"]
+    return functional.layer_norm(value, (DIMENSION,), gain, shift, NORM_EPSILON)
+
+
+def _read(base: Path) -> Weights:
+    """Return the weights of a model that memd wrote, by their published names."""
+    import numpy as np
+    import onnx
+    import torch
+
+    try:
+        graph = onnx.load(base / ONNX_FILE).graph
+        found = {each.name: onnx.numpy_helper.to_array(each) for each in graph.initializer}
+        named = {name: rows for name, rows in found.items() if name.endswith((".weight", ".bias"))}
+        weights = {
+            name: torch.from_numpy(np.array(rows.T if _is_turned(name) else rows))
+            for name, rows in named.items()
+        }
+        vectors(weights, _tokenizer(base), ["memd"])
+    except (OSError, KeyError, RuntimeError, ValueError) as error:
+        raise FineTuneDependencyError(
+            f"memd cannot train the encoder of {base.name}",
+            hint="memd model use all-MiniLM-L6-v2 first: that one it can",
+        ) from error
+    return weights
+
+
+def _is_turned(name: str) -> bool:
+    """Return whether the ONNX file has this tensor transposed, as a product takes it."""
+    return name.endswith(".weight") and ".LayerNorm." not in name and name.startswith("encoder.")
+
+
+def _tokenizer(base: Path) -> Any:
+    from tokenizers import Tokenizer
+
+    tokens = Tokenizer.from_file(str(base / TOKENIZER_FILE))
+    tokens.enable_truncation(TOKENS_MAX)
+    tokens.enable_padding()
+    return tokens
+
+
+def _write(base: Path, target: Path, weights: dict[str, NDArray[np.float32]]) -> None:
+    """Write the folder of a model, beside its place and then with one rename."""
+    new = target.with_name(f".memd-model-{target.name}")
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir(parents=True, mode=0o700)
+    for name in (TOKENIZER_FILE, "config.json", "LICENSE"):
+        if (base / name).is_file():
+            shutil.copyfile(base / name, new / name)
+    notice = base / "NOTICE"
+    said = notice.read_text("utf-8") if notice.is_file() else ""
+    (new / "NOTICE").write_text(said + _NOTICE, "utf-8")
+    write_onnx(weights, new / ONNX_FILE)
+    (new / ONNX_FILE).chmod(0o600)
+    model = ModelFingerprint(
+        target.name, sha256_of(new / ONNX_FILE), WINDOW_TOKENS, POOLING, DIMENSION
+    )
+    write_manifest(new, model, {"folder": base.name})
+    if target.exists():
+        raise ModelError(f"{target} exists already", hint="memd model list")
+    new.rename(target)
