@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from memd.domain.learn import Verdict
 
 TOP = 10
-STANDARD_ERRORS = 1.0
+STANDARD_ERRORS = 2.0
 """How many of them the gain must be above 0."""
 TOLD_LOST_MAX = 0.01
 """Of the questions that a default answer held the right memory for."""
