@@ -289,6 +289,26 @@ class FailureAnalysisPayload(Value):
         return self
 
 
+class TaskDistillation(Value):
+    """A task that is over, however it ended, as one memory tells it (SPEC 16.14)."""
+
+    task_id: Annotated[Name, Field(max_length=_TASK_CHARS_MAX)]
+    termination_reason: TerminationReason = TerminationReason.COMPLETED
+    error_message: str = ""
+    """Why it failed, where it ended by an error."""
+    turn_count: int = Field(default=0, ge=0)
+    total_tokens: int = Field(default=0, ge=0)
+    tool_calls_made: tuple[Name, ...] = Field(default=(), max_length=FAILED_TOOL_CALLS_MAX)
+    """In order, with repeats."""
+
+
+class DistillationOutcome(Value):
+    """The id of the memory, or *why_not*: the task's own result stands either way."""
+
+    id: Name | None = None
+    why_not: str | None = None
+
+
 class ProceduralMemoryProposal(Value):
     """A lesson before it is stored (SPEC 17.2). More than 20 tags are cut, not refused."""
 

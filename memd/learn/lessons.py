@@ -25,17 +25,21 @@ from memd.domain.learn import (
     NON_INFERABLE_TAG,
     SUCCESS_SOURCE,
     SUCCESS_TAG,
+    DistillationOutcome,
     FailureAnalysisPayload,
     LessonOutcome,
     ProceduralMemoryProposal,
+    TaskDistillation,
     TerminationReason,
 )
 from memd.domain.memory import MemoryEntry, MemoryFilter, MemoryMetadata, MemoryStoreRequest
 from memd.domain.settings.procedural import ProceduralMemoryConfig
+from memd.domain.sleep.consolidation import DISTILLATION_TAG
 from memd.domain.trust import Screened, SecretsPolicy
 from memd.guard.orders import is_doubtful, refuse_orders
 from memd.guard.outgoing import outgoing
 from memd.guard.secrets import admitted
+from memd.learn.distillation import distilled
 from memd.learn.fixes import as_lesson
 from memd.learn.propose import proposed
 from memd.learn.tiers import Aged, Supersession, Tiers, as_tiers, stale, supersession, tiers_of
@@ -90,6 +94,21 @@ class Lessons:
             log.warning("no lesson was kept", kind=error.kind)
             return LessonOutcome(why_not=f"{error.kind}: {error}")
 
+    async def distil(self, caller: Caller, task: TaskDistillation) -> DistillationOutcome:
+        """Keep what became of *task* as an episodic memory, after COMMIT; a fault is told."""
+        try:
+            text = await self.work.run(self._admitted, caller, distilled(task))
+            request = MemoryStoreRequest(
+                category=MemoryCategory.EPISODIC,
+                content=text,
+                metadata=MemoryMetadata(source=DISTILLATION_TAG, tags=(DISTILLATION_TAG,)),
+                origin=Origin.TOOL if task.error_message else Origin.ASSISTANT,
+            )
+            return DistillationOutcome(id=await self.ingest.store(caller, request))
+        except MemdError as error:
+            log.warning("no distillation was kept", kind=error.kind)
+            return DistillationOutcome(why_not=f"{error.kind}: {error}")
+
     async def _failure(self, caller: Caller, payload: FailureAnalysisPayload) -> LessonOutcome:
         proposal = await self._proposed(caller, payload)
         is_success = payload.termination_reason is TerminationReason.COMPLETED
@@ -138,7 +157,9 @@ class Lessons:
 
     def _screened(self, caller: Caller, proposal: ProceduralMemoryProposal) -> Screened:
         """Return the text in tiers; raises for a secret that is refused, and for orders."""
-        text = as_tiers(proposal)
+        return self._admitted(caller, as_tiers(proposal))
+
+    def _admitted(self, caller: Caller, text: str) -> Screened:
         if caller.client != OPERATOR and is_doubtful(text):
             refuse_orders(caller, lesson=text)
         found = admitted(text, self.secrets)

@@ -13,9 +13,7 @@ from memd.llm.llm import LanguageModel
 from memd.llm.provider import CompletionRequest
 from memd.llm.purposes import Purpose
 
-REMEMBERED = frozenset(
-    {Purpose.SUMMARY, Purpose.COMPRESSION, Purpose.EXPERIENCE, Purpose.DISTILLATION}
-)
+REMEMBERED = frozenset({Purpose.SUMMARY, Purpose.COMPRESSION, Purpose.EXPERIENCE})
 """What becomes a memory as it is written: an answer that reads like an order is none."""
 
 

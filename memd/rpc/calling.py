@@ -42,6 +42,7 @@ KEYED: Final = frozenset(
         "graph.add",
         "inject.call",
         "inject.file",
+        "learn.distil",
         "learn.failure",
         "learn.outcome",
         "learn.prune",

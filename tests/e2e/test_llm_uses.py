@@ -198,9 +198,9 @@ async def test_the_model_is_shown_how_the_latest_tasks_went(
         llm = tree(NIGHT + "llm", bounds)
         async with asking(tmp_path / name, monkeypatch, SUMMARY, BY_LLM, llm) as (stage, stub):
             for n in range(7):
-                said = f"Task {n} was completed in {n} turns. " + "More of it. " * 30
-                metadata = {"source": "distillation", "tags": ["distillation"]}
-                await stage.remember(said, category="episodic", metadata=metadata)
+                tools = [f"more-of-tool-{n}-{at}" for at in range(30)]
+                task = {"task_id": f"T{n}", "turn_count": n + 1, "tool_calls_made": tools}
+                assert (await stage.call("learn.distil", **task))["why_not"] is None
                 stage.clock.advance(hours=1)
             await stage.remember(*TOLD, category="episodic", session_id="s1")
             await embedded(stage)
@@ -211,8 +211,8 @@ async def test_the_model_is_shown_how_the_latest_tasks_went(
     assert (await shown("five")).count("<trajectory>") == 5
     two = await shown("two", max_trajectory_context_entries=2, max_trajectory_chars_per_entry=50)
     assert two.count("<trajectory>") == 2
-    assert "Task 6" in two
-    assert two.count("More of it.") < 8
+    assert "Task: T6" in two
+    assert two.count("more-of-tool") < 8
     assert "<trajectory>" not in await shown("none", include_distillation_context=False)
 
 

@@ -74,6 +74,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "llm.register": {"name": "a"},
     "memory.synthesize": {"query": "a"},
     "memory.update": {"content": "b"},
+    "learn.distil": {"task_id": "t"},
     "learn.failure": {"task_id": "t", "task_title": "a"},
     "learn.outcome": {"final_response": "done"},
     "learn.success": {"description": "a", "tools": ["b"]},

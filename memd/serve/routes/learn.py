@@ -9,6 +9,7 @@ from pydantic import Field
 
 from memd.base.limits import LEARNINGS_READ_ITEMS_MAX
 from memd.domain.learn import (
+    DistillationOutcome,
     FailureAnalysisPayload,
     Learning,
     LessonOutcome,
@@ -18,6 +19,7 @@ from memd.domain.learn import (
     SkillExport,
     SkillPage,
     SuccessReport,
+    TaskDistillation,
     TaskReport,
     TuneRequest,
     TuneRun,
@@ -144,6 +146,10 @@ class FailureParams(FailureAnalysisPayload, WriteParams):
     """A task that failed."""
 
 
+class DistilParams(TaskDistillation, WriteParams):
+    """A task that is over."""
+
+
 class PruneParams(WriteParams):
     """Whether lessons that are too old are only named."""
 
@@ -174,6 +180,13 @@ class SkillExportParams(WriteParams):
 )
 async def failure(context: Context, params: FailureParams) -> LessonOutcome:
     return await context.rooms.lessons.failure(context.caller, params)
+
+
+@router.method(
+    "learn.distil", DistilParams, DistillationOutcome, "A task, as one memory.", scope="write"
+)
+async def distil(context: Context, params: DistilParams) -> DistillationOutcome:
+    return await context.rooms.lessons.distil(context.caller, params)
 
 
 @router.method(
