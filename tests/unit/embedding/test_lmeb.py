@@ -5,14 +5,41 @@ from __future__ import annotations
 import pytest
 
 from memd.base.errors import MemoryConfigError
-from memd.embedding.lmeb import LMEB_OF, RANKINGS, TASKS, Tier, ranked, select, tier_of
+from memd.embedding.lmeb import (
+    LMEB_OF,
+    MTEB_CORRELATION,
+    RANKINGS,
+    TASKS,
+    Tier,
+    ranked,
+    select,
+    tier_of,
+)
+
+TABLE = [  # SPEC 18.1.3, in its order
+    ("bge-multilingual-gemma2", 9, "gpu_full", 70.88, 61.40, 59.60, 60.41, 61.41, True, 3584,
+     False),
+    ("NV-Embed-v2", 7, "gpu_full", 68.45, 58.77, 56.42, 62.18, 60.25, True, 4096, False),
+    ("Qwen3-Embedding-4B", 4, "gpu_consumer", 65.50, 59.81, 54.20, 55.80, 58.00, True, 2560, True),
+    ("e5-mistral-7b-instruct", 7, "gpu_full", 67.43, 55.41, 55.03, 57.63, 57.08, True, 4096, False),
+    ("EmbeddingGemma-300M", 0.307, "cpu", 58.00, 53.50, 52.80, 55.20, 56.03, False, 768, True),
+    ("multilingual-e5-large-instruct", 0.56, "cpu", 63.60, 52.22, 54.62, 57.18, 55.33, True, 1024,
+     False),
+]  # fmt: skip
 
 
 def test_the_table_is_the_documents() -> None:
+    assert TASKS == {"episodic": 69, "procedural": 67, "dialogue": 42, "semantic": 15}
     assert sum(TASKS.values()) == 193
-    assert [row.overall for row in RANKINGS] == [61.41, 60.25, 58.00, 57.08, 56.03, 55.33]
-    assert LMEB_OF["social"] == ("dialogue", "medium")
-    assert LMEB_OF["working"] == (None, "n/a")
+    assert MTEB_CORRELATION == {"pearson": -0.115, "spearman": -0.130}
+    assert [tuple(row) for row in RANKINGS] == TABLE
+    assert LMEB_OF == {
+        "episodic": ("episodic", "high"),
+        "procedural": ("procedural", "high"),
+        "semantic": ("semantic", "medium"),
+        "social": ("dialogue", "medium"),
+        "working": (None, "n/a"),
+    }
     assert ranked("all-MiniLM-L6-v2") is None
 
 
