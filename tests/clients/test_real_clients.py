@@ -210,6 +210,56 @@ def test_after_a_compaction_a_session_has_its_facts_back(desk: Desk, programs: P
     assert "a nap without transcript" not in desk.daemon.log.read_text("utf-8")
 
 
+SAID = "We deploy the heron service with ansible from the bastion host, never by hand."
+WRITTEN = "Deploys of the heron service go with ansible from the bastion host, never by hand."
+TURNS = [
+    {"role": "user", "content": SAID},
+    *({"role": "assistant", "content": f"This is turn {n} of the rest."} for n in range(9)),
+]
+JOBS = {
+    "claude-code": ["claude", "-p", "--tools", "", "--strict-mcp-config",
+                    "--no-session-persistence"],
+    "codex": ["codex", "exec", "--ephemeral", "--skip-git-repo-check", "-"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_a_real_assistants_command_is_the_language_model_of_a_nap(
+    tmp_path: Path, programs: Path, model_dir: Path, name: str
+) -> None:
+    program, *words = JOBS[name]
+    if not (programs / program).exists():
+        pytest.skip(f"{REAL[name].package} is not installed")
+    fact = {"kind": "decision", "text": WRITTEN, "turns": [0]}
+    home, memd = tmp_path / "home", tmp_path / "memd"
+    with fake_model(QUESTION, json.dumps({"facts": [fact], "digest": []})) as model:
+        files = {
+            ".claude/settings.json": json.dumps(
+                {"env": {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "sk-fake"}}
+            ),
+            ".codex/config.toml": _codex_files(model)[".codex/config.toml"].replace(
+                'env_key = "OPENAI_API_KEY"\n', ""
+            ),
+        }
+        for file, text in files.items():
+            (home / file).parent.mkdir(parents=True)
+            (home / file).write_text(text, "utf-8")
+        llm = {"provider": "jobs", "command": [str(programs / program), *words],
+               "night_tokens": 1_000_000, "uses": {"naps": True}}  # fmt: skip
+        (memd / "config").mkdir(parents=True)
+        (memd / "config" / "config.yaml").write_text(json.dumps({"llm": llm}), "utf-8")
+        with spawned(memd, {"HOME": str(home), "MEMD_MODEL_DIR": str(model_dir)}) as daemon:
+            full = {"used_tokens": 170_000, "window_tokens": 200_000, "messages": TURNS}
+            with daemon.client() as client:
+                client.call("usage.report", {"source": "cursor", "session_id": "s", **full})
+                kept = [each["content"] for each in client.call("memory.list")["items"]]
+            (job,) = daemon.paths.jobs_dir.iterdir()
+            told = {each.name: each.read_text("utf-8") for each in job.iterdir() if each.is_file()}
+            assert json.loads(told["job.json"])["state"] == "answered", told
+            assert WRITTEN in kept
+        assert model.holding("bastion host"), "the prompt went to the assistant's own model"
+
+
 def run(desk: Desk, programs: Path, real: Real, model: Model, prompt: str) -> None:
     program, *words = [prompt if word == "PROMPT" else word for word in real.words]
     done = subprocess.run(

@@ -28,8 +28,9 @@ class Tool(NamedTuple):
 class Model:
     """What was asked so far, and how to answer it."""
 
-    def __init__(self, question: str) -> None:
+    def __init__(self, question: str, answer: str) -> None:
         self.arguments = {"query": question}
+        self.answer = answer
         self.requests: list[dict[str, Any]] = []
         self.port = 0
 
@@ -72,9 +73,9 @@ def offers(body: dict[str, Any]) -> Iterator[Tool]:
 
 
 @contextlib.contextmanager
-def fake_model(question: str) -> Iterator[Model]:
-    """Serve a model that searches for *question* when it is told to."""
-    model = Model(question)
+def fake_model(question: str, answer: str = ANSWER) -> Iterator[Model]:
+    """Serve a model that searches for *question* when it is told to, and says *answer*."""
+    model = Model(question, answer)
 
     class Handler(_Handler):
         served = model
@@ -117,9 +118,9 @@ class _Handler(BaseHTTPRequestHandler):
         if "count_tokens" in self.path:
             self._reply('{"input_tokens": 1000}')
         elif "/messages" in self.path:
-            self._reply(*_anthropic(body, call, given))
+            self._reply(*_anthropic(body, call, given, self.served.answer))
         elif "/responses" in self.path:
-            self._reply(*_responses(call, given))
+            self._reply(*_responses(call, given, self.served.answer))
         elif "chat/completions" in self.path:
             self._reply(*_chat(body, call, given))
         elif "enerateContent" in self.path:
@@ -145,17 +146,17 @@ def _event(data: dict[str, Any], *, named: bool = False) -> str:
     return f"{name}data: {json.dumps(data)}\n\n"
 
 
-def _anthropic(body: dict[str, Any], call: Tool | None, given: str) -> tuple[str, str]:
+def _anthropic(body: dict[str, Any], call: Tool | None, given: str, answer: str) -> tuple[str, str]:
     usage = {"input_tokens": 1200, "output_tokens": 9}
     message: dict[str, Any] = {
         "id": "msg_1", "type": "message", "role": "assistant", "model": body.get("model"),
         "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage,
     }  # fmt: skip
     if not body.get("stream"):
-        said = {**message, "content": [{"type": "text", "text": ANSWER}], "stop_reason": "end_turn"}
+        said = {**message, "content": [{"type": "text", "text": answer}], "stop_reason": "end_turn"}
         return json.dumps(said), "application/json"
     block: dict[str, Any] = {"type": "text", "text": ""}
-    delta = {"type": "text_delta", "text": ANSWER}
+    delta = {"type": "text_delta", "text": answer}
     if call:
         block = {"type": "tool_use", "id": "toolu_1", "name": call.name, "input": {}}
         delta = {"type": "input_json_delta", "partial_json": given}
@@ -171,13 +172,13 @@ def _anthropic(body: dict[str, Any], call: Tool | None, given: str) -> tuple[str
     return "".join(_event(each, named=True) for each in events), _STREAM
 
 
-def _responses(call: Tool | None, given: str) -> tuple[str, str]:
+def _responses(call: Tool | None, given: str, answer: str) -> tuple[str, str]:
     usage = {
         "input_tokens": 1200, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 9,
         "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 1209,
     }  # fmt: skip
     whole = {"id": "resp_1", "object": "response", "status": "completed", "output": []}
-    said = [{"type": "output_text", "text": ANSWER, "annotations": []}]
+    said = [{"type": "output_text", "text": answer, "annotations": []}]
     item: dict[str, Any] = {"type": "message", "id": "m1", "role": "assistant", "content": said}
     if call:
         item = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": call.name}
