@@ -9,6 +9,7 @@ import importlib
 import random
 import re
 from collections.abc import Iterator
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -79,15 +80,16 @@ def _part(name: str, value: Any, chance: random.Random) -> str:
         return _sample(inside.get(name, lambda: value)(), chance)
     letters = {
         "LITERAL": lambda: [chr(value)],
-        "IN": lambda: _members(value),
+        "IN": lambda: _members(tuple(value)),
         "ANY": lambda: ["a"],
         "NOT_LITERAL": lambda: [letter for letter in "a1-" if ord(letter) != value],
     }
     return chance.choice(letters[name]()) if name in letters else ""  # a place, a look around
 
 
-def _members(items: Any) -> list[str]:
-    """Return some letters of a set."""
+@cache
+def _members(items: tuple[Any, ...]) -> list[str]:
+    """Return some letters of a set; thousands of samples ask for the same few hundred."""
     negated = str(items[0][0]) == "NEGATE"
     found = [letter for letter in _LETTERS if _is_in(letter, items) != negated]
     for code, value in items if not negated else ():
