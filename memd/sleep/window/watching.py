@@ -125,12 +125,16 @@ class Watching:
 
     async def list(self, caller: Caller) -> tuple[Window, ...]:
         """Return the windows of the caller's agent, the one last heard of first."""
+        found = self._napping_of(caller.agent_id)  # before: a nap that ends meanwhile leaves it
         stored = await self.db.read(windows.listed, caller.agent_id)
-        found = {(row.source, row.session_id): row for row in stored}
-        napping = {key: each.row for key, each in self._napping.items()}
-        found |= {key: row for key, row in napping.items() if row.agent_id == caller.agent_id}
+        found |= {(row.source, row.session_id): row for row in stored}
+        found |= self._napping_of(caller.agent_id)
         newest = sorted(found.values(), key=lambda row: row.seen_at_us, reverse=True)
         return tuple(self._window(row) for row in newest)
+
+    def _napping_of(self, agent_id: str) -> dict[Key, WindowRow]:
+        napping = {key: each.row for key, each in self._napping.items()}
+        return {key: row for key, row in napping.items() if row.agent_id == agent_id}
 
     def unreadable(self) -> tuple[int, str | None]:
         """Return how many usage files cannot be read, and why the last one cannot.

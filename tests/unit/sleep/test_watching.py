@@ -198,6 +198,27 @@ async def test_a_window_that_naps_is_listed_meanwhile_to_its_agent(stage: Stage)
     assert (await stage.window()).napped_at is not None
 
 
+async def test_a_window_whose_nap_ends_while_the_list_is_read_is_listed(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is stored after the rows were read, and naps no more when they are there."""
+    stage.nap.gate = gate = asyncio.Event()
+    await stage.say(27_000)
+    read = stage.watching.db.read
+
+    async def read_then_end_the_nap(*asked: Any) -> Any:
+        found = await read(*asked)
+        gate.set()
+        await stage.watching.settled()
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stage.watching.db, "read", read_then_end_the_nap)
+        (listed,) = await stage.watching.list(ADA)
+    assert listed.used_tokens == 27_000
+    assert (await stage.window()).napped_at is not None
+
+
 async def test_what_is_said_meanwhile_is_looked_at_afterwards(stage: Stage) -> None:
     stage.nap.gate = asyncio.Event()
     await stage.say(25_000)
