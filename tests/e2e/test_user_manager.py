@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 from support.daemon import ROOT, WAIT_S, wait_until
+from support.endpoint import an_endpoint
 
 from memd.base.paths import MODEL_NAME, Paths
 from memd.cli.daemon import units
@@ -250,6 +251,64 @@ def test_the_model_runs_inside_the_sandbox(login: Login, model_dir: Path) -> Non
     model = login.status()["model"]
     assert isinstance(model, dict)
     assert model["loaded"] is True
+
+
+LESSON = {
+    "discovery": "Before the tests, start the cache.",
+    "condition": "The tests find no cache.",
+    "action": "Start it.",
+    "rationale": "They do not start it.",
+    "confidence": 0.9,
+}
+CONNECTS = (
+    "import socket, sys; sys.stdin.read();"
+    " socket.create_connection(('127.0.0.1', {port})).close(); print({said!r})"
+)
+
+
+@pytest.mark.parametrize("provider", ["openai_compatible", "jobs"])
+def test_a_language_model_is_reached_with_the_documented_drop_in_alone(
+    login: Login, provider: str
+) -> None:
+    pages = (ROOT / "docs" / "llm.md").read_text("utf-8").split("```ini\n")[1:]
+    documented = pages[provider == "jobs"].partition("```")[0]
+    config = login.home / ".config" / "memd" / "config.yaml"
+    drop_in = login.home / ".config" / "systemd" / "user" / "memd.service.d" / "llm.conf"
+    with an_endpoint(LESSON) as stub:
+        if provider == "jobs":
+            port = int(stub.url.rpartition(":")[2].partition("/")[0])
+            program = CONNECTS.format(port=port, said=json.dumps(LESSON))
+            llm: dict[str, object] = {
+                "provider": "jobs",
+                "command": [sys.executable, "-c", program],
+            }
+        else:
+            llm = {"provider": provider, "url": stub.url, "model": "stub"}
+        settings = {"llm": llm | {"night_tokens": 1_000_000, "uses": {"lessons": True}}}
+        try:
+            config.parent.mkdir(parents=True, exist_ok=True)
+            os.chown(config.parent, login.uid, login.uid)
+            config.write_text(json.dumps(settings), "utf-8")
+            login.systemctl("restart", "memd.service")
+            assert asked(login, "without") == (0, 1)
+            drop_in.write_text(documented, "utf-8")
+            login.systemctl("daemon-reload")
+            login.systemctl("restart", "memd.service")
+            assert asked(login, "with") == (1, 0)
+        finally:
+            config.unlink()
+            drop_in.unlink(missing_ok=True)
+            login.systemctl("daemon-reload")
+            login.systemctl("restart", "memd.service")
+
+
+def asked(login: Login, name: str) -> tuple[int, int]:
+    """Report a failure; return how often the model answered since the start, and how often not."""
+    done = login.run("memd", "learn", "failure", f"Run {name}", "--error", "no cache")
+    assert done.returncode == 0, done.stderr
+    status = json.loads(login.run("memd", "llm", "status", "--json").stdout)
+    (lesson,) = (each for each in status["purposes"] if each["purpose"] == "lesson")
+    return lesson["completions"], lesson["failures"]
 
 
 def test_a_daemon_that_hangs_is_replaced(login: Login) -> None:
