@@ -8,6 +8,7 @@ the usage is counted and noted. Prompts and answers are in no log.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from typing import NamedTuple, Protocol, TypeVar
@@ -33,7 +34,7 @@ from memd.llm.purposes import WAITED_FOR, LlmStatus, Purpose, PurposeUsage
 
 M = TypeVar("M", bound=Value)
 
-_FENCE = "```"
+_FENCED = re.compile(r"```[^\n`]*\n(.*?)```", re.DOTALL)
 
 
 class Cost(NamedTuple):
@@ -286,12 +287,13 @@ class LanguageModel:
 
 
 def unfenced(text: str) -> str:
-    """Return *text* without the code fence that some models put around JSON.
+    """Return the first code fence's content of *text*, and one that begins as JSON as it is.
 
-    >>> unfenced('```json' + chr(10) + '{"a": 1}' + chr(10) + '```')
+    Many models put a fence around JSON, and some a sentence before it (SPEC 17.3.2).
+
+    >>> unfenced('Here it is:' + chr(10) + '```json' + chr(10) + '{"a": 1}' + chr(10) + '``` Good?')
     '{"a": 1}'
     """
     text = text.strip()
-    if text.startswith(_FENCE) and text.endswith(_FENCE):
-        text = text.removesuffix(_FENCE).partition("\n")[2]
-    return text.strip()
+    found = None if text.startswith("{") else _FENCED.search(text)
+    return text if found is None else found[1].strip()

@@ -6,10 +6,25 @@ import pytest
 from support.clocks import HeldClock
 
 from memd.base.errors import ProviderBusyError, ProviderError, ProviderRefusedError
-from memd.llm.llm import LanguageModel, ModelLimits, ProviderIdentity
+from memd.llm.llm import LanguageModel, ModelLimits, ProviderIdentity, unfenced
 from memd.llm.meter import FAILURES_MAX
 from memd.llm.provider import Completion, CompletionRequest, TokenUsage
 from memd.llm.purposes import Purpose
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"a": 1}', '{"a": 1}'),
+        ('```json\n{"a": 1}\n```', '{"a": 1}'),
+        ('Sure:\n```\n{"a": 1}\n```\nor\n```\n{"a": 2}\n```', '{"a": 1}'),
+        ('{"a": "```\\n{}\\n```"}', '{"a": "```\\n{}\\n```"}'),
+        ("```json\n{", "```json\n{"),
+        ("", ""),
+    ],
+)
+def test_the_first_fence_wins_and_json_is_left_alone(text: str, told: str) -> None:
+    assert unfenced(text) == told
 
 
 class FailingProvider:
