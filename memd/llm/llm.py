@@ -289,7 +289,7 @@ class LanguageModel:
 def unfenced(text: str) -> str:
     """Return the first code fence's content of *text*, and one that begins as JSON as it is.
 
-    Many models put a fence around JSON, and some a sentence before it (SPEC 17.3.2).
+    Many models put a fence around JSON, and some a sentence before it (SPEC 17.3).
 
     >>> unfenced('Here it is:' + chr(10) + '```json' + chr(10) + '{"a": 1}' + chr(10) + '``` Good?')
     '{"a": 1}'
