@@ -9,7 +9,6 @@ missing. Deletions count as done.
 
 from __future__ import annotations
 
-import hashlib
 import random
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -74,17 +73,6 @@ class RecordingFile(apsw.VFSFile):
             self._trace.append(Op("sync", self._name))
 
 
-class File(NamedTuple):
-    """The bytes of one file of an image."""
-
-    content: bytes
-    digest: bytes
-
-    @classmethod
-    def of(cls, content: bytearray) -> File:
-        return cls(bytes(content), hashlib.sha1(content, usedforsecurity=False).digest())
-
-
 class Cut(NamedTuple):
     """What one power cut leaves."""
 
@@ -103,7 +91,7 @@ class Disk:
         self.synced: dict[str, bytearray] = {}
         self.pending: dict[str, list[Op]] = {}
         self.marks: list[str] = []
-        self._files: dict[str, File] = {}
+        self._files: dict[str, bytes] = {}
 
     def apply(self, op: Op) -> None:
         match op.kind:
@@ -117,11 +105,11 @@ class Disk:
                 content = self.synced.setdefault(op.name, bytearray())
                 for waiting in self.pending.pop(op.name, []):
                     _write(content, waiting, len(waiting.data))
-                self._files[op.name] = File.of(content)
+                self._files[op.name] = bytes(content)
             case _:
                 self.pending.setdefault(op.name, []).append(op)
 
-    def image(self, how: str, chance: random.Random) -> dict[str, File]:
+    def image(self, how: str, chance: random.Random) -> dict[str, bytes]:
         """Return the files after a cut: *how* is all, none, or torn (each write by chance)."""
         files = dict(self._files)
         if how == "none":
@@ -135,7 +123,7 @@ class Disk:
                         continue
                     kept = chance.randrange(0, kept + 1, SECTOR) if kept >= SECTOR else 0
                 _write(content, op, kept)
-            files[name] = File.of(content)
+            files[name] = bytes(content)
         return files
 
 
@@ -161,19 +149,17 @@ def images(
 
     The first *start* operations are what came before: no cut is made there.
     """
-    disk, chance, known = Disk(), random.Random(seed), set[bytes]()
+    disk, chance, known = Disk(), random.Random(seed), set[tuple[object, ...]]()
     for number, op in enumerate(trace):
         disk.apply(op)
         if op.kind == "mark" or number < start:
             continue
         for how in hows:
-            files = disk.image(how, chance)
-            mark = hashlib.sha256(len(disk.marks).to_bytes(4, "big"))
-            for name, file in sorted(files.items()):
-                mark.update(name.encode() + b"\0" + file.digest)
-            left = {name: file.content for name, file in files.items()}
-            cut = Cut(list(disk.marks), left, mark.digest() not in known)
-            known.add(mark.digest())
+            left = disk.image(how, chance)
+            # Bytes keep their hash: of a file that stayed as it was it is worked out once.
+            mark = (len(disk.marks), *sorted((name, hash(said)) for name, said in left.items()))
+            cut = Cut(list(disk.marks), left, mark not in known)
+            known.add(mark)
             if cut.fresh:
                 put(folder, left)
             yield cut
