@@ -76,7 +76,7 @@ async def judged(
         right = [place[one.memory_key] for one in known]
         apart = [place.get(one.apart or 0) for one in known]
         ranks.append(await work.run(ranks_of, questions, passages, right, apart))
-    return verdict.judged(ranks[0], ranks[1])
+    return verdict.judged(ranks[0], ranks[1], errors=1.0)
 
 
 async def dropped(chosen: ChosenEmbedder, work: Work, name: str) -> None:

@@ -23,7 +23,11 @@ NOWHERE = 0
 
 
 def judged(
-    before: Sequence[int], after: Sequence[int], shares: tuple[float, float] = (0.0, 0.0)
+    before: Sequence[int],
+    after: Sequence[int],
+    shares: tuple[float, float] = (0.0, 0.0),
+    *,
+    errors: float = STANDARD_ERRORS,
 ) -> Verdict:
     """Return the verdict over the ranks of the right passage, from 1 on, NOWHERE without.
 
@@ -48,7 +52,7 @@ def judged(
         base_told=shares[0],
         tuned_told=shares[1],
         better=gain > 0
-        and gain > STANDARD_ERRORS * error
+        and gain > errors * error
         and recalls[1] >= recalls[0]
         and shares[1] >= shares[0] - TOLD_LOST_MAX,
     )
