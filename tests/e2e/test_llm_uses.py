@@ -18,7 +18,17 @@ from typing import Any
 import pytest
 from support.daemon import until
 from support.effects import Stage, a_stage, merged, shows, tree
-from support.endpoint import Answer, Hang, Raw, Rule, Status, Stub, an_endpoint, settings_for
+from support.endpoint import (
+    Answer,
+    BrokenOff,
+    Hang,
+    Raw,
+    Rule,
+    Status,
+    Stub,
+    an_endpoint,
+    settings_for,
+)
 
 from memd.base.errors import OrgMemoryQueryError
 from memd.client import AsyncClient
@@ -111,6 +121,30 @@ async def test_what_a_night_costs_is_put_down_to_the_agent_whose_memories_it_sum
         await stage.call("sleep.run")
         costs = (await stage.call("records.cost_records.list"))["items"]
     assert sorted(each["agent_id"] for each in costs) == ["ada", "bob"]
+
+
+async def test_a_night_whose_model_dies_in_the_middle_is_finished_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def dies(body: dict[str, Any]) -> Answer:
+        asked.append(body)
+        return SUMMARY if len(asked) == 1 else BrokenOff(SUMMARY)
+
+    async with asking(tmp_path, monkeypatch, dies, BY_LLM) as (stage, _):
+        for category in ("episodic", "social"):
+            await stage.remember(*TOLD, category=category, session_id="s1")
+        await embedded(stage)
+        stage.clock.advance(days=3)
+        report = await stage.call("sleep.run")
+        assert (report["state"], len(asked)) == ("done", 2)
+        assert report["detail"]["language_model"] == {"answered": 1, "failed": 1}
+        items = (await stage.call("memory.list", limit=100))["items"]
+        made = [each["content"] for each in items if each["content"] not in TOLD]
+        assert len(made) == 2
+        assert SUMMARY in made
+        assert any(each.startswith("Consolidated social memories:") for each in made)
 
 
 async def test_what_a_night_read_before_a_forget_is_not_sent_after_it(
