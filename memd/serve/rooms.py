@@ -12,22 +12,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+from memd.backends.assembly import Assembly
 from memd.base.errors import InvalidError, TooLargeError
 from memd.base.limits import NAP_TRANSCRIPT_BYTES_MAX, TRANSCRIPTS_ARRIVING_MAX
-from memd.domain.encoding import Embedder, Installed
+from memd.domain.encoding import Installed
 from memd.learn.uptake import UptakeCounter
 from memd.serve.events import Events, Peer
 from memd.serve.short_ids import ShortIds
 
 if TYPE_CHECKING:
-    from memd.archive.archival import Archival
-    from memd.archive.archive import Archive
-    from memd.archive.quarantine import Quarantine
-    from memd.ingest.agents import Agents
-    from memd.ingest.ingest import Ingest
-    from memd.ingest.moving import Moving
-    from memd.ingest.sessions import Sessions
-    from memd.ingest.sharing import Sharing
     from memd.ingest.switch import ModelSwitch
     from memd.inject.brief import Briefs
     from memd.inject.inject import Inject
@@ -39,11 +32,8 @@ if TYPE_CHECKING:
     from memd.learn.tuning.tuning import Tuning
     from memd.llm.llm import LanguageModel
     from memd.org.clients import Clients
-    from memd.org.graph import Graph
-    from memd.org.org import Org
     from memd.org.owner import Owner
     from memd.org.review import Review
-    from memd.recall.recall import Recall
     from memd.records.records import Records
     from memd.sleep.nap.naps import Naps
     from memd.sleep.night.night import Night
@@ -51,7 +41,6 @@ if TYPE_CHECKING:
     from memd.sleep.wiki.exports import Wiki
     from memd.store.access.answers import Answers
     from memd.store.access.audit import Audit
-    from memd.store.check.upkeep import Upkeep
 
 
 class UploadState(NamedTuple):
@@ -107,27 +96,15 @@ class _Upload:
         self.chars += len(text)
 
 
-@dataclass(frozen=True, slots=True)
-class Rooms:
-    """All rooms that the socket is a view of."""
+@dataclass(frozen=True)
+class Rooms(Assembly):
+    """All rooms of the daemon: those over its file, and what it adds to them."""
 
-    ingest: Ingest
-    recall: Recall
-    archive: Archive
-    archival: Archival
-    upkeep: Upkeep
-    moving: Moving
-    agents: Agents
     audit: Audit
     clients: Clients
-    sessions: Sessions
-    sharing: Sharing
     naps: Naps
     events: Events
-    embedder: Embedder
     reranker: Installed
-    graph: Graph
-    org: Org
     owner: Owner
     review: Review
     files: Files
@@ -137,7 +114,6 @@ class Rooms:
     tuning: Tuning
     lessons: Lessons
     skills: Skills
-    quarantine: Quarantine
     synthesis: Synthesis
     wiki: Wiki
     sleep: Night
