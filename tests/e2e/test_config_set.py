@@ -71,6 +71,25 @@ def test_what_is_taken_out_has_its_default_again(tmp_path: Path, name: str, text
     assert shown["sources"] == {"memory.consolidation.interval": "file"}
 
 
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("[daemon]\nundo_days = 60\n", ""),
+        ("[daemon]\n# as Maria asked\nundo_days = 60\n", "[daemon]\n# as Maria asked\n"),
+        (
+            '[daemon]\nundo_days = 60\n[memory]\nlevel = "none"\n',
+            '[memory]\nlevel = "none"\n',
+        ),
+    ],
+)
+def test_a_section_that_says_nothing_any_more_goes_with_its_last_setting(
+    tmp_path: Path, text: str, left: str
+) -> None:
+    file = written(tmp_path, text)
+    assert memd(tmp_path, "config", "unset", "daemon.undo_days").returncode == 0
+    assert file.read_text("utf-8") == left
+
+
 def test_without_a_file_one_is_made_and_nobody_else_reads_it(tmp_path: Path) -> None:
     memd(tmp_path, "config", "set", "memory.agents", '{"kit": {"level": "session"}}')
 

@@ -228,14 +228,19 @@ def _in_toml(text: str, path: tuple[str, ...], value: Any) -> str:
         raise InvalidError("TOML has no null", hint=f"memd config unset {'.'.join(path)}")
     document = tomlkit.parse(text)
     table: Any = document
+    above: list[tuple[Any, str]] = []
     for step in path[:-1]:
         if value is _GONE and step not in table:
             return text
+        above.append((table, step))
         table = table.setdefault(step, tomlkit.table())
         if not isinstance(table, dict):
             raise InvalidError(f"{step} is no section", field="key")
     if value is _GONE:
         table.pop(path[-1], None)
+        while above and not table and "#" not in table.as_string():  # a section that says nothing
+            table, step = above.pop()
+            table.pop(step)
     else:
         table[path[-1]] = value
     return tomlkit.dumps(document)
