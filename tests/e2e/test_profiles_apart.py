@@ -36,7 +36,7 @@ COMMANDS = (
     ("stats",),
     ("stats", "--prometheus"),
     ("export",),
-    ("list",),
+    ("list", "-n", "200"),
     ("search", "lantern"),
     ("search", "--sessions", "lantern"),
     ("brief",),
