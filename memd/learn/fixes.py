@@ -17,13 +17,14 @@ from memd.learn.tiers import as_tiers, one_line
 from memd.store.learn.lessons import LessonRow
 from memd.store.learn.playbook import FixRow
 
-# As sleep/distil/fixes.py tells it.
+# As sleep/distil/fixes.py tells it; what was too long ends after a sentence.
 _FIX = re.compile(
-    r"(?P<command>.+?) failed: (?P<error>.+?)"
+    r"(?P<command>.+?) failed: (?P<told>.+?)"
     r"(?: Changed (?P<changed>.+?)\.)?(?: Ran (?P<ran>.+?)\.)?"
-    r"(?: It passes now\.| Passes now: (?P<passes>.+))",
+    r"(?P<end> It passes now\.| Passes now: (?P<passes>.+))?",
     re.DOTALL,
 )
+_NEXT_SENTENCE = re.compile(r"(?<=[.!]) (?=[A-Z`'\"])|(?<=\S…) ")
 _COMMAND_CHARS = 120
 _FIX_CHARS = 1_000  # twice what a nap tells: whoever bears its tags may be long
 _RATIONALE = (
@@ -34,6 +35,9 @@ _RATIONALE = (
 def proposal_of(fix: str) -> ProceduralMemoryProposal | None:
     """Return the lesson of the text of a fix, None where it is none.
 
+    The error is its first sentence, what stands between it and the cure is why. A fix of
+    which neither a change nor a command is told is cured by what the reason says.
+
     >>> found = proposal_of("npm test failed: no port 6380. Ran docker compose up. It passes now.")
     >>> found.discovery, found.confidence
     ('When npm test fails with: no port 6380. What cured it: run docker compose up.', 0.9)
@@ -41,23 +45,27 @@ def proposal_of(fix: str) -> ProceduralMemoryProposal | None:
     ('Run docker compose up.', 'Run npm test.')
     """
     told = _FIX.fullmatch(fix) if len(fix) <= _FIX_CHARS else None
-    if told is None:
+    if told is None or not (told["changed"] or told["ran"] or told["end"]):
         return None
+    first, *others = _NEXT_SENTENCE.split(told["told"], maxsplit=1)
+    error, why = sanitised_error(first.rstrip(".")), one_line("".join(others), TIER_CHARS_MAX)
     command = one_line(told["command"], _COMMAND_CHARS)
-    error = sanitised_error(told["error"].rstrip("."))
     done = [f"{word} {told[part]}." for word, part in (("Change", "changed"), ("Run", "ran"))
             if told[part]]  # fmt: skip
     again = f"Run {told['passes'] or command}."
-    cure = " ".join(done or [again])
+    cure = " ".join(done) or (again if told["passes"] else why)
+    if not cure:
+        return None
+    reason = "" if cure == why else why
+    cured = f"What cured it: {cure[0].lower()}{cure[1:]}"
     kind = kind_of_error(error)
     return ProceduralMemoryProposal(
         discovery=one_line(
-            f"When {command} fails with: {error}. What cured it: {cure[0].lower()}{cure[1:]}",
-            DISCOVERY_CHARS_MAX,
+            f"When {command} fails with: {error}. {reason} {cured}", DISCOVERY_CHARS_MAX
         ),
         condition=one_line(f"{command} fails. The error reads: {error}.", TIER_CHARS_MAX),
         action=one_line(cure, TIER_CHARS_MAX),
-        rationale=_RATIONALE,
+        rationale=one_line(f"{reason} {_RATIONALE}", TIER_CHARS_MAX),
         execution_steps=tuple(one_line(step, TIER_CHARS_MAX) for step in (*done, again)),
         confidence=round((KNOWN if kind else UNKNOWN) + MENDED, 2),
         tags=(*filter(None, [kind]), FailedTaskType.DEVELOPMENT.value),
@@ -78,4 +86,5 @@ def as_lesson(row: FixRow) -> LessonRow | None:
         confidence=found.confidence,
         trust=row.trust,
         created_at_us=row.created_at_us,
+        of_nap=True,
     )

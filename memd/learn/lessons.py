@@ -7,7 +7,7 @@ its content is the discovery tier, and all tiers are the text that it was made o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -170,9 +170,9 @@ class Lessons:
     async def _compared(
         self, caller: Caller, tiers: Tiers, confidence: float, source: str
     ) -> _Compared:
-        rows = await self.listed(caller)
-        same, superseded, conflicts = None, [], []
-        for row in rows:
+        same, superseded = None, []
+        conflicts: dict[Hashable, str] = {}
+        for row in await self.listed(caller):
             old = tiers_of(row.text)
             if old is None:
                 continue
@@ -183,8 +183,8 @@ class Lessons:
             if kind is Supersession.FULL:
                 superseded.append(row)
             elif kind is Supersession.CONFLICT:
-                conflicts.append(row.memory_id)
-        return _Compared(same, tuple(superseded), tuple(conflicts))
+                conflicts.setdefault(_what(row), row.memory_id)
+        return _Compared(same, tuple(superseded), tuple(conflicts.values()))
 
     def _supersede(self, conn: Writing, memory_id: str, *, rows: Sequence[LessonRow]) -> None:
         """Put older lessons away behind the new one, in its transaction."""
@@ -194,8 +194,8 @@ class Lessons:
         removal.archive(conn, keys, ArchiveReason.SUPERSEDED, now_us, new_id=self.ids.new)
 
     async def listed(self, caller: Caller) -> list[LessonRow]:
-        """Return the caller's visible lessons, newest first."""
-        return await self.db.read(visible, caller, self.config, self.clock.now_us())
+        """Return what tells the caller's lessons, newest first: of one lesson of naps each."""
+        return await self.db.read(telling, caller, self.config, self.clock.now_us())
 
     async def prune(self, caller: Caller, *, dry_run: bool) -> tuple[str, ...]:
         """Archive lessons that are too old or that others beat (SPEC 17.6); return their ids."""
@@ -237,19 +237,37 @@ def visible(
 ) -> list[LessonRow]:
     """Return the caller's visible lessons, newest first: those reported, and what naps saw cured.
 
-    The same failure with the same cure in several sessions is one lesson, the newest. What naps
-    saw is a lesson where *config* has lessons, and as sure as it wants them.
+    The same failure with the same cure in several sessions is one lesson, the newest.
+    """
+    lately: dict[Hashable, LessonRow] = {}
+    for row in telling(conn, caller, config, now_us):
+        lately.setdefault(_what(row), row)
+    return list(lately.values())
+
+
+def telling(
+    conn: Reading, caller: Caller, config: ProceduralMemoryConfig, now_us: int
+) -> list[LessonRow]:
+    """Return each memory that tells a visible lesson as one, newest first.
+
+    What naps saw is a lesson where *config* has lessons, and as sure as it wants them.
     """
     agent_key = names.find_agent(conn, caller.agent_id)
     if agent_key is None:
         return []
     seen, most = bound(agent_key, MemoryFilter(), now_us, active=caller), LESSONS_READ_ITEMS_MAX
     seen_by_naps = playbook.fixes(conn, seen, most) if config.enabled else []
-    cured = {row.text: row for row in map(as_lesson, reversed(seen_by_naps))
+    cured = [row for row in map(as_lesson, seen_by_naps)
              if row is not None and row.confidence >= config.min_confidence
-             and not is_doubtful(row.text)}  # fmt: skip
-    rows = [*lessons.listed(conn, seen, most), *cured.values()]
+             and not is_doubtful(row.text)]  # fmt: skip
+    rows = [*lessons.listed(conn, seen, most), *cured]
     return sorted(rows, key=lambda row: (row.created_at_us, row.memory_key), reverse=True)[:most]
+
+
+def _what(row: LessonRow) -> Hashable:
+    """Return what a lesson is one by: of naps their condition and action, else its own id."""
+    tiers = tiers_of(row.text) if row.of_nap else None
+    return row.memory_id if tiers is None else (tiers.condition, tiers.action)
 
 
 def one(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> LessonRow | None:

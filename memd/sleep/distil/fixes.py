@@ -21,6 +21,8 @@ from memd.sleep.distil.failures import error_line, failed
 from memd.sleep.distil.outcomes import reason
 
 FIX_CHARS_MAX = 480
+CURED = "cure:"
+"""How the slots begin of failures that a command or a setting cured, wherever they were."""
 _REASON_CHARS = 180
 _COMMAND_CHARS = 110
 _FILES_MAX = 2
@@ -41,6 +43,7 @@ _SETS_UP = re.compile(
     r"\b(?:install|ci|add|upgrade|up|start|restart|enable|createdb|create|migrate|pull|login|init"
     r"|sync|chmod|ln -s|rm -rf \S*(?:node_modules|cache|dist|build|target))(?!\S)"
 )
+_PLACE = re.compile(r"\S*[/\\]\S*")
 _SETTING = re.compile(r"^[A-Za-z_]\w*=\S*$|^--?[a-z][\w-]*(?:=\S+)?$")
 
 
@@ -98,10 +101,23 @@ def _cured(
     if not (why or added or did) or not (files or added or did or before.exchange is not exchange):
         return
     text = _told(before.command, error, why, list(files), did, now)
-    slot = hashlib.sha256(f"{before.command.about}:{error}".encode(errors="replace"))
-    places = (before.run.place, last)
-    memory = Distilled(text, NapKind.FIX, places, f"fix:{slot.hexdigest()[:12]}", Origin.TOOL)
+    about, cure = f"{before.command.about}:{error}", added or did
+    slot = f"{CURED}{_digits(f'{_anywhere(about)}:{cure}')}" if cure else f"fix:{_digits(about)}"
+    memory = Distilled(text, NapKind.FIX, (before.run.place, last), slot, Origin.TOOL)
     yield NapCandidate(memory, _WITH_REASON if why else _SCORE)
+
+
+def _anywhere(about: str) -> str:
+    """Return what failed, wherever it did.
+
+    >>> _anywhere("npm test:connect ECONNREFUSED /run/a.sock")
+    'npm test:connect ECONNREFUSED /'
+    """
+    return _PLACE.sub("/", about)
+
+
+def _digits(about: str) -> str:
+    return hashlib.sha256(about.encode(errors="replace")).hexdigest()[:12]
 
 
 def _did(between: Sequence[Run]) -> str:

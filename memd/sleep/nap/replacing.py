@@ -5,7 +5,8 @@ supersede the earlier ones, which go to the archive; only the digest is one memo
 long as its session lives, rewritten, with its versions before. What its owner deleted,
 forgot or rewrote stays as it is. Some slots are of the whole project: there the newest
 counts, whichever session said it; and what another session of the project told in the
-same words is not told twice. All of it stands in the run's ledger, for the way back.
+same words, or cured by the same command, is not told twice. All of it stands in the run's
+ledger, for the way back.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from memd.domain.memory import MemoryUpdate
 from memd.guard.suspicion import suspicion
 from memd.ingest import update
 from memd.ingest.replace import supersede
+from memd.sleep.distil.fixes import CURED
 from memd.sleep.nap.drafting import Drafted
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import archived, memories, removal
@@ -68,12 +70,14 @@ def fates(place: NapTarget, drafted: Sequence[Drafted]) -> list[DraftOutcome]:
     if wide and place.project_key is not None:
         there = slots.of_project(place.conn, place.agent_key, place.project_key, wide)
     fresh = {each.sha256 for each in drafted if _is_shared(each.slot) and each.slot not in here}
-    told = slots.told_elsewhere(
-        place.conn, place.agent_key, place.project_key, place.session_key, fresh
-    )
+    beside = (place.conn, place.agent_key, place.project_key, place.session_key)
+    told = slots.told_elsewhere(*beside, fresh)
+    cured = slots.filled_elsewhere(*beside, [slot for slot in named if slot.startswith(CURED)])
     return [
         KNOWN
-        if each.slot not in here and _is_shared(each.slot) and each.sha256 in told
+        if each.slot not in here
+        and _is_shared(each.slot)
+        and (each.sha256 in told or each.slot in cured)
         else _fate(each, here, there, place.now_us)
         for each in drafted
     ]

@@ -16,7 +16,7 @@ from memd.store.memory.filters import Bound
 
 
 class LessonRow(NamedTuple):
-    """A visible lesson; *text* is the one in tiers."""
+    """A visible lesson; *text* is the one in tiers. One *of_nap* is the memory of a fix."""
 
     memory_key: int
     memory_id: str
@@ -26,6 +26,7 @@ class LessonRow(NamedTuple):
     confidence: float
     trust: int
     created_at_us: int
+    of_nap: bool = False
 
 
 def listed(

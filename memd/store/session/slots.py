@@ -105,6 +105,37 @@ def told_elsewhere(
     )
 
 
+def filled_elsewhere(
+    conn: Reading,
+    agent_key: int,
+    project_key: int | None,
+    session_key: int | None,
+    wanted: Iterable[str],
+) -> frozenset[str]:
+    """Return which of the *wanted* slots a nap has filled in another session of the project.
+
+    What is put away or was rewritten fills none.
+    """
+    rows = conn.execute(
+        """
+        SELECT DISTINCT t.slot
+          FROM nap_slot AS t INDEXED BY nap_slot_by_name
+               JOIN memory AS m USING (memory_key)
+         WHERE t.slot IN (SELECT value FROM json_each(:wanted))
+           AND m.agent_key = :agent_key AND m.project_key IS :project_key
+           AND t.session_key IS NOT :session_key
+           AND m.state IN ('active', 'pending') AND t.row_hash IS m.row_hash
+        """,
+        {
+            "wanted": json.dumps(list(wanted)),
+            "agent_key": agent_key,
+            "project_key": project_key,
+            "session_key": session_key,
+        },
+    )
+    return frozenset(slot for (slot,) in rows)
+
+
 def _row(row: Sequence[Any]) -> SlotRow:
     return SlotRow._make((*row[:-1], bool(row[-1])))
 

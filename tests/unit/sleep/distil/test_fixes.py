@@ -108,6 +108,24 @@ def test_the_same_failure_has_the_same_slot_wherever_it_stands() -> None:
     assert one.memory.slot == other.memory.slot
 
 
+def _slot(line: str, *between: Run, where: str = "/run/a.sock") -> str:
+    error = f"Exit code 1\nError: connect ECONNREFUSED 127.0.0.1:5433 by {where}"
+    runs = (_bash(1, "npm test", error), *between, _bash(9, line))
+    (fix,) = fixes([_exchange([(2, WHY)], *runs)])
+    return fix.memory.slot
+
+
+def test_what_a_command_or_a_setting_cured_is_the_same_wherever_it_was() -> None:
+    up, other = _bash(5, "docker compose up -d redis"), _bash(5, "brew services start redis")
+    assert _slot("npm test", up) == _slot("npm test", up, where="/var/b.sock")
+    assert _slot("npm test", up) != _slot("npm test", other)
+    setting = _slot("R=1 npm test")
+    assert setting == _slot("R=1 npm test", where="/var/b.sock")
+    assert setting != _slot("R=2 npm test")
+    edits = {_slot("npm test", _edit(5, "a.ts"), where=where) for where in ("/a.sock", "/b.sock")}
+    assert len(edits) == 2, "a changed file says only where something was done"
+
+
 @given(st.lists(st.tuples(st.text(max_size=80), st.text(max_size=300)), max_size=5))
 def test_no_run_is_an_error_and_no_fix_is_too_long(runs: list[tuple[str, str]]) -> None:
     called = [_bash(2 * at, line, result) for at, (line, result) in enumerate(runs)]
