@@ -6,13 +6,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+import yaml
 from pydantic import ValidationError
 
 from memd.domain.learn import FailureAnalysisPayload, ProceduralMemoryProposal, TerminationReason
 from memd.domain.settings.procedural import ProceduralMemoryConfig
 from memd.learn.propose import kind_of_error, proposed
 from memd.learn.sanitise import ERROR_CHARS_MAX, FILTERED, PATH, REDACTED, URL, sanitised_error
-from memd.learn.skill_md import skill_md, skill_name
+from memd.learn.skill_md import DESCRIPTION_CHARS_MAX, skill_md, skill_name
 from memd.learn.tiers import (
     Aged,
     Supersession,
@@ -70,6 +71,18 @@ def test_an_error_is_quoted_without_places_orders_and_what_cannot_be_seen(
 def test_an_error_is_cut_before_anything_else_is_done_with_it() -> None:
     assert sanitised_error("x" * 10_000_000) == "x" * ERROR_CHARS_MAX
     assert sanitised_error(" " * ERROR_CHARS_MAX + "it broke") == REDACTED
+
+
+def test_the_cut_comes_before_the_placeholders_so_what_it_halves_is_still_one() -> None:
+    room = ERROR_CHARS_MAX
+    assert sanitised_error("x" * (room - 14) + " see https://example.org/a") == (
+        "x" * (room - 14) + f" see {URL}"
+    )
+    assert sanitised_error("x" * (room - 13) + " open /etc/memd") == (
+        "x" * (room - 13) + f" open {PATH}"
+    )
+    long = " ".join(["https://example.org/a/b/c"] * 50)
+    assert sanitised_error(long) == " ".join([URL] * 8), "placeholders make no room for more"
 
 
 def test_a_proposal_has_the_limits_of_the_page() -> None:
@@ -182,6 +195,20 @@ def test_a_conflict_is_looked_for_before_a_full_supersession() -> None:
     assert supersession(far, 0.9, old, 0.1) is Supersession.PARTIAL
 
 
+def test_supersession_counts_words_of_two_characters_at_its_bounds() -> None:
+    old = tiers("aa bb cc dd ee", "go up now")
+    for condition, action, kind in (
+        ("aa bb cc dd xx", "go up now", Supersession.FULL),  # covers 4 of 5
+        ("aa bb cc xx yy", "go up now", Supersession.PARTIAL),  # covers 3 of 5
+        ("aa bb cc dd ee", "go up", Supersession.FULL),  # actions alike by 2 of 3
+        ("aa bb cc dd ee", "go up at once", Supersession.CONFLICT),  # by 2 of 5
+        ("aa bb cc dd ee", "go up now, at an hour", Supersession.FULL),  # by 3 of 6
+        ("a b aa c dd e bb f cc", "be down", Supersession.CONFLICT),  # a letter is no word
+        ("aa bb cc xx yy zz vv", "be down", Supersession.PARTIAL),  # conditions alike by 3 of 9
+    ):
+        assert supersession(tiers(condition, action), 0.6, old, 0.5) is kind, (condition, action)
+
+
 def test_pruned_is_what_is_strictly_older_than_ninety_days() -> None:
     edge = Aged("edge", 0.5, NOW - timedelta(days=90))
     old = Aged("old", 1.0, edge.created_at - timedelta(microseconds=1))
@@ -208,6 +235,24 @@ def test_a_skill_s_name_is_no_path_and_follows_the_layout(discovery: str) -> Non
     assert not name.startswith("-")
     assert not name.endswith("-")
     assert "--" not in name
+
+
+def test_a_description_ends_at_1024_characters_and_the_rest_is_below_metadata() -> None:
+    long = proposal(discovery="d " * 300, condition="c " * 1_000, tags=["a", "b"])
+    text = skill_md("n", long, owner="o", source="failure:t", memory_id="m")
+    head = yaml.safe_load(text.split("---\n")[1])
+    assert set(head) == {"name", "description", "metadata"}
+    assert len(head["description"]) == DESCRIPTION_CHARS_MAX
+    assert head["description"].startswith("d d ")
+    assert " Condition: c c" in head["description"]
+    assert (head["metadata"]["tags"], head["metadata"]["source"]) == ("a, b", "failure:t")
+
+
+def test_two_lessons_that_read_alike_have_two_names() -> None:
+    one, other = (skill_name("When CI fails", f"0190-{end}") for end in ("aaaa1111", "aaaa2222"))
+    assert one != other
+    cut = skill_name(f"{'a' * 47} b", "0190-aaaa1111")
+    assert cut == f"{'a' * 47}-aaaa1111", "a hyphen at the cut is trimmed"
 
 
 def test_no_text_adds_a_key_to_the_head_of_a_skill() -> None:
