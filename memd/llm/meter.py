@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 
 from memd.base.clock import DAY_US
 from memd.llm.provider import TokenUsage
-from memd.llm.purposes import Purpose
 
 
 @dataclass
@@ -93,8 +92,3 @@ class Breaker:
         elif self.failures >= FAILURES_MAX:
             self.open_until_us = now_us + self._pause_us
             self._pause_us = min(self._pause_us * 2, PAUSE_US_MAX)
-
-
-def task_of(purpose: Purpose, task_id: str | None) -> str:
-    """Return what a cost record names as its task."""
-    return task_id or f"llm:{purpose.value}"
