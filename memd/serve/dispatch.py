@@ -21,7 +21,7 @@ from memd.base.clock import Clock
 from memd.base.errors import DeniedError, MemdError, TooLargeError, UnknownMethodError
 from memd.base.later import later
 from memd.base.limits import METHOD_CHARS_MAX, REPLY_BYTES_MAX
-from memd.domain.caller import WORKING_FOR, Caller, Identity
+from memd.domain.caller import ERASURES_SEEN, WORKING_FOR, Caller, Identity
 from memd.domain.trust import SecretsPolicy
 from memd.domain.values import DEFAULT_AGENT, RESERVED_AGENT, alike
 from memd.guard.outgoing import check_refused, incoming, outgoing_all
@@ -195,6 +195,7 @@ class Dispatch:
             closed = self._authority.closed(identity)
             caller = _caller(route, params, request_hash, identity, closed)
             WORKING_FOR.set(caller.agent_id)
+            ERASURES_SEEN.set(self._rooms.db.place.erasures)  # what it asks is read from now on
             token = getattr(params, "progress_token", None)
             progress = None if token is None else _reporter(token, call)
             call.writing = route.writes
