@@ -196,6 +196,34 @@ def test_a_setting_that_waits_is_named_in_a_warning(key: str) -> None:
     assert any(name in sentence for sentence in named for name in names), named
 
 
+SWITCHES = {
+    "memory.consolidation.llm.": "strategy llm",
+    "memory.consolidation.archival.dual_mode.": "strategy dual_mode",
+    "memory.consolidation.experience_compressor.": "enabled",
+}
+"""What else than a language model a section needs, as its warning says."""
+
+
+@pytest.mark.parametrize(
+    ("key", "switch"),
+    [
+        (key, switch)
+        for key in NEEDS_A_MODEL
+        for section, switch in SWITCHES.items()
+        if key.startswith(section) and not key.endswith(".enabled")
+    ],
+)
+def test_with_a_model_what_is_not_switched_on_is_named(key: str, switch: str) -> None:
+    model = tree("llm", {"provider": "assistant", "night_tokens": 5})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        Settings.model_validate(merged(model, tree(key, NEEDS_A_MODEL[key])))
+
+    (named,) = [str(warning.message) for warning in caught]
+    assert key in named
+    assert switch in named
+
+
 @pytest.mark.parametrize("key", REFUSED)
 def test_what_a_daemon_cannot_do_is_refused(key: str) -> None:
     with pytest.raises(ValidationError):

@@ -57,10 +57,12 @@ def without_effect(memory: CompanyMemoryConfig, llm: LlmSettings) -> Iterator[st
         why or ("" if named else "it needs strategy dual_mode and summarization_model"),
         keys=("summarization_model", "max_summary_tokens"),
     )
+    learns = config.experience_compressor.enabled
     yield from _unused(
         config.experience_compressor,
         "consolidation.experience_compressor",
-        f"{why}, experiences stay as they are" if why else "",
+        f"{why}, experiences stay as they are" if why else "" if learns else "it is not enabled",
+        spared=frozenset() if why else frozenset({"enabled"}),
     )
 
 
