@@ -1,0 +1,82 @@
+"""What a daemon that was killed left running is found by its group, and nobody else is hit."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+
+import psutil
+import pytest
+from support.clocks import HeldClock
+from support.daemon import wait_until
+
+from memd.llm.job_files import IN_A_JOB, JobFiles
+
+LEAVES = """
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"])
+print(child.pid, flush=True)
+"""
+
+
+def ended(process: psutil.Process) -> bool:
+    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+
+
+@contextmanager
+def left_behind(environ: dict[str, str]) -> Iterator[tuple[int, psutil.Process]]:
+    """Yield the number of a group whose first has gone and is reaped, and who is left in it."""
+    command = [sys.executable, "-S", "-c", LEAVES]
+    first = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environ},
+        start_new_session=True,
+    )
+    assert first.stdout is not None
+    child = psutil.Process(int(first.stdout.readline()))
+    first.stdout.close()
+    first.wait()
+    try:
+        yield first.pid, child
+    finally:
+        with suppress(psutil.NoSuchProcess):
+            child.kill()
+
+
+def recovered(folder: Path, pid: int) -> Path:
+    job = folder / "20261123T125503.000000Z"
+    (job / "work").mkdir(parents=True)
+    (job / "job.json").write_text(json.dumps({"pid": pid, "pid_created": 1.0}), "utf-8")
+    JobFiles(folder, HeldClock()).recover()
+    return job
+
+
+def test_who_is_left_of_a_group_whose_first_has_gone_is_killed(tmp_path: Path) -> None:
+    with left_behind({IN_A_JOB: "1"}) as (pid, child):
+        assert not psutil.pid_exists(pid)
+        recovered(tmp_path, pid)
+        wait_until(partial(ended, child), "what the command left is killed")
+
+
+def test_a_group_of_that_number_that_is_no_jobs_is_left_alone(tmp_path: Path) -> None:
+    with left_behind({}) as (pid, child):
+        job = recovered(tmp_path, pid)
+        assert json.loads((job / "job.json").read_text("utf-8"))["state"] == "failed"
+        assert not ended(child)
+
+
+@pytest.mark.parametrize("pid", [None, "7", 0, 1, -1])
+def test_a_record_without_a_process_kills_nobody(tmp_path: Path, pid: object) -> None:
+    job = tmp_path / "20261123T125503.000000Z"
+    (job / "work").mkdir(parents=True)
+    (job / "job.json").write_text(json.dumps({"pid": pid, "pid_created": 1.0}), "utf-8")
+    JobFiles(tmp_path, HeldClock()).recover()
+    assert not (job / "work").exists()
