@@ -15,6 +15,8 @@ from memd.llm.purposes import Purpose
 
 REMEMBERED = frozenset({Purpose.SUMMARY, Purpose.COMPRESSION, Purpose.EXPERIENCE})
 """What becomes a memory as it is written: an answer that reads like an order is none."""
+CHARS_PER_TOKEN_MAX = 10
+"""An answer with more characters for each token that was asked for is none."""
 
 
 class PurposeProvider:
@@ -47,6 +49,8 @@ class PurposeProvider:
             text = (await self._model.complete(request)).text
         except ProviderRefusedError as error:
             raise ProviderBusyError(error.message) from None
+        if self._purpose in REMEMBERED and len(text) > CHARS_PER_TOKEN_MAX * max_tokens:
+            raise ProviderBusyError("the language model's answer is longer than was asked for")
         if self._purpose in REMEMBERED and is_doubtful(text):
             raise ProviderBusyError("the language model's answer reads like an order")
         return text
