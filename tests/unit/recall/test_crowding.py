@@ -88,7 +88,10 @@ def test_each_text_is_read_once_however_many_there_are() -> None:
     found = [a_candidate(key, text, **brought) for key, text in enumerate(texts, 1)]
     items = ranked(measured(ABOUT, found), HYBRID)
 
-    with effort() as spent:
-        assert len(spread(items)) == len(texts)
+    spent = []
+    for _ in range(3):  # a thread that an earlier test left may count in one of them
+        with effort() as one:
+            assert len(spread(items)) == len(texts)
+        spent.append(one.units)
 
-    assert spent.units < 5  # comparing each with each by its words took 30 and more
+    assert min(spent) < 5  # comparing each with each by its words took 30 and more
