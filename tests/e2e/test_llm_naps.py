@@ -155,7 +155,7 @@ async def test_what_was_read_before_a_forget_is_not_sent_after_it(
 
 async def by_rule(home: Path, patch: pytest.MonkeyPatch) -> list[str]:
     home.mkdir()
-    async with napped(home, patch, GOOD, uses={"naps": False}) as (stage, stub):
+    async with napped(home, patch, GOOD, uses={"lessons": True}) as (stage, stub):
         texts = sorted(await remembered(stage))
         assert not stub.asked
     assert texts

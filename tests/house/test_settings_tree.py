@@ -19,6 +19,7 @@ from support import settings_page
 from support.daemon import ROOT
 from support.effects import merged, tree
 
+from memd.base.settings import SettingsWarning
 from memd.domain.settings.settings import Settings
 
 TESTS = ROOT / "tests"
@@ -214,7 +215,8 @@ SWITCHES = {
     ],
 )
 def test_with_a_model_what_is_not_switched_on_is_named(key: str, switch: str) -> None:
-    model = tree("llm", {"provider": "assistant", "night_tokens": 5})
+    uses = {"lessons": True}
+    model = tree("llm", {"provider": "assistant", "night_tokens": 5, "uses": uses})
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         Settings.model_validate(merged(model, tree(key, NEEDS_A_MODEL[key])))
@@ -222,6 +224,26 @@ def test_with_a_model_what_is_not_switched_on_is_named(key: str, switch: str) ->
     (named,) = [str(warning.message) for warning in caught]
     assert key in named
     assert switch in named
+
+
+REFORMULATES = {"retrieval": {"strategy": "tool_based", "query_reformulation_enabled": True}}
+
+
+@pytest.mark.parametrize(
+    ("llm", "memory", "key"),
+    [
+        ({"night_tokens": 5}, {}, "llm.provider"),
+        (
+            {"uses": {"lessons": True}, "night_tokens": 5, "wait_seconds": 5},
+            {},
+            "llm.wait_seconds",
+        ),
+        ({"uses": {"reformulation": True}, "night_tokens": 5}, REFORMULATES, "llm.night_tokens"),
+    ],
+)
+def test_what_of_a_model_nothing_makes_use_of_is_named(llm: Any, memory: Any, key: str) -> None:
+    with pytest.warns(SettingsWarning, match=f"{key} .*has no effect"):
+        Settings.model_validate({"llm": {"provider": "assistant", **llm}, "memory": memory})
 
 
 @pytest.mark.parametrize("key", REFUSED)

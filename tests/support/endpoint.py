@@ -180,11 +180,12 @@ def _usage(body: dict[str, Any], answer: str) -> dict[str, int]:
 
 
 def settings_for(stub: Stub, *, night_tokens: int = 1_000_000, **more: Any) -> dict[str, Any]:
-    """Return the ``llm`` settings that ask *stub*."""
+    """Return the ``llm`` settings that ask *stub*, for lessons where *more* has no uses."""
     return {
         "provider": "openai_compatible",
         "url": stub.url,
         "model": "stub",
         "night_tokens": night_tokens,
+        "uses": {"lessons": True},
         **more,
     }

@@ -22,6 +22,8 @@ _OF_COMPRESSION = frozenset(
     ("temperature", "max_summary_tokens", "max_entry_input_chars", "max_total_user_content_chars")
 )
 """The bounds of strategy llm that hold for the summaries of sessions, too."""
+WAITED_FOR = frozenset(("reformulation", "routing", "reranking"))
+"""The uses of a language model that somebody waits for."""
 
 
 def refuse_what_no_daemon_does(memory: CompanyMemoryConfig) -> None:
@@ -77,6 +79,26 @@ def unused_uses(memory: CompanyMemoryConfig, llm: LlmSettings) -> Iterator[str]:
     for name, is_met, needed in needs:
         if llm.provider != "none" and getattr(llm.uses, name) and not is_met:
             yield f"llm.uses.{name} has no effect without memory.retrieval.{needed}"
+
+
+def unused_model(memory: CompanyMemoryConfig, llm: LlmSettings) -> Iterator[str]:
+    """Yield one sentence for each setting of a language model that nothing makes use of."""
+    if llm.provider == "none":
+        return
+    waited = {name for name in WAITED_FOR if getattr(llm.uses, name)}
+    config = memory.consolidation
+    others = (
+        {name for name in type(llm.uses).model_fields if getattr(llm.uses, name)} - WAITED_FOR
+        or config.strategy == "llm"
+        or config.archival.dual_mode.summarization_model is not None
+        or config.experience_compressor.enabled
+    )
+    if not waited and not others:
+        yield f"llm.provider = {llm.provider} has no effect: no use is switched on (llm.uses)"
+    elif not waited and "wait_seconds" in llm.model_fields_set:
+        yield "llm.wait_seconds has no effect: nobody waits for what it is used for"
+    elif not others and "night_tokens" in llm.model_fields_set:
+        yield "llm.night_tokens has no effect: it is used only where somebody waits"
 
 
 def _why_no_model(llm: LlmSettings) -> str:

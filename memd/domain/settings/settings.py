@@ -26,7 +26,12 @@ from memd.domain.settings.llm import LlmSettings, unused
 from memd.domain.settings.org import OrgMemoryConfig
 from memd.domain.settings.procedural import ProceduralMemoryConfig
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
-from memd.domain.settings.served import refuse_what_no_daemon_does, unused_uses, without_effect
+from memd.domain.settings.served import (
+    refuse_what_no_daemon_does,
+    unused_model,
+    unused_uses,
+    without_effect,
+)
 from memd.domain.trust import SecretsPolicy
 from memd.domain.values import Name, NotBlankStr, PosixPath, SafePath, Share, Value
 
@@ -317,7 +322,8 @@ class Settings(Value):
     def _as_a_daemon_serves_it(self) -> Self:
         refuse_what_no_daemon_does(self.memory)
         llm, memory = self.llm, self.memory
-        for sentence in (*without_effect(memory, llm), *unused(llm), *unused_uses(memory, llm)):
+        of_model = (*unused(llm), *unused_uses(memory, llm), *unused_model(memory, llm))
+        for sentence in (*without_effect(memory, llm), *of_model):
             warn(sentence)
         return self
 
