@@ -37,7 +37,9 @@ from memd.store.search import switching
 
 BOSS = replace(OWNERS_COMMANDS, seniority=SeniorityLevel.C_SUITE, autonomy_level=AutonomyLevel.FULL)
 """The owner's own commands, with a key that lets them write facts."""
-SETTINGS = Settings.model_validate({"llm": {"provider": "assistant"}})
+SETTINGS = Settings.model_validate(
+    {"llm": {"provider": "assistant", "night_tokens": 5, "uses": {"lessons": True}}}
+)
 
 
 class APeer:
