@@ -6,6 +6,7 @@ its own, which is beside the repository on the machines that release memd.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pwd
@@ -24,7 +25,7 @@ from memd.base.paths import MODEL_NAME, Paths
 from memd.cli.daemon import units
 
 MANAGER = ROOT.parent / "shared" / "tools" / "systemd-user.sh"
-USER = "memdtest"
+USER = "memdtest"  # the name that the script knows
 
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
@@ -90,15 +91,18 @@ class Login:
 
 @pytest.fixture(scope="module")
 def home() -> Iterator[Path]:
-    made = False
-    try:
-        pwd.getpwnam(USER)
-    except KeyError:
+    with Path(tempfile.gettempdir(), f"{USER}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # of the runs of this test, one at a time
+        remove_user()  # which a killed run left, with its files
         subprocess.run(["useradd", "-m", USER], check=True)
-        made = True
-    yield Path(pwd.getpwnam(USER).pw_dir)
-    if made:
-        subprocess.run(["userdel", "-r", USER], check=False, capture_output=True)
+        yield Path(pwd.getpwnam(USER).pw_dir)
+        remove_user()
+
+
+def remove_user() -> None:
+    """Remove the user, what runs as it and its home."""
+    subprocess.run(["pkill", "-KILL", "-u", USER], check=False, capture_output=True)
+    subprocess.run(["userdel", "-rf", USER], check=False, capture_output=True)
 
 
 @pytest.fixture(scope="module")
