@@ -330,7 +330,8 @@ def test_a_report_by_call_is_as_good_as_a_file(place: Place) -> None:
 
     assert window["fill"] == pytest.approx(0.81)
     assert window["armed"] is False
-    assert place.window("s1")["model"] == "m"
+    # The nap is stored before it is over: what is said in between is looked at a moment later.
+    wait_until(lambda: place.window("s1")["model"] == "m", "it is seen")
     assert place.window("s1")["fill"] == pytest.approx(0.81)
     assert len(place.naps()) == 1
 
