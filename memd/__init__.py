@@ -25,8 +25,7 @@ The map of the house, in the order of a memory's life (a test keeps it true):
     client     connect, call, raise the same errors
     serve      the socket: server, connections, who calls, methods
     assist     what assistants start: the pump that carries MCP to the socket
-    house      every room built, each handed what it needs
-    daemon     has the house built, runs until told, stops in reverse
+    daemon     has all rooms built, runs until told, stops in reverse
     api        the public names, each once
     cli        what a person types
 

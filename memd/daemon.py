@@ -25,17 +25,16 @@ from memd.base.errors import MemdError, MemoryConfigError, UnsafePathError, unus
 from memd.base.lock import lock_store
 from memd.base.paths import DATA_DIR, Paths
 from memd.serve import notify, socket_file
-from memd.serve.authority import Authority, operators_key
-from memd.serve.denials import Denials
+from memd.serve.authority import Authority, Denials, operators_key
 from memd.serve.dispatch import Dispatch
 from memd.serve.metrics import Metrics
-from memd.serve.rooms import Rooms
 from memd.serve.server import Server
 from memd.serve.status import System
 
 if TYPE_CHECKING:
     from memd.domain.settings.reload import Reloaded
     from memd.domain.settings.settings import Settings
+    from memd.serve.rooms import Rooms
 
 LOOK_SECONDS = 2.0
 EXIT_OK, EXIT_REFUSED, EXIT_DIED, EXIT_CONFIG = 0, 1, 70, 78
@@ -43,7 +42,7 @@ EXIT_OK, EXIT_REFUSED, EXIT_DIED, EXIT_CONFIG = 0, 1, 70, 78
 Work = Callable[[], Coroutine[Any, Any, Any]]
 """What runs beside the server until the daemon stops."""
 
-Build = Callable[["Settings", Paths, Clock, AsyncExitStack], Awaitable[Rooms]]
+Build = Callable[["Settings", Paths, Clock, AsyncExitStack], Awaitable["Rooms"]]
 """Builds the rooms; what must be closed at the end goes onto the stack."""
 
 
@@ -227,7 +226,7 @@ async def _serve(
 
 
 async def _built(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack) -> Rooms:
-    from memd.house import rooms  # a test's rooms do without all that it loads
+    from memd.serve.rooms import rooms  # a test's rooms do without all that it loads
 
     return await rooms(settings, paths, clock, stack)
 

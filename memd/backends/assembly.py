@@ -1,18 +1,21 @@
-"""The rooms over one file, put together once: for the daemon and for the in-process backend."""
+"""The rooms over one file, each declared and built in one place; the daemon adds its own.
+
+A room is built, and its modules loaded, when it is first used: a start waits for none that
+it can do without, and a program that only stores never loads what searches.
+"""
 
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Self
 
 from memd.base import log
 from memd.base.clock import Clock, from_us
 from memd.base.errors import DamagedError, MemdError, OrgMemoryWriteError
 from memd.base.ids import Ids
-from memd.base.later import later
 from memd.base.turns import Turns
 from memd.base.work import Work
 from memd.domain.caller import Caller
@@ -39,48 +42,29 @@ if TYPE_CHECKING:
     from memd.ingest.ingest import Ingest
     from memd.ingest.moving import Moving
     from memd.ingest.sharing import Sharing
-    from memd.org.graph import Add, Graph
+    from memd.org.graph import Graph
     from memd.org.org import Org
     from memd.recall.recall import Recall
+    from memd.records.records import Records
 
 
 @dataclass(frozen=True)
-class Assembly:
-    """Every room over one open file."""
+class Ground:
+    """What the rooms stand on; the models are the caller's to close."""
 
+    settings: Settings
     db: Database
-    ingest: Ingest
-    recall: Recall
-    archive: Archive
-    archival: Archival
-    quarantine: Quarantine
-    upkeep: Upkeep
-    moving: Moving
-    agents: Agents
-    sessions: Sessions
-    sharing: Sharing
-    queue: EmbeddingQueue
     embedder: Embedder
-    clock: Clock
-    ids: Ids
-    work: Work
     counter: TokenCounter
-    graph: Graph
-    learning: RelationExtractor
-    org: Org
-    notes: Notes
-    turns: Turns
-    """Between questions, the model changes."""
-
-    async def due(self) -> None:
-        """Do what is due once a minute: idle and old sessions, the trash, replies."""
-        await self.sessions.end_idle()
-        await self.archive.purge()
-        await self.sessions.drop_old()
-        await self.upkeep.tidy()
+    clock: Clock
+    work: Work
+    emit: Emit = unheard
+    """Is told of what is stored."""
+    scorer: PairScorer | None = None
+    """Scores pairs for a re-ranker; without, no model re-ranks."""
 
 
-async def assembled(  # noqa: PLR0913  # all that the rooms stand on
+async def ground(  # noqa: PLR0913  # all that the rooms stand on
     settings: Settings,
     database: Path,
     embedder: Embedder,
@@ -90,52 +74,193 @@ async def assembled(  # noqa: PLR0913  # all that the rooms stand on
     *,
     emit: Emit = unheard,
     scorer: PairScorer | None = None,
-) -> Assembly:
-    """Open the file and build the rooms; *stack* closes them in reverse.
-
-    ``queue.run``, ``notes.run`` and ``Care`` of the file (care.py) are the caller's to start. The
-    embedder and the re-ranker are the caller's to close. *emit* is told of what is stored. What a
-    start can do without is built, and its modules loaded, when it is first used.
-    """
-    daemon = settings.daemon
-    db = await _opened(database, clock, stack, mmap=daemon.mmap_vectors)
+) -> Ground:
+    """Open the file, making it when it is not there; *stack* closes it and ends its work."""
+    db = await _opened(database, clock, stack, mmap=settings.daemon.mmap_vectors)
     work = Work()
     stack.callback(work.close)
-    ground = _Ground(settings, db, embedder, counter_for(model_dir), clock, Ids(clock), work)
-    turns = Turns()
-    queue = EmbeddingQueue(db, embedder, ground.counter, clock, ground.ids, emit, turns)
-    learning = RelationExtractor(db, clock, work)
-    ingest = later(partial(_ingest, ground, queue, learning.hearing(emit)))
-    graph = later(partial(_graph, ground, partial(_add, ingest, learning)))
-    memory = settings.memory
-    agents = Agents(db, clock, default=MemoryConfig(type=memory.level), file=memory.agents)
-    await _take_file(agents)
-    org = later(partial(_org, ground, graph))
-    notes = Notes(db, clock, work)
-    return Assembly(
-        db=db,
-        ingest=ingest,
-        recall=later(partial(_recall, ground, scorer, turns)),
-        archive=later(partial(_archive, ground)),
-        archival=later(partial(_archival, ground)),
-        quarantine=later(partial(_quarantine, ground, queue)),
-        upkeep=Upkeep(db=db, clock=clock),
-        moving=later(partial(_moving, ground, queue, org)),
-        agents=agents,
-        sessions=_sessions(ground, notes),
-        sharing=later(partial(_sharing, ground, ingest)),
-        queue=queue,
-        embedder=embedder,
-        clock=clock,
-        ids=ground.ids,
-        work=work,
-        counter=ground.counter,
-        graph=graph,
-        learning=learning,
-        org=org,
-        notes=notes,
-        turns=turns,
-    )
+    counter = counter_for(model_dir)
+    return Ground(settings, db, embedder, counter, clock, work, emit, scorer)
+
+
+class Assembly:
+    """Every room over one open file.
+
+    ``queue.run``, ``notes.run``, ``learning.run`` and ``Care`` of the file (care.py) are the
+    caller's to start, once the house has begun.
+    """
+
+    def __init__(self, ground: Ground) -> None:
+        settings, db, clock = ground.settings, ground.db, ground.clock
+        self.settings, self.db, self.clock = settings, db, clock
+        self.embedder, self.counter, self.work = ground.embedder, ground.counter, ground.work
+        self.scorer = ground.scorer
+        self.ids = Ids(clock)
+        self.turns = Turns()  # between questions, the model changes
+        self.upkeep = Upkeep(db=db, clock=clock)
+        self.notes = Notes(db, clock, self.work)
+        self.learning = RelationExtractor(db, clock, self.work)
+        self.queue = EmbeddingQueue(
+            db, self.embedder, self.counter, clock, self.ids, ground.emit, self.turns
+        )
+        memory = settings.memory
+        default = MemoryConfig(type=memory.level)
+        self.agents = Agents(db, clock, default=default, file=memory.agents)
+        self._emit = self.learning.hearing(ground.emit)
+
+    async def begin(self) -> Self:
+        """Take over the settings of single agents; a file that cannot be written starts without."""
+        try:
+            await self.agents.take_file()
+        except MemdError as error:
+            log.error("settings of agents not taken over", kind=error.kind)
+        return self
+
+    async def due(self) -> None:
+        """Do what is due once a minute: idle and old sessions, the trash, replies."""
+        await self.sessions.end_idle()
+        await self.archive.purge()
+        await self.sessions.drop_old()
+        await self.upkeep.tidy()
+
+    @cached_property
+    def ingest(self) -> Ingest:
+        """Store, correct and observe (SPEC 3)."""
+        from memd.ingest.ingest import Ingest
+
+        settings = self.settings
+        return Ingest(
+            db=self.db,
+            embedder=self.embedder,
+            counter=self.counter,
+            clock=self.clock,
+            ids=self.ids,
+            work=self.work,
+            queue=self.queue,
+            emit=self._emit,
+            level=settings.memory.level,
+            secrets=settings.daemon.secrets,
+            chunking=settings.memory.chunking,
+            advises=settings.memory.retrieval.non_inferable_only,
+        )
+
+    @cached_property
+    def recall(self) -> Recall:
+        """Search and read."""
+        from memd.recall.recall import Recall
+
+        memory = self.settings.memory
+        return Recall(
+            db=self.db,
+            embedder=self.embedder,
+            clock=self.clock,
+            config=memory.retrieval,
+            level=memory.level,
+            shares=memory.options.shared_knowledge_base,
+            scorer=self.scorer,
+            turns=self.turns,
+        )
+
+    @cached_property
+    def archive(self) -> Archive:
+        """The trash, and forgetting."""
+        from memd.archive.archive import Archive
+
+        return Archive(db=self.db, clock=self.clock, undo_days=self.settings.daemon.undo_days)
+
+    @cached_property
+    def archival(self) -> Archival:
+        """The archive of memories that are kept, but not ranked."""
+        from memd.archive.archival import Archival
+
+        return Archival(db=self.db, clock=self.clock, ids=self.ids)
+
+    @cached_property
+    def quarantine(self) -> Quarantine:
+        """What was screened, until a person decides."""
+        from memd.archive.quarantine import Quarantine
+
+        undo_days = self.settings.daemon.undo_days
+        return Quarantine(self.db, self.clock, undo_days, self.queue.wake)
+
+    @cached_property
+    def moving(self) -> Moving:
+        """Export and import."""
+        from memd.ingest.moving import Moving
+        from memd.records import moving as entities
+
+        secrets = self.settings.daemon.secrets
+        return Moving(self.db, self.ids, self.org.learnt, self.queue.wake, entities, secrets)
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        """Sessions, their turns and their text."""
+        daemon = self.settings.daemon
+        return Sessions(
+            db=self.db,
+            clock=self.clock,
+            ids=self.ids,
+            work=self.work,
+            undo_days=daemon.undo_days,
+            text_days=daemon.session_days,
+            note=self.notes.add,
+        )
+
+    @cached_property
+    def sharing(self) -> Sharing:
+        """What agents show each other."""
+        from memd.ingest.sharing import Sharing
+
+        enabled = self.settings.memory.options.shared_knowledge_base
+        undo_days = self.settings.daemon.undo_days
+        return Sharing(ingest=self.ingest, enabled=enabled, undo_days=undo_days)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """Things, and what is said of them."""
+        from memd.org.graph import Graph
+
+        read_access = self.settings.org_memory.read_access
+        return Graph(self.db, self.clock, self._add, read_access=read_access)
+
+    @cached_property
+    def org(self) -> Org:
+        """Facts and policies of the organisation."""
+        from memd.org.org import Org
+
+        async def walk(caller: Caller, context: str, limit: int) -> tuple[str, ...]:
+            return await self.graph.facts(caller, context, limit)
+
+        return Org(
+            db=self.db,
+            clock=self.clock,
+            ids=self.ids,
+            config=self.settings.org_memory,
+            work=self.work,
+            walk=walk,
+            secrets=self.settings.daemon.secrets,
+        )
+
+    @cached_property
+    def records(self) -> Records:
+        """Operational records."""
+        from memd.records.records import Records
+
+        return Records(self.db, self.ids)
+
+    async def _add(self, caller: Caller, text: str) -> Added:
+        """Store the text of a triple as a memory of the caller's, and read it at once."""
+        from memd.domain.org.graph import Added
+
+        request = MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content=text)
+        memory_id = await self.ingest.store(caller, request)
+        said = await self.learning.read(caller, memory_id)
+        if not said:
+            raise OrgMemoryWriteError(
+                "the triple was kept as a memory, but nothing is said by it",
+                hint="a name may have been screened as a secret",
+            )
+        return Added(memory_id=memory_id, statement_id=said[0])
 
 
 async def _opened(database: Path, clock: Clock, stack: AsyncExitStack, *, mmap: bool) -> Database:
@@ -159,143 +284,3 @@ async def _opened(database: Path, clock: Clock, stack: AsyncExitStack, *, mmap: 
         db = await stack.enter_async_context(opened(database, clock, mmap=mmap))
         db.damage.note(f"file: it was repaired at the start, the damaged one is {done.damaged}")
         return db
-
-
-async def _take_file(agents: Agents) -> None:
-    """Take over the settings of single agents; a file that cannot be written starts without."""
-    try:
-        await agents.take_file()
-    except MemdError as error:
-        log.error("settings of agents not taken over", kind=error.kind)
-
-
-class _Ground(NamedTuple):
-    """What the rooms stand on."""
-
-    settings: Settings
-    db: Database
-    embedder: Embedder
-    counter: TokenCounter
-    clock: Clock
-    ids: Ids
-    work: Work
-
-
-def _ingest(ground: _Ground, queue: EmbeddingQueue, emit: Emit) -> Ingest:
-    from memd.ingest.ingest import Ingest
-
-    settings = ground.settings
-    return Ingest(
-        db=ground.db,
-        embedder=ground.embedder,
-        counter=ground.counter,
-        clock=ground.clock,
-        ids=ground.ids,
-        work=ground.work,
-        queue=queue,
-        emit=emit,
-        level=settings.memory.level,
-        secrets=settings.daemon.secrets,
-        chunking=settings.memory.chunking,
-        advises=settings.memory.retrieval.non_inferable_only,
-    )
-
-
-def _sessions(ground: _Ground, notes: Notes) -> Sessions:
-    daemon = ground.settings.daemon
-    return Sessions(
-        db=ground.db,
-        clock=ground.clock,
-        ids=ground.ids,
-        work=ground.work,
-        undo_days=daemon.undo_days,
-        text_days=daemon.session_days,
-        note=notes.add,
-    )
-
-
-def _sharing(ground: _Ground, ingest: Ingest) -> Sharing:
-    from memd.ingest.sharing import Sharing
-
-    enabled = ground.settings.memory.options.shared_knowledge_base
-    return Sharing(ingest=ingest, enabled=enabled, undo_days=ground.settings.daemon.undo_days)
-
-
-def _graph(ground: _Ground, add: Add) -> Graph:
-    from memd.org.graph import Graph
-
-    return Graph(ground.db, ground.clock, add, read_access=ground.settings.org_memory.read_access)
-
-
-def _moving(ground: _Ground, queue: EmbeddingQueue, org: Org) -> Moving:
-    from memd.ingest.moving import Moving
-    from memd.records import moving as entities
-
-    secrets = ground.settings.daemon.secrets
-    return Moving(ground.db, ground.ids, org.learnt, queue.wake, entities, secrets)
-
-
-def _recall(ground: _Ground, scorer: PairScorer | None, turns: Turns) -> Recall:
-    from memd.recall.recall import Recall
-
-    memory = ground.settings.memory
-    return Recall(
-        db=ground.db,
-        embedder=ground.embedder,
-        clock=ground.clock,
-        config=memory.retrieval,
-        level=memory.level,
-        shares=memory.options.shared_knowledge_base,
-        scorer=scorer,
-        turns=turns,
-    )
-
-
-def _archive(ground: _Ground) -> Archive:
-    from memd.archive.archive import Archive
-
-    return Archive(db=ground.db, clock=ground.clock, undo_days=ground.settings.daemon.undo_days)
-
-
-def _archival(ground: _Ground) -> Archival:
-    from memd.archive.archival import Archival
-
-    return Archival(db=ground.db, clock=ground.clock, ids=ground.ids)
-
-
-def _quarantine(ground: _Ground, queue: EmbeddingQueue) -> Quarantine:
-    from memd.archive.quarantine import Quarantine
-
-    return Quarantine(ground.db, ground.clock, ground.settings.daemon.undo_days, queue.wake)
-
-
-def _org(ground: _Ground, graph: Graph) -> Org:
-    async def walk(caller: Caller, context: str, limit: int) -> tuple[str, ...]:
-        return await graph.facts(caller, context, limit)
-
-    from memd.org.org import Org
-
-    return Org(
-        db=ground.db,
-        clock=ground.clock,
-        ids=ground.ids,
-        config=ground.settings.org_memory,
-        work=ground.work,
-        walk=walk,
-        secrets=ground.settings.daemon.secrets,
-    )
-
-
-async def _add(ingest: Ingest, learning: RelationExtractor, caller: Caller, text: str) -> Added:
-    """Store the text of a triple as a memory of the caller's, and read it at once."""
-    from memd.domain.org.graph import Added
-
-    request = MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content=text)
-    memory_id = await ingest.store(caller, request)
-    said = await learning.read(caller, memory_id)
-    if not said:
-        raise OrgMemoryWriteError(
-            "the triple was kept as a memory, but nothing is said by it",
-            hint="a name may have been screened as a secret",
-        )
-    return Added(memory_id=memory_id, statement_id=said[0])

@@ -77,7 +77,7 @@ class SqliteBackend:
             self._stack = stack.pop_all()
 
     async def _opened(self, stack: AsyncExitStack) -> Any:
-        from memd.backends.assembly import assembled
+        from memd.backends.assembly import Assembly, ground
         from memd.backends.care import Care
         from memd.embedding.embed import EmbedderThread
 
@@ -93,7 +93,8 @@ class SqliteBackend:
             embedder = EmbedderThread(paths.model_dir)
             stack.push_async_callback(embedder.close)
         settings = Settings().model_copy(update={"memory": self._config})
-        house = await assembled(settings, database, embedder, paths.model_dir, self._clock, stack)
+        below = await ground(settings, database, embedder, paths.model_dir, self._clock, stack)
+        house = await Assembly(below).begin()
         for work in (
             house.queue.run(),
             Care(house.db, house.upkeep, house.due, unheard).run(),

@@ -42,10 +42,9 @@ from memd.inject.format import directive, formatted
 from memd.inject.in_window import PromptWindow, SessionWindows
 from memd.inject.isolated import Failed, isolated, spoken
 from memd.inject.known import Fits, Knowledge, Offers
-from memd.inject.own import MemoryRooms, OwnMemories
+from memd.inject.own import MemoryRooms, OwnMemories, memories, pools_of, preferences, recalled
 from memd.inject.pipeline import Pools, as_recalled, fuses, gated, possible, without
 from memd.inject.prompt import Fitted, PreferenceLine, Prompt, said_of
-from memd.inject.sources import memories, pools_of, preferences, recalled
 from memd.inject.tools import calls, fact_tool, session_tool
 from memd.inject.tools.arguments import ERROR
 from memd.inject.tools.editing_tools import instruction

@@ -8,9 +8,11 @@ rather than those of somebody without a key. What is refused is audited.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -18,8 +20,10 @@ from typing import TYPE_CHECKING, Any, Final
 from memd.base import client_key, log
 from memd.base.errors import DeniedError, MemdError, NotFoundError
 from memd.base.ids import Chance
+from memd.base.limits import DENIED_WAIT_MS_MAX, DENIED_WAIT_MS_MIN
 from memd.domain.caller import LOCAL, LOCAL_CLIENT, NOBODY, OWNERS_COMMANDS, Identity
 from memd.serve.route import Route
+from memd.store.access.changes import RefusedAttempt
 
 if TYPE_CHECKING:
     from memd.org.clients import Clients
@@ -39,6 +43,7 @@ class Credentials:
         self.identity = replace(self.identity, scopes=frozenset())
 
 
+Write = Callable[[Sequence[RefusedAttempt]], Awaitable[None]]
 Note = Callable[[str, str], Awaitable[None]]
 """Told the client and the method of an attempt that was refused."""
 
@@ -118,3 +123,65 @@ def operators_key(path: Path, chance: Chance = secrets.token_bytes) -> str | Non
         log.warning("the operator key cannot be made", errno=error.errno)
         return None
     return key
+
+
+class Denials:
+    """Counts what was refused, on its way into the audit, so that a flood of it fills no disk.
+
+    ``run`` beside the server, ``flush`` at the end.
+
+    The first attempt of a kind (a client, a method) is written down before it is
+    answered. What it tries again within the next second is counted and becomes one
+    row at the second's end. While that goes on the wait doubles, up to ten minutes,
+    and falls back to a second after a wait without a repetition. So every attempt is
+    counted, and a client that tries everything all the time makes some hundred rows
+    in ten minutes. A kill loses the counts of the wait that it falls into, never the
+    first attempt.
+    """
+
+    def __init__(self, write: Write) -> None:
+        self._write = write
+        self._known: set[tuple[str, str]] = set()
+        self._again: Counter[tuple[str, str]] = Counter()
+        self._some = asyncio.Event()
+        self.wait_ms = DENIED_WAIT_MS_MIN
+
+    async def note(self, client: str, method: str) -> None:
+        """Write an attempt down, or count it when one of its kind was just written."""
+        kind = (client, method)
+        self._some.set()
+        if kind in self._known:
+            self._again[kind] += 1
+            return
+        self._known.add(kind)
+        await self._written(Counter({kind: 1}))
+
+    async def run(self) -> None:
+        """Write the counts down at the end of each wait. Never ends."""
+        while True:
+            await self._some.wait()
+            await asyncio.sleep(self.wait_ms / 1_000)
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Write down what was counted, and choose how long to wait the next time."""
+        counted, self._again = self._again, Counter()
+        self._known.clear()
+        if counted:
+            self.wait_ms = min(2 * self.wait_ms, DENIED_WAIT_MS_MAX)
+            await self._written(counted)
+        else:
+            self.wait_ms = DENIED_WAIT_MS_MIN
+            self._some.clear()
+
+    async def _written(self, counted: Counter[tuple[str, str]]) -> None:
+        """Write rows; what a full disk or a locked file refuses is counted again."""
+        rows = [
+            RefusedAttempt(client, method, times) for (client, method), times in counted.items()
+        ]
+        try:
+            await self._write(rows)
+        except MemdError as error:
+            self._again.update(counted)
+            self._some.set()
+            log.warning("refused attempts were not written down yet", kind=error.kind)

@@ -31,7 +31,6 @@ from memd.serve.beside import LARGE_WEIGHT_A_BYTE, Beside, is_large
 from memd.serve.events import Peer
 from memd.serve.metrics import Metrics
 from memd.serve.params import Params, validate
-from memd.serve.rooms import Rooms
 from memd.serve.route import Context, JsonAnswer, ProgressCallback, Route
 from memd.serve.routes.routes import find
 from memd.serve.routes.system import HelloParams
@@ -39,6 +38,7 @@ from memd.serve.status import System
 
 if TYPE_CHECKING:
     from memd.serve.mcp.mcp import Mcp
+    from memd.serve.rooms import Rooms
 
 Send = Callable[[bytes], None]
 
@@ -199,7 +199,7 @@ class Dispatch:
             token = getattr(params, "progress_token", None)
             progress = None if token is None else _reporter(token, call)
             call.writing = route.writes
-            if route.short_id is not None and self._rooms.short_ids is not None:
+            if route.short_id is not None:
                 params = await self._rooms.short_ids.resolve(caller, route.short_id, params)
             context = Context(self._rooms, self._system, caller, progress, call.peer)
             return self._counted(caller, params, await self._run(route, context, params))
@@ -220,13 +220,12 @@ class Dispatch:
 
     async def _run(self, route: Route, context: Context, params: Params) -> Any:
         """Return the method's answer, or the one that was kept for the caller's key."""
-        answers = self._rooms.answers
-        if route.repeats == "in one transaction" or answers is None:
+        if route.repeats == "in one transaction":
             return await route.call(context, params)
         if route.repeats == "anew":
             caller = replace(context.caller, idempotency_key=None)
             return await route.call(replace(context, caller=caller), params)
-        return await answers.once(
+        return await self._rooms.answers.once(
             context.caller,
             lambda caller: route.call(replace(context, caller=caller), params),
         )

@@ -1,138 +1,259 @@
-"""What the methods of the socket work with; ``house.py`` builds it.
+"""What the methods of the socket work with: the rooms over the file, and the daemon's own.
 
-Among them transcripts that arrive in parts: what has arrived of one waits in memory for its
-last part: one for each connection, and of few connections at once. Where there are more,
-the one that began first is given up, and told so with its next part.
+What a higher room knows and a lower one needs is handed down here: who hears that
+something was stored, whether anybody uses memd just now.
 """
 
 from __future__ import annotations
 
+import asyncio
+import os
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakKeyDictionary
+from contextlib import AsyncExitStack
+from functools import cached_property, partial
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
-from memd.backends.assembly import Assembly
-from memd.base.errors import InvalidError, TooLargeError
-from memd.base.limits import NAP_TRANSCRIPT_BYTES_MAX, TRANSCRIPTS_ARRIVING_MAX
-from memd.domain.encoding import Installed
+from memd.backends.assembly import Ground, ground
+from memd.backends.care import Care
+from memd.base.clock import Clock
+from memd.base.paths import Paths
+from memd.domain.settings.settings import Settings
+from memd.embedding.chosen import ChosenEmbedder
+from memd.embedding.cross_encoder import RerankerThread
+from memd.embedding.embed import EmbedderThread
+from memd.ingest.switch import ModelSwitch
+from memd.inject.prompting import Prompting
 from memd.learn.uptake import UptakeCounter
-from memd.serve.events import Events, Peer
+from memd.org.clients import Clients
+from memd.org.temporal import catch_up, note_rules
+from memd.serve.events import Events
 from memd.serve.short_ids import ShortIds
+from memd.serve.uploads import Uploads
+from memd.sleep.model.answering import answering
+from memd.sleep.nap.naps import Naps
+from memd.sleep.night.switch import Switch
+from memd.sleep.sleep import Sleep, sleeping
+from memd.sleep.wiki.exports import exporting
+from memd.store.access.answers import Answers
+from memd.store.access.audit import Audit
+from memd.store.search.switching import in_use
 
 if TYPE_CHECKING:
-    from memd.ingest.switch import ModelSwitch
     from memd.inject.brief import Briefs
-    from memd.inject.inject import Inject
-    from memd.inject.synthesis import Synthesis
-    from memd.inject.tools.files import Files
-    from memd.learn.learn import Learn
     from memd.learn.lessons import Lessons
     from memd.learn.skills import Skills
     from memd.learn.tuning.tuning import Tuning
-    from memd.llm.llm import LanguageModel
-    from memd.org.clients import Clients
     from memd.org.owner import Owner
     from memd.org.review import Review
-    from memd.records.records import Records
-    from memd.sleep.nap.naps import Naps
     from memd.sleep.night.night import Night
     from memd.sleep.night.rhythm import Rhythm
-    from memd.sleep.wiki.exports import Wiki
-    from memd.store.access.answers import Answers
-    from memd.store.access.audit import Audit
+
+LOAD_PROMPTS_AFTER_S = 2.0
+_FOR_PROMPTS = (
+    "memd.serve.routes.inject",
+    "memd.recall.recall",
+    "memd.inject.inject",
+    "memd.inject.brief",
+    "memd.inject.reranker",
+    "memd.inject.multi.hierarchical",
+    "memd.org.org",
+    "memd.learn.learn",
+    "memd.archive.archive",
+    "memd.ingest.ingest",
+    "memd.serve.routes.memory",
+)
 
 
-class UploadState(NamedTuple):
-    """How many characters have arrived, and the transcript if it is whole."""
-
-    taken: int
-    transcript: bytes | None
-
-
-class Uploads:
-    """The transcripts that are on their way, the one that began first in front."""
-
-    def __init__(self) -> None:
-        self._arriving: WeakKeyDictionary[Peer, _Upload] = WeakKeyDictionary()
-
-    def add(self, peer: Peer, text: str, offset: int, *, more: bool) -> UploadState:
-        """Keep a part that *peer* sent; return the whole transcript unless there is *more*.
-
-        Raises InvalidError for a part that does not follow, TooLargeError for one too many.
-        """
-        upload = self._arriving.pop(peer, None)
-        if upload is None or offset == 0:
-            upload = _Upload()
-        upload.add(text, offset)
-        if not more:
-            return UploadState(upload.chars, bytes(upload.raw))
-        for oldest in list(self._arriving)[: 1 - TRANSCRIPTS_ARRIVING_MAX]:
-            del self._arriving[oldest]
-        self._arriving[peer] = upload
-        return UploadState(upload.chars, None)
+def models(
+    settings: Settings, paths: Paths, stack: AsyncExitStack
+) -> tuple[ChosenEmbedder, RerankerThread]:
+    """Return the models' threads, which load nothing yet; *stack* ends them."""
+    idle_ms = settings.daemon.model_idle_minutes * 60_000
+    embedder = ChosenEmbedder(paths.model_dir, partial(EmbedderThread, idle_ms=idle_ms))
+    stack.push_async_callback(embedder.close)
+    reranker = RerankerThread(paths.reranker_dir, idle_ms=idle_ms)
+    stack.push_async_callback(reranker.close)
+    return embedder, reranker
 
 
-class _Upload:
-    """What has come of a transcript so far."""
-
-    def __init__(self) -> None:
-        self.raw = bytearray()
-        self.chars = 0
-
-    def add(self, text: str, offset: int) -> None:
-        if offset != self.chars:
-            raise InvalidError(
-                "this part does not follow what has arrived", field="offset", hint="begin again"
-            )
-        part = text.encode("utf-8", "replace")
-        if len(self.raw) + len(part) > NAP_TRANSCRIPT_BYTES_MAX:
-            raise TooLargeError(
-                f"a transcript has at most {NAP_TRANSCRIPT_BYTES_MAX // 1_048_576} MiB",
-                field="text",
-                hint="hand over its end",
-            )
-        self.raw += part
-        self.chars += len(text)
+async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack) -> Rooms:
+    """Open the daemon's file and build its rooms; *stack* closes them in reverse."""
+    embedder, reranker = models(settings, paths, stack)
+    events = Events()
+    below = await ground(
+        settings,
+        paths.database,
+        embedder,
+        paths.model_dir,
+        clock,
+        stack,
+        emit=events.emit,
+        scorer=reranker,
+    )
+    made = Rooms(below, paths, events, embedder, reranker, stack)
+    return await made.begin()
 
 
-@dataclass(frozen=True)
-class Rooms(Assembly):
+class Rooms(Prompting):
     """All rooms of the daemon: those over its file, and what it adds to them."""
 
-    audit: Audit
-    clients: Clients
-    naps: Naps
-    events: Events
-    reranker: Installed
-    owner: Owner
-    review: Review
-    files: Files
-    inject: Inject
-    briefs: Briefs
-    learn: Learn
-    tuning: Tuning
-    lessons: Lessons
-    skills: Skills
-    synthesis: Synthesis
-    wiki: Wiki
-    sleep: Night
-    rhythm: Rhythm
-    records: Records
-    models: ModelSwitch | None = None
-    """Without, the embedding model stays what it is."""
-    llm: LanguageModel | None = None
-    """Without, everything is done by rule (SPEC D8)."""
-    uploads: Uploads = field(default_factory=Uploads)
-    uptake: UptakeCounter | None = None
-    """Without, nobody counts what answers take up."""
-    shares: bool = True
-    """Whether agents can share memories."""
-    memories_max: int | None = None
-    """How many memories an agent may have, None for as many as it likes."""
-    answers: Answers | None = None
-    """Without, long work is done anew for a key that was used."""
-    short_ids: ShortIds | None = None
-    """Without, ids are taken whole only."""
-    background: tuple[Callable[[], Coroutine[Any, Any, Any]], ...] = ()
-    """What runs beside the server until the daemon stops."""
+    def __init__(  # all that the rooms stand on
+        self,
+        ground: Ground,
+        paths: Paths,
+        events: Events,
+        embedder: ChosenEmbedder,
+        reranker: RerankerThread,
+        stack: AsyncExitStack,
+    ) -> None:
+        super().__init__(ground)
+        settings, db, clock = self.settings, self.db, self.clock
+        self.paths, self.events, self.reranker, self._stack = paths, events, reranker, stack
+        self.shares = settings.memory.options.shared_knowledge_base
+        self.memories_max = settings.memory.consolidation.max_memories_per_agent
+        self.uploads = Uploads()
+        self.answers = Answers(db)
+        self.short_ids = ShortIds(db, settings.org_memory)
+        self.clients = Clients(db, clock, paths.keys_dir)
+        self.audit = Audit(db, clock, paths.anchors)
+        self.models = ModelSwitch(self, embedder, events.emit)
+        self._uptake = UptakeCounter(db, clock, self.ids, self.work, self.notes.add)
+        self.uptake = self._uptake if settings.daemon.count_use else None
+        self.llm = answering(self, paths, stack)
+        self.naps = Naps(self, settings, paths.usage_dir, emit=events.emit, llm=self.llm)
+        wiki_dir = paths.data_dir / ("wiki" + paths.database.stem.removeprefix("memd"))
+        self.wiki = exporting(self, settings.memory.consolidation.wiki_export, wiki_dir)
+        asleep = self._asleep()
+        self.sleep: Night = asleep.night
+        self.rhythm: Rhythm = asleep.rhythm
+
+    async def begin(self) -> Self:
+        """Read what the rooms must know before the first call."""
+        await super().begin()
+        await note_rules(self.db, self.clock, self.settings.org_memory)
+        self._stack.push_async_callback(self.audit.try_to_anchor)
+        await self.clients.load()
+        self.models.embedder.serve(await self.db.read(in_use))
+        for settle in (self.notes.settle, self._uptake.settled, self._settled):  # from its end
+            self._stack.push_async_callback(settle)
+        return self
+
+    async def _settled(self) -> None:
+        """Wait until what prompts gave is noted."""
+        if "windows" in vars(self):
+            await self.windows.settled()
+
+    def _asleep(self) -> Sleep:
+        """Build nights; what is read for the graph waits until nobody uses memd."""
+        settings, llm, providers = self.settings, self.llm, None
+        if llm is not None:
+            from memd.sleep.model.summaries import night_providers
+
+            providers = night_providers(settings, llm)
+            if settings.llm.uses.triples and settings.llm.night_tokens:
+                from memd.sleep.model.triples import ModelRelations
+
+                self.learning.reader = ModelRelations(llm)
+        made = sleeping(
+            self,
+            settings,
+            emit=self.wiki.hearing(self.events.emit),
+            enabled=Switch(settings, self.paths.config_file, os.environ),
+            providers=providers,
+        )
+
+        def quiet_s() -> float:
+            return made.rhythm.quiet_s()  # which is told later whom to ask
+
+        self.learning.quiet_s = quiet_s
+        return made
+
+    @cached_property
+    def background(self) -> tuple[Callable[[], Coroutine[Any, Any, Any]], ...]:
+        """What runs beside the server until the daemon stops."""
+        care = Care(self.db, self.upkeep, self.due, self.events.emit)
+        follows = self.settings.memory.procedural.skill_md_directory is not None
+        return (
+            self.queue.run,
+            self.models.run,
+            care.run,
+            self.rhythm.run,
+            self.naps.run,
+            self.wiki.run,
+            self.learning.run,
+            partial(catch_up, self.db),
+            self.notes.run,
+            self.audit.run,
+            self._load_prompts,
+            *((self.skills.run,) if follows else ()),
+        )
+
+    async def _load_prompts(self) -> None:
+        """Load what a prompt needs once the first answers are given, beside them.
+
+        The patterns of nine languages are most of it; the first prompt would wait for them.
+        """
+        await asyncio.sleep(LOAD_PROMPTS_AFTER_S)
+        for module in _FOR_PROMPTS:
+            await self.work.run(import_module, module)
+
+    @cached_property
+    def owner(self) -> Owner:
+        """The owner's key, and what it signs."""
+        from memd.org.owner import Owner
+
+        return Owner(self.db, self.clock)
+
+    @cached_property
+    def review(self) -> Review:
+        """Proposed facts."""
+        from memd.org.review import Review
+
+        return Review(self.org, self.owner)
+
+    @cached_property
+    def briefs(self) -> Briefs:
+        """What a session begins with."""
+        from memd.inject.brief import Briefs
+
+        level, warm = self.settings.memory.level, self.models.embedder.warm
+        return Briefs(self.db, self.clock, self.recall, self.org, self.windows, level, warm)
+
+    @cached_property
+    def tuning(self) -> Tuning:
+        """Recall fitted to the owner's data; the run under way is given up at the end."""
+        from memd.learn.tuning.tuning import Tuning
+
+        emit = self.events.emit
+        made = Tuning(self.db, self.clock, self.ids, self.recall, self.embedder, emit, self.models)
+        self._stack.push_async_callback(made.close)
+        return made
+
+    @cached_property
+    def skills(self) -> Skills:
+        """The folder of skills; one that is not absolute lies beside the memories."""
+        from memd.learn.skills import Skills
+
+        config, paths = self.settings.memory.procedural, self.paths
+        said = config.skill_md_directory
+        root = None if said is None else paths.data_dir / Path(said).expanduser()
+        return Skills(self.db, self.clock, str(paths.database), root, self.work, config)
+
+    @cached_property
+    def lessons(self) -> Lessons:
+        """What failures teach."""
+        from memd.learn.lessons import Lessons
+
+        return Lessons(
+            db=self.db,
+            clock=self.clock,
+            ids=self.ids,
+            ingest=self.ingest,
+            skills=self.skills,
+            config=self.settings.memory.procedural,
+            secrets=self.settings.daemon.secrets,
+            work=self.work,
+            llm=self.llm,
+        )

@@ -27,12 +27,12 @@ from memd.domain.enums import MemoryCategory, MemoryState
 from memd.domain.sleep.sleep import SleepStatus
 from memd.rpc.faults import CODES
 from memd.serve.metrics import Metrics
-from memd.serve.rooms import Rooms
 from memd.serve.route import Route
 from memd.serve.routes.routes import PROTOCOL, methods, records
 
 if TYPE_CHECKING:
     from memd.domain.settings.reload import Reloaded
+    from memd.serve.rooms import Rooms
     from memd.serve.server import Server
 
 
@@ -184,7 +184,7 @@ class System:
     async def _models(self) -> dict[str, Any]:
         """Return which model is in use and how far a change is; nothing when the store fails."""
         try:
-            return {} if self._rooms.models is None else await self._rooms.models.status()
+            return await self._rooms.models.status()
         except MemdError:
             return {}
 

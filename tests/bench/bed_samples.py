@@ -22,14 +22,12 @@ from bench.readings import HELD, SPLITS, Reading, readings, session_lines, split
 from bench.samples import Remembered, Sample, candidates_of, house_with, ingested
 from bench.stage import model_dir
 from bench.transcripts import Message, exported, trajectories
-from memd.backends.assembly import Assembly
 from memd.base.paths import RERANKER_NAME
 from memd.domain.caller import Caller
 from memd.domain.inject import PrepareRequest
-from memd.domain.settings.settings import Settings
 from memd.embedding.cross_encoder import RerankerThread
-from memd.house import _Prompts
 from memd.inject.inject import Inject
+from memd.inject.prompting import Prompting
 from memd.recall.ranking.features import Measured
 from memd.recall.recall import Recall
 
@@ -76,10 +74,10 @@ class Asking:
         return tuple(each.id in good for each in made.memories)
 
 
-def prompting(house: Assembly) -> Inject:
+def prompting(house: Prompting) -> Inject:
     """Return what prepares prompts over *house*, with the product's defaults and no re-ranker."""
-    scorer = RerankerThread(model_dir().with_name(RERANKER_NAME))
-    return _Prompts(Settings(), house, scorer, warm=lambda: None).inject()
+    house.scorer = RerankerThread(model_dir().with_name(RERANKER_NAME))
+    return house.inject
 
 
 async def everyday(embedder: Remembered, *, prompts: bool) -> list[Sample]:

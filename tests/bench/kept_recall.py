@@ -30,7 +30,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from support.house import made
 
 from bench.kept_scores import PER_TOKENS, holds
 from bench.night import MovedClock
@@ -43,8 +42,8 @@ from memd.domain.caller import Caller
 from memd.domain.inject import BriefRequest, PrepareRequest
 from memd.domain.memory import MemoryEntry, MemoryFilter
 from memd.domain.settings.settings import Settings
-from memd.house import rooms as built
 from memd.serve.rooms import Rooms
+from memd.serve.rooms import rooms as built
 from memd.signals.usage import Usage
 from memd.sleep.nap.consolidator import MemoryConsolidator
 
@@ -212,7 +211,7 @@ class Team:
         naps, ingest = self.rooms.naps, self.rooms.ingest
         await naps.report(caller, usage)
         await naps.watching.settled()
-        await made(ingest).queue.drain()
+        await ingest.queue.drain()
         self.stored.texts = {each.id: each.content for each in await self._listed()}
         new = [text for text in self.stored.texts.values() if text not in self.stored.vectors]
         for text, vector in zip(new, await self.rooms.embedder.embed(new, bulk=True), strict=True):

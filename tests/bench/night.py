@@ -31,7 +31,7 @@ from bench.locomo import ADVERSARIAL, Asked, Dialogue
 from bench.recall import SESSION_BUDGET_TOKENS, SESSION_TOP_K, TOP_K
 from bench.scores import Graded, quantile, report
 from bench.stage import model_dir
-from memd.backends.assembly import Assembly, assembled
+from memd.backends.assembly import Assembly, ground
 from memd.base.clock import SystemClock
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory
@@ -83,7 +83,8 @@ async def house(path: Path, clock: MovedClock) -> AsyncIterator[Assembly]:
     async with AsyncExitStack() as stack:
         embedder = EmbedderThread(model_dir())
         stack.push_async_callback(embedder.close)
-        yield await assembled(Settings(), path, embedder, model_dir(), clock, stack)
+        below = await ground(Settings(), path, embedder, model_dir(), clock, stack)
+        yield await Assembly(below).begin()
 
 
 async def measure(dialogues: Sequence[Dialogue], path: Path) -> dict[str, Any]:

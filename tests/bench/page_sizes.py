@@ -26,7 +26,7 @@ from bench import filled
 from bench.corpus import Made
 from bench.stage import model_dir
 from bench.writes import measured, text
-from memd.backends.assembly import Assembly, assembled
+from memd.backends.assembly import Assembly, ground
 from memd.base.clock import SystemClock
 from memd.domain.caller import Caller
 from memd.domain.recall import RecallRequest
@@ -74,10 +74,10 @@ async def main() -> None:
         cpu: dict[int, list[float]] = {size: [] for size in SIZES}
         result: dict[int, dict[str, float]] = {}
         async with AsyncExitStack() as stack:
-            houses = {
-                size: await assembled(Settings(), path, embedder, model_dir(), SystemClock(), stack)
-                for size, path in paths.items()
-            }
+            houses: dict[int, Assembly] = {}
+            for size, path in paths.items():
+                below = await ground(Settings(), path, embedder, model_dir(), SystemClock(), stack)
+                houses[size] = await Assembly(below).begin()
             for _ in range(1 + ROUNDS):
                 for size, house in houses.items():
                     cpu[size].append(await _recalls(house, questions))

@@ -25,7 +25,7 @@ from support.fakes import HashEmbedder
 
 from bench.scores import quantile
 from bench.transcripts import exported
-from memd.backends.assembly import Assembly, assembled
+from memd.backends.assembly import Assembly, ground
 from memd.domain.caller import Caller
 from memd.domain.ingest import SessionQuery
 from memd.domain.settings.settings import Settings
@@ -58,9 +58,10 @@ async def _measured(folder: Path, count: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory(prefix="memd-bench-") as made:
         async with AsyncExitStack() as stack:
             clock, path = HeldClock(), Path(made) / "memd.db"
-            house = await assembled(
+            below = await ground(
                 Settings(), path, HashEmbedder(), Path(made) / "no model", clock, stack
             )
+            house = await Assembly(below).begin()
             texts: list[str] = []
             kept_s = 0.0
             for name, messages in _sessions(folder, count):

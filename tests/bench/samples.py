@@ -17,7 +17,7 @@ from typing import Any
 from bench import foreign, small_stores
 from bench.locomo import ADVERSARIAL, Dialogue
 from bench.stage import model_dir
-from memd.backends.assembly import Assembly, assembled
+from memd.backends.assembly import Assembly, ground
 from memd.base.clock import SystemClock
 from memd.base.limits import INGEST_ITEMS_MAX
 from memd.domain.caller import Caller
@@ -26,6 +26,7 @@ from memd.domain.ingest import IngestManyRequest, IngestRequest
 from memd.domain.memory import MemoryFilter
 from memd.domain.settings.settings import Settings
 from memd.embedding.embed import EmbedderThread
+from memd.inject.prompting import Prompting
 from memd.recall.query import Search, as_found
 from memd.recall.ranking.features import Measured
 from memd.recall.recall import Recall
@@ -113,11 +114,12 @@ async def collect(
 
 
 @asynccontextmanager
-async def house_with(embedder: Remembered) -> AsyncIterator[Assembly]:
+async def house_with(embedder: Remembered) -> AsyncIterator[Prompting]:
     with tempfile.TemporaryDirectory(prefix="memd-fit-") as home:
         async with AsyncExitStack() as stack:
             path = Path(home) / "memd.db"
-            yield await assembled(Settings(), path, embedder, model_dir(), SystemClock(), stack)
+            below = await ground(Settings(), path, embedder, model_dir(), SystemClock(), stack)
+            yield await Prompting(below).begin()
 
 
 async def ingested(house: Assembly, agent: str, items: Sequence[dict[str, Any]]) -> None:

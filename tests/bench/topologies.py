@@ -19,20 +19,19 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from support.house import made
-
 from bench import locomo
 from bench.locomo import ADVERSARIAL, Asked, Dialogue
 from bench.samples import Remembered
 from bench.scores import Graded, block, quantile, recall_at, reciprocal_rank
 from bench.stage import model_dir
-from memd.backends.assembly import Assembly, assembled
+from memd.backends.assembly import Assembly, ground
 from memd.base.clock import SystemClock
 from memd.base.limits import INGEST_ITEMS_MAX, RECALL_BUDGET_TOKENS_MAX
 from memd.base.paths import Paths
@@ -210,7 +209,8 @@ def _ways(house: Assembly, thread: RerankerThread) -> dict[str, Find]:
     ways: dict[str, Find] = {
         f"recall, {mode}": partial(_recalled, house, {"search_mode": mode}) for mode in SearchMode
     }
-    again = replace(house, recall=replace(made(house.recall), scorer=thread))
+    again = copy(house)
+    again.recall = replace(house.recall, scorer=thread)
     for name, config in PROMPTS.items():
         if not config.get("query_specific_rerank_enabled"):
             ways[name] = partial(_injected, _room(house, config))
@@ -284,7 +284,8 @@ async def _house(
     with tempfile.TemporaryDirectory(prefix="memd-bench-") as home:
         async with AsyncExitStack() as stack:
             path = Path(home) / "memd.db"
-            house = await assembled(Settings(), path, embedder, model_dir(), SystemClock(), stack)
+            below = await ground(Settings(), path, embedder, model_dir(), SystemClock(), stack)
+            house = await Assembly(below).begin()
             for dialogue in dialogues:
                 await _fill(house, dialogue)
             await house.queue.drain()

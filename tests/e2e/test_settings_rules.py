@@ -15,7 +15,7 @@ from support.effects import Stage, a_stage, shows, tree
 from support.encoders import FakeEncoder, a_model_folder
 from support.signing import AnOwner
 
-import memd.house
+import memd.serve.rooms
 from memd.base.errors import OrgMemoryAccessDeniedError, OrgMemoryQueryError
 from memd.client import AsyncClient, Client
 from memd.domain.settings.settings import Settings
@@ -150,7 +150,7 @@ async def test_the_model_leaves_the_main_memory_when_nobody_asks_for_so_long(
         return bool((await client.call("model.status"))["loaded"])
 
     model = a_model_folder(tmp_path / "model")
-    monkeypatch.setattr(memd.house, "EmbedderThread", hurried)
+    monkeypatch.setattr(memd.serve.rooms, "EmbedderThread", hurried)
     async with AsyncExitStack() as stack, asyncio.timeout(WAIT_S):
         keeps, leaves = await asked(1_440), await asked(1)
         while await loaded(leaves):  # noqa: ASYNC110  # the thread tells nobody

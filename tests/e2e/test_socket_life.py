@@ -233,9 +233,9 @@ async def test_a_room_that_dies_brings_the_daemon_down(home: Path, house: GatedR
         raise RuntimeError
 
     async def build(*args: Any) -> Any:
-        from dataclasses import replace
-
-        return replace(await house.build(*args), background=(dies,))
+        rooms = await house.build(*args)
+        rooms.background = (dies,)
+        return rooms
 
     with pytest.raises(BaseExceptionGroup):
         async with running(home, build) as paths:

@@ -25,8 +25,8 @@ from memd.base.paths import Paths
 from memd.base.settings import load
 from memd.client import AsyncClient
 from memd.domain.settings.settings import Settings
-from memd.house import rooms as _rooms
 from memd.serve.rooms import Rooms
+from memd.serve.rooms import rooms as _rooms
 
 BLOCK = """
 org_memory:

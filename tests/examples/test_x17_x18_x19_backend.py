@@ -36,8 +36,8 @@ from memd.base.clock import Clock
 from memd.base.paths import Paths
 from memd.client import AsyncClient
 from memd.domain.settings.settings import Settings
-from memd.house import rooms as _rooms
 from memd.serve.rooms import Rooms
+from memd.serve.rooms import rooms as _rooms
 
 SENTENCES = {
     MemoryCategory.WORKING: "I'm implementing the auth endpoint",

@@ -119,7 +119,7 @@ def test_what_an_assistant_starts_loads_next_to_nothing(command: str, modules: s
 
 
 def test_the_daemon_starts_without_what_speaks_with_assistants() -> None:
-    modules = loaded_modules("import memd.daemon, memd.serve.dispatch, memd.house")
+    modules = loaded_modules("import memd.daemon, memd.serve.dispatch, memd.serve.rooms")
     assert not {name for name in modules if name.startswith(("memd.serve.mcp", "mcp"))}
 
 
@@ -138,7 +138,7 @@ def test_reading_what_assistants_wrote_loads_the_standard_library_only() -> None
 
 
 def test_a_start_loads_nothing_of_what_a_memory_a_night_or_a_prompt_needs() -> None:
-    modules = loaded_modules("import memd.house, memd.sleep.window.watching")
+    modules = loaded_modules("import memd.serve.rooms, memd.sleep.window.watching")
     later = {
         "memd.sleep.night.tasks",
         "memd.sleep.strategies.compression",

@@ -10,22 +10,20 @@ FIRST_PROMPT = """
 import asyncio, sys
 from contextlib import AsyncExitStack
 from importlib import import_module
-from memd import house
+from memd.serve import rooms as build
 from memd.base.clock import SystemClock
 from memd.base.paths import Paths
 from memd.domain.caller import Caller
 from memd.domain.settings.settings import Settings
 
 async def main():
-    house.LOAD_PROMPTS_AFTER_S = 0
+    build.LOAD_PROMPTS_AFTER_S = 0
     async with AsyncExitStack() as stack:
         paths = Paths.resolve()
         for folder in (paths.data_dir, paths.keys_dir):
             folder.mkdir(parents=True, exist_ok=True)
-        rooms = await house.rooms(Settings(), paths, SystemClock(), stack)
-        for work in rooms.background:
-            if getattr(work, "func", None) is house._load_prompts:
-                await work()
+        rooms = await build.rooms(Settings(), paths, SystemClock(), stack)
+        await rooms._load_prompts()
         before = set(sys.modules)
         for area in ("inject", "memory"):
             import_module(f"memd.serve.routes.{area}")

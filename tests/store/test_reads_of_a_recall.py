@@ -16,8 +16,7 @@ from memd.domain.inject import PrepareRequest
 from memd.domain.memory import MemoryQuery
 from memd.domain.recall import RecallRequest
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
-from memd.inject.own import MemoryRooms
-from memd.inject.sources import recalled
+from memd.inject.own import MemoryRooms, recalled
 from memd.recall import recall, search
 
 CACHE_GONE = "DELETE FROM meta WHERE key = 'vector_cache'"

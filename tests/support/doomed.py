@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 import apsw
 from support.fakes import DIMENSION, HashEmbedder
 
-from memd import daemon, house
+from memd import daemon
 from memd.base import log
 from memd.base.clock import SystemClock
 from memd.base.paths import Paths
@@ -28,6 +28,7 @@ from memd.domain.caller import Caller
 from memd.domain.settings.settings import DaemonSettings, Settings
 from memd.embedding.model_files import read_manifest
 from memd.org import org
+from memd.serve import rooms
 from memd.store.access import files
 from memd.store.file import database, transactions
 from memd.store.file.connect import Writing
@@ -219,7 +220,7 @@ def _instrument(shared: Shared) -> None:
         setattr(switching, name, _of_a_change(getattr(switching, name), shared, phase))
     vars(transactions).update(transacted=in_phase, checkpointing=in_checkpoint)
     vars(database).update(CHECKPOINT_PAGES=60)  # so that every cycle has several
-    vars(house).update(EmbedderThread=Embedder)
+    vars(rooms).update(EmbedderThread=Embedder)
 
 
 def _of_a_change(work: Callable[..., Any], shared: Shared, phase: str) -> Callable[..., Any]:

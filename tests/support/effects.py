@@ -14,7 +14,7 @@ from support.clocks import HeldClock
 from support.daemon import running
 from support.house import WordsEmbedder
 
-import memd.house
+import memd.serve.rooms
 from memd.base.paths import Paths
 from memd.client import AsyncClient
 from memd.domain.settings.settings import Settings
@@ -89,7 +89,7 @@ async def a_stage(
         return WordsEmbedder(), scorer
 
     async with AsyncExitStack() as stack:
-        patch.setattr(memd.house, "_models", models)
+        patch.setattr(memd.serve.rooms, "models", models)
         settings = Settings.model_validate(tree)
         paths = await stack.enter_async_context(running(home, settings=settings, clock=clock))
         client = AsyncClient(paths.socket, key=paths.operator_key)

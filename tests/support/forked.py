@@ -263,7 +263,7 @@ def _import_commands() -> None:
     from memd.cli import cli
 
     entries = [*cli.COMMANDS, *(entry for _, group in cli.GROUPS.values() for entry in group)]
-    for name in ("memd.daemon", "memd.house", *(entry.module for entry in entries)):
+    for name in ("memd.daemon", "memd.serve.rooms", *(entry.module for entry in entries)):
         importlib.import_module(name)
 
 

@@ -8,13 +8,12 @@ import math
 import struct
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from support.clocks import HeldClock
 
-from memd.backends.assembly import Assembly, assembled
+from memd.backends.assembly import Assembly, ground
 from memd.base.clock import Clock
 from memd.base.errors import EmbeddingError
 from memd.domain.encoding import Embedder, ModelFingerprint
@@ -96,7 +95,7 @@ async def a_house(
     Tokens are counted by the rule of four characters. *hear* is told of events.
     """
     async with contextlib.AsyncExitStack() as stack:
-        house = await assembled(
+        below = await ground(
             settings or Settings(),
             folder / "memd.db",
             embedder or WordsEmbedder(),
@@ -105,11 +104,4 @@ async def a_house(
             stack,
             emit=hear,
         )
-        yield replace(house, ingest=made(house.ingest), recall=made(house.recall))
-
-
-def made(room: Room) -> Room:
-    """Return the room that *room* stands for until it is first used (``base/later.py``)."""
-    room.db  # noqa: B018  # any use will do
-    real: Room = getattr(type(room), "_made").__get__(room)  # noqa: B009  # nobody else looks
-    return real
+        yield await Assembly(below).begin()

@@ -7,25 +7,25 @@ import contextlib
 import inspect
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from support.fakes import HashEmbedder
 from support.store import empty_store
 
-from memd import house
 from memd.base.clock import Clock, SystemClock
 from memd.base.paths import Paths
 from memd.domain.caller import Caller
 from memd.domain.settings.reload import Reloaded
 from memd.domain.settings.settings import Settings
 from memd.embedding.chosen import ChosenEmbedder
-from memd.serve.authority import Authority
-from memd.serve.denials import Denials
+from memd.serve.authority import Authority, Denials
 from memd.serve.dispatch import Dispatch
 from memd.serve.metrics import Metrics
 from memd.serve.rooms import Rooms
+from memd.serve.rooms import rooms as daemon_rooms
 from memd.serve.status import System
 from memd.store.file.database import Database
 
@@ -42,7 +42,7 @@ async def built(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
         paths.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         paths.database.write_bytes(empty_store())
         paths.database.chmod(0o600)
-    rooms = await house.rooms(settings, paths, clock, stack)
+    rooms = await daemon_rooms(settings, paths, clock, stack)
     assert isinstance(rooms.embedder, ChosenEmbedder)
     assert not rooms.embedder._threads, "a model was asked for before it was replaced"
     rooms.embedder._make = _hashing
@@ -83,8 +83,9 @@ class GatedRooms:
     ) -> Rooms:
         """Build the rooms; what the daemon calls (``memd.daemon.Build``)."""
         rooms = await built(settings, paths, clock, stack)
-        gated: dict[str, Any] = {name: _Gated(self, getattr(rooms, name)) for name in GATED}
-        self._rooms = replace(rooms, **gated)
+        self._rooms = copy(rooms)
+        for name in GATED:
+            setattr(self._rooms, name, _Gated(self, getattr(rooms, name)))
         return self._rooms
 
     async def pass_through(self, caller: Caller) -> None:

@@ -7,7 +7,6 @@ import hashlib
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,8 @@ from typing import Any
 import apsw
 from support.clocks import HeldClock
 from support.fakes import HashEmbedder
-from support.house import made
 
-from memd.backends.assembly import Assembly, assembled
+from memd.backends.assembly import Assembly, ground
 from memd.base.clock import Clock
 from memd.base.limits import PAGE_ITEMS_MAX
 from memd.domain.caller import OPERATOR, Caller
@@ -62,7 +60,7 @@ async def a_house(
         path.write_bytes(empty_store())
         path.chmod(0o600)
     async with AsyncExitStack() as stack:
-        house = await assembled(
+        below = await ground(
             settings or Settings(),
             path,
             embedder or HashEmbedder(),
@@ -70,7 +68,7 @@ async def a_house(
             clock or HeldClock(),
             stack,
         )
-        yield replace(house, ingest=made(house.ingest))
+        yield await Assembly(below).begin()
 
 
 @functools.cache

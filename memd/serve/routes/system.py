@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from memd.base.errors import InvalidStateError
 from memd.domain.settings.reload import Reloaded
 from memd.domain.sleep.upkeep import GrowthHistory
 from memd.domain.values import Name
@@ -14,7 +13,7 @@ from memd.serve.params import KeyParams, Params
 from memd.serve.route import Context, Router
 
 if TYPE_CHECKING:
-    from memd.ingest.switch import ModelSwitch
+    pass
 
 router = Router()
 
@@ -119,7 +118,7 @@ class UseParams(KeyParams):
     repeats="anew",
 )
 async def use(context: Context, params: UseParams) -> dict[str, Any]:
-    return await _models(context).use(context.caller, params.name)
+    return await context.rooms.models.use(context.caller, params.name)
 
 
 @router.method(
@@ -131,7 +130,7 @@ async def use(context: Context, params: UseParams) -> dict[str, Any]:
     repeats="anew",
 )
 async def undo(context: Context, _params: KeyParams) -> dict[str, Any]:
-    return await _models(context).undo(context.caller)
+    return await context.rooms.models.undo(context.caller)
 
 
 class BenchParams(Params):
@@ -151,11 +150,5 @@ class BenchParams(Params):
 async def bench(context: Context, params: BenchParams) -> dict[str, Any]:
     from memd.learn.tuning.bench import measured
 
-    models = _models(context)
+    models = context.rooms.models
     return await measured(models.ground, models.embedder, params.names)
-
-
-def _models(context: Context) -> ModelSwitch:
-    if context.rooms.models is None:
-        raise InvalidStateError("this memd cannot change its embedding model")
-    return context.rooms.models

@@ -7,22 +7,19 @@ from typing import TYPE_CHECKING
 
 from memd.base.later import later
 from memd.base.paths import Paths
-from memd.domain.settings.settings import Settings
 from memd.llm.job_files import JobFiles
 
 if TYPE_CHECKING:
     from memd.backends.assembly import Assembly
     from memd.llm.llm import LanguageModel
-    from memd.records.records import Records
 
 
-def answering(
-    settings: Settings, house: Assembly, paths: Paths, records: Records, stack: AsyncExitStack
-) -> LanguageModel | None:
+def answering(house: Assembly, paths: Paths, stack: AsyncExitStack) -> LanguageModel | None:
     """Return the language model, made when it is first asked; None where none is named.
 
     Job files of before are mended or erased whoever answers now.
     """
+    settings = house.settings
     jobs = JobFiles(paths.jobs_dir, house.clock, settings.llm.job_days)
     jobs.recover()
     house.db.place.beside.append(jobs.erase)
@@ -38,7 +35,7 @@ def answering(
             settings.llm,
             house.clock,
             also=purposes_of(settings),
-            accounts=Spending(records, house.ids, house.clock, settings.llm.provider),
+            accounts=Spending(house.records, house.ids, house.clock, settings.llm.provider),
             jobs=jobs,
             erasures=lambda: house.db.place.erasures,
         )

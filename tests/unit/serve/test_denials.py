@@ -10,8 +10,8 @@ from support.daemon import until
 
 from memd.base.errors import DiskFullError
 from memd.base.limits import DENIED_WAIT_MS_MAX, DENIED_WAIT_MS_MIN
-from memd.serve import denials
-from memd.serve.denials import Denials
+from memd.serve import authority
+from memd.serve.authority import Denials
 from memd.store.access.changes import RefusedAttempt
 
 
@@ -68,7 +68,7 @@ async def test_what_a_full_disk_refuses_is_written_later() -> None:
 
 
 async def test_counts_are_written_at_the_end_of_each_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(denials, "DENIED_WAIT_MS_MIN", 1)
+    monkeypatch.setattr(authority, "DENIED_WAIT_MS_MIN", 1)
     audit = FakeAudit()
     refused = Denials(audit.refused)
     refused.wait_ms = 1
